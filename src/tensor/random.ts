@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto';
+import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
+import { xoroshiro128plusFromState } from 'pure-rand/generator/xoroshiro128plus';
+
+/**
+ * A seeded stream of random numbers whose state can be saved. Nothing else in Earshot draws.
+ * Streams with different `purpose` under one seed are independent, so that adding a consumer disturbs no other.
+ */
+export class Random {
+  private generator;
+
+  private constructor(state: readonly number[]) {
+    this.generator = xoroshiro128plusFromState(state);
+  }
+
+  static seeded(options: { seed: number; purpose: string }): Random {
+    const digest = createHash('sha256').update(`${options.seed}\n${options.purpose}`).digest();
+    return new Random([0, 4, 8, 12].map((offset) => digest.readInt32LE(offset)));
+  }
+
+  static fromState(state: readonly number[]): Random {
+    return new Random(state);
+  }
+
+  state(): number[] {
+    return [...this.generator.getState()];
+  }
+
+  /** Uniform in [0, 1). */
+  uniform(): number {
+    return uniformFloat64(this.generator);
+  }
+
+  /** Uniform integer in [0, bound). */
+  integer(bound: number): number {
+    return Math.floor(this.uniform() * bound);
+  }
+
+  /** Standard normal (Box–Muller; the second value is dropped so that the state alone decides the next draw). */
+  normal(): number {
+    return Math.sqrt(-2 * Math.log(1 - this.uniform())) * Math.cos(2 * Math.PI * this.uniform());
+  }
+
+  /** A uniform permutation of 0 … length − 1 (Fisher–Yates). */
+  permutation(length: number): Int32Array {
+    const order = Int32Array.from({ length }, (_, index) => index);
+    for (let last = length - 1; last > 0; last--) {
+      const other = this.integer(last + 1);
+      [order[last], order[other]] = [order[other], order[last]];
+    }
+    return order;
+  }
+
+  shuffled<T>(items: readonly T[]): T[] {
+    return Array.from(this.permutation(items.length), (index) => items[index]);
+  }
+}
