@@ -1,0 +1,28 @@
+import { Command } from 'commander';
+import packageJson from '../../package.json' with { type: 'json' };
+import { InputError, ProviderError } from '../../src/errors.ts';
+
+const program = new Command('earshot')
+  .description('Train, evaluate and export small decision policies over social-media threads.')
+  .version(packageJson.version)
+  .showHelpAfterError('(add --help for the options)')
+  .exitOverride();
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  process.exitCode = report(error);
+}
+
+/** Prints an error the way its reader needs it and returns the exit code: 1 the user's input, 2 a provider, 3 a defect. */
+function report(error: unknown): number {
+  if (error instanceof Error && 'code' in error && String(error.code).startsWith('commander.'))
+    return 'exitCode' in error ? Number(error.exitCode) : 1;
+  if (error instanceof InputError || error instanceof ProviderError) {
+    process.stderr.write(`earshot: ${error.message}\n`);
+    return error instanceof InputError ? 1 : 2;
+  }
+  process.stderr.write(`earshot: this is a defect in Earshot; please report it with the lines below.\n`);
+  process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
+  return 3;
+}
