@@ -1,0 +1,139 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { InputError } from '../src/errors.ts';
+import { diskError } from './disk-error.ts';
+
+/** Named arrays with their shapes, row-major. */
+export type NamedArrays = Readonly<Record<string, NamedArray>>;
+export interface NamedArray {
+  readonly shape: readonly number[];
+  readonly data: Float64Array | Float32Array | Int32Array | Uint8Array;
+}
+
+/** In order of width: written in this order, every array lies at a multiple of its element size. */
+const dtypes = { F64: Float64Array, F32: Float32Array, I32: Int32Array, U8: Uint8Array } as const;
+const dtypeNames = ['F64', 'F32', 'I32', 'U8'] as const;
+
+const dimension = z.number().int().nonnegative();
+const tensorSchema = z.strictObject({
+  dtype: z.enum(dtypeNames),
+  shape: z.array(dimension),
+  data_offsets: z.tuple([dimension, dimension]),
+});
+const metadataSchema = z.record(z.string(), z.string());
+
+/** What a header starts with, so that the digest lies at a known place; the blank digest stands in while hashing. */
+const headerStart = '{"__metadata__":{"sha256":"';
+const blankDigest = '0'.repeat(64);
+const digestOffset = 8 + headerStart.length;
+
+/** Node reads no larger file at once. */
+const mostBytes = 2 ** 31 - 1;
+
+/**
+ * The bytes of a safetensors file (https://github.com/huggingface/safetensors): the header's length (8 bytes,
+ * little-endian), a JSON header with dtype, shape and byte range of every array, then the arrays without gaps.
+ * Its metadata starts with `sha256`, the hash of the whole file with 64 zeros in the hash's own place.
+ */
+export function tensorFile(content: { arrays: NamedArrays; metadata: Readonly<Record<string, string>> }): Buffer {
+  const arrays = Object.entries(content.arrays).map(([name, array]) => ({ name, array, dtype: dtypeOf(name, array) }));
+  arrays.sort((a, b) => dtypeNames.indexOf(a.dtype) - dtypeNames.indexOf(b.dtype));
+
+  const header = new Map<string, unknown>([['__metadata__', { sha256: blankDigest, ...content.metadata }]]);
+  let end = 0;
+  for (const { name, array, dtype } of arrays) {
+    if (header.has(name)) throw new Error(`an array cannot be called ${name}; the file format uses that name`);
+    header.set(name, { dtype, shape: array.shape, data_offsets: [end, end + array.data.byteLength] });
+    end += array.data.byteLength;
+  }
+  const headerText = `{${Array.from(header, ([name, entry]) => `${JSON.stringify(name)}:${JSON.stringify(entry)}`).join(',')}}`;
+  const headerBytes = Buffer.from(
+    headerText.padEnd(headerText.length + ((8 - (Buffer.byteLength(headerText) % 8)) % 8)),
+  );
+  if (8 + headerBytes.length + end > mostBytes)
+    throw new InputError(
+      `a checkpoint of ${8 + headerBytes.length + end} bytes is over the limit of ${mostBytes}; train fewer agents in one run`,
+    );
+
+  const file = Buffer.alloc(8 + headerBytes.length + end);
+  file.writeBigUInt64LE(BigInt(headerBytes.length));
+  headerBytes.copy(file, 8);
+  let offset = 8 + headerBytes.length;
+  for (const { array } of arrays) {
+    // The bytes as they lie in memory: little-endian on every machine that Node supports here, as the format asks.
+    file.set(new Uint8Array(array.data.buffer, array.data.byteOffset, array.data.byteLength), offset);
+    offset += array.data.byteLength;
+  }
+  file.write(createHash('sha256').update(file).digest('hex'), digestOffset, 'latin1');
+  return file;
+}
+
+/** Reads what `tensorFile` made; a file that is cut, altered or something else is an InputError that says so. */
+export function readTensorFile(path: string): { arrays: NamedArrays; metadata: Record<string, string> } {
+  const file = readWhole(path);
+  const headerLength = file.length < 8 ? 0 : Number(file.readBigUInt64LE());
+  if (file.toString('latin1', 8, digestOffset) !== headerStart.slice(0, Math.max(0, file.length - 8)))
+    throw new InputError(`${path} is not a checkpoint of Earshot; give a file from a run's checkpoints/ folder`);
+  if (file.length < digestOffset + 64 || file.length < 8 + headerLength)
+    throw truncated(path, { found: file.length, expected: Math.max(digestOffset + 64, 8 + headerLength) });
+
+  const { metadata, tensors } = parseHeader(path, file.toString('utf8', 8, 8 + headerLength));
+  const start = 8 + headerLength;
+  const expected = start + Math.max(0, ...tensors.map(({ data_offsets }) => data_offsets[1]));
+  if (file.length < expected) throw truncated(path, { found: file.length, expected });
+
+  file.write(blankDigest, digestOffset, 'latin1');
+  const { sha256, ...rest } = metadata;
+  if (createHash('sha256').update(file).digest('hex') !== sha256)
+    throw new InputError(
+      `${path} is corrupt: its content does not match the SHA-256 stored in it; delete it to go on from the checkpoint before`,
+    );
+  const arrays = tensors.map(({ name, dtype, shape, data_offsets: [from, to] }) => {
+    // Copied into a buffer of its own: an offset in the file need not suit the element size.
+    const bytes = new Uint8Array(file.subarray(start + from, start + to));
+    return [name, { shape, data: new dtypes[dtype](bytes.buffer) }] as const;
+  });
+  return { arrays: Object.fromEntries(arrays), metadata: rest };
+}
+
+function dtypeOf(name: string, { shape, data }: NamedArray): (typeof dtypeNames)[number] {
+  const size = shape.reduce((product, length) => product * length, 1);
+  if (size !== data.length)
+    throw new Error(
+      `array ${name} has shape [${shape.join(', ')}], that is ${size} elements, but holds ${data.length}`,
+    );
+  const dtype = dtypeNames.find((candidate) => data instanceof dtypes[candidate]);
+  if (dtype === undefined) throw new Error(`array ${name} is of a type that checkpoints do not hold`);
+  return dtype;
+}
+
+function parseHeader(path: string, text: string) {
+  const broken = `${path} is corrupt: its header cannot be read; delete it to go on from the checkpoint before`;
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch (error) {
+    throw new InputError(broken, { cause: error });
+  }
+  const parsed = z.looseObject({ __metadata__: metadataSchema }).safeParse(json);
+  if (!parsed.success) throw new InputError(broken, { cause: parsed.error });
+  const { __metadata__: metadata, ...entries } = parsed.data;
+  const tensors = z.record(z.string(), tensorSchema).safeParse(entries);
+  if (!tensors.success) throw new InputError(broken, { cause: tensors.error });
+  return { metadata, tensors: Object.entries(tensors.data).map(([name, tensor]) => ({ name, ...tensor })) };
+}
+
+function readWhole(path: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    throw diskError(error, { what: `read the checkpoint ${path}` });
+  }
+}
+
+function truncated(path: string, bytes: { found: number; expected: number }): InputError {
+  return new InputError(
+    `${path} is truncated: it has ${bytes.found} bytes and should have at least ${bytes.expected}; delete it to go on from the checkpoint before`,
+  );
+}

@@ -1,0 +1,107 @@
+import { closeSync, mkdirSync, openSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { crc32c } from '@node-rs/crc32';
+import Pbf from 'pbf';
+import { diskError } from './disk-error.ts';
+
+/** Field numbers of tensorflow/core/util/event.proto and framework/summary.proto, as far as scalars need them. */
+const eventField = { wallTime: 1, step: 2, fileVersion: 3, summary: 5, sessionLog: 7 } as const;
+const summaryValueField = 1;
+const valueField = { tag: 1, simpleValue: 2 } as const;
+const sessionLogStatusField = 1;
+const sessionStart = 1;
+
+let openedFiles = 0;
+
+/** Writes scalars as TensorBoard reads them: one event file a process, several in a folder make one run. */
+export class TensorBoardWriter {
+  private readonly path: string;
+  private readonly file: number;
+  private readonly now: () => number;
+
+  private constructor(path: string, file: number, now: () => number) {
+    this.path = path;
+    this.file = file;
+    this.now = now;
+  }
+
+  /** With `resumeStep`, TensorBoard forgets what earlier files of the folder hold after that step. */
+  static open(
+    folder: string,
+    { resumeStep, now = Date.now }: { resumeStep: number | null; now?: () => number },
+  ): TensorBoardWriter {
+    // TensorBoard reads a folder's files in the order of their names and wants "tfevents" and the time in them.
+    const seconds = String(Math.floor(now() / 1000)).padStart(10, '0');
+    const path = join(folder, `events.out.tfevents.${seconds}.${hostname()}.${process.pid}.${openedFiles++}`);
+    try {
+      mkdirSync(folder, { recursive: true });
+      const writer = new TensorBoardWriter(path, openSync(path, 'wx'), now);
+      writer.append((event) => event.writeStringField(eventField.fileVersion, 'brain.Event:2'));
+      if (resumeStep !== null) writer.startSession(resumeStep + 1);
+      return writer;
+    } catch (error) {
+      throw diskError(error, { what: `open the TensorBoard file ${path}` });
+    }
+  }
+
+  /** `step` is a whole number; a value that is not finite is written as it is. */
+  scalars(step: number, values: Readonly<Record<string, number>>): void {
+    this.append((event) => {
+      event.writeVarintField(eventField.step, step);
+      event.writeMessage(eventField.summary, writeSummary, values);
+    });
+  }
+
+  close(): void {
+    closeSync(this.file);
+  }
+
+  private startSession(step: number): void {
+    this.append((event) => {
+      event.writeVarintField(eventField.step, step);
+      event.writeMessage(eventField.sessionLog, writeSessionLog, sessionStart);
+    });
+  }
+
+  private append(writeFields: (event: Pbf) => void): void {
+    const event = new Pbf();
+    event.writeDoubleField(eventField.wallTime, this.now() / 1000);
+    writeFields(event);
+    const record = tfRecord(event.finish());
+    try {
+      writeFileSync(this.file, record);
+    } catch (error) {
+      throw diskError(error, { what: `append ${record.length} bytes to ${this.path}` });
+    }
+  }
+}
+
+function writeSummary(values: Readonly<Record<string, number>>, summary: Pbf): void {
+  for (const value of Object.entries(values)) summary.writeMessage(summaryValueField, writeValue, value);
+}
+
+function writeValue([tag, value]: [string, number], message: Pbf): void {
+  message.writeStringField(valueField.tag, tag);
+  message.writeFloatField(valueField.simpleValue, value);
+}
+
+function writeSessionLog(status: number, message: Pbf): void {
+  message.writeVarintField(sessionLogStatusField, status);
+}
+
+/** TFRecord framing: length (8 bytes), its masked CRC-32C, the data, its masked CRC-32C; all little-endian. */
+function tfRecord(data: Uint8Array): Buffer {
+  const record = Buffer.alloc(8 + 4 + data.length + 4);
+  record.writeBigUInt64LE(BigInt(data.length), 0);
+  record.writeUInt32LE(maskedCrc(record.subarray(0, 8)), 8);
+  record.set(data, 12);
+  record.writeUInt32LE(maskedCrc(data), 12 + data.length);
+  return record;
+}
+
+/** Rotated and shifted, because a CRC over data that holds CRCs says little (tensorflow/core/lib/hash/crc32c.h). */
+function maskedCrc(data: Uint8Array): number {
+  const crc = crc32c(data);
+  return (((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0;
+}

@@ -1,0 +1,37 @@
+import type { Judgement } from './detector.ts';
+
+/** A thread's judgements as later stages read them: entry k − 1 belongs to the prefix of k posts. */
+export interface JudgementSequence {
+  readonly threadId: string;
+  readonly labels: readonly string[];
+  /** Index into `labels`; −1 where the answer could not be parsed or is missing. */
+  readonly predicted: Int8Array;
+  /** Probability of the predicted label; NaN where there is none. */
+  readonly confidence: Float32Array;
+  /** Row-major `[prefixes, labels]`; NaN where the detector gave none. */
+  readonly probabilities: Float32Array;
+}
+
+/**
+ * @param judgements one entry a prefix length, 1 to the last; null or undefined where a prefix was not judged or the
+ * detector failed.
+ */
+export function judgementSequence(options: {
+  threadId: string;
+  labels: readonly string[];
+  judgements: readonly (Judgement | null | undefined)[];
+}): JudgementSequence {
+  const { threadId, labels, judgements } = options;
+  const predicted = new Int8Array(judgements.length).fill(-1);
+  const confidence = new Float32Array(judgements.length).fill(Number.NaN);
+  const probabilities = new Float32Array(judgements.length * labels.length).fill(Number.NaN);
+  for (const [index, judgement] of judgements.entries()) {
+    if (judgement === null || judgement === undefined) continue;
+    predicted[index] = judgement.label === null ? -1 : labels.indexOf(judgement.label);
+    if (judgement.probabilities === null) continue;
+    for (const [label, name] of labels.entries())
+      probabilities[index * labels.length + label] = judgement.probabilities[name] ?? Number.NaN;
+    if (predicted[index] >= 0) confidence[index] = probabilities[index * labels.length + predicted[index]];
+  }
+  return { threadId, labels, predicted, confidence, probabilities };
+}

@@ -1,0 +1,101 @@
+import { InputError } from '../errors.ts';
+
+/** Class indices of items, one an item. A prediction of −1 says that no label could be read from the answer. */
+export type ClassIndices = Int8Array | Int32Array | readonly number[];
+
+export interface Predictions {
+  readonly gold: ClassIndices;
+  readonly predicted: ClassIndices;
+  readonly classes: number;
+  /** The items to count, repetitions counting again (a bootstrap sample); all of them when left out. */
+  readonly items?: Int32Array | readonly number[];
+}
+
+export interface ConfusionMatrix {
+  readonly classes: number;
+  /** Row-major `[classes, classes + 1]`: gold × predicted, the last column for predictions of −1. */
+  readonly counts: Int32Array;
+}
+
+export interface ClassScores {
+  readonly precision: number;
+  readonly recall: number;
+  readonly f1: number;
+  /** Items whose gold label is this class. */
+  readonly support: number;
+}
+
+export interface ClassificationScores {
+  readonly accuracy: number;
+  readonly macroF1: number;
+  readonly microF1: number;
+  readonly perClass: readonly ClassScores[];
+  readonly items: number;
+  /** Items with a prediction of −1: wrong, a miss of their gold class, and a false alarm of none. */
+  readonly unparsed: number;
+}
+
+export function confusionMatrix({ gold, predicted, classes, items }: Predictions): ConfusionMatrix {
+  if (gold.length !== predicted.length)
+    throw new InputError(`there are ${gold.length} gold labels and ${predicted.length} predictions; give one an item`);
+  const counts = new Int32Array(classes * (classes + 1));
+  const count = items?.length ?? gold.length;
+  for (let position = 0; position < count; position++) {
+    const item = items === undefined ? position : items[position];
+    const row = gold[item];
+    const column = predicted[item];
+    if (!(row >= 0 && row < classes && column >= -1 && column < classes))
+      throw new InputError(
+        `item ${item} has gold class ${row} and predicted class ${column}; with ${classes} classes the first is 0 to ${classes - 1} and the second may also be -1`,
+      );
+    counts[row * (classes + 1) + (column === -1 ? classes : column)]++;
+  }
+  return { classes, counts };
+}
+
+/**
+ * As scikit-learn computes them with `labels` all classes and `zero_division=0`: every class counts in macro-F1, and one
+ * that is neither in the gold labels nor in the predictions scores 0. With predictions of −1 micro-F1 is not the
+ * accuracy: they lower its recall and leave its precision alone.
+ */
+export function classificationScores(predictions: Predictions): ClassificationScores {
+  const { classes, counts } = confusionMatrix(predictions);
+  const perClass: ClassScores[] = [];
+  let items = 0;
+  let unparsed = 0;
+  let correct = 0;
+  for (let label = 0; label < classes; label++) {
+    let support = 0;
+    let alarms = 0;
+    for (let column = 0; column <= classes; column++) support += counts[label * (classes + 1) + column];
+    for (let row = 0; row < classes; row++) alarms += counts[row * (classes + 1) + label];
+    const hits = counts[label * (classes + 1) + label];
+    perClass.push({
+      precision: ratio(hits, alarms),
+      recall: ratio(hits, support),
+      f1: ratio(2 * hits, alarms + support),
+      support,
+    });
+    items += support;
+    unparsed += counts[label * (classes + 1) + classes];
+    correct += hits;
+  }
+  if (items === 0)
+    throw new InputError('there are no labelled items to score; evaluate on threads that carry the label');
+  return {
+    accuracy: correct / items,
+    macroF1: perClass.reduce((sum, { f1 }) => sum + f1, 0) / classes,
+    microF1: ratio(2 * correct, items - unparsed + items),
+    perClass,
+    items,
+    unparsed,
+  };
+}
+
+export function macroF1(predictions: Predictions): number {
+  return classificationScores(predictions).macroF1;
+}
+
+function ratio(part: number, whole: number): number {
+  return whole === 0 ? 0 : part / whole;
+}

@@ -1,0 +1,93 @@
+import { InputError } from '../errors.ts';
+
+/** Where an agent decided, one entry a thread. */
+export interface Decisions {
+  /** Posts seen at the decision, 1 to the thread's length. */
+  readonly postsUsed: Int32Array | readonly number[];
+  readonly threadPosts: Int32Array | readonly number[];
+  /** The threads to count, repetitions counting again (a bootstrap sample); all of them when left out. */
+  readonly items?: Int32Array | readonly number[];
+}
+
+/** ER: posts used at the decision over posts in the thread, mean over threads; lower is earlier. */
+export function earlyRate(decisions: Decisions): number {
+  return meanOver(decisions, (used, posts) => used / posts);
+}
+
+export interface Delay {
+  /** Mean number of posts waited for after the claim. */
+  readonly posts: number;
+  /** Mean over the threads where the time is known; null where none is. */
+  readonly hours: number | null;
+  readonly threadsWithHours: number;
+}
+
+/** `hours`: from the claim to the post of the decision, null where a time is unknown. */
+export function meanDelay({ hours, ...decisions }: Decisions & { readonly hours: readonly (number | null)[] }): Delay {
+  const posts = meanOver(decisions, (used) => used - 1);
+  let sum = 0;
+  let threadsWithHours = 0;
+  for (const item of itemsOf(decisions)) {
+    const value = hours[item];
+    if (value === undefined)
+      throw new InputError(`thread ${item} has a decision and no entry in \`hours\`; give null where it is unknown`);
+    if (value === null) continue;
+    sum += value;
+    threadsWithHours++;
+  }
+  return { posts, hours: threadsWithHours === 0 ? null : sum / threadsWithHours, threadsWithHours };
+}
+
+/**
+ * The fixed rule that explains most of an agent's decisions, `post k` or `last post`, and the share of threads it
+ * explains. Near 1, the agent has learned that rule and nothing of the threads. A decision on the last post counts
+ * for both; in a tie the last post is named, else the earlier one.
+ */
+export function mostCommonStopShare(decisions: Decisions): { name: string; share: number } {
+  const counts = new Map<number, number>();
+  let threads = 0;
+  let last = 0;
+  for (const item of itemsOf(decisions)) {
+    const { used, posts } = decisionAt(decisions, item);
+    counts.set(used, (counts.get(used) ?? 0) + 1);
+    if (used === posts) last++;
+    threads++;
+  }
+  if (threads === 0) throw noThreads();
+  let best = { name: 'last post', count: last };
+  for (const [position, count] of [...counts].sort(([a], [b]) => a - b))
+    if (count > best.count) best = { name: `post ${position}`, count };
+  return { name: best.name, share: best.count / threads };
+}
+
+function meanOver(decisions: Decisions, value: (used: number, posts: number) => number): number {
+  let sum = 0;
+  let threads = 0;
+  for (const item of itemsOf(decisions)) {
+    const { used, posts } = decisionAt(decisions, item);
+    sum += value(used, posts);
+    threads++;
+  }
+  if (threads === 0) throw noThreads();
+  return sum / threads;
+}
+
+function itemsOf({ postsUsed, threadPosts, items }: Decisions): Iterable<number> {
+  if (postsUsed.length !== threadPosts.length)
+    throw new InputError(
+      `there are ${postsUsed.length} decisions and ${threadPosts.length} threads; give one a thread`,
+    );
+  return items ?? postsUsed.keys();
+}
+
+function decisionAt({ postsUsed, threadPosts }: Decisions, item: number): { used: number; posts: number } {
+  const used = postsUsed[item];
+  const posts = threadPosts[item];
+  if (!(used >= 1 && used <= posts))
+    throw new InputError(`thread ${item} has ${posts} posts and a decision after ${used}; it must be 1 to ${posts}`);
+  return { used, posts };
+}
+
+function noThreads(): InputError {
+  return new InputError('there are no threads to measure earliness on; evaluate on at least one');
+}

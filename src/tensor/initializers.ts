@@ -1,0 +1,53 @@
+import * as tf from '@tensorflow/tfjs-core';
+import type { Random } from './random.ts';
+
+interface Shape {
+  readonly rows: number;
+  readonly columns: number;
+}
+
+/**
+ * An orthogonal matrix times `gain`, row-major (Saxe et al. 2014): the columns, or the rows where there are fewer of
+ * them, are orthonormal. Modified Gram–Schmidt on a normal matrix.
+ */
+export function orthogonal(options: Shape & { gain: number; random: Random }): Float32Array {
+  const { rows, columns, gain, random } = options;
+  const count = Math.min(rows, columns);
+  const length = Math.max(rows, columns);
+  const vectors = Array.from({ length: count }, () => Float64Array.from({ length }, () => random.normal()));
+  for (const [index, vector] of vectors.entries()) {
+    for (const earlier of vectors.slice(0, index)) {
+      const overlap = dot(vector, earlier);
+      for (let i = 0; i < length; i++) vector[i] -= overlap * earlier[i];
+    }
+    const norm = Math.sqrt(dot(vector, vector));
+    for (let i = 0; i < length; i++) vector[i] /= norm;
+  }
+  const matrix = new Float32Array(rows * columns);
+  for (let row = 0; row < rows; row++)
+    for (let column = 0; column < columns; column++)
+      matrix[row * columns + column] = gain * (rows >= columns ? vectors[column][row] : vectors[row][column]);
+  return matrix;
+}
+
+/** Uniform in ±1/√fanIn, PyTorch's default for linear layers. */
+export function uniformFanIn(options: Shape & { fanIn: number; random: Random }): Float32Array {
+  const bound = 1 / Math.sqrt(options.fanIn);
+  return Float32Array.from(
+    { length: options.rows * options.columns },
+    () => bound * (2 * options.random.uniform() - 1),
+  );
+}
+
+/** Stacks one matrix a member into [members, rows, columns]. */
+export function stackMembers(matrices: readonly Float32Array[], { rows, columns }: Shape): tf.Tensor3D {
+  const stacked = new Float32Array(matrices.length * rows * columns);
+  for (const [member, matrix] of matrices.entries()) stacked.set(matrix, member * rows * columns);
+  return tf.tensor3d(stacked, [matrices.length, rows, columns]);
+}
+
+function dot(a: Float64Array, b: Float64Array): number {
+  let sum = 0;
+  for (let i = 0; i < a.length; i++) sum += a[i] * b[i];
+  return sum;
+}

@@ -1,0 +1,51 @@
+import * as tf from '@tensorflow/tfjs-core';
+import type { Tensors } from './adam.ts';
+import { matMul, sumRows, tanh, tanhDerivative, transpose } from './population-ops.ts';
+
+/*
+ * A perceptron with two hidden tanh layers, the network of Ho & Ermon (2016) and of EARD, with its gradients written
+ * out: a training step is then some hundred kernels where automatic differentiation launches three times as many. The
+ * tests hold both against each other. The first layer's product is left to the caller, who knows what the input is
+ * made of.
+ */
+
+export type UpperName = 'w2' | 'b2' | 'w3' | 'b3';
+export type MlpName = 'w1' | 'b1' | UpperName;
+
+export type Activations = {
+  /** tanh of the first pre-activation, [members, rows, hidden]. */
+  readonly hidden1: tf.Tensor3D;
+  readonly hidden2: tf.Tensor3D;
+  /** No activation on the output, [members, rows, outputs]. */
+  readonly output: tf.Tensor3D;
+};
+
+/** From the first pre-activation z₁ to the output. */
+export function upperForward(parameters: Tensors<UpperName>, preActivation1: tf.Tensor3D): Activations {
+  const hidden1 = tanh(preActivation1);
+  const { hidden2, output } = tf.tidy(() => {
+    const hidden2 = tanh(tf.add(matMul(hidden1, parameters.w2), parameters.b2));
+    return { hidden2, output: tf.add(matMul(hidden2, parameters.w3), parameters.b3) as tf.Tensor3D };
+  });
+  return { hidden1, hidden2, output };
+}
+
+/** Gradients of a loss with respect to the upper parameters and z₁, given its gradient with respect to the output. */
+export function upperBackward(
+  parameters: Tensors<UpperName>,
+  { hidden1, hidden2 }: Activations,
+  outputGradient: tf.Tensor3D,
+): { gradients: Tensors<UpperName>; preActivation1Gradient: tf.Tensor3D } {
+  return tf.tidy(() => {
+    const z2Gradient = tf.mul(matMul(outputGradient, transpose(parameters.w3)), tanhDerivative(hidden2)) as tf.Tensor3D;
+    return {
+      gradients: {
+        w2: matMul(transpose(hidden1), z2Gradient),
+        b2: sumRows(z2Gradient),
+        w3: matMul(transpose(hidden2), outputGradient),
+        b3: sumRows(outputGradient),
+      },
+      preActivation1Gradient: tf.mul(matMul(z2Gradient, transpose(parameters.w2)), tanhDerivative(hidden1)),
+    };
+  });
+}

@@ -1,0 +1,60 @@
+import * as tf from '@tensorflow/tfjs-core';
+
+/*
+ * The few operations that Earshot's networks are made of. Every tensor is [members, rows, columns]: the leading axis
+ * is the population, and a single run is a population of one.
+ */
+
+/** One scalar a member, shaped [members, 1, 1] so that it broadcasts over that member's rows and columns. */
+export function perMember(values: readonly number[]): tf.Tensor3D {
+  return tf.tensor3d(Float32Array.from(values), [values.length, 1, 1]);
+}
+
+/**
+ * [members, m, k] · [members, k, n]. The wasm backend multiplies batched operands about twenty times slower than plain
+ * matrices, so there the members go one by one.
+ */
+export function matMul(left: tf.Tensor3D, right: tf.Tensor3D): tf.Tensor3D {
+  const [members, m] = left.shape;
+  const n = right.shape[2];
+  if (members > 1 && tf.getBackend() !== 'wasm') return tf.matMul(left, right);
+  return tf.tidy(() => {
+    const products = Array.from({ length: members }, (_, member) => {
+      const product = tf.matMul(memberMatrix(left, member), memberMatrix(right, member));
+      return tf.reshape(product, [1, m, n]) as tf.Tensor3D;
+    });
+    return members === 1 ? products[0] : tf.concat(products, 0);
+  });
+}
+
+/** Rows and columns of each member change places. Transposing first is far cheaper on wasm than matMul's own flags. */
+export function transpose(x: tf.Tensor3D): tf.Tensor3D {
+  const [members, rows, columns] = x.shape;
+  if (members > 1) return tf.transpose(x, [0, 2, 1]);
+  return tf.tidy(() => tf.reshape(tf.transpose(memberMatrix(x, 0)), [1, columns, rows]));
+}
+
+function memberMatrix(x: tf.Tensor3D, member: number): tf.Tensor2D {
+  const [members, rows, columns] = x.shape;
+  return tf.reshape(members === 1 ? x : tf.slice(x, [member, 0, 0], [1, rows, columns]), [rows, columns]);
+}
+
+/** tanh x = 2σ(2x) − 1: the wasm backend has a fast sigmoid and a slow tanh. */
+export function tanh(x: tf.Tensor3D): tf.Tensor3D {
+  return tf.tidy(() => tf.sub(tf.mul(tf.sigmoid(tf.mul(x, 2)), 2), 1));
+}
+
+/** d tanh x / dx where `y` = tanh x. */
+export function tanhDerivative(y: tf.Tensor3D): tf.Tensor3D {
+  return tf.tidy(() => tf.sub(1, tf.square(y)));
+}
+
+/** Sum over the rows of each member: [members, rows, columns] → [members, 1, columns]. */
+export function sumRows(x: tf.Tensor3D): tf.Tensor3D {
+  return tf.sum(x, 1, true);
+}
+
+/** Rows `start` to `start + count` of every member. */
+export function sliceRows(x: tf.Tensor3D, start: number, count: number): tf.Tensor3D {
+  return tf.slice(x, [0, start, 0], [x.shape[0], count, x.shape[2]]);
+}

@@ -1,0 +1,115 @@
+import { describe, expect, it } from 'vitest';
+import { bootstrapInterval, comparePaired } from '../../../src/metrics/bootstrap.ts';
+import { Random } from '../../../src/tensor/random.ts';
+
+const meanOf = (values: readonly number[]) => (items: Int32Array) =>
+  items.reduce((sum, item) => sum + values[item], 0) / items.length;
+
+/** Smallest k with P(X ≤ k) ≥ probability, X binomial. */
+function binomialQuantile(trials: number, success: number, probability: number): number {
+  let mass = (1 - success) ** trials;
+  let cumulative = mass;
+  let k = 0;
+  while (cumulative < probability) {
+    mass *= ((trials - k) / (k + 1)) * (success / (1 - success));
+    cumulative += mass;
+    k++;
+  }
+  return k;
+}
+
+describe('the bootstrap interval', () => {
+  it('of a proportion has binomial quantiles, the closed form of its resampling', () => {
+    const values = Array.from({ length: 40 }, (_, index) => Number(index < 12));
+    const options = { items: 40, statistic: meanOf(values), seed: 1, resamples: 20_000 };
+    for (const confidence of [0.8, 0.95]) {
+      const { estimate, low, high } = bootstrapInterval({ ...options, confidence });
+      expect(estimate).toBe(0.3);
+      expect(low).toBeCloseTo(binomialQuantile(40, 0.3, (1 - confidence) / 2) / 40, 12);
+      expect(high).toBeCloseTo(binomialQuantile(40, 0.3, (1 + confidence) / 2) / 40, 12);
+    }
+  });
+
+  it('of the mean of 20 normal values covers the truth as often as theory says', () => {
+    // Asymptotically mean ± 1.96 s√(n−1)/n, which covers when |t| ≤ 1.91 with 19 degrees of freedom: 92.9 %.
+    const random = Random.seeded({ seed: 5, purpose: 'normal values' });
+    const trials = 500;
+    let covered = 0;
+    for (let trial = 0; trial < trials; trial++) {
+      const values = Array.from({ length: 20 }, () => random.normal());
+      const { low, high } = bootstrapInterval({ items: 20, statistic: meanOf(values), seed: trial, resamples: 400 });
+      covered += Number(low <= 0 && 0 <= high);
+    }
+    const standardError = Math.sqrt((0.929 * 0.071) / trials);
+    expect(Math.abs(covered / trials - 0.929)).toBeLessThan(3 * standardError);
+  });
+
+  it('is a point where all items are alike, and the same for the same seed only', () => {
+    const alike = bootstrapInterval({ items: 5, statistic: () => 2, seed: 1 });
+    expect(alike).toEqual({ estimate: 2, low: 2, high: 2 });
+    const values = [3, 1, 4, 1, 5, 9, 2, 6];
+    const interval = (seed: number) => bootstrapInterval({ items: 8, statistic: meanOf(values), seed, resamples: 200 });
+    expect(interval(1)).toEqual(interval(1));
+    expect(interval(1)).not.toEqual(interval(2));
+  });
+
+  it('refuses what has no interval', () => {
+    const statistic = () => 0;
+    expect(() => bootstrapInterval({ items: 0, statistic, seed: 1 })).toThrow(
+      'a bootstrap over 0 items is not possible',
+    );
+    expect(() => bootstrapInterval({ items: 3, statistic, seed: 1, confidence: 95 })).toThrow('the confidence is 95');
+    expect(() => bootstrapInterval({ items: 3, statistic, seed: 1, resamples: 0 })).toThrow(
+      'at least one resample, not 0',
+    );
+    expect(() => bootstrapInterval({ items: 3, statistic: () => Number.NaN, seed: 1 })).toThrow('is not a number');
+  });
+});
+
+describe('the paired comparison', () => {
+  const random = Random.seeded({ seed: 9, purpose: 'scores' });
+  const base = Array.from({ length: 60 }, () => random.uniform());
+
+  it('of a system with itself is 0, with p = 1', () => {
+    const same = comparePaired({ items: 60, first: meanOf(base), second: meanOf(base), seed: 1 });
+    expect(same).toEqual({ difference: 0, low: 0, high: 0, pValue: 1 });
+  });
+
+  it('takes the same items for both: a constant advantage has no spread', () => {
+    const better = base.map((value) => value + 0.125);
+    const { difference, low, high, pValue } = comparePaired({
+      items: 60,
+      first: meanOf(better),
+      second: meanOf(base),
+      seed: 1,
+      resamples: 999,
+    });
+    for (const value of [difference, low, high]) expect(value).toBeCloseTo(0.125, 12);
+    expect(pValue).toBe(2 / 1000);
+  });
+
+  it('has the p-value that the binomial law gives, and turns round with the order', () => {
+    // Paired differences of +1 sixty times and −1 forty times.
+    const wins = Array.from({ length: 100 }, (_, index) => (index < 60 ? 1 : 0));
+    const losses = wins.map((win) => 1 - win);
+    const options = { items: 100, seed: 4, resamples: 20_000 };
+    const forward = comparePaired({ ...options, first: meanOf(wins), second: meanOf(losses) });
+    const backward = comparePaired({ ...options, first: meanOf(losses), second: meanOf(wins) });
+    expect(forward.difference).toBeCloseTo(0.2, 12);
+    // The mean of 100 draws of ±1 is at most 0 when at most 50 of them are +1, of binomial(100, 0.6).
+    expect(Math.abs(forward.pValue - 2 * binomialCumulative(100, 0.6, 50))).toBeLessThan(0.006);
+    expect(backward.difference).toBeCloseTo(-0.2, 12);
+    expect(backward.pValue).toBe(forward.pValue);
+    expect(backward.low).toBeCloseTo(-forward.high, 12);
+  });
+});
+
+function binomialCumulative(trials: number, success: number, limit: number): number {
+  let mass = (1 - success) ** trials;
+  let cumulative = mass;
+  for (let k = 0; k < limit; k++) {
+    mass *= ((trials - k) / (k + 1)) * (success / (1 - success));
+    cumulative += mass;
+  }
+  return cumulative;
+}

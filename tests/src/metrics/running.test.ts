@@ -1,0 +1,16 @@
+import { expect, it } from 'vitest';
+import { meanAndDeviation } from '../../../src/metrics/running.ts';
+
+it('gives the mean and the sample standard deviation', () => {
+  expect(meanAndDeviation([2, 4, 4, 4, 5, 5, 7, 9])).toEqual({ mean: 5, deviation: Math.sqrt(32 / 7) });
+  expect(meanAndDeviation([0.5, 0.5])).toEqual({ mean: 0.5, deviation: 0 });
+});
+
+it('keeps its digits far from zero', () => {
+  expect(meanAndDeviation([1e9 + 1, 1e9 + 2, 1e9 + 3])).toEqual({ mean: 1e9 + 2, deviation: 1 });
+});
+
+it('knows no deviation of one value, and nothing of none', () => {
+  expect(meanAndDeviation([0.7])).toEqual({ mean: 0.7, deviation: null });
+  expect(() => meanAndDeviation([])).toThrow('there are no values to average');
+});
