@@ -38,7 +38,7 @@ async function measure(dimensions: number): Promise<string[]> {
   // Log-normal lengths around the median of 16, as in PHEME.
   const lengths = Array.from({ length: 150 }, () => Math.max(3, Math.round(16 * Math.exp(0.6 * random.normal()))));
   const table = buildStateTable({
-    threads: lengths.map((length) => ({ embeddings: vector(length * dimensions) })),
+    threads: lengths.map((length) => ({ posts: length, embeddings: vector(length * dimensions) })),
     dimensions,
     actionEmbeddings: [vector(dimensions), vector(dimensions)],
   });

@@ -11,8 +11,13 @@ export const CONTINUE = 0;
 export const STOP = 1;
 
 export interface StateTableInput {
-  /** One entry a thread: the embeddings of its posts, [posts, dimensions] row-major, in time order. */
-  readonly threads: readonly { readonly embeddings: Float32Array; readonly features?: Float32Array }[];
+  /** One entry a thread: the embeddings of its posts in time order, [posts, dimensions], and further features. */
+  readonly threads: readonly {
+    readonly posts: number;
+    readonly embeddings: Float32Array;
+    readonly features?: Float32Array;
+  }[];
+  /** 0 leaves the posts and the actions out of the state. */
   readonly dimensions: number;
   /** Numbers a post in `features`; 0 for none. */
   readonly featureCount?: number;
@@ -33,7 +38,7 @@ export interface StateTable {
 export function buildStateTable(input: StateTableInput): StateTable {
   const { dimensions, featureCount = 0, actionEmbeddings } = input;
   const columns = dimensions + featureCount;
-  const lengths = Int32Array.from(input.threads, (thread) => thread.embeddings.length / dimensions);
+  const lengths = Int32Array.from(input.threads, ({ posts }) => posts);
   const firstRows = new Int32Array(lengths.length + 1);
   for (let thread = 0; thread < lengths.length; thread++)
     firstRows[thread + 1] = firstRows[thread] + 2 * lengths[thread] - 1;

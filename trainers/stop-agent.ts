@@ -237,7 +237,7 @@ export function disposeStopAgentTraining(training: StopAgentTraining): void {
   disposeOptimized(training.agent);
   disposeOptimized(training.discriminator);
   training.states.dispose();
-  tf.dispose({ ...training.rowWeights });
+  for (const weights of Object.values(training.rowWeights)) weights?.dispose();
 }
 
 function environmentThreads(data: StopAgentData, config: StopAgentConfig): Int32Array {
@@ -359,8 +359,13 @@ function learnMoments(training: StopAgentTraining, collected: Collected): void {
   if (training.configs[0].normalizer !== 'scalar-running' || training.iteration >= scalarMomentsIterations) return;
   for (const row of collected.rows)
     updateScalarMoments(training.moments, table.data.subarray(row * table.columns, (row + 1) * table.columns));
+  refreshStates(training);
+}
+
+/** To be called when the moments have changed. */
+export function refreshStates(training: StopAgentTraining): void {
   training.states.dispose();
-  training.states = new RowTable(standardized(table, training.moments));
+  training.states = new RowTable(standardized(training.data.table, training.moments));
 }
 
 interface Rewards {

@@ -1,12 +1,17 @@
 import { Command } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
 import { InputError, ProviderError } from '../../src/errors.ts';
+import { dataCommand } from './data.ts';
+import { trainCommand } from './train.ts';
 
 const program = new Command('earshot')
   .description('Train, evaluate and export small decision policies over social-media threads.')
   .version(packageJson.version)
   .showHelpAfterError('(add --help for the options)')
   .exitOverride();
+
+program.addCommand(dataCommand());
+program.addCommand(trainCommand());
 
 try {
   await program.parseAsync();

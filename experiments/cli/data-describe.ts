@@ -1,0 +1,58 @@
+import { basename } from 'node:path';
+import { Command } from 'commander';
+import { markdownTable } from 'markdown-table';
+import { describeOverlaps, describeThreads } from '../../src/data/describe.ts';
+import { loadThreads } from '../../src/data/thread-file.ts';
+import { comparisonTable, descriptionTable } from './description-table.ts';
+import { collectSkipped } from './skipped-items.ts';
+
+/** Beyond this many files, columns of label counts fit no screen. */
+const maxColumns = 3;
+
+export function dataDescribeCommand(): Command {
+  return new Command('describe')
+    .description('Count what threads files hold: labels, lengths, time spans, gaps, repeats, overlaps between files.')
+    .argument('<file...>', 'threads files, .jsonl or .jsonl.gz')
+    .option('--skip-invalid', 'leave bad lines out, count them and go on')
+    .option('--json', 'print all counts as JSON')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  earshot data describe pheme.jsonl.gz
+  earshot data describe train.jsonl test.jsonl --json | jq .overlaps`,
+    )
+    .action(describeFiles);
+}
+
+async function describeFiles(paths: string[], options: { skipInvalid?: true; json?: true }): Promise<void> {
+  const skipped = collectSkipped();
+  const files = [];
+  for (const path of paths) {
+    const before = skipped.count();
+    const threads = await loadThreads(path, { ...options, onSkipped: skipped.onSkipped });
+    files.push({ path, threads, skipped: skipped.count() - before, description: describeThreads(threads) });
+  }
+  skipped.report();
+  const overlaps = describeOverlaps(files.map(({ path, threads }) => ({ name: path, threads })));
+  if (options.json) {
+    const described = files.map(({ path, skipped, description }) => ({ path, skipped, ...description }));
+    process.stdout.write(`${JSON.stringify({ files: described, overlaps })}\n`);
+    return;
+  }
+  const named = files.map(({ path, description }) => ({ name: basename(path), description }));
+  if (named.length <= maxColumns) process.stdout.write(`${descriptionTable(named)}\n`);
+  else
+    process.stdout.write(
+      `${comparisonTable(named)}\nmean, median and min–max: posts a thread; hours: median to the last post\n`,
+    );
+  for (const { path, skipped } of files)
+    if (skipped > 0) process.stdout.write(`${path}: ${skipped} bad lines left out\n`);
+  if (overlaps.length > 0) {
+    const rows = overlaps.map(({ files: pair, sharedIds, sharedClaimTexts }) =>
+      [...pair.map((path) => basename(path)), sharedIds, sharedClaimTexts].map(String),
+    );
+    process.stdout.write(`\n${markdownTable([['file', 'and file', 'shared ids', 'shared claim texts'], ...rows])}\n`);
+    process.stdout.write('drop what is shared before training on one of two files and testing on the other\n');
+  }
+}

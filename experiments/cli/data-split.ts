@@ -1,0 +1,132 @@
+import { join } from 'node:path';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { markdownTable } from 'markdown-table';
+import type { PartSize } from '../../src/data/part-sizes.ts';
+import { splitThreads } from '../../src/data/split.ts';
+import { tasks } from '../../src/data/task.ts';
+import type { Thread } from '../../src/data/thread.ts';
+import { loadThreads, writeThreads } from '../../src/data/thread-file.ts';
+import { collectSkipped } from './skipped-items.ts';
+
+interface Options {
+  out: string;
+  part: Record<string, PartSize>;
+  holdOut: Record<string, string[]>;
+  stratify: string;
+  byEvent?: true;
+  seed: number;
+  gzip?: true;
+  skipInvalid?: true;
+  json?: true;
+}
+
+const labelOf: Record<string, (thread: Thread) => string> = {
+  ...Object.fromEntries(
+    Object.values(tasks).map((task) => [
+      task.name,
+      (thread: Thread) => {
+        const label = task.goldLabel(thread);
+        return label === null ? 'unlabelled' : task.labels[label];
+      },
+    ]),
+  ),
+  event: ({ event }) => event ?? 'no event',
+};
+
+export function dataSplitCommand(): Command {
+  return new Command('split')
+    .description('Split a threads file into disjoint parts, one file each.')
+    .argument('<file>', 'threads file, .jsonl or .jsonl.gz')
+    .requiredOption('-o, --out <folder>', 'folder for <part>.jsonl')
+    .option('-p, --part <name=size>', 'a part: a count (100), a share (0.2) or rest; repeatable', addPart, {})
+    .option('--hold-out <name=event,…>', 'a part of all threads of these events; repeatable', addHoldOut, {})
+    .addOption(
+      new Option('--stratify <label>', 'each part gets these labels in proportion')
+        .choices([...Object.keys(labelOf), 'none'])
+        .default('rumor'),
+    )
+    .option('--by-event', 'whole events to one part; sizes are then targets')
+    .option('--seed <integer>', 'another seed, another split', integer, 1)
+    .option('--gzip', 'write <part>.jsonl.gz')
+    .option('--skip-invalid', 'leave bad lines out, count them and go on')
+    .option('--json', 'print the summary as JSON')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  earshot data split pheme.jsonl.gz -p detector=100 -p demonstrations=50 -p environment=100 -p test=rest -o parts
+  earshot data split pheme.jsonl.gz -p train=0.8 -p test=rest --by-event --seed 3 --out parts
+  earshot data split pheme.jsonl.gz --hold-out test=ferguson -p train=rest --out leave-ferguson-out`,
+    )
+    .action(splitFile);
+}
+
+async function splitFile(path: string, options: Options): Promise<void> {
+  const skipped = collectSkipped();
+  const threads = await loadThreads(path, { skipInvalid: options.skipInvalid, onSkipped: skipped.onSkipped });
+  skipped.report();
+  const parts = splitThreads<string, string>(threads, {
+    parts: options.part,
+    holdOutEvents: options.holdOut,
+    keepEventsTogether: options.byEvent,
+    seed: options.seed,
+    stratifyBy: labelOf[options.stratify],
+  });
+  const summary = [];
+  for (const [part, held] of Object.entries(parts)) {
+    const out = join(options.out, `${part}.jsonl${options.gzip ? '.gz' : ''}`);
+    await writeThreads(out, held);
+    summary.push({ part, out, threads: held.length, labels: countLabels(held, options) });
+  }
+  const unused = threads.length - summary.reduce((sum, part) => sum + part.threads, 0);
+  if (options.json) {
+    process.stdout.write(`${JSON.stringify({ parts: summary, unused, skipped: skipped.count() })}\n`);
+    return;
+  }
+  const labels = [...new Set(summary.flatMap((part) => Object.keys(part.labels)))].sort();
+  const rows = summary.map((part) => [
+    part.part,
+    part.threads,
+    ...labels.map((label) => part.labels[label] ?? 0),
+    part.out,
+  ]);
+  const table = [['part', 'threads', ...labels, 'file'], ...rows].map((row) => row.map(String));
+  process.stdout.write(`${markdownTable(table)}\n`);
+  if (skipped.count() > 0) process.stdout.write(`${skipped.count()} bad lines left out\n`);
+  if (unused > 0) process.stdout.write(`${unused} of ${threads.length} threads are in no part\n`);
+  process.stdout.write(`${summary.length} parts: ${options.out}\n`);
+}
+
+function countLabels(threads: readonly Thread[], options: Options): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const thread of threads) {
+    const label = (labelOf[options.byEvent ? 'event' : options.stratify] ?? labelOf.rumor)(thread);
+    counts[label] = (counts[label] ?? 0) + 1;
+  }
+  return counts;
+}
+
+function addPart(text: string, parts: Record<string, PartSize>): Record<string, PartSize> {
+  const { name, value } = nameAndValue(text, 'train=0.8 or test=rest');
+  if (name in parts) throw new InvalidArgumentError(`The part ${name} is given twice.`);
+  if (value !== 'rest' && !(Number(value) > 0))
+    throw new InvalidArgumentError('The size must be a count such as 100, a share such as 0.2, or rest.');
+  return { ...parts, [name]: value === 'rest' ? value : Number(value) };
+}
+
+function addHoldOut(text: string, parts: Record<string, string[]>): Record<string, string[]> {
+  const { name, value } = nameAndValue(text, 'test=ferguson,sydneysiege');
+  return { ...parts, [name]: [...(parts[name] ?? []), ...value.split(',')] };
+}
+
+function nameAndValue(text: string, example: string): { name: string; value: string } {
+  const match = text.match(/^([\w.-]+)=(.+)$/);
+  if (match === null) throw new InvalidArgumentError(`Write it as ${example}.`);
+  return { name: match[1], value: match[2] };
+}
+
+function integer(text: string): number {
+  const value = Number(text);
+  if (text.trim() === '' || !Number.isInteger(value)) throw new InvalidArgumentError('It must be an integer.');
+  return value;
+}

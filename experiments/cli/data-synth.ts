@@ -1,0 +1,70 @@
+import { Command, InvalidArgumentError } from 'commander';
+import {
+  optimalStopping,
+  type SyntheticOptions,
+  synthesizeThreads,
+  syntheticOptionsSchema,
+} from '../../src/data/synthetic-stream.ts';
+import { writeThreads } from '../../src/data/thread-file.ts';
+
+interface Options extends Record<string, unknown> {
+  out: string;
+  delayCost?: number;
+  json?: true;
+}
+
+export function dataSynthCommand(): Command {
+  const command = new Command('synth')
+    .description('Make up a stream of threads whose best stopping rule is known.')
+    .requiredOption('-o, --out <file>', 'threads file to write: .jsonl, or .jsonl.gz for gzip')
+    .option('--delay-cost <reward>', 'also compute the best stopping rule when each post used costs this much', number)
+    .option('--json', 'print the summary as JSON')
+    .addHelpText('after', helpAfter);
+  const defaults = syntheticOptionsSchema.parse({});
+  for (const name of syntheticOptionsSchema.keyof().options) {
+    const { description } = syntheticOptionsSchema.shape[name];
+    command.option(`--${kebab(name)} <number>`, `${description} (default ${defaults[name]})`, number);
+  }
+  return command.action(synthToFile);
+}
+
+async function synthToFile(options: Options): Promise<void> {
+  const { out, delayCost, json, ...rest } = options;
+  const stream: SyntheticOptions = rest;
+  const threads = synthesizeThreads(stream);
+  await writeThreads(out, threads);
+  const posts = threads.reduce((sum, thread) => sum + thread.posts.length, 0);
+  const rumors = threads.filter(({ rumor }) => rumor).length;
+  const best = delayCost === undefined ? null : optimalStopping({ ...stream, delayCostPerPost: delayCost });
+  if (json) {
+    const { rule: _, ...optimal } = best ?? { rule: null };
+    const summary = { out, threads: threads.length, posts, rumors, ...(best === null ? {} : { optimal }) };
+    process.stdout.write(`${JSON.stringify(summary)}\n`);
+    return;
+  }
+  if (best !== null)
+    process.stdout.write(
+      `best stopping rule at ${delayCost} a post: reward ${best.expectedReward.toFixed(4)}, ` +
+        `accuracy ${best.accuracy.toFixed(4)}, ${best.meanPosts.toFixed(2)} posts, ER ${best.earlyRate.toFixed(3)}\n`,
+    );
+  process.stdout.write(`${threads.length} threads (${rumors} rumors), ${posts} posts: ${out}\n`);
+}
+
+function number(text: string): number {
+  const value = Number(text);
+  if (text.trim() === '' || Number.isNaN(value)) throw new InvalidArgumentError('It must be a number.');
+  return value;
+}
+
+function kebab(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
+
+const helpAfter = `
+Each post tells for a rumor, against it, or nothing, with probabilities that depend on the class, on the phase
+(early or late) and on whether the thread's early phase misleads. So the Bayes posterior and the optimal stopping
+rule are exact, and a trained stop agent can be held against them.
+
+Examples:
+  earshot data synth --out synthetic.jsonl
+  earshot data synth --threads 2000 --seed 7 --misleading-share 0.4 --delay-cost 0.01 --out hard.jsonl.gz`;

@@ -1,0 +1,65 @@
+import { closest, distance } from 'fastest-levenshtein';
+import { z } from 'zod';
+import { isPlainObject } from './overrides.ts';
+
+/** One line a problem of a configuration: where, the value seen, what is wrong, and for an unknown key the nearest one. */
+export function configProblems(options: { schema: z.ZodType; input: unknown; error: z.ZodError }): string {
+  return options.error.issues
+    .map((issue) => {
+      if (issue.code === 'unrecognized_keys')
+        return issue.keys
+          .map((key) => unknownKey(key, [...issue.path], keysAt(options.schema, [...issue.path])))
+          .join('\n');
+      const value = valueAt(options.input, [...issue.path]);
+      const seen = value === undefined ? '' : ` (found ${JSON.stringify(value)?.slice(0, 80)})`;
+      return `  ${issue.path.join('.') || 'the file'}: ${issue.message}${seen}`;
+    })
+    .join('\n');
+}
+
+function unknownKey(key: string, path: readonly PropertyKey[], known: readonly string[]): string {
+  const place = [...path, key].join('.');
+  if (known.length === 0) return `  ${place}: unknown key`;
+  const nearest = closest(key, [...known]);
+  const hint =
+    distance(key, nearest) <= Math.max(2, key.length / 2)
+      ? `did you mean ${nearest}?`
+      : `known are ${known.join(', ')}`;
+  return `  ${place}: unknown key; ${hint}`;
+}
+
+function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>(
+    (value, key) =>
+      typeof value === 'object' && value !== null ? (value as Record<PropertyKey, unknown>)[key] : undefined,
+    input,
+  );
+}
+
+/** The keys that the schema knows at a path, read off its JSON Schema. */
+function keysAt(schema: z.ZodType, path: readonly PropertyKey[]): string[] {
+  let nodes: unknown[] = [z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })];
+  for (const key of path) nodes = alternatives(nodes).flatMap((node) => childAt(node, key));
+  return [...new Set(alternatives(nodes).flatMap((node) => Object.keys(propertiesOf(node))))];
+}
+
+function alternatives(nodes: readonly unknown[]): unknown[] {
+  return nodes.flatMap((node) =>
+    isPlainObject(node)
+      ? [
+          node,
+          ...alternatives([node.anyOf, node.oneOf, node.allOf].flatMap((list) => (Array.isArray(list) ? list : []))),
+        ]
+      : [],
+  );
+}
+
+function propertiesOf(node: unknown): Record<string, unknown> {
+  return isPlainObject(node) && isPlainObject(node.properties) ? node.properties : {};
+}
+
+function childAt(node: unknown, key: PropertyKey): unknown[] {
+  const property = propertiesOf(node)[String(key)];
+  if (property !== undefined) return [property];
+  return isPlainObject(node) && isPlainObject(node.additionalProperties) ? [node.additionalProperties] : [];
+}

@@ -1,0 +1,162 @@
+import { readFile } from 'node:fs/promises';
+import { parseDocument } from 'yaml';
+import { z } from 'zod';
+import { localDetectorOptionsSchema } from '../experts/local/train-local-detector.ts';
+import { syntheticOptionsSchema } from '../src/data/synthetic-stream.ts';
+import { InputError } from '../src/errors.ts';
+import { backendSchema } from '../src/tensor/backend.ts';
+import { encoderSchema } from '../src/text/create-encoder.ts';
+import { stopAgentSchema } from '../trainers/stop-agent.ts';
+import { stopAgentPresetNames, stopAgentPresets } from '../trainers/stop-agent-presets.ts';
+import { configProblems } from './config-problems.ts';
+import { isPlainObject, mergeDeep, type PlainObject } from './overrides.ts';
+
+const name = z.string().regex(/^[a-z0-9][a-z0-9._-]*$/i, 'letters, digits, dots, dashes and underscores only');
+
+const dataSchema = z
+  .strictObject({
+    threads: z
+      .string()
+      .nullable()
+      .default(null)
+      .describe('path of a thread file (JSON Lines, plain or gzip); null for the synthetic stream'),
+    synthetic: syntheticOptionsSchema.prefault({}).describe('the synthetic stream, used where no path is given'),
+    skipInvalid: z.boolean().default(false).describe('leave invalid lines out instead of stopping'),
+  })
+  .describe('where the threads come from');
+
+const splitSchema = z
+  .strictObject({
+    detector: z
+      .union([z.int().min(4), z.strictObject({ events: z.array(z.string()).min(1) })])
+      .default(100)
+      .describe('labelled threads that train the local detector: how many, or all of these events'),
+    events: z.array(z.string()).nullable().default(null).describe('take the other parts from these events only'),
+    demonstrations: z.int().min(1).default(50).describe('labelled threads that the experts demonstrate on'),
+    environment: z.int().min(0).default(100).describe('unlabelled threads that the agent roams'),
+    test: z
+      .union([z.int().min(1), z.literal('rest')])
+      .default('rest')
+      .describe('threads to test on'),
+    seed: z
+      .int()
+      .nullable()
+      .default(null)
+      .describe('fixes the split; null draws a new one for each seed, as EARD does'),
+  })
+  .describe('which threads serve what; no thread serves twice');
+
+const stateSchema = z
+  .strictObject({
+    posts: z
+      .enum(['sum', 'none'])
+      .default('sum')
+      .describe(
+        'sum: the sum of the posts’ embeddings and the previous action’s, as in the paper; none: leave both out',
+      ),
+    student: z
+      .boolean()
+      .default(false)
+      .describe('add the confidence of a small student of the cached judgements, and how many posts were seen'),
+    studentOptions: localDetectorOptionsSchema.prefault({}).describe('of the student'),
+  })
+  .describe('what the agent sees');
+
+export const experimentSchema = z
+  .strictObject({
+    name: name.describe('names the run directories'),
+    description: z.string().default(''),
+    backend: backendSchema,
+    seeds: z.array(z.int()).min(1).default([1, 2, 3, 4, 5]).describe('one run each'),
+    data: dataSchema.prefault({}),
+    split: splitSchema.prefault({}),
+    encoder: encoderSchema.prefault({ name: 'hashing' }).describe('embeds the posts that the agent sees'),
+    detector: localDetectorOptionsSchema.prefault({}),
+    maxJudgedPosts: z.int().min(1).default(500).describe('posts of a thread that the detector reads'),
+    state: stateSchema.prefault({}),
+    agent: stopAgentSchema
+      .extend({
+        preset: z
+          .enum(stopAgentPresetNames)
+          .default('paper')
+          .describe('paper: the paper’s text, made sound; published: the authors’ code, quirks included'),
+      })
+      .prefault({}),
+    checkpointEvery: z.int().min(1).default(100).describe('iterations between checkpoints'),
+    evaluation: z
+      .strictObject({
+        firstPosts: z
+          .array(z.int().min(1))
+          .default([1, 2, 4, 8, 13, 20, 30])
+          .describe('rules: stop after so many posts'),
+        hours: z.array(z.number().positive()).default([1, 6, 12, 24, 36]).describe('rules: stop after so many hours'),
+        confidences: z
+          .array(z.number().min(0).max(1))
+          .default([0.6, 0.65, 0.7, 0.8, 0.9])
+          .describe('rules: stop once the detector is so confident, asking it at every post'),
+        resamples: z.int().min(1).default(1000).describe('of the bootstrap behind the intervals'),
+      })
+      .prefault({}),
+  })
+  .describe('an experiment: one question, its data, its agent, its seeds');
+export type Experiment = z.infer<typeof experimentSchema>;
+
+/** An experiment file: an experiment, and how its variants differ from it. */
+export interface ExperimentFile {
+  readonly name: string;
+  readonly description: string;
+  readonly variants: readonly { readonly name: string; readonly experiment: Experiment }[];
+}
+
+/**
+ * Reads a YAML experiment file. `overrides` go on top of the file and of every variant.
+ * @throws InputError naming each problem: place, value, reason, and the nearest key for an unknown one.
+ */
+export async function loadExperiment(path: string, overrides: readonly PlainObject[] = []): Promise<ExperimentFile> {
+  const raw = await readYaml(path);
+  const { variants = {}, ...base } = overrides.reduce(mergeDeep, raw);
+  if (!isPlainObject(variants)) throw new InputError(`${path}: variants must map names to overrides`);
+  const entries = Object.keys(variants).length === 0 ? [['agent', {}] as const] : Object.entries(variants);
+  const resolved = entries.map(([variant, over]) => {
+    if (!name.safeParse(variant).success || !isPlainObject(over))
+      throw new InputError(`${path}: variants.${variant} must be a plain name with a map of overrides`);
+    const merged = [over, ...overrides].reduce<PlainObject>(mergeDeep, base);
+    return { name: variant, experiment: resolveExperiment(withoutVariants(merged), `${path} (${variant})`) };
+  });
+  const { name: experimentName, description } = resolved[0].experiment;
+  return { name: experimentName, description, variants: resolved };
+}
+
+function withoutVariants({ variants: _, ...rest }: PlainObject): PlainObject {
+  return rest;
+}
+
+/** Fills in the preset's and the schema's defaults. */
+export function resolveExperiment(raw: PlainObject, source: string): Experiment {
+  const agent = isPlainObject(raw.agent) ? raw.agent : {};
+  const preset = stopAgentPresetNames.find((known) => known === agent.preset) ?? 'paper';
+  const input = {
+    ...raw,
+    agent: raw.agent === undefined || isPlainObject(raw.agent) ? mergeDeep(stopAgentPresets[preset], agent) : raw.agent,
+  };
+  const parsed = experimentSchema.safeParse(input);
+  if (!parsed.success)
+    throw new InputError(
+      `${source} is not a valid experiment:\n${configProblems({ schema: experimentSchema, input, error: parsed.error })}`,
+    );
+  return parsed.data;
+}
+
+async function readYaml(path: string): Promise<PlainObject> {
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (error) {
+    throw new InputError(`cannot read the experiment ${path}: ${error instanceof Error ? error.message : error}`);
+  }
+  const document = parseDocument(text);
+  if (document.errors.length > 0) throw new InputError(`${path} is not valid YAML: ${document.errors[0].message}`);
+  const value: unknown = document.toJS();
+  if (!isPlainObject(value)) throw new InputError(`${path} must hold a map of settings, such as "name: my-experiment"`);
+  return value;
+}

@@ -1,0 +1,256 @@
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import stringify from 'safe-stable-stringify';
+import { buildStateTable, type StateTable } from '../envs/state-table.ts';
+import { annotate } from '../experts/annotate.ts';
+import { AnnotationStore } from '../experts/annotation-store.ts';
+import { LocalDetector } from '../experts/detectors/local.ts';
+import type { JudgementSequence } from '../experts/judgement-sequence.ts';
+import { trainLocalDetector } from '../experts/local/train-local-detector.ts';
+import { demonstrationsOf, selectDemonstrations } from '../experts/trajectories.ts';
+import { formatBadItem } from '../src/data/bad-item.ts';
+import { splitThreads } from '../src/data/split.ts';
+import { synthesizeThreads } from '../src/data/synthetic-stream.ts';
+import { rumorTask } from '../src/data/task.ts';
+import type { Thread } from '../src/data/thread.ts';
+import { loadThreads } from '../src/data/thread-file.ts';
+import { InputError } from '../src/errors.ts';
+import { Random } from '../src/tensor/random.ts';
+import { createEncoder } from '../src/text/create-encoder.ts';
+import { EmbeddingStore } from '../src/text/embedding-store.ts';
+import type { StopAgentData } from '../trainers/stop-agent.ts';
+import { type Student, studentFeatureCount, studentFeatures, trainStudent } from '../trainers/student.ts';
+import type { Experiment } from './experiment.ts';
+
+export const task = rumorTask;
+
+/** Where work that runs share is kept: embeddings, judgements and trained detectors, each under a key of its inputs. */
+export interface Cache {
+  readonly embeddings: EmbeddingStore;
+  readonly annotations: AnnotationStore;
+  readonly detectors: string;
+}
+
+export async function openCache(directory: string, experiment: Experiment): Promise<Cache> {
+  const encoder = await createEncoder(experiment.encoder);
+  mkdirSync(join(directory, 'detectors'), { recursive: true });
+  return {
+    embeddings: await EmbeddingStore.open({ encoder, directory: join(directory, 'embeddings') }),
+    annotations: AnnotationStore.open(join(directory, 'annotations.sqlite')),
+    detectors: join(directory, 'detectors'),
+  };
+}
+
+/** Reads the data set, or makes the synthetic one; threads are cut to what the environment shows. */
+export async function loadData(experiment: Experiment, onSkip?: (line: string) => void): Promise<Thread[]> {
+  const { threads: path, synthetic, skipInvalid } = experiment.data;
+  const threads =
+    path === null
+      ? synthesizeThreads(synthetic)
+      : await loadThreads(path, { skipInvalid, onSkipped: (item) => onSkip?.(`skipped ${formatBadItem(item)}`) });
+  const { maxPosts } = experiment.agent;
+  return threads.map((thread) =>
+    thread.posts.length > maxPosts ? { ...thread, posts: thread.posts.slice(0, maxPosts) } : thread,
+  );
+}
+
+export interface Parts {
+  readonly detector: Thread[];
+  readonly demonstrations: Thread[];
+  readonly environment: Thread[];
+  readonly test: Thread[];
+}
+
+/** Disjoint parts, stratified by label. Threads without a label are left out: they can be neither taught nor tested. */
+export function splitParts(threads: readonly Thread[], experiment: Experiment, seed: number): Parts {
+  const { split } = experiment;
+  const labelled = threads.filter((thread) => task.goldLabel(thread) !== null);
+  if (labelled.length === 0)
+    throw new InputError(
+      `none of the ${threads.length} threads has a label (rumor: true or false); demonstrations and tests need labels`,
+    );
+  const detectorEvents = typeof split.detector === 'number' ? null : split.detector.events;
+  for (const event of [...(detectorEvents ?? []), ...(split.events ?? [])])
+    if (!labelled.some((thread) => thread.event === event))
+      throw new InputError(
+        `no labelled thread is of the event ${JSON.stringify(event)}; the data has ${[...new Set(labelled.map(({ event }) => String(event)))].join(', ')}`,
+      );
+  const ofDetector = (thread: Thread) => thread.event !== null && (detectorEvents?.includes(thread.event) ?? false);
+  const free = labelled.filter(
+    (thread) =>
+      !ofDetector(thread) && (split.events === null || (thread.event !== null && split.events.includes(thread.event))),
+  );
+  const { demonstrations, environment, test } = split;
+  const common = { seed: split.seed ?? seed, stratifyBy: (thread: Thread) => task.goldLabel(thread) };
+  const { detector } = split;
+  return typeof detector === 'number'
+    ? splitThreads(free, { ...common, parts: { detector, demonstrations, environment, test } })
+    : {
+        ...splitThreads(free, { ...common, parts: { demonstrations, environment, test } }),
+        detector: labelled.filter(ofDetector),
+      };
+}
+
+export interface PreparedTrial {
+  readonly parts: Parts;
+  readonly detector: LocalDetector;
+  readonly student: Student | null;
+  /** Judgements of the demonstration and test threads, by thread id. */
+  readonly sequences: ReadonlyMap<string, JudgementSequence>;
+  readonly data: StopAgentData;
+  /** The table of other threads' states, built as the training's. */
+  readonly tableOf: (threads: readonly Thread[]) => Promise<StateTable>;
+  /** Names what the states are made of. */
+  readonly stateIdentity: string;
+  readonly counts: { readonly asked: number; readonly cached: number };
+  readonly hashes: Readonly<Record<string, string>>;
+}
+
+export type PrepareProgress = (stage: string, done: number, total: number) => void;
+
+/** Everything up to the training: split, detector, judgements, demonstrations, states. */
+export async function prepareTrial(settings: {
+  experiment: Experiment;
+  seed: number;
+  threads: readonly Thread[];
+  cache: Cache;
+  onProgress?: PrepareProgress;
+  signal?: AbortSignal;
+}): Promise<PreparedTrial> {
+  const { experiment, seed, threads, cache, onProgress, signal } = settings;
+  const { agent } = experiment;
+  const parts = splitParts(threads, experiment, seed);
+  const detector = await localDetector(settings, parts.detector);
+  const annotated = await annotate({
+    threads: [...parts.demonstrations, ...parts.test],
+    detector,
+    store: cache.annotations,
+    maxPosts: experiment.maxJudgedPosts,
+    ...(onProgress && { onProgress: ({ done, total }) => onProgress('judging prefixes', done, total) }),
+    ...(signal && { signal }),
+  });
+  const sequences = annotated.sequences;
+  const demonstrating = parts.demonstrations.map((thread) => ({
+    thread,
+    sequence: sequences.get(thread.id)!,
+    label: task.goldLabel(thread)!,
+  }));
+
+  const student = experiment.state.student
+    ? await trainStudent({ demonstrations: demonstrating, task, options: experiment.state.studentOptions, seed })
+    : null;
+  const tableOf = (own: readonly Thread[]) => tableOfThreads(own, { experiment, cache, student });
+
+  const longEnough = (thread: Thread) => thread.posts.length >= agent.minPosts;
+  const environment = parts.environment.filter(longEnough);
+  const tableThreads = [...parts.demonstrations, ...environment];
+  const table = await tableOf(tableThreads);
+  const place = new Map(tableThreads.map((thread, index) => [thread.id, index]));
+  const random = Random.seeded({ seed, purpose: 'demonstrations' });
+  const demonstrations = selectDemonstrations(demonstrationsOf(demonstrating, agent.trajectories), agent.trajectories, {
+    weights: agent.gail,
+    shuffle: (length) => random.permutation(length),
+  });
+  return {
+    parts,
+    detector,
+    student,
+    sequences,
+    data: {
+      table,
+      environment: Int32Array.from(environment, ({ id }) => place.get(id)!),
+      demonstrations: demonstrations.map(({ expert, threadId, stopStep }) => ({
+        expert,
+        thread: place.get(threadId)!,
+        stopStep,
+      })),
+      correctness: new Map(
+        demonstrating
+          .filter(({ thread }) => longEnough(thread))
+          .map(({ thread, sequence, label }) => [
+            place.get(thread.id)!,
+            Uint8Array.from({ length: thread.posts.length }, (_, step) =>
+              Number(sequence.predicted[Math.min(step, sequence.predicted.length - 1)] === label),
+            ),
+          ]),
+      ),
+    },
+    tableOf,
+    stateIdentity: canonicalJson({
+      encoder: cache.embeddings.identityHash.slice(0, 16),
+      posts: experiment.state.posts,
+      student: student?.reader.options.modelSha256 ?? null,
+    }),
+    counts: annotated,
+    hashes: {
+      data: sha256(threads),
+      embeddings: cache.embeddings.identityHash,
+      detector: String(detector.options.modelSha256),
+      annotations: sha256([...sequences.values()].map(({ threadId, predicted }) => [threadId, [...predicted]])),
+    },
+  };
+}
+
+/** Trained once for each set of options, threads and seed; kept in the cache. */
+async function localDetector(
+  settings: { experiment: Experiment; seed: number; cache: Cache; onProgress?: PrepareProgress; signal?: AbortSignal },
+  threads: readonly Thread[],
+): Promise<LocalDetector> {
+  const { experiment, seed, cache, onProgress, signal } = settings;
+  const options = experiment.detector;
+  const path = join(cache.detectors, `${sha256({ options, seed, threads, task: task.name }).slice(0, 32)}.json`);
+  if (existsSync(path)) return LocalDetector.load({ path });
+  const detector = await trainLocalDetector({
+    threads,
+    task,
+    options,
+    seed,
+    ...(onProgress && { onProgress: ({ done, total }) => onProgress('training the detector', done, total) }),
+    ...(signal && { signal }),
+  });
+  await detector.save(path);
+  return detector;
+}
+
+async function tableOfThreads(
+  threads: readonly Thread[],
+  { experiment, cache, student }: { experiment: Experiment; cache: Cache; student: Student | null },
+): Promise<StateTable> {
+  const { embeddings } = cache;
+  const withPosts = experiment.state.posts === 'sum';
+  const dimensions = withPosts ? embeddings.dimensions : 0;
+  const vectors = withPosts
+    ? await embeddings.embed(threads.flatMap((thread) => thread.posts.map(({ text }) => text)))
+    : new Float32Array(0);
+  const actions = withPosts ? await embeddings.embed(['Continue.', 'Stop.']) : new Float32Array(0);
+  let start = 0;
+  const rows = [];
+  for (const thread of threads) {
+    const posts = thread.posts.length;
+    const features =
+      student === null
+        ? null
+        : (student.heldOut.get(thread.id) ?? (await studentFeatures(student.reader, thread, posts)));
+    rows.push({
+      posts,
+      embeddings: vectors.subarray(start * dimensions, (start + posts) * dimensions),
+      ...(features && { features }),
+    });
+    start += posts;
+  }
+  return buildStateTable({
+    threads: rows,
+    dimensions,
+    featureCount: student === null ? 0 : studentFeatureCount(task),
+    actionEmbeddings: [actions.subarray(0, dimensions), actions.subarray(dimensions)],
+  });
+}
+
+function canonicalJson(value: unknown): string {
+  return stringify(value) ?? 'null';
+}
+
+function sha256(value: unknown): string {
+  return createHash('sha256').update(canonicalJson(value)).digest('hex');
+}

@@ -1,0 +1,33 @@
+import { z } from 'zod';
+
+export const prefixScheduleSchema = z
+  .discriminatedUnion('name', [
+    z.strictObject({ name: z.literal('every').describe('every prefix') }),
+    z.strictObject({
+      name: z.literal('step').describe('1 post, then every n-th'),
+      posts: z.int().min(1).describe('posts from one judged prefix to the next'),
+    }),
+    z.strictObject({
+      name: z.literal('geometric').describe('1 post, then longer by a factor each time'),
+      factor: z.number().gt(1).default(1.5).describe('length of a judged prefix over that of the one before'),
+    }),
+  ])
+  .default({ name: 'every' })
+  .describe('which prefixes are judged; a judgement holds until the next judged one');
+
+export type PrefixSchedule = z.infer<typeof prefixScheduleSchema>;
+
+/** The prefix lengths judged of a thread, increasing: always 1, and always all `posts`. */
+export function scheduledLengths(options: { schedule: PrefixSchedule; posts: number }): number[] {
+  const { schedule, posts } = options;
+  const lengths: number[] = [];
+  for (let length = 1; length < posts; length = next(schedule, length)) lengths.push(length);
+  return [...lengths, posts];
+}
+
+function next(schedule: PrefixSchedule, length: number): number {
+  if (schedule.name === 'every') return length + 1;
+  // Steps of 5 read 1, 5, 10, 15, …: the numbers people expect of "every fifth post".
+  if (schedule.name === 'step') return (Math.floor(length / schedule.posts) + 1) * schedule.posts;
+  return Math.max(length + 1, Math.round(length * schedule.factor));
+}

@@ -1,0 +1,67 @@
+import { existsSync } from 'node:fs';
+import { closest } from 'fastest-levenshtein';
+import { InputError } from '../errors.ts';
+import { BadItemError, orSkip, shortened } from './bad-item.ts';
+import { articlesImporter } from './importers/articles.ts';
+import { eardImporter } from './importers/eard.ts';
+import type { Importer, ImportOptions } from './importers/importer.ts';
+import { phemeImporter } from './importers/pheme.ts';
+import { rumorevalSImporter } from './importers/rumoreval-s.ts';
+import { rumoureval2017Importer } from './importers/rumoureval2017.ts';
+import { rumoureval2019Importer } from './importers/rumoureval2019.ts';
+import { threadsImporter } from './importers/threads.ts';
+import { twitter1516Importer } from './importers/twitter1516.ts';
+import type { Thread } from './thread.ts';
+
+export const importers: readonly Importer[] = [
+  threadsImporter,
+  eardImporter,
+  phemeImporter,
+  rumoureval2017Importer,
+  rumoureval2019Importer,
+  rumorevalSImporter,
+  twitter1516Importer,
+  articlesImporter,
+];
+
+export function findImporter(format: string): Importer {
+  const found = importers.find(({ name }) => name === format);
+  if (found !== undefined) return found;
+  const names = importers.map(({ name }) => name);
+  throw new InputError(
+    `there is no format ${JSON.stringify(format)}; did you mean ${closest(format, names)}? Formats: ${names.join(', ')}`,
+  );
+}
+
+/** Threads in a foreign format, one at a time, each id once. */
+export async function* importThreads(
+  format: string,
+  options: ImportOptions & { paths: readonly string[] },
+): AsyncGenerator<Thread> {
+  const importer = findImporter(format);
+  for (const option of ['sort', 'texts'] as const)
+    if (options[option] !== undefined && options[option] !== false && !importer.takes.includes(option))
+      throw new InputError(
+        `--${option} means nothing to the format ${format}; only to ` +
+          importers.flatMap(({ name, takes }) => (takes.includes(option) ? [name] : [])).join(', '),
+      );
+  for (const path of [...options.paths, ...(options.texts === undefined ? [] : [options.texts])])
+    if (!existsSync(path)) throw new InputError(`${path} does not exist; ${format} expects ${importer.expects}`);
+  const seen = new Set<string>();
+  for await (const thread of importer.read(options.paths, options)) {
+    const kept = await orSkip(options, () => {
+      if (seen.has(thread.id))
+        throw new BadItemError({
+          place: `thread ${seen.size + 1}, id`,
+          value: shortened(thread.id),
+          reason: 'repeats the id of an earlier thread',
+        });
+      return thread;
+    });
+    if (kept === null) continue;
+    seen.add(kept.id);
+    yield kept;
+  }
+  if (seen.size === 0)
+    throw new InputError(`${options.paths.join(', ')}: no ${format} threads found; expected ${importer.expects}`);
+}

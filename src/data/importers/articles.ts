@@ -1,0 +1,41 @@
+import { z } from 'zod';
+import { orSkip, parseItem } from '../bad-item.ts';
+import { readLines } from '../text-lines.ts';
+import { parseJson } from '../thread-file.ts';
+import { assembleThread } from './assemble-thread.ts';
+import type { Importer } from './importer.ts';
+
+const articleSchema = z
+  .object({
+    id: z.string().min(1),
+    title: z.string().nullish(),
+    text: z.string().nullish(),
+    split: z.string().optional(),
+    labels: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
+  })
+  .refine(({ title, text }) => title || text, { path: ['text'], error: 'has neither a text nor a title' });
+
+export const articlesImporter: Importer = {
+  name: 'articles',
+  description: 'news articles and single tweets with labels (FakeNewsNet, CheckThat!, P-Stance): threads of one post',
+  expects: 'JSON Lines files of {id, text, labels: {name: value}}, optionally with title and split',
+  takes: [],
+  async *read(paths, options) {
+    let titlesOnly = 0;
+    for (const path of paths)
+      for await (const line of readLines(path)) {
+        const place = `${path}:${line.number}`;
+        const thread = await orSkip(options, () => {
+          const { id, title, text, split, labels } = parseItem(articleSchema, {
+            value: parseJson(line.text, place),
+            place,
+          });
+          if (!text) titlesOnly++;
+          const posts = [{ id, text: [title, text].filter(Boolean).join('\n') }];
+          return assembleThread({ id, labels, posts, ...(split === undefined ? {} : { split }) }, place);
+        });
+        if (thread !== null) yield thread;
+      }
+    if (titlesOnly > 0) options.onNote?.(`${titlesOnly} articles have a title only`);
+  },
+};

@@ -1,0 +1,88 @@
+import { basename, join } from 'node:path';
+import { z } from 'zod';
+import { BadItemError, parseItem } from '../bad-item.ts';
+import type { Post } from '../thread.ts';
+import { firstFolder, namesIn, readJsonFile } from './json-file.ts';
+
+export interface Conversation {
+  /** The claim first, the replies as the folder lists them. */
+  readonly posts: Post[];
+  /** Replies that are stubs without any text. */
+  readonly withoutText: number;
+}
+
+export type PostReader = (input: { value: unknown; place: string; id: string }) => Post | null;
+
+export const sourceFolders = ['source-tweet', 'source-tweets'];
+const replyFolders = ['reactions', 'replies'];
+
+/** A conversation as PHEME and RumourEval lay it out: one folder, one JSON file a post, the tree in structure.json. */
+export async function readConversation(folder: string, readPost: PostReader): Promise<Conversation> {
+  const sources = await readPosts(await firstFolder(folder, sourceFolders), readPost);
+  // Some archives hold several files there; the thread's own name tells the claim.
+  const source = sources.posts.find(({ id }) => id === basename(folder)) ?? sources.posts[0];
+  if (source === undefined)
+    throw new BadItemError({
+      place: folder,
+      value: shortList(await namesIn(folder)),
+      reason: `has no post in ${sourceFolders.join('/ or ')}/`,
+    });
+  const replies = await readPosts(await firstFolder(folder, replyFolders), readPost);
+  const posts = [source, ...replies.posts.filter(({ id }) => id !== source.id)];
+  const parents = await parentsFromStructure(join(folder, 'structure.json'));
+  return { posts: withParents(posts, parents), withoutText: replies.withoutText };
+}
+
+async function readPosts(folder: string | null, readPost: PostReader): Promise<Conversation> {
+  const posts: Post[] = [];
+  let withoutText = 0;
+  if (folder === null) return { posts, withoutText };
+  for (const name of await namesIn(folder)) {
+    if (!name.endsWith('.json')) continue;
+    const place = join(folder, name);
+    const post = readPost({ value: await readJsonFile(place), place, id: name.slice(0, -'.json'.length) });
+    if (post === null) withoutText++;
+    else posts.push(post);
+  }
+  return { posts, withoutText };
+}
+
+const branchSchema = z.record(z.string(), z.unknown());
+
+/** Reads `{claim: {reply: {answer: []}, reply: []}}`: child to parent. A folder without the file has a flat tree. */
+async function parentsFromStructure(path: string): Promise<Map<string, string>> {
+  const parents = new Map<string, string>();
+  if (!(await namesIn(join(path, '..'))).includes('structure.json')) return parents;
+  const walk = (parent: string, branch: unknown): void => {
+    // A leaf is an empty list.
+    const children = branchSchema.safeParse(branch);
+    if (!children.success) return;
+    for (const [child, below] of Object.entries(children.data)) {
+      if (!parents.has(child)) parents.set(child, parent);
+      walk(child, below);
+    }
+  };
+  const roots = parseItem(branchSchema, { value: await readJsonFile(path), place: path });
+  for (const [root, below] of Object.entries(roots)) walk(root, below);
+  return parents;
+}
+
+/** The tree's parent, else the one the post names; where that post is missing, its nearest ancestor here, else the claim. */
+function withParents(posts: readonly Post[], parents: ReadonlyMap<string, string>): Post[] {
+  const present = new Set(posts.map(({ id }) => id));
+  const [claim] = posts;
+  return posts.map((post, index) => {
+    if (index === 0) return { ...post, parent: null };
+    const seen = new Set([post.id]);
+    let parent = parents.get(post.id) ?? post.parent ?? claim.id;
+    while (!present.has(parent) && !seen.has(parent)) {
+      seen.add(parent);
+      parent = parents.get(parent) ?? claim.id;
+    }
+    return { ...post, parent: present.has(parent) && parent !== post.id ? parent : claim.id };
+  });
+}
+
+function shortList(names: readonly string[]): string {
+  return names.length === 0 ? 'an empty folder' : names.slice(0, 6).join(', ');
+}

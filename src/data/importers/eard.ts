@@ -1,0 +1,79 @@
+import { readFile } from 'node:fs/promises';
+import { z } from 'zod';
+import { BadItemError, orSkip, parseItem, shortened } from '../bad-item.ts';
+import { snowflakeTime } from '../snowflake.ts';
+import { assertFile } from '../text-lines.ts';
+import type { Thread } from '../thread.ts';
+import { parseJson } from '../thread-file.ts';
+import { assembleThread } from './assemble-thread.ts';
+import type { Importer } from './importer.ts';
+
+const rumorLabel = z.union([z.literal([0, 1]), z.boolean(), z.enum(['0', '1', 'non-rumor', 'rumor'])], {
+  error: 'the label must be 1 or "rumor", or 0 or "non-rumor"',
+});
+
+const entrySchema = z.object({
+  label: rumorLabel,
+  seq: z.object({
+    timeline: z.array(z.union([z.number(), z.string()])).describe('Unix seconds, or ISO 8601'),
+    tids: z
+      .array(
+        z.union([z.string().min(1), z.int({ error: 'a number this large has lost digits: write ids as strings' })]),
+      )
+      .optional(),
+    texts: z.array(z.string()).min(1, 'a thread needs at least one post, the claim'),
+  }),
+});
+
+export const eardImporter: Importer = {
+  name: 'eard',
+  description: 'the JSON of the EARD and HEARD code: {id: {label, seq: {timeline, tids, texts}}}',
+  expects: 'one or more .json files',
+  takes: [],
+  async *read(paths, options) {
+    for (const path of paths) {
+      await assertFile(path);
+      const entries = await orSkip(options, async () =>
+        parseItem(z.record(z.string(), z.unknown()), {
+          value: parseJson(await readFile(path, 'utf8'), path),
+          place: path,
+        }),
+      );
+      for (const [id, value] of Object.entries(entries ?? {})) {
+        const thread = await orSkip(options, () => threadOf(id, { value, place: `${path} ${id}` }));
+        if (thread !== null) yield thread;
+      }
+    }
+  },
+};
+
+function threadOf(id: string, input: { value: unknown; place: string }): Thread {
+  const { label, seq } = parseItem(entrySchema, input);
+  const ids = seq.tids?.map(String) ?? seq.texts.map((_, index) => (index === 0 ? id : `${id}-${index}`));
+  for (const [name, list] of Object.entries({ timeline: seq.timeline, tids: ids }))
+    if (list.length !== seq.texts.length)
+      throw new BadItemError({
+        place: `${input.place} seq.${name}`,
+        value: `${list.length} entries`,
+        reason: `must have one entry for each of the ${seq.texts.length} texts`,
+      });
+  const posts = seq.texts.map((text, index) => ({
+    id: ids[index],
+    text,
+    time: timeOf(seq.timeline[index], `${input.place} seq.timeline.${index}`) ?? snowflakeTime(ids[index]),
+  }));
+  const rumor = [1, true, '1', 'rumor'].includes(label);
+  return assembleThread({ id, rumor, veracity: rumor ? null : 'non-rumor', posts }, input.place);
+}
+
+/** Seconds, or milliseconds where a number is too large for seconds. Offsets from 0 keep their distances. */
+function timeOf(value: number | string, place: string): string | null {
+  if (value === '') return null;
+  const number = Number(value);
+  const date = Number.isNaN(number)
+    ? new Date(value)
+    : new Date(Math.abs(number) < 1e11 ? Math.round(number * 1000) : number);
+  if (Number.isNaN(date.getTime()))
+    throw new BadItemError({ place, value: shortened(value), reason: 'must be Unix seconds or an ISO 8601 time' });
+  return date.toISOString();
+}

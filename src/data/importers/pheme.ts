@@ -1,0 +1,74 @@
+import { basename, join } from 'node:path';
+import { z } from 'zod';
+import { BadItemError, orSkip, parseItem, shortened } from '../bad-item.ts';
+import type { Thread } from '../thread.ts';
+import { assembleThread } from './assemble-thread.ts';
+import { readConversation } from './conversation-folder.ts';
+import type { Importer } from './importer.ts';
+import { namesIn, readJsonFile } from './json-file.ts';
+import { twitterPost } from './twitter-post.ts';
+
+const classFolders = ['non-rumours', 'rumours'];
+
+export const phemeImporter: Importer = {
+  name: 'pheme',
+  description: 'PHEME, rumours and non-rumours of five or nine events, with veracity from annotation.json',
+  expects: 'the unpacked folder (all-rnr-annotated-threads), or folders of single events',
+  takes: [],
+  async *read(paths, options) {
+    let withoutAnnotation = 0;
+    for (const path of paths)
+      for (const event of await eventFolders(path, 2))
+        for (const kind of classFolders)
+          for (const name of await namesIn(join(event, kind))) {
+            const folder = join(event, kind, name);
+            // The archive keeps plain files beside the threads in places.
+            if ((await namesIn(folder)).length === 0) continue;
+            const thread = await orSkip(options, () => readThread(folder, { event, rumor: kind === 'rumours' }));
+            if (thread === null) continue;
+            if (thread.veracity === null) withoutAnnotation++;
+            yield thread;
+          }
+    if (withoutAnnotation > 0)
+      options.onNote?.(`${withoutAnnotation} rumours have no veracity in annotation.json; theirs is null`);
+  },
+};
+
+/** Folders below `path`, itself included, that hold rumours/ or non-rumours/. */
+async function eventFolders(path: string, depth: number): Promise<string[]> {
+  const names = await namesIn(path);
+  if (names.some((name) => classFolders.includes(name))) return [path];
+  if (depth === 0) return [];
+  const found = await Promise.all(names.map((name) => eventFolders(join(path, name), depth - 1)));
+  return found.flat();
+}
+
+async function readThread(folder: string, about: { event: string; rumor: boolean }): Promise<Thread> {
+  const { posts } = await readConversation(folder, twitterPost);
+  const veracity = about.rumor ? await rumorVeracity(folder) : 'non-rumor';
+  const event = basename(about.event).replace(/-all-rnr-threads$/, '');
+  return assembleThread({ id: basename(folder), event, veracity, rumor: about.rumor, posts }, folder);
+}
+
+const flag = z.union([z.literal([0, 1]), z.enum(['0', '1'])]).transform(Number);
+const annotationSchema = z.object({ misinformation: flag.optional(), true: flag.optional() });
+
+/**
+ * The data set's own reading of its two flags (its script convert_veracity_annotations): a rumour found to be
+ * misinformation is false, one found true is true, one that is neither is unverified; `true` alone says nothing.
+ */
+async function rumorVeracity(folder: string): Promise<Thread['veracity']> {
+  if (!(await namesIn(folder)).includes('annotation.json')) return null;
+  const place = join(folder, 'annotation.json');
+  const value = await readJsonFile(place);
+  const { misinformation, true: foundTrue } = parseItem(annotationSchema, { value, place });
+  if (misinformation === undefined) return null;
+  if (misinformation === 1 && foundTrue === 1)
+    throw new BadItemError({
+      place,
+      value: shortened(value),
+      reason: 'misinformation and true are both 1; a rumour cannot be both',
+    });
+  if (misinformation === 1) return 'false';
+  return foundTrue === 1 ? 'true' : 'unverified';
+}

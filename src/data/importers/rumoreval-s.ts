@@ -1,0 +1,128 @@
+/**
+ * RumorEval-S, github.com/2302Jerry/Data-Repo. Its label files are plain to see:
+ *   ClaimLabel.txt   claimID:<id> TAB TR|FR|NR|UR
+ *   StanceLabel.txt  claimID:<id> TAB replyID:<id> TAB S|D|Q|C   (a claim's own stance has its id twice)
+ * The texts come zipped. All the repository says of them: one file a claim, named with its id, holding claim id, claim
+ * text, reply ids and reply texts. So a line here is any of
+ *   [claimID:]<id> <text>,  [replyID:]<id> <text>,  claimID:<id> replyID:<id> <text>
+ * with tabs, blanks, colons or commas between, and a line that starts with no id goes on with the text before it.
+ */
+import { readFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { InputError } from '../../errors.ts';
+import { BadItemError, orSkip, shortened } from '../bad-item.ts';
+import { snowflakeTime } from '../snowflake.ts';
+import { readLines } from '../text-lines.ts';
+import type { Post, Thread } from '../thread.ts';
+import { assembleThread } from './assemble-thread.ts';
+import type { Importer } from './importer.ts';
+import { namesIn } from './json-file.ts';
+
+const veracityOfCode = new Map<string, Thread['veracity']>([
+  ['TR', 'true'],
+  ['FR', 'false'],
+  ['UR', 'unverified'],
+  ['NR', 'non-rumor'],
+]);
+const stanceOfCode = new Map<string, Post['stance']>([
+  ['S', 'support'],
+  ['D', 'deny'],
+  ['Q', 'query'],
+  ['C', 'comment'],
+]);
+
+export const rumorevalSImporter: Importer = {
+  name: 'rumoreval-s',
+  description: 'RumorEval-S (2302Jerry/Data-Repo): veracity with non-rumors, stance of the posts',
+  expects: 'the repository with its zip files unpacked: ClaimLabel.txt, StanceLabel.txt and one text file a claim',
+  takes: [],
+  async *read(paths, options) {
+    const files = (await Promise.all(paths.map(filesBelow))).flat();
+    const stances = new Map<string, Post['stance']>();
+    for (const path of labelFiles(files, 'StanceLabel.txt'))
+      for await (const line of readLines(path))
+        await orSkip(options, () => {
+          const [, claim, reply, code] = matchLine(line.text, {
+            pattern: /^claimID:(\d+)\s+replyID:(\d+)\s+([SDQC])\s*$/,
+            place: `${path}:${line.number}`,
+            form: 'claimID:<id>, replyID:<id> and S, D, Q or C',
+          });
+          stances.set(`${claim} ${reply}`, stanceOfCode.get(code) ?? null);
+        });
+    const claims = new Map<string, Thread['veracity']>();
+    for (const path of labelFiles(files, 'ClaimLabel.txt'))
+      for await (const line of readLines(path))
+        await orSkip(options, () => {
+          const [, claim, code] = matchLine(line.text, {
+            pattern: /^claimID:(\d+)\s+(TR|FR|NR|UR)\s*$/,
+            place: `${path}:${line.number}`,
+            form: 'claimID:<id> and TR, FR, NR or UR',
+          });
+          claims.set(claim, veracityOfCode.get(code) ?? null);
+        });
+    const textOf = new Map(files.map((path) => [basename(path).replace(/\.\w+$/, ''), path]));
+    let withoutTexts = 0;
+    for (const [id, veracity] of claims) {
+      const path = textOf.get(id);
+      if (path === undefined) {
+        withoutTexts++;
+        continue;
+      }
+      const thread = await orSkip(options, async () => {
+        const posts = await readPosts(path, id);
+        const withStance = posts.map((post) => ({ ...post, stance: stances.get(`${id} ${post.id}`) ?? null }));
+        return assembleThread({ id, veracity, rumor: veracity !== 'non-rumor', posts: withStance }, path);
+      });
+      if (thread !== null) yield thread;
+    }
+    if (withoutTexts > 0) options.onNote?.(`${withoutTexts} labelled claims have no text file and were left out`);
+  },
+};
+
+function labelFiles(files: readonly string[], name: string): string[] {
+  const found = files.filter((path) => basename(path) === name);
+  if (found.length === 0) throw new InputError(`no ${name} among the ${files.length} files given`);
+  return found;
+}
+
+async function filesBelow(path: string): Promise<string[]> {
+  const names = await namesIn(path);
+  if (names.length === 0) return [path];
+  return (await Promise.all(names.map((name) => filesBelow(join(path, name))))).flat();
+}
+
+function matchLine(text: string, line: { pattern: RegExp; place: string; form: string }): RegExpMatchArray {
+  const match = text.match(line.pattern);
+  if (match === null)
+    throw new BadItemError({ place: line.place, value: shortened(text), reason: `must hold ${line.form}` });
+  return match;
+}
+
+async function readPosts(path: string, claimId: string): Promise<Post[]> {
+  const posts: Post[] = [];
+  for (const line of (await readFile(path, 'utf8')).split(/\r?\n/)) {
+    const start = line.match(
+      /^(?:claimID:)?\s*(\d{6,})(?:[\t ,:]+replyID:\s*(\d{6,}))?[\t ,:]+(.*)$|^replyID:\s*(\d{6,})[\t ,:]+(.*)$/,
+    );
+    const previous = posts.at(-1);
+    if (start !== null) {
+      const id = start[4] ?? start[2] ?? start[1];
+      const text = (start[5] ?? start[3]).trim();
+      posts.push({ id, text, time: snowflakeTime(id), author: null, parent: null, stance: null });
+    } else if (line.trim() !== '' && previous !== undefined) previous.text += `\n${line.trim()}`;
+    else if (line.trim() !== '')
+      throw new BadItemError({
+        place: `${path}:1`,
+        value: shortened(line),
+        reason: 'must start with the id of the claim',
+      });
+  }
+  const claim = posts.find(({ id }) => id === claimId);
+  if (claim === undefined)
+    throw new BadItemError({
+      place: path,
+      value: `${posts.length} other posts`,
+      reason: `does not hold its claim ${claimId}`,
+    });
+  return [claim, ...posts.filter((post) => post !== claim)];
+}

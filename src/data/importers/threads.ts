@@ -1,0 +1,39 @@
+import { z } from 'zod';
+import { orSkip } from '../bad-item.ts';
+import { sortReplies } from '../sort-replies.ts';
+import { readLines } from '../text-lines.ts';
+import { parseJson, parseThread } from '../thread-file.ts';
+import type { Importer } from './importer.ts';
+
+export const threadsImporter: Importer = {
+  name: 'threads',
+  description: 'thread files of this program: checks them, joins several, sorts replies with --sort',
+  expects: 'one or more .jsonl or .jsonl.gz files',
+  takes: ['sort'],
+  async *read(paths, options) {
+    let sorted = 0;
+    for (const path of paths)
+      for await (const line of readLines(path)) {
+        const place = `${path}:${line.number}`;
+        const thread = await orSkip(options, () => {
+          const value = parseJson(line.text, place);
+          if (!options.sort) return parseThread(value, place);
+          const inOrder = withSortedReplies(value);
+          if (inOrder !== value) sorted++;
+          return parseThread(inOrder, place);
+        });
+        if (thread !== null) yield thread;
+      }
+    if (options.sort) options.onNote?.(`the replies of ${sorted} threads were out of time order and are now sorted`);
+  },
+};
+
+const sortable = z.looseObject({ posts: z.array(z.looseObject({ time: z.string().nullish() })) });
+
+/** The same value when nothing had to move, or when it is no thread (which the thread schema will then say). */
+function withSortedReplies(value: unknown): unknown {
+  const result = sortable.safeParse(value);
+  if (!result.success) return value;
+  const posts = sortReplies(result.data.posts);
+  return posts.every((post, index) => post === result.data.posts[index]) ? value : { ...result.data, posts };
+}

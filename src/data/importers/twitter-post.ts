@@ -1,0 +1,37 @@
+import { z } from 'zod';
+import { parseItem } from '../bad-item.ts';
+import { snowflakeTime } from '../snowflake.ts';
+import type { Post } from '../thread.ts';
+
+const tweetSchema = z
+  .object({
+    text: z.string().optional(),
+    full_text: z.string().optional(),
+    created_at: z.string().optional(),
+    in_reply_to_status_id_str: z.string().nullish(),
+    user: z.object({ screen_name: z.string().optional(), id_str: z.string().optional() }).nullish(),
+  })
+  .refine(({ text, full_text }) => text !== undefined || full_text !== undefined, {
+    path: ['text'],
+    error: 'a tweet needs text or full_text',
+  });
+
+/** A tweet as Twitter's API v1.1 gave it; the id comes from the file's name, which never loses digits. */
+export function twitterPost(input: { value: unknown; place: string; id: string }): Post {
+  const tweet = parseItem(tweetSchema, input);
+  return {
+    id: input.id,
+    time: createdTime(tweet.created_at) ?? snowflakeTime(input.id),
+    author: tweet.user?.screen_name ?? tweet.user?.id_str ?? null,
+    parent: tweet.in_reply_to_status_id_str ?? null,
+    text: tweet.full_text ?? tweet.text ?? '',
+    stance: null,
+  };
+}
+
+/** From `Sat Aug 09 22:33:06 +0000 2014`. */
+function createdTime(created: string | undefined): string | null {
+  const parts = created?.match(/^\w{3} (\w{3} \d{2}) (\d{2}:\d{2}:\d{2}) ([+-]\d{4}) (\d{4})$/);
+  const ms = Date.parse(parts ? `${parts[1]} ${parts[4]} ${parts[2]} ${parts[3]}` : (created ?? ''));
+  return Number.isNaN(ms) ? null : new Date(ms).toISOString();
+}

@@ -1,0 +1,60 @@
+import { BadItemError, shortened } from '../bad-item.ts';
+import { snowflakeTime } from '../snowflake.ts';
+import { assertFile, readLines } from '../text-lines.ts';
+
+export interface TreePost {
+  readonly id: string;
+  readonly time: string | null;
+  readonly author: string;
+}
+
+export interface TwitterTree {
+  readonly claim: TreePost;
+  /** Each tweet once, though the files repeat some and hold a few cycles. */
+  readonly replies: TreePost[];
+  readonly parents: ReadonlyMap<string, string>;
+  /** Nodes that repeat the claim's id under another user. */
+  readonly retweets: number;
+}
+
+const node = String.raw`\['([^']*)', '([^']*)', '([^']*)'\]`;
+const edge = new RegExp(`^${node}->${node}\\s*$`);
+
+/** A tree of Twitter15/16: a line `['user', 'tweet', 'minutes']->['user', 'tweet', 'minutes']` for each edge. */
+export async function readTwitterTree(path: string, claimId: string): Promise<TwitterTree> {
+  await assertFile(path).catch((error: Error) => {
+    throw new BadItemError({ place: path, value: 'nothing', reason: `the tree cannot be read (${error.message})` });
+  });
+  const claimTime = snowflakeTime(claimId);
+  const replies = new Map<string, TreePost>();
+  const parents = new Map<string, string>();
+  let claimAuthor = '';
+  let retweets = 0;
+  for await (const line of readLines(path)) {
+    const match = line.text.match(edge);
+    const minutes = Number(match?.[6]);
+    if (match === null || Number.isNaN(minutes))
+      throw new BadItemError({
+        place: `${path}:${line.number}`,
+        value: shortened(line.text),
+        reason: "must be an edge ['user', 'tweet', 'minutes']->['user', 'tweet', 'minutes']",
+      });
+    const [, parentUser, parent, , user, id] = match;
+    if (id === claimId) {
+      if (parentUser === 'ROOT') claimAuthor = user;
+      else if (user !== claimAuthor) retweets++;
+      continue;
+    }
+    if (replies.has(id)) continue;
+    // A tweet's own id is exact; the delay has hundredths of a minute.
+    const delayed = claimTime === null ? null : new Date(Date.parse(claimTime) + minutes * 60_000).toISOString();
+    replies.set(id, { id, time: snowflakeTime(id) ?? delayed, author: user });
+    if (parent !== 'ROOT') parents.set(id, parent);
+  }
+  return {
+    claim: { id: claimId, time: claimTime, author: claimAuthor },
+    replies: [...replies.values()],
+    parents,
+    retweets,
+  };
+}

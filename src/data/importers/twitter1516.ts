@@ -1,0 +1,89 @@
+import { basename, join, resolve } from 'node:path';
+import { InputError } from '../../errors.ts';
+import { BadItemError, orSkip, shortened } from '../bad-item.ts';
+import { readLines } from '../text-lines.ts';
+import type { Thread } from '../thread.ts';
+import { assembleThread } from './assemble-thread.ts';
+import type { Importer, ImportOptions } from './importer.ts';
+import { namesIn } from './json-file.ts';
+import { readTexts } from './tab-separated.ts';
+import { readTwitterTree } from './twitter-tree.ts';
+
+const veracities = ['true', 'false', 'unverified', 'non-rumor'] as const;
+
+/** The release names the tweets of the trees, but gives the text of the claims only. */
+export const twitter1516Importer: Importer = {
+  name: 'twitter1516',
+  description: 'Twitter15 and Twitter16: veracity; reply texts are not in the release, give them with --texts',
+  expects: 'folders (twitter15, twitter16) with label.txt, source_tweets.txt and tree/<id>.txt',
+  takes: ['texts'],
+  async *read(paths, options) {
+    const extra = options.texts === undefined ? new Map<string, string>() : await readTexts(options.texts, options);
+    const counts = { replies: 0, dropped: 0, retweets: 0 };
+    for (const path of paths) yield* readFolder(path, { ...options, extra, counts });
+    const advice =
+      options.texts === undefined
+        ? 'every thread is its claim alone. Give the texts as lines id<TAB>text with --texts'
+        : `${counts.replies - counts.dropped} replies were found in ${options.texts}`;
+    if (counts.dropped > 0)
+      options.onNote?.(`${counts.dropped} of ${counts.replies} replies have no text and were dropped: ${advice}`);
+    if (counts.retweets > 0)
+      options.onNote?.(`${counts.retweets} retweets, which have no text of their own, were dropped`);
+  },
+};
+
+async function* readFolder(
+  path: string,
+  options: ImportOptions & {
+    extra: ReadonlyMap<string, string>;
+    counts: { replies: number; dropped: number; retweets: number };
+  },
+): AsyncGenerator<Thread> {
+  const names = await namesIn(path);
+  for (const needed of ['label.txt', 'source_tweets.txt', 'tree'])
+    if (!names.includes(needed))
+      throw new InputError(`${path} has no ${needed}; twitter1516 expects ${twitter1516Importer.expects}`);
+  const claims = await readTexts(join(path, 'source_tweets.txt'), options);
+  const labels = join(path, 'label.txt');
+  for await (const line of readLines(labels)) {
+    const place = `${labels}:${line.number}`;
+    const thread = await orSkip(options, async () => {
+      const { id, veracity } = parseLabel(line.text, place);
+      const claim = claims.get(id) ?? options.extra.get(id);
+      if (claim === undefined)
+        throw new BadItemError({ place, value: id, reason: 'this claim has no text in source_tweets.txt' });
+      const tree = await readTwitterTree(join(path, 'tree', `${id}.txt`), id);
+      const replies = tree.replies.flatMap((reply) => {
+        const text = options.extra.get(reply.id);
+        return text === undefined ? [] : [{ ...reply, text, parent: id }];
+      });
+      // Parents are what the tree says where that post has a text, else the claim.
+      const present = new Set(replies.map((reply) => reply.id));
+      for (const reply of replies) {
+        const parent = tree.parents.get(reply.id);
+        if (parent !== undefined && present.has(parent)) reply.parent = parent;
+      }
+      options.counts.replies += tree.replies.length;
+      options.counts.dropped += tree.replies.length - replies.length;
+      options.counts.retweets += tree.retweets;
+      const posts = [{ ...tree.claim, text: claim }, ...replies];
+      return assembleThread(
+        { id, event: basename(resolve(path)), veracity, rumor: veracity !== 'non-rumor', posts },
+        place,
+      );
+    });
+    if (thread !== null) yield thread;
+  }
+}
+
+function parseLabel(text: string, place: string): { id: string; veracity: NonNullable<Thread['veracity']> } {
+  const [label, id] = text.trim().split(':');
+  const veracity = veracities.find((name) => name === label);
+  if (veracity === undefined || !/^\d+$/.test(id ?? ''))
+    throw new BadItemError({
+      place,
+      value: shortened(text),
+      reason: `must be label:id with a label of ${veracities.join(', ')}`,
+    });
+  return { id, veracity };
+}

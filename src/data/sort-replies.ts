@@ -1,0 +1,17 @@
+/**
+ * The claim first, then the replies by time. Equal times keep their order, and a reply of unknown time stays
+ * behind the one it stood behind.
+ */
+export function sortReplies<P extends { time?: string | null | undefined }>(posts: readonly P[]): P[] {
+  const [claim, ...replies] = posts;
+  if (claim === undefined) return [];
+  let lastKnownMs = Number.NEGATIVE_INFINITY;
+  const timed = replies.map((post) => {
+    const ms = post.time === null || post.time === undefined ? Number.NaN : Date.parse(post.time);
+    if (!Number.isNaN(ms)) lastKnownMs = ms;
+    return { post, ms: lastKnownMs };
+  });
+  // Not a difference: −∞ − −∞ is not a number.
+  timed.sort((a, b) => Number(a.ms > b.ms) - Number(a.ms < b.ms));
+  return [claim, ...timed.map(({ post }) => post)];
+}

@@ -1,0 +1,141 @@
+import { closest } from 'fastest-levenshtein';
+import { InputError } from '../errors.ts';
+import { Random } from '../tensor/random.ts';
+import { groupBy } from './group-by.ts';
+import { type PartSize, partSizes } from './part-sizes.ts';
+import type { Thread } from './thread.ts';
+
+export interface SplitOptions<Part extends string, Held extends string> {
+  /** How many threads (an integer), which share of them (below 1), or whatever is left ('rest', at most one part). */
+  readonly parts: Readonly<Record<Part, PartSize>>;
+  readonly seed: number;
+  /** Each part gets the labels in the proportions of the whole; null is a label of its own. `task.goldLabel` fits. */
+  readonly stratifyBy?: ((thread: Thread) => number | string | boolean | null) | undefined;
+  /** Whole events go to one part. Sizes are then targets, met as closely as the events allow. */
+  readonly keepEventsTogether?: boolean | undefined;
+  /** All threads of these events, and no others, make up these further parts. */
+  readonly holdOutEvents?: Readonly<Record<Held, readonly string[]>> | undefined;
+}
+
+/** Disjoint parts of `threads`, each in the order of `threads`; the same for the same seed, threads and options. */
+export function splitThreads<Part extends string, Held extends string = never>(
+  threads: readonly Thread[],
+  options: SplitOptions<Part, Held>,
+): Record<Part | Held, Thread[]> {
+  assertUniqueIds(threads);
+  const heldOut = holdOut(threads, options);
+  if (Object.keys({ ...options.parts, ...heldOut }).length === 0)
+    throw new InputError('a split needs at least one part: a name with a count (100), a share (0.8) or rest');
+  const held = new Set(Object.values<readonly Thread[]>(heldOut).flat());
+  const free = threads.filter((thread) => !held.has(thread));
+  const sizes = partSizes(options.parts, free.length);
+  const random = Random.seeded({ seed: options.seed, purpose: 'split' });
+  const assigned = options.keepEventsTogether
+    ? assignEvents(free, { sizes, random })
+    : assignThreads(free, { sizes, random, stratifyBy: options.stratifyBy });
+  const inPart = (part: string) => threads.filter((thread) => assigned.get(thread) === part);
+  return { ...mapRecord(options.parts, (_, part) => inPart(part)), ...heldOut };
+}
+
+/**
+ * Each label's threads, shuffled, are spread evenly over one line; parts are consecutive stretches of it. So a
+ * stretch of any length holds every label in proportion, up to rounding.
+ */
+function assignThreads(
+  threads: readonly Thread[],
+  options: {
+    sizes: ReadonlyMap<string, number>;
+    random: Random;
+    stratifyBy: SplitOptions<string, string>['stratifyBy'];
+  },
+): Map<Thread, string> {
+  const strata = groupBy(threads, (thread) => options.stratifyBy?.(thread) ?? null);
+  const line = [...strata.values()].flatMap((stratum) => {
+    // A random start instead of ½ leaves rounding to chance, so that no label always loses.
+    const start = options.random.uniform();
+    return options.random
+      .shuffled(stratum)
+      .map((thread, index) => ({ thread, position: (index + start) / stratum.length }));
+  });
+  line.sort((a, b) => a.position - b.position);
+  const assigned = new Map<Thread, string>();
+  let next = 0;
+  for (const [part, size] of options.sizes) {
+    for (const { thread } of line.slice(next, next + size)) assigned.set(thread, part);
+    next += size;
+  }
+  return assigned;
+}
+
+/** Large events first, each to the part that lacks most; events of one size in random order. */
+function assignEvents(
+  threads: readonly Thread[],
+  options: { sizes: ReadonlyMap<string, number>; random: Random },
+): Map<Thread, string> {
+  // A thread of no event is an event of its own.
+  const groups = groupBy(threads, (thread) => thread.event ?? `\0${thread.id}`);
+  if (groups.size < options.sizes.size)
+    throw new InputError(
+      `${options.sizes.size} parts of whole events need as many events; there are ${groups.size}: ${[...groups.keys()].join(', ')}`,
+    );
+  const lacking = new Map(options.sizes);
+  const lacks = (part: string) => lacking.get(part) ?? 0;
+  const empty = new Set(lacking.keys());
+  const allUsed = [...options.sizes.values()].reduce((sum, size) => sum + size, 0) === threads.length;
+  const assigned = new Map<Thread, string>();
+  const bySize = options.random.shuffled([...groups.values()]).sort((a, b) => b.length - a.length);
+  for (const [index, group] of bySize.entries()) {
+    // The last events go to parts that would otherwise stay empty.
+    const mustFill = bySize.length - index <= empty.size;
+    const [part] = [...(mustFill ? empty : lacking.keys())].sort((a, b) => lacks(b) - lacks(a));
+    // Where threads may be left over, an event that overshoots by what the part lacks, or more, is left over.
+    if (!mustFill && !allUsed && group.length >= 2 * lacks(part)) continue;
+    for (const thread of group) assigned.set(thread, part);
+    lacking.set(part, lacks(part) - group.length);
+    empty.delete(part);
+  }
+  return assigned;
+}
+
+function holdOut<Part extends string, Held extends string>(
+  threads: readonly Thread[],
+  options: SplitOptions<Part, Held>,
+): Record<Held, Thread[]> {
+  const known = new Set(threads.flatMap(({ event }) => event ?? []));
+  const partOf = new Map<string, string>();
+  return mapRecord(options.holdOutEvents ?? ({} as Record<Held, readonly string[]>), (events, part) => {
+    if (part in options.parts)
+      throw new InputError(`the part ${part} has both a size and held-out events; it can have one of them`);
+    for (const event of events) {
+      if (!known.has(event))
+        throw new InputError(
+          `no thread has the event ${JSON.stringify(event)} held out for ${part}; ` +
+            (known.size === 0
+              ? 'these threads have no events'
+              : `did you mean ${closest(event, [...known])}? Events: ${[...known].join(', ')}`),
+        );
+      if (partOf.has(event))
+        throw new InputError(`the event ${event} is held out for both ${partOf.get(event)} and ${part}`);
+      partOf.set(event, part);
+    }
+    return threads.filter(({ event }) => event !== null && events.includes(event));
+  });
+}
+
+function assertUniqueIds(threads: readonly Thread[]): void {
+  const seen = new Set<string>();
+  for (const { id } of threads) {
+    if (seen.has(id))
+      throw new InputError(`two threads have the id ${JSON.stringify(id)}; a split could put them on both sides`);
+    seen.add(id);
+  }
+}
+
+function mapRecord<Key extends string, From, To>(
+  record: Readonly<Record<Key, From>>,
+  convert: (value: From, key: Key) => To,
+): Record<Key, To> {
+  const result = {} as Record<Key, To>;
+  for (const key in record) result[key] = convert(record[key], key);
+  return result;
+}

@@ -1,0 +1,116 @@
+import { InputError } from '../../errors.ts';
+import type { Thread } from '../thread.ts';
+import { type SyntheticModel, type SyntheticOptions, syntheticModel } from './options.ts';
+import { tellingWords } from './words.ts';
+
+/** The class a post speaks for, rightly or wrongly. */
+export type Evidence = 'rumor' | 'nonRumor' | 'neutral';
+
+export const evidences: readonly Evidence[] = ['rumor', 'nonRumor', 'neutral'];
+
+/**
+ * All that the posts so far say of the class. Early counts are kept apart because the two kinds of thread
+ * (misleading or not) weigh them differently; of late posts only the difference matters.
+ */
+export interface EvidenceCounts {
+  readonly posts: number;
+  readonly earlyRumor: number;
+  readonly earlyNonRumor: number;
+  /** Late posts for a rumor less late posts against. */
+  readonly lateMargin: number;
+}
+
+export const noEvidence: EvidenceCounts = { posts: 0, earlyRumor: 0, earlyNonRumor: 0, lateMargin: 0 };
+
+export function addEvidence(
+  counts: EvidenceCounts,
+  next: { evidence: Evidence; model: SyntheticModel },
+): EvidenceCounts {
+  const { evidence, model } = next;
+  const rumor = Number(evidence === 'rumor');
+  const nonRumor = Number(evidence === 'nonRumor');
+  const posts = counts.posts + 1;
+  return posts <= model.earlyPosts
+    ? { ...counts, posts, earlyRumor: counts.earlyRumor + rumor, earlyNonRumor: counts.earlyNonRumor + nonRumor }
+    : { ...counts, posts, lateMargin: counts.lateMargin + rumor - nonRumor };
+}
+
+/** Posterior probabilities of the four kinds of thread. */
+interface Hypothesis {
+  readonly rumor: boolean;
+  readonly misleading: boolean;
+  readonly probability: number;
+}
+
+/** Bayes' rule; posts are independent given the kind of thread. */
+function hypotheses(counts: EvidenceCounts, model: SyntheticModel): Hypothesis[] {
+  const halfLogOdds = Math.log(model.lateAccuracy / (1 - model.lateAccuracy)) / 2;
+  const kinds = [true, false].flatMap((rumor) => [true, false].map((misleading) => ({ rumor, misleading })));
+  const weighted = kinds.map((kind) => {
+    const earlyAccuracy = kind.misleading ? model.misleadingAccuracy : model.earlyAccuracy;
+    const [right, wrong] = kind.rumor
+      ? [counts.earlyRumor, counts.earlyNonRumor]
+      : [counts.earlyNonRumor, counts.earlyRumor];
+    const prior =
+      (kind.rumor ? model.rumorShare : 1 - model.rumorShare) *
+      (kind.misleading ? model.misleadingShare : 1 - model.misleadingShare);
+    // p^for (1−p)^against is, up to a factor both classes share, the root of the odds to the power of the margin.
+    const late = Math.exp((kind.rumor ? 1 : -1) * counts.lateMargin * halfLogOdds);
+    return { ...kind, weight: prior * earlyAccuracy ** right * (1 - earlyAccuracy) ** wrong * late };
+  });
+  const total = weighted.reduce((sum, { weight }) => sum + weight, 0);
+  return weighted.map(({ weight, ...kind }) => ({ ...kind, probability: weight / total }));
+}
+
+/** P(rumor | the posts so far). */
+export function rumorProbability(counts: EvidenceCounts, model: SyntheticModel): number {
+  return hypotheses(counts, model).reduce((sum, { rumor, probability }) => sum + (rumor ? probability : 0), 0);
+}
+
+/** P(the next post's evidence | the posts so far), should there be a next post. */
+export function nextEvidence(counts: EvidenceCounts, model: SyntheticModel): Record<Evidence, number> {
+  const next = { rumor: 0, nonRumor: 0, neutral: model.neutralShare };
+  for (const kind of hypotheses(counts, model)) {
+    const saysRumor = saysRumorProbability({ ...kind, post: counts.posts }, model);
+    next.rumor += kind.probability * (1 - model.neutralShare) * saysRumor;
+    next.nonRumor += kind.probability * (1 - model.neutralShare) * (1 - saysRumor);
+  }
+  return next;
+}
+
+/** How likely a telling post, at position `post` from 0, speaks for a rumor. */
+export function saysRumorProbability(
+  about: { rumor: boolean; misleading: boolean; post: number },
+  model: SyntheticModel,
+): number {
+  const early = about.misleading ? model.misleadingAccuracy : model.earlyAccuracy;
+  const accuracy = about.post < model.earlyPosts ? early : model.lateAccuracy;
+  return about.rumor ? accuracy : 1 - accuracy;
+}
+
+/** The evidence of each post of a synthetic thread, read back from its words. */
+export function evidenceOf(thread: Thread): Evidence[] {
+  return thread.posts.map(({ text }) => {
+    const words = new Set(text.toLowerCase().split(/[^a-z]+/));
+    if (tellingWords.rumor.some((word) => words.has(word))) return 'rumor';
+    return tellingWords.nonRumor.some((word) => words.has(word)) ? 'nonRumor' : 'neutral';
+  });
+}
+
+/**
+ * P(rumor | the first 1, 2, … posts): what an ideal observer, who knows how the stream is made, would believe.
+ * Of a thread it reads the words; `options` must be those that the stream was made with.
+ */
+export function bayesPosterior(stream: Thread | readonly Evidence[], options: SyntheticOptions): Float64Array {
+  const model = syntheticModel(options);
+  const evidence = 'posts' in stream ? evidenceOf(stream) : stream;
+  if (evidence.length > model.maxPosts)
+    throw new InputError(
+      `a stream of ${evidence.length} posts cannot come from this model: maxPosts is ${model.maxPosts}`,
+    );
+  let counts = noEvidence;
+  return Float64Array.from(evidence, (next) => {
+    counts = addEvidence(counts, { evidence: next, model });
+    return rumorProbability(counts, model);
+  });
+}

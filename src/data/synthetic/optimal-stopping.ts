@@ -1,0 +1,188 @@
+/**
+ * The best stopping rule of the synthetic stream, by backward induction.
+ *
+ * After each post the rule stops and names the likelier class, or waits for the next. It sees the posts and how many
+ * there are, not how long the thread will be; a wait at the last post ends there, as a stop would. The reward is
+ *   1 if the class is right − delayCostPerPost · posts used − delayCostPerThread · posts used / posts in the thread.
+ * Length and class are independent, so (posts seen, evidence counts) is all that matters of the past.
+ */
+import { z } from 'zod';
+import { InputError } from '../../errors.ts';
+import type { Thread } from '../thread.ts';
+import {
+  addEvidence,
+  type Evidence,
+  type EvidenceCounts,
+  evidenceOf,
+  evidences,
+  nextEvidence,
+  noEvidence,
+  rumorProbability,
+} from './evidence.ts';
+import { lengthProbabilities } from './lengths.ts';
+import { type SyntheticModel, type SyntheticOptions, syntheticModel } from './options.ts';
+
+export interface DelayCosts {
+  /** Reward lost for each post used, the claim counted. */
+  readonly delayCostPerPost?: number | undefined;
+  /** Reward lost when the whole thread is used; in proportion when less is. Times ER, that is. */
+  readonly delayCostPerThread?: number | undefined;
+}
+
+export interface StoppingRule {
+  /** Whether to stop after these posts, and P(rumor) then. */
+  decide(evidence: readonly Evidence[]): { stop: boolean; rumorProbability: number };
+}
+
+export interface OptimalStopping {
+  readonly rule: StoppingRule;
+  readonly expectedReward: number;
+  readonly accuracy: number;
+  readonly meanPosts: number;
+  /** ER: mean of posts used over posts in the thread. */
+  readonly earlyRate: number;
+}
+
+interface Node {
+  readonly counts: EvidenceCounts;
+  readonly rumorProbability: number;
+  readonly next: readonly { probability: number; node: Node }[];
+  value: number;
+  stop: boolean;
+}
+
+const cost = z.number().min(0).default(0);
+
+export function optimalStopping(options: SyntheticOptions & DelayCosts): OptimalStopping {
+  const { delayCostPerPost, delayCostPerThread, ...stream } = options;
+  const costs = z.object({ perPost: cost, perThread: cost }).safeParse({
+    perPost: delayCostPerPost,
+    perThread: delayCostPerThread,
+  });
+  if (!costs.success)
+    throw new InputError(
+      `delay costs must be numbers from 0; found ${delayCostPerPost} a post and ${delayCostPerThread} a thread`,
+    );
+  const model = syntheticModel(stream);
+  const lengths = lengthTables(model);
+  const layers = buildLayers(model);
+  const delay = (posts: number, usedShare: number) => costs.data.perPost * posts + costs.data.perThread * usedShare;
+
+  for (const layer of layers.toReversed())
+    for (const node of layer.values()) {
+      const { posts } = node.counts;
+      const right = Math.max(node.rumorProbability, 1 - node.rumorProbability);
+      const stopped = right - delay(posts, posts * lengths.meanInverse[posts]);
+      const ended = right - delay(posts, 1);
+      const goneOn = node.next.reduce((sum, { probability, node: after }) => sum + probability * after.value, 0);
+      const waited = lengths.endsHere[posts] * ended + (1 - lengths.endsHere[posts]) * goneOn;
+      // A tie stops: the same reward, sooner.
+      node.stop = stopped >= waited - 1e-12;
+      node.value = Math.max(stopped, waited);
+    }
+
+  const [first] = layers;
+  const start = nextEvidence(noEvidence, model);
+  const reached = new Map<Node, number>();
+  for (const node of first.values()) reached.set(node, start[firstEvidence(node.counts, model)]);
+  const outcome = { expectedReward: 0, accuracy: 0, meanPosts: 0, earlyRate: 0 };
+  for (const [node, probability] of reached) outcome.expectedReward += probability * node.value;
+  // A Map visits what is added on the way, and each layer is complete before the next is reached.
+  for (const [node, probability] of reached) {
+    const { posts } = node.counts;
+    const endsHere = lengths.endsHere[posts];
+    const right = Math.max(node.rumorProbability, 1 - node.rumorProbability);
+    const decided = probability * (node.stop ? 1 : endsHere);
+    outcome.accuracy += decided * right;
+    outcome.meanPosts += decided * posts;
+    outcome.earlyRate += decided * (node.stop ? posts * lengths.meanInverse[posts] : 1);
+    if (node.stop) continue;
+    for (const { probability: step, node: after } of node.next)
+      reached.set(after, (reached.get(after) ?? 0) + probability * (1 - endsHere) * step);
+  }
+  return { ...outcome, rule: ruleOf(layers, model) };
+}
+
+/** Each thread's decision under a rule; of a thread it reads the words. */
+export function applyStoppingRule(
+  rule: StoppingRule,
+  threads: readonly Thread[],
+): { threadId: string; postsUsed: number; usedShare: number; rumor: boolean; correct: boolean }[] {
+  return threads.map((thread) => {
+    const evidence = evidenceOf(thread);
+    let postsUsed = 1;
+    while (postsUsed < evidence.length && !rule.decide(evidence.slice(0, postsUsed)).stop) postsUsed++;
+    const rumor = rule.decide(evidence.slice(0, postsUsed)).rumorProbability >= 0.5;
+    const usedShare = postsUsed / evidence.length;
+    return { threadId: thread.id, postsUsed, usedShare, rumor, correct: rumor === thread.rumor };
+  });
+}
+
+/** For k posts seen: P(the thread ends here | it got here) and the mean of 1/length of the threads that got here. */
+function lengthTables(model: SyntheticModel): { endsHere: Float64Array; meanInverse: Float64Array } {
+  const lengths = lengthProbabilities(model);
+  const endsHere = new Float64Array(lengths.length);
+  const meanInverse = new Float64Array(lengths.length);
+  let longEnough = 0;
+  let inverse = 0;
+  for (let posts = model.maxPosts; posts >= 1; posts--) {
+    longEnough += lengths[posts];
+    inverse += lengths[posts] / posts;
+    // A length so unlikely that its weight is 0 ends nothing and is never reached.
+    endsHere[posts] = longEnough === 0 ? 1 : lengths[posts] / longEnough;
+    meanInverse[posts] = longEnough === 0 ? 1 / posts : inverse / longEnough;
+  }
+  return { endsHere, meanInverse };
+}
+
+function keyOf(counts: EvidenceCounts): string {
+  return `${counts.earlyRumor} ${counts.earlyNonRumor} ${counts.lateMargin}`;
+}
+
+/** All reachable counts after 1, 2, … maxPosts posts, joined to what may follow them. */
+function buildLayers(model: SyntheticModel): Map<string, Node>[] {
+  const after = (counts: EvidenceCounts) => evidences.map((evidence) => addEvidence(counts, { evidence, model }));
+  const reachable: EvidenceCounts[][] = [];
+  for (let previous = [noEvidence]; reachable.length < model.maxPosts; previous = reachable[reachable.length - 1])
+    reachable.push([...new Map(previous.flatMap(after).map((counts) => [keyOf(counts), counts])).values()]);
+  const layers: Map<string, Node>[] = [];
+  let below = new Map<string, Node>();
+  for (const layer of reachable.toReversed()) {
+    const nodes = new Map<string, Node>();
+    for (const counts of layer) {
+      const chances = nextEvidence(counts, model);
+      const next = evidences.flatMap((evidence) => {
+        const node = below.get(keyOf(addEvidence(counts, { evidence, model })));
+        return node === undefined ? [] : [{ probability: chances[evidence], node }];
+      });
+      nodes.set(keyOf(counts), {
+        counts,
+        next,
+        rumorProbability: rumorProbability(counts, model),
+        value: 0,
+        stop: true,
+      });
+    }
+    layers.unshift(nodes);
+    below = nodes;
+  }
+  return layers;
+}
+
+/** What the one post behind the counts said. */
+function firstEvidence(counts: EvidenceCounts, model: SyntheticModel): Evidence {
+  const found = evidences.find((evidence) => keyOf(addEvidence(noEvidence, { evidence, model })) === keyOf(counts));
+  return found ?? 'neutral';
+}
+
+function ruleOf(layers: readonly Map<string, Node>[], model: SyntheticModel): StoppingRule {
+  return {
+    decide(evidence) {
+      const counts = evidence.reduce((sum, next) => addEvidence(sum, { evidence: next, model }), noEvidence);
+      const node = layers[counts.posts - 1]?.get(keyOf(counts));
+      if (node === undefined)
+        throw new InputError(`a prefix of ${counts.posts} posts is not of this stream: it has 1 to ${model.maxPosts}`);
+      return { stop: node.stop, rumorProbability: node.rumorProbability };
+    },
+  };
+}

@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import { InputError } from '../../errors.ts';
+import { firstIssue } from '../bad-item.ts';
+
+const share = z.number().min(0).max(1);
+/** Certainty would make single posts decide everything, and the posterior divide by zero. */
+const accuracy = z.number().min(0.01).max(0.99);
+
+export const syntheticOptionsSchema = z
+  .strictObject({
+    threads: z.int().min(1).default(600).describe('how many threads'),
+    seed: z.int().default(1).describe('fixes everything drawn'),
+    rumorShare: accuracy.default(0.5).describe('probability that a thread is a rumor'),
+    minPosts: z.int().min(1).default(3).describe('fewest posts of a thread, the claim counted'),
+    maxPosts: z.int().min(1).max(200).default(30).describe('most posts of a thread'),
+    typicalPosts: z
+      .number()
+      .min(1)
+      .default(16)
+      .describe('centre of the length distribution, a normal cut at both ends'),
+    spreadPosts: z
+      .number()
+      .min(0.1)
+      .default(6)
+      .describe('standard deviation of the length distribution before the cut'),
+    earlyPosts: z.int().min(0).default(4).describe('how many posts, the claim counted, are of the early phase'),
+    neutralShare: share.max(0.99).default(0.45).describe('probability that a post tells nothing of the class'),
+    distractorShare: share.default(0.3).describe('share of the neutral posts that are off topic'),
+    misleadingShare: share.default(0.2).describe('probability that the early phase of a thread misleads'),
+    earlyAccuracy: accuracy.default(0.75).describe('early, not misleading: probability that a telling post is right'),
+    misleadingAccuracy: accuracy.default(0.25).describe('early, misleading: probability that a telling post is right'),
+    lateAccuracy: accuracy.default(0.8).describe('late: probability that a telling post is right'),
+    events: z.int().min(1).max(12).default(5).describe('how many events the threads are about, unrelated to the class'),
+  })
+  .refine(({ minPosts, maxPosts }) => minPosts <= maxPosts, {
+    path: ['minPosts'],
+    error: 'must not be above maxPosts',
+  })
+  .refine(({ typicalPosts, minPosts, maxPosts }) => typicalPosts >= minPosts && typicalPosts <= maxPosts, {
+    path: ['typicalPosts'],
+    error: 'must lie between minPosts and maxPosts',
+  });
+
+/** What a caller may leave out takes its default. */
+export type SyntheticOptions = z.input<typeof syntheticOptionsSchema>;
+export type SyntheticModel = z.output<typeof syntheticOptionsSchema>;
+
+export function syntheticModel(options: SyntheticOptions): SyntheticModel {
+  const result = syntheticOptionsSchema.safeParse(options);
+  if (result.success) return result.data;
+  const { path, value, reason } = firstIssue(result.error, options);
+  throw new InputError(`synthetic stream ${path}: ${reason}; found ${value}`);
+}

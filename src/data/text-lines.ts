@@ -1,0 +1,87 @@
+import { createReadStream } from 'node:fs';
+import { open, stat } from 'node:fs/promises';
+import { pipeline } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import { InputError } from '../errors.ts';
+
+export interface TextLine {
+  /** Counted from 1, as editors do. */
+  readonly number: number;
+  readonly text: string;
+}
+
+/** The lines of a UTF-8 file, plain or gzip, one at a time; a blank line is passed over but counted. */
+export async function* readLines(path: string): AsyncGenerator<TextLine> {
+  const bytes = await openBytes(path);
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  let number = 0;
+  let rest = '';
+  try {
+    for await (const chunk of bytes) {
+      const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) {
+        number++;
+        if (line.trim() !== '') yield { number, text: line };
+      }
+    }
+    rest += decoder.decode();
+  } catch (error) {
+    throw readingError(error, { path, line: number });
+  }
+  if (rest.trim() !== '') yield { number: number + 1, text: rest };
+}
+
+async function openBytes(path: string): Promise<AsyncIterable<Buffer>> {
+  const gzip = await startsAsGzip(path);
+  const file = createReadStream(path);
+  if (!gzip) return file;
+  const unzipped = createGunzip();
+  // Errors of either stream reach the reader through `unzipped`.
+  pipeline(file, unzipped, () => {});
+  return unzipped;
+}
+
+/** What a file holds decides, not its name; a name that promises gzip and lies is an error. */
+async function startsAsGzip(path: string): Promise<boolean> {
+  await assertFile(path);
+  const handle = await open(path).catch((error: unknown) => {
+    throw readingError(error, { path, line: 0 });
+  });
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(2), 0, 2, 0);
+    const start = buffer.subarray(0, bytesRead);
+    const gzip = start.equals(Buffer.from([0x1f, 0x8b]));
+    if (!gzip && path.endsWith('.gz'))
+      throw new InputError(
+        `${path} ends in .gz but is not gzip: it starts with the bytes ${start.toString('hex')}, not 1f8b. ` +
+          'Rename it if it is plain text, or compress it again',
+      );
+    return gzip;
+  } finally {
+    await handle.close();
+  }
+}
+
+export async function assertFile(path: string): Promise<void> {
+  const found = await stat(path).catch((error: unknown) => {
+    throw readingError(error, { path, line: 0 });
+  });
+  if (found.isDirectory()) throw new InputError(`${path} is a directory; a file is needed here`);
+  if (found.size === 0) throw new InputError(`${path} is empty (0 bytes); was writing it interrupted?`);
+}
+
+function readingError(error: unknown, place: { path: string; line: number }): unknown {
+  const { path, line } = place;
+  if (!(error instanceof Error)) return error;
+  const code = 'code' in error ? String(error.code) : '';
+  if (code === 'ENOENT') return new InputError(`${path} does not exist; check the path`);
+  if (code === 'EACCES' || code === 'EPERM') return new InputError(`${path} may not be read (${code})`);
+  if (code.startsWith('Z_'))
+    return new InputError(
+      `${path}: the gzip data breaks off after line ${line} (${error.message}); copy or compress the file again`,
+    );
+  if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA')
+    return new InputError(`${path}: the text after line ${line} is not UTF-8; convert the file to UTF-8`);
+  return error;
+}

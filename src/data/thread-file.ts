@@ -1,0 +1,100 @@
+import { createWriteStream } from 'node:fs';
+import { mkdir, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import { z } from 'zod';
+import { InputError } from '../errors.ts';
+import { BadItemError, orSkip, parseItem, type SkipOptions, shortened } from './bad-item.ts';
+import { readLines } from './text-lines.ts';
+import { type Thread, threadSchema } from './thread.ts';
+
+/** Threads of a JSON Lines file, plain or gzip, one at a time, in the order of the file. */
+export async function* readThreads(path: string, options: SkipOptions = {}): AsyncGenerator<Thread> {
+  const lineOfId = new Map<string, number>();
+  let bad = 0;
+  const counting: SkipOptions = {
+    skipInvalid: options.skipInvalid,
+    onSkipped: (item) => {
+      bad++;
+      options.onSkipped?.(item);
+    },
+  };
+  for await (const line of readLines(path)) {
+    const place = `${path}:${line.number}`;
+    const thread = await orSkip(counting, () => {
+      const parsed = parseThread(parseJson(line.text, place), place);
+      const first = lineOfId.get(parsed.id);
+      if (first !== undefined)
+        throw new BadItemError({
+          place: `${place} id`,
+          value: shortened(parsed.id),
+          reason: `repeats the thread id of line ${first}; ids are unique within a file`,
+        });
+      return parsed;
+    });
+    if (thread === null) continue;
+    lineOfId.set(thread.id, line.number);
+    yield thread;
+  }
+  if (lineOfId.size === 0)
+    throw new InputError(`${path} holds no threads${bad === 0 ? '' : `: all ${bad} lines are invalid`}`);
+}
+
+export async function loadThreads(path: string, options: SkipOptions = {}): Promise<Thread[]> {
+  const threads: Thread[] = [];
+  for await (const thread of readThreads(path, options)) threads.push(thread);
+  return threads;
+}
+
+/**
+ * Writes one thread a line, as gzip when the name ends in `.gz`, and returns how many. The file appears under its
+ * name only when it is whole: readers never see half of it, and a failure leaves an older file as it was.
+ */
+export async function writeThreads(path: string, threads: Iterable<Thread> | AsyncIterable<Thread>): Promise<number> {
+  let written = 0;
+  async function* lines(): AsyncGenerator<string> {
+    for await (const thread of threads) {
+      written++;
+      yield `${JSON.stringify(thread)}\n`;
+    }
+  }
+  const unfinished = `${path}.${process.pid}.unfinished`;
+  await mkdir(dirname(path), { recursive: true });
+  const text = Readable.from(lines());
+  const file = createWriteStream(unfinished, { flush: true });
+  try {
+    if (path.endsWith('.gz')) await pipeline(text, createGzip(), file);
+    else await pipeline(text, file);
+    if (written === 0) throw new InputError(`there are no threads to write to ${path}`);
+    await rename(unfinished, path).catch((error: NodeJS.ErrnoException) => {
+      throw error.code === 'EISDIR' ? new InputError(`${path} is a directory; give the name of a file`) : error;
+    });
+  } finally {
+    await rm(unfinished, { force: true });
+  }
+  return written;
+}
+
+export function parseJson(text: string, place: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    const reason = error instanceof SyntaxError ? error.message.replace(/, (\.\.\.)?".*/s, '') : String(error);
+    throw new BadItemError({ place, value: shortened(text), reason: `is not JSON (${reason})` });
+  }
+}
+
+const singleItem = z.looseObject({ text: z.string().nullable(), posts: z.undefined().optional() });
+
+/** A thread from foreign data that stands at `place`. */
+export function parseThread(value: unknown, place: string): Thread {
+  if (singleItem.safeParse(value).success && !threadSchema.safeParse(value).success)
+    throw new BadItemError({
+      place,
+      value: shortened(value),
+      reason: 'has a text but no posts: a single post or article, which `earshot data import articles` makes a thread',
+    });
+  return parseItem(threadSchema, { value, place });
+}

@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import { InputError } from '../errors.ts';
+import type { Encoder } from './encoder.ts';
+import { createHashingEncoder, hashingEncoderOptionsSchema } from './hashing-encoder.ts';
+import { createTransformersEncoder } from './transformers-encoder.ts';
+import { transformersEncoderOptionsSchema } from './transformers-encoder-options.ts';
+
+/** One schema for the `encoder` part of every configuration. */
+export const encoderSchema = z
+  .discriminatedUnion('name', [
+    hashingEncoderOptionsSchema.extend({
+      name: z.literal('hashing').describe('hashed n-grams: any language, no download'),
+    }),
+    transformersEncoderOptionsSchema.extend({
+      name: z.literal('transformers').describe('a pretrained transformer, from a folder or the hub'),
+    }),
+  ])
+  .describe('turns posts into vectors');
+
+export type EncoderConfig = z.infer<typeof encoderSchema>;
+
+export async function createEncoder(config: z.input<typeof encoderSchema>): Promise<Encoder> {
+  const parsed = encoderSchema.safeParse(config);
+  if (!parsed.success) throw new InputError(`the encoder's options are wrong:\n${z.prettifyError(parsed.error)}`);
+  const { data } = parsed;
+  if (data.name === 'hashing') {
+    const { name: _, ...options } = data;
+    return createHashingEncoder(options);
+  }
+  const { name: _, ...options } = data;
+  return createTransformersEncoder(options);
+}

@@ -1,0 +1,124 @@
+import { randomUUID } from 'node:crypto';
+import { type FileHandle, open, readFile, stat, truncate } from 'node:fs/promises';
+import { join } from 'node:path';
+
+export const KEY_BYTES = 16;
+const MAX_READ_BYTES = 16 * 2 ** 20;
+/** Reading a few rows too many is cheaper than another call of the operating system. */
+const MAX_GAP_ROWS = 64;
+
+/** Where rows lie. `append` comes from one writer at a time; rows are numbered in the order they were appended. */
+export interface RowStorage {
+  append(rows: { keys: Buffer; vectors: Float32Array }): Promise<void>;
+  /** Calls `visit` with each of the rows asked for (ascending); the vector is valid during the call. */
+  read(rows: readonly number[], visit: (position: number, vector: Float32Array) => void): Promise<void>;
+}
+
+/**
+ * Two append-only files: `<name>.f32`, raw float32 rows, and `<name>.keys`, the hash of each row's text.
+ *
+ * A segment is written by the one process that created it and never after, and a key reaches the disk after its row
+ * did. So a process that is killed leaves at worst rows without a key and part of a key behind the last whole one;
+ * readers see neither, no reader has to repair anything, and any number of processes may write beside one another.
+ */
+export class FileSegment implements RowStorage {
+  private readonly path: string;
+  private readonly dimensions: number;
+
+  constructor(options: { path: string; dimensions: number }) {
+    this.path = options.path;
+    this.dimensions = options.dimensions;
+  }
+
+  static unused(options: { directory: string; dimensions: number }): FileSegment {
+    return new FileSegment({ path: join(options.directory, randomUUID()), dimensions: options.dimensions });
+  }
+
+  /** The keys of all rows that are whole. */
+  async readKeys(): Promise<Buffer> {
+    const [keys, vectors] = await Promise.all([readFile(`${this.path}.keys`), stat(`${this.path}.f32`)]);
+    const rows = Math.min(Math.floor(keys.length / KEY_BYTES), Math.floor(vectors.size / (4 * this.dimensions)));
+    return keys.subarray(0, rows * KEY_BYTES);
+  }
+
+  async append({ keys, vectors }: { keys: Buffer; vectors: Float32Array }): Promise<void> {
+    await appendWhole(`${this.path}.f32`, Buffer.from(vectors.buffer, vectors.byteOffset, vectors.byteLength));
+    await appendWhole(`${this.path}.keys`, keys);
+  }
+
+  async read(rows: readonly number[], visit: (position: number, vector: Float32Array) => void): Promise<void> {
+    const { dimensions } = this;
+    const rowBytes = 4 * dimensions;
+    const maxRows = Math.max(1, Math.floor(MAX_READ_BYTES / rowBytes));
+    const file = await open(`${this.path}.f32`, 'r');
+    try {
+      for (let first = 0; first < rows.length; ) {
+        let next = first + 1;
+        while (next < rows.length && rows[next] - rows[next - 1] <= MAX_GAP_ROWS && rows[next] - rows[first] < maxRows)
+          next++;
+        const block = new Float32Array((rows[next - 1] - rows[first] + 1) * dimensions);
+        await readWhole({ file, path: this.path, target: block, position: rows[first] * rowBytes });
+        for (let position = first; position < next; position++) {
+          const offset = (rows[position] - rows[first]) * dimensions;
+          visit(position, block.subarray(offset, offset + dimensions));
+        }
+        first = next;
+      }
+    } finally {
+      await file.close();
+    }
+  }
+}
+
+/** Rows in memory, for a store without a directory. */
+export class MemorySegment implements RowStorage {
+  private readonly rows: Float32Array[] = [];
+  private readonly dimensions: number;
+
+  constructor(options: { dimensions: number }) {
+    this.dimensions = options.dimensions;
+  }
+
+  async append({ vectors }: { vectors: Float32Array }): Promise<void> {
+    for (let offset = 0; offset < vectors.length; offset += this.dimensions)
+      this.rows.push(vectors.subarray(offset, offset + this.dimensions));
+  }
+
+  async read(rows: readonly number[], visit: (position: number, vector: Float32Array) => void): Promise<void> {
+    for (const [position, row] of rows.entries()) visit(position, this.rows[row]);
+  }
+}
+
+/** Leaves the file as it was when not everything could be written. */
+async function appendWhole(path: string, bytes: Buffer): Promise<void> {
+  const file = await open(path, 'a');
+  try {
+    const { size } = await file.stat();
+    try {
+      await file.appendFile(bytes);
+      await file.datasync();
+    } catch (error) {
+      // Should this fail too, the rest stays behind the last whole row, where nobody reads it.
+      await truncate(path, size).catch(() => undefined);
+      throw error;
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+async function readWhole(options: {
+  file: FileHandle;
+  path: string;
+  target: Float32Array;
+  position: number;
+}): Promise<void> {
+  const { file, path, target, position } = options;
+  const bytes = new Uint8Array(target.buffer, target.byteOffset, target.byteLength);
+  for (let done = 0; done < bytes.length; ) {
+    const { bytesRead } = await file.read(bytes, done, bytes.length - done, position + done);
+    if (bytesRead === 0)
+      throw new Error(`${path}.f32 ended at byte ${position + done}, ${bytes.length - done} bytes too early`);
+    done += bytesRead;
+  }
+}

@@ -1,0 +1,205 @@
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import stringify from 'safe-stable-stringify';
+import writeFileAtomic from 'write-file-atomic';
+import { InputError } from '../errors.ts';
+import { FileSegment, KEY_BYTES, MemorySegment, type RowStorage } from './embedding-segment.ts';
+import type { Encoder } from './encoder.ts';
+
+/** Texts between two saves: what an interruption can cost. Fixed, so that batches do not depend on the machine's speed. */
+const CHUNK_TEXTS = 512;
+
+export interface EmbeddingProgress {
+  /** Texts encoded so far, of those that the store did not have. */
+  readonly done: number;
+  readonly total: number;
+}
+
+interface Row {
+  readonly storage: RowStorage;
+  readonly row: number;
+}
+
+/**
+ * Embeddings by encoder identity and text, each text encoded once. On disk: `<directory>/<hash of the identity>/` with
+ * `identity.json` and one segment a writing process (see `FileSegment`); no parsing. Without a directory: in memory.
+ */
+export class EmbeddingStore {
+  /** Names the encoder's vectors: a SHA-256 of its identity, in hexadecimal. */
+  readonly identityHash: string;
+  private readonly encoder: Encoder;
+  private readonly folder: string | null;
+  private readonly rows = new Map<string, Row>();
+  private writable: { storage: RowStorage; rows: number } | null = null;
+  private lastCall: Promise<unknown> = Promise.resolve();
+
+  private constructor(options: { encoder: Encoder; directory: string | undefined }) {
+    this.encoder = options.encoder;
+    this.identityHash = createHash('sha256').update(describe(options.encoder)).digest('hex');
+    this.folder = options.directory === undefined ? null : join(options.directory, this.identityHash.slice(0, 16));
+  }
+
+  static async open(options: { encoder: Encoder; directory?: string | undefined }): Promise<EmbeddingStore> {
+    const store = new EmbeddingStore({ encoder: options.encoder, directory: options.directory });
+    if (store.folder !== null) await store.load(store.folder);
+    return store;
+  }
+
+  get dimensions(): number {
+    return this.encoder.dimensions;
+  }
+
+  /** Number of different texts that have an embedding. */
+  get size(): number {
+    return this.rows.size;
+  }
+
+  /** Row-major `[texts.length, dimensions]`; encodes and saves what is missing first. */
+  embed(
+    texts: readonly string[],
+    options: { onProgress?: ((progress: EmbeddingProgress) => void) | undefined } = {},
+  ): Promise<Float32Array> {
+    // One call after the other: two at once would encode the texts they share twice.
+    const result = this.lastCall.then(() => this.embedNow(texts, options.onProgress));
+    this.lastCall = result.catch(() => undefined);
+    return result;
+  }
+
+  private async embedNow(
+    texts: readonly string[],
+    onProgress: ((progress: EmbeddingProgress) => void) | undefined,
+  ): Promise<Float32Array> {
+    const keys = texts.map(textKey);
+    const missing = new Map<string, string>();
+    for (const [index, key] of keys.entries()) if (!this.rows.has(key)) missing.set(key, texts[index]);
+    const entries = [...missing];
+    for (let done = 0; done < entries.length; ) {
+      const chunk = entries.slice(done, done + CHUNK_TEXTS);
+      await this.encodeAndSave(chunk);
+      done += chunk.length;
+      onProgress?.({ done, total: entries.length });
+    }
+    return this.collect(keys);
+  }
+
+  private async encodeAndSave(chunk: readonly (readonly [key: string, text: string])[]): Promise<void> {
+    const vectors = await this.encoder.encode(chunk.map(([, text]) => text));
+    const { dimensions } = this;
+    if (vectors.length !== chunk.length * dimensions)
+      throw new Error(
+        `the encoder returned ${vectors.length} numbers for ${chunk.length} texts of ${dimensions} dimensions`,
+      );
+    const bad = vectors.findIndex((value) => !Number.isFinite(value));
+    if (bad >= 0)
+      throw new InputError(
+        `the encoder ${describe(this.encoder)} returned ${vectors[bad]} for the text ` +
+          `${JSON.stringify(chunk[Math.floor(bad / dimensions)][1])}; its model is broken or of too low a precision`,
+      );
+    const { storage, rows } = this.writableSegment();
+    try {
+      await storage.append({ keys: Buffer.from(chunk.map(([key]) => key).join(''), 'latin1'), vectors });
+    } catch (error) {
+      // What this segment ends with is unknown now. Its whole rows stay readable; later ones go to a new segment.
+      this.writable = null;
+      throw cannotSave({ error, folder: this.folder, missingBytes: vectors.byteLength });
+    }
+    for (const [index, [key]] of chunk.entries()) this.rows.set(key, { storage, row: rows + index });
+    this.writable = { storage, rows: rows + chunk.length };
+  }
+
+  private writableSegment(): { storage: RowStorage; rows: number } {
+    const { folder, dimensions } = this;
+    this.writable ??= {
+      storage:
+        folder === null ? new MemorySegment({ dimensions }) : FileSegment.unused({ directory: folder, dimensions }),
+      rows: 0,
+    };
+    return this.writable;
+  }
+
+  private async collect(keys: readonly string[]): Promise<Float32Array> {
+    const { dimensions } = this;
+    const wanted = new Map<RowStorage, { row: number; index: number }[]>();
+    for (const [index, key] of keys.entries()) {
+      const { storage, row } = this.rows.get(key)!;
+      const list = wanted.get(storage);
+      if (list === undefined) wanted.set(storage, [{ row, index }]);
+      else list.push({ row, index });
+    }
+    const result = new Float32Array(keys.length * dimensions);
+    for (const [storage, list] of wanted) {
+      list.sort((a, b) => a.row - b.row);
+      await storage.read(
+        list.map(({ row }) => row),
+        (position, vector) => result.set(vector, list[position].index * dimensions),
+      );
+    }
+    return result;
+  }
+
+  private async load(folder: string): Promise<void> {
+    const path = join(folder, 'identity.json');
+    const identity = describe(this.encoder);
+    try {
+      await mkdir(folder, { recursive: true });
+      const found = await readFile(path, 'utf8').catch((error) => {
+        if (errorCode(error) === 'ENOENT') return null;
+        throw error;
+      });
+      if (found === null) await writeFileAtomic(path, `${identity}\n`);
+      else if (found.trim() !== identity)
+        throw new InputError(
+          `${path} describes another encoder than this folder is for: found ${found.trim()}, expected ${identity}; ` +
+            'delete the folder to encode its texts anew',
+        );
+      const names = (await readdir(folder)).filter((name) => name.endsWith('.keys')).sort();
+      for (const name of names) {
+        const storage = new FileSegment({
+          path: join(folder, name.slice(0, -'.keys'.length)),
+          dimensions: this.dimensions,
+        });
+        const keys = (await storage.readKeys()).toString('latin1');
+        for (let row = 0; row * KEY_BYTES < keys.length; row++)
+          this.rows.set(keys.slice(row * KEY_BYTES, (row + 1) * KEY_BYTES), { storage, row });
+      }
+    } catch (error) {
+      throw error instanceof InputError || errorCode(error) === null
+        ? error
+        : new InputError(
+            `cannot open the embedding store in ${folder}: ${reason(error)}; check the path and its permissions`,
+          );
+    }
+  }
+}
+
+/** Canonical, so that the order of options does not matter. */
+function describe(encoder: Encoder): string {
+  return stringify({ dimensions: encoder.dimensions, identity: encoder.identity })!;
+}
+
+/** UTF-16 keeps apart what UTF-8 would merge: texts that were cut inside a surrogate pair. */
+function textKey(text: string): string {
+  return createHash('sha256').update(text, 'utf16le').digest('binary').slice(0, KEY_BYTES);
+}
+
+function cannotSave(options: { error: unknown; folder: string | null; missingBytes: number }): unknown {
+  const { error, folder, missingBytes } = options;
+  const code = errorCode(error);
+  if (code === null) return error;
+  const full = code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG';
+  const advice = full
+    ? `free at least ${Math.ceil(missingBytes / 1024)} KiB there`
+    : 'check the folder and its permissions';
+  return new InputError(
+    `cannot save embeddings in ${folder}: ${reason(error)}. Everything saved before is kept; ${advice} and run again`,
+  );
+}
+
+function errorCode(error: unknown): string | null {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null;
+}
+
+function reason(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,67 @@
+import { finishHash, mixIntoHash, scrambleWord } from './murmur3.ts';
+
+/** 1 + ln(count): the tenth "no" of a post says less than the first. */
+const sublinear = Float64Array.from({ length: 256 }, (_, count) => (count === 0 ? 0 : 1 + Math.log(count)));
+
+/** Counts n-grams by their 32-bit hash in one reused open-addressing table, then adds them to a vector. */
+export class HashedCounts {
+  private keys = new Int32Array(4096);
+  private counts = new Int32Array(4096);
+  private usedSlots = new Int32Array(2048);
+  private used = 0;
+
+  /** All n-grams of `items[from … to)` with `min` ≤ n ≤ `max`. */
+  addNgrams(range: { items: Int32Array; from: number; to: number; seed: number; min: number; max: number }): void {
+    const { items, from, to, seed, min, max } = range;
+    for (let start = from; start < to; start++) {
+      const last = Math.min(start + max, to);
+      let hash = seed;
+      for (let end = start; end < last; end++) {
+        hash = mixIntoHash(hash, scrambleWord(items[end]));
+        const length = end - start + 1;
+        if (length >= min) this.add(finishHash(hash, 4 * length));
+      }
+    }
+  }
+
+  /** Adds weight × (1 + ln count) of every n-gram, with its sign, to its element of `row`; forgets the counts. */
+  drainInto({ row, weight }: { row: Float32Array; weight: number }): void {
+    const { keys, counts, usedSlots, used } = this;
+    for (let index = 0; index < used; index++) {
+      const slot = usedSlots[index];
+      const count = counts[slot];
+      const value = weight * (count < sublinear.length ? sublinear[count] : 1 + Math.log(count));
+      // One bit of the hash is the sign, so that colliding n-grams cancel in expectation; the others choose the element.
+      const hash = keys[slot];
+      row[(hash >>> 1) % row.length] += (hash & 1) === 0 ? value : -value;
+      counts[slot] = 0;
+    }
+    this.used = 0;
+  }
+
+  private add(hash: number): void {
+    const mask = this.keys.length - 1;
+    let slot = hash & mask;
+    while (this.counts[slot] !== 0 && this.keys[slot] !== hash) slot = (slot + 1) & mask;
+    if (this.counts[slot]++ > 0) return;
+    this.keys[slot] = hash;
+    this.usedSlots[this.used++] = slot;
+    if (this.used === this.usedSlots.length) this.grow();
+  }
+
+  private grow(): void {
+    const { keys, counts, usedSlots, used } = this;
+    this.keys = new Int32Array(keys.length * 2);
+    this.counts = new Int32Array(keys.length * 2);
+    this.usedSlots = new Int32Array(usedSlots.length * 2);
+    const mask = this.keys.length - 1;
+    for (let index = 0; index < used; index++) {
+      const old = usedSlots[index];
+      let slot = keys[old] & mask;
+      while (this.counts[slot] !== 0) slot = (slot + 1) & mask;
+      this.keys[slot] = keys[old];
+      this.counts[slot] = counts[old];
+      this.usedSlots[index] = slot;
+    }
+  }
+}

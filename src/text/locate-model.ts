@@ -1,0 +1,113 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { basename, join, resolve } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { z } from 'zod';
+import { InputError } from '../errors.ts';
+import type { TransformersEncoderOptions } from './transformers-encoder-options.ts';
+
+export interface ModelLocation {
+  readonly kind: 'folder' | 'hub';
+  /** What the library is asked for: an absolute folder or a hub id. */
+  readonly name: string;
+  /** Where the files lie; for a hub model, after loading. */
+  readonly files: string;
+  /** The folder of the graph within `files`. */
+  readonly graphFolder: string;
+  readonly tokenizerFiles: readonly string[];
+  readonly cacheDirectory: string;
+}
+
+const TOKENIZER = ['tokenizer.json', 'tokenizer_config.json'];
+/** BERTweet's own files, which win: see `bertweetTokenizerJson`. */
+export const BERTWEET_TOKENIZER = ['vocab.txt', 'bpe.codes'];
+
+/** A folder that exists wins over a hub id of the same spelling. */
+export async function locateModel(options: TransformersEncoderOptions): Promise<ModelLocation> {
+  const { model, revision } = options;
+  const cacheDirectory = resolve(options.cacheDirectory ?? join(homedir(), '.cache', 'earshot', 'models'));
+  const folder = resolve(model);
+  if (await isFolder(folder))
+    return { kind: 'folder', name: folder, cacheDirectory, ...(await inspect(folder, options)) };
+  if (/^[./~\\]|^[A-Za-z]:[\\/]/.test(model))
+    throw new InputError(`there is no model folder ${folder}; give an existing folder or the id of a model on the hub`);
+  return {
+    kind: 'hub',
+    name: model,
+    // Where the library keeps what it downloads.
+    files: revision === 'main' ? join(cacheDirectory, model) : join(cacheDirectory, model, revision),
+    graphFolder: 'onnx',
+    tokenizerFiles: TOKENIZER,
+    cacheDirectory,
+  };
+}
+
+async function inspect(folder: string, { dtype }: TransformersEncoderOptions) {
+  const has = (name: string) =>
+    stat(join(folder, name)).then(
+      () => true,
+      () => false,
+    );
+  const hasAll = async (names: readonly string[]) => (await Promise.all(names.map(has))).every(Boolean);
+  const modelFile = modelFileName(dtype);
+  // Exporters write the graph beside the configuration, the hub keeps it in a folder.
+  const graphFolder = (await has(modelFile)) ? '' : 'onnx';
+  const tokenizerFiles = (await hasAll(BERTWEET_TOKENIZER)) ? BERTWEET_TOKENIZER : TOKENIZER;
+  const wanted = ['config.json', ...tokenizerFiles, join(graphFolder, modelFile)];
+  const present = await Promise.all(wanted.map(has));
+  const missing = wanted.filter((_, index) => !present[index]);
+  if (missing.length > 0)
+    throw new InputError(
+      `the model folder ${folder} lacks ${missing.join(', ')} (for dtype ${dtype}); ` +
+        'export the model with its tokenizer to ONNX, for example with `optimum-cli export onnx --task feature-extraction`',
+    );
+  return { files: folder, graphFolder, tokenizerFiles };
+}
+
+/** Of all files that can change a vector; weights beside the graph (`model.onnx_data`) included. */
+export async function hashModelFiles(
+  location: ModelLocation,
+  dtype: TransformersEncoderOptions['dtype'],
+): Promise<Record<string, string>> {
+  const modelFile = modelFileName(dtype);
+  const graph = (await readdir(join(location.files, location.graphFolder)))
+    .filter((name) => name === modelFile || name.startsWith(`${modelFile}_data`) || name === `${modelFile}.data`)
+    .sort();
+  const hashes: Record<string, string> = {};
+  for (const path of [
+    'config.json',
+    ...location.tokenizerFiles,
+    ...graph.map((name) => join(location.graphFolder, name)),
+  ]) {
+    const hash = createHash('sha256');
+    await pipeline(createReadStream(join(location.files, path)), hash);
+    hashes[basename(path)] = hash.digest('hex');
+  }
+  return hashes;
+}
+
+const configSchema = z.looseObject({
+  model_type: z.string().optional(),
+  max_position_embeddings: z.int().optional().catch(undefined),
+});
+
+/** These count positions from behind the padding index, which costs two. */
+const OFFSET_POSITIONS = new Set(['roberta', 'xlm-roberta', 'camembert', 'mpnet']);
+
+export async function readModelConfig(folder: string): Promise<{ maxTokens: number | null }> {
+  const config = configSchema.parse(JSON.parse(await readFile(join(folder, 'config.json'), 'utf8')));
+  if (config.max_position_embeddings === undefined) return { maxTokens: null };
+  const offset = OFFSET_POSITIONS.has(config.model_type ?? '') ? 2 : 0;
+  return { maxTokens: config.max_position_embeddings - offset };
+}
+
+function modelFileName(dtype: TransformersEncoderOptions['dtype']): string {
+  if (dtype === 'fp32') return 'model.onnx';
+  return dtype === 'q8' ? 'model_quantized.onnx' : `model_${dtype}.onnx`;
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => null))?.isDirectory() ?? false;
+}

@@ -1,0 +1,107 @@
+import { finishHash, mixIntoHash, scrambleWord } from './murmur3.ts';
+import { maskHandlesAndUrls, normalizeText } from './normalize.ts';
+
+const UNKNOWN = 0;
+const SEPARATOR = 1;
+/** Dropped without ending the word: don't = dont, and an emoji's variation selector says nothing. */
+const IGNORED = 2;
+const LETTER = 3;
+/** A word by itself inside a run: scripts written without spaces. A dictionary would differ between ICU versions. */
+const IDEOGRAPH = 4;
+/** A word and a run by itself: emoji, and the marks of doubt and excitement. */
+const SYMBOL = 5;
+
+const ignored = /['\u2019\p{Cf}\p{Variation_Selector}\p{Emoji_Modifier}]/u;
+const unspaced =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
+const letter = /[\p{L}\p{N}\p{M}_@]/u;
+const symbol = /[!?\p{S}]/u;
+
+function classify(character: string): number {
+  if (ignored.test(character)) return IGNORED;
+  if (unspaced.test(character)) return IDEOGRAPH;
+  if (letter.test(character)) return LETTER;
+  return symbol.test(character) ? SYMBOL : SEPARATOR;
+}
+
+/** Of every code point, filled in as they are met. */
+const classes = new Uint8Array(0x110000);
+const SPACE = 0x20;
+
+/**
+ * Cuts a text into words (as hashes) and runs of characters between separators, each run with a space at both ends so
+ * that n-grams know where a word begins. The arrays belong to the scanner and hold until the next `scan`.
+ */
+export class TextScanner {
+  words = new Int32Array(1024);
+  wordCount = 0;
+  characters = new Int32Array(4096);
+  runStarts = new Int32Array(1024);
+  runEnds = new Int32Array(1024);
+  runCount = 0;
+
+  private readonly masks: boolean;
+
+  constructor(options: { maskHandlesAndUrls: boolean }) {
+    this.masks = options.maskHandlesAndUrls;
+  }
+
+  scan(text: string): void {
+    const normalized = normalizeText(text);
+    const clean = (this.masks ? maskHandlesAndUrls(normalized) : normalized).toLowerCase();
+    this.reserve(clean.length);
+    const { words, characters, runStarts, runEnds } = this;
+    let wordCount = 0;
+    let runCount = 0;
+    let end = 0;
+    let inRun = false;
+    let hash = 0;
+    let wordLength = 0;
+
+    for (let index = 0; index <= clean.length; index++) {
+      // The end of the text is a separator, which closes what is open.
+      const codePoint = index < clean.length ? clean.codePointAt(index)! : SPACE;
+      if (codePoint > 0xffff) index++;
+      let kind = classes[codePoint];
+      if (kind === UNKNOWN) {
+        kind = classify(String.fromCodePoint(codePoint));
+        classes[codePoint] = kind;
+      }
+      if (kind === IGNORED) continue;
+      if (kind !== LETTER && wordLength > 0) {
+        words[wordCount++] = finishHash(hash, 4 * wordLength);
+        hash = 0;
+        wordLength = 0;
+      }
+      if ((kind === SEPARATOR || kind === SYMBOL) && inRun) {
+        characters[end++] = SPACE;
+        runEnds[runCount++] = end;
+        inRun = false;
+      }
+      if (kind === SEPARATOR) continue;
+      const scrambled = scrambleWord(codePoint);
+      if (kind === LETTER) {
+        hash = mixIntoHash(hash, scrambled);
+        wordLength++;
+      } else words[wordCount++] = finishHash(mixIntoHash(0, scrambled), 4);
+      if (kind === SYMBOL) continue;
+      if (!inRun) {
+        runStarts[runCount] = end;
+        characters[end++] = SPACE;
+        inRun = true;
+      }
+      characters[end++] = codePoint;
+    }
+    this.wordCount = wordCount;
+    this.runCount = runCount;
+  }
+
+  /** A text of n code units has at most n words and n runs, and with two spaces a run at most 3n characters. */
+  private reserve(codeUnits: number): void {
+    if (codeUnits <= this.words.length) return;
+    this.words = new Int32Array(codeUnits);
+    this.runStarts = new Int32Array(codeUnits);
+    this.runEnds = new Int32Array(codeUnits);
+    this.characters = new Int32Array(3 * codeUnits);
+  }
+}

@@ -1,0 +1,62 @@
+import type { z } from 'zod';
+import type { Encoder } from './encoder.ts';
+import { loadTransformer } from './load-transformer.ts';
+import { normalizeTweet } from './normalize-tweet.ts';
+import { poolTokens } from './pool-tokens.ts';
+import { transformersEncoderOptionsSchema } from './transformers-encoder-options.ts';
+
+/** Raise it with every change to this file, the pooling or the tweet normalisation that changes a vector. */
+const VERSION = 1;
+
+/** Sentence vectors of a pretrained transformer. */
+export async function createTransformersEncoder(
+  options: z.input<typeof transformersEncoderOptionsSchema>,
+): Promise<Encoder> {
+  const settings = transformersEncoderOptionsSchema.parse(options);
+  const { batchSize, maxTokens, pooling, normalization, dtype, device } = settings;
+  const model = await loadTransformer(settings);
+
+  function tokenize(text: string): readonly number[] {
+    const tokens = model.tokenize(normalization === 'tweet' ? normalizeTweet(text) : text);
+    if (tokens.length <= maxTokens) return tokens;
+    const last = tokens[tokens.length - 1];
+    return model.isSpecial(last) ? [...tokens.slice(0, maxTokens - 1), last] : tokens.slice(0, maxTokens);
+  }
+
+  async function encodeBatch(batch: readonly (readonly number[])[]): Promise<Float32Array> {
+    const { hidden, mask, length, dimensions } = await model.run(batch);
+    return poolTokens({ hidden, mask, length, dimensions, pooling });
+  }
+
+  // The model itself says how long its vectors are; configurations name that differently.
+  const dimensions = (await encodeBatch([tokenize('')])).length;
+
+  return {
+    dimensions,
+    // Not the path or id but the files: a folder that moves keeps its embeddings, a branch that moves loses them.
+    identity: {
+      name: 'transformers',
+      version: VERSION,
+      library: model.libraryVersion,
+      files: model.fileHashes,
+      dtype,
+      device,
+      pooling,
+      maxTokens,
+      normalization,
+    },
+    async encode(texts) {
+      const tokens = texts.map(tokenize);
+      // Texts of similar length share a batch, for less padding; the longest first, so that memory runs out at once or never.
+      const order = Array.from(tokens.keys()).sort((a, b) => tokens[b].length - tokens[a].length || a - b);
+      const vectors = new Float32Array(texts.length * dimensions);
+      for (let start = 0; start < order.length; start += batchSize) {
+        const batch = order.slice(start, start + batchSize);
+        const pooled = await encodeBatch(batch.map((index) => tokens[index]));
+        for (const [position, index] of batch.entries())
+          vectors.set(pooled.subarray(position * dimensions, (position + 1) * dimensions), index * dimensions);
+      }
+      return vectors;
+    },
+  };
+}

@@ -1,0 +1,30 @@
+import { type Thread, threadSchema } from '../../src/data/thread.ts';
+import { Random } from '../../src/tensor/random.ts';
+
+export function threadOf(options: { id: string; texts: readonly string[]; rumor?: boolean | null }): Thread {
+  return threadSchema.parse({
+    id: options.id,
+    rumor: options.rumor ?? null,
+    posts: options.texts.map((text, index) => ({ id: `${options.id}-${index}`, text })),
+  });
+}
+
+const words = {
+  common: ['the', 'people', 'in', 'town', 'say', 'today', 'about', 'street', 'news', 'now'],
+  rumor: ['unconfirmed', 'allegedly', 'hoax', 'doubt', 'fake'],
+  plain: ['official', 'statement', 'thanks', 'weather', 'game'],
+};
+
+/** Threads whose posts mostly, not always, carry a word of their class: separable, but not from one word alone. */
+export function toyThreads(options: { count: number; seed: number; posts?: number }): Thread[] {
+  const random = Random.seeded({ seed: options.seed, purpose: 'toy threads' });
+  const pick = (list: readonly string[]) => list[random.integer(list.length)];
+  return Array.from({ length: options.count }, (_, index) => {
+    const rumor = index % 2 === 0;
+    const texts = Array.from({ length: options.posts ?? 1 + random.integer(6) }, () => {
+      const own = random.uniform() < 0.8 === rumor ? words.rumor : words.plain;
+      return [pick(words.common), pick(words.common), pick(own), pick(words.common)].join(' ');
+    });
+    return threadOf({ id: `toy-${options.seed}-${index}`, texts, rumor });
+  });
+}

@@ -1,0 +1,144 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import type { BadItem } from '../../../src/data/bad-item.ts';
+import type { Thread } from '../../../src/data/thread.ts';
+import { loadThreads, readThreads, writeThreads } from '../../../src/data/thread-file.ts';
+import { InputError } from '../../../src/errors.ts';
+import { makeThread, temporaryFolder } from './fixtures.ts';
+
+const line = (value: unknown) => `${JSON.stringify(value)}\n`;
+const good = line(makeThread('a'));
+const post = (id: string, time: string | null = null) => ({ id, text: 'text', time });
+
+async function failure(content: string | Buffer, name = 'threads.jsonl'): Promise<string> {
+  const folder = temporaryFolder({ [name]: content });
+  const error = await loadThreads(join(folder, name)).catch((error: unknown) => error);
+  expect(error).toBeInstanceOf(InputError);
+  return error instanceof Error ? error.message.replaceAll(`${folder}/`, '') : '';
+}
+
+describe('reading threads', () => {
+  it('reads plain and gzip files, by what they hold, the same', async () => {
+    const folder = temporaryFolder({ 'a.jsonl': good, 'b.jsonl.gz': gzipSync(good), 'c.jsonl': gzipSync(good) });
+    for (const name of ['a.jsonl', 'b.jsonl.gz', 'c.jsonl'])
+      expect(await loadThreads(join(folder, name))).toEqual([makeThread('a')]);
+  });
+
+  it('passes over blank lines, CRLF and a missing last line end', async () => {
+    const folder = temporaryFolder({ 'a.jsonl': `\n${good.trim()}\r\n\n${line(makeThread('b')).trim()}` });
+    expect((await loadThreads(join(folder, 'a.jsonl'))).map(({ id }) => id)).toEqual(['a', 'b']);
+  });
+
+  it('keeps characters that stand across two chunks of the file', async () => {
+    const text = '谣言'.repeat(50_000);
+    const folder = temporaryFolder({ 'a.jsonl': line({ id: 'a', posts: [{ id: 'a', text }] }) });
+    expect((await loadThreads(join(folder, 'a.jsonl')))[0].posts[0].text).toBe(text);
+  });
+
+  it('can be left before the end', async () => {
+    const folder = temporaryFolder({ 'a.jsonl.gz': gzipSync(good + line(makeThread('b'))) });
+    for await (const thread of readThreads(join(folder, 'a.jsonl.gz'))) {
+      expect(thread.id).toBe('a');
+      break;
+    }
+  });
+
+  it('says line, place, value and reason of a bad line', async () => {
+    expect(await failure(good + line({ id: 'b', posts: [post('b'), { ...post('c'), time: 'yesterday' }] }))).toBe(
+      'threads.jsonl:2 posts.1.time: must be an ISO 8601 date and time, such as 2014-08-09T22:33:06Z; ' +
+        'found "yesterday". Mend it, or leave such items out with --skip-invalid',
+    );
+    expect(await failure(`${good}{"id": "b"`)).toMatch(
+      /^threads\.jsonl:2: is not JSON \(.*\); found "{\\"id\\": \\"b\\""/,
+    );
+    expect(await failure(line({ id: 'b', posts: [post('b')], rumor: 'maybe' }))).toContain(
+      'threads.jsonl:1 rumor: expected boolean; found "maybe"',
+    );
+  });
+
+  it('refuses a thread of no post and takes one of a single post', async () => {
+    expect(await failure(line({ id: 'b', posts: [] }))).toContain(
+      'threads.jsonl:1 posts: a thread needs at least one post, the claim; found []',
+    );
+    const folder = temporaryFolder({ 'a.jsonl': line({ id: 'b', posts: [post('b')] }) });
+    const [thread] = await loadThreads(join(folder, 'a.jsonl'));
+    expect(thread).toMatchObject({ rumor: null, veracity: null, event: null, posts: [{ id: 'b', stance: null }] });
+  });
+
+  it('refuses replies out of order and tells what sorts them', async () => {
+    const posts = [post('b'), post('c', '2020-01-02T00:00:00Z'), post('d', '2020-01-01T00:00:00Z')];
+    expect(await failure(line({ id: 'b', posts }))).toMatch(
+      /posts\.2\.time: 2020-01-01T00:00:00Z is earlier than 2020-01-02T00:00:00Z.*earshot data import threads/,
+    );
+  });
+
+  it('refuses ids that repeat, of threads and of posts', async () => {
+    expect(await failure(good + line(makeThread('b')) + good)).toContain(
+      'threads.jsonl:3 id: repeats the thread id of line 1; ids are unique within a file; found "a"',
+    );
+    expect(await failure(line({ id: 'b', posts: [post('b'), post('b')] }))).toContain('repeats the id "b" of posts.0');
+  });
+
+  it('names the importer for single posts', async () => {
+    expect(await failure(line({ id: 'b', text: 'hello', labels: {} }))).toContain('earshot data import articles');
+  });
+
+  it('counts bad lines and goes on when asked', async () => {
+    const folder = temporaryFolder({
+      'a.jsonl': `${good}nonsense\n${line({ id: 'c', posts: [] })}${line(makeThread('d'))}`,
+    });
+    const skipped: BadItem[] = [];
+    const threads = await loadThreads(join(folder, 'a.jsonl'), {
+      skipInvalid: true,
+      onSkipped: (item) => skipped.push(item),
+    });
+    expect(threads.map(({ id }) => id)).toEqual(['a', 'd']);
+    expect(skipped.map(({ place }) => place.slice(folder.length + 1))).toEqual(['a.jsonl:2', 'a.jsonl:3 posts']);
+    const bad = temporaryFolder({ 'a.jsonl': 'x\ny\n' });
+    await expect(loadThreads(join(bad, 'a.jsonl'), { skipInvalid: true })).rejects.toThrow(
+      'holds no threads: all 2 lines are invalid',
+    );
+  });
+
+  it('says what is wrong with a file as a whole', async () => {
+    const folder = temporaryFolder();
+    await expect(loadThreads(join(folder, 'none.jsonl'))).rejects.toThrow('none.jsonl does not exist; check the path');
+    await expect(loadThreads(folder)).rejects.toThrow('is a directory; a file is needed here');
+    expect(await failure('')).toContain('threads.jsonl is empty (0 bytes)');
+    expect(await failure('\n\n')).toContain('threads.jsonl holds no threads');
+    expect(await failure(good, 'a.jsonl.gz')).toContain(
+      'a.jsonl.gz ends in .gz but is not gzip: it starts with the bytes 7b22',
+    );
+    const many = gzipSync(Array.from({ length: 500 }, (_, index) => line(makeThread(`t${index}`))).join(''));
+    expect(await failure(many.subarray(0, many.length - 20), 'a.jsonl.gz')).toMatch(
+      /a\.jsonl\.gz: the gzip data breaks off after line \d+ \(unexpected end of file\)/,
+    );
+    expect(await failure(Buffer.from([0x7b, 0xff, 0xfe, 0x0a]))).toContain('is not UTF-8');
+  });
+});
+
+describe('writing threads', () => {
+  it('gives back what was written, plain and gzip', async () => {
+    const folder = temporaryFolder();
+    const threads = [makeThread('a'), makeThread('b', { rumor: null, event: 'flood' })];
+    for (const name of ['out/a.jsonl', 'out/a.jsonl.gz']) {
+      expect(await writeThreads(join(folder, name), threads)).toBe(2);
+      expect(await loadThreads(join(folder, name))).toEqual(threads);
+    }
+    expect(readFileSync(join(folder, 'out/a.jsonl.gz'))[0]).toBe(0x1f);
+  });
+
+  it('leaves the old file and nothing else behind when writing fails', async () => {
+    const folder = temporaryFolder({ 'a.jsonl': good });
+    async function* broken(): AsyncGenerator<Thread> {
+      yield makeThread('b');
+      throw new Error('the source failed');
+    }
+    await expect(writeThreads(join(folder, 'a.jsonl'), broken())).rejects.toThrow('the source failed');
+    await expect(writeThreads(join(folder, 'a.jsonl'), [])).rejects.toThrow('there are no threads to write');
+    expect(readFileSync(join(folder, 'a.jsonl'), 'utf8')).toBe(good);
+    expect(readdirSync(folder)).toEqual(['a.jsonl']);
+  });
+});

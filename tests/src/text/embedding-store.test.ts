@@ -1,0 +1,175 @@
+import { execFile } from 'node:child_process';
+import { appendFile, mkdtemp, readdir, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { EmbeddingStore } from '../../../src/text/embedding-store.ts';
+import type { Encoder } from '../../../src/text/encoder.ts';
+import { createHashingEncoder } from '../../../src/text/hashing-encoder.ts';
+
+let directory: string;
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'earshot-embeddings-'));
+});
+
+afterEach(() => rm(directory, { recursive: true, force: true }));
+
+/** Embeds a text as [its length, its first character's code], and remembers what it was asked. */
+function countingEncoder(options: { name?: string } = {}): Encoder & { asked: string[] } {
+  const asked: string[] = [];
+  return {
+    asked,
+    dimensions: 2,
+    identity: { name: options.name ?? 'counting' },
+    async encode(texts) {
+      asked.push(...texts);
+      return Float32Array.from(texts.flatMap((text) => [text.length, text.charCodeAt(0) || 0]));
+    },
+  };
+}
+
+const numbered = (count: number) => Array.from({ length: count }, (_, index) => `text ${index}`);
+
+async function onlyFolder(): Promise<string> {
+  const [folder, ...others] = await readdir(directory);
+  expect(others).toEqual([]);
+  return join(directory, folder);
+}
+
+async function segments(ending: string): Promise<string[]> {
+  const folder = await onlyFolder();
+  return (await readdir(folder)).filter((name) => name.endsWith(ending)).map((name) => join(folder, name));
+}
+
+function runProcess(options: { prefix: string; count: number; fileKib?: number }): Promise<{ stdout: string }> {
+  const script = join(import.meta.dirname, 'append-embeddings.ts');
+  const command = [process.execPath, '--import', 'tsx', script, directory, options.prefix, String(options.count)];
+  // Without the signal a write over the limit fails as on a full disk.
+  const limited = ['bash', '-c', `trap '' XFSZ; ulimit -f ${options.fileKib}; exec "$0" "$@"`, ...command];
+  const [file, ...args] = options.fileKib === undefined ? command : limited;
+  return promisify(execFile)(file, args);
+}
+
+describe('EmbeddingStore', () => {
+  it.each(['memory', 'disk'])('encodes each text once and keeps the order asked for (%s)', async (kind) => {
+    const encoder = countingEncoder();
+    const store = await EmbeddingStore.open({ encoder, ...(kind === 'disk' && { directory }) });
+    expect([...(await store.embed(['bb', 'a', 'bb', '']))]).toEqual([2, 98, 1, 97, 2, 98, 0, 0]);
+    expect([...(await store.embed(['', 'ccc', 'a']))]).toEqual([0, 0, 3, 99, 1, 97]);
+    expect(encoder.asked).toEqual(['bb', 'a', '', 'ccc']);
+    expect(store.size).toBe(4);
+    expect(await store.embed([])).toHaveLength(0);
+  });
+
+  it('gives back from disk what was encoded, in any order', async () => {
+    const texts = numbered(1500);
+    const encoder = createHashingEncoder({ dimensions: 16 });
+    const first = await EmbeddingStore.open({ directory, encoder });
+    await first.embed(texts.slice(0, 700));
+    await first.embed(texts);
+    const idle: Encoder = { ...encoder, encode: () => Promise.reject(new Error('nothing should be encoded')) };
+    const second = await EmbeddingStore.open({ directory, encoder: idle });
+    expect(second.size).toBe(1500);
+    expect(await second.embed(texts)).toEqual(await encoder.encode(texts));
+    const some = [texts[1499], texts[3], texts[700], texts[3]];
+    expect(await second.embed(some)).toEqual(await encoder.encode(some));
+  });
+
+  it('keeps encoders apart and names them by their identity, whatever the order of its options', async () => {
+    const one = await EmbeddingStore.open({ directory, encoder: { ...countingEncoder(), identity: { a: 1, b: 2 } } });
+    const same = await EmbeddingStore.open({ directory, encoder: { ...countingEncoder(), identity: { b: 2, a: 1 } } });
+    const other = countingEncoder({ name: 'other' });
+    await one.embed(['x']);
+    expect(same.identityHash).toBe(one.identityHash);
+    await (await EmbeddingStore.open({ directory, encoder: other })).embed(['x']);
+    expect(other.asked).toEqual(['x']);
+  });
+
+  it('encodes once what two calls at the same time ask for', async () => {
+    const encoder = countingEncoder();
+    const store = await EmbeddingStore.open({ encoder });
+    await Promise.all([store.embed(['a', 'b']), store.embed(['b', 'c'])]);
+    expect(encoder.asked).toEqual(['a', 'b', 'c']);
+  });
+
+  it('reports progress over the texts that are missing', async () => {
+    const store = await EmbeddingStore.open({ encoder: countingEncoder() });
+    await store.embed(numbered(10));
+    const seen: { done: number; total: number }[] = [];
+    await store.embed(numbered(1010), { onProgress: (progress) => seen.push(progress) });
+    expect(seen).toEqual([
+      { done: 512, total: 1000 },
+      { done: 1000, total: 1000 },
+    ]);
+  });
+
+  it('survives a writer that was killed at any byte', async () => {
+    const writer = await EmbeddingStore.open({ directory, encoder: countingEncoder() });
+    await writer.embed(numbered(20));
+    const [keys] = await segments('.keys');
+    const [vectors] = await segments('.f32');
+    // Rows that have no key yet, and half a row; half a key.
+    await appendFile(vectors, Buffer.alloc(8 * 3 + 5, 1));
+    await truncate(keys, 16 * 12 + 7);
+    const encoder = countingEncoder();
+    const store = await EmbeddingStore.open({ directory, encoder });
+    expect(store.size).toBe(12);
+    expect(await store.embed(numbered(20))).toEqual(await countingEncoder().encode(numbered(20)));
+    expect(encoder.asked).toEqual(numbered(20).slice(12));
+    // Keys without rows, which only a damaged disk leaves.
+    await truncate(vectors, 8 * 4 + 1);
+    const repaired = await EmbeddingStore.open({ directory, encoder: countingEncoder() });
+    expect(repaired.size).toBe(12);
+    expect(await repaired.embed(numbered(20))).toEqual(await countingEncoder().encode(numbered(20)));
+  });
+
+  it('lets processes write at once', async () => {
+    await Promise.all([runProcess({ prefix: 'left', count: 2000 }), runProcess({ prefix: 'right', count: 2000 })]);
+    const encoder = createHashingEncoder({ dimensions: 64 });
+    const store = await EmbeddingStore.open({ directory, encoder });
+    expect(store.size).toBe(4000);
+    const texts = ['left 0', 'right 0', 'left 1999', 'right 1999', 'right 777'];
+    expect(await store.embed(texts)).toEqual(await encoder.encode(texts));
+  });
+
+  it.skipIf(process.platform === 'win32')(
+    'stops with the folder and what to do when no more can be written, and keeps what it had',
+    async () => {
+      // The identity is written here, as writing it resets the ignored signal.
+      await EmbeddingStore.open({ directory, encoder: createHashingEncoder({ dimensions: 64 }) });
+      // Holds two chunks of 512 rows of 256 bytes and a part of the third.
+      const { stdout } = await runProcess({ prefix: 'many', count: 2000, fileKib: 300 });
+      expect(stdout).toMatch(
+        /InputError: cannot save embeddings in .*Everything saved before is kept; free at least 128 KiB/,
+      );
+      const [vectors] = await segments('.f32');
+      expect((await stat(vectors)).size).toBe(1024 * 256);
+      const store = await EmbeddingStore.open({ directory, encoder: createHashingEncoder({ dimensions: 64 }) });
+      expect(store.size).toBe(1024);
+    },
+  );
+
+  it('refuses a place that is no directory, a foreign identity and broken vectors', async () => {
+    const file = join(directory, 'file');
+    await writeFile(file, '');
+    await expect(EmbeddingStore.open({ directory: file, encoder: countingEncoder() })).rejects.toThrow(
+      /cannot open the embedding store in .*file.*check the path/,
+    );
+    await rm(file);
+    await EmbeddingStore.open({ directory, encoder: countingEncoder() });
+    await writeFile(join(await onlyFolder(), 'identity.json'), '{}');
+    await expect(EmbeddingStore.open({ directory, encoder: countingEncoder() })).rejects.toThrow(
+      /describes another encoder .*found \{\}, expected .*counting/,
+    );
+    const broken: Encoder = { ...countingEncoder(), encode: async () => Float32Array.of(1, Number.NaN) };
+    await expect((await EmbeddingStore.open({ encoder: broken })).embed(['x'])).rejects.toThrow(
+      /returned NaN for the text "x"/,
+    );
+    const short: Encoder = { ...countingEncoder(), encode: async () => Float32Array.of(1) };
+    await expect((await EmbeddingStore.open({ encoder: short })).embed(['x'])).rejects.toThrow(
+      /returned 1 numbers for 1 texts of 2 dimensions/,
+    );
+  });
+});

@@ -1,0 +1,88 @@
+import type { Detector } from '../experts/detector.ts';
+import type { JudgementSequence } from '../experts/judgement-sequence.ts';
+import { type LocalDetectorOptions, trainLocalDetector } from '../experts/local/train-local-detector.ts';
+import type { Task } from '../src/data/task.ts';
+import { prefixOf, type Thread } from '../src/data/thread.ts';
+import { Random } from '../src/tensor/random.ts';
+import type { Encoder } from '../src/text/encoder.ts';
+
+/*
+ * The student: a small classifier distilled from the cached judgements of the demonstration threads, of which every
+ * prefix is a labelled example. It costs no detector call, so its confidence may join the state: the agent then knows
+ * how sure a cheap reader is, and how long it has been so.
+ */
+
+const folds = 5;
+/** Probabilities closer to 0 or 1 than this are held to it, so that their logarithms stay finite. */
+const nearlyCertain = 1e-4;
+
+export interface Student {
+  /** Judges any thread's prefixes. */
+  readonly reader: Detector;
+  /**
+   * Features of each demonstration thread, read by a student that was trained on the other folds: what the agent sees in
+   * training must be no surer than what it will see elsewhere.
+   */
+  readonly heldOut: ReadonlyMap<string, Float32Array>;
+}
+
+export async function trainStudent(settings: {
+  demonstrations: readonly { thread: Thread; sequence: JudgementSequence }[];
+  task: Task;
+  options: LocalDetectorOptions;
+  encoder?: Encoder;
+  seed: number;
+}): Promise<Student> {
+  const { demonstrations, task, options, encoder, seed } = settings;
+  const train = (examples: typeof demonstrations) => {
+    const sequences = new Map(examples.map(({ thread, sequence }) => [thread.id, sequence]));
+    return trainLocalDetector({
+      threads: examples.map(({ thread }) => thread),
+      task,
+      options,
+      ...(encoder && { encoder }),
+      seed,
+      targetOf: (thread, length) => {
+        const label = sequences.get(thread.id)?.predicted[length - 1] ?? -1;
+        return label < 0 ? null : label;
+      },
+    });
+  };
+  const order = Random.seeded({ seed, purpose: 'student folds' }).permutation(demonstrations.length);
+  const heldOut = new Map<string, Float32Array>();
+  for (let fold = 0; fold < folds; fold++) {
+    const isOut = (index: number) => order[index] % folds === fold;
+    const reader = await train(demonstrations.filter((_, index) => !isOut(index)));
+    for (const [index, { thread }] of demonstrations.entries())
+      if (isOut(index)) heldOut.set(thread.id, await studentFeatures(reader, thread, thread.posts.length));
+  }
+  return { reader: await train(demonstrations), heldOut };
+}
+
+/** Numbers a prefix in `studentFeatures`. */
+export function studentFeatureCount(task: Task): number {
+  return task.labels.length + 2;
+}
+
+/**
+ * For each prefix of the first `posts` posts, [posts, labels + 2]: log-odds of every label but the first against it, the
+ * margin between the likeliest label and the next in log-odds, ln of the posts seen, and ln of how many posts in a row the
+ * student has said the same.
+ */
+export async function studentFeatures(reader: Detector, thread: Thread, posts: number): Promise<Float32Array> {
+  const { labels } = reader;
+  const width = labels.length + 2;
+  const features = new Float32Array(posts * width);
+  let said = '';
+  let unchanged = 0;
+  for (let length = 1; length <= posts; length++) {
+    const { label, probabilities } = await reader.judge(prefixOf(thread, length));
+    const logs = labels.map((name) => Math.log(Math.max(nearlyCertain, probabilities?.[name] ?? 1 / labels.length)));
+    const [first, second] = [...logs].sort((a, b) => b - a);
+    unchanged = label === said ? unchanged + 1 : 1;
+    said = label ?? '';
+    const row = [...logs.slice(1).map((log) => log - logs[0]), first - second, Math.log(length), Math.log(unchanged)];
+    features.set(row, (length - 1) * width);
+  }
+  return features;
+}
