@@ -8,9 +8,8 @@
 import { parseArgs } from 'node:util';
 import * as tf from '@tensorflow/tfjs-core';
 import { markdownTable } from 'markdown-table';
-import { buildStateTable } from '../envs/state-table.ts';
+import { paperShapedData } from '../experiments/time-training-step.ts';
 import { backendSchema, selectBackend } from '../src/tensor/backend.ts';
-import { Random } from '../src/tensor/random.ts';
 import {
   createStopAgentTraining,
   disposeStopAgentTraining,
@@ -33,32 +32,8 @@ for (const dimensions of options.dimensions.split(',').map(Number)) rows.push(aw
 console.log(markdownTable([['dimensions', 'ms an iteration', 'steps/s', 'peak memory, MB'], ...rows]));
 
 async function measure(dimensions: number): Promise<string[]> {
-  const random = Random.seeded({ seed: 1, purpose: 'benchmark' });
-  const vector = (length: number) => Float32Array.from({ length }, () => random.normal());
-  // Log-normal lengths around the median of 16, as in PHEME.
-  const lengths = Array.from({ length: 150 }, () => Math.max(3, Math.round(16 * Math.exp(0.6 * random.normal()))));
-  const table = buildStateTable({
-    threads: lengths.map((length) => ({ posts: length, embeddings: vector(length * dimensions) })),
-    dimensions,
-    actionEmbeddings: [vector(dimensions), vector(dimensions)],
-  });
-  const demonstrations = lengths.slice(0, 50).flatMap((length, thread) =>
-    (['conservative', 'earlyAction', 'misleading'] as const).map((expert) => ({
-      expert,
-      thread,
-      stopStep: random.integer(length),
-    })),
-  );
   const config = stopAgentSchema.parse({ iterations: Number(options.iterations) + 12 });
-  const training = createStopAgentTraining(
-    {
-      table,
-      environment: Int32Array.from({ length: 100 }, (_, i) => 50 + i),
-      demonstrations,
-      correctness: new Map(),
-    },
-    [{ seed: 1, config }],
-  );
+  const training = createStopAgentTraining(paperShapedData(dimensions), [{ seed: 1, config }]);
   // The first iterations have more discriminator epochs and warm the kernels up.
   let startedMs = 0;
   await trainStopAgent(training, {

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
+import { writeFileAtomically } from '../src/atomic-file.ts';
 import { InputError } from '../src/errors.ts';
-import { writeFileAtomically } from './atomic-file.ts';
 import { exactJson } from './exact-json.ts';
 import { type NamedArrays, readTensorFile, tensorFile } from './tensor-file.ts';
 

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { z } from 'zod';
+import { writeFileAtomically } from '../src/atomic-file.ts';
+import { diskError } from '../src/disk-error.ts';
 import { InputError } from '../src/errors.ts';
-import { writeFileAtomically } from './atomic-file.ts';
-import { diskError } from './disk-error.ts';
 import { exactJson } from './exact-json.ts';
 
 /** Whole or not at all, indented for people. */

@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { diskError } from '../src/disk-error.ts';
 import { InputError } from '../src/errors.ts';
 import { differences } from './differences.ts';
-import { diskError } from './disk-error.ts';
 import { exactJson } from './exact-json.ts';
 import { readJsonFile, writeJsonFile } from './json-file.ts';
 import { provenance } from './provenance.ts';

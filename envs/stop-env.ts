@@ -73,7 +73,7 @@ export function lookAhead(
       const remaining = state.order.subarray(state.position);
       position -= state.position;
       state.position = 0;
-      state.order = Int32Array.of(...remaining, ...shuffle(threads.length));
+      state.order = Int32Array.from([...remaining, ...shuffle(threads.length)]);
     }
     const thread = threads[state.order[position]];
     const length = episodeLength(options, thread);

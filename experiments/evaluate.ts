@@ -4,7 +4,16 @@ import { hoursSinceClaim, type Thread } from '../src/data/thread.ts';
 import { bootstrapInterval } from '../src/metrics/bootstrap.ts';
 import { classificationScores, macroF1 } from '../src/metrics/classification.ts';
 import { earlyRate, meanDelay, mostCommonStopShare } from '../src/metrics/earliness.ts';
-import type { StopRule, StopRuleInput } from '../trainers/baselines.ts';
+import {
+  afterHours,
+  allPosts,
+  confidentAt,
+  firstPosts,
+  labelAware,
+  type StopRule,
+  type StopRuleInput,
+} from '../trainers/baselines.ts';
+import type { Experiment } from './experiment.ts';
 import { task } from './prepare-trial.ts';
 
 /** One thread as a system decided it. */
@@ -41,6 +50,17 @@ export const systemScoresSchema = z.strictObject({
   threads: z.int(),
 });
 export type SystemScores = z.infer<typeof systemScoresSchema>;
+
+/** Every rule of the protocol. */
+export function evaluationRules(evaluation: Experiment['evaluation']): StopRule[] {
+  return [
+    ...evaluation.firstPosts.map(firstPosts),
+    ...evaluation.hours.map(afterHours),
+    allPosts,
+    ...evaluation.confidences.map(confidentAt),
+    labelAware,
+  ];
+}
 
 export interface TestThread {
   readonly thread: Thread;

@@ -58,7 +58,15 @@ const stateSchema = z
       .boolean()
       .default(false)
       .describe('add the confidence of a small student of the cached judgements, and how many posts were seen'),
-    studentOptions: localDetectorOptionsSchema.prefault({}).describe('of the student'),
+    studentReads: z
+      .enum(['demonstrations', 'demonstrations-and-environment'])
+      .default('demonstrations')
+      .describe(
+        'threads whose judgements the student learns from; those of the environment cost detector calls, no labels',
+      ),
+    studentOptions: localDetectorOptionsSchema
+      .prefault({ l2: [1e-4, 1e-3], folds: 3, steps: 200 })
+      .describe('of the student'),
   })
   .describe('what the agent sees');
 

@@ -19,7 +19,7 @@ import { InputError } from '../src/errors.ts';
 import { Random } from '../src/tensor/random.ts';
 import { createEncoder } from '../src/text/create-encoder.ts';
 import { EmbeddingStore } from '../src/text/embedding-store.ts';
-import type { StopAgentData } from '../trainers/stop-agent.ts';
+import type { LabelledThread, StopAgentData } from '../trainers/stop-agent.ts';
 import { type Student, studentFeatureCount, studentFeatures, trainStudent } from '../trainers/student.ts';
 import type { Experiment } from './experiment.ts';
 
@@ -62,34 +62,44 @@ export interface Parts {
   readonly test: Thread[];
 }
 
-/** Disjoint parts, stratified by label. Threads without a label are left out: they can be neither taught nor tested. */
+/**
+ * Disjoint parts, stratified by label. Threads without a label can be neither taught nor tested on: the environment takes
+ * them first, and fills up with labelled ones.
+ */
 export function splitParts(threads: readonly Thread[], experiment: Experiment, seed: number): Parts {
-  const { split } = experiment;
-  const labelled = threads.filter((thread) => task.goldLabel(thread) !== null);
-  if (labelled.length === 0)
+  const { detector, events, demonstrations, environment, test } = experiment.split;
+  const detectorEvents = typeof detector === 'number' ? [] : detector.events;
+  checkEvents(threads, [...detectorEvents, ...(events ?? [])]);
+  const isLabelled = (thread: Thread) => task.goldLabel(thread) !== null;
+  const ofDetector = (thread: Thread) => thread.event !== null && detectorEvents.includes(thread.event);
+  const ofOthers = (thread: Thread) =>
+    !ofDetector(thread) && (events === null || (thread.event !== null && events.includes(thread.event)));
+  const free = threads.filter((thread) => ofOthers(thread) && isLabelled(thread));
+  if (free.length === 0)
     throw new InputError(
-      `none of the ${threads.length} threads has a label (rumor: true or false); demonstrations and tests need labels`,
+      `none of the ${threads.length} threads has a label (rumor: true or false) that demonstrations and tests could use`,
     );
-  const detectorEvents = typeof split.detector === 'number' ? null : split.detector.events;
-  for (const event of [...(detectorEvents ?? []), ...(split.events ?? [])])
-    if (!labelled.some((thread) => thread.event === event))
-      throw new InputError(
-        `no labelled thread is of the event ${JSON.stringify(event)}; the data has ${[...new Set(labelled.map(({ event }) => String(event)))].join(', ')}`,
-      );
-  const ofDetector = (thread: Thread) => thread.event !== null && (detectorEvents?.includes(thread.event) ?? false);
-  const free = labelled.filter(
-    (thread) =>
-      !ofDetector(thread) && (split.events === null || (thread.event !== null && split.events.includes(thread.event))),
-  );
-  const { demonstrations, environment, test } = split;
-  const common = { seed: split.seed ?? seed, stratifyBy: (thread: Thread) => task.goldLabel(thread) };
-  const { detector } = split;
-  return typeof detector === 'number'
-    ? splitThreads(free, { ...common, parts: { detector, demonstrations, environment, test } })
-    : {
-        ...splitThreads(free, { ...common, parts: { demonstrations, environment, test } }),
-        detector: labelled.filter(ofDetector),
-      };
+  const splitSeed = experiment.split.seed ?? seed;
+  const unlabelled = Random.seeded({ seed: splitSeed, purpose: 'unlabelled environment' })
+    .shuffled(threads.filter((thread) => ofOthers(thread) && !isLabelled(thread)))
+    .slice(0, environment);
+  const parts = { demonstrations, environment: environment - unlabelled.length, test };
+  const options = { seed: splitSeed, stratifyBy: (thread: Thread) => task.goldLabel(thread) };
+  const split =
+    typeof detector === 'number'
+      ? splitThreads(free, { ...options, parts: { detector, ...parts } })
+      : {
+          ...splitThreads(free, { ...options, parts }),
+          detector: threads.filter((thread) => ofDetector(thread) && isLabelled(thread)),
+        };
+  return { ...split, environment: [...split.environment, ...unlabelled] };
+}
+
+function checkEvents(threads: readonly Thread[], wanted: readonly string[]): void {
+  const known = new Set(threads.map(({ event }) => event));
+  for (const event of wanted)
+    if (!known.has(event))
+      throw new InputError(`no thread is of the event ${JSON.stringify(event)}; the data has ${[...known].join(', ')}`);
 }
 
 export interface PreparedTrial {
@@ -122,8 +132,10 @@ export async function prepareTrial(settings: {
   const { agent } = experiment;
   const parts = splitParts(threads, experiment, seed);
   const detector = await localDetector(settings, parts.detector);
+  const { student: withStudent, studentReads } = experiment.state;
+  const readsEnvironment = withStudent && studentReads === 'demonstrations-and-environment';
   const annotated = await annotate({
-    threads: [...parts.demonstrations, ...parts.test],
+    threads: [...parts.demonstrations, ...(readsEnvironment ? parts.environment : []), ...parts.test],
     detector,
     store: cache.annotations,
     maxPosts: experiment.maxJudgedPosts,
@@ -137,10 +149,21 @@ export async function prepareTrial(settings: {
     label: task.goldLabel(thread)!,
   }));
 
-  const student = experiment.state.student
-    ? await trainStudent({ demonstrations: demonstrating, task, options: experiment.state.studentOptions, seed })
+  const student = withStudent
+    ? await trainStudent({
+        demonstrations: demonstrating,
+        further: readsEnvironment
+          ? parts.environment.map((thread) => ({ thread, sequence: sequences.get(thread.id)! }))
+          : [],
+        task,
+        options: experiment.state.studentOptions,
+        seed,
+        ...(onProgress && {
+          onProgress: (done: number, total: number) => onProgress('training the student', done, total),
+        }),
+      })
     : null;
-  const tableOf = (own: readonly Thread[]) => tableOfThreads(own, { experiment, cache, student });
+  const tableOf = (own: readonly Thread[]) => statesOf(own, { experiment, cache, student });
 
   const longEnough = (thread: Thread) => thread.posts.length >= agent.minPosts;
   const environment = parts.environment.filter(longEnough);
@@ -165,23 +188,14 @@ export async function prepareTrial(settings: {
         thread: place.get(threadId)!,
         stopStep,
       })),
-      correctness: new Map(
+      labelled: new Map(
         demonstrating
           .filter(({ thread }) => longEnough(thread))
-          .map(({ thread, sequence, label }) => [
-            place.get(thread.id)!,
-            Uint8Array.from({ length: thread.posts.length }, (_, step) =>
-              Number(sequence.predicted[Math.min(step, sequence.predicted.length - 1)] === label),
-            ),
-          ]),
+          .map((own) => [place.get(own.thread.id)!, labelledThread(own, demonstrating)]),
       ),
     },
     tableOf,
-    stateIdentity: canonicalJson({
-      encoder: cache.embeddings.identityHash.slice(0, 16),
-      posts: experiment.state.posts,
-      student: student?.reader.options.modelSha256 ?? null,
-    }),
+    stateIdentity: stateIdentityOf({ experiment, cache, student }),
     counts: annotated,
     hashes: {
       data: sha256(threads),
@@ -189,6 +203,29 @@ export async function prepareTrial(settings: {
       detector: String(detector.options.modelSha256),
       annotations: sha256([...sequences.values()].map(({ threadId, predicted }) => [threadId, [...predicted]])),
     },
+  };
+}
+
+interface Demonstrating {
+  readonly thread: Thread;
+  readonly sequence: JudgementSequence;
+  readonly label: number;
+}
+
+/** A thread longer than its judgements keeps the last one. */
+function labelledThread({ thread, sequence, label }: Demonstrating, all: readonly Demonstrating[]): LabelledThread {
+  const { predicted, probabilities, labels } = sequence;
+  const steps = Array.from(thread.posts, (_, step) => Math.min(step, predicted.length - 1));
+  const right = Uint8Array.from(steps, (step) => Number(predicted[step] === label));
+  const withLabel = all.filter((other) => other.label === label).length;
+  return {
+    right,
+    // A detector without probabilities is as sure as it says.
+    probability: Float32Array.from(steps, (step, index) => {
+      const probability = probabilities[step * labels.length + label];
+      return Number.isNaN(probability) ? right[index] : probability;
+    }),
+    weight: all.length / (labels.length * withLabel),
   };
 }
 
@@ -209,13 +246,21 @@ async function localDetector(
     ...(onProgress && { onProgress: ({ done, total }) => onProgress('training the detector', done, total) }),
     ...(signal && { signal }),
   });
-  await detector.save(path);
+  detector.save(path);
   return detector;
 }
 
-async function tableOfThreads(
+/** What states are made of. */
+export interface StateSource {
+  readonly experiment: Experiment;
+  readonly cache: Cache;
+  readonly student: Student | null;
+}
+
+/** The table of these threads' states. */
+export async function statesOf(
   threads: readonly Thread[],
-  { experiment, cache, student }: { experiment: Experiment; cache: Cache; student: Student | null },
+  { experiment, cache, student }: StateSource,
 ): Promise<StateTable> {
   const { embeddings } = cache;
   const withPosts = experiment.state.posts === 'sum';
@@ -245,6 +290,21 @@ async function tableOfThreads(
     featureCount: student === null ? 0 : studentFeatureCount(task),
     actionEmbeddings: [actions.subarray(0, dimensions), actions.subarray(dimensions)],
   });
+}
+
+/** Names what states are made of: a policy means nothing on others. */
+export function stateIdentityOf({ experiment, cache, student }: StateSource): string {
+  return canonicalJson({
+    encoder: experiment.state.posts === 'sum' ? cache.embeddings.identityHash.slice(0, 16) : null,
+    posts: experiment.state.posts,
+    student: student?.reader.options.modelSha256 ?? null,
+  });
+}
+
+/** The student that a run was trained with; null where it has none. */
+export async function studentOfRun(directory: string, experiment: Experiment): Promise<Student | null> {
+  if (!experiment.state.student) return null;
+  return { reader: await LocalDetector.load({ path: join(directory, 'student.json') }), heldOut: new Map() };
 }
 
 function canonicalJson(value: unknown): string {

@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { writeFileAtomically } from '../checkpoints/atomic-file.ts';
 import { RunDirectory } from '../checkpoints/run-directory.ts';
+import { writeFileAtomically } from '../src/atomic-file.ts';
 import { ProviderError } from '../src/errors.ts';
 import { type BackendChoice, selectBackend } from '../src/tensor/backend.ts';
 import type { Experiment, ExperimentFile } from './experiment.ts';
@@ -104,6 +105,7 @@ export function finishedResults(trials: readonly Trial[]): VariantResults[] {
 }
 
 function readResult(directory: string): TrialResult | null {
+  if (!existsSync(join(directory, 'config.json'))) return null;
   const run = RunDirectory.open(directory);
   return run.isFinished() ? trialResultSchema.parse(run.readResult(trialResultSchema)) : null;
 }

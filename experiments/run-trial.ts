@@ -1,18 +1,17 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { writeFileAtomically } from '../checkpoints/atomic-file.ts';
 import { MetricsLog } from '../checkpoints/metrics-log.ts';
 import { RunDirectory } from '../checkpoints/run-directory.ts';
 import { TensorBoardWriter } from '../checkpoints/tensorboard.ts';
+import type { StateTable } from '../envs/state-table.ts';
 import { expertNames } from '../experts/trajectories.ts';
+import { writeFileAtomically } from '../src/atomic-file.ts';
 import type { Thread } from '../src/data/thread.ts';
 import type { BackendChoice } from '../src/tensor/backend.ts';
-import { afterHours, allPosts, confidentAt, firstPosts, labelAware } from '../trainers/baselines.ts';
 import {
   createStopAgentTraining,
   disposeStopAgentTraining,
-  type StopAgentConfig,
   type StopAgentTraining,
   trainStopAgent,
 } from '../trainers/stop-agent.ts';
@@ -22,6 +21,7 @@ import {
   type Decision,
   decide,
   decideByRule,
+  evaluationRules,
   scoreDecisions,
   systemScoresSchema,
   type TestThread,
@@ -80,6 +80,7 @@ export async function runTrial(settings: {
   if (run.isFinished()) return trialResultSchema.parse(run.readResult(trialResultSchema));
 
   prepared.detector.save(join(directory, 'detector.json'));
+  prepared.student?.reader.save(join(directory, 'student.json'));
   const training = createStopAgentTraining(prepared.data, [{ seed, config: experiment.agent }]);
   try {
     const finished = await train({ run, training, prepared, experiment, hooks });
@@ -147,21 +148,19 @@ async function test(settings: {
   const cloned = createStopAgentTraining(prepared.data, [
     { seed, config: { ...experiment.agent, initialization: 'behavior-cloning' } },
   ]);
+  const stopsOf = ({ agent, moments }: StopAgentTraining) =>
+    greedyStops({ parameters: agent.parameters, moments }, threads, prepared.tableOf);
   const trained = [
-    decide(agentName, threads, await agentStops({ training, threads, prepared })),
-    decide(cloningName, threads, await agentStops({ training: cloned, threads, prepared })),
+    decide(agentName, threads, await stopsOf(training)),
+    decide(cloningName, threads, await stopsOf(cloned)),
   ];
   disposeStopAgentTraining(cloned);
-  const rules = [
-    ...evaluation.firstPosts.map(firstPosts),
-    ...evaluation.hours.map(afterHours),
-    allPosts,
-    ...evaluation.confidences.map(confidentAt),
-    labelAware,
-  ];
   const all: [Decision[], 'one' | 'every' | 'oracle'][] = [
     ...trained.map((decisions): [Decision[], 'one'] => [decisions, 'one']),
-    ...rules.map((rule): [Decision[], typeof rule.calls] => [decideByRule(rule, threads), rule.calls]),
+    ...evaluationRules(evaluation).map((rule): [Decision[], typeof rule.calls] => [
+      decideByRule(rule, threads),
+      rule.calls,
+    ]),
   ];
   const lines = all.flatMap(([decisions]) => decisions.map((decision) => JSON.stringify(decision)));
   writeFileAtomically(join(run.path, 'decisions.jsonl'), `${lines.join('\n')}\n`);
@@ -185,16 +184,15 @@ async function test(settings: {
 /** Threads whose states are built at a time: bounds the memory of large test sets. */
 const threadsAtOnce = 100;
 
-async function agentStops(settings: {
-  training: StopAgentTraining;
-  threads: readonly TestThread[];
-  prepared: PreparedTrial;
-}): Promise<number[]> {
-  const { training, threads, prepared } = settings;
-  const policy = { parameters: training.agent.parameters, moments: training.moments };
+/** Where a policy stops in each thread. */
+export async function greedyStops(
+  policy: Parameters<typeof stopProbabilities>[0],
+  threads: readonly TestThread[],
+  tableOf: (threads: readonly Thread[]) => Promise<StateTable>,
+): Promise<number[]> {
   const stops: number[] = [];
   for (let start = 0; start < threads.length; start += threadsAtOnce) {
-    const table = await prepared.tableOf(threads.slice(start, start + threadsAtOnce).map(({ thread }) => thread));
+    const table = await tableOf(threads.slice(start, start + threadsAtOnce).map(({ thread }) => thread));
     stops.push(...stopProbabilities(policy, table).map(greedyStop));
   }
   return stops;
@@ -204,5 +202,3 @@ async function agentStops(settings: {
 export function removeTrial(directory: string): void {
   rmSync(directory, { recursive: true, force: true });
 }
-
-export type { StopAgentConfig };

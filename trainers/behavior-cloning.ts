@@ -1,6 +1,7 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { z } from 'zod';
-import { adamUpdate, type Tensors } from '../src/tensor/adam.ts';
+import { InputError } from '../src/errors.ts';
+import { adamUpdate, resetOptimizer, type Tensors } from '../src/tensor/adam.ts';
 import type { MlpName } from '../src/tensor/mlp.ts';
 import type { Random } from '../src/tensor/random.ts';
 import type { RowTable } from '../src/tensor/row-table.ts';
@@ -19,7 +20,8 @@ export type WeightedPairs = Pairs & { readonly weights: Float32Array };
 
 /**
  * Maximum likelihood of the demonstrated actions (Pomerleau 1991): trains the policy half of the network in place; the
- * value half gets no gradient. The same pairs for every member, in an order of its own.
+ * value half gets no gradient. The same pairs for every member, in an order of its own. The optimiser is left as new:
+ * what trains the network next starts Adam from nothing, for the value half too.
  */
 export function cloneBehavior(
   agent: PolicyValue,
@@ -29,6 +31,8 @@ export function cloneBehavior(
   const { observations, config, randoms } = options;
   const members = randoms.length;
   const count = pairs.rows.length;
+  if (count === 0)
+    throw new InputError('there is nothing to copy: the demonstrations have no state-action pair; give longer threads');
   const batch = Math.min(config.batchSize, count);
   const [, , outputs] = agent.parameters.w3.shape;
   const masks = blockMasks({ hidden: agent.parameters.w2.shape[1] / 2, actions: outputs - 1 });
@@ -57,6 +61,7 @@ export function cloneBehavior(
     }
   }
   tf.dispose(masks);
+  resetOptimizer(agent);
 }
 
 /** Gradient of −Σ weight · log π(action); `weights` and `actions` are [members · rows]. */

@@ -45,7 +45,8 @@ export const gailSchema = z
       .default('add')
       .describe("sign of the misleading set's penalty; subtract is what the published code does"),
   })
-  .refine(({ alpha, beta, gamma }) => alpha + beta > gamma, {
+  // Not merely > 0: the losses are divided by α + β − γ, and 0.2 + 0.1 exceeds 0.3 by a rounding error.
+  .refine(({ alpha, beta, gamma }) => alpha + beta - gamma > 1e-6, {
     error: (issue) => {
       const { alpha, beta, gamma } = issue.input as Record<'alpha' | 'beta' | 'gamma', number>;
       return `alpha + beta must exceed gamma, or nothing is left to imitate; got ${alpha} + ${beta} ≤ ${gamma}`;

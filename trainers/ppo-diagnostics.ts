@@ -1,3 +1,4 @@
+import { logComplement } from './log-complement.ts';
 import type { PpoConfig } from './ppo.ts';
 
 /** One agent's batch before and after its update, [steps] each. */
@@ -24,7 +25,7 @@ export function ppoDiagnostics(record: PpoUpdateRecord): Record<string, number> 
   const totals = { policyLoss: 0, valueLoss: 0, entropy: 0, kl: 0, clipped: 0 };
   for (let step = 0; step < steps; step++) {
     const logStop = record.stopLogProbabilities[step];
-    const logContinue = Math.log1p(-Math.exp(logStop));
+    const logContinue = logComplement(logStop);
     const change = (actions[step] === 1 ? logStop : logContinue) - record.oldLogProbabilities[step];
     const ratio = Math.exp(change);
     const clippedRatio = Math.max(1 - config.clip, Math.min(1 + config.clip, ratio));

@@ -79,8 +79,14 @@ export function restoreStopAgent(path: string, training: StopAgentTraining, stat
     optimized: training.discriminator,
     updates: state.updates.discriminator,
   });
-  training.moments.mean.set(floats64(path, arrays, 'normalizer/mean'));
-  training.moments.variance.set(floats64(path, arrays, 'normalizer/variance'));
+  for (const part of ['mean', 'variance'] as const) {
+    const saved = floats64(path, arrays, `normalizer/${part}`);
+    if (saved.length !== training.moments[part].length)
+      throw new InputError(
+        `${path}: normalizer/${part} has ${saved.length} entries, and ${training.moments[part].length} are needed; use the same normalizer and states`,
+      );
+    training.moments[part].set(saved);
+  }
   training.moments.count = state.momentsCount;
   refreshStates(training);
   training.iteration = state.iteration;
@@ -153,8 +159,10 @@ function restoreOptimized<Name extends string>(
       const full = `${target.name}/${part}/${name}`;
       const restored = readTensor(path, arrays, full);
       const expected = tensors[name].shape.join(' × ');
-      if (restored.shape.join(' × ') !== expected)
+      if (restored.shape.join(' × ') !== expected) {
+        restored.dispose();
         throw new InputError(`${path}: ${full} is ${restored.shape.join(' × ')}, and ${expected} is needed`);
+      }
       tensors[name].dispose();
       tensors[name] = restored;
     }

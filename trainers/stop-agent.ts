@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import * as tf from '@tensorflow/tfjs-core';
 import { z } from 'zod';
-import type { StateTable } from '../envs/state-table.ts';
+import { STOP, type StateTable } from '../envs/state-table.ts';
 import {
   initialState,
   lookAhead,
@@ -35,6 +35,8 @@ import {
   gailSchema,
   updateDiscriminator,
 } from './gail.ts';
+import { logComplement } from './log-complement.ts';
+import { checkPopulation } from './population-options.ts';
 import { createPolicyValue, type PolicyValue, type PpoBatch, policyValueForward, ppoSchema, ppoUpdate } from './ppo.ts';
 import { ppoDiagnostics } from './ppo-diagnostics.ts';
 import { initialRunningReturn, type RunningReturn, scaleRewards } from './running-return.ts';
@@ -90,11 +92,19 @@ export const stopAgentSchema = z.strictObject({
     .describe(
       'weight of a reward for the decision on labelled threads, which then join the environment; 0 is the paper',
     ),
+  taskTarget: z
+    .enum(['right', 'probability'])
+    .default('right')
+    .describe(
+      'what the task reward counts at the decision: whether the detector is right, or its probability of the right label',
+    ),
   delayCost: z
     .number()
     .min(0)
     .default(0.5)
-    .describe('the task reward is 1 if the detector is right at the decision, less this times the share of posts used'),
+    .describe(
+      'the task reward falls by this times the share of posts used; labels weigh the same, however many threads have them',
+    ),
 });
 export type StopAgentConfig = z.infer<typeof stopAgentSchema>;
 
@@ -105,8 +115,16 @@ export interface StopAgentData {
   /** Threads of the table that the agent roams. */
   readonly environment: Int32Array;
   readonly demonstrations: readonly TableDemonstration[];
-  /** For labelled threads: 1 at each step whose judgement is right. Needed for the task reward only. */
-  readonly correctness: ReadonlyMap<number, Uint8Array>;
+  /** Labelled threads, for the task reward. */
+  readonly labelled: ReadonlyMap<number, LabelledThread>;
+}
+
+export interface LabelledThread {
+  /** At each step: 1 where the judgement is right, and its probability of the right label. */
+  readonly right: Uint8Array;
+  readonly probability: Float32Array;
+  /** What a decision on this thread counts: its label's share of all labels over that of the threads that have it. */
+  readonly weight: number;
 }
 
 /** A population in training: everything that changes from one iteration to the next. */
@@ -145,7 +163,7 @@ export interface StopAgentHooks {
 export async function trainStopAgent(training: StopAgentTraining, hooks: StopAgentHooks = {}): Promise<void> {
   const { iterations } = training.configs[0];
   while (training.iteration < iterations && !hooks.signal?.aborted) {
-    const collected = collect(training);
+    const collected = learnMoments(training, collect(training));
     const accuracies = imitationIsOn(training) ? discriminate(training, collected) : null;
     const rewards = score(training, collected);
     const batch = withAdvantages(training, collected, rewards);
@@ -170,7 +188,8 @@ export function createStopAgentTraining(
 ): StopAgentTraining {
   const configs = members.map((member) => member.config);
   const [config] = configs;
-  checkSizes(data, config);
+  checkPopulation(configs);
+  for (const own of configs) checkSizes(data, own);
   const randoms = members.map(({ seed }) => Random.seeded({ seed, purpose: 'stop-agent training' }));
   const weightRandoms = members.map(({ seed }) => Random.seeded({ seed, purpose: 'stop-agent weights' }));
   const inputs = data.table.columns;
@@ -241,8 +260,8 @@ export function disposeStopAgentTraining(training: StopAgentTraining): void {
 }
 
 function environmentThreads(data: StopAgentData, config: StopAgentConfig): Int32Array {
-  const labelled = config.taskReward > 0 ? [...data.correctness.keys()] : [];
-  return Int32Array.of(...new Set([...data.environment, ...labelled]));
+  const labelled = config.taskReward > 0 ? [...data.labelled.keys()] : [];
+  return Int32Array.from(new Set([...data.environment, ...labelled]));
 }
 
 function checkSizes(data: StopAgentData, config: StopAgentConfig): void {
@@ -250,7 +269,12 @@ function checkSizes(data: StopAgentData, config: StopAgentConfig): void {
     throw new InputError(
       `no thread is left for the environment: none of its threads has ${config.minPosts} posts; lower minPosts or give more threads`,
     );
-  if (config.imitationReward > 0 && !data.demonstrations.some(({ expert }) => expert !== 'misleading'))
+  const hasGuidance = data.demonstrations.some(({ expert }) => expert !== 'misleading');
+  if (config.initialization === 'behavior-cloning' && !hasGuidance)
+    throw new InputError(
+      `there is nothing to copy: ${data.demonstrations.length} demonstrations, none of them conservative or early-action; give more demonstration threads or set initialization to random`,
+    );
+  if (config.imitationReward > 0 && !hasGuidance)
     throw new InputError(
       `there is nothing to imitate: ${data.demonstrations.length} demonstrations, none of them conservative or early-action. The detector is never right on the demonstration threads; give more of them or another detector`,
     );
@@ -316,13 +340,17 @@ function collect(training: StopAgentTraining): Collected {
     rollouts: rollouts.map(({ rollout }) => rollout),
     rows: flat(new Int32Array(size), ({ rollout }, step) => rollout.rows[step]),
     actions: flat(new Uint8Array(size), ({ rollout }, step) => rollout.actions[step]),
-    logProbabilities: flat(new Float32Array(size), ({ rollout, at }, step) => {
-      const stop = stopLogProbabilities[at(rollout.rows[step])];
-      return rollout.actions[step] === 1 ? stop : Math.log1p(-Math.exp(stop));
-    }),
+    logProbabilities: flat(new Float32Array(size), ({ rollout, at }, step) =>
+      ofAction(stopLogProbabilities[at(rollout.rows[step])], rollout.actions[step]),
+    ),
     values: flat(new Float32Array(size), ({ rollout, at }, step) => values[at(rollout.rows[step])]),
     nextValues: Float32Array.from(rollouts, ({ rollout, at }) => values[at(rollout.nextRow)]),
   };
+}
+
+/** log π(action), given log π(stop). */
+function ofAction(stopLogProbability: number, action: number): number {
+  return action === STOP ? stopLogProbability : logComplement(stopLogProbability);
 }
 
 /** log π(stop) and V of table rows, [members, rows] row-major. */
@@ -342,7 +370,6 @@ function evaluateRows(training: StopAgentTraining, rows: Int32Array) {
 function discriminate(training: StopAgentTraining, collected: Collected) {
   const { members, configs, discriminator, rowWeights, iteration, states } = training;
   const { epochs, warmupEpochs, warmupIterations } = configs[0].gail;
-  learnMoments(training, collected);
   return updateDiscriminator(discriminator, collected, {
     states,
     configs: configs.map((config) => config.gail),
@@ -353,13 +380,26 @@ function discriminate(training: StopAgentTraining, collected: Collected) {
   });
 }
 
-/** The published code's normaliser: scalar moments of what the agent sees in its first iterations. */
-function learnMoments(training: StopAgentTraining, collected: Collected): void {
+/**
+ * The published code's normaliser: scalar moments of what the agent sees in its first iterations. All updates of the
+ * iteration see the states by the new moments, so the policy's word on its steps is asked for again: its probability
+ * ratio must start at 1.
+ */
+function learnMoments(training: StopAgentTraining, collected: Collected): Collected {
   const { table } = training.data;
-  if (training.configs[0].normalizer !== 'scalar-running' || training.iteration >= scalarMomentsIterations) return;
+  if (training.configs[0].normalizer !== 'scalar-running' || training.iteration >= scalarMomentsIterations)
+    return collected;
   for (const row of collected.rows)
     updateScalarMoments(training.moments, table.data.subarray(row * table.columns, (row + 1) * table.columns));
   refreshStates(training);
+  const { stopLogProbabilities, values } = evaluateRows(training, collected.rows);
+  const nextRows = Int32Array.from(collected.rollouts, ({ nextRow }) => nextRow);
+  return {
+    ...collected,
+    logProbabilities: stopLogProbabilities.map((stop, step) => ofAction(stop, collected.actions[step])),
+    values,
+    nextValues: evaluateRows(training, nextRows).values,
+  };
 }
 
 /** To be called when the moments have changed. */
@@ -381,20 +421,24 @@ function score(training: StopAgentTraining, collected: Collected): Rewards {
   const logits = imitationIsOn(training) ? logitsOf(training, collected) : new Float32Array(members.length * steps);
   const total = new Float32Array(members.length * steps);
   for (const [index, { runningReturn }] of members.entries()) {
-    const { imitationReward, taskReward, delayCost, ppo } = configs[index];
+    const config = configs[index];
     const rollout = collected.rollouts[index];
     const own = logits.subarray(index * steps, (index + 1) * steps);
-    const scaled = scaleRewards(runningReturn, { rewards: own, ends: rollout.ends, discount: ppo.discount });
+    const scaled = scaleRewards(runningReturn, { rewards: own, ends: rollout.ends, discount: config.ppo.discount });
     for (let step = 0; step < steps; step++) {
-      const correct = data.correctness.get(rollout.threads[step]);
-      const task =
-        taskReward > 0 && correct && rollout.decides[step] === 1
-          ? correct[rollout.steps[step]] - (delayCost * (rollout.steps[step] + 1)) / correct.length
-          : 0;
-      total[index * steps + step] = imitationReward * scaled[step] + taskReward * task;
+      const labelled = data.labelled.get(rollout.threads[step]);
+      const decides = rollout.decides[step] === 1;
+      const task = labelled && decides ? taskRewardAt(labelled, { step: rollout.steps[step], config }) : 0;
+      total[index * steps + step] = config.imitationReward * scaled[step] + config.taskReward * task;
     }
   }
   return { logits, total };
+}
+
+/** What a decision at `step` of a labelled thread is worth. */
+function taskRewardAt(thread: LabelledThread, { step, config }: { step: number; config: StopAgentConfig }): number {
+  const value = config.taskTarget === 'right' ? thread.right[step] : thread.probability[step];
+  return thread.weight * (value - (config.delayCost * (step + 1)) / thread.right.length);
 }
 
 function logitsOf(training: StopAgentTraining, collected: Collected): Float32Array {

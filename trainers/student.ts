@@ -1,4 +1,5 @@
 import type { Detector } from '../experts/detector.ts';
+import type { LocalDetector } from '../experts/detectors/local.ts';
 import type { JudgementSequence } from '../experts/judgement-sequence.ts';
 import { type LocalDetectorOptions, trainLocalDetector } from '../experts/local/train-local-detector.ts';
 import type { Task } from '../src/data/task.ts';
@@ -18,7 +19,7 @@ const nearlyCertain = 1e-4;
 
 export interface Student {
   /** Judges any thread's prefixes. */
-  readonly reader: Detector;
+  readonly reader: LocalDetector;
   /**
    * Features of each demonstration thread, read by a student that was trained on the other folds: what the agent sees in
    * training must be no surer than what it will see elsewhere.
@@ -26,15 +27,23 @@ export interface Student {
   readonly heldOut: ReadonlyMap<string, Float32Array>;
 }
 
+export interface JudgedThread {
+  readonly thread: Thread;
+  readonly sequence: JudgementSequence;
+}
+
 export async function trainStudent(settings: {
-  demonstrations: readonly { thread: Thread; sequence: JudgementSequence }[];
+  demonstrations: readonly JudgedThread[];
+  /** Threads that the agent is not taught on, read by every fold's student. */
+  further: readonly JudgedThread[];
   task: Task;
   options: LocalDetectorOptions;
   encoder?: Encoder;
   seed: number;
+  onProgress?: (done: number, total: number) => void;
 }): Promise<Student> {
-  const { demonstrations, task, options, encoder, seed } = settings;
-  const train = (examples: typeof demonstrations) => {
+  const { demonstrations, further, task, options, encoder, seed, onProgress } = settings;
+  const train = (examples: readonly JudgedThread[]) => {
     const sequences = new Map(examples.map(({ thread, sequence }) => [thread.id, sequence]));
     return trainLocalDetector({
       threads: examples.map(({ thread }) => thread),
@@ -43,7 +52,8 @@ export async function trainStudent(settings: {
       ...(encoder && { encoder }),
       seed,
       targetOf: (thread, length) => {
-        const label = sequences.get(thread.id)?.predicted[length - 1] ?? -1;
+        const predicted = sequences.get(thread.id)?.predicted ?? new Int8Array(0);
+        const label = predicted[Math.min(length, predicted.length) - 1] ?? -1;
         return label < 0 ? null : label;
       },
     });
@@ -52,11 +62,14 @@ export async function trainStudent(settings: {
   const heldOut = new Map<string, Float32Array>();
   for (let fold = 0; fold < folds; fold++) {
     const isOut = (index: number) => order[index] % folds === fold;
-    const reader = await train(demonstrations.filter((_, index) => !isOut(index)));
+    const reader = await train([...demonstrations.filter((_, index) => !isOut(index)), ...further]);
+    onProgress?.(fold + 1, folds + 1);
     for (const [index, { thread }] of demonstrations.entries())
       if (isOut(index)) heldOut.set(thread.id, await studentFeatures(reader, thread, thread.posts.length));
   }
-  return { reader: await train(demonstrations), heldOut };
+  const reader = await train([...demonstrations, ...further]);
+  onProgress?.(folds + 1, folds + 1);
+  return { reader, heldOut };
 }
 
 /** Numbers a prefix in `studentFeatures`. */

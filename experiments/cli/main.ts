@@ -1,7 +1,11 @@
 import { Command } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
 import { InputError, ProviderError } from '../../src/errors.ts';
+import { compareCommand } from './compare.ts';
 import { dataCommand } from './data.ts';
+import { doctorCommand } from './doctor.ts';
+import { evaluateCommand } from './evaluate.ts';
+import { reportCommand } from './report.ts';
 import { trainCommand } from './train.ts';
 
 const program = new Command('earshot')
@@ -10,8 +14,15 @@ const program = new Command('earshot')
   .showHelpAfterError('(add --help for the options)')
   .exitOverride();
 
-program.addCommand(dataCommand());
-program.addCommand(trainCommand());
+for (const command of [
+  dataCommand(),
+  trainCommand(),
+  evaluateCommand(),
+  compareCommand(),
+  reportCommand(),
+  doctorCommand(),
+])
+  program.addCommand(command);
 
 try {
   await program.parseAsync();

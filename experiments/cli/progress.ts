@@ -31,3 +31,26 @@ export function startProgress(options: { label: string; total: number; unit: str
     stop: () => bar.stop(),
   };
 }
+
+const units: Readonly<Record<string, string>> = { training: 'iterations', 'judging prefixes': 'prefixes' };
+
+/** One bar after the other for work that goes through named stages. */
+export function stageProgress(title: string) {
+  let stage: { name: string; progress: Progress } | null = null;
+  const close = () => {
+    stage?.progress.stop();
+    stage = null;
+  };
+  return {
+    onStage(name: string, done: number, total: number): void {
+      if (stage?.name !== name) {
+        close();
+        stage = { name, progress: startProgress({ label: `${title}: ${name}`, total, unit: units[name] ?? 'steps' }) };
+      }
+      stage?.progress.update(done);
+      if (done === total) close();
+    },
+    onNote: (line: string): void => void process.stderr.write(`earshot: ${line}\n`),
+    done: close,
+  };
+}

@@ -5,8 +5,9 @@ import { InputError } from '../../src/errors.ts';
 import { loadExperiment } from '../experiment.ts';
 import { type PlainObject, parseOverride } from '../overrides.ts';
 import { finishedResults, runInProcesses, runTrials, type Trial, trialsOf, writeReport } from '../run-experiment.ts';
+import { collect } from './collect.ts';
 import { interruptSignal } from './interrupt.ts';
-import { type Progress, startProgress } from './progress.ts';
+import { stageProgress } from './progress.ts';
 
 interface TrainOptions {
   data?: string;
@@ -94,27 +95,7 @@ const launcher = fileURLToPath(new URL('./earshot.mjs', import.meta.url));
 
 /** Progress on the terminal: one bar a stage of a trial. */
 function terminalHooks(trial: Trial, { index, total }: { index: number; total: number }) {
-  const title = `[${index + 1}/${total}] ${trial.variant}, seed ${trial.seed}`;
-  let stage: { name: string; progress: Progress } | null = null;
-  return {
-    onStage(name: string, done: number, count: number) {
-      if (stage?.name !== name) {
-        stage?.progress.stop();
-        const units: Record<string, string> = { training: 'iterations', 'judging prefixes': 'prefixes' };
-        stage = {
-          name,
-          progress: startProgress({ label: `${title}: ${name}`, total: count, unit: units[name] ?? 'steps' }),
-        };
-      }
-      stage.progress.update(done);
-      if (done === count) {
-        stage.progress.stop();
-        stage = null;
-      }
-    },
-    onNote: (line: string) => process.stderr.write(`earshot: ${line}\n`),
-    done: () => stage?.progress.stop(),
-  };
+  return stageProgress(`[${index + 1}/${total}] ${trial.variant}, seed ${trial.seed}`);
 }
 
 function announce({ name, device }: { name: string; device: string }): void {
@@ -127,10 +108,6 @@ function commandLine(): string {
 
 function hasStarted(trials: readonly Trial[]): boolean {
   return trials.some(({ directory }) => existsSync(`${directory}/config.json`));
-}
-
-function collect(value: string, previous: string[]): string[] {
-  return [...previous, value];
 }
 
 function integer(text: string): number {

@@ -48,8 +48,8 @@ export class LocalDetector implements Detector {
     return new LocalDetector({ model, encoder: settings.encoder ?? (await encoderOf(model, settings.path)) });
   }
 
-  save(path: string): Promise<void> {
-    return saveFittedModel({ model: this.model, path });
+  save(path: string): void {
+    saveFittedModel({ model: this.model, path });
   }
 
   async judge(prefix: Prefix): Promise<Judgement> {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import writeFileAtomic from 'write-file-atomic';
 import { z } from 'zod';
+import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { InputError } from '../../src/errors.ts';
 import { canonicalJson } from '../annotation-row.ts';
 import { featureCount, prefixFeatureOptionsSchema } from './prefix-features.ts';
@@ -42,14 +42,8 @@ export function fittedModelHash(model: FittedModel): string {
     .digest('hex');
 }
 
-export async function saveFittedModel(options: { model: FittedModel; path: string }): Promise<void> {
-  try {
-    await writeFileAtomic(options.path, `${JSON.stringify(options.model, null, 1)}\n`);
-  } catch (error) {
-    throw new InputError(`cannot write ${options.path}: ${error instanceof Error ? error.message : error}`, {
-      cause: error,
-    });
-  }
+export function saveFittedModel(options: { model: FittedModel; path: string }): void {
+  writeFileAtomically(options.path, `${JSON.stringify(options.model, null, 1)}\n`);
 }
 
 export async function loadFittedModel(path: string): Promise<FittedModel> {

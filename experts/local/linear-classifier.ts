@@ -24,8 +24,8 @@ const STEPS_A_TURN = 10;
  * reference class.
  *
  * Nesterov's method from zero weights, with the step and momentum that the loss's curvature allows; nothing is drawn
- * and nothing is tuned. Not Adam: where features outnumber rows, scaling each weight by its own gradient ends at a
- * solution in which rare features weigh as much as common ones, and on unseen threads that costs up to 5 points of F1.
+ * and nothing is tuned. Not Adam: where features outnumber rows, scaling each weight by its own gradient changes which
+ * of many separating solutions is reached, so that the result is no longer that of the penalty asked for.
  */
 export async function fitLinearClassifiers(options: {
   /** Row-major `[rows, features]`; a constant feature stands for the intercept. */

@@ -28,10 +28,10 @@ export const localDetectorOptionsSchema = z
     l2: z
       .array(z.number().positive())
       .min(1)
-      .default([1e-5, 1e-4, 1e-3, 1e-2])
+      .default([1e-5, 1e-4, 1e-3])
       .describe('penalties to choose from by cross-validation'),
     folds: z.int().min(2).default(5).describe('parts of the cross-validation'),
-    steps: z.int().min(1).default(150).describe('steps of the optimiser, each over all rows'),
+    steps: z.int().min(1).default(300).describe('steps of the optimiser, each over all rows'),
   })
   .describe('the local detector: a linear classifier of encoded prefixes, trained here');
 
@@ -144,13 +144,18 @@ function parseOptions(options: z.input<typeof localDetectorOptionsSchema> | unde
   return parsed.data;
 }
 
-function labelledThreads(settings: { threads: readonly Thread[]; task: Task }): {
+/** Threads with the class that they count as: their gold label, or what they are trained towards when read whole. */
+function labelledThreads(settings: {
+  threads: readonly Thread[];
+  task: Task;
+  targetOf?: (thread: Thread, length: number) => number | null;
+}): {
   threads: Thread[];
   labels: number[];
 } {
   const { task } = settings;
   const labelled = settings.threads.flatMap((thread) => {
-    const label = task.goldLabel(thread);
+    const label = settings.targetOf ? settings.targetOf(thread, thread.posts.length) : task.goldLabel(thread);
     return label === null ? [] : [{ thread, label }];
   });
   const labels = labelled.map(({ label }) => label);

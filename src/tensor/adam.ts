@@ -88,6 +88,17 @@ export function mapTensors<Name extends string>(
   return Object.fromEntries(namesOf(tensors).map((name) => [name, f(tensors[name], name)])) as Tensors<Name>;
 }
 
+/** Forgets the moments and the count of updates; the parameters stay. */
+export function resetOptimizer(state: Optimized): void {
+  for (const moments of [state.firstMoments, state.secondMoments])
+    for (const name of namesOf(moments)) {
+      const zeros = tf.zerosLike(moments[name]);
+      moments[name].dispose();
+      moments[name] = zeros;
+    }
+  state.updates = 0;
+}
+
 export function disposeOptimized(state: Optimized): void {
   tf.dispose([state.parameters, state.firstMoments, state.secondMoments]);
 }

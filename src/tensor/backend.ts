@@ -30,6 +30,8 @@ const loaders: Readonly<Record<BackendName, () => Promise<string>>> = {
  * @throws InputError when the named backend cannot be had on this machine.
  */
 export async function selectBackend(requested: z.infer<typeof backendSchema>): Promise<BackendChoice> {
+  // tfjs would advise its users on every start; `doctor` says what there is to say.
+  tf.enableProdMode();
   const skipped: string[] = [];
   for (const name of requested === 'auto' ? preference : [requested]) {
     try {

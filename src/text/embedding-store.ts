@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import stringify from 'safe-stable-stringify';
-import writeFileAtomic from 'write-file-atomic';
+import { writeFileAtomically } from '../atomic-file.ts';
 import { InputError } from '../errors.ts';
 import { FileSegment, KEY_BYTES, MemorySegment, type RowStorage } from './embedding-segment.ts';
 import type { Encoder } from './encoder.ts';
@@ -147,7 +147,7 @@ export class EmbeddingStore {
         if (errorCode(error) === 'ENOENT') return null;
         throw error;
       });
-      if (found === null) await writeFileAtomic(path, `${identity}\n`);
+      if (found === null) writeFileAtomically(path, `${identity}\n`);
       else if (found.trim() !== identity)
         throw new InputError(
           `${path} describes another encoder than this folder is for: found ${found.trim()}, expected ${identity}; ` +

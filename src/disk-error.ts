@@ -1,4 +1,4 @@
-import { InputError } from '../src/errors.ts';
+import { InputError } from './errors.ts';
 
 const remedies: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full; free some space or choose a folder on another disk',

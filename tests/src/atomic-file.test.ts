@@ -2,9 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { writeFileAtomically } from '../../checkpoints/atomic-file.ts';
+import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { InputError } from '../../src/errors.ts';
-import { temporaryFolder } from './temporary-folder.ts';
+import { temporaryFolder } from '../checkpoints/temporary-folder.ts';
 
 it('writes and replaces text and bytes, and leaves nothing beside them', () => {
   const folder = temporaryFolder();
@@ -33,7 +33,7 @@ it.skipIf(process.platform === 'win32')(
     const path = join(folder, 'result.json');
     writeFileAtomically(path, 'previous');
     const script = `
-    import { writeFileAtomically } from ${JSON.stringify(new URL('../../checkpoints/atomic-file.ts', import.meta.url).href)};
+    import { writeFileAtomically } from ${JSON.stringify(new URL('../../src/atomic-file.ts', import.meta.url).href)};
     try {
       writeFileAtomically(process.argv[1], 'x'.repeat(5000));
     } catch (error) {

@@ -1,0 +1,4 @@
+/** For options that may be repeated. */
+export function collect(value: string, previous: string[]): string[] {
+  return [...previous, value];
+}

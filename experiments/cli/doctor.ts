@@ -1,0 +1,48 @@
+import { Command } from 'commander';
+import { markdownTable } from 'markdown-table';
+import { type BackendName, selectBackend } from '../../src/tensor/backend.ts';
+import { timeTrainingStep } from '../time-training-step.ts';
+
+export function doctorCommand(): Command {
+  return new Command('doctor')
+    .description('Say which tensor backend is used and why, and time a real training step on each that works.')
+    .option('--dimensions <count>', 'width of the states', Number, 256)
+    .option('--json', 'print as JSON')
+    .action(async (options: { dimensions: number; json?: boolean }) => {
+      const chosen = await selectBackend('auto');
+      const names: readonly BackendName[] = ['tensorflow', 'wasm', 'cpu'];
+      const rows: (Timing & { backend: BackendName })[] = [];
+      for (const name of names) rows.push({ backend: name, ...(await timeBackend(name, options.dimensions)) });
+      const node = process.versions.node;
+      if (options.json) {
+        process.stdout.write(`${JSON.stringify({ node, chosen, backends: rows }, null, 2)}\n`);
+        return;
+      }
+      const describe = (row: (typeof rows)[number]): string[] =>
+        row.iterationMs === null
+          ? [row.backend, '–', row.problem ?? '']
+          : [row.backend, row.iterationMs.toFixed(0), row.device ?? ''];
+      process.stdout.write(`Node ${node}. Chosen by auto: ${chosen.name} (${chosen.device}).\n\n`);
+      process.stdout.write(
+        `${markdownTable([['backend', 'ms an iteration', 'device, or why not'], ...rows.map(describe)])}\n\n`,
+      );
+      process.stdout.write(
+        `An iteration is 200 environment steps with 16 policy and 15 discriminator updates at ${options.dimensions} dimensions.\n`,
+      );
+    });
+}
+
+interface Timing {
+  readonly device: string | null;
+  readonly iterationMs: number | null;
+  readonly problem: string | null;
+}
+
+async function timeBackend(name: BackendName, dimensions: number): Promise<Timing> {
+  try {
+    const { device } = await selectBackend(name);
+    return { device, iterationMs: await timeTrainingStep(dimensions), problem: null };
+  } catch (error) {
+    return { device: null, iterationMs: null, problem: error instanceof Error ? error.message : String(error) };
+  }
+}

@@ -1,0 +1,28 @@
+import { Command } from 'commander';
+import { InputError } from '../../src/errors.ts';
+import { loadExperiment } from '../experiment.ts';
+import { parseOverride } from '../overrides.ts';
+import { finishedResults, trialsOf, writeReport } from '../run-experiment.ts';
+import { collect } from './collect.ts';
+
+export function reportCommand(): Command {
+  return new Command('report')
+    .description('Print the table of an experiment from its finished runs, without running anything.')
+    .argument('<experiment>', 'YAML experiment file')
+    .option('--runs <folder>', 'where the runs are', 'runs')
+    .option('--set <path=value>', 'as given to train; may be repeated', collect, [])
+    .option('--json', 'print the results as JSON instead of the table')
+    .action(async (path: string, options: { runs: string; set: string[]; json?: boolean }) => {
+      const file = await loadExperiment(path, options.set.map(parseOverride));
+      const trials = trialsOf(file, options.runs);
+      const results = finishedResults(trials);
+      if (results.length === 0)
+        throw new InputError(
+          `no run of ${file.name} is finished in ${options.runs}; run \`earshot train ${path}\` first`,
+        );
+      const missing = trials.length - results.reduce((sum, { trials }) => sum + trials.length, 0);
+      const report = writeReport(file, { trials, runs: options.runs, command: `earshot train ${path}` });
+      process.stdout.write(options.json ? `${JSON.stringify(results, null, 2)}\n` : report);
+      if (missing > 0) process.stderr.write(`\nearshot: ${missing} of ${trials.length} runs are not finished yet\n`);
+    });
+}

@@ -1,0 +1,71 @@
+import { join } from 'node:path';
+import * as tf from '@tensorflow/tfjs-core';
+import { RunDirectory } from '../checkpoints/run-directory.ts';
+import { annotate } from '../experts/annotate.ts';
+import { LocalDetector } from '../experts/detectors/local.ts';
+import type { Thread } from '../src/data/thread.ts';
+import { InputError } from '../src/errors.ts';
+import { selectBackend } from '../src/tensor/backend.ts';
+import { loadStopPolicy } from '../trainers/stop-agent-checkpoint.ts';
+import { decide, decideByRule, evaluationRules, type SystemScores, scoreDecisions, testThreads } from './evaluate.ts';
+import { type Experiment, experimentSchema } from './experiment.ts';
+import { loadData, openCache, stateIdentityOf, statesOf, studentOfRun, task } from './prepare-trial.ts';
+import { agentName, greedyStops } from './run-trial.ts';
+
+/**
+ * A finished run's agent and detector on another data set: every labelled thread of it is tested. The rules stand beside.
+ * @throws InputError when the run is not finished, or the data has no labelled thread.
+ */
+export async function evaluateRun(settings: {
+  run: string;
+  data: string;
+  runs: string;
+  skipInvalid: boolean;
+  onStage?: (stage: string, done: number, total: number) => void;
+  onNote?: (line: string) => void;
+  signal?: AbortSignal;
+}): Promise<{ systems: SystemScores[]; threads: number; seed: number }> {
+  const run = RunDirectory.open(settings.run);
+  const latest = run.latestCheckpoint();
+  if (latest === null)
+    throw new InputError(`${settings.run} has no checkpoint yet; train it first, or give the folder of another run`);
+  const saved = run.readConfig(experimentSchema) as Experiment;
+  const experiment: Experiment = {
+    ...saved,
+    data: { ...saved.data, threads: settings.data, skipInvalid: settings.skipInvalid },
+  };
+  const { seed } = run.readRecord();
+  await selectBackend(experiment.backend);
+  const all = await loadData(experiment, settings.onNote);
+  const threads = all.filter((thread) => task.goldLabel(thread) !== null);
+  if (threads.length === 0)
+    throw new InputError(`none of the ${all.length} threads of ${settings.data} has a label (rumor: true or false)`);
+
+  const cache = await openCache(join(settings.runs, 'cache'), experiment);
+  const detector = await LocalDetector.load({ path: join(run.path, 'detector.json') });
+  const student = await studentOfRun(run.path, experiment);
+  const { sequences } = await annotate({
+    threads,
+    detector,
+    store: cache.annotations,
+    maxPosts: experiment.maxJudgedPosts,
+    onProgress: ({ done, total }) => settings.onStage?.('judging prefixes', done, total),
+    ...(settings.signal && { signal: settings.signal }),
+  });
+  const policy = loadStopPolicy(latest.path, stateIdentityOf({ experiment, cache, student }));
+  const tested = testThreads(threads, sequences);
+  const tableOf = (own: readonly Thread[]) => statesOf(own, { experiment, cache, student });
+  const stops = await greedyStops(policy, tested, tableOf);
+  tf.dispose(policy.parameters);
+  const options = { seed, resamples: experiment.evaluation.resamples };
+  return {
+    systems: [
+      scoreDecisions(decide(agentName, tested, stops), { ...options, calls: 'one' }),
+      ...evaluationRules(experiment.evaluation).map((rule) =>
+        scoreDecisions(decideByRule(rule, tested), { ...options, calls: rule.calls }),
+      ),
+    ],
+    threads: threads.length,
+    seed,
+  };
+}

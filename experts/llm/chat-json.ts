@@ -1,0 +1,91 @@
+import { z } from 'zod';
+import type { ChatAnswer, ChatRequest, ChatService } from './chat.ts';
+import { extractJson } from './extract-json.ts';
+import { MalformedAnswerError } from './provider-failures.ts';
+
+export interface ChatJsonRequest<T> extends Omit<ChatRequest, 'dryRunText' | 'jsonSchema'> {
+  readonly service: ChatService;
+  /** What the answer must be; its descriptions are told to the model. */
+  readonly schema: z.ZodType<T>;
+  /** A few letters for the schema, as some endpoints want it. */
+  readonly schemaName: string;
+  /** What a dry run pretends was answered, before it is checked. */
+  readonly dryRunValue: unknown;
+}
+
+export interface ChatJsonAnswer<T> {
+  readonly value: T;
+  /** The one that was used is the last; before it, one that had to be repaired. */
+  readonly answers: readonly ChatAnswer[];
+}
+
+/** Asks for JSON and reads it. An answer that does not fit is sent back once with the reason; then it is a failure. */
+export async function chatJson<T>(options: ChatJsonRequest<T>): Promise<ChatJsonAnswer<T>> {
+  const { service, schema, schemaName, dryRunValue, messages, ...call } = options;
+  const jsonSchema = toJsonSchema(schema);
+  const last = messages[messages.length - 1];
+  const instruction = `Answer with JSON only, matching this JSON Schema:\n${JSON.stringify(jsonSchema)}`;
+  // Said in words too: endpoints without schemas need it, and json_object modes insist on the word JSON.
+  const asked =
+    last?.role === 'user'
+      ? [...messages.slice(0, -1), { ...last, content: `${last.content}\n\n${instruction}` }]
+      : [...messages, { role: 'user' as const, content: instruction }];
+  const request: ChatRequest = {
+    ...call,
+    messages: asked,
+    dryRunText: JSON.stringify(dryRunValue),
+    jsonSchema: { name: schemaName, schema: jsonSchema },
+  };
+
+  const first = await service.chat(request);
+  const read = readAnswer({ answer: first, schema });
+  if ('value' in read) return { value: read.value, answers: [first] };
+
+  const second = await service.chat({
+    ...request,
+    messages: [
+      ...asked,
+      { role: 'assistant', content: first.text },
+      {
+        role: 'user',
+        content: `Your answer could not be used: ${read.problem}\nAnswer again with the corrected JSON only.`,
+      },
+    ],
+  });
+  const repaired = readAnswer({ answer: second, schema });
+  if ('value' in repaired) return { value: repaired.value, answers: [first, second] };
+  throw new MalformedAnswerError(
+    `endpoint ${call.endpoint.name} (model ${call.endpoint.model}) answered twice with something else than the JSON ` +
+      `asked for (${schemaName}): ${repaired.problem} The answer began: ${JSON.stringify(second.text.slice(0, 200))}. ` +
+      'It counts as unanswered and is asked again by the next run; a larger model or maxTokens may help.',
+    { lastAnswer: second.text },
+  );
+}
+
+function readAnswer<T>(options: {
+  answer: ChatAnswer;
+  schema: z.ZodType<T>;
+}): { readonly value: T } | { readonly problem: string } {
+  const { answer, schema } = options;
+  const candidates = extractJson(answer.text);
+  if (candidates.length === 0) {
+    const cut = answer.finishReason === 'length' ? ' It was cut off at the longest length allowed; be shorter.' : '';
+    return { problem: `it holds no complete JSON value.${cut}` };
+  }
+  let problem = '';
+  for (const candidate of candidates) {
+    const parsed = schema.safeParse(candidate);
+    if (parsed.success) return { value: parsed.data };
+    problem ||= `the JSON does not fit the schema:\n${z.prettifyError(parsed.error)}`;
+  }
+  return { problem };
+}
+
+function toJsonSchema(schema: z.ZodType): Record<string, unknown> {
+  const { $schema: _dialect, ...jsonSchema } = z.toJSONSchema(schema, {
+    io: 'input',
+    unrepresentable: 'any',
+    target: 'draft-7',
+  });
+  return jsonSchema;
+}

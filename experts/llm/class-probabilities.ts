@@ -1,0 +1,109 @@
+import type { TokenLogprob } from './chat.ts';
+
+export interface ClassProbabilities {
+  /** One for each label, summing to 1. */
+  readonly probabilities: Readonly<Record<string, number>>;
+  /** Probability mass that fell on any label before normalisation; far below 1, the model wanted to say something else. */
+  readonly coverage: number;
+}
+
+const LEADING = /^[\s\u2581\u0120"'`*_([{]+/u;
+const WORD_CHARACTER = /[\p{L}\p{N}]/u;
+
+/**
+ * Class probabilities from the log-probabilities of an answer that begins with one of the answer words, or goes on with
+ * one after `after`. At each token the likeliest alternatives are read. One that decides for a label gives it its mass;
+ * one that several labels share as a prefix is followed when it is the token the model chose, and its mass is split by
+ * what could have come next. Null when no label got any mass.
+ */
+export function classProbabilities(options: {
+  /** For each label the words that mean it; case does not matter. */
+  answerWords: Readonly<Record<string, readonly string[]>>;
+  logprobs: readonly TokenLogprob[];
+  /** The text before the answer, such as `"label":`; reading starts after its last occurrence. */
+  after?: string;
+}): ClassProbabilities | null {
+  const { logprobs } = options;
+  const words = Object.entries(options.answerWords).flatMap(([label, own]) =>
+    own.map((word) => ({ label, word: word.toLowerCase() })),
+  );
+  const mass = new Map(Object.keys(options.answerWords).map((label) => [label, 0]));
+  const give = (label: string, amount: number) => mass.set(label, (mass.get(label) ?? 0) + amount);
+
+  let prefix = '';
+  let reached = 1;
+  for (let position = startOf(options); position < logprobs.length; position++) {
+    const { token, logprob, top } = logprobs[position];
+    const others = top.filter((alternative) => alternative.token !== token);
+    for (const alternative of others) {
+      const decision = decide({ text: joined(prefix, alternative.token), words, next: null, isLast: true });
+      if (decision.label !== null) give(decision.label, reached * Math.exp(alternative.logprob));
+    }
+    reached *= Math.exp(logprob);
+    prefix = joined(prefix, token);
+    const next = logprobs[position + 1]?.token ?? null;
+    const decision = decide({ text: prefix, words, next, isLast: next === null });
+    if (decision.label !== null && decision.isCertain) give(decision.label, reached);
+    if (decision.isCertain) break;
+  }
+
+  const coverage = [...mass.values()].reduce((sum, value) => sum + value, 0);
+  if (!(coverage > 0)) return null;
+  const probabilities = Object.fromEntries([...mass].map(([label, value]) => [label, value / coverage]));
+  return { probabilities, coverage: Math.min(1, coverage) };
+}
+
+/** Quotes, spaces and Markdown may stand before the answer, not inside it. */
+function joined(prefix: string, token: string): string {
+  return (prefix + token.toLowerCase()).replace(LEADING, '');
+}
+
+/**
+ * Which label the beginning of an answer stands for. Certain when no further token can change it; a beginning that only
+ * words of one label share stands for that label, but the rest may still turn out otherwise.
+ */
+function decide(options: {
+  text: string;
+  words: readonly { label: string; word: string }[];
+  /** The token that followed, where one is known. */
+  next: string | null;
+  /** Nothing more is known of how the answer goes on. */
+  isLast: boolean;
+}): { label: string | null; isCertain: boolean } {
+  const { text, words, next, isLast } = options;
+  if (text === '') return { label: null, isCertain: isLast };
+  const longer = words.filter(({ word }) => word.length > text.length && word.startsWith(text));
+  // A whole word counts when it ends there: "yes." is a yes, "yesterday" is not. Of two, the longer was meant.
+  const ended = words
+    .filter(({ word }) => text.startsWith(word) && text.length > word.length && endsAt(text, word.length))
+    .sort((one, other) => other.word.length - one.word.length)[0];
+  if (ended && longer.length === 0) return { label: ended.label, isCertain: true };
+  const equal = words.find(({ word }) => word === text);
+  const possible = new Set([...longer, ...(equal ? [equal] : []), ...(ended ? [ended] : [])].map(({ label }) => label));
+  if (possible.size === 0) return { label: null, isCertain: true };
+  const agreed = possible.size === 1 ? [...possible][0] : null;
+  if (isLast) return { label: equal?.label ?? ended?.label ?? agreed, isCertain: true };
+  // Reading on would only weigh the full stop; but "no" that goes on as "body" is no no.
+  const isWhole = equal !== undefined && next !== null && endsAt(next, 0);
+  return { label: agreed, isCertain: isWhole && agreed !== null };
+}
+
+function endsAt(text: string, index: number): boolean {
+  return !WORD_CHARACTER.test(text.charAt(index));
+}
+
+/** The first token with text after the last occurrence of `after`; the first of all without one. */
+function startOf(options: { logprobs: readonly TokenLogprob[]; after?: string }): number {
+  const { logprobs, after } = options;
+  if (after === undefined) return 0;
+  const found = logprobs
+    .map(({ token }) => token)
+    .join('')
+    .lastIndexOf(after);
+  if (found < 0) return logprobs.length;
+  let end = 0;
+  return logprobs.findIndex(({ token }) => {
+    end += token.length;
+    return end > found + after.length;
+  });
+}

@@ -1,0 +1,104 @@
+import { performance } from 'node:perf_hooks';
+
+export interface Permit {
+  /** Gives the place back. `congested` when the endpoint had too much to do, `neutral` when nothing was learned. */
+  release(outcome: 'success' | 'congested' | 'neutral'): void;
+}
+
+interface Waiting {
+  readonly admit: (permit: Permit) => void;
+}
+
+/**
+ * How many requests may be under way at an endpoint: additive increase, multiplicative decrease, as in TCP. A window of
+ * successes raises the limit by one, a sign of congestion halves it; requests that were under way when it was halved
+ * do not halve it again, since they tell of the same congestion.
+ */
+export class ConcurrencyLimiter {
+  private exact: number;
+  private underWay = 0;
+  private generation = 0;
+  private pausedUntilMs = 0;
+  private wake: NodeJS.Timeout | null = null;
+  private readonly bounds: { readonly min: number; readonly max: number };
+  private readonly queue = new Set<Waiting>();
+
+  constructor(bounds: { initial: number; min: number; max: number }) {
+    this.bounds = bounds;
+    this.exact = bounds.initial;
+  }
+
+  get limit(): number {
+    return Math.floor(this.exact);
+  }
+
+  /** Resolves in the order of asking; rejects with the signal's reason when it is aborted before. */
+  acquire(signal: AbortSignal | null): Promise<Permit> {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason);
+      const onAbort = () => {
+        this.queue.delete(waiting);
+        if (this.queue.size === 0) this.stopWaking();
+        reject(signal?.reason);
+      };
+      const waiting: Waiting = {
+        admit: (permit) => {
+          signal?.removeEventListener('abort', onAbort);
+          resolve(permit);
+        },
+      };
+      signal?.addEventListener('abort', onAbort, { once: true });
+      this.queue.add(waiting);
+      this.admit();
+    });
+  }
+
+  /** Begins nothing new for so long: the server asked everyone to wait, not only the request it refused. */
+  pause(milliseconds: number): void {
+    this.pausedUntilMs = Math.max(this.pausedUntilMs, performance.now() + milliseconds);
+  }
+
+  private admit(): void {
+    const pauseMs = this.pausedUntilMs - performance.now();
+    if (pauseMs > 0) {
+      if (this.queue.size === 0 || this.wake !== null) return;
+      this.wake = setTimeout(() => {
+        this.wake = null;
+        this.admit();
+      }, pauseMs);
+      return;
+    }
+    for (const waiting of this.queue) {
+      if (this.underWay >= this.limit) return;
+      this.queue.delete(waiting);
+      this.underWay++;
+      waiting.admit(this.permit());
+    }
+  }
+
+  /** A timer with nobody to wake would keep the process from ending. */
+  private stopWaking(): void {
+    if (this.wake !== null) clearTimeout(this.wake);
+    this.wake = null;
+  }
+
+  private permit(): Permit {
+    const generation = this.generation;
+    let isHeld = true;
+    return {
+      release: (outcome) => {
+        if (!isHeld) return;
+        isHeld = false;
+        // Only a limit that is used has been tried: an idle endpoint proves nothing.
+        const isFull = this.underWay >= this.limit;
+        this.underWay--;
+        if (outcome === 'success' && isFull) this.exact = Math.min(this.bounds.max, this.exact + 1 / this.exact);
+        if (outcome === 'congested' && generation === this.generation) {
+          this.generation++;
+          this.exact = Math.max(this.bounds.min, Math.floor(this.exact / 2));
+        }
+        this.admit();
+      },
+    };
+  }
+}

@@ -1,0 +1,87 @@
+import { z } from 'zod';
+import { InputError } from '../../src/errors.ts';
+
+const price = z.number().nonnegative().default(0);
+
+/** An OpenAI-compatible service and how one of its models is asked. */
+export const endpointSchema = z
+  .strictObject({
+    name: z.string().min(1).describe('what messages, summaries and reports call this endpoint'),
+    baseURL: z
+      .url({ protocol: /^https?$/, error: 'must be an http(s) address, such as http://localhost:8000/v1' })
+      .refine((url) => !hasCredentials(url), {
+        error:
+          'must hold no user name, password or query; put the key into an environment variable and name it in apiKeyEnv',
+      })
+      .transform((url) => url.replace(/\/+$/, ''))
+      .describe('where the chat-completions protocol is spoken, as a rule ending in /v1'),
+    model: z.string().min(1).describe('the model as the endpoint calls it'),
+    apiKeyEnv: z
+      .string()
+      .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable, not the key itself')
+      .nullable()
+      .default(null)
+      .describe('name of the environment variable that holds the key; null for endpoints without keys'),
+    temperature: z.number().min(0).max(2).nullable().default(0).describe('null: not sent; some models refuse it'),
+    topP: z.number().gt(0).max(1).nullable().default(null).describe('nucleus sampling; null: not sent'),
+    seed: z.number().int().nullable().default(null).describe('sample i is asked with seed + i; null: not sent'),
+    maxTokens: z.number().int().positive().nullable().default(1024).describe('longest answer; null: not sent'),
+    maxTokensField: z
+      .enum(['max_tokens', 'max_completion_tokens'])
+      .default('max_tokens')
+      .describe('reasoning models of OpenAI want max_completion_tokens'),
+    logprobs: z
+      .enum(['auto', 'on', 'off'])
+      .default('auto')
+      .describe('token log-probabilities: auto asks and does without where refused; on fails without them'),
+    topLogprobs: z.number().int().min(1).max(20).default(20).describe('alternatives asked for at each token'),
+    extraBody: z
+      .record(z.string(), z.json())
+      .default({})
+      .describe('further fields of the request body; they are part of annotation keys, so never put a secret here'),
+    prices: z
+      .strictObject({
+        inputPerMillion: price,
+        cachedInputPerMillion: price.nullable().default(null),
+        outputPerMillion: price,
+      })
+      .prefault({})
+      .describe('money for a million tokens; cached input costs as much as other input unless stated'),
+    contextLength: z.number().int().positive().nullable().default(null).describe('tokens the model reads at most'),
+    timeoutMs: z.number().int().positive().max(3_600_000).default(120_000).describe('for one request, answer included'),
+    concurrency: z
+      .strictObject({
+        initial: z.number().int().positive().default(8),
+        min: z.number().int().positive().default(1),
+        max: z.number().int().positive().default(64),
+      })
+      .refine(({ initial, min, max }) => min <= initial && initial <= max, 'must satisfy min <= initial <= max')
+      .prefault({})
+      .describe('requests under way at once; adapts between min and max'),
+  })
+  .describe('an OpenAI-compatible endpoint');
+
+export type Endpoint = z.infer<typeof endpointSchema>;
+export type EndpointInput = z.input<typeof endpointSchema>;
+
+/** Checks an endpoint as a person wrote it and fills in the defaults. */
+export function parseEndpoint(input: EndpointInput): Endpoint {
+  const parsed = endpointSchema.safeParse(input);
+  if (!parsed.success) throw new InputError(`the endpoint is not usable:\n${z.prettifyError(parsed.error)}`);
+  return parsed.data;
+}
+
+/**
+ * What of an endpoint can change an answer, for a detector's `options` and so for annotation keys. Names, keys, prices,
+ * time limits and concurrency cannot, and stay out so that changing them pays for nothing twice.
+ */
+export function answerRelevantOptions(endpoint: Endpoint): Record<string, unknown> {
+  const { baseURL, model, temperature, topP, seed, maxTokens, logprobs, topLogprobs, extraBody } = endpoint;
+  return { baseURL, model, temperature, topP, seed, maxTokens, logprobs, topLogprobs, extraBody };
+}
+
+function hasCredentials(url: string): boolean {
+  if (!URL.canParse(url)) return false;
+  const { username, password, search } = new URL(url);
+  return username !== '' || password !== '' || search !== '';
+}

@@ -1,0 +1,195 @@
+import { setMaxListeners } from 'node:events';
+import type OpenAI from 'openai';
+import type { z } from 'zod';
+import type { Random } from '../../src/tensor/random.ts';
+import { apiKeyOf, type Environment } from './api-key.ts';
+import { Budget, type budgetSchema } from './budget.ts';
+import { CallFailure, callFailureOf } from './call-failure.ts';
+import type { ChatAnswer, ChatRequest, ChatService } from './chat.ts';
+import { readCompletion } from './completion-answer.ts';
+import { completionBody, fullForm, maxTokensOf, type RequestForm } from './completion-body.ts';
+import { ConcurrencyLimiter } from './concurrency-limiter.ts';
+import { costOf } from './cost.ts';
+import type { Endpoint } from './endpoint.ts';
+import { endpointClient } from './endpoint-client.ts';
+import { estimateMessageTokens } from './estimate-tokens.ts';
+import { providerErrorOf } from './provider-error-of.ts';
+import { RetriesEndedError, type RetryPolicy, retrySchema, withRetries } from './retry.ts';
+import { send } from './send.ts';
+import { type EndpointUsage, UsageLedger } from './usage-ledger.ts';
+
+export interface LiveChatOptions {
+  /** Draws the jitter of waiting times; it touches no answer. */
+  random: Random;
+  budget?: z.input<typeof budgetSchema>;
+  retry?: z.input<typeof retrySchema>;
+  /** Ends every call: at once what waits, after `graceMs` what was sent. Answers that arrive by then are returned. */
+  signal?: AbortSignal;
+  graceMs?: number;
+  env?: Environment;
+}
+
+/** What is shared by all calls to one model at one address. */
+interface Line {
+  readonly limiter: ConcurrencyLimiter;
+  /** Parts of the protocol the endpoint has refused so far. */
+  refused: Partial<RequestForm>;
+}
+
+/** Sends requests: one place in the queue, one reservation of the budget and one count for each, retries included. */
+export class LiveChatService implements ChatService {
+  private readonly random: Random;
+  private readonly budget: Budget;
+  private readonly policy: RetryPolicy;
+  private readonly signal: AbortSignal | null;
+  private readonly graceMs: number;
+  private readonly ledger = new UsageLedger();
+  private readonly lines = new Map<string, Line>();
+  // Hard private, so that no inspection or log of the service shows a key.
+  readonly #clients = new WeakMap<Endpoint, OpenAI>();
+  readonly #env: Environment;
+
+  constructor(options: LiveChatOptions) {
+    this.random = options.random;
+    this.budget = new Budget(options.budget);
+    this.policy = retrySchema.parse(options.retry ?? {});
+    this.signal = options.signal ?? null;
+    this.graceMs = options.graceMs ?? 5000;
+    this.#env = options.env ?? process.env;
+  }
+
+  usage(): EndpointUsage[] {
+    return this.ledger.rows();
+  }
+
+  /** Requests that may be under way at the endpoint now. */
+  concurrencyOf(endpoint: Endpoint): number {
+    return this.lineOf(endpoint).limiter.limit;
+  }
+
+  async chat(request: ChatRequest): Promise<ChatAnswer> {
+    const { endpoint } = request;
+    const line = this.lineOf(endpoint);
+    const signal = this.signalOf(request);
+    const counter = { requests: 0 };
+    let form = allowedForm({ wanted: fullForm(request), refused: line.refused });
+    let weakened: Partial<RequestForm> = {};
+    for (;;) {
+      try {
+        const answer = await withRetries({
+          attempt: () => this.attempt({ request, form, line, signal, counter }),
+          policy: this.policy,
+          random: this.random,
+          signal,
+        });
+        // Remembered only now: a request may also be refused for a reason of its own.
+        line.refused = { ...line.refused, ...weakened };
+        return answer;
+      } catch (error) {
+        if (!(error instanceof RetriesEndedError)) throw error;
+        const { failure, attempts } = error;
+        const less = weaker({ form, failure, endpoint });
+        if (less === null)
+          throw providerErrorOf({ failure, attempts, endpoint, key: apiKeyOf({ endpoint, env: this.#env }) });
+        weakened = { ...weakened, ...less };
+        form = { ...form, ...less };
+      }
+    }
+  }
+
+  private async attempt(options: {
+    request: ChatRequest;
+    form: RequestForm;
+    line: Line;
+    signal: AbortSignal | null;
+    counter: { requests: number };
+  }): Promise<ChatAnswer> {
+    const { request, form, line, signal, counter } = options;
+    const { endpoint } = request;
+    const permit = await line.limiter.acquire(signal);
+    let outcome: 'success' | 'congested' | 'neutral' = 'neutral';
+    try {
+      const reservation = await this.budget.reserve(mostOf(request), signal);
+      let spent = { tokens: 0, money: 0 };
+      try {
+        counter.requests++;
+        this.ledger.addRequest(endpoint);
+        const { timeoutMs } = endpoint;
+        const { body, latencyMs } = await send({
+          client: this.clientOf(endpoint),
+          path: '/chat/completions',
+          body: completionBody({ request, form }),
+          timeoutMs,
+          graceMs: this.graceMs,
+          signal,
+        });
+        const { answer, tokens, isEstimated } = readCompletion({ body, request });
+        const isAnswer = !(answer instanceof CallFailure);
+        spent = { tokens: tokens.inputTokens + tokens.outputTokens, money: costOf({ endpoint, usage: tokens }) };
+        this.ledger.addTokens({ endpoint, tokens, isEstimated, isAnswer });
+        if (!isAnswer) throw answer;
+        outcome = 'success';
+        return { ...answer, latencyMs, usage: { requests: counter.requests, ...tokens } };
+      } finally {
+        reservation.settle(spent);
+      }
+    } catch (error) {
+      const failure = callFailureOf(error);
+      if (failure?.isCongestion) outcome = 'congested';
+      if (failure?.isCongestion && failure.retryAfterMs !== null)
+        line.limiter.pause(Math.min(failure.retryAfterMs, this.policy.retryAfterCapMs));
+      throw error;
+    } finally {
+      permit.release(outcome);
+    }
+  }
+
+  private lineOf(endpoint: Endpoint): Line {
+    const key = JSON.stringify([endpoint.baseURL, endpoint.model]);
+    const found = this.lines.get(key);
+    if (found) return found;
+    const line: Line = { limiter: new ConcurrencyLimiter(endpoint.concurrency), refused: {} };
+    this.lines.set(key, line);
+    return line;
+  }
+
+  private clientOf(endpoint: Endpoint): OpenAI {
+    const found = this.#clients.get(endpoint) ?? endpointClient({ endpoint, env: this.#env });
+    this.#clients.set(endpoint, found);
+    return found;
+  }
+
+  private signalOf(request: ChatRequest): AbortSignal | null {
+    const signal =
+      this.signal && request.signal ? AbortSignal.any([this.signal, request.signal]) : (request.signal ?? this.signal);
+    // Every call under way listens to it; that is no leak.
+    if (signal) setMaxListeners(0, signal);
+    return signal;
+  }
+}
+
+/** The most a request can cost; without a length limit, as much output as input is assumed. */
+function mostOf(request: ChatRequest): { tokens: number; money: number } {
+  const inputTokens = estimateMessageTokens(request.messages);
+  const outputTokens = maxTokensOf(request) ?? inputTokens;
+  const usage = { inputTokens, cachedInputTokens: 0, outputTokens };
+  return { tokens: inputTokens + outputTokens, money: costOf({ endpoint: request.endpoint, usage }) };
+}
+
+function allowedForm(options: { wanted: RequestForm; refused: Partial<RequestForm> }): RequestForm {
+  const { wanted, refused } = options;
+  return {
+    logprobs: wanted.logprobs && refused.logprobs !== false,
+    json: wanted.json === 'none' ? 'none' : (refused.json ?? wanted.json),
+  };
+}
+
+/** What to leave out after a refusal: what the refusal names, else the demand for JSON. Null when nothing is left. */
+function weaker(options: { form: RequestForm; failure: CallFailure; endpoint: Endpoint }): Partial<RequestForm> | null {
+  const { form, failure, endpoint } = options;
+  if (failure.kind !== 'bad-request') return null;
+  if (form.logprobs && endpoint.logprobs === 'auto' && /logprob/i.test(failure.message)) return { logprobs: false };
+  if (form.json === 'schema') return { json: 'object' };
+  if (form.json === 'object') return { json: 'none' };
+  return null;
+}

@@ -1,0 +1,72 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { z } from 'zod';
+import type { Random } from '../../src/tensor/random.ts';
+import { type CallFailure, callFailureOf } from './call-failure.ts';
+
+export const retrySchema = z
+  .strictObject({
+    maxAttempts: z.number().int().positive().default(6),
+    baseMs: z.number().nonnegative().default(500).describe('the first wait is between 0 and this; each next doubles'),
+    capMs: z.number().nonnegative().default(30_000).describe('no wait of our own is longer'),
+    retryAfterCapMs: z.number().nonnegative().default(60_000).describe("the server's wish is followed up to this"),
+  })
+  .describe('what happens after a failed request');
+
+export type RetryPolicy = z.infer<typeof retrySchema>;
+
+/** A failure that is final, with the attempts made. */
+export class RetriesEndedError extends Error {
+  readonly failure: CallFailure;
+  readonly attempts: number;
+
+  constructor(options: { failure: CallFailure; attempts: number }) {
+    super(options.failure.message);
+    this.failure = options.failure;
+    this.attempts = options.attempts;
+  }
+}
+
+/** Tries until it succeeds, fails for good, or was tried often enough. Everything but call failures passes through. */
+export async function withRetries<T>(options: {
+  attempt: () => Promise<T>;
+  policy: RetryPolicy;
+  random: Random;
+  signal: AbortSignal | null;
+}): Promise<T> {
+  const { attempt, policy, random, signal } = options;
+  for (let attempts = 1; ; attempts++) {
+    try {
+      return await attempt();
+    } catch (error) {
+      const failure = callFailureOf(error);
+      if (failure === null) throw error;
+      if (!failure.isRetryable || attempts >= policy.maxAttempts) throw new RetriesEndedError({ failure, attempts });
+      await sleep(waitMs({ failure, attempts, policy, random }), signal);
+    }
+  }
+}
+
+/**
+ * Exponential with full jitter: uniform between nothing and the exponential bound, so that calls refused together do
+ * not come back together. A wish of the server is a floor, with the first step's jitter on top.
+ */
+export function waitMs(options: {
+  failure: Pick<CallFailure, 'retryAfterMs'>;
+  attempts: number;
+  policy: RetryPolicy;
+  random: Pick<Random, 'uniform'>;
+}): number {
+  const { failure, attempts, policy, random } = options;
+  if (failure.retryAfterMs !== null)
+    return Math.min(failure.retryAfterMs, policy.retryAfterCapMs) + random.uniform() * policy.baseMs;
+  return random.uniform() * Math.min(policy.capMs, policy.baseMs * 2 ** (attempts - 1));
+}
+
+async function sleep(milliseconds: number, signal: AbortSignal | null): Promise<void> {
+  try {
+    await delay(milliseconds, undefined, signal ? { signal } : {});
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw error;
+  }
+}

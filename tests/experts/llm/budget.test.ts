@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest';
+import { Budget } from '../../../experts/llm/budget.ts';
+import { BudgetSpentError } from '../../../experts/llm/provider-failures.ts';
+import { ProviderError } from '../../../src/errors.ts';
+import { ask, endpointAt, quickService, startServer } from './service.ts';
+
+function tally(outcomes: readonly PromiseSettledResult<unknown>[]) {
+  const errors = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []));
+  return { answered: outcomes.length - errors.length, errors };
+}
+
+describe('a budget of requests', () => {
+  it('sends at most so many, however many ask at once, and keeps their answers', async () => {
+    const server = await startServer(() => ({ text: 'yes', delayMs: 3 }));
+    const service = quickService({ budget: { requests: 25 } });
+    const endpoint = endpointAt(server, { concurrency: { initial: 16 } });
+    const { answered, errors } = tally(
+      await Promise.allSettled(Array.from({ length: 80 }, () => service.chat(ask(endpoint)))),
+    );
+    expect(server.requests).toHaveLength(25);
+    expect(answered).toBe(25);
+    expect(errors.every((error) => error instanceof BudgetSpentError && error instanceof ProviderError)).toBe(true);
+    expect(errors[0].message).toMatch(/budget of 25 requests is spent; what was answered is kept/);
+  });
+
+  it('counts retries', async () => {
+    const server = await startServer((_body, { index }) => (index % 2 === 0 ? { status: 500 } : 'yes'));
+    const service = quickService({ budget: { requests: 11 } });
+    const endpoint = endpointAt(server);
+    const { answered } = tally(await Promise.allSettled(Array.from({ length: 40 }, () => service.chat(ask(endpoint)))));
+    expect(server.requests).toHaveLength(11);
+    expect(answered).toBe(5);
+  });
+
+  it('of none sends none', async () => {
+    const server = await startServer();
+    await expect(quickService({ budget: { requests: 0 } }).chat(ask(endpointAt(server)))).rejects.toThrow(
+      BudgetSpentError,
+    );
+    expect(server.requests).toHaveLength(0);
+  });
+});
+
+describe('a budget of tokens or money', () => {
+  it('is never exceeded, and calls wait for others to settle rather than give up', async () => {
+    const server = await startServer(() => ({ text: 'yes', usage: { input: 10, output: 10 }, delayMs: 2 }));
+    // A request reserves about 108 tokens and takes 20, so at most 4 fit side by side into 500.
+    const endpoint = endpointAt(server, { maxTokens: 100 });
+    const service = quickService({ budget: { tokens: 500 } });
+    const { answered, errors } = tally(
+      await Promise.allSettled(Array.from({ length: 60 }, () => service.chat(ask(endpoint)))),
+    );
+    expect(answered).toBe(20);
+    expect(server.maxConcurrency).toBeLessThanOrEqual(4);
+    expect(errors[0].message).toMatch(/budget of 500 tokens is spent: 400 used, and the next request may take 10\d/);
+  });
+
+  it('stops at the money', async () => {
+    const server = await startServer(() => ({ text: 'yes', usage: { input: 1000, output: 0 } }));
+    const prices = { inputPerMillion: 1000, outputPerMillion: 0 };
+    const endpoint = endpointAt(server, { prices });
+    const service = quickService({ budget: { money: 3 } });
+    for (let call = 0; call < 3; call++) await service.chat(ask(endpoint));
+    await expect(service.chat(ask(endpoint))).rejects.toThrow(/budget of 3 of money is spent: 3.000 used/);
+  });
+
+  it('gives back what a failed request reserved', async () => {
+    const budget = new Budget({ tokens: 10 });
+    (await budget.reserve({ tokens: 10, money: 0 }, null)).settle({ tokens: 0, money: 0 });
+    (await budget.reserve({ tokens: 10, money: 0 }, null)).settle({ tokens: 4, money: 0 });
+    expect(budget.spending()).toEqual({ requests: 2, tokens: 4, money: 0 });
+    await expect(budget.reserve({ tokens: 7, money: 0 }, null)).rejects.toThrow(BudgetSpentError);
+  });
+
+  it('stops waiting when aborted', async () => {
+    const budget = new Budget({ tokens: 10 });
+    await budget.reserve({ tokens: 10, money: 0 }, null);
+    const abort = new AbortController();
+    const waiting = budget.reserve({ tokens: 5, money: 0 }, abort.signal);
+    abort.abort(new Error('stop'));
+    await expect(waiting).rejects.toThrow('stop');
+  });
+});

@@ -1,0 +1,112 @@
+import { describe, expect, it, vi } from 'vitest';
+import { ConcurrencyLimiter, type Permit } from '../../../experts/llm/concurrency-limiter.ts';
+import { ask, endpointAt, quickService, startServer } from './service.ts';
+
+async function take(limiter: ConcurrencyLimiter, count: number): Promise<Permit[]> {
+  return Promise.all(Array.from({ length: count }, () => limiter.acquire(null)));
+}
+
+describe('ConcurrencyLimiter', () => {
+  it('grows by one for each window of successes, up to the bound', async () => {
+    const limiter = new ConcurrencyLimiter({ initial: 4, min: 1, max: 6 });
+    const limits: number[] = [];
+    let permits = await take(limiter, 4);
+    for (let round = 0; round < 60; round++) {
+      permits.shift()?.release('success');
+      permits = [...permits, ...(await take(limiter, limiter.limit - permits.length))];
+      limits.push(limiter.limit);
+    }
+    expect(limits.indexOf(5)).toBeGreaterThanOrEqual(4);
+    expect(limits.indexOf(5)).toBeLessThan(8);
+    expect(limits.at(-1)).toBe(6);
+  });
+
+  it('halves once for all requests that were under way, down to the bound', async () => {
+    const limiter = new ConcurrencyLimiter({ initial: 16, min: 3, max: 64 });
+    for (const permit of await take(limiter, 16)) permit.release('congested');
+    expect(limiter.limit).toBe(8);
+    for (const expected of [4, 3, 3]) {
+      for (const permit of await take(limiter, 2)) permit.release('congested');
+      expect(limiter.limit).toBe(expected);
+    }
+  });
+
+  it('does not grow on an idle endpoint or on failures that say nothing', async () => {
+    const limiter = new ConcurrencyLimiter({ initial: 4, min: 1, max: 64 });
+    for (let round = 0; round < 50; round++) for (const permit of await take(limiter, 2)) permit.release('success');
+    for (let round = 0; round < 50; round++) for (const permit of await take(limiter, 4)) permit.release('neutral');
+    expect(limiter.limit).toBe(4);
+  });
+
+  it('begins nothing while it is paused', async () => {
+    const limiter = new ConcurrencyLimiter({ initial: 4, min: 1, max: 64 });
+    limiter.pause(60);
+    const started = performance.now();
+    await limiter.acquire(null);
+    expect(performance.now() - started).toBeGreaterThan(55);
+  });
+
+  it('serves in order and lets an aborted one go', async () => {
+    const limiter = new ConcurrencyLimiter({ initial: 1, min: 1, max: 1 });
+    const [held] = await take(limiter, 1);
+    const abort = new AbortController();
+    const order: string[] = [];
+    const first = limiter.acquire(abort.signal).catch((error: Error) => order.push(error.message));
+    const second = limiter.acquire(null).then(() => order.push('second'));
+    abort.abort(new Error('gone'));
+    await first;
+    held.release('success');
+    held.release('success');
+    await second;
+    expect(order).toEqual(['gone', 'second']);
+  });
+});
+
+describe('adaptive concurrency', () => {
+  it('halves on 429 and grows back, never above its bound', async () => {
+    let isBusy = false;
+    const server = await startServer(() => (isBusy ? { status: 429 } : { text: 'yes', delayMs: 2 }));
+    const endpoint = endpointAt(server, { concurrency: { initial: 8, min: 1, max: 12 } });
+    const service = quickService({ retry: { maxAttempts: 5000 } });
+    const many = (count: number) => Promise.all(Array.from({ length: count }, () => service.chat(ask(endpoint))));
+    await many(8);
+    expect(service.concurrencyOf(endpoint)).toBe(8);
+    isBusy = true;
+    const refused = many(8);
+    await vi.waitFor(() => expect(service.concurrencyOf(endpoint)).toBe(1), { interval: 2, timeout: 5000 });
+    isBusy = false;
+    await refused;
+    await many(300);
+    expect(service.concurrencyOf(endpoint)).toBe(12);
+    expect(server.maxConcurrency).toBeLessThanOrEqual(12);
+  });
+
+  it('is shared by all that ask the same model at the same address', async () => {
+    const server = await startServer(() => ({ text: 'yes', delayMs: 5 }));
+    const concurrency = { initial: 3, max: 3 };
+    const endpoints = ['one', 'two'].map((name) => endpointAt(server, { name, temperature: 0.5, concurrency }));
+    const service = quickService();
+    await Promise.all(Array.from({ length: 20 }, (_, index) => service.chat(ask(endpoints[index % 2]))));
+    expect(server.maxConcurrency).toBe(3);
+  });
+
+  it('halves when requests time out', async () => {
+    const server = await startServer((_body, { index }) => (index < 4 ? { fault: 'hang' } : 'yes'));
+    const endpoint = endpointAt(server, { timeoutMs: 60, concurrency: { initial: 4, max: 4 } });
+    const service = quickService();
+    await Promise.all(Array.from({ length: 4 }, () => service.chat(ask(endpoint))));
+    expect(service.concurrencyOf(endpoint)).toBeLessThan(4);
+  });
+
+  it('keeps everyone from asking while the server wants to be left alone', async () => {
+    const server = await startServer((_body, { index }) =>
+      index === 0 ? { status: 429, headers: { 'retry-after-ms': '150' } } : 'yes',
+    );
+    const endpoint = endpointAt(server, { concurrency: { initial: 1, max: 1 } });
+    const service = quickService();
+    const started = performance.now();
+    await Promise.all(Array.from({ length: 5 }, () => service.chat(ask(endpoint))));
+    expect(performance.now() - started).toBeGreaterThan(145);
+    expect(server.requests).toHaveLength(6);
+  });
+});

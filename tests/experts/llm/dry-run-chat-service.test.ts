@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { chatJson } from '../../../experts/llm/chat-json.ts';
+import { DryRunChatService, dryRunSummary } from '../../../experts/llm/dry-run-chat-service.ts';
+import { estimateTokens } from '../../../experts/llm/estimate-tokens.ts';
+import { ask, endpointAt, startServer } from './service.ts';
+
+describe('DryRunChatService', () => {
+  it('answers what the caller expects, counts calls, tokens and cost, and sends nothing', async () => {
+    const server = await startServer();
+    const prices = { inputPerMillion: 1_000_000, outputPerMillion: 2_000_000 };
+    const endpoint = endpointAt(server, { prices, maxTokens: 50 });
+    const service = new DryRunChatService();
+    expect((await service.chat(ask(endpoint))).text).toBe('yes');
+    const asked = await chatJson({
+      service,
+      endpoint,
+      schema: z.object({ label: z.string() }),
+      schemaName: 'verdict',
+      dryRunValue: { label: 'x' },
+      messages: [{ role: 'user', content: 'Is it true?' }],
+    });
+    expect(asked.value).toEqual({ label: 'x' });
+    const [row] = service.rows();
+    expect(row).toMatchObject({ endpoint: 'scripted', model: 'tiny', calls: 2, outputTokensAtMost: 100 });
+    expect(row.inputTokens).toBeGreaterThan(20);
+    expect(row.cost).toBeCloseTo(row.inputTokens + 2 * row.outputTokens, 6);
+    expect(row.costAtMost).toBeCloseTo(row.inputTokens + 2 * 100, 6);
+    expect(server.requests).toHaveLength(0);
+    expect(dryRunSummary(service.rows())).toMatch(/^scripted \(tiny\): 2 calls, about \d+ tokens in .* at most/);
+  });
+});
+
+describe('estimateTokens', () => {
+  // Counted with the vocabularies o200k_base and cl100k_base.
+  it.each([
+    ['The quick brown fox jumps over the lazy dog.', 10, 10],
+    ['BREAKING: several shots fired at the Parliament building in Ottawa, witnesses say', 15, 15],
+    ['@CNN omg is this real?? http://t.co/8dH3kLmZpQ #Ottawa #shooting 😱😱', 31, 34],
+    ['震惊！某地发生重大事故，官方尚未回应', 13, 24],
+    ['网传某地自来水投毒，警方辟谣：系谣言，请勿传播', 23, 29],
+  ])('guesses %j within 30 %% of what vocabularies make of it', (text, fewest, most) => {
+    expect(estimateTokens(text)).toBeGreaterThan(fewest * 0.7);
+    expect(estimateTokens(text)).toBeLessThan(most * 1.3);
+  });
+});

@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest';
+import { retrySchema, waitMs } from '../../../experts/llm/retry.ts';
+import { retryAfterMs } from '../../../experts/llm/retry-after.ts';
+import { Random } from '../../../src/tensor/random.ts';
+
+const policy = retrySchema.parse({ baseMs: 100, capMs: 1000 });
+const wait = (attempts: number, uniform: number, wish: number | null = null) =>
+  waitMs({ failure: { retryAfterMs: wish }, attempts, policy, random: { uniform: () => uniform } });
+
+describe('waitMs', () => {
+  it('is a share of a bound that doubles up to the cap', () => {
+    expect([1, 2, 3, 4, 5, 9].map((attempts) => wait(attempts, 0.5))).toEqual([50, 100, 200, 400, 500, 500]);
+    expect(wait(3, 0)).toBe(0);
+  });
+
+  it('has the wish of the server as its floor, up to 60 s', () => {
+    expect(wait(1, 0.5, 2000)).toBe(2050);
+    expect(wait(1, 0, 3_600_000)).toBe(60_000);
+  });
+
+  it('repeats under the same seed', () => {
+    const waits = () => {
+      const random = Random.seeded({ seed: 3, purpose: 'jitter' });
+      return [1, 2, 3].map((attempts) => waitMs({ failure: { retryAfterMs: null }, attempts, policy, random }));
+    };
+    expect(waits()).toEqual(waits());
+  });
+});
+
+describe('retryAfterMs', () => {
+  const date = 'Wed, 21 Oct 2015 07:28:00 GMT';
+  it.each([
+    [{}, null],
+    [{ 'retry-after': '3' }, 3000],
+    [{ 'retry-after': '1.5' }, 1500],
+    [{ 'retry-after-ms': '250', 'retry-after': '3' }, 250],
+    [{ 'retry-after': 'Wed, 21 Oct 2015 07:28:20 GMT', date }, 20_000],
+    [{ 'retry-after': 'Wed, 21 Oct 2015 07:27:00 GMT', date }, 0],
+    [{ 'retry-after': 'Wed, 21 Oct 2015 07:28:20 GMT' }, 0],
+    [{ 'retry-after': 'soon' }, null],
+    [{ 'retry-after': '-1' }, null],
+  ] as [Record<string, string>, number | null][])('reads %j', (headers, expected) => {
+    expect(retryAfterMs(new Headers(headers))).toBe(expected);
+  });
+});

@@ -1,0 +1,126 @@
+import * as tf from '@tensorflow/tfjs-core';
+import { beforeAll, describe, expect, it } from 'vitest';
+import {
+  type AdamOptions,
+  adamUpdate,
+  disposeOptimized,
+  type Optimized,
+  optimized,
+  resetOptimizer,
+} from '../../../src/tensor/adam.ts';
+import { selectBackend } from '../../../src/tensor/backend.ts';
+import { Random } from '../../../src/tensor/random.ts';
+
+const shapes = { weights: [2, 3, 2], bias: [2, 1, 2] } as const;
+type Name = keyof typeof shapes;
+const names = ['weights', 'bias'] as const;
+type Member = Record<Name, number[]>;
+
+/** Adam of one member on plain arrays, written after Algorithm 1 of Kingma & Ba (2015). */
+class PlainAdam {
+  first: Member = { weights: Array(6).fill(0), bias: Array(2).fill(0) };
+  second: Member = { weights: Array(6).fill(0), bias: Array(2).fill(0) };
+  t = 0;
+  parameters: Member;
+
+  constructor(parameters: Member) {
+    this.parameters = parameters;
+  }
+
+  update(gradients: Member, options: { learningRate: number; epsilon: number; maxNorm: number }): void {
+    this.t++;
+    const norm = Math.sqrt(names.flatMap((name) => gradients[name]).reduce((sum, g) => sum + g * g, 0));
+    const scale = Math.min(1, options.maxNorm / (norm + 1e-6));
+    for (const name of names)
+      for (const [i, raw] of gradients[name].entries()) {
+        const gradient = raw * scale;
+        this.first[name][i] = 0.9 * this.first[name][i] + 0.1 * gradient;
+        this.second[name][i] = 0.999 * this.second[name][i] + 0.001 * gradient * gradient;
+        const first = this.first[name][i] / (1 - 0.9 ** this.t);
+        const second = this.second[name][i] / (1 - 0.999 ** this.t);
+        this.parameters[name][i] -= (options.learningRate * first) / (Math.sqrt(second) + options.epsilon);
+      }
+  }
+}
+
+const random = Random.seeded({ seed: 1, purpose: 'adam' });
+const draw = (scale: number): Record<Name, Float32Array> => ({
+  weights: Float32Array.from({ length: 12 }, () => scale * random.normal()),
+  bias: Float32Array.from({ length: 4 }, () => scale * random.normal()),
+});
+const tensors = (values: Record<Name, Float32Array>) => ({
+  weights: tf.tensor3d(values.weights, [...shapes.weights]),
+  bias: tf.tensor3d(values.bias, [...shapes.bias]),
+});
+const memberOf = (values: Record<Name, Float32Array>, member: number): Member => ({
+  weights: [...values.weights.subarray(member * 6, member * 6 + 6)],
+  bias: [...values.bias.subarray(member * 2, member * 2 + 2)],
+});
+
+/** Largest difference of any parameter of the state from the plain ones. */
+function difference(state: Optimized<Name>, plain: readonly PlainAdam[]): number {
+  const differences = names.flatMap((name) =>
+    Array.from(state.parameters[name].dataSync(), (value, i) => {
+      const size = shapes[name][1] * shapes[name][2];
+      return Math.abs(value - plain[Math.floor(i / size)].parameters[name][i % size]);
+    }),
+  );
+  return Math.max(...differences);
+}
+
+describe.each(['cpu', 'wasm'] as const)('adamUpdate on %s', (backend) => {
+  beforeAll(() => selectBackend(backend));
+
+  it.each<[string, AdamOptions]>([
+    ['per-member learning rates', { learningRates: [0.1, 0.003], epsilon: 1e-8 }],
+    ['a large epsilon', { learningRates: [0.1, 0.1], epsilon: 1e-2 }],
+    ['clipping each member at its own norm', { learningRates: [0.1, 0.1], epsilon: 1e-5, maxGradientNorm: [0.5, 3] }],
+    ['clipping that only one member feels', { learningRates: [0.1, 0.1], epsilon: 1e-5, maxGradientNorm: [0.5, 1e9] }],
+    ['a learning rate of 0', { learningRates: [0, 0.1], epsilon: 1e-8 }],
+  ])('equals Adam on plain arrays: %s', (_, options) => {
+    const start = draw(1);
+    const state = optimized(tensors(start));
+    const plain = [0, 1].map((member) => new PlainAdam(memberOf(start, member)));
+    for (let step = 0; step < 25; step++) {
+      const gradients = draw(step % 3 === 0 ? 4 : 0.2);
+      adamUpdate(state, tensors(gradients), options);
+      for (const [member, own] of plain.entries())
+        own.update(memberOf(gradients, member), {
+          learningRate: options.learningRates[member],
+          epsilon: options.epsilon,
+          maxNorm: options.maxGradientNorm?.[member] ?? Infinity,
+        });
+    }
+    expect(state.updates).toBe(25);
+    expect(difference(state, plain)).toBeLessThan(2e-6);
+    disposeOptimized(state);
+  });
+
+  it('owns its tensors: gradients are freed, the state keeps its three sets, dispose frees all', () => {
+    const before = tf.memory().numTensors;
+    const state = optimized(tensors(draw(1)));
+    expect(tf.memory().numTensors).toBe(before + 6);
+    for (let step = 0; step < 3; step++)
+      adamUpdate(state, tensors(draw(1)), { learningRates: [0.1, 0.1], epsilon: 1e-8, maxGradientNorm: [1, 1] });
+    resetOptimizer(state);
+    expect(tf.memory().numTensors).toBe(before + 6);
+    disposeOptimized(state);
+    expect(tf.memory().numTensors).toBe(before);
+  });
+
+  it('starts anew after resetOptimizer, from the parameters it has', () => {
+    const start = draw(1);
+    const state = optimized(tensors(start));
+    const options = { learningRates: [0.1, 0.1], epsilon: 1e-8 };
+    adamUpdate(state, tensors(draw(1)), options);
+    resetOptimizer(state);
+    const reached = { weights: state.parameters.weights.dataSync(), bias: state.parameters.bias.dataSync() };
+    const plain = [0, 1].map((member) => new PlainAdam(memberOf(reached as Record<Name, Float32Array>, member)));
+    const gradients = draw(1);
+    adamUpdate(state, tensors(gradients), options);
+    for (const [member, own] of plain.entries())
+      own.update(memberOf(gradients, member), { learningRate: 0.1, epsilon: 1e-8, maxNorm: Infinity });
+    expect(difference(state, plain)).toBeLessThan(1e-6);
+    disposeOptimized(state);
+  });
+});

@@ -1,0 +1,99 @@
+import * as tf from '@tensorflow/tfjs-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { selectBackend } from '../../../src/tensor/backend.ts';
+import {
+  matMul,
+  perMember,
+  sliceRows,
+  sumRows,
+  tanh,
+  tanhDerivative,
+  transpose,
+} from '../../../src/tensor/population-ops.ts';
+import { Random } from '../../../src/tensor/random.ts';
+
+type Nested = number[][][];
+
+const random = Random.seeded({ seed: 1, purpose: 'population operations' });
+const draw = (members: number, rows: number, columns: number): Nested =>
+  Array.from({ length: members }, () =>
+    Array.from({ length: rows }, () => Array.from({ length: columns }, () => random.normal())),
+  );
+
+function expectClose(actual: tf.Tensor3D, expected: Nested): void {
+  expect(actual.shape).toEqual([expected.length, expected[0].length, expected[0][0].length]);
+  const flat = expected.flat(2);
+  for (const [i, value] of actual.dataSync().entries()) expect(value).toBeCloseTo(flat[i], 5);
+}
+
+describe.each(['cpu', 'wasm'] as const)('on %s', (backend) => {
+  let before = 0;
+  beforeAll(async () => {
+    await selectBackend(backend);
+    before = tf.memory().numTensors;
+    tf.engine().startScope();
+  });
+  afterAll(() => {
+    tf.engine().endScope();
+    expect(tf.memory().numTensors).toBe(before);
+  });
+
+  describe.each([1, 3])('with %i members', (members) => {
+    const left = draw(members, 4, 5);
+    const right = draw(members, 5, 2);
+
+    it('matMul multiplies member by member', () => {
+      const product = left.map((rows, member) =>
+        rows.map((row) =>
+          [0, 1].map((column) => row.reduce((sum, value, k) => sum + value * right[member][k][column], 0)),
+        ),
+      );
+      expectClose(matMul(tf.tensor3d(left), tf.tensor3d(right)), product);
+    });
+
+    it('transpose swaps rows and columns of each member', () => {
+      const swapped = left.map((rows) => rows[0].map((_, column) => rows.map((row) => row[column])));
+      expectClose(transpose(tf.tensor3d(left)), swapped);
+    });
+
+    it('sumRows sums over rows and keeps the axis', () => {
+      const sums = left.map((rows) => [rows[0].map((_, column) => rows.reduce((sum, row) => sum + row[column], 0))]);
+      expectClose(sumRows(tf.tensor3d(left)), sums);
+    });
+
+    it('sliceRows takes the same rows of every member', () => {
+      expectClose(
+        sliceRows(tf.tensor3d(left), 1, 2),
+        left.map((rows) => rows.slice(1, 3)),
+      );
+    });
+
+    it('perMember broadcasts over rows and columns', () => {
+      const factors = Array.from({ length: members }, (_, member) => 10 ** member);
+      const scaled = left.map((rows, member) => rows.map((row) => row.map((value) => value * factors[member])));
+      const product = tf.mul(tf.tensor3d(left), perMember(factors));
+      expectClose(tf.div(product, perMember(factors)) as tf.Tensor3D, left);
+      expect(perMember(factors).shape).toEqual([members, 1, 1]);
+      for (const [i, value] of product.dataSync().entries()) expect(value / scaled.flat(2)[i]).toBeCloseTo(1, 5);
+    });
+
+    it('tanh and its derivative hold from the middle to the tails', () => {
+      const inputs = Array.from({ length: members }, () => [[-50, -3, -0.5, -1e-3, 0, 1e-3, 0.5, 3, 50]]);
+      const map = (f: (x: number) => number) => inputs.map((rows) => rows.map((row) => row.map(f)));
+      const outputs = tanh(tf.tensor3d(inputs));
+      expectClose(outputs, map(Math.tanh));
+      expectClose(
+        tanhDerivative(outputs),
+        map((x) => 1 - Math.tanh(x) ** 2),
+      );
+    });
+  });
+
+  it('leaves nothing behind but its result', () => {
+    const [left, right] = [tf.tensor3d(draw(3, 4, 5)), tf.tensor3d(draw(3, 5, 2))];
+    const count = tf.memory().numTensors;
+    const results = [matMul(left, right), transpose(left), tanh(left), tanhDerivative(left), sumRows(left)];
+    expect(tf.memory().numTensors).toBe(count + results.length);
+    tf.dispose([left, right, results]);
+  });
+});
