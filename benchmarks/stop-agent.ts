@@ -10,12 +10,9 @@ import * as tf from '@tensorflow/tfjs-core';
 import { markdownTable } from 'markdown-table';
 import { paperShapedData } from '../experiments/time-training-step.ts';
 import { backendSchema, selectBackend } from '../src/tensor/backend.ts';
-import {
-  createStopAgentTraining,
-  disposeStopAgentTraining,
-  stopAgentSchema,
-  trainStopAgent,
-} from '../trainers/stop-agent.ts';
+import { trainStopAgent } from '../trainers/stop-agent.ts';
+import { stopAgentSchema } from '../trainers/stop-agent-config.ts';
+import { createStopAgentTraining, disposeStopAgentTraining } from '../trainers/stop-agent-training.ts';
 
 const { values: options } = parseArgs({
   options: {

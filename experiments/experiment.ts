@@ -6,7 +6,7 @@ import { syntheticOptionsSchema } from '../src/data/synthetic-stream.ts';
 import { InputError } from '../src/errors.ts';
 import { backendSchema } from '../src/tensor/backend.ts';
 import { encoderSchema } from '../src/text/create-encoder.ts';
-import { stopAgentSchema } from '../trainers/stop-agent.ts';
+import { stopAgentSchema } from '../trainers/stop-agent-config.ts';
 import { stopAgentPresetNames, stopAgentPresets } from '../trainers/stop-agent-presets.ts';
 import { configProblems } from './config-problems.ts';
 import { isPlainObject, mergeDeep, type PlainObject } from './overrides.ts';
@@ -162,7 +162,7 @@ async function readYaml(path: string): Promise<PlainObject> {
   } catch (error) {
     throw new InputError(`cannot read the experiment ${path}: ${error instanceof Error ? error.message : error}`);
   }
-  const document = parseDocument(text);
+  const document = parseDocument(text, { merge: true });
   if (document.errors.length > 0) throw new InputError(`${path} is not valid YAML: ${document.errors[0].message}`);
   const value: unknown = document.toJS();
   if (!isPlainObject(value)) throw new InputError(`${path} must hold a map of settings, such as "name: my-experiment"`);

@@ -19,8 +19,15 @@ import { InputError } from '../src/errors.ts';
 import { Random } from '../src/tensor/random.ts';
 import { createEncoder } from '../src/text/create-encoder.ts';
 import { EmbeddingStore } from '../src/text/embedding-store.ts';
-import type { LabelledThread, StopAgentData } from '../trainers/stop-agent.ts';
-import { type Student, studentFeatureCount, studentFeatures, trainStudent } from '../trainers/student.ts';
+import type { LabelledThread, StopAgentData } from '../trainers/stop-agent-training.ts';
+import {
+  loadStudent,
+  type Student,
+  saveStudent,
+  studentFeatureCount,
+  studentFeatures,
+  trainStudent,
+} from '../trainers/student.ts';
 import type { Experiment } from './experiment.ts';
 
 export const task = rumorTask;
@@ -30,15 +37,17 @@ export interface Cache {
   readonly embeddings: EmbeddingStore;
   readonly annotations: AnnotationStore;
   readonly detectors: string;
+  readonly students: string;
 }
 
 export async function openCache(directory: string, experiment: Experiment): Promise<Cache> {
   const encoder = await createEncoder(experiment.encoder);
-  mkdirSync(join(directory, 'detectors'), { recursive: true });
+  for (const kind of ['detectors', 'students']) mkdirSync(join(directory, kind), { recursive: true });
   return {
     embeddings: await EmbeddingStore.open({ encoder, directory: join(directory, 'embeddings') }),
     annotations: AnnotationStore.open(join(directory, 'annotations.sqlite')),
     detectors: join(directory, 'detectors'),
+    students: join(directory, 'students'),
   };
 }
 
@@ -150,7 +159,7 @@ export async function prepareTrial(settings: {
   }));
 
   const student = withStudent
-    ? await trainStudent({
+    ? await cachedStudent(cache, {
         demonstrations: demonstrating,
         further: readsEnvironment
           ? parts.environment.map((thread) => ({ thread, sequence: sequences.get(thread.id)! }))
@@ -248,6 +257,19 @@ async function localDetector(
   });
   detector.save(path);
   return detector;
+}
+
+/** Trained once for each set of options, judgements and seed; kept in the cache. */
+async function cachedStudent(cache: Cache, settings: Parameters<typeof trainStudent>[0]): Promise<Student> {
+  const { demonstrations, further, options, seed } = settings;
+  const judged = [demonstrations, further].map((threads) =>
+    threads.map(({ thread, sequence }) => [thread.posts.map(({ text }) => text), [...sequence.predicted]]),
+  );
+  const path = join(cache.students, `${sha256({ options, seed, judged, task: task.name }).slice(0, 32)}.json`);
+  if (existsSync(path)) return loadStudent(path);
+  const student = await trainStudent(settings);
+  saveStudent(path, student);
+  return student;
 }
 
 /** What states are made of. */

@@ -9,13 +9,13 @@ import { expertNames } from '../experts/trajectories.ts';
 import { writeFileAtomically } from '../src/atomic-file.ts';
 import type { Thread } from '../src/data/thread.ts';
 import type { BackendChoice } from '../src/tensor/backend.ts';
+import { trainStopAgent } from '../trainers/stop-agent.ts';
+import { restoreStopAgent, saveStopAgent } from '../trainers/stop-agent-checkpoint.ts';
 import {
   createStopAgentTraining,
   disposeStopAgentTraining,
   type StopAgentTraining,
-  trainStopAgent,
-} from '../trainers/stop-agent.ts';
-import { restoreStopAgent, saveStopAgent } from '../trainers/stop-agent-checkpoint.ts';
+} from '../trainers/stop-agent-training.ts';
 import { greedyStop, stopProbabilities } from '../trainers/stop-policy.ts';
 import {
   type Decision,
@@ -145,16 +145,15 @@ async function test(settings: {
   const { prepared, training, experiment, seed, run } = settings;
   const { evaluation } = experiment;
   const threads = testThreads(prepared.parts.test, prepared.sequences);
-  const cloned = createStopAgentTraining(prepared.data, [
-    { seed, config: { ...experiment.agent, initialization: 'behavior-cloning' } },
-  ]);
   const stopsOf = ({ agent, moments }: StopAgentTraining) =>
     greedyStops({ parameters: agent.parameters, moments }, threads, prepared.tableOf);
-  const trained = [
-    decide(agentName, threads, await stopsOf(training)),
-    decide(cloningName, threads, await stopsOf(cloned)),
-  ];
-  disposeStopAgentTraining(cloned);
+  const trained = [decide(agentName, threads, await stopsOf(training))];
+  if (prepared.data.demonstrations.some(({ expert }) => expert !== 'misleading')) {
+    const config = { ...experiment.agent, initialization: 'behavior-cloning' as const };
+    const cloned = createStopAgentTraining(prepared.data, [{ seed, config }]);
+    trained.push(decide(cloningName, threads, await stopsOf(cloned)));
+    disposeStopAgentTraining(cloned);
+  }
   const all: [Decision[], 'one' | 'every' | 'oracle'][] = [
     ...trained.map((decisions): [Decision[], 'one'] => [decisions, 'one']),
     ...evaluationRules(evaluation).map((rule): [Decision[], typeof rule.calls] => [

@@ -1,12 +1,12 @@
 import { buildStateTable } from '../envs/state-table.ts';
 import { Random } from '../src/tensor/random.ts';
+import { trainStopAgent } from '../trainers/stop-agent.ts';
+import { stopAgentSchema } from '../trainers/stop-agent-config.ts';
 import {
   createStopAgentTraining,
   disposeStopAgentTraining,
   type StopAgentData,
-  stopAgentSchema,
-  trainStopAgent,
-} from '../trainers/stop-agent.ts';
+} from '../trainers/stop-agent-training.ts';
 
 /** Data of the paper's shape: 50 + 100 threads with a median of 16 posts, all three experts; noise for content. */
 export function paperShapedData(dimensions: number): StopAgentData {

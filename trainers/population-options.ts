@@ -4,7 +4,6 @@ import type { GailConfig } from './gail.ts';
 /** What the check must know of a member's configuration; it compares the rest as it finds it. */
 export interface MemberConfig {
   readonly initialization: string;
-  readonly taskReward: number;
   readonly gail: Readonly<Pick<GailConfig, 'alpha' | 'beta'>>;
 }
 
@@ -30,6 +29,7 @@ const ownOptions: ReadonlySet<string> = new Set([
   'taskReward',
   'taskTarget',
   'delayCost',
+  'initialStopProbability',
 ]);
 
 /** @throws InputError naming the first option that the members share and that they disagree on. */
@@ -45,8 +45,6 @@ export function checkPopulation(configs: readonly MemberConfig[]): void {
 
 function sharedOptions(config: MemberConfig): Map<string, unknown> {
   const shared = new Map(flat(config).filter(([option]) => !ownOptions.has(option)));
-  // Whether labelled threads join the environment is decided once for all.
-  shared.set('whether taskReward is above 0', config.taskReward > 0);
   // The population copies the demonstrations together.
   if (config.initialization === 'behavior-cloning')
     for (const expert of ['alpha', 'beta'] as const) shared.set(`gail.${expert}`, config.gail[expert]);

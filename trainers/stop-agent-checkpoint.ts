@@ -5,7 +5,7 @@ import { InputError } from '../src/errors.ts';
 import { namesOf, type Optimized, type Tensors } from '../src/tensor/adam.ts';
 import type { Moments } from '../src/tensor/normalizer.ts';
 import { Random } from '../src/tensor/random.ts';
-import { refreshStates, type StopAgentTraining } from './stop-agent.ts';
+import { refreshStates, type StopAgentTraining } from './stop-agent-training.ts';
 
 const kind = 'stop-agent';
 const formatVersion = 1;

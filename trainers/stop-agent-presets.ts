@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { stopAgentSchema } from './stop-agent.ts';
+import type { stopAgentSchema } from './stop-agent-config.ts';
 
 type StopAgentInput = z.input<typeof stopAgentSchema>;
 

@@ -1,45 +1,17 @@
 import { setImmediate } from 'node:timers/promises';
 import * as tf from '@tensorflow/tfjs-core';
-import { z } from 'zod';
-import { STOP, type StateTable } from '../envs/state-table.ts';
-import {
-  initialState,
-  lookAhead,
-  type Rollout,
-  rollOut,
-  type StopEnvOptions,
-  type StopEnvState,
-} from '../envs/stop-env.ts';
-import { type ExpertName, expertNames, trajectoriesSchema } from '../experts/trajectories.ts';
-import { InputError } from '../src/errors.ts';
-import { disposeOptimized } from '../src/tensor/adam.ts';
-import {
-  columnMoments,
-  type Moments,
-  scalarMoments,
-  standardized,
-  updateScalarMoments,
-} from '../src/tensor/normalizer.ts';
-import { Random } from '../src/tensor/random.ts';
-import { RowTable } from '../src/tensor/row-table.ts';
-import { behaviorCloningSchema, cloneBehavior } from './behavior-cloning.ts';
-import { demonstrationPairs, type TableDemonstration } from './demonstration-pairs.ts';
+import { STOP } from '../envs/state-table.ts';
+import { lookAhead, type Rollout, rollOut } from '../envs/stop-env.ts';
+import { updateScalarMoments } from '../src/tensor/normalizer.ts';
 import { generalizedAdvantages } from './gae.ts';
-import {
-  createDiscriminator,
-  type Discriminator,
-  discriminatorForward,
-  type ExpertStream,
-  type GailRowWeights,
-  gailRowWeights,
-  gailSchema,
-  updateDiscriminator,
-} from './gail.ts';
+import { discriminatorForward, updateDiscriminator } from './gail.ts';
 import { logComplement } from './log-complement.ts';
-import { checkPopulation } from './population-options.ts';
-import { createPolicyValue, type PolicyValue, type PpoBatch, policyValueForward, ppoSchema, ppoUpdate } from './ppo.ts';
+import { blockMasks, type PpoBatch, policyValueForward, ppoUpdate } from './ppo.ts';
 import { ppoDiagnostics } from './ppo-diagnostics.ts';
-import { initialRunningReturn, type RunningReturn, scaleRewards } from './running-return.ts';
+import { scaleRewards } from './running-return.ts';
+import type { StopAgentConfig } from './stop-agent-config.ts';
+import { type LabelledThread, refreshStates, type StopAgentTraining } from './stop-agent-training.ts';
+import { taskUpdate } from './task-return.ts';
 
 /*
  * The stop agent of EARD (§4): PPO against a discriminator of three experts, over the states of a table. Where paper
@@ -52,104 +24,8 @@ import { initialRunningReturn, type RunningReturn, scaleRewards } from './runnin
  *   normaliser    not mentioned                    per feature, exact, from the table of all states
  */
 
-export const stopAgentSchema = z.strictObject({
-  iterations: z.int().min(1).default(1000).describe('rounds of rollout and updates; 1,000 × 200 steps in the paper'),
-  ppo: ppoSchema.prefault({}),
-  gail: gailSchema.prefault({}),
-  trajectories: trajectoriesSchema.prefault({}),
-  pairing: z
-    .enum(['same-step', 'previous-step'])
-    .default('same-step')
-    .describe('which state a demonstrated action belongs to; previous-step is what the published code does'),
-  balance: z
-    .enum(['none', 'stop-step'])
-    .default('none')
-    .describe('stop-step: repeat demonstrations until early and late stops weigh the same'),
-  lastPost: z
-    .enum(['decision', 'dropped'])
-    .default('decision')
-    .describe('whether the state after the last post is acted upon; dropped is what the published code does'),
-  episodeEnd: z
-    .enum(['last-post', 'stop'])
-    .default('last-post')
-    .describe('stop ends a training episode at the first stop. Rewards of one sign then teach early or late endings'),
-  normalizer: z
-    .enum(['per-feature', 'scalar-running'])
-    .default('per-feature')
-    .describe("per-feature: exact, from the table; scalar-running: the published code's, frozen after 11 iterations"),
-  minPosts: z.int().min(1).default(3).describe('shorter threads are left out of the environment'),
-  maxPosts: z.int().min(1).default(1000).describe('posts of a thread that the environment shows'),
-  initialization: z
-    .enum(['random', 'behavior-cloning'])
-    .default('random')
-    .describe('behavior-cloning: the policy starts from a copy of the demonstrations'),
-  behaviorCloning: behaviorCloningSchema.prefault({}),
-  imitationReward: z.number().min(0).default(1).describe("weight of the discriminator's reward; 0 turns GAIL off"),
-  taskReward: z
-    .number()
-    .min(0)
-    .default(0)
-    .describe(
-      'weight of a reward for the decision on labelled threads, which then join the environment; 0 is the paper',
-    ),
-  taskTarget: z
-    .enum(['right', 'probability'])
-    .default('right')
-    .describe(
-      'what the task reward counts at the decision: whether the detector is right, or its probability of the right label',
-    ),
-  delayCost: z
-    .number()
-    .min(0)
-    .default(0.5)
-    .describe(
-      'the task reward falls by this times the share of posts used; labels weigh the same, however many threads have them',
-    ),
-});
-export type StopAgentConfig = z.infer<typeof stopAgentSchema>;
-
+/** The published code's normaliser learns so long. */
 const scalarMomentsIterations = 11;
-
-export interface StopAgentData {
-  readonly table: StateTable;
-  /** Threads of the table that the agent roams. */
-  readonly environment: Int32Array;
-  readonly demonstrations: readonly TableDemonstration[];
-  /** Labelled threads, for the task reward. */
-  readonly labelled: ReadonlyMap<number, LabelledThread>;
-}
-
-export interface LabelledThread {
-  /** At each step: 1 where the judgement is right, and its probability of the right label. */
-  readonly right: Uint8Array;
-  readonly probability: Float32Array;
-  /** What a decision on this thread counts: its label's share of all labels over that of the threads that have it. */
-  readonly weight: number;
-}
-
-/** A population in training: everything that changes from one iteration to the next. */
-export interface StopAgentTraining {
-  readonly data: StopAgentData;
-  readonly configs: readonly StopAgentConfig[];
-  readonly environment: StopEnvOptions;
-  readonly experts: readonly ExpertName[];
-  readonly rowWeights: GailRowWeights;
-  readonly agent: PolicyValue;
-  readonly discriminator: Discriminator;
-  readonly moments: Moments;
-  states: RowTable;
-  /** Iterations done. */
-  iteration: number;
-  readonly members: readonly StopAgentMember[];
-}
-
-export interface StopAgentMember {
-  random: Random;
-  readonly environmentState: StopEnvState;
-  readonly runningReturn: RunningReturn;
-  /** One for each expert that has demonstrations. */
-  readonly streams: readonly ExpertStream[];
-}
 
 export type StopAgentMetrics = Record<string, number>;
 
@@ -163,133 +39,71 @@ export interface StopAgentHooks {
 export async function trainStopAgent(training: StopAgentTraining, hooks: StopAgentHooks = {}): Promise<void> {
   const { iterations } = training.configs[0];
   while (training.iteration < iterations && !hooks.signal?.aborted) {
-    const collected = learnMoments(training, collect(training));
-    const accuracies = imitationIsOn(training) ? discriminate(training, collected) : null;
-    const rewards = score(training, collected);
-    const batch = withAdvantages(training, collected, rewards);
-    ppoUpdate(training.agent, batch, {
-      observations: training.states,
-      configs: training.configs.map((config) => config.ppo),
-      randoms: training.members.map((member) => member.random),
-      remaining: 1 - training.iteration / iterations,
-    });
-    const metrics = measure(training, { collected, accuracies, rewards, batch });
+    const remaining = 1 - training.iteration / iterations;
+    const imitation = imitationIsOn(training) ? imitate(training, remaining) : null;
+    const taskReturns = taskIsOn(training) ? climbTask(training, remaining) : null;
     training.iteration++;
-    await hooks.onIteration?.(training, metrics);
+    await hooks.onIteration?.(
+      training,
+      training.members.map((_, member) => ({
+        ...imitation?.[member],
+        ...(taskReturns && { 'task/expected_return': taskReturns[member] }),
+      })),
+    );
     // Lets signals and the progress bar through.
     await setImmediate();
   }
 }
 
-/** @throws InputError when there is nothing to imitate, no thread to roam, or the sizes do not fit together. */
-export function createStopAgentTraining(
-  data: StopAgentData,
-  members: readonly { seed: number; config: StopAgentConfig }[],
-): StopAgentTraining {
-  const configs = members.map((member) => member.config);
-  const [config] = configs;
-  checkPopulation(configs);
-  for (const own of configs) checkSizes(data, own);
-  const randoms = members.map(({ seed }) => Random.seeded({ seed, purpose: 'stop-agent training' }));
-  const weightRandoms = members.map(({ seed }) => Random.seeded({ seed, purpose: 'stop-agent weights' }));
-  const inputs = data.table.columns;
-  const agent = createPolicyValue({ inputs, actions: 2, hidden: config.ppo.hidden, randoms: weightRandoms });
-  const discriminator = createDiscriminator({ inputs, hidden: config.gail.hidden, randoms: weightRandoms });
-  const moments = config.normalizer === 'per-feature' ? columnMoments(data.table) : scalarMoments();
-  const states = new RowTable(standardized(data.table, moments));
-  const pairs = expertNames
-    .map((expert) => ({
-      expert,
-      pairs: demonstrationPairs(
-        data.table,
-        data.demonstrations.filter((demonstration) => demonstration.expert === expert),
-        config,
-      ),
-    }))
-    .filter(({ pairs }) => pairs.rows.length > 0);
-  if (config.initialization === 'behavior-cloning') {
-    const weighted = pairs.filter(({ expert }) => expert !== 'misleading');
-    cloneBehavior(
-      agent,
-      {
-        rows: Int32Array.from(weighted.flatMap(({ pairs }) => [...pairs.rows])),
-        actions: Uint8Array.from(weighted.flatMap(({ pairs }) => [...pairs.actions])),
-        weights: Float32Array.from(
-          weighted.flatMap(({ expert, pairs }) =>
-            Array<number>(pairs.rows.length).fill(expert === 'conservative' ? config.gail.alpha : config.gail.beta),
-          ),
-        ),
-      },
-      { observations: states, config: config.behaviorCloning, randoms: weightRandoms },
-    );
-  }
-  const experts = pairs.map(({ expert }) => expert);
-  return {
-    data,
-    configs,
-    environment: {
+/** Algorithm 1, one round: rollout, discriminator, rewards, advantages, policy and value; the members' metrics. */
+function imitate(training: StopAgentTraining, remaining: number): StopAgentMetrics[] {
+  const collected = withCurrentMoments(training, collect(training));
+  const accuracies = discriminate(training, collected);
+  const rewards = score(training, collected);
+  const batch = withAdvantages(training, collected, rewards);
+  ppoUpdate(training.agent, batch, {
+    observations: training.states,
+    configs: training.configs.map((config) => config.ppo),
+    randoms: training.members.map((member) => member.random),
+    remaining,
+  });
+  return measure(training, { collected, accuracies, rewards, batch });
+}
+
+/** The members' expected returns on the labelled threads, before the updates. */
+function climbTask(training: StopAgentTraining, remaining: number): number[] {
+  const { agent, configs, data, states } = training;
+  const worths = configs.map((config) =>
+    Array.from(data.labelled, ([thread, labelled]) => ({ thread, worth: worthOfStops(labelled, config) })),
+  );
+  const masks = blockMasks({ hidden: configs[0].ppo.hidden, actions: 2 });
+  let returns: number[] = [];
+  for (let update = 0; update < configs[0].taskUpdates; update++)
+    returns = taskUpdate(agent, worths, {
       table: data.table,
-      threads: environmentThreads(data, config),
-      episodeEnd: config.episodeEnd,
-      lastPost: config.lastPost,
-    },
-    experts,
-    rowWeights: gailRowWeights(
-      configs.map((config) => config.gail),
-      experts,
-    ),
-    agent,
-    discriminator,
-    moments,
-    states,
-    iteration: 0,
-    members: randoms.map((random) => ({
-      random,
-      environmentState: initialState(),
-      runningReturn: initialRunningReturn(),
-      streams: pairs.map(({ pairs }) => ({ pairs, order: new Int32Array(0), position: 0 })),
-    })),
-  };
+      states,
+      weights: configs.map((config) => config.taskReward),
+      learningRates: configs.map(({ ppo }) => ppo.learningRate * (ppo.learningRateDecay === 'linear' ? remaining : 1)),
+      adamEpsilon: configs[0].ppo.adamEpsilon,
+      maxGradientNorm: configs.map((config) => config.ppo.maxGradientNorm),
+      blockMasks: masks,
+    });
+  tf.dispose(masks);
+  return returns;
 }
 
-export function disposeStopAgentTraining(training: StopAgentTraining): void {
-  disposeOptimized(training.agent);
-  disposeOptimized(training.discriminator);
-  training.states.dispose();
-  for (const weights of Object.values(training.rowWeights)) weights?.dispose();
-}
-
-function environmentThreads(data: StopAgentData, config: StopAgentConfig): Int32Array {
-  const labelled = config.taskReward > 0 ? [...data.labelled.keys()] : [];
-  return Int32Array.from(new Set([...data.environment, ...labelled]));
-}
-
-function checkSizes(data: StopAgentData, config: StopAgentConfig): void {
-  if (environmentThreads(data, config).length === 0)
-    throw new InputError(
-      `no thread is left for the environment: none of its threads has ${config.minPosts} posts; lower minPosts or give more threads`,
-    );
-  const hasGuidance = data.demonstrations.some(({ expert }) => expert !== 'misleading');
-  if (config.initialization === 'behavior-cloning' && !hasGuidance)
-    throw new InputError(
-      `there is nothing to copy: ${data.demonstrations.length} demonstrations, none of them conservative or early-action; give more demonstration threads or set initialization to random`,
-    );
-  if (config.imitationReward > 0 && !hasGuidance)
-    throw new InputError(
-      `there is nothing to imitate: ${data.demonstrations.length} demonstrations, none of them conservative or early-action. The detector is never right on the demonstration threads; give more of them or another detector`,
-    );
-  if (config.ppo.stepsPerIteration < config.gail.batchSize)
-    throw new InputError(
-      `ppo.stepsPerIteration (${config.ppo.stepsPerIteration}) must be at least gail.batchSize (${config.gail.batchSize}), or no minibatch of the discriminator can be filled`,
-    );
-  if (config.ppo.stepsPerIteration < config.ppo.minibatches)
-    throw new InputError(
-      `ppo.stepsPerIteration (${config.ppo.stepsPerIteration}) must be at least ppo.minibatches (${config.ppo.minibatches})`,
-    );
+/** What stopping at each step of a labelled thread is worth. */
+function worthOfStops(thread: LabelledThread, { taskTarget, delayCost }: StopAgentConfig): Float32Array {
+  const value = taskTarget === 'right' ? thread.right : thread.probability;
+  return Float32Array.from(value, (own, step) => thread.weight * (own - (delayCost * (step + 1)) / value.length));
 }
 
 function imitationIsOn(training: StopAgentTraining): boolean {
   return training.configs.some((config) => config.imitationReward > 0);
+}
+
+function taskIsOn(training: StopAgentTraining): boolean {
+  return training.configs.some((config) => config.taskReward > 0);
 }
 
 /** What each member did in one rollout, with the policy's word on the states it visited. */
@@ -385,7 +199,7 @@ function discriminate(training: StopAgentTraining, collected: Collected) {
  * iteration see the states by the new moments, so the policy's word on its steps is asked for again: its probability
  * ratio must start at 1.
  */
-function learnMoments(training: StopAgentTraining, collected: Collected): Collected {
+function withCurrentMoments(training: StopAgentTraining, collected: Collected): Collected {
   const { table } = training.data;
   if (training.configs[0].normalizer !== 'scalar-running' || training.iteration >= scalarMomentsIterations)
     return collected;
@@ -402,43 +216,29 @@ function learnMoments(training: StopAgentTraining, collected: Collected): Collec
   };
 }
 
-/** To be called when the moments have changed. */
-export function refreshStates(training: StopAgentTraining): void {
-  training.states.dispose();
-  training.states = new RowTable(standardized(training.data.table, training.moments));
-}
-
 interface Rewards {
   /** The discriminator's logits as they are, and the rewards that the policy gets; [members, steps] row-major. */
   readonly logits: Float32Array;
   readonly total: Float32Array;
 }
 
-/** Line 3: logit over the running standard deviation of its discounted sum, plus the task reward where it is on. */
+/** Line 3: logit over the running standard deviation of its discounted sum. */
 function score(training: StopAgentTraining, collected: Collected): Rewards {
-  const { members, configs, data } = training;
+  const { members, configs } = training;
   const steps = configs[0].ppo.stepsPerIteration;
-  const logits = imitationIsOn(training) ? logitsOf(training, collected) : new Float32Array(members.length * steps);
+  const logits = logitsOf(training, collected);
   const total = new Float32Array(members.length * steps);
   for (const [index, { runningReturn }] of members.entries()) {
-    const config = configs[index];
-    const rollout = collected.rollouts[index];
+    const { imitationReward, ppo } = configs[index];
+    const { ends } = collected.rollouts[index];
     const own = logits.subarray(index * steps, (index + 1) * steps);
-    const scaled = scaleRewards(runningReturn, { rewards: own, ends: rollout.ends, discount: config.ppo.discount });
-    for (let step = 0; step < steps; step++) {
-      const labelled = data.labelled.get(rollout.threads[step]);
-      const decides = rollout.decides[step] === 1;
-      const task = labelled && decides ? taskRewardAt(labelled, { step: rollout.steps[step], config }) : 0;
-      total[index * steps + step] = config.imitationReward * scaled[step] + config.taskReward * task;
-    }
+    const scaled = scaleRewards(runningReturn, { rewards: own, ends, discount: ppo.discount });
+    total.set(
+      scaled.map((reward) => imitationReward * reward),
+      index * steps,
+    );
   }
   return { logits, total };
-}
-
-/** What a decision at `step` of a labelled thread is worth. */
-function taskRewardAt(thread: LabelledThread, { step, config }: { step: number; config: StopAgentConfig }): number {
-  const value = config.taskTarget === 'right' ? thread.right[step] : thread.probability[step];
-  return thread.weight * (value - (config.delayCost * (step + 1)) / thread.right.length);
 }
 
 function logitsOf(training: StopAgentTraining, collected: Collected): Float32Array {
@@ -478,7 +278,7 @@ function measure(
   training: StopAgentTraining,
   iteration: {
     collected: Collected;
-    accuracies: ReturnType<typeof updateDiscriminator> | null;
+    accuracies: ReturnType<typeof updateDiscriminator>;
     rewards: Rewards;
     batch: PpoBatch;
   },
@@ -502,16 +302,15 @@ function measure(
       values: values.subarray(...range),
     });
     const experts = training.experts.map(
-      (expert, set) => [`discriminator/says_expert_${expert}`, accuracies?.[member].experts[set] ?? 0] as const,
+      (expert, set) => [`discriminator/says_expert_${expert}`, accuracies[member].experts[set]] as const,
     );
     return {
       'rollout/mean_logit': meanOf(rewards.logits.subarray(...range)),
       'rollout/mean_return': (meanOf(rewards.total.subarray(...range)) * steps) / Math.max(1, episodes),
       ...(decisions.length === 0 ? {} : { 'rollout/mean_stop_post': meanOf(decisions) + 1 }),
       ...diagnostics,
-      ...(accuracies === null
-        ? {}
-        : { 'discriminator/accuracy_agent': accuracies[member].agent, ...Object.fromEntries(experts) }),
+      'discriminator/accuracy_agent': accuracies[member].agent,
+      ...Object.fromEntries(experts),
     };
   });
 }

@@ -1,10 +1,16 @@
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
 import type { Detector } from '../experts/detector.ts';
-import type { LocalDetector } from '../experts/detectors/local.ts';
+import { LocalDetector } from '../experts/detectors/local.ts';
 import type { JudgementSequence } from '../experts/judgement-sequence.ts';
+import { fittedModelSchema, floatsFromBase64, floatsToBase64 } from '../experts/local/fitted-model.ts';
 import { type LocalDetectorOptions, trainLocalDetector } from '../experts/local/train-local-detector.ts';
+import { writeFileAtomically } from '../src/atomic-file.ts';
 import type { Task } from '../src/data/task.ts';
 import { prefixOf, type Thread } from '../src/data/thread.ts';
+import { InputError } from '../src/errors.ts';
 import { Random } from '../src/tensor/random.ts';
+import { createEncoder, encoderSchema } from '../src/text/create-encoder.ts';
 import type { Encoder } from '../src/text/encoder.ts';
 
 /*
@@ -70,6 +76,28 @@ export async function trainStudent(settings: {
   const reader = await train([...demonstrations, ...further]);
   onProgress?.(folds + 1, folds + 1);
   return { reader, heldOut };
+}
+
+const savedStudentSchema = z.strictObject({
+  reader: fittedModelSchema,
+  heldOut: z.record(z.string(), z.string()).describe('32-bit floats, little-endian, base64'),
+});
+
+export function saveStudent(path: string, { reader, heldOut }: Student): void {
+  const features = Array.from(heldOut, ([id, floats]) => [id, floatsToBase64(floats)]);
+  writeFileAtomically(path, `${JSON.stringify({ reader: reader.model, heldOut: Object.fromEntries(features) })}\n`);
+}
+
+/** @throws InputError when the file is not what `saveStudent` wrote. */
+export async function loadStudent(path: string): Promise<Student> {
+  const saved = savedStudentSchema.safeParse(JSON.parse(readFileSync(path, 'utf8')));
+  if (!saved.success) throw new InputError(`${path} is no saved student; remove it, and it is trained again`);
+  const { reader, heldOut } = saved.data;
+  const { version: _, ...config } = reader.encoder;
+  return {
+    reader: new LocalDetector({ model: reader, encoder: await createEncoder(encoderSchema.parse(config)) }),
+    heldOut: new Map(Object.entries(heldOut).map(([id, floats]) => [id, floatsFromBase64(floats)])),
+  };
 }
 
 /** Numbers a prefix in `studentFeatures`. */

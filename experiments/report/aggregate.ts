@@ -1,7 +1,7 @@
 import { dominatedArea, marginToFront, type OperatingPoint } from '../../src/metrics/pareto.ts';
 import { meanAndDeviation } from '../../src/metrics/running.ts';
 import type { SystemScores } from '../evaluate.ts';
-import { agentName, type TrialResult } from '../run-trial.ts';
+import { agentName, cloningName, type TrialResult } from '../run-trial.ts';
 
 export interface MeanAndDeviation {
   readonly mean: number;
@@ -23,7 +23,8 @@ export interface SystemSummary {
 }
 
 export function summarize(trials: readonly TrialResult[]): SystemSummary[] {
-  return trials[0].systems.map(({ name, calls }) => {
+  const named = new Map(trials.flatMap(({ systems }) => systems.map(({ name, calls }) => [name, calls] as const)));
+  return Array.from(named, ([name, calls]) => {
     const own = trials.flatMap((trial) => trial.systems.filter((system) => system.name === name));
     const over = (of: (system: SystemScores) => number) => meanAndDeviation(own.map(of));
     const hours = own.flatMap(({ delayHours }) => (delayHours === null ? [] : [delayHours]));
@@ -63,7 +64,7 @@ export function compareToFront(trials: readonly TrialResult[]): FrontComparison 
   const perSeed = trials.map(({ systems }) => {
     const agent = systems.find(({ name }) => name === agentName);
     const rules: OperatingPoint[] = systems.filter(
-      ({ name, calls }) => name !== agentName && calls === 'one' && !isTrained(name),
+      ({ name, calls }) => name !== agentName && calls === 'one' && name !== cloningName,
     );
     if (agent === undefined) throw new Error('a trial has no agent');
     const margins = marginToFront(agent, rules);
@@ -82,10 +83,6 @@ export function compareToFront(trials: readonly TrialResult[]): FrontComparison 
     overStaircase: over('overStaircase'),
     overHull: over('overHull'),
   };
-}
-
-function isTrained(name: string): boolean {
-  return name === 'behaviour cloning';
 }
 
 /** An agent that stops so large a share of the threads at one position has learned little more than a fixed rule. */

@@ -10,17 +10,16 @@ import { type BackendName, selectBackend } from '../../src/tensor/backend.ts';
 import { Random } from '../../src/tensor/random.ts';
 import type { TableDemonstration } from '../../trainers/demonstration-pairs.ts';
 import { gailSchema } from '../../trainers/gail.ts';
+import { type StopAgentMetrics, trainStopAgent } from '../../trainers/stop-agent.ts';
+import { loadStopPolicy, restoreStopAgent, saveStopAgent } from '../../trainers/stop-agent-checkpoint.ts';
+import { stopAgentSchema } from '../../trainers/stop-agent-config.ts';
+import { stopAgentPresets } from '../../trainers/stop-agent-presets.ts';
 import {
   createStopAgentTraining,
   disposeStopAgentTraining,
   type StopAgentData,
-  type StopAgentMetrics,
   type StopAgentTraining,
-  stopAgentSchema,
-  trainStopAgent,
-} from '../../trainers/stop-agent.ts';
-import { loadStopPolicy, restoreStopAgent, saveStopAgent } from '../../trainers/stop-agent-checkpoint.ts';
-import { stopAgentPresets } from '../../trainers/stop-agent-presets.ts';
+} from '../../trainers/stop-agent-training.ts';
 import { stopProbabilities } from '../../trainers/stop-policy.ts';
 
 type Input = z.input<typeof stopAgentSchema>;
@@ -221,7 +220,7 @@ describe('a population', () => {
     const creating = (more: Input) => () => createStopAgentTraining(syntheticData(), withConfig(more));
     expect(creating({ ppo: { hidden: 9 } })).toThrow(/ppo\.hidden.*6.*9/);
     expect(creating({ iterations: 5 })).toThrow(/iterations/);
-    expect(creating({ taskReward: 1 })).toThrow(/taskReward/);
+    expect(creating({ taskUpdates: 9 })).toThrow(/taskUpdates/);
   });
 });
 
@@ -350,8 +349,18 @@ describe('what cannot be trained', () => {
     expect(creating({}, { ...syntheticData(), environment: new Int32Array(0) })).toThrow(
       /no thread is left for the environment.*3 posts/,
     );
-    expect(creating({ imitationReward: 0, initialization: 'behavior-cloning' }, syntheticData({ all: false }))).toThrow(
-      /nothing to copy/,
+    expect(
+      creating(
+        { imitationReward: 0, taskReward: 1, initialization: 'behavior-cloning' },
+        syntheticData({ all: false }),
+      ),
+    ).toThrow(/nothing to copy/);
+    expect(creating({ imitationReward: 0 })).toThrow(/both 0, so there is nothing to learn/);
+    expect(creating({ taskReward: 1 }, { ...syntheticData(), labelled: new Map() })).toThrow(
+      /taskReward is 1, but no demonstration thread/,
+    );
+    expect(creating({ imitationReward: 0, taskReward: 1, normalizer: 'scalar-running' })).toThrow(
+      /scalar-running learns from rollouts/,
     );
     expect(creating({ gail: { batchSize: 25 } })).toThrow(
       /stepsPerIteration \(24\) must be at least gail\.batchSize \(25\)/,
@@ -429,15 +438,13 @@ describe('every option', () => {
 });
 
 describe('the scalar normaliser', () => {
-  it('learns from the first 11 iterations and is frozen then, with imitation or without', async () => {
-    for (const more of [{}, { imitationReward: 0, taskReward: 1 }] as Input[]) {
-      const training = create([1], { ...more, normalizer: 'scalar-running', iterations: 13 });
-      const counts: number[] = [];
-      await trainStopAgent(training, { onIteration: ({ moments }) => void counts.push(moments.count) });
-      const perIteration = 24 * dimensions;
-      expect(counts).toEqual(Array.from({ length: 13 }, (_, i) => Math.min(i + 1, 11) * perIteration));
-      disposeStopAgentTraining(training);
-    }
+  it('learns from the first 11 iterations and is frozen then', async () => {
+    const training = create([1], { normalizer: 'scalar-running', iterations: 13 });
+    const counts: number[] = [];
+    await trainStopAgent(training, { onIteration: ({ moments }) => void counts.push(moments.count) });
+    const perIteration = 24 * dimensions;
+    expect(counts).toEqual(Array.from({ length: 13 }, (_, i) => Math.min(i + 1, 11) * perIteration));
+    disposeStopAgentTraining(training);
   });
 
   it('moves the states, not the policy: an update that learns nothing changes no probability', async () => {
@@ -454,29 +461,36 @@ describe('the scalar normaliser', () => {
   });
 });
 
-describe('the task reward', () => {
+describe('the task return', () => {
   it.each([
     ['right', 2 * 1.5 * (1 - 0.3)],
     ['probability', 2 * 1.5 * (0.75 - 0.3)],
-  ] as const)('is weight · (%s − delay cost · share of posts used) at the decision', async (taskTarget, expected) => {
-    // Threads of one post: every step is a decision on all posts.
-    const thread = { right: Uint8Array.of(1), probability: Float32Array.of(0.75), weight: 1.5 };
-    const data = {
-      ...syntheticData(),
-      environment: Int32Array.of(2),
-      labelled: new Map([2, 9].map((i) => [i, thread])),
-    };
-    const training = create([1], { imitationReward: 0, taskReward: 2, delayCost: 0.3, taskTarget }, data);
-    for (const [own] of await train(training)) expect(own['rollout/mean_return']).toBeCloseTo(expected, 5);
-    disposeStopAgentTraining(training);
-  });
+  ] as const)(
+    'is the label weight · (%s − delay cost · share of posts used) where the thread ends',
+    async (taskTarget, expected) => {
+      // Threads of one post: whatever the policy, the decision uses all posts. Weight 2 scales gradients, not the return.
+      const thread = { right: Uint8Array.of(1), probability: Float32Array.of(0.75), weight: 1.5 };
+      const data = { ...syntheticData(), labelled: new Map([2, 9].map((i) => [i, thread])) };
+      const training = create([1], { imitationReward: 0, taskReward: 2, delayCost: 0.3, taskTarget }, data);
+      for (const [own] of await train(training)) expect(own['task/expected_return']).toBeCloseTo(expected / 2, 5);
+      disposeStopAgentTraining(training);
+    },
+  );
 
-  it('falls on the deciding step alone, where the episode goes on', async () => {
-    // Right from the second of four posts on; the first stop, or the last post, decides.
-    const thread = { right: Uint8Array.of(0, 1, 1, 1), probability: new Float32Array(4), weight: 1 };
+  it('is climbed: the agent learns to stop where it pays, without a rollout', async () => {
+    const thread = { right: Uint8Array.of(0, 1, 1, 1), probability: Float32Array.of(0, 1, 1, 1), weight: 1 };
     const data = { ...syntheticData(), environment: new Int32Array(0), labelled: new Map([[4, thread]]) };
-    const training = create([1], { imitationReward: 0, taskReward: 1, delayCost: 0 }, data);
-    for (const [own] of await train(training)) expect(own['rollout/mean_return']).toBeLessThanOrEqual(1);
+    const training = create(
+      [1],
+      { imitationReward: 0, taskReward: 1, delayCost: 0.4, iterations: 100, ppo: { learningRate: 3e-3 } },
+      data,
+    );
+    const metrics = await train(training);
+    const returns = metrics.map(([own]) => own['task/expected_return']);
+    expect(returns.at(-1)).toBeGreaterThan(0.75);
+    expect(returns.at(-1)).toBeLessThanOrEqual(0.8);
+    expect(returns[0]).toBeLessThan(0.6);
+    expect(Object.keys(metrics[0][0])).toEqual(['task/expected_return']);
     disposeStopAgentTraining(training);
   });
 });
