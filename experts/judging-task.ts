@@ -24,7 +24,7 @@ export const judgingTaskSchema = z
       .min(1)
       .optional(),
     implications: z
-      .array(z.strictObject({ if: z.string(), then: z.string() }))
+      .array(z.strictObject({ if: z.string(), implies: z.string() }))
       .default([])
       .describe('a category that is present makes another present, too'),
   })
@@ -33,7 +33,7 @@ export const judgingTaskSchema = z
   })
   .refine(({ categories, implications }) => {
     const known = new Set(categories?.map(({ name }) => name));
-    return implications.every((rule) => known.has(rule.if) && known.has(rule.then));
+    return implications.every((rule) => known.has(rule.if) && known.has(rule.implies));
   }, 'an implication names a category that the task does not have');
 export type JudgingTask = z.infer<typeof judgingTaskSchema>;
 
@@ -54,7 +54,7 @@ export function categoryCombination(task: JudgingTask, present: Iterable<string>
   const all = new Set(present);
   for (let before = -1; before !== all.size; ) {
     before = all.size;
-    for (const rule of task.implications) if (all.has(rule.if)) all.add(rule.then);
+    for (const rule of task.implications) if (all.has(rule.if)) all.add(rule.implies);
   }
   return combinationName((task.categories ?? []).map(({ name }) => name).filter((name) => all.has(name)));
 }

@@ -3,7 +3,9 @@ import { closest } from 'fastest-levenshtein';
 import { InputError } from '../errors.ts';
 import { BadItemError, orSkip, shortened } from './bad-item.ts';
 import { articlesImporter } from './importers/articles.ts';
+import { checkthat4aImporter } from './importers/checkthat4a.ts';
 import { eardImporter } from './importers/eard.ts';
+import { fakeNewsNetImporter } from './importers/fakenewsnet.ts';
 import type { Importer, ImportOptions } from './importers/importer.ts';
 import { phemeImporter } from './importers/pheme.ts';
 import { rumorevalSImporter } from './importers/rumoreval-s.ts';
@@ -21,6 +23,8 @@ export const importers: readonly Importer[] = [
   rumoureval2019Importer,
   rumorevalSImporter,
   twitter1516Importer,
+  fakeNewsNetImporter,
+  checkthat4aImporter,
   articlesImporter,
 ];
 

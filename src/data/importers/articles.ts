@@ -17,7 +17,7 @@ const articleSchema = z
 
 export const articlesImporter: Importer = {
   name: 'articles',
-  description: 'news articles and single tweets with labels (FakeNewsNet, CheckThat!, P-Stance): threads of one post',
+  description: 'articles and single posts with labels from other sources (P-Stance, …): threads of one post',
   expects: 'JSON Lines files of {id, text, labels: {name: value}}, optionally with title and split',
   takes: [],
   async *read(paths, options) {

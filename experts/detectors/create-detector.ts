@@ -1,0 +1,45 @@
+import { z } from 'zod';
+import type { Detector } from '../detector.ts';
+import type { JudgingTask } from '../judging-task.ts';
+import type { ChatService } from '../llm/chat.ts';
+import type { RememberedCalls } from '../remembered-calls.ts';
+import { createDebateCouncil, debateCouncilOptionsSchema } from './debate-council.ts';
+import { createDebateSingle, debateSingleOptionsSchema } from './debate-single.ts';
+import { createDebateTeam, debateTeamOptionsSchema } from './debate-team.ts';
+import { createS2mad, s2madOptionsSchema } from './s2mad.ts';
+import { createSinglePrompt, singlePromptOptionsSchema } from './single-prompt.ts';
+
+/** Every detector that asks language models, by its name. */
+export const detectorSchema = z
+  .discriminatedUnion('name', [
+    singlePromptOptionsSchema,
+    s2madOptionsSchema,
+    debateSingleOptionsSchema,
+    debateTeamOptionsSchema,
+    debateCouncilOptionsSchema,
+  ])
+  .describe('the detector, its models and its hyperparameters');
+export type DetectorConfig = z.infer<typeof detectorSchema>;
+export type DetectorConfigInput = z.input<typeof detectorSchema>;
+
+export async function createDetector(settings: {
+  config: DetectorConfig;
+  task: JudgingTask;
+  service: ChatService;
+  /** Where parts of judgements that later prefixes share are kept beyond this process. */
+  remember?: RememberedCalls;
+}): Promise<Detector> {
+  const { config, ...shared } = settings;
+  switch (config.name) {
+    case 'single-prompt':
+      return createSinglePrompt({ options: config, ...shared });
+    case 's2mad':
+      return createS2mad({ options: config, ...shared });
+    case 'debate-single':
+      return createDebateSingle({ options: config, ...shared });
+    case 'debate-team':
+      return createDebateTeam({ options: config, ...shared });
+    case 'debate-council':
+      return createDebateCouncil({ options: config, ...shared });
+  }
+}

@@ -1,0 +1,13 @@
+/** The quotation where it stands in a passage, word for word but for marks and case; else a note in its place. */
+export function checkedQuotation(options: { quotation: string; passages: readonly string[] }): string {
+  const plain = (text: string) =>
+    text
+      .toLowerCase()
+      .replace(/[“”„]/g, '"')
+      .replace(/[‘’]/g, "'")
+      .replace(/^["'\s]+|["'\s.]+$/g, '')
+      .replace(/\s+/g, ' ');
+  const quotation = plain(options.quotation);
+  const isFound = quotation !== '' && options.passages.some((passage) => plain(passage).includes(quotation));
+  return isFound ? options.quotation : '(a quotation that stands in no passage was dropped)';
+}

@@ -1,0 +1,244 @@
+import { z } from 'zod';
+import type { Prefix } from '../../src/data/thread.ts';
+import { InputError } from '../../src/errors.ts';
+import type { Detector, Judgement } from '../detector.ts';
+import { categoryCombination, type JudgingTask, judgementLabels } from '../judging-task.ts';
+import { type ChatAnswer, type ChatRequest, type ChatService, usageOf } from '../llm/chat.ts';
+import { classProbabilities } from '../llm/class-probabilities.ts';
+import { answerRelevantOptions } from '../llm/endpoint.ts';
+import { estimateTokens } from '../llm/estimate-tokens.ts';
+import { sampledProbabilities } from '../llm/sampled-probabilities.ts';
+import { categoryProbabilities } from './category-probabilities.ts';
+import { endpointOf, endpointsSchema, modelSchema } from './models-by-role.ts';
+import { numberedPosts, oneLine } from './numbered-posts.ts';
+import { inSession, type Session } from './session.ts';
+import { type AnswerWords, strictAnswer, substringAnswer } from './strict-answer.ts';
+
+/*
+ * The prompt of EARD (§5.1.3): one question over the posts seen so far, to be answered in one word.
+ *
+ *   M_k  the first k posts, in order of time
+ *   ŷ_k  the answer
+ *
+ * Differences from the paper and its code:
+ *   - The question and the answers come from the task, so that it is not bound to rumours. A task of categories is
+ *     asked one category at a time; their combination is the label.
+ *   - Each post stands on one numbered line; the paper only says that they are a list in order.
+ *   - The answer is read strictly: what does not begin with one of the answers is neither. `parse: published` is the
+ *     search for substrings of the authors' code, in which "Maybe" holds a y and so is a yes.
+ *   - The paper has no probabilities. Here they come from the log-probabilities of the answer's tokens, else from the
+ *     shares of several samples.
+ *   - `prompt: published` is the code's: the instruction before and after the posts, post 1 repeated after the last, and
+ *     only the end of the posts kept when they are too long. Tokens are estimated, and line breaks in posts are spaces.
+ *     The code lets the model write 3 tokens (gpt-4o-mini 5); here that is the endpoint's maxTokens.
+ */
+
+const PROMPT_VERSION = 1;
+
+const instructionOf = ({ subject, question, answers }: { subject: string; question: string; answers: string }) =>
+  `Analyze the given ${subject} and decide: ${question} Respond ${answers} only.`;
+
+const prompts = {
+  paper: ({ instruction, prefix }: PromptParts) => `${instruction}\nPosts:\n${numberedPosts(prefix.posts)}`,
+
+  published({ instruction, prefix, promptTokens }: PromptParts): string {
+    const lines = prefix.posts.map(({ text }, index) => `Post ${index + 1}: ${oneLine(text)}`);
+    const posts = [...lines, lines[0], instruction].join('\n');
+    return `${instruction}\n\nPosts:\n${promptTokens === null ? posts : lastTokens({ text: posts, tokens: promptTokens })}`;
+  },
+};
+
+interface PromptParts {
+  readonly instruction: string;
+  readonly prefix: Prefix;
+  readonly promptTokens: number | null;
+}
+
+export const singlePromptOptionsSchema = z.strictObject({
+  name: z.literal('single-prompt').describe('one question over the posts, answered in one word (EARD, §5.1.3)'),
+  endpoints: endpointsSchema,
+  model: modelSchema,
+  prompt: z
+    .enum(['paper', 'published'])
+    .default('paper')
+    .describe("the paper's one line, or the code's: instruction twice, the first post repeated at the end"),
+  promptTokens: z
+    .int()
+    .positive()
+    .nullable()
+    .default(8000)
+    .describe('of longer posts the published prompt keeps the last tokens, as estimated; null: all'),
+  parse: z
+    .enum(['strict', 'published'])
+    .default('strict')
+    .describe("what counts as an answer: one that begins with it, or the code's substring search"),
+  samples: z
+    .int()
+    .min(1)
+    .max(100)
+    .default(1)
+    .describe('answers whose shares are the probabilities where the endpoint has no log-probabilities; 1: none then'),
+});
+export type SinglePromptOptions = z.infer<typeof singlePromptOptionsSchema>;
+
+interface Question {
+  /** Null for the only question of a task of labels. */
+  readonly category: string | null;
+  readonly instruction: string;
+  /** The positive label first, as the published reading tries them. */
+  readonly words: AnswerWords;
+}
+
+interface Answer {
+  readonly label: string | null;
+  readonly probabilities: Readonly<Record<string, number>> | null;
+  readonly text: string;
+}
+
+export function createSinglePrompt(settings: {
+  options: SinglePromptOptions;
+  task: JudgingTask;
+  service: ChatService;
+}): Detector {
+  const { options, task, service } = settings;
+  const { prompt, promptTokens, parse, samples } = options;
+  const endpoint = endpointOf({ role: 'judge', model: options.model, endpoints: options.endpoints });
+  if (samples > 1 && endpoint.temperature === 0)
+    throw new InputError(
+      `single-prompt: ${samples} samples of ${endpoint.name} at temperature 0 are one answer ${samples} times; set a temperature above 0, or samples to 1`,
+    );
+  const questions = questionsOf(task);
+
+  async function ask(question: Question, prefix: Prefix, session: Session): Promise<Answer> {
+    const { instruction, words } = question;
+    const content = prompts[prompt]({ instruction, prefix, promptTokens });
+    const request: ChatRequest = { endpoint, messages: [{ role: 'user', content }], dryRunText: firstWord(words) };
+    const first = await session.service.chat({ ...request, wantLogprobs: true });
+    const read = (answer: ChatAnswer) =>
+      (parse === 'strict' ? strictAnswer : substringAnswer)({ text: answer.text, words });
+    if (first.logprobs === null && samples > 1) {
+      const others = await Promise.all(
+        Array.from({ length: samples - 1 }, (_, index) => session.service.chat({ ...request, sampleIndex: index + 1 })),
+      );
+      const labels = [first, ...others].map(read);
+      const probabilities = sampledProbabilities({ labels: Object.keys(words), answers: labels });
+      return { label: mostFrequent(labels), probabilities, text: first.text };
+    }
+    const label = read(first);
+    // An answer that is neither label has no probabilities either: the model did not want to say one.
+    return { label, probabilities: label === null ? null : ofTokens(first, words), text: first.text };
+  }
+
+  return {
+    name: 'single-prompt',
+    version: '1',
+    options: {
+      task,
+      promptVersion: PROMPT_VERSION,
+      model: answerRelevantOptions(endpoint),
+      prompt,
+      ...(prompt === 'published' && { promptTokens }),
+      parse,
+      samples,
+    },
+    labels: judgementLabels(task),
+    judge: (prefix) =>
+      inSession(service, async (session): Promise<Judgement> => {
+        const answers = await Promise.all(questions.map((question) => ask(question, prefix, session)));
+        const { label, probabilities } = combined({ task, questions, answers });
+        return {
+          label,
+          probabilities,
+          explanation: '',
+          transcript: answers.map(({ text }, index) => ({ role: questions[index].category ?? 'judge', text })),
+          usage: usageOf(session.answers),
+        };
+      }),
+  };
+}
+
+function questionsOf(task: JudgingTask): Question[] {
+  const { subject, question, labels, categories = [] } = task;
+  if (labels) {
+    // By convention the last label is the positive one, and "Yes or No" is how people ask.
+    const positiveFirst = labels.toReversed();
+    const answers = listed(positiveFirst.map((label) => label.answers[0]));
+    const words = Object.fromEntries(positiveFirst.map((label) => [label.name, label.answers]));
+    return [{ category: null, instruction: instructionOf({ subject, question, answers }), words }];
+  }
+  return categories.map(({ name, description }) => ({
+    category: name,
+    instruction: instructionOf({
+      subject,
+      question: `Does this hold of it: ${description}?`,
+      answers: 'Yes or No',
+    }),
+    words: { yes: ['Yes'], no: ['No'] },
+  }));
+}
+
+/** What the answers say together: themselves, or the combination of the categories that got a yes. */
+function combined(options: {
+  task: JudgingTask;
+  questions: readonly Question[];
+  answers: readonly Answer[];
+}): Pick<Judgement, 'label' | 'probabilities'> {
+  const { task, questions, answers } = options;
+  if (task.labels) return answers[0];
+  if (answers.some(({ label }) => label === null)) return { label: null, probabilities: null };
+  const names = questions.flatMap(({ category }) => category ?? []);
+  const yes = answers.flatMap(({ probabilities }) => (probabilities === null ? [] : [probabilities.yes]));
+  return {
+    label: categoryCombination(
+      task,
+      names.filter((_, index) => answers[index].label === 'yes'),
+    ),
+    probabilities:
+      yes.length < names.length
+        ? null
+        : categoryProbabilities({
+            task,
+            present: Object.fromEntries(names.map((name, index) => [name, yes[index]])),
+          }),
+  };
+}
+
+function ofTokens(answer: ChatAnswer, words: AnswerWords): Readonly<Record<string, number>> | null {
+  const { logprobs, text } = answer;
+  if (logprobs === null) return null;
+  const thinks = text.includes('</think>');
+  return (
+    classProbabilities({ answerWords: words, logprobs, ...(thinks && { after: '</think>' }) })?.probabilities ?? null
+  );
+}
+
+/** Of labels equally frequent the one said first. */
+function mostFrequent(labels: readonly (string | null)[]): string | null {
+  const readable = labels.filter((label) => label !== null);
+  const countOf = (label: string) => readable.filter((other) => other === label).length;
+  return readable.reduce<string | null>(
+    (best, label) => (best === null || countOf(label) > countOf(best) ? label : best),
+    null,
+  );
+}
+
+/** The longest end of a text that is estimated at so many tokens at most. */
+function lastTokens(options: { text: string; tokens: number }): string {
+  const { text, tokens } = options;
+  if (estimateTokens(text) <= tokens) return text;
+  let start = 0;
+  for (let end = text.length; start < end; ) {
+    const middle = (start + end) >> 1;
+    if (estimateTokens(text.slice(middle)) <= tokens) end = middle;
+    else start = middle + 1;
+  }
+  return text.slice(start);
+}
+
+function firstWord(words: AnswerWords): string {
+  return Object.values(words)[0][0];
+}
+
+function listed(words: readonly string[]): string {
+  return `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
+}

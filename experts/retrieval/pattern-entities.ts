@@ -1,0 +1,93 @@
+import type { Entity } from './entity.ts';
+
+/** Words that begin a sentence with a capital and name nothing; a run of capitals is searched without them. */
+const NO_NAMES = new Set(
+  (
+    'a about after again all also am an and another any are as at be because been before being both but by can could did ' +
+    'do does during each every few for from get had has have he her here him his how however i if in into is it its just ' +
+    'let made many may me might more most much must my never no not now of off on once one only or other our out over ' +
+    'please rt same see she should so some such than thanks that the their them then there these they this those though ' +
+    'to today too under until up us very via was we were what when where which while who whom why will with would yes ' +
+    'yesterday you your breaking watch update'
+  ).split(' '),
+);
+
+const UNIT =
+  '%|‰|°[CF]?|percent|per cent|km|m|cm|mm|miles?|kg|g|mg|tons?|tonnes?|million|billion|trillion|thousand|hundred|dollars?|euros?|pounds?|yuan|years?|months?|weeks?|days?|hours?|minutes?|people|deaths?|dead|cases|亿|万|元|人|名|岁|年|月|日|公里|吨|美元';
+
+/** In order of precedence; a later pattern takes nothing from an earlier one. */
+const PATTERNS: readonly { type: string; confidence: number; pattern: RegExp }[] = [
+  { type: 'HASHTAG', confidence: 0.9, pattern: /[#＃][\p{L}\p{N}_]+/gu },
+  { type: 'HANDLE', confidence: 0.9, pattern: /@[A-Za-z0-9_]+/g },
+  // Book and film names, and what Chinese puts into quotation marks.
+  {
+    type: 'QUOTED',
+    confidence: 0.85,
+    pattern: /(?<=《)[^《》]{1,40}(?=》)|(?<=[「『“])[^「」『』“”]{1,40}(?=[」』”])/gu,
+  },
+  {
+    type: 'NAME',
+    confidence: 0.8,
+    pattern:
+      /(?<![\p{L}\p{N}])\p{Lu}[\p{L}\p{N}\p{M}.&'’-]*(?:(?: (?:of|de|da|van|von|al|bin|el|la|du|the))* \p{Lu}[\p{L}\p{N}\p{M}.&'’-]*)*/gu,
+  },
+  {
+    type: 'QUANTITY',
+    confidence: 0.5,
+    pattern: new RegExp(
+      `[$€£¥]\\s?\\d[\\d,.]*(?:\\s?(?:million|billion|trillion|k|m|bn))?|\\d[\\d,.]*\\s?(?:${UNIT})(?![a-z])`,
+      'giu',
+    ),
+  },
+  // Runs in scripts that have no capitals: no word list here knows where a name begins, so a whole clause stands for it.
+  {
+    type: 'CLAUSE',
+    confidence: 0.2,
+    pattern:
+      /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Arabic}\p{Script=Devanagari}]{2,12}/gu,
+  },
+];
+
+/**
+ * Candidates for names without any model: hashtags, handles, quoted titles, runs of capitalised words, numbers with units,
+ * and clauses in scripts without capitals. The confidences are no probabilities; they make the falling threshold prefer
+ * the surer patterns.
+ */
+export function patternEntities(text: string): Entity[] {
+  const found: Entity[] = [];
+  // What is taken becomes blanks, so that the rest of a run can still be found.
+  let rest = text.replace(/https?:\/\/\S+|www\.\S+/gi, blank);
+  for (const { type, confidence, pattern } of PATTERNS)
+    rest = rest.replace(pattern, (match: string, offset: number) => {
+      const span = type === 'NAME' ? nameWithin(match) : { from: 0, to: match.length };
+      if (span === null) return match;
+      const start = offset + span.from;
+      const end = offset + span.to;
+      found.push({ text: text.slice(start, end), start, end, type, confidence });
+      return blank(match);
+    });
+  return found.sort((one, other) => one.start - other.start);
+}
+
+/** As long as before, so that all other places stay. */
+function blank(text: string): string {
+  return ' '.repeat(text.length);
+}
+
+/** A run of capitalised words without words at its edges that name nothing. */
+function nameWithin(run: string): { from: number; to: number } | null {
+  let words = [...run.matchAll(/\S+/g)].map((match) => ({ from: match.index, to: match.index + match[0].length }));
+  const isName = ({ from, to }: { from: number; to: number }) =>
+    !NO_NAMES.has(
+      run
+        .slice(from, to)
+        .toLowerCase()
+        .replace(/['’.].*$/, ''),
+    );
+  const first = words.findIndex(isName);
+  if (first < 0) return null;
+  words = words.slice(first, words.findLastIndex(isName) + 1);
+  const from = words[0].from;
+  const length = run.slice(from, words[words.length - 1].to).replace(/(?:['’]s?|[.&-])+$/u, '').length;
+  return length < 2 ? null : { from, to: from + length };
+}

@@ -1,0 +1,163 @@
+import { z } from 'zod';
+import { InputError, ProviderError } from '../../src/errors.ts';
+import { hashModelFiles, locateModel, readModelConfig } from '../../src/text/locate-model.ts';
+import { transformersEncoderOptionsSchema } from '../../src/text/transformers-encoder-options.ts';
+import type { ClassifiedToken } from './aggregate-tokens.ts';
+import { splitSentences } from './sentences.ts';
+
+export const tokenClassifierSchema = transformersEncoderOptionsSchema
+  .pick({ revision: true, hub: true, cacheDirectory: true, localFilesOnly: true, dtype: true, device: true })
+  .extend({
+    model: z
+      .string()
+      .min(1)
+      // The paper's dslim/bert-base-NER, in the layout that this library reads.
+      .default('Xenova/bert-base-NER')
+      .describe(
+        'folder with config.json, tokenizer.json, tokenizer_config.json and onnx/model.onnx of a token classifier, or the id of such a model on the hub',
+      ),
+    maxTokens: z.int().min(8).default(512).describe('longer texts are read in windows of whole sentences'),
+  });
+
+export interface TokenClassifier {
+  /** Library and files, as they change what is recognised. */
+  readonly identity: Readonly<Record<string, unknown>>;
+  classify(text: string): Promise<ClassifiedToken[]>;
+}
+
+interface Word {
+  readonly start: number;
+  readonly end: number;
+  readonly tokens: readonly number[];
+}
+
+const labelsSchema = z.object({ id2label: z.record(z.string(), z.string()) });
+const logitsSchema = z.object({ dims: z.tuple([z.literal(1), z.int(), z.int()]), data: z.instanceof(Float32Array) });
+
+/** As BERT's own pre-tokenizer cuts: runs of letters and digits, single ideographs, single other characters. */
+const WORD = /\p{Script=Han}|[\p{L}\p{N}\p{M}]+|[^\s]/gu;
+
+/**
+ * A pretrained model that labels tokens. Each word is tokenized on its own, so that every token's place in the text is
+ * known; for WordPiece models that is what they do themselves, for others the tokens may differ a little.
+ */
+export async function loadTokenClassifier(options: z.output<typeof tokenClassifierSchema>): Promise<TokenClassifier> {
+  const { model: name, maxTokens, ...source } = options;
+  const asEncoder = transformersEncoderOptionsSchema.parse({ ...source, model: name });
+  const location = await locateModel(asEncoder);
+  const { AutoModelForTokenClassification, AutoTokenizer, Tensor, env } = await import('@xenova/transformers');
+  env.remoteHost = `${options.hub.replace(/\/+$/, '')}/`;
+  const from = {
+    revision: options.revision,
+    cache_dir: location.cacheDirectory,
+    local_files_only: options.localFilesOnly || location.kind === 'folder',
+  };
+  const { tokenizer, model } = await (async () => ({
+    tokenizer: await AutoTokenizer.from_pretrained(location.name, from),
+    model: await AutoModelForTokenClassification.from_pretrained(location.name, {
+      ...from,
+      subfolder: location.graphFolder,
+      dtype: options.dtype,
+      device: options.device,
+      session_options: { logSeverityLevel: 3 },
+    }),
+  }))().catch((error: unknown) => {
+    const reason = (error instanceof Error ? error.message : String(error)).replace(/\.$/, '');
+    const advice =
+      'give the folder of a token classifier in ONNX as retrieval.entities.model, or recognise entities without a model ' +
+      '(retrieval.entities.method: patterns)';
+    if (location.kind === 'folder')
+      throw new InputError(`cannot load the model in ${location.files}: ${reason}; ${advice}`);
+    if (options.localFilesOnly)
+      throw new InputError(
+        `model ${name} is not complete in ${location.files} and localFilesOnly forbids to download it: ${reason}; ${advice}`,
+      );
+    throw new ProviderError(
+      `cannot load model ${name} (revision ${options.revision}) from ${options.hub}: ${reason}; ${advice}`,
+    );
+  });
+  const config = labelsSchema.safeParse(model.config);
+  if (!config.success) throw new InputError(`${name} has no id2label in config.json; it is no token classifier`);
+  const { id2label } = config.data;
+  const limit = (await readModelConfig(location.files)).maxTokens ?? maxTokens;
+  const special = tokenizer.encode('');
+  const [before, after] = special.length === 2 ? [[special[0]], [special[1]]] : [[], special];
+  const room = Math.min(maxTokens, limit) - special.length;
+
+  async function classifyWindow(words: readonly Word[]): Promise<ClassifiedToken[]> {
+    const ids = [...before, ...words.flatMap(({ tokens }) => tokens), ...after];
+    const shape = [1, ids.length];
+    const inputs = {
+      input_ids: new Tensor('int64', BigInt64Array.from(ids, BigInt), shape),
+      attention_mask: new Tensor('int64', new BigInt64Array(ids.length).fill(1n), shape),
+    };
+    const outputs: Record<string, InstanceType<typeof Tensor>> = await model(inputs);
+    try {
+      const logits = logitsSchema.safeParse(outputs.logits);
+      if (!logits.success || logits.data.dims[1] !== ids.length)
+        throw new InputError(
+          `${name} returns no logits as float32 [1, tokens, labels]; export the model for the task "token-classification"`,
+        );
+      const { data, dims } = logits.data;
+      let position = before.length;
+      return words.flatMap(({ start, end, tokens }) =>
+        tokens.map((_, piece) => {
+          const row = data.subarray(position * dims[2], (position + 1) * dims[2]);
+          position++;
+          const { index, probability } = likeliest(row);
+          return { start, end, label: id2label[index] ?? 'O', probability, continuesWord: piece > 0 };
+        }),
+      );
+    } finally {
+      for (const tensor of [...Object.values(inputs), ...Object.values(outputs)]) tensor.dispose();
+    }
+  }
+
+  return {
+    identity: {
+      library: env.version,
+      files: await hashModelFiles(location, options.dtype),
+      dtype: options.dtype,
+      device: options.device,
+      maxTokens,
+    },
+    async classify(text) {
+      const sentences = splitSentences(text).map((sentence) =>
+        [...sentence.text.matchAll(WORD)].map(({ 0: word, index }): Word => {
+          const start = sentence.start + index;
+          // Byte-level vocabularies tell a word after a blank from one that is glued to what was before.
+          const blank = start > 0 && /\s/.test(text[start - 1]) ? ' ' : '';
+          const tokens = tokenizer.encode(blank + word, { add_special_tokens: false }).slice(0, room);
+          return { start, end: start + word.length, tokens };
+        }),
+      );
+      const found: ClassifiedToken[] = [];
+      for (const window of windows(sentences, room)) found.push(...(await classifyWindow(window)));
+      return found;
+    },
+  };
+}
+
+/** Whole sentences as long as they fit; a sentence that is longer than a window is cut between words. */
+function windows(sentences: readonly (readonly Word[])[], room: number): Word[][] {
+  const size = (words: readonly Word[]) => words.reduce((sum, { tokens }) => sum + tokens.length, 0);
+  const all: Word[][] = [];
+  for (const sentence of sentences) {
+    const last = all.at(-1);
+    if (last !== undefined && size(last) + size(sentence) <= room) last.push(...sentence);
+    else
+      for (const [index, word] of sentence.entries()) {
+        const open = all.at(-1);
+        if (index > 0 && open !== undefined && size(open) + word.tokens.length <= room) open.push(word);
+        else all.push([word]);
+      }
+  }
+  return all;
+}
+
+/** The likeliest class and its probability (softmax). */
+function likeliest(logits: Float32Array): { index: number; probability: number } {
+  const largest = Math.max(...logits);
+  const sum = logits.reduce((total, logit) => total + Math.exp(logit - largest), 0);
+  return { index: logits.indexOf(largest), probability: 1 / sum };
+}

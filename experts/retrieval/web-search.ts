@@ -1,0 +1,158 @@
+import { z } from 'zod';
+import { InputError } from '../../src/errors.ts';
+import type { Environment } from '../llm/api-key.ts';
+import type { AskOnce } from './ask-once.ts';
+import type { Evidence } from './evidence.ts';
+import { encyclopediaDomains, factCheckDomains, isInDomains, newsDomains } from './excluded-domains.ts';
+import { type FetchContext, fetchJson, serviceUrl } from './fetch-json.ts';
+import { htmlText } from './html-text.ts';
+import { sentenceQuery, webQuery } from './web-query.ts';
+
+const domains = z.array(z.string().regex(/^[^\s/:]+\.[^\s/:]+$/, 'must be a domain such as snopes.com'));
+
+export const webSearchSchema = z
+  .strictObject({
+    baseURL: z
+      .url({ protocol: /^https?$/ })
+      .default('https://api.search.brave.com/res/v1')
+      .describe("where Brave's web search API, or one of its shape, is spoken"),
+    apiKeyEnv: z
+      .string()
+      .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable, not the key itself')
+      .nullable()
+      .default('BRAVE_API_KEY')
+      .describe('name of the environment variable that holds the key; null for services without keys'),
+    maxResults: z.int().min(1).max(20).default(10).describe('entries asked for'),
+    composition: z.enum(['and', 'or']).default('and').describe('results must concern all keywords, or any'),
+    extraSnippets: z.boolean().default(true).describe('more than one passage a page, where the plan allows'),
+    country: z.string().nullable().default(null).describe('two letters; null: as the service likes'),
+    language: z.string().nullable().default(null).describe('language of the results, such as en; null: any'),
+    earliestDate: z.iso.date().default('1990-01-01').describe('first day of the range of dates that is asked for'),
+    dropUndated: z
+      .boolean()
+      .default(true)
+      .describe('drop results without a date, which may be younger than the cut-off'),
+    excludedFactChecks: domains.default(factCheckDomains).describe('they hold the verdicts themselves'),
+    excludedNews: domains.default(newsDomains).describe('news sites, which hold copies of the report'),
+    excludedEncyclopedias: domains.default(encyclopediaDomains).describe('asked on their own'),
+    maxQueryCharacters: z.int().min(50).default(400).describe('longest query the service takes'),
+    maxQueryWords: z.int().min(5).default(50).describe('most words in a query that the service takes'),
+    timeoutMs: z.int().positive().default(30_000).describe('for one request'),
+  })
+  .prefault({})
+  .describe('search in the open web');
+
+export type WebSearchOptions = z.output<typeof webSearchSchema>;
+
+export interface WebSearch {
+  /** What of the configuration can change the results. */
+  readonly options: Readonly<Record<string, unknown>>;
+  /** @param request.cutoff last day a result may have; null: any day */
+  search(request: {
+    ask: { readonly keywords: readonly string[] } | { readonly sentence: string };
+    cutoff: string | null;
+    askOnce: AskOnce;
+  }): Promise<Evidence[]>;
+}
+
+const resultSchema = z.object({
+  title: z.string().catch(''),
+  url: z.string(),
+  description: z.string().catch(''),
+  extra_snippets: z.array(z.string()).nullish().catch(null),
+  page_age: z.string().nullish().catch(null),
+  age: z.string().nullish().catch(null),
+});
+const responseSchema = z.object({ web: z.object({ results: z.array(resultSchema) }).nullish() });
+type Result = z.output<typeof resultSchema>;
+
+export function createWebSearch(settings: {
+  options: WebSearchOptions;
+  context: FetchContext;
+  env: Environment;
+}): WebSearch {
+  const { options, context, env } = settings;
+  const { baseURL, apiKeyEnv, timeoutMs, ...relevant } = options;
+  const excludedDomains = [
+    ...options.excludedFactChecks,
+    ...options.excludedEncyclopedias,
+    ...options.excludedNews,
+  ].map((domain) => domain.toLowerCase());
+  const limits = { maxCharacters: options.maxQueryCharacters, maxWords: options.maxQueryWords };
+
+  const fetchResults = (parameters: Record<string, string>): Promise<Result[]> => {
+    const key = apiKeyEnv === null ? null : env[apiKeyEnv]?.trim() || null;
+    if (apiKeyEnv !== null && (key === null || !/^[\x21-\x7e]+$/.test(key)))
+      throw new InputError(
+        `web search needs a key in the environment variable ${apiKeyEnv}, which ${key === null ? 'is not set' : 'holds characters that no key has'}; ` +
+          'set it (keys: https://brave.com/search/api/), or switch web search off (use.web: false)',
+      );
+    return fetchJson({
+      service: 'the web search',
+      url: serviceUrl(baseURL, { path: '/web/search', query: parameters }),
+      headers: { accept: 'application/json', ...(key !== null && { 'x-subscription-token': key }) },
+      schema: responseSchema,
+      timeoutMs,
+      context,
+      keyAdvice: `check the key in the environment variable ${apiKeyEnv ?? '(apiKeyEnv is null)'} and what its plan allows`,
+    }).then(({ web }) => web?.results ?? []);
+  };
+
+  return {
+    options: { baseURL, ...relevant },
+    async search({ ask, cutoff, askOnce }) {
+      const query =
+        'keywords' in ask
+          ? webQuery({ keywords: ask.keywords, composition: options.composition, excludedDomains, limits })
+          : sentenceQuery({ sentence: ask.sentence, excludedDomains, limits });
+      if (query === '') return [];
+      const parameters = {
+        q: query,
+        count: String(options.maxResults),
+        result_filter: 'web',
+        text_decorations: 'false',
+        ...(options.extraSnippets && { extra_snippets: 'true' }),
+        ...(options.country !== null && { country: options.country }),
+        ...(options.language !== null && { search_lang: options.language }),
+        ...(cutoff !== null && { freshness: `${options.earliestDate}to${cutoff}` }),
+      };
+      // What came back is kept, not what was left of it: other exclusions need no new request.
+      const results = await askOnce(
+        {
+          detector: 'retrieval/web-search',
+          version: '1',
+          options: { baseURL },
+          input: parameters,
+          schema: z.array(resultSchema),
+        },
+        async () => ({ value: await fetchResults(parameters) }),
+      );
+      return results.map(evidenceOf).filter((evidence) => {
+        if (evidence.text === '' || isInDomains(evidence.url, excludedDomains)) return false;
+        if (cutoff === null) return true;
+        // Services take their own range of dates loosely, so that it is checked again.
+        return evidence.date === null ? !options.dropUndated : evidence.date <= cutoff;
+      });
+    },
+  };
+}
+
+function evidenceOf(result: Result): Evidence {
+  const passages = [result.description, ...(result.extra_snippets ?? [])].map(htmlText).filter(Boolean);
+  return {
+    title: htmlText(result.title),
+    url: result.url,
+    text: [...new Set(passages)].join('\n'),
+    date: dayOf(result.page_age) ?? dayOf(result.age),
+  };
+}
+
+/** Ages such as "2 days ago" count from a moment nobody kept, so that they are no dates. */
+function dayOf(text: string | null | undefined): string | null {
+  if (!text) return null;
+  const iso = /^\d{4}-\d{2}-\d{2}/.exec(text)?.[0];
+  if (iso !== undefined) return iso;
+  if (!/\b(?:19|20)\d\d\b/.test(text)) return null;
+  const time = Date.parse(`${text} UTC`);
+  return Number.isNaN(time) ? null : new Date(time).toISOString().slice(0, 10);
+}

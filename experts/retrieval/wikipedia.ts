@@ -1,0 +1,188 @@
+import { z } from 'zod';
+import type { Encoder } from '../../src/text/encoder.ts';
+import type { AskOnce } from './ask-once.ts';
+import { disambiguate } from './disambiguate.ts';
+import type { Evidence } from './evidence.ts';
+import { type FetchContext, fetchJson, serviceUrl } from './fetch-json.ts';
+import { htmlParagraphs } from './html-text.ts';
+import { splitSentences } from './sentences.ts';
+
+export const wikipediaSchema = z
+  .strictObject({
+    baseURL: z
+      .url({ protocol: /^https?$/ })
+      .default('https://en.wikipedia.org/w/api.php')
+      .describe("a wiki's api.php; other languages have other hosts"),
+    senses: z.int().min(1).max(20).default(5).describe('articles a keyword may mean, among which its context decides'),
+    sentences: z.int().min(1).default(3).describe('first sentences of an article that are taken'),
+    disambiguation: z
+      .enum(['context', 'first'])
+      .default('context')
+      .describe('context: the sense that fits the place in the text; first: what the search finds first'),
+    asOf: z
+      .enum(['cutoff', 'today'])
+      .default('cutoff')
+      .describe(
+        'the article as it stood on the last day of evidence, or (dangerous: it may tell the outcome) as it is',
+      ),
+    userAgent: z
+      .string()
+      .min(1)
+      .default('Earshot/0.1 (research on rumours and false news)')
+      .describe('Wikipedia asks for a name and a contact address'),
+    timeoutMs: z.int().positive().default(30_000).describe('for one request'),
+  })
+  .prefault({})
+  .describe('look-up of keywords in Wikipedia');
+
+export type WikipediaOptions = z.output<typeof wikipediaSchema>;
+
+export interface Wikipedia {
+  /** What of the configuration can change what is found. */
+  readonly options: Readonly<Record<string, unknown>>;
+  /** The beginning of the article on a keyword; null where there is none, or none yet on the last day of evidence. */
+  lookUp(request: {
+    keyword: string;
+    context: string;
+    cutoff: string | null;
+    askOnce: AskOnce;
+  }): Promise<Evidence | null>;
+}
+
+const pageSchema = z.object({
+  title: z.string(),
+  index: z.number().default(0),
+  extract: z.string().default(''),
+  description: z.string().default(''),
+  pageprops: z.object({ disambiguation: z.string().optional() }).optional(),
+});
+const searchSchema = z.object({ query: z.object({ pages: z.array(pageSchema).default([]) }).optional() });
+const revisionSchema = z.object({
+  query: z.object({
+    pages: z.array(z.object({ revisions: z.array(z.object({ revid: z.number(), timestamp: z.string() })).optional() })),
+  }),
+});
+/** Hidden and lost revisions are answered with an error. */
+const parseSchema = z.union([
+  z.object({ parse: z.object({ text: z.string() }) }),
+  z.object({ error: z.object({ code: z.string() }) }),
+]);
+
+export function createWikipedia(settings: {
+  options: WikipediaOptions;
+  encoder: Encoder;
+  context: FetchContext;
+}): Wikipedia {
+  const { options, encoder } = settings;
+  const { timeoutMs, userAgent, ...relevant } = options;
+
+  type Ask = <T>(parameters: Record<string, string>, schema: z.ZodType<T>) => Promise<T>;
+  const askerWith =
+    (askOnce: AskOnce): Ask =>
+    (parameters, schema) => {
+      const query = { ...parameters, format: 'json', formatversion: '2' };
+      return askOnce(
+        { detector: 'retrieval/wikipedia', version: '1', options: { baseURL: options.baseURL }, input: query, schema },
+        async () => ({
+          value: await fetchJson({
+            service: 'Wikipedia',
+            url: serviceUrl(options.baseURL, { path: '', query }),
+            headers: { accept: 'application/json', 'user-agent': userAgent },
+            schema,
+            timeoutMs,
+            context: settings.context,
+            keyAdvice: 'set retrieval.wikipedia.userAgent to a name with a contact address',
+          }),
+        }),
+      );
+    };
+
+  async function senses(keyword: string, ask: Ask): Promise<z.output<typeof pageSchema>[]> {
+    const found = await ask(
+      {
+        action: 'query',
+        generator: 'search',
+        gsrsearch: keyword,
+        gsrlimit: String(options.senses),
+        prop: 'extracts|description|pageprops',
+        ppprop: 'disambiguation',
+        exintro: '1',
+        explaintext: '1',
+        exlimit: 'max',
+        redirects: '1',
+      },
+      searchSchema,
+    );
+    return (found.query?.pages ?? [])
+      .filter(({ pageprops }) => pageprops?.disambiguation === undefined)
+      .sort((one, other) => one.index - other.index);
+  }
+
+  /** The article as it stood at the end of a day; null where it did not exist, or where that state is hidden. */
+  async function beginningOn(
+    title: string,
+    options: { day: string; ask: Ask },
+  ): Promise<{ text: string; date: string } | null> {
+    const { day, ask } = options;
+    const { query } = await ask(
+      {
+        action: 'query',
+        prop: 'revisions',
+        titles: title,
+        rvlimit: '1',
+        rvdir: 'older',
+        rvstart: `${day}T23:59:59Z`,
+        rvprop: 'ids|timestamp',
+      },
+      revisionSchema,
+    );
+    const revision = query.pages[0]?.revisions?.[0];
+    if (revision === undefined || revision.timestamp.slice(0, 10) > day) return null;
+    const page = await ask(
+      {
+        action: 'parse',
+        oldid: String(revision.revid),
+        prop: 'text',
+        section: '0',
+        disablelimitreport: '1',
+        disableeditsection: '1',
+      },
+      parseSchema,
+    );
+    if (!('parse' in page)) return null;
+    return { text: htmlParagraphs(page.parse.text).join('\n'), date: revision.timestamp.slice(0, 10) };
+  }
+
+  return {
+    options: { ...relevant },
+    async lookUp({ keyword, context, cutoff, askOnce }) {
+      const ask = askerWith(askOnce);
+      const pages = await senses(keyword, ask);
+      if (pages.length === 0) return null;
+      const index =
+        options.disambiguation === 'first'
+          ? 0
+          : await disambiguate({ entity: keyword, context, senses: pages.map(senseText), encoder });
+      const { title, extract } = pages[index];
+      const beginning =
+        cutoff !== null && options.asOf === 'cutoff'
+          ? await beginningOn(title, { day: cutoff, ask })
+          : { text: extract, date: null };
+      if (beginning === null) return null;
+      const sentences = splitSentences(beginning.text).slice(0, options.sentences);
+      if (sentences.length === 0) return null;
+      return {
+        title,
+        url: new URL(`/wiki/${encodeURIComponent(title.replaceAll(' ', '_'))}`, options.baseURL).href,
+        text: sentences.map(({ text }) => text).join(' '),
+        date: beginning.date,
+      };
+    },
+  };
+}
+
+/** The description of a sense: its first sentence as a rule names it and says what it is. */
+function senseText(page: z.output<typeof pageSchema>): string {
+  const [first] = splitSentences(page.extract);
+  return first?.text ?? [page.title, page.description].filter(Boolean).join(', ');
+}

@@ -1,0 +1,70 @@
+import { basename, join } from 'node:path';
+import { z } from 'zod';
+import { orSkip, parseItem } from '../bad-item.ts';
+import { assembleThread } from './assemble-thread.ts';
+import { readDelimitedFile } from './delimited-file.ts';
+import type { Importer } from './importer.ts';
+import { namesIn } from './json-file.ts';
+
+const categories = ['scientific_claim', 'scientific_reference', 'scientific_entities'] as const;
+const flag = z.union([z.literal(0), z.literal(1)], { error: 'must be 0 or 1' }).transform((value) => value === 1);
+
+const rowSchema = z.object({
+  index: z.string().trim().min(1),
+  text: z.string().min(1),
+  // A Python list of floats, which happens to be JSON.
+  labels: z
+    .string()
+    .transform((text, context) => {
+      try {
+        return JSON.parse(text);
+      } catch {
+        context.addIssue({ code: 'custom', message: 'must be a list such as [0.0, 0.0, 1.0]' });
+        return z.NEVER;
+      }
+    })
+    .pipe(z.tuple([flag, flag, flag]))
+    .optional()
+    .describe('the test part comes without'),
+});
+
+export const checkthat4aImporter: Importer = {
+  name: 'checkthat4a',
+  description: 'CheckThat! 2025 task 4a: tweets with three yes-or-no labels on science, as threads of one post',
+  expects:
+    "the task's tab-separated files (ct_train.tsv, ct_dev.tsv, ct_test.tsv) with the columns index, text, labels, or their folder",
+  takes: [],
+  async *read(paths, options) {
+    let withoutLabels = 0;
+    for (const path of (await Promise.all(paths.map(partsAt))).flat()) {
+      // The parts count their tweets separately, and all of them may be given at once.
+      const split = basename(path)
+        .match(/(train|dev|test)/i)?.[1]
+        .toLowerCase();
+      for await (const row of readDelimitedFile(path, { ...options, delimiter: '\t' })) {
+        const thread = await orSkip(options, () => {
+          const { index, text, labels } = parseItem(rowSchema, row);
+          const id = split === undefined ? index : `${split}-${index}`;
+          if (labels === undefined) withoutLabels++;
+          return assembleThread(
+            {
+              id,
+              posts: [{ id, text }],
+              ...(split && { split }),
+              ...(labels && { labels: Object.fromEntries(categories.map((name, place) => [name, labels[place]])) }),
+            },
+            row.place,
+          );
+        });
+        if (thread !== null) yield thread;
+      }
+    }
+    if (withoutLabels > 0) options.onNote?.(`${withoutLabels} tweets have no labels`);
+  },
+};
+
+/** The files of a folder, or the file itself. */
+async function partsAt(path: string): Promise<string[]> {
+  const names = await namesIn(path);
+  return names.length === 0 ? [path] : names.filter((name) => name.endsWith('.tsv')).map((name) => join(path, name));
+}

@@ -1,0 +1,110 @@
+import { stat } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { z } from 'zod';
+import { BadItemError, orSkip, parseItem } from '../bad-item.ts';
+import { snowflakeTime } from '../snowflake.ts';
+import type { Thread } from '../thread.ts';
+import { assembleThread } from './assemble-thread.ts';
+import { readDelimitedFile } from './delimited-file.ts';
+import type { Importer, ImportOptions } from './importer.ts';
+import { namesIn, readJsonFile } from './json-file.ts';
+
+const contentFile = 'news content.json';
+
+/** The rows of the CSV release; the documentation calls the address `url`, the files `news_url`. */
+const rowSchema = z.object({ id: z.string().min(1), title: z.string(), tweet_ids: z.string().default('') });
+
+const contentSchema = z
+  .object({
+    title: z.string().nullish(),
+    text: z.string().nullish(),
+    publish_date: z.number().nullish().describe('Unix seconds'),
+  })
+  .refine(({ title, text }) => title?.trim() || text?.trim(), { path: ['text'], error: 'has neither text nor title' });
+
+interface Counts {
+  titlesOnly: number;
+  timesOfTweets: number;
+  withoutTime: number;
+}
+
+export const fakeNewsNetImporter: Importer = {
+  name: 'fakenewsnet',
+  description: 'FakeNewsNet (PolitiFact, GossipCop): news articles labelled real or fake, as threads of one post',
+  expects:
+    'the CSV release (politifact_fake.csv, …; titles only), or downloaded folders politifact/fake/<id>/news content.json',
+  takes: [],
+  async *read(paths, options) {
+    const counts: Counts = { titlesOnly: 0, timesOfTweets: 0, withoutTime: 0 };
+    for (const path of paths)
+      for (const file of await filesBelow(path)) {
+        if (file.endsWith('.csv')) yield* readRelease(file, { ...options, counts });
+        else {
+          const thread = await orSkip(options, () => readArticle(dirname(file), counts));
+          if (thread !== null) yield thread;
+        }
+      }
+    if (counts.titlesOnly > 0) options.onNote?.(`${counts.titlesOnly} articles have a title only`);
+    if (counts.timesOfTweets > 0)
+      options.onNote?.(`the time of ${counts.timesOfTweets} articles is that of the first tweet that shared them`);
+    if (counts.withoutTime > 0) options.onNote?.(`${counts.withoutTime} articles have no time`);
+  },
+};
+
+async function* readRelease(path: string, options: ImportOptions & { counts: Counts }): AsyncGenerator<Thread> {
+  const [, event, label] = basename(path).match(/^(.+)_(fake|real)\.csv$/) ?? [];
+  for await (const row of readDelimitedFile(path, { ...options, delimiter: ',' })) {
+    const thread = await orSkip(options, () => {
+      const { id, title, tweet_ids } = parseItem(rowSchema, row);
+      if (title.trim() === '')
+        throw new BadItemError({ place: row.place, value: id, reason: 'the article has no title' });
+      const time = firstTweetTime(tweet_ids.split(/\s+/));
+      options.counts.titlesOnly++;
+      options.counts[time === null ? 'withoutTime' : 'timesOfTweets']++;
+      const posts = [{ id, time, text: title.trim() }];
+      return assembleThread({ id, event, labels: { news: label }, posts }, row.place);
+    });
+    if (thread !== null) yield thread;
+  }
+}
+
+async function readArticle(folder: string, counts: Counts): Promise<Thread> {
+  const id = basename(folder);
+  const place = join(folder, contentFile);
+  const { title, text, publish_date } = parseItem(contentSchema, { value: await readJsonFile(place), place });
+  const label = basename(dirname(folder));
+  const event = basename(dirname(dirname(folder)));
+  // A crawl that failed leaves no date; the tweets that shared the article are then the nearest thing to one.
+  const published = publish_date ? new Date(publish_date * 1000).toISOString() : null;
+  const tweets = (await namesIn(join(folder, 'tweets'))).map((name) => name.replace(/\.json$/, ''));
+  const time = published ?? firstTweetTime(tweets);
+  if (!text?.trim()) counts.titlesOnly++;
+  if (time === null) counts.withoutTime++;
+  else if (published === null) counts.timesOfTweets++;
+  const whole = [title, text].flatMap((part) => part?.trim() || []).join('\n');
+  return assembleThread({ id, event, labels: { news: label }, posts: [{ id, time, text: whole }] }, place);
+}
+
+function firstTweetTime(ids: readonly string[]): string | null {
+  return ids.flatMap((id) => snowflakeTime(id) ?? []).sort()[0] ?? null;
+}
+
+/** The release's CSV files and the articles' JSON files at or below a path. */
+async function filesBelow(path: string): Promise<string[]> {
+  if ((await stat(path)).isFile()) return isRelease(path) || basename(path) === contentFile ? [path] : [];
+  const names = await namesIn(path);
+  // Beside an article lie thousands of its tweets.
+  if (names.includes(contentFile)) return [join(path, contentFile)];
+  if (/^(tweets|retweets|user_\w+)$/.test(basename(path))) return [];
+  const found: string[] = [];
+  for (const name of names) {
+    const below = join(path, name);
+    if ((await stat(below)).isDirectory()) found.push(...(await filesBelow(below)));
+    else if (isRelease(below)) found.push(below);
+  }
+  return found;
+}
+
+function isRelease(path: string): boolean {
+  return /_(fake|real)\.csv$/.test(path);
+}

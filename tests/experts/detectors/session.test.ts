@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest';
+import { inSession } from '../../../experts/detectors/session.ts';
+import type { ChatRequest, ChatService } from '../../../experts/llm/chat.ts';
+import { parseEndpoint } from '../../../experts/llm/endpoint.ts';
+
+const endpoint = parseEndpoint({ name: 'e', baseURL: 'http://localhost:1/v1', model: 'm' });
+const asking = (content: string): ChatRequest => ({
+  endpoint,
+  messages: [{ role: 'user', content }],
+  dryRunText: '',
+});
+
+describe('inSession', () => {
+  it('ends the calls under way when one fails, and begins no other', async () => {
+    const ended: string[] = [];
+    const service: ChatService = {
+      chat: ({ messages: [{ content }], signal }) =>
+        new Promise((_resolve, reject) => {
+          if (content === 'fails') setImmediate(() => reject(new Error('no answer')));
+          signal?.addEventListener('abort', () => {
+            ended.push(content);
+            reject(signal.reason);
+          });
+        }),
+    };
+    let later: Promise<unknown> = Promise.resolve();
+    const work = inSession(service, async (session) => {
+      const slow = session.service.chat(asking('slow'));
+      later = slow.catch(() => session.service.chat(asking('later')));
+      later.catch(() => {});
+      await Promise.all([slow, session.service.chat(asking('fails'))]);
+    });
+    await expect(work).rejects.toThrow('no answer');
+    await expect(later).rejects.toThrow('no answer');
+    expect(ended).toEqual(['slow', 'fails']);
+  });
+});

@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest';
+import { InputError } from '../../../src/errors.ts';
+import { threadOf } from '../threads.ts';
+import { askedOf, categoryTask, detectorOf, type Part, prefix, role, rumorTask, startRoles } from './roles.ts';
+
+type More = Partial<Extract<Parameters<typeof detectorOf>[0]['config'], { name: 'single-prompt' }>>;
+
+async function setUp(part: Part, more: More = {}, endpoint: Parameters<typeof role>[2] = {}, task = rumorTask) {
+  const server = await startRoles({ judge: part });
+  const config = { name: 'single-prompt' as const, model: role(server, 'judge', endpoint), ...more };
+  return { server, detector: await detectorOf({ config, task }) };
+}
+
+describe('single-prompt', () => {
+  it('asks one question over the numbered posts', async () => {
+    const { server, detector } = await setUp('Yes');
+    const judgement = await detector.judge(prefix(2));
+    expect(judgement).toMatchObject({ label: 'rumor', probabilities: null, usage: { requests: 1 } });
+    expect(judgement.transcript).toEqual([{ role: 'judge', text: 'Yes' }]);
+    const [asked] = askedOf(server, 'judge');
+    expect(asked).toMatch(/Is it a rumor\? Respond Yes or No only\.\nPosts:\n1\. A dam broke\n2\. Oh no, terrible$/);
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('takes probabilities from the tokens where the endpoint tells them', async () => {
+    const { server, detector } = await setUp(
+      { text: 'No', tokens: [{ No: 0.6, Yes: 0.2 }] },
+      { samples: 5 },
+      { temperature: 1 },
+    );
+    const { label, probabilities } = await detector.judge(prefix(2));
+    expect(label).toBe('non-rumor');
+    expect(probabilities?.rumor).toBeCloseTo(0.25);
+    expect(probabilities?.['non-rumor']).toBeCloseTo(0.75);
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('samples where the endpoint tells none, and takes the most frequent answer', async () => {
+    const part = ['No', 'Yes', 'Yes', 'Maybe', 'Yes'];
+    const { server, detector } = await setUp(part, { samples: 5 }, { temperature: 1, seed: 7 });
+    const judgement = await detector.judge(prefix(2));
+    expect(judgement).toMatchObject({ label: 'rumor', probabilities: { rumor: 0.75, 'non-rumor': 0.25 } });
+    expect(judgement.usage.requests).toBe(5);
+    expect(new Set(server.requests.map(({ body }) => body.seed))).toEqual(new Set([7, 8, 9, 10, 11]));
+  });
+
+  it('refuses to sample at temperature 0', async () => {
+    await expect(setUp('Yes', { samples: 3 })).rejects.toThrow(InputError);
+  });
+
+  it('gives an answer that is neither word no label and no probabilities', async () => {
+    const { detector } = await setUp({ text: 'Maybe', tokens: [{ Maybe: 0.6, Yes: 0.2 }] });
+    expect(await detector.judge(prefix(2))).toMatchObject({ label: null, probabilities: null });
+    const published = await setUp('Maybe', { parse: 'published' });
+    expect((await published.detector.judge(prefix(2))).label).toBe('rumor');
+  });
+
+  it('repeats instruction and first post in the published prompt, and keeps the end of long posts', async () => {
+    const { server, detector } = await setUp('No', { prompt: 'published' });
+    await detector.judge(prefix(2));
+    const [asked] = askedOf(server, 'judge');
+    const instruction = asked.slice(0, asked.indexOf('\n'));
+    expect(asked).toBe(
+      `${instruction}\n\nPosts:\nPost 1: A dam broke\nPost 2: Oh no, terrible\nPost 1: A dam broke\n${instruction}`,
+    );
+    const long = threadOf({ id: 'long', texts: Array.from({ length: 100 }, (_, index) => `post number ${index}`) });
+    const cut = await setUp('No', { prompt: 'published', promptTokens: 60 });
+    await cut.detector.judge(prefix(100, long));
+    const [kept] = askedOf(cut.server, 'judge');
+    expect(kept.startsWith(`${instruction}\n\nPosts:\n`)).toBe(true);
+    expect(kept.endsWith(`Post 100: post number 99\nPost 1: post number 0\n${instruction}`)).toBe(true);
+    expect(kept).not.toContain('Post 2:');
+    expect(kept.length).toBeLessThan(600);
+  });
+
+  it('asks about each category by itself and combines them', async () => {
+    const yes = { text: 'Yes', tokens: [{ Yes: 0.9, No: 0.1 }] };
+    const no = { text: 'No', tokens: [{ No: 0.8, Yes: 0.2 }] };
+    const { server, detector } = await setUp(
+      (body) => (body.messages[0].content.includes('a study') ? yes : no),
+      {},
+      {},
+      categoryTask,
+    );
+    const { label, probabilities } = await detector.judge(prefix(1));
+    expect(label).toBe('reference + entities');
+    expect(probabilities?.['reference + entities']).toBeCloseTo(0.8 * 0.9);
+    expect(probabilities?.reference).toBe(0);
+    expect(Object.values(probabilities ?? {}).reduce((sum, value) => sum + value)).toBeCloseTo(1);
+    expect(server.requests).toHaveLength(3);
+  });
+
+  it('has no label where one category cannot be read', async () => {
+    const part: Part = (body) => (body.messages[0].content.includes('a study') ? 'Perhaps' : 'No');
+    const { detector } = await setUp(part, {}, {}, categoryTask);
+    expect(await detector.judge(prefix(1))).toMatchObject({ label: null, probabilities: null });
+  });
+});

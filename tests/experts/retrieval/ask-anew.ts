@@ -1,0 +1,10 @@
+import { type AskOnce, askOnceIn } from '../../../experts/retrieval/ask-once.ts';
+
+/** Remembers nothing. */
+export const askAnew: AskOnce = (question, ask) =>
+  askOnceIn({
+    known: new Map(),
+    remember: undefined,
+    place: { threadId: 't', prefixLength: 1 },
+    onAnswers: () => {},
+  })(question, ask);

@@ -1,0 +1,125 @@
+import { describe, expect, it } from 'vitest';
+import { retrySchema } from '../../../experts/llm/retry.ts';
+import { createWebSearch, webSearchSchema } from '../../../experts/retrieval/web-search.ts';
+import { InputError, ProviderError } from '../../../src/errors.ts';
+import { Random } from '../../../src/tensor/random.ts';
+import { askAnew } from './ask-anew.ts';
+import { startService, webResults } from './fake-service.ts';
+
+const context = {
+  retry: retrySchema.parse({ maxAttempts: 3, baseMs: 1, capMs: 2 }),
+  random: Random.seeded({ seed: 1, purpose: 'jitter' }),
+  signal: null,
+};
+const KEY = 'secret-key';
+
+async function setUp(answer: Parameters<typeof startService>[0], more: object = {}) {
+  const service = await startService(answer);
+  const options = webSearchSchema.parse({ baseURL: `${service.origin}/res/v1/`, ...more });
+  const search = createWebSearch({ options, context, env: { BRAVE_API_KEY: KEY } });
+  const find = (cutoff: string | null = '2018-02-28') =>
+    search.search({ ask: { keywords: ['Foxx', 'Holmes'] }, cutoff, askOnce: askAnew });
+  return { service, search, find };
+}
+
+describe('web search', () => {
+  it('asks as Brave wants it, with the cut-off and the exclusions', async () => {
+    const { service, find } = await setUp(() => webResults());
+    expect(await find()).toEqual([]);
+    const [{ path, query, headers }] = service.requests;
+    expect(path).toBe('/res/v1/web/search');
+    expect(query).toMatchObject({
+      q: expect.stringMatching(/^"Foxx" AND "Holmes" -site:gossipcop\.com -site:politifact\.com -site:snopes\.com /),
+      count: '10',
+      freshness: '1990-01-01to2018-02-28',
+      result_filter: 'web',
+      extra_snippets: 'true',
+    });
+    expect(query.q.length).toBeLessThanOrEqual(400);
+    expect(query.q.split(' ').length).toBeLessThanOrEqual(50);
+    expect(headers['x-subscription-token']).toBe(KEY);
+  });
+
+  it('checks the dates of what came back again, and drops results without one', async () => {
+    const answer = () =>
+      webResults(
+        { url: 'https://a.example/1', page_age: '2018-02-28T23:59:59' },
+        { url: 'https://a.example/2', page_age: '2018-03-01T00:00:00' },
+        { url: 'https://a.example/3', age: 'February 3, 2018' },
+        { url: 'https://a.example/4', age: 'March 3, 2018' },
+        { url: 'https://a.example/5', age: '2 days ago' },
+        { url: 'https://a.example/6' },
+      );
+    const { find } = await setUp(answer);
+    expect((await find()).map(({ url, date }) => [url.at(-1), date])).toEqual([
+      ['1', '2018-02-28'],
+      ['3', '2018-02-03'],
+    ]);
+    expect(await find(null)).toHaveLength(6);
+    const lax = await setUp(answer, { dropUndated: false });
+    expect((await lax.find()).map(({ url }) => url.at(-1))).toEqual(['1', '3', '5', '6']);
+  });
+
+  it('drops excluded domains and those below them, also where the query had no room for them', async () => {
+    const page_age = '2018-01-01T00:00:00';
+    const { find, service } = await setUp(
+      () =>
+        webResults(
+          { url: 'https://www.snopes.com/x', page_age },
+          { url: 'https://en.wikipedia.org/wiki/Foxx', page_age },
+          { url: 'https://edition.CNN.com/x', page_age },
+          { url: 'https://last.example/x', page_age },
+          { url: 'https://notsnopes.com/x', page_age },
+          { url: 'no address', page_age },
+        ),
+      { excludedNews: ['cnn.com', ...Array.from({ length: 60 }, (_, index) => `n${index}.example`), 'last.example'] },
+    );
+    expect((await find()).map(({ url }) => url)).toEqual(['https://notsnopes.com/x']);
+    expect(service.requests[0].query.q).not.toContain('last.example');
+  });
+
+  it('reads summary and snippets as plain text', async () => {
+    const { find } = await setUp(() =>
+      webResults({
+        url: 'https://a.example/1',
+        title: 'A &amp; B',
+        description: 'They <strong>deny</strong> it.',
+        extra: ['More.', 'They <b>deny</b> it.'],
+        page_age: '2018-01-01',
+      }),
+    );
+    expect(await find()).toEqual([
+      { title: 'A & B', url: 'https://a.example/1', text: 'They deny it.\nMore.', date: '2018-01-01' },
+    ]);
+  });
+
+  it('tries again when the service is busy, and says what failed for good', async () => {
+    const busy = await setUp((_, index) => (index < 2 ? { status: 429, body: 'slow down' } : webResults()));
+    expect(await busy.find()).toEqual([]);
+    expect(busy.service.requests).toHaveLength(3);
+    const down = await setUp(() => ({ status: 500, body: 'oh no' }));
+    await expect(down.find()).rejects.toThrow(
+      /^the web search \(http.*\/web\/search\) failed with status 500 after 3 attempts: oh no; run again later/,
+    );
+    const refused = await setUp(() => ({ status: 401, body: 'bad token' }));
+    await expect(refused.find()).rejects.toThrow(/refused the request.*BRAVE_API_KEY/);
+    await expect(refused.find()).rejects.not.toThrow(KEY);
+    expect(refused.service.requests).toHaveLength(2);
+    const odd = await setUp(() => ({ web: { results: 'none' } }));
+    await expect(odd.find()).rejects.toThrow(ProviderError);
+  });
+
+  it('says which variable to set when there is no key', async () => {
+    const service = await startService(() => webResults());
+    const options = webSearchSchema.parse({ baseURL: service.origin });
+    const search = createWebSearch({ options, context, env: {} });
+    const found = search.search({ ask: { sentence: 'x' }, cutoff: null, askOnce: askAnew });
+    await expect(found).rejects.toThrow(InputError);
+    await expect(found).rejects.toThrow('BRAVE_API_KEY, which is not set');
+    const open = createWebSearch({ options: { ...options, apiKeyEnv: null }, context, env: {} });
+    await open.search({ ask: { sentence: 'x "y"' }, cutoff: null, askOnce: askAnew });
+    expect(service.requests[0].headers).not.toHaveProperty('x-subscription-token');
+    expect(service.requests[0].query).not.toHaveProperty('freshness');
+    expect(service.requests[0].query.q).toMatch(/^x y -site:/);
+  });
+});

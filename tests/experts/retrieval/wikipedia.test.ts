@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest';
+import { retrySchema } from '../../../experts/llm/retry.ts';
+import { createWikipedia, wikipediaSchema } from '../../../experts/retrieval/wikipedia.ts';
+import { Random } from '../../../src/tensor/random.ts';
+import { askAnew } from './ask-anew.ts';
+import { startService, wikipediaAnswer } from './fake-service.ts';
+import { wordEncoder } from './toy-encoder.ts';
+
+const articles = [
+  { title: 'Apple (disambiguation)', extract: 'Apple may refer to:', isDisambiguation: true },
+  {
+    title: 'Apple Inc.',
+    extract: 'Apple is a computer company. It is large. It is American. It was founded long ago.',
+    revisions: [
+      {
+        day: '2016-05-01',
+        html: '<table><tr><td><p>Box</p></td></tr></table><p>Old one. Old two. Old three. Four.</p>',
+      },
+      { day: '2019-05-01', html: '<p>New.</p>' },
+    ],
+  },
+  {
+    title: 'Apple',
+    extract: 'An apple is a fruit of an orchard.',
+    revisions: [{ day: '2018-02-28', html: '<p>A fruit.</p>' }],
+  },
+  { title: 'Late apple', extract: 'Late.', revisions: [{ day: '2020-01-01', html: '<p>Late.</p>' }] },
+];
+
+async function setUp(more: object = {}) {
+  const service = await startService(wikipediaAnswer(articles));
+  const wikipedia = createWikipedia({
+    options: wikipediaSchema.parse({ baseURL: `${service.origin}/w/api.php`, ...more }),
+    encoder: wordEncoder('computer', 'company', 'fruit', 'orchard'),
+    context: {
+      retry: retrySchema.parse({ maxAttempts: 2, baseMs: 1 }),
+      random: Random.seeded({ seed: 1, purpose: 'jitter' }),
+      signal: null,
+    },
+  });
+  const lookUp = (context: string, cutoff: string | null = '2018-02-28', keyword = 'Apple') =>
+    wikipedia.lookUp({ keyword, context, cutoff, askOnce: askAnew });
+  return { service, lookUp };
+}
+
+describe('Wikipedia', () => {
+  it('finds the sense that fits, as it stood on the last day, and takes three sentences', async () => {
+    const { service, lookUp } = await setUp();
+    expect(await lookUp('The Apple company sells a computer.')).toEqual({
+      title: 'Apple Inc.',
+      url: `${service.origin}/wiki/Apple_Inc.`,
+      text: 'Old one. Old two. Old three.',
+      date: '2016-05-01',
+    });
+    expect(service.requests.map(({ query }) => query.gsrsearch ?? query.titles ?? query.oldid)).toEqual([
+      'Apple',
+      'Apple Inc.',
+      '0',
+    ]);
+    expect(service.requests[1].query).toMatchObject({ rvstart: '2018-02-28T23:59:59Z', rvdir: 'older', rvlimit: '1' });
+    expect(service.requests[0].headers['user-agent']).toContain('Earshot');
+    expect(await lookUp('An Apple from the orchard is a fruit.')).toMatchObject({ title: 'Apple', text: 'A fruit.' });
+  });
+
+  it('finds nothing that did not exist yet', async () => {
+    const { lookUp } = await setUp();
+    expect(await lookUp('An Apple from the orchard is a fruit.', '2018-02-27')).toBeNull();
+    expect(await lookUp('Late apple.', '2018-02-28', 'Late apple')).toBeNull();
+    expect(await lookUp('Pear.', '2018-02-28', 'Pear')).toBeNull();
+  });
+
+  it('takes articles as they are when told to, and the first sense without disambiguation', async () => {
+    const { service, lookUp } = await setUp({ asOf: 'today', disambiguation: 'first', sentences: 1 });
+    expect(await lookUp('An Apple from the orchard is a fruit.')).toMatchObject({
+      title: 'Apple Inc.',
+      text: 'Apple is a computer company.',
+      date: null,
+    });
+    expect(service.requests).toHaveLength(1);
+  });
+});
