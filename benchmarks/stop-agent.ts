@@ -10,7 +10,7 @@ import * as tf from '@tensorflow/tfjs-core';
 import { markdownTable } from 'markdown-table';
 import { paperShapedData } from '../experiments/time-training-step.ts';
 import { backendSchema, selectBackend } from '../src/tensor/backend.ts';
-import { trainStopAgent } from '../trainers/stop-agent.ts';
+import { type StopAgentPhase, trainStopAgent } from '../trainers/stop-agent.ts';
 import { stopAgentSchema } from '../trainers/stop-agent-config.ts';
 import { createStopAgentTraining, disposeStopAgentTraining } from '../trainers/stop-agent-training.ts';
 
@@ -24,27 +24,39 @@ const { values: options } = parseArgs({
 const backend = await selectBackend(backendSchema.parse(options.backend));
 console.log(`backend ${backend.name} (${backend.device})`);
 
+const phases: readonly StopAgentPhase[] = ['rollout', 'discriminator', 'rewards', 'policy', 'metrics'];
+/** Iterations before the clock starts: they have more discriminator epochs and warm the kernels up. */
+const warmup = 12;
+
 const rows: string[][] = [];
 for (const dimensions of options.dimensions.split(',').map(Number)) rows.push(await measure(dimensions));
-console.log(markdownTable([['dimensions', 'ms an iteration', 'steps/s', 'peak memory, MB'], ...rows]));
+const title = ['dimensions', 'ms an iteration', ...phases.map((phase) => `${phase}, ms`), 'steps/s', 'peak memory, MB'];
+console.log(markdownTable([title, ...rows], { align: title.map(() => 'r') }));
 
 async function measure(dimensions: number): Promise<string[]> {
-  const config = stopAgentSchema.parse({ iterations: Number(options.iterations) + 12 });
+  const iterations = Number(options.iterations);
+  const config = stopAgentSchema.parse({ iterations: iterations + warmup });
   const training = createStopAgentTraining(paperShapedData(dimensions), [{ seed: 1, config }]);
-  // The first iterations have more discriminator epochs and warm the kernels up.
-  let startedMs = 0;
+  const spentMs = new Map<string, number>();
+  let phase = 'logging';
+  let sinceMs = performance.now();
   await trainStopAgent(training, {
-    onIteration: ({ iteration }) => {
-      if (iteration === 12) startedMs = performance.now();
+    onPhase(next) {
+      const nowMs = performance.now();
+      if (training.iteration >= warmup) spentMs.set(phase, (spentMs.get(phase) ?? 0) + nowMs - sinceMs);
+      phase = next;
+      sinceMs = nowMs;
     },
   });
-  const perIterationMs = (performance.now() - startedMs) / Number(options.iterations);
   disposeStopAgentTraining(training);
   if (tf.memory().numTensors !== 0) throw new Error(`${tf.memory().numTensors} tensors were left behind`);
+  const perIteration = (name: string) => (spentMs.get(name) ?? 0) / iterations;
+  const totalMs = phases.reduce((sum, name) => sum + perIteration(name), 0);
   return [
     String(dimensions),
-    perIterationMs.toFixed(0),
-    ((1000 * config.ppo.stepsPerIteration) / perIterationMs).toFixed(0),
+    totalMs.toFixed(0),
+    ...phases.map((name) => perIteration(name).toFixed(0)),
+    ((1000 * config.ppo.stepsPerIteration) / totalMs).toFixed(0),
     (process.resourceUsage().maxRSS / 1024).toFixed(0),
   ];
 }

@@ -62,6 +62,10 @@ export const trajectoriesSchema = z.strictObject({
     .describe(
       'take every trajectory, or subsample the sets in the ratio alpha : beta : gamma as the published code does',
     ),
+  control: z
+    .enum(['none', 'random-stops'])
+    .default('none')
+    .describe('random-stops: every demonstration stops at a random post, so that there is nothing to learn from them'),
 });
 export type TrajectoriesConfig = z.infer<typeof trajectoriesSchema>;
 
@@ -106,5 +110,7 @@ export function selectDemonstrations(
   const conservative = take('conservative', config.maxConservative);
   const limit = (weight: number) =>
     config.ratio === 'all' || alpha === 0 ? Infinity : Math.ceil((conservative.length * weight) / alpha);
-  return [...conservative, ...take('earlyAction', limit(beta)), ...take('misleading', limit(gamma))];
+  const selected = [...conservative, ...take('earlyAction', limit(beta)), ...take('misleading', limit(gamma))];
+  if (config.control === 'none') return selected;
+  return selected.map((demonstration) => ({ ...demonstration, stopStep: options.shuffle(demonstration.length)[0] }));
 }

@@ -32,16 +32,22 @@ export type StopAgentMetrics = Record<string, number>;
 export interface StopAgentHooks {
   /** After each iteration: the metrics of each member. */
   readonly onIteration?: (training: StopAgentTraining, metrics: readonly StopAgentMetrics[]) => void | Promise<void>;
+  /** At the beginning of each part of an iteration: for benchmarks, which own the clock. */
+  readonly onPhase?: (name: StopAgentPhase) => void;
   readonly signal?: AbortSignal;
 }
+
+export type StopAgentPhase = 'rollout' | 'discriminator' | 'rewards' | 'policy' | 'metrics' | 'task return' | 'logging';
 
 /** Trains until `iterations` are done or the signal aborts, whichever comes first (EARD Algorithm 1). */
 export async function trainStopAgent(training: StopAgentTraining, hooks: StopAgentHooks = {}): Promise<void> {
   const { iterations } = training.configs[0];
   while (training.iteration < iterations && !hooks.signal?.aborted) {
     const remaining = 1 - training.iteration / iterations;
-    const imitation = imitationIsOn(training) ? imitate(training, remaining) : null;
+    const imitation = imitationIsOn(training) ? imitate(training, remaining, hooks) : null;
+    if (taskIsOn(training)) hooks.onPhase?.('task return');
     const taskReturns = taskIsOn(training) ? climbTask(training, remaining) : null;
+    hooks.onPhase?.('logging');
     training.iteration++;
     await hooks.onIteration?.(
       training,
@@ -56,17 +62,22 @@ export async function trainStopAgent(training: StopAgentTraining, hooks: StopAge
 }
 
 /** Algorithm 1, one round: rollout, discriminator, rewards, advantages, policy and value; the members' metrics. */
-function imitate(training: StopAgentTraining, remaining: number): StopAgentMetrics[] {
+function imitate(training: StopAgentTraining, remaining: number, { onPhase }: StopAgentHooks): StopAgentMetrics[] {
+  onPhase?.('rollout');
   const collected = withCurrentMoments(training, collect(training));
+  onPhase?.('discriminator');
   const accuracies = discriminate(training, collected);
+  onPhase?.('rewards');
   const rewards = score(training, collected);
   const batch = withAdvantages(training, collected, rewards);
+  onPhase?.('policy');
   ppoUpdate(training.agent, batch, {
     observations: training.states,
     configs: training.configs.map((config) => config.ppo),
     randoms: training.members.map((member) => member.random),
     remaining,
   });
+  onPhase?.('metrics');
   return measure(training, { collected, accuracies, rewards, batch });
 }
 
