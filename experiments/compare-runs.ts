@@ -63,7 +63,7 @@ function decisionsOf({ folder, system }: ComparedSystem): Map<string, Decision> 
     if (!existsSync(path)) continue;
     for (const line of readFileSync(path, 'utf8').split('\n')) {
       if (line === '') continue;
-      const decision = decisionSchema.parse(JSON.parse(line));
+      const decision = parseDecision(line, path);
       systems.add(decision.system);
       if (decision.system === system) decisions.set(`${run}/${decision.threadId}`, decision);
     }
@@ -73,6 +73,16 @@ function decisionsOf({ folder, system }: ComparedSystem): Map<string, Decision> 
   if (decisions.size === 0)
     throw new InputError(`${folder} has no system ${JSON.stringify(system)}; it has ${[...systems].join(', ')}`);
   return decisions;
+}
+
+function parseDecision(line: string, path: string): Decision {
+  try {
+    return decisionSchema.parse(JSON.parse(line));
+  } catch (error) {
+    throw new InputError(`${path} has a line that is no decision: ${line.slice(0, 80)}; train the run again`, {
+      cause: error,
+    });
+  }
 }
 
 function seedFolders(folder: string): string[] {

@@ -5,6 +5,7 @@ import { isPlainObject } from './overrides.ts';
 /** One line a problem of a configuration: where, the value seen, what is wrong, and for an unknown key the nearest one. */
 export function configProblems(options: { schema: z.ZodType; input: unknown; error: z.ZodError }): string {
   return options.error.issues
+    .flatMap((issue) => withinAlternatives(issue))
     .map((issue) => {
       if (issue.code === 'unrecognized_keys')
         return issue.keys
@@ -15,6 +16,16 @@ export function configProblems(options: { schema: z.ZodType; input: unknown; err
       return `  ${issue.path.join('.') || 'the file'}: ${issue.message}${seen}`;
     })
     .join('\n');
+}
+
+/** Where a value may be of several kinds, what is wrong with it as the kind that it is: "invalid" alone helps nobody. */
+function withinAlternatives(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
+  if (issue.code !== 'invalid_union') return [issue];
+  const meant = issue.errors.find(
+    (problems) => problems.length > 0 && problems.every(({ code, path }) => code !== 'invalid_type' || path.length > 0),
+  );
+  if (meant === undefined) return [issue];
+  return meant.flatMap((inner) => withinAlternatives({ ...inner, path: [...issue.path, ...inner.path] }));
 }
 
 function unknownKey(key: string, path: readonly PropertyKey[], known: readonly string[]): string {

@@ -13,8 +13,8 @@ import { loadData, openCache, stateIdentityOf, statesOf, studentOfRun, task } fr
 import { agentName, greedyStops } from './run-trial.ts';
 
 /**
- * A finished run's agent and detector on another data set: every labelled thread of it is tested. The rules stand beside.
- * @throws InputError when the run is not finished, or the data has no labelled thread.
+ * A run's agent and detector on another data set: every labelled thread of it is tested. The rules stand beside.
+ * @throws InputError when the run has no checkpoint, or the data has no labelled thread.
  */
 export async function evaluateRun(settings: {
   run: string;
@@ -29,6 +29,8 @@ export async function evaluateRun(settings: {
   const latest = run.latestCheckpoint();
   if (latest === null)
     throw new InputError(`${settings.run} has no checkpoint yet; train it first, or give the folder of another run`);
+  if (!run.isFinished())
+    settings.onNote?.(`${settings.run} is not finished; its agent after ${latest.step} iterations is tested`);
   const saved = run.readConfig(experimentSchema) as Experiment;
   const experiment: Experiment = {
     ...saved,

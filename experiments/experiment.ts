@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises';
-import { parseDocument } from 'yaml';
 import { z } from 'zod';
 import { localDetectorOptionsSchema } from '../experts/local/train-local-detector.ts';
 import { syntheticOptionsSchema } from '../src/data/synthetic-stream.ts';
@@ -10,6 +9,7 @@ import { stopAgentSchema } from '../trainers/stop-agent-config.ts';
 import { stopAgentPresetNames, stopAgentPresets } from '../trainers/stop-agent-presets.ts';
 import { configProblems } from './config-problems.ts';
 import { isPlainObject, mergeDeep, type PlainObject } from './overrides.ts';
+import { parseYaml } from './parse-yaml.ts';
 
 const name = z.string().regex(/^[a-z0-9][a-z0-9._-]*$/i, 'letters, digits, dots, dashes and underscores only');
 
@@ -75,7 +75,12 @@ export const experimentSchema = z
     name: name.describe('names the run directories'),
     description: z.string().default(''),
     backend: backendSchema,
-    seeds: z.array(z.int()).min(1).default([1, 2, 3, 4, 5]).describe('one run each'),
+    seeds: z
+      .array(z.int())
+      .min(1)
+      .refine((seeds) => new Set(seeds).size === seeds.length, 'a seed stands there twice')
+      .default([1, 2, 3, 4, 5])
+      .describe('one run each'),
     data: dataSchema.prefault({}),
     split: splitSchema.prefault({}),
     encoder: encoderSchema.prefault({ name: 'hashing' }).describe('embeds the posts that the agent sees'),
@@ -129,7 +134,8 @@ export async function loadExperiment(path: string, overrides: readonly PlainObje
     if (!name.safeParse(variant).success || !isPlainObject(over))
       throw new InputError(`${path}: variants.${variant} must be a plain name with a map of overrides`);
     const merged = [over, ...overrides].reduce<PlainObject>(mergeDeep, base);
-    return { name: variant, experiment: resolveExperiment(withoutVariants(merged), `${path} (${variant})`) };
+    const source = Object.keys(variants).length === 0 ? path : `${path} (${variant})`;
+    return { name: variant, experiment: resolveExperiment(withoutVariants(merged), source) };
   });
   const { name: experimentName, description } = resolved[0].experiment;
   return { name: experimentName, description, variants: resolved };
@@ -162,9 +168,7 @@ async function readYaml(path: string): Promise<PlainObject> {
   } catch (error) {
     throw new InputError(`cannot read the experiment ${path}: ${error instanceof Error ? error.message : error}`);
   }
-  const document = parseDocument(text, { merge: true });
-  if (document.errors.length > 0) throw new InputError(`${path} is not valid YAML: ${document.errors[0].message}`);
-  const value: unknown = document.toJS();
+  const value = parseYaml(text, `${path} is`);
   if (!isPlainObject(value)) throw new InputError(`${path} must hold a map of settings, such as "name: my-experiment"`);
   return value;
 }

@@ -1,5 +1,5 @@
-import { parse } from 'yaml';
 import { InputError } from '../src/errors.ts';
+import { parseYaml } from './parse-yaml.ts';
 
 export type PlainObject = { readonly [key: string]: unknown };
 
@@ -23,6 +23,6 @@ export function parseOverride(text: string): PlainObject {
   if (equals < 1)
     throw new InputError(`--set needs path=value, such as agent.gail.alpha=0.5; got ${JSON.stringify(text)}`);
   const path = text.slice(0, equals).split('.');
-  const value: unknown = parse(text.slice(equals + 1));
+  const value = parseYaml(text.slice(equals + 1), `the value of --set ${text} is`);
   return path.reduceRight<unknown>((inner, key) => ({ [key]: inner }), value) as PlainObject;
 }

@@ -15,6 +15,7 @@ import { synthesizeThreads } from '../src/data/synthetic-stream.ts';
 import { rumorTask } from '../src/data/task.ts';
 import type { Thread } from '../src/data/thread.ts';
 import { loadThreads } from '../src/data/thread-file.ts';
+import { diskError } from '../src/disk-error.ts';
 import { InputError } from '../src/errors.ts';
 import { Random } from '../src/tensor/random.ts';
 import { createEncoder } from '../src/text/create-encoder.ts';
@@ -42,7 +43,11 @@ export interface Cache {
 
 export async function openCache(directory: string, experiment: Experiment): Promise<Cache> {
   const encoder = await createEncoder(experiment.encoder);
-  for (const kind of ['detectors', 'students']) mkdirSync(join(directory, kind), { recursive: true });
+  try {
+    for (const kind of ['detectors', 'students']) mkdirSync(join(directory, kind), { recursive: true });
+  } catch (error) {
+    throw diskError(error, { what: `make the cache ${directory}` });
+  }
   return {
     embeddings: await EmbeddingStore.open({ encoder, directory: join(directory, 'embeddings') }),
     annotations: AnnotationStore.open(join(directory, 'annotations.sqlite')),
@@ -105,10 +110,12 @@ export function splitParts(threads: readonly Thread[], experiment: Experiment, s
 }
 
 function checkEvents(threads: readonly Thread[], wanted: readonly string[]): void {
-  const known = new Set(threads.map(({ event }) => event));
+  const known = new Set(threads.flatMap(({ event }) => event ?? []));
   for (const event of wanted)
     if (!known.has(event))
-      throw new InputError(`no thread is of the event ${JSON.stringify(event)}; the data has ${[...known].join(', ')}`);
+      throw new InputError(
+        `no thread is of the event ${JSON.stringify(event)}; ${known.size === 0 ? 'these threads have no events' : `the data has ${[...known].join(', ')}`}`,
+      );
 }
 
 export interface PreparedTrial {
@@ -207,7 +214,7 @@ export async function prepareTrial(settings: {
     stateIdentity: stateIdentityOf({ experiment, cache, student }),
     counts: annotated,
     hashes: {
-      data: sha256(threads),
+      data: threadsHash(threads),
       embeddings: cache.embeddings.identityHash,
       detector: String(detector.options.modelSha256),
       annotations: sha256([...sequences.values()].map(({ threadId, predicted }) => [threadId, [...predicted]])),
@@ -327,6 +334,11 @@ export function stateIdentityOf({ experiment, cache, student }: StateSource): st
 export async function studentOfRun(directory: string, experiment: Experiment): Promise<Student | null> {
   if (!experiment.state.student) return null;
   return { reader: await LocalDetector.load({ path: join(directory, 'student.json') }), heldOut: new Map() };
+}
+
+/** Names the data set of a run. */
+export function threadsHash(threads: readonly Thread[]): string {
+  return sha256(threads);
 }
 
 function canonicalJson(value: unknown): string {

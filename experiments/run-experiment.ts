@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { RunDirectory } from '../checkpoints/run-directory.ts';
 import { writeFileAtomically } from '../src/atomic-file.ts';
-import { ProviderError } from '../src/errors.ts';
+import { InputError, ProviderError } from '../src/errors.ts';
 import { type BackendChoice, selectBackend } from '../src/tensor/backend.ts';
 import type { Experiment, ExperimentFile } from './experiment.ts';
 import { loadData, openCache } from './prepare-trial.ts';
@@ -60,16 +60,19 @@ export async function runTrials(trials: readonly Trial[], options: RunOptions): 
     const cache = await once(caches, JSON.stringify(experiment.encoder), () =>
       openCache(join(options.runs, 'cache'), experiment),
     );
-    await runTrial({
-      experiment,
-      seed,
-      directory,
-      threads,
-      cache,
-      backend,
-      hooks: { ...hooks, signal: options.signal },
-    });
-    hooks.done?.();
+    try {
+      await runTrial({
+        experiment,
+        seed,
+        directory,
+        threads,
+        cache,
+        backend,
+        hooks: { ...hooks, signal: options.signal },
+      });
+    } finally {
+      hooks.done?.();
+    }
   }
 }
 
@@ -83,15 +86,16 @@ export async function runInProcesses(options: {
   const codes = await Promise.all(
     Array.from({ length: jobs }, (_, index) => {
       const process_ = spawn(process.execPath, child({ index, of: jobs }), { stdio: ['ignore', 'ignore', 'inherit'] });
-      const stop = () => process_.kill('SIGINT');
+      // Not SIGINT: the terminal sends that to the worker as well, and the second would cut its saving short.
+      const stop = () => process_.kill('SIGTERM');
       signal.addEventListener('abort', stop, { once: true });
       return new Promise<number>((resolve) => process_.on('exit', (code) => resolve(code ?? 1)));
     }),
   );
-  if (!signal.aborted && codes.some((code) => code !== 0))
-    throw new ProviderError(
-      `${codes.filter((code) => code !== 0).length} of ${jobs} worker processes failed; their messages stand above. Run again to go on`,
-    );
+  const failed = codes.filter((code) => code !== 0);
+  if (signal.aborted || failed.length === 0) return;
+  const message = `${failed.length} of ${jobs} worker processes failed; their messages stand above. Run again to go on`;
+  throw failed.every((code) => code === 2) ? new ProviderError(message) : new InputError(message);
 }
 
 /** Results of the trials that are finished, by variant. */

@@ -1,5 +1,6 @@
-import { rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { MetricsLog } from '../checkpoints/metrics-log.ts';
 import { RunDirectory } from '../checkpoints/run-directory.ts';
@@ -28,7 +29,7 @@ import {
   testThreads,
 } from './evaluate.ts';
 import type { Experiment } from './experiment.ts';
-import { type Cache, type PreparedTrial, prepareTrial } from './prepare-trial.ts';
+import { type Cache, type PreparedTrial, prepareTrial, threadsHash } from './prepare-trial.ts';
 
 export const agentName = 'stop agent';
 export const cloningName = 'behaviour cloning';
@@ -65,6 +66,8 @@ export async function runTrial(settings: {
   hooks?: TrialHooks;
 }): Promise<TrialResult | null> {
   const { experiment, seed, directory, threads, cache, backend, hooks = {} } = settings;
+  const finished = finishedRun(settings);
+  if (finished !== null) return finished;
   const prepared = await prepareTrial({
     experiment,
     seed,
@@ -83,14 +86,31 @@ export async function runTrial(settings: {
   prepared.student?.reader.save(join(directory, 'student.json'));
   const training = createStopAgentTraining(prepared.data, [{ seed, config: experiment.agent }]);
   try {
-    const finished = await train({ run, training, prepared, experiment, hooks });
-    if (!finished) return null;
+    const trained = await train({ run, training, prepared, experiment, hooks });
+    if (!trained) return null;
     const result = await test({ prepared, training, experiment, seed, run });
     run.writeResult(result);
     return result;
   } finally {
     disposeStopAgentTraining(training);
   }
+}
+
+/** The result of a run of the same config, seed and data: the rest follows from them and need not be prepared again. */
+function finishedRun(of: {
+  directory: string;
+  experiment: Experiment;
+  seed: number;
+  threads: readonly Thread[];
+}): TrialResult | null {
+  if (!existsSync(join(of.directory, 'result.json'))) return null;
+  const run = RunDirectory.open(of.directory);
+  const { seed, hashes } = run.readRecord();
+  const same =
+    seed === of.seed &&
+    isDeepStrictEqual(run.readConfig(z.unknown()), JSON.parse(JSON.stringify(of.experiment))) &&
+    hashes.data === threadsHash(of.threads);
+  return same ? run.readResult(trialResultSchema) : null;
 }
 
 /** Trains from the last checkpoint on, logging every iteration; false when it was stopped. */

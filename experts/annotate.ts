@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Prefix, prefixOf, type Thread } from '../src/data/thread.ts';
 import { InputError, ProviderError } from '../src/errors.ts';
 import type { AnnotationRequest } from './annotation-row.ts';
@@ -6,6 +7,7 @@ import type { AnnotationStore } from './annotation-store.ts';
 import { CommitQueue } from './commit-queue.ts';
 import type { Detector, Judgement } from './detector.ts';
 import { type JudgementSequence, judgementSequence } from './judgement-sequence.ts';
+import { BudgetSpentError, EndpointUnusableError } from './llm/provider-failures.ts';
 import { type PrefixSchedule, scheduledLengths } from './prefix-schedule.ts';
 
 const THREADS_A_LOOKUP = 20;
@@ -19,18 +21,23 @@ export interface AnnotateProgress {
 }
 
 export interface AnnotateResult {
+  /** Of every thread whose prefixes were all asked about. */
   readonly sequences: Map<string, JudgementSequence>;
   /** Prefixes judged now, found in the store, and given up on; a failed one is asked again by the next run. */
   readonly asked: number;
   readonly cached: number;
   readonly failed: number;
   readonly failures: readonly { readonly threadId: string; readonly prefixLength: number; readonly message: string }[];
+  /** Why the rest was not asked about: the budget is spent, or an endpoint cannot be used at all. Null when nothing is left. */
+  readonly stopped: ProviderError | null;
+  /** Prefixes that were not asked about. */
+  readonly remaining: number;
 }
 
 export interface AnnotateOptions {
   threads: readonly Thread[];
   detector: Detector;
-  store: AnnotationStore;
+  store: Pick<AnnotationStore, 'keyOf' | 'getMany' | 'putMany'>;
   /** Posts of a thread that are judged; later ones do not exist for the sequences. */
   maxPosts?: number;
   schedule?: PrefixSchedule;
@@ -45,17 +52,41 @@ export interface AnnotateOptions {
 }
 
 interface Question {
+  readonly group: Group;
   readonly thread: Thread;
   readonly length: number;
   readonly request: AnnotationRequest;
   readonly key: string;
 }
 
+/** Threads that are looked up together; their sequences are made when the last open question is settled. */
+interface Group {
+  readonly threads: readonly Thread[];
+  readonly questions: readonly Question[];
+  readonly answers: Map<string, Judgement | null>;
+  open: number;
+}
+
+/** The question that a detector is asked about a prefix, as the store knows it. */
+export function annotationRequest(options: {
+  detector: Detector;
+  prefix: Prefix;
+  sampleIndex?: number;
+  inputOf?: (prefix: Prefix) => unknown;
+}): AnnotationRequest {
+  const { detector, prefix, sampleIndex = 0, inputOf = textsOf } = options;
+  const { name, version, options: relevant } = detector;
+  return { detector: name, version, options: relevant, input: inputOf(prefix), sampleIndex };
+}
+
+function textsOf(prefix: Prefix): unknown {
+  return prefix.posts.map((post) => post.text);
+}
+
 /** Judges the prefixes of every thread, asking the detector only what the store does not know. */
 export async function annotate(options: AnnotateOptions): Promise<AnnotateResult> {
-  const { threads, detector, store, onProgress, signal } = options;
+  const { threads, detector, store, onProgress, signal, inputOf = textsOf } = options;
   const { maxPosts = 500, schedule = { name: 'every' }, concurrency = 1, sampleIndex = 0 } = options;
-  const inputOf = options.inputOf ?? ((prefix: Prefix) => prefix.posts.map((post) => post.text));
   checkOptions({ threads, maxPosts, concurrency });
 
   const postsOf = (thread: Thread) => Math.min(thread.posts.length, maxPosts);
@@ -63,12 +94,87 @@ export async function annotate(options: AnnotateOptions): Promise<AnnotateResult
   const counts = { done: 0, total: threads.reduce((sum, thread) => sum + lengthsOf(thread).length, 0) };
   const outcome = { asked: 0, cached: 0, failed: 0 };
   const failures: AnnotateResult['failures'][number][] = [];
-  const sequences = new Map<string, JudgementSequence>();
+  const made = new Map<string, JudgementSequence>();
   const commits = new CommitQueue(store);
   const report = () => onProgress?.({ ...counts, ...outcome });
 
-  async function answer(question: Question): Promise<Judgement | null> {
-    const { thread, length, request } = question;
+  const groups = new Set<Group>();
+  const underWay = new Map<string, Promise<Judgement | null>>();
+  let waiting: Question[] = [];
+  let nextThread = 0;
+  let lookUp: Promise<void> | null = null;
+
+  /** Workers never wait for the end of a group: the next one is looked up as soon as a worker finds nothing to do. */
+  async function nextQuestion(): Promise<Question | null> {
+    while (waiting.length === 0 && nextThread < threads.length && !signal?.aborted) {
+      lookUp ??= lookUpGroup().finally(() => {
+        lookUp = null;
+      });
+      await lookUp;
+    }
+    return signal?.aborted ? null : (waiting.pop() ?? null);
+  }
+
+  async function lookUpGroup(): Promise<void> {
+    // Where all is known, nothing else would let Ctrl-C be heard.
+    await nextTurn();
+    const chosen = threads.slice(nextThread, nextThread + THREADS_A_LOOKUP);
+    nextThread += chosen.length;
+    const questions: Question[] = [];
+    const group: Group = { threads: chosen, questions, answers: new Map(), open: 0 };
+    for (const thread of chosen)
+      for (const length of lengthsOf(thread)) {
+        const request = annotationRequest({ detector, prefix: prefixOf(thread, length), sampleIndex, inputOf });
+        questions.push({ group, thread, length, request, key: store.keyOf(request) });
+      }
+    // What was answered a moment ago may be the answer to one of these as well.
+    commits.flush();
+    for (const [key, judgement] of store.getMany(questions.map(({ key }) => key))) group.answers.set(key, judgement);
+    const missing = firstOfEachKey(questions.filter(({ key }) => !group.answers.has(key)));
+    group.open = missing.length;
+    groups.add(group);
+    outcome.cached += questions.length - missing.length;
+    counts.done += questions.length - missing.length;
+    report();
+    if (missing.length === 0) close(group);
+    else waiting = missing.toReversed();
+  }
+
+  function close(group: Group): void {
+    groups.delete(group);
+    for (const thread of group.threads) {
+      const own = group.questions.filter((question) => question.thread === thread);
+      // Left open by what ended the annotation.
+      if (own.some(({ key }) => !group.answers.has(key))) continue;
+      const judgements = heldUntilNext({ own, answers: group.answers, posts: postsOf(thread) });
+      made.set(thread.id, judgementSequence({ threadId: thread.id, labels: detector.labels, judgements }));
+    }
+  }
+
+  async function settle(question: Question): Promise<void> {
+    const { group, key } = question;
+    // The same texts in another thread, asked about right now.
+    const elsewhere = await underWay.get(key)?.catch(() => null);
+    if (elsewhere) outcome.cached++;
+    const judgement = elsewhere ?? (await ask(question));
+    group.answers.set(key, judgement);
+    counts.done++;
+    report();
+    if (--group.open === 0) close(group);
+    await commits.commitWhenDue();
+  }
+
+  async function ask(question: Question): Promise<Judgement | null> {
+    const asked = answer(question);
+    underWay.set(question.key, asked);
+    try {
+      return await asked;
+    } finally {
+      underWay.delete(question.key);
+    }
+  }
+
+  async function answer({ thread, length, request }: Question): Promise<Judgement | null> {
     const started = performance.now();
     try {
       const judgement = await detector.judge(prefixOf(thread, length));
@@ -84,54 +190,32 @@ export async function annotate(options: AnnotateOptions): Promise<AnnotateResult
       return judgement;
     } catch (error) {
       // An answer that could not be had leaves a gap; everything else is the user's to solve, or a defect.
-      if (!(error instanceof ProviderError)) throw error;
+      if (!(error instanceof ProviderError) || isEnd(error) || signal?.aborted) throw error;
       outcome.failed++;
       failures.push({ threadId: thread.id, prefixLength: length, message: error.message });
       return null;
-    } finally {
-      counts.done++;
-      report();
     }
   }
 
+  let stopped: ProviderError | null = null;
   try {
-    for (let start = 0; start < threads.length; start += THREADS_A_LOOKUP) {
-      signal?.throwIfAborted();
-      const group = threads.slice(start, start + THREADS_A_LOOKUP);
-      const questions = group.flatMap((thread) =>
-        lengthsOf(thread).map((length): Question => {
-          const { name, version, options } = detector;
-          const input = inputOf(prefixOf(thread, length));
-          const request = { detector: name, version, options, input, sampleIndex };
-          return { thread, length, request, key: store.keyOf(request) };
-        }),
-      );
-      const known = store.getMany(questions.map(({ key }) => key));
-      const missing = firstOfEachKey(questions.filter(({ key }) => !known.has(key)));
-      outcome.cached += questions.length - missing.length;
-      counts.done += questions.length - missing.length;
-      report();
-
-      const answers = new Map<string, Judgement | null>(known);
-      await inParallel({
-        items: missing,
-        concurrency,
-        ...(signal && { signal }),
-        work: async (question) => {
-          answers.set(question.key, await answer(question));
-          await commits.commitWhenDue();
-        },
-      });
-      for (const thread of group) {
-        const own = questions.filter((question) => question.thread === thread);
-        const judgements = heldUntilNext({ own, answers, posts: postsOf(thread) });
-        sequences.set(thread.id, judgementSequence({ threadId: thread.id, labels: detector.labels, judgements }));
-      }
-    }
+    await inParallel({ next: nextQuestion, concurrency, work: settle });
+    signal?.throwIfAborted();
+  } catch (error) {
+    signal?.throwIfAborted();
+    if (!(error instanceof ProviderError && isEnd(error))) throw error;
+    stopped = error;
+    for (const group of groups) close(group);
   } finally {
     commits.close();
   }
-  return { sequences, ...outcome, failures };
+  const sequences = new Map(threads.flatMap(({ id }) => (made.has(id) ? [[id, made.get(id)!] as const] : [])));
+  return { sequences, ...outcome, failures, stopped, remaining: counts.total - counts.done };
+}
+
+/** After these, asking about anything else is in vain. */
+function isEnd(error: unknown): boolean {
+  return error instanceof BudgetSpentError || error instanceof EndpointUnusableError;
 }
 
 function checkOptions(options: { threads: readonly Thread[]; maxPosts: number; concurrency: number }): void {
@@ -163,28 +247,27 @@ function heldUntilNext(options: {
 }
 
 /**
- * Runs `work` on the items in order, so many at a time. After an abort or a failure no item is begun; what is under way
- * is awaited, and then the first failure, or the signal's reason, is thrown.
+ * Runs `work` on one item after the other, so many at a time. After a failure no item is begun; what is under way is
+ * awaited, and then the first failure is thrown, a defect before the end of a budget.
  */
 async function inParallel<T>(options: {
-  items: readonly T[];
+  next: () => Promise<T | null>;
   concurrency: number;
   work: (item: T) => Promise<void>;
-  signal?: AbortSignal;
 }): Promise<void> {
-  const { items, work, signal } = options;
+  const { next, work, concurrency } = options;
   const errors: unknown[] = [];
-  let next = 0;
   const worker = async () => {
-    while (next < items.length && errors.length === 0 && !signal?.aborted) {
-      try {
-        await work(items[next++]);
-      } catch (error) {
-        errors.push(error);
+    try {
+      while (errors.length === 0) {
+        const item = await next();
+        if (item === null || errors.length > 0) return;
+        await work(item);
       }
+    } catch (error) {
+      errors.push(error);
     }
   };
-  await Promise.all(Array.from({ length: Math.min(options.concurrency, items.length) }, worker));
-  signal?.throwIfAborted();
-  if (errors.length > 0) throw errors[0];
+  await Promise.all(Array.from({ length: concurrency }, worker));
+  if (errors.length > 0) throw errors.find((error) => !isEnd(error)) ?? errors[0];
 }

@@ -35,6 +35,27 @@ export interface AnnotationStats {
   readonly fileBytes: number | null;
 }
 
+/** A row as a list shows it. */
+export interface ListedAnnotation {
+  readonly key: string;
+  readonly threadId: string;
+  readonly prefixLength: number;
+  readonly detector: string;
+  readonly label: string | null;
+  readonly date: string;
+}
+
+export interface AnnotationFilter {
+  readonly keyPrefix?: string;
+  readonly threadId?: string;
+  readonly prefixLength?: number;
+  /** Without the parts of judgements, which stand as `detector/part`. */
+  readonly detector?: string;
+  readonly label?: string;
+  /** At most so many rows. */
+  readonly limit?: number;
+}
+
 const KEYS_A_QUERY = 1000;
 
 /**
@@ -138,6 +159,34 @@ export class AnnotationStore {
     );
   }
 
+  /** Rows that a filter lets through, ordered as keys are. */
+  list(filter: AnnotationFilter = {}): ListedAnnotation[] {
+    const { keyPrefix, threadId, prefixLength, detector, label, limit = -1 } = filter;
+    const labelSql = `json_extract(judgement, '$.label')`;
+    const conditions = [
+      ['substr(key, 1, length(?1)) = ?1', keyPrefix],
+      ['thread_id = ?2', threadId],
+      ['prefix_length = ?3', prefixLength],
+      ['detector = ?4', detector],
+      [`${labelSql} = ?5`, label],
+    ] as const;
+    const wanted = conditions.filter(([, value]) => value !== undefined).map(([condition]) => condition);
+    return describingFailures(this.path, () =>
+      this.database
+        .prepare(
+          `SELECT key, thread_id, prefix_length, detector, ${labelSql}, date FROM annotation
+           ${wanted.length > 0 ? `WHERE ${wanted.join(' AND ')}` : ''}
+           ORDER BY detector, thread_id, prefix_length, key LIMIT ?6`,
+        )
+        .raw()
+        .all(keyPrefix ?? null, threadId ?? null, prefixLength ?? null, detector ?? null, label ?? null, limit)
+        .map((row) => {
+          const [key, thread, length, by, said, date] = listedRowSchema.parse(row);
+          return { key, threadId: thread, prefixLength: length, detector: by, label: said, date };
+        }),
+    );
+  }
+
   /** Writes every annotation as a line of JSON; gzipped when the name ends in `.gz`. Returns their number. */
   export(path: string): Promise<number> {
     return exportAnnotations({ path, keys: this.keys(), rowsOf: (keys) => this.getRows(keys) });
@@ -224,6 +273,14 @@ const storedRowSchema = z.tuple([
   z.string(),
   z.string(),
   z.number(),
+]);
+const listedRowSchema = z.tuple([
+  z.string(),
+  z.string(),
+  z.number(),
+  z.string(),
+  z.union([z.string(), z.null()]),
+  z.string(),
 ]);
 const count = z.number();
 const statsRowSchema = z.tuple([z.string(), count, count, count, count, count, z.string(), z.string()]);

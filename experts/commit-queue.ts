@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { AnnotationRow } from './annotation-row.ts';
 
 /** Answers wait at most this long, and at most so many of them, before they are committed. */
-const INTERVAL_MS = 200;
+const INTERVAL_MS = 50;
 const ROWS = 500;
 
 /** Gathers rows so that a fast detector is not slowed by a transaction a row, and a killed process loses next to nothing. */
@@ -30,6 +30,12 @@ export class CommitQueue {
     this.commit();
     // A detector that never waits would keep Ctrl-C from being heard.
     await nextTurn();
+  }
+
+  /** Commits what is there now. */
+  flush(): void {
+    if (this.failure !== null) throw this.failure;
+    if (this.rows.length > 0) this.commit();
   }
 
   /** Commits what is left, or throws what kept it from being committed. */

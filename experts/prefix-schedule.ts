@@ -11,21 +11,30 @@ export const prefixScheduleSchema = z
       name: z.literal('geometric').describe('1 post, then longer by a factor each time'),
       factor: z.number().gt(1).default(1.5).describe('length of a judged prefix over that of the one before'),
     }),
+    z.strictObject({
+      name: z.literal('lengths').describe('prefixes of exactly these lengths'),
+      lengths: z
+        .array(z.int().min(1))
+        .min(1)
+        .describe('numbers of posts, the claim included; a shorter thread is judged whole'),
+    }),
   ])
   .default({ name: 'every' })
   .describe('which prefixes are judged; a judgement holds until the next judged one');
 
 export type PrefixSchedule = z.infer<typeof prefixScheduleSchema>;
 
-/** The prefix lengths judged of a thread, increasing: always 1, and always all `posts`. */
+/** The prefix lengths judged of a thread, increasing; always 1 and all `posts`, unless the lengths are given. */
 export function scheduledLengths(options: { schedule: PrefixSchedule; posts: number }): number[] {
   const { schedule, posts } = options;
+  if (schedule.name === 'lengths')
+    return [...new Set(schedule.lengths.map((length) => Math.min(length, posts)))].sort((left, right) => left - right);
   const lengths: number[] = [];
   for (let length = 1; length < posts; length = next(schedule, length)) lengths.push(length);
   return [...lengths, posts];
 }
 
-function next(schedule: PrefixSchedule, length: number): number {
+function next(schedule: Exclude<PrefixSchedule, { name: 'lengths' }>, length: number): number {
   if (schedule.name === 'every') return length + 1;
   // Steps of 5 read 1, 5, 10, 15, …: the numbers people expect of "every fifth post".
   if (schedule.name === 'step') return (Math.floor(length / schedule.posts) + 1) * schedule.posts;

@@ -24,7 +24,10 @@ export interface RememberedCalls {
  * Keeps the calls as annotations of their own, so that no process pays for them twice. With `keepNew: false` nothing is
  * written: a dry run pretends its answers.
  */
-export function rememberedIn(options: { store: AnnotationStore; keepNew?: boolean }): RememberedCalls {
+export function rememberedIn(options: {
+  store: Pick<AnnotationStore, 'keyOf' | 'getMany' | 'put'>;
+  keepNew?: boolean;
+}): RememberedCalls {
   const { store, keepNew = true } = options;
   return {
     async remember(call, ask) {

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { compareSystems } from '../compare-runs.ts';
 import { agentName } from '../run-trial.ts';
+import { wholeNumber } from './whole-number.ts';
 
 export function compareCommand(): Command {
   return new Command('compare')
@@ -9,7 +10,7 @@ export function compareCommand(): Command {
     .argument('<second>', 'the same; runs of one seed are paired with each other')
     .option('--system <name>', 'system of the first', agentName)
     .option('--second-system <name>', 'system of the second, such as "first 4 posts"', agentName)
-    .option('--seed <number>', 'of the bootstrap', Number, 1)
+    .option('--seed <number>', 'of the bootstrap', wholeNumber, 1)
     .option('--json', 'print the comparison as JSON')
     .addHelpText(
       'after',

@@ -2,11 +2,12 @@ import { Command } from 'commander';
 import { markdownTable } from 'markdown-table';
 import { type BackendName, selectBackend } from '../../src/tensor/backend.ts';
 import { timeTrainingStep } from '../time-training-step.ts';
+import { positiveInteger } from './whole-number.ts';
 
 export function doctorCommand(): Command {
   return new Command('doctor')
     .description('Say which tensor backend is used and why, and time a real training step on each that works.')
-    .option('--dimensions <count>', 'width of the states', Number, 256)
+    .option('--dimensions <count>', 'width of the states', positiveInteger, 256)
     .option('--json', 'print as JSON')
     .action(async (options: { dimensions: number; json?: boolean }) => {
       const chosen = await selectBackend('auto');

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { Command } from 'commander';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { evaluateRun } from '../evaluate-run.ts';
@@ -40,10 +39,11 @@ Example:
         });
         progress.done();
         const json = `${JSON.stringify({ run, data: options.data, ...evaluation }, null, 2)}\n`;
-        if (options.out !== undefined) writeFileAtomically(join(options.out), json);
         const heading = `${evaluation.threads} threads of ${options.data}; 95 % intervals by bootstrap over threads\n\n`;
         process.stdout.write(options.json ? json : `${heading}${systemsTable(evaluation.systems)}\n`);
-        if (options.out !== undefined) process.stderr.write(`\nScores: ${options.out}\n`);
+        if (options.out === undefined) return;
+        writeFileAtomically(options.out, json);
+        process.stderr.write(`\nScores: ${options.out}\n`);
       },
     );
 }

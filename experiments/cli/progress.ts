@@ -6,30 +6,64 @@ export interface Progress {
   stop(): void;
 }
 
+interface ProgressOptions {
+  readonly label: string;
+  readonly total: number;
+  readonly unit: string;
+  /** Done already when the work begins; left out of the rate. */
+  readonly before?: number;
+}
+
 /** A bar with rate and time left on a terminal, one line every five seconds elsewhere; both on stderr. */
-export function startProgress(options: { label: string; total: number; unit: string }): Progress {
-  const startedMs = performance.now();
-  let current = 0;
-  const rate = () => ((current * 1000) / Math.max(1, performance.now() - startedMs)).toFixed(1);
+export function startProgress(options: ProgressOptions): Progress {
+  return process.stderr.isTTY ? startBar(options) : startLines(options);
+}
+
+function startBar({ label, total, unit, before = 0 }: ProgressOptions): Progress {
+  const rate = rateSince(before);
   const bar = new SingleBar(
     {
-      format: `${options.label} [{bar}] {value}/{total} ${options.unit} · {rate}/s · {eta_formatted} left {note}`,
+      format: `${label} [{bar}] {value}/{total} ${unit} · {rate}/s · {eta_formatted} left {note}`,
       stream: process.stderr,
-      noTTYOutput: true,
-      notTTYSchedule: 5000,
       hideCursor: true,
       etaBuffer: 50,
     },
     Presets.rect,
   );
-  bar.start(options.total, 0, { rate: '0', note: '' });
+  bar.start(total, before, { rate: '0', note: '' });
   return {
-    update(done, note = '') {
-      current = done;
-      bar.update(done, { rate: rate(), note });
-    },
+    update: (done, note = '') => bar.update(done, { rate: rate(done).toFixed(1), note }),
     stop: () => bar.stop(),
   };
+}
+
+const lineEveryMs = 5000;
+
+/** For files and pipes; there is always a last line. */
+function startLines({ label, total, unit, before = 0 }: ProgressOptions): Progress {
+  const rate = rateSince(before);
+  let shownMs = performance.now();
+  let current = { done: before, note: '' };
+  const show = () => {
+    const { done, note } = current;
+    const perSecond = rate(done);
+    const speed = perSecond > 0 ? ` · ${perSecond.toFixed(1)}/s` : '';
+    const left = perSecond > 0 && done < total ? ` · ${Math.ceil((total - done) / perSecond)} s left` : '';
+    process.stderr.write(`${`${label}: ${done}/${total} ${unit}${speed}${left} ${note}`.trimEnd()}\n`);
+    shownMs = performance.now();
+  };
+  return {
+    update(done, note = '') {
+      current = { done, note };
+      if (performance.now() - shownMs >= lineEveryMs) show();
+    },
+    stop: show,
+  };
+}
+
+function rateSince(before: number): (done: number) => number {
+  const startedMs = performance.now();
+  return (done) => ((done - before) * 1000) / Math.max(1, performance.now() - startedMs);
 }
 
 const units: Readonly<Record<string, string>> = { training: 'iterations', 'judging prefixes': 'prefixes' };
@@ -45,10 +79,13 @@ export function stageProgress(title: string) {
     onStage(name: string, done: number, total: number): void {
       if (stage?.name !== name) {
         close();
-        stage = { name, progress: startProgress({ label: `${title}: ${name}`, total, unit: units[name] ?? 'steps' }) };
+        const label = `${title}: ${name}`;
+        // The first report comes with the first item, or with all that an earlier process did.
+        const before = done <= 1 ? 0 : done;
+        stage = { name, progress: startProgress({ label, total, unit: units[name] ?? 'steps', before }) };
       }
       stage?.progress.update(done);
-      if (done === total) close();
+      if (done >= total) close();
     },
     onNote: (line: string): void => void process.stderr.write(`earshot: ${line}\n`),
     done: close,

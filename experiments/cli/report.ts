@@ -21,7 +21,8 @@ export function reportCommand(): Command {
           `no run of ${file.name} is finished in ${options.runs}; run \`earshot train ${path}\` first`,
         );
       const missing = trials.length - results.reduce((sum, { trials }) => sum + trials.length, 0);
-      const report = writeReport(file, { trials, runs: options.runs, command: `earshot train ${path}` });
+      const command = ['earshot train', path, ...options.set.map((set) => `--set ${set}`)].join(' ');
+      const report = writeReport(file, { trials, runs: options.runs, command });
       process.stdout.write(options.json ? `${JSON.stringify(results, null, 2)}\n` : report);
       if (missing > 0) process.stderr.write(`\nearshot: ${missing} of ${trials.length} runs are not finished yet\n`);
     });

@@ -8,6 +8,7 @@ import { finishedResults, runInProcesses, runTrials, type Trial, trialsOf, write
 import { collect } from './collect.ts';
 import { interruptSignal } from './interrupt.ts';
 import { stageProgress } from './progress.ts';
+import { positiveInteger } from './whole-number.ts';
 
 interface TrainOptions {
   data?: string;
@@ -31,7 +32,7 @@ export function trainCommand(): Command {
     .option('--set <path=value>', 'change a setting, such as agent.gail.alpha=0.5; may be repeated', collect, [])
     .option('--seeds <list>', 'seeds instead of those of the file, such as 1,2,3', integers)
     .option('--runs <folder>', 'where runs and their shared cache go', 'runs')
-    .option('--jobs <count>', 'processes that share the runs', integer, 1)
+    .option('--jobs <count>', 'processes that share the runs', positiveInteger, 1)
     .option('--resume', 'fail if there is nothing to go on with (going on is the default)')
     .option('--restart', 'remove earlier runs of this experiment and start anew')
     .option('--json', 'print the results as JSON instead of the table')
@@ -110,17 +111,11 @@ function hasStarted(trials: readonly Trial[]): boolean {
   return trials.some(({ directory }) => existsSync(`${directory}/config.json`));
 }
 
-function integer(text: string): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 1) throw new InvalidArgumentError(`${text} is not a whole number above 0.`);
-  return value;
-}
-
 function integers(text: string): number[] {
-  const values = text.split(',').map(Number);
-  if (values.some((value) => !Number.isInteger(value)))
-    throw new InvalidArgumentError(`${text} is not a list such as 1,2,3.`);
-  return values;
+  const parts = text.split(',');
+  if (parts.some((part) => part.trim() === '' || !Number.isInteger(Number(part))))
+    throw new InvalidArgumentError('It must be a list such as 1,2,3.');
+  return parts.map(Number);
 }
 
 function share(text: string): { index: number; of: number } {

@@ -1,6 +1,8 @@
 import { z } from 'zod';
+import type { Prefix } from '../../src/data/thread.ts';
 import type { Detector } from '../detector.ts';
 import type { JudgingTask } from '../judging-task.ts';
+import type { Environment } from '../llm/api-key.ts';
 import type { ChatService } from '../llm/chat.ts';
 import type { RememberedCalls } from '../remembered-calls.ts';
 import { createDebateCouncil, debateCouncilOptionsSchema } from './debate-council.ts';
@@ -8,6 +10,7 @@ import { createDebateSingle, debateSingleOptionsSchema } from './debate-single.t
 import { createDebateTeam, debateTeamOptionsSchema } from './debate-team.ts';
 import { createS2mad, s2madOptionsSchema } from './s2mad.ts';
 import { createSinglePrompt, singlePromptOptionsSchema } from './single-prompt.ts';
+import { createZofia, zofiaInputOf, zofiaOptionsSchema } from './zofia.ts';
 
 /** Every detector that asks language models, by its name. */
 export const detectorSchema = z
@@ -17,10 +20,16 @@ export const detectorSchema = z
     debateSingleOptionsSchema,
     debateTeamOptionsSchema,
     debateCouncilOptionsSchema,
+    zofiaOptionsSchema,
   ])
   .describe('the detector, its models and its hyperparameters');
 export type DetectorConfig = z.infer<typeof detectorSchema>;
 export type DetectorConfigInput = z.input<typeof detectorSchema>;
+
+export interface CreatedDetector extends Detector {
+  /** What of a prefix it reads, for annotation keys, where that is more than the texts of its posts. */
+  readonly inputOf?: (prefix: Prefix) => unknown;
+}
 
 export async function createDetector(settings: {
   config: DetectorConfig;
@@ -28,8 +37,11 @@ export async function createDetector(settings: {
   service: ChatService;
   /** Where parts of judgements that later prefixes share are kept beyond this process. */
   remember?: RememberedCalls;
-}): Promise<Detector> {
-  const { config, ...shared } = settings;
+  /** For detectors that also ask others than language models: where keys are looked up, what ends waiting. */
+  env?: Environment;
+  signal?: AbortSignal;
+}): Promise<CreatedDetector> {
+  const { config, env, signal, ...shared } = settings;
   switch (config.name) {
     case 'single-prompt':
       return createSinglePrompt({ options: config, ...shared });
@@ -41,5 +53,9 @@ export async function createDetector(settings: {
       return createDebateTeam({ options: config, ...shared });
     case 'debate-council':
       return createDebateCouncil({ options: config, ...shared });
+    case 'zofia': {
+      const zofia = await createZofia({ options: config, ...shared, ...(env && { env }), ...(signal && { signal }) });
+      return { ...zofia, inputOf: zofiaInputOf(config) };
+    }
   }
 }

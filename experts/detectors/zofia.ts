@@ -99,7 +99,8 @@ export const zofiaOptionsSchema = z.strictObject({
       real: sideSchema.describe("the label that the pro side argues for; default: the task's first of two"),
       fake: sideSchema.describe("the label that the con side argues for; default: the task's second of two"),
     })
-    .prefault({}),
+    .prefault({})
+    .describe('which labels the two sides argue for'),
   insufficientLabel: z
     .string()
     .nullable()

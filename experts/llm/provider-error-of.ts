@@ -2,7 +2,9 @@ import { ProviderError } from '../../src/errors.ts';
 import { keyAdvice, withoutKey } from './api-key.ts';
 import type { CallFailure } from './call-failure.ts';
 import type { Endpoint } from './endpoint.ts';
-import { ContextLengthError } from './provider-failures.ts';
+import { ContextLengthError, EndpointUnusableError } from './provider-failures.ts';
+
+const nobodyThere = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH/;
 
 /**
  * The failure as a person reads it: where, what, how often it was tried, what to do. The client's error is not kept as
@@ -21,16 +23,18 @@ export function providerErrorOf(options: {
   const tried = attempts === 1 ? 'at the first attempt' : `after ${attempts} attempts`;
   switch (failure.kind) {
     case 'key':
-      return new ProviderError(`${keyAdvice({ endpoint, key })} (status 401 from ${endpoint.baseURL}: ${said})`);
+      return new EndpointUnusableError(
+        `${keyAdvice({ endpoint, key })} (status 401 from ${endpoint.baseURL}: ${said})`,
+      );
     case 'not-found':
-      return new ProviderError(
+      return new EndpointUnusableError(
         `endpoint ${endpoint.name} knows no model ${JSON.stringify(endpoint.model)}, or ${endpoint.baseURL} is not ` +
           `where it speaks chat completions: check model and baseURL (${endpoint.baseURL}/models lists its models; it said: ${said})`,
       );
     case 'context-length':
       return contextLengthError({ said, where, endpoint });
     case 'quota':
-      return new ProviderError(
+      return new EndpointUnusableError(
         `${where} has no quota or credit left (${said}); waiting does not help: top it up, then run again`,
       );
     case 'forbidden':
@@ -55,10 +59,11 @@ export function providerErrorOf(options: {
       return new ProviderError(
         `${where} did not answer within ${endpoint.timeoutMs} ms ${tried}${status}: ${said}; raise timeoutMs, or lower maxTokens or concurrency.max`,
       );
-    case 'connection':
-      return new ProviderError(
-        `${where} could not be reached ${tried}: ${said}; check that it runs and that baseURL is right, then run again`,
-      );
+    case 'connection': {
+      const unreachable = `${where} could not be reached ${tried}: ${said}; check that it runs and that baseURL is right, then run again`;
+      // A connection that breaks may be one answer's misfortune; one that nobody takes is not.
+      return nobodyThere.test(said) ? new EndpointUnusableError(unreachable) : new ProviderError(unreachable);
+    }
     case 'server':
       return new ProviderError(
         `${where} failed${status} ${tried}: ${said}; run again later: what was answered is kept`,

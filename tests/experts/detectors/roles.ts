@@ -105,7 +105,7 @@ categories:
   - { name: reference, description: it refers to a study }
   - { name: entities, description: it mentions scientists }
 implications:
-  - { if: reference, then: entities }
+  - { if: reference, implies: entities }
 `),
 );
 

@@ -1,0 +1,58 @@
+import type { AnnotateResult } from '../../experts/annotate.ts';
+import { dryRunSummary } from '../../experts/llm/dry-run-chat-service.ts';
+import { usageSummary } from '../../experts/llm/usage-ledger.ts';
+import { ProviderError } from '../../src/errors.ts';
+import type { AnnotatedWithModels } from '../annotate-with-models.ts';
+
+/** Failures named one by one; the others are counted. */
+const failuresShown = 5;
+
+/** Prints what a language-model detector judged and what that took; what could not be judged ends in an error. */
+export function printAnnotated(
+  { stopped, estimates, usage, failures, ...counts }: AnnotatedWithModels,
+  { store, detector, json }: { store: string; detector: string; json?: boolean },
+): void {
+  const { threads, asked, cached, failed, remaining } = counts;
+  const total = asked + cached + failed + remaining;
+  if (estimates !== null) {
+    const summary = `${threads} threads, ${total} prefixes: ${asked} to ask about, ${cached} cached\n${dryRunSummary(estimates)}\nNothing was sent.\n`;
+    process.stdout.write(
+      json
+        ? `${JSON.stringify({ store, detector, dryRun: true, threads, toAsk: asked, cached, estimates })}\n`
+        : summary,
+    );
+    return;
+  }
+  if (json)
+    process.stdout.write(
+      `${JSON.stringify({ store, detector, ...counts, stopped: stopped?.message ?? null, usage, failures })}\n`,
+    );
+  else {
+    const left = remaining > 0 ? `, not asked ${remaining}` : '';
+    process.stdout.write(
+      `${threads} threads, ${total} prefixes: asked ${asked}, cached ${cached}, failed ${failed}${left}\n` +
+        `${usageSummary(usage)}\nAnnotations: ${store}\n`,
+    );
+  }
+  if (stopped !== null)
+    throw new ProviderError(
+      remaining > 0 ? `${stopped.message} (${remaining} of ${total} prefixes remain)` : stopped.message,
+    );
+  if (failed > 0) throw failureOf(failures);
+}
+
+/** What failed alike is told once. */
+function failureOf(failures: AnnotateResult['failures']): ProviderError {
+  const kinds = new Map<string, AnnotateResult['failures'][number]>();
+  for (const failure of failures) {
+    const kind = failure.message.replace(/\d+/g, '#');
+    if (!kinds.has(kind)) kinds.set(kind, failure);
+  }
+  const [first, ...others] = kinds.values();
+  for (const { threadId, prefixLength, message } of others.slice(0, failuresShown))
+    process.stderr.write(`thread ${threadId}, first ${prefixLength} posts: ${message}\n`);
+  return new ProviderError(
+    `${failures.length} prefixes could not be judged, such as the first ${first.prefixLength} posts of thread ${first.threadId}: ` +
+      `${first.message}. Give the same command again to ask about them once more`,
+  );
+}

@@ -1,0 +1,181 @@
+import { Command, InvalidArgumentError } from 'commander';
+import type { AnnotateProgress } from '../../experts/annotate.ts';
+import { type PrefixSchedule, prefixScheduleSchema } from '../../experts/prefix-schedule.ts';
+import { InputError, ProviderError } from '../../src/errors.ts';
+import { type AnnotatedThreads, annotateThreads } from '../annotate-threads.ts';
+import { annotateWithModels } from '../annotate-with-models.ts';
+import { isDetectorFile } from '../detector-file.ts';
+import { printAnnotated } from './annotate-models.ts';
+import { amount, budgetOf } from './budget-options.ts';
+import { interruptSignal } from './interrupt.ts';
+import { stageProgress } from './progress.ts';
+import { positiveInteger, wholeNumber } from './whole-number.ts';
+
+interface AnnotateCommandOptions {
+  store: string;
+  detector: string;
+  trainOn?: string;
+  seed: number;
+  schedule?: PrefixSchedule;
+  maxPosts: number;
+  concurrency?: number;
+  skipInvalid?: boolean;
+  dryRun?: boolean;
+  budgetRequests?: number;
+  budgetTokens?: number;
+  budgetMoney?: number;
+  batch?: boolean;
+  batchPoll?: number;
+  json?: boolean;
+}
+
+/** Failures named one by one; the others are counted. */
+const failuresShown = 5;
+
+export function annotateCommand(): Command {
+  return new Command('annotate')
+    .description('Judge every prefix of every thread of a file with a detector, into an annotation store.')
+    .argument('<threads>', 'thread file, .jsonl or .jsonl.gz')
+    .requiredOption('--store <file>', 'annotation store (SQLite) that the judgements go to; made when absent')
+    .requiredOption(
+      '--detector <file>',
+      'saved local detector (.json), such as that of a run, or a detector file (.yaml) for language models',
+    )
+    .option('--train-on <threads>', 'labelled threads to train the detector on, where its file does not exist yet')
+    .option('--seed <number>', 'of that training', wholeNumber, 1)
+    .option('--schedule <which>', 'prefixes judged: every (default), step:<posts> or geometric:<factor>', schedule)
+    .option('--max-posts <count>', 'posts of a thread that are judged', positiveInteger, 500)
+    .option(
+      '--concurrency <count>',
+      'judgements under way at the same time (default: 1; 64 with language models)',
+      positiveInteger,
+    )
+    .option('--dry-run', 'language models: count calls, tokens and cost, and send nothing')
+    .option('--budget-requests <count>', 'language models: send at most so many requests', positiveInteger)
+    .option('--budget-tokens <count>', 'language models: use at most so many tokens', positiveInteger)
+    .option('--budget-money <amount>', "language models: spend at most so much, in the prices' currency", amount)
+    .option('--batch', 'language models: ask through batches, for about half the price and within a day')
+    .option('--batch-poll <seconds>', 'time between looks at a batch', amount)
+    .option('--skip-invalid', 'leave invalid lines out instead of stopping')
+    .option('--json', 'print the counts as JSON')
+    .addHelpText(
+      'after',
+      `
+A judgement is asked for once: what the store holds already is not asked again, so the same command goes on where Ctrl-C, a
+kill or a full disk stopped it. Several processes may fill one store. A judgement holds until the next judged prefix.
+
+Examples:
+  earshot annotate threads.jsonl --store judged.sqlite --detector runs/quickstart/agent/seed-1/detector.json
+  earshot annotate threads.jsonl --store judged.sqlite --detector mine.json --train-on labelled.jsonl
+  earshot annotate threads.jsonl --store judged.sqlite --detector mine.json --schedule geometric:1.5 --max-posts 200
+  earshot annotate threads.jsonl --store judged.sqlite --detector experiments/detectors/s2mad.yaml --dry-run
+  earshot annotate threads.jsonl --store judged.sqlite --detector experiments/detectors/s2mad.yaml --budget-money 5
+  earshot annotate threads.jsonl --store judged.sqlite --detector experiments/detectors/single-prompt.yaml --batch
+  earshot annotations stats judged.sqlite`,
+    )
+    .action(annotateFile);
+}
+
+async function annotateFile(threads: string, options: AnnotateCommandOptions): Promise<void> {
+  const byModels = isDetectorFile(options.detector);
+  if (!byModels) refuseModelOptions(options);
+  const progress = stageProgress(threads);
+  const signal = interruptSignal();
+  let counts: AnnotateProgress | null = null;
+  const schedule = options.schedule ?? { name: 'every' };
+  const shared = { threads, schedule, skipInvalid: options.skipInvalid ?? false, onNote: progress.onNote, signal };
+  let finish: () => void;
+  try {
+    if (byModels) {
+      const annotated = await annotateWithModels({
+        ...modelOptions(options),
+        ...shared,
+        onCounts: (now) => {
+          counts = now;
+          progress.onStage('judging prefixes', now.done, now.total);
+        },
+      });
+      finish = () => printAnnotated(annotated, options);
+    } else {
+      const annotated = await annotateThreads({
+        ...options,
+        ...shared,
+        concurrency: options.concurrency ?? 1,
+        onStage: progress.onStage,
+        onCounts: (now) => {
+          counts = now;
+        },
+      });
+      finish = () => print(annotated, options);
+    }
+  } catch (error) {
+    progress.done();
+    if (!signal.aborted) throw error;
+    process.stderr.write(`earshot: ${stoppedAt(counts, options)}; give the same command again to go on\n`);
+    process.exitCode = 130;
+    return;
+  }
+  progress.done();
+  finish();
+}
+
+function modelOptions(options: AnnotateCommandOptions) {
+  const { store, detector, maxPosts, concurrency, dryRun = false, batch = false, batchPoll } = options;
+  return {
+    store,
+    detector,
+    maxPosts,
+    dryRun,
+    batch,
+    budget: budgetOf(options),
+    ...(concurrency !== undefined && { concurrency }),
+    ...(batchPoll !== undefined && { batchPollMs: 1000 * batchPoll }),
+  };
+}
+
+/** Silence would let a person believe that a budget holds. */
+function refuseModelOptions(options: AnnotateCommandOptions): void {
+  const given = (['dryRun', 'batch', 'budgetRequests', 'budgetTokens', 'budgetMoney'] as const).filter(
+    (name) => options[name] !== undefined,
+  );
+  if (given.length > 0)
+    throw new InputError(
+      `${given.map((name) => `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`).join(', ')} is for language models, ` +
+        `and ${options.detector} is a local detector, which costs nothing; leave it out, or give a detector file (.yaml)`,
+    );
+}
+
+/** What an interruption leaves behind. */
+function stoppedAt(counts: AnnotateProgress | null, { store }: AnnotateCommandOptions): string {
+  if (counts === null) return 'stopped before the first judgement';
+  return `stopped with ${counts.cached + counts.asked} of ${counts.total} prefixes judged, all kept in ${store}`;
+}
+
+function print({ failures, ...counts }: AnnotatedThreads, { store, detector, json }: AnnotateCommandOptions): void {
+  const { threads, asked, cached, failed } = counts;
+  if (json) process.stdout.write(`${JSON.stringify({ store, detector, ...counts })}\n`);
+  else
+    process.stdout.write(
+      `${threads} threads, ${asked + cached + failed} prefixes: asked ${asked}, cached ${cached}, failed ${failed}\nAnnotations: ${store}\n`,
+    );
+  if (failed === 0) return;
+  for (const { threadId, prefixLength, message } of failures.slice(0, failuresShown))
+    process.stderr.write(`thread ${threadId}, first ${prefixLength} posts: ${message}\n`);
+  throw new ProviderError(
+    `${failed} prefixes could not be judged; give the same command again to ask for them once more`,
+  );
+}
+
+function schedule(text: string): PrefixSchedule {
+  const [name, value] = text.split(':', 2);
+  const number = value === undefined ? undefined : Number(value);
+  const parsed = prefixScheduleSchema.safeParse({
+    name,
+    ...(number !== undefined && { [name === 'step' ? 'posts' : 'factor']: number }),
+  });
+  if (!parsed.success || value === '')
+    throw new InvalidArgumentError(
+      'Write it as every, step:5 (1 post, then every fifth) or geometric:1.5 (longer by half each time).',
+    );
+  return parsed.data;
+}

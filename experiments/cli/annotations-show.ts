@@ -1,0 +1,84 @@
+import { markdownTable } from 'markdown-table';
+import type {
+  AnnotationFilter,
+  AnnotationStore,
+  ListedAnnotation,
+  StoredAnnotation,
+} from '../../experts/annotation-store.ts';
+import { InputError } from '../../src/errors.ts';
+
+/** Ambiguous names are told with so many of the rows they may mean. */
+const candidatesShown = 10;
+
+/** Rows as a table; keys are cut to what `show` needs as a rule. */
+export function listTable(rows: readonly ListedAnnotation[]): string {
+  if (rows.length === 0) return 'no annotations\n';
+  const cells = rows.map(({ key, threadId, prefixLength, detector, label, date }) => [
+    key.slice(0, 12),
+    threadId,
+    String(prefixLength),
+    detector,
+    label ?? '–',
+    date,
+  ]);
+  const header = ['key', 'thread', 'posts', 'detector', 'label', 'date'];
+  return `${markdownTable([header, ...cells], { align: ['l', 'l', 'r', 'l', 'l', 'l'] })}\n`;
+}
+
+/** The one annotation that a name means: the beginning of a key, or a thread and a number of posts. */
+export function annotationNamed(options: {
+  store: AnnotationStore;
+  name: string;
+  detector?: string;
+}): StoredAnnotation {
+  const { store, name, detector } = options;
+  const filter = { ...(detector !== undefined && { detector }), limit: candidatesShown + 1 };
+  // A part of a judgement stands under the same thread, and is meant only where it is named.
+  const isJudgement = (row: ListedAnnotation) => detector !== undefined || !row.detector.includes('/');
+  const colon = name.lastIndexOf(':');
+  const length = Number(name.slice(colon + 1));
+  const byThread: AnnotationFilter | null =
+    colon > 0 && Number.isInteger(length) && length > 0
+      ? { threadId: name.slice(0, colon), prefixLength: length, ...(detector !== undefined && { detector }) }
+      : null;
+  const found =
+    byThread === null
+      ? store.list({ keyPrefix: name.toLowerCase(), ...filter })
+      : store.list(byThread).filter(isJudgement);
+  if (found.length === 0)
+    throw new InputError(
+      `${store.path} holds no annotation ${JSON.stringify(name)}; give the beginning of a key, or <thread>:<posts>, as annotations list shows them`,
+    );
+  if (found.length > 1)
+    throw new InputError(
+      `${JSON.stringify(name)} may mean several annotations; give the beginning of one key, or --detector:\n${listTable(found.slice(0, candidatesShown))}`,
+    );
+  const row = store.getRows([found[0].key]).get(found[0].key);
+  if (row === undefined) throw new InputError(`${store.path} no longer holds the annotation ${found[0].key}`);
+  return row;
+}
+
+/** What was said, one after the other, and what came of it. */
+export function debateText(row: StoredAnnotation): string {
+  const { key, request, judgement, threadId, prefixLength, date, latencyMs } = row;
+  const { label, probabilities, explanation, transcript, usage } = judgement;
+  const shares = Object.entries(probabilities ?? {}).map(([name, value]) => `${name} ${value.toFixed(2)}`);
+  const took = latencyMs === null ? '' : `, ${(latencyMs / 1000).toFixed(1)} s`;
+  const lines = [
+    `Thread ${threadId}, first ${prefixLength} posts, judged by ${request.detector} on ${date}`,
+    `Key ${key}`,
+    '',
+    ...postsOf(request.input).map((text, index) => `  ${index + 1}. ${text.replace(/\s+/g, ' ')}`),
+    ...transcript.flatMap(({ role, text }) => ['', `── ${role} ──`, text]),
+    '',
+    `Label: ${label ?? 'none could be read'}${shares.length > 0 ? ` (${shares.join(', ')})` : ''}`,
+    ...(explanation === '' ? [] : [`Explanation: ${explanation}`]),
+    `Usage: ${usage.requests} requests, ${usage.inputTokens} tokens in, ${usage.outputTokens} out${took}`,
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+/** Detectors put other things beside the texts. */
+function postsOf(input: unknown): string[] {
+  return Array.isArray(input) ? input.filter((item): item is string => typeof item === 'string') : [];
+}

@@ -1,0 +1,148 @@
+import { existsSync } from 'node:fs';
+import { Command } from 'commander';
+import { markdownTable } from 'markdown-table';
+import { type AnnotationStats, AnnotationStore } from '../../experts/annotation-store.ts';
+import { InputError } from '../../src/errors.ts';
+import { annotationNamed, debateText, listTable } from './annotations-show.ts';
+import { positiveInteger } from './whole-number.ts';
+
+export function annotationsCommand(): Command {
+  const command = new Command('annotations')
+    .description('Count, list, read, share and merge the judgements of an annotation store.')
+    .addHelpText(
+      'after',
+      `
+A run keeps its annotations in <runs>/cache/annotations.sqlite.
+
+Examples:
+  earshot annotations stats runs/cache/annotations.sqlite
+  earshot annotations list judged.sqlite --detector s2mad --label rumor
+  earshot annotations show judged.sqlite 5f0c2a
+  earshot annotations show judged.sqlite 524922078:6 --detector s2mad
+  earshot annotations export judged.sqlite judged.jsonl.gz
+  earshot annotations import merged.sqlite judged.jsonl.gz`,
+    );
+  command
+    .command('stats')
+    .description('Count the annotations of each detector, and what they cost.')
+    .argument('<store>', 'annotation store')
+    .option('--json', 'print the counts as JSON')
+    .action(statsOf);
+  command
+    .command('list')
+    .description('List annotations: key, thread, posts read, detector, label, date.')
+    .argument('<store>', 'annotation store')
+    .option('--detector <name>', 'only by this detector')
+    .option('--thread <id>', 'only of this thread')
+    .option('--posts <count>', 'only of prefixes of so many posts', positiveInteger)
+    .option('--label <label>', 'only with this label')
+    .option('--limit <count>', 'at most so many', positiveInteger, 100)
+    .option('--json', 'print the rows as JSON')
+    .action(listStore);
+  command
+    .command('show')
+    .description('Print one annotation as a readable debate: the posts, who said what, the label.')
+    .argument('<store>', 'annotation store')
+    .argument('<annotation>', 'beginning of its key, or <thread>:<posts>')
+    .option('--detector <name>', 'by this detector, where several judged the same posts')
+    .option('--json', 'print the whole row as JSON')
+    .action(showOne);
+  command
+    .command('export')
+    .description('Write every annotation as a line of JSON, with its request and its key.')
+    .argument('<store>', 'annotation store')
+    .argument('<file>', 'file to write: .jsonl, or .jsonl.gz for gzip')
+    .option('--json', 'print the count as JSON')
+    .action(exportStore);
+  command
+    .command('import')
+    .description('Add the annotations of an exported file; a question that the store has an answer to keeps it.')
+    .argument('<store>', 'annotation store; made when absent')
+    .argument('<file>', 'exported annotations')
+    .option('--json', 'print the counts as JSON')
+    .action(importFile);
+  return command;
+}
+
+async function statsOf(path: string, { json }: { json?: boolean }): Promise<void> {
+  const stats = await withStore(existing(path), (store) => store.stats());
+  process.stdout.write(json ? `${JSON.stringify({ store: path, ...stats }, null, 2)}\n` : statsTable(path, stats));
+}
+
+interface ListOptions {
+  detector?: string;
+  thread?: string;
+  posts?: number;
+  label?: string;
+  limit: number;
+  json?: boolean;
+}
+
+async function listStore(path: string, { detector, thread, posts, label, limit, json }: ListOptions): Promise<void> {
+  const filter = {
+    ...(detector !== undefined && { detector }),
+    ...(thread !== undefined && { threadId: thread }),
+    ...(posts !== undefined && { prefixLength: posts }),
+    ...(label !== undefined && { label }),
+  };
+  // One more tells that there is more.
+  const rows = await withStore(existing(path), (store) => store.list({ ...filter, limit: limit + 1 }));
+  const shown = rows.slice(0, limit);
+  process.stdout.write(json ? `${JSON.stringify(shown, null, 2)}\n` : listTable(shown));
+  if (rows.length > limit) process.stderr.write(`earshot: there are more than ${limit}; raise --limit or filter\n`);
+}
+
+async function showOne(path: string, name: string, options: { detector?: string; json?: boolean }): Promise<void> {
+  const { detector, json } = options;
+  const row = await withStore(existing(path), (store) =>
+    annotationNamed({ store, name, ...(detector !== undefined && { detector }) }),
+  );
+  process.stdout.write(json ? `${JSON.stringify(row, null, 2)}\n` : debateText(row));
+}
+
+async function exportStore(path: string, file: string, { json }: { json?: boolean }): Promise<void> {
+  const exported = await withStore(existing(path), (store) => store.export(file));
+  process.stdout.write(
+    json ? `${JSON.stringify({ store: path, file, exported })}\n` : `${exported} annotations: ${file}\n`,
+  );
+}
+
+async function importFile(path: string, file: string, { json }: { json?: boolean }): Promise<void> {
+  if (!existsSync(file)) throw new InputError(`there is no file ${file}; give one that annotations export wrote`);
+  const { read, added } = await withStore(path, (store) => store.import(file));
+  process.stdout.write(
+    json
+      ? `${JSON.stringify({ store: path, file, read, added })}\n`
+      : `${read} annotations read, ${added} of them new: ${path}\n`,
+  );
+}
+
+async function withStore<T>(path: string, use: (store: AnnotationStore) => T | Promise<T>): Promise<T> {
+  const store = AnnotationStore.open(path);
+  try {
+    return await use(store);
+  } finally {
+    store.close();
+  }
+}
+
+/** Opening would make an empty one, and hide a mistyped path. */
+function existing(path: string): string {
+  if (!existsSync(path)) throw new InputError(`there is no annotation store ${path}; check the path`);
+  return path;
+}
+
+function statsTable(
+  path: string,
+  { annotations, byDetector, firstDate, lastDate, fileBytes }: AnnotationStats,
+): string {
+  const size = fileBytes === null ? '' : `, ${(fileBytes / 1e6).toFixed(1)} MB`;
+  const dates = firstDate === null ? '' : `, from ${firstDate} to ${lastDate}`;
+  const heading = `${annotations} annotations in ${path}${size}${dates}\n`;
+  if (annotations === 0) return heading;
+  const rows = byDetector.map((row) =>
+    [row.detector, row.annotations, row.threads, row.requests, row.inputTokens, row.outputTokens].map(String),
+  );
+  const header = ['detector', 'annotations', 'threads', 'requests', 'input tokens', 'output tokens'];
+  return `${heading}\n${markdownTable([header, ...rows], { align: ['l', 'r', 'r', 'r', 'r', 'r'] })}\n`;
+}

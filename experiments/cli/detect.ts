@@ -1,0 +1,134 @@
+import { Command, InvalidArgumentError } from 'commander';
+import { markdownTable } from 'markdown-table';
+import { usageSummary } from '../../experts/llm/usage-ledger.ts';
+import { formatBadItem } from '../../src/data/bad-item.ts';
+import { loadThreads } from '../../src/data/thread-file.ts';
+import { ProviderError } from '../../src/errors.ts';
+import { type DetectorEvaluation, detect, earlyDetectionReplies, type Replies } from '../detect.ts';
+import { amount, budgetOf } from './budget-options.ts';
+import { interruptSignal } from './interrupt.ts';
+import { stageProgress } from './progress.ts';
+import { positiveInteger } from './whole-number.ts';
+
+interface DetectCommandOptions {
+  detector: string[];
+  store?: string;
+  at: readonly Replies[];
+  budgetRequests?: number;
+  budgetTokens?: number;
+  budgetMoney?: number;
+  concurrency?: number;
+  skipInvalid?: boolean;
+  json?: boolean;
+}
+
+export function detectCommand(): Command {
+  return new Command('detect')
+    .description('Score detectors on labelled threads: how right they are, and how early.')
+    .argument('<threads>', 'thread file, .jsonl or .jsonl.gz')
+    .requiredOption(
+      '--detector <file...>',
+      'detector file (.yaml) or saved local detector (.json); several side by side',
+    )
+    .option('--store <file>', 'annotation store that keeps the judgements; made when absent')
+    .option('--at <replies>', 'replies seen, such as 0,10,all; 0 is the claim alone', replies, earlyDetectionReplies)
+    .option('--budget-requests <count>', 'send at most so many requests for each detector', positiveInteger)
+    .option('--budget-tokens <count>', 'use at most so many tokens for each detector', positiveInteger)
+    .option('--budget-money <amount>', "spend at most so much for each detector, in the prices' currency", amount)
+    .option('--concurrency <count>', 'judgements under way at the same time', positiveInteger)
+    .option('--skip-invalid', 'leave invalid lines out instead of stopping')
+    .option('--json', 'print the scores as JSON instead of the table')
+    .addHelpText(
+      'after',
+      `
+The labels come from the threads: rumor, veracity, or labels.<task> and labels.<category>. What cannot be read counts as wrong.
+A thread with fewer replies than asked for is judged whole. With --store nothing is paid for twice.
+
+Examples:
+  earshot detect pheme-test.jsonl --detector experiments/detectors/s2mad.yaml --store judged.sqlite
+  earshot detect pheme-test.jsonl --detector s2mad.yaml s2mad-no-debate.yaml s2mad-one-prompt.yaml --store judged.sqlite
+  earshot detect ct_dev.jsonl --detector experiments/detectors/debate-council.yaml --at all --json`,
+    )
+    .action(detectIn);
+}
+
+async function detectIn(path: string, options: DetectCommandOptions): Promise<void> {
+  const { detector, store, at, concurrency, skipInvalid = false, json } = options;
+  const progress = stageProgress(path);
+  const threads = await loadThreads(path, {
+    skipInvalid,
+    onSkipped: (item) => progress.onNote(`skipped ${formatBadItem(item)}`),
+  });
+  let evaluations: DetectorEvaluation[];
+  try {
+    evaluations = await detect({
+      threads,
+      detectors: detector,
+      replies: at,
+      budget: budgetOf(options),
+      onCounts: (name, { done, total }) => progress.onStage(`${name} judges prefixes`, done, total),
+      onNote: progress.onNote,
+      signal: interruptSignal(),
+      ...(store !== undefined && { store }),
+      ...(concurrency !== undefined && { concurrency }),
+    });
+  } finally {
+    progress.done();
+  }
+  if (json) process.stdout.write(`${JSON.stringify({ threads: path, evaluations }, null, 2)}\n`);
+  else {
+    const usage = evaluations.flatMap((evaluation) => evaluation.usage);
+    const kept = store === undefined ? '' : `Annotations: ${store}\n`;
+    process.stdout.write(`${detectionTable(evaluations)}\n\n${usageSummary(usage)}\n${kept}`);
+  }
+  const failures = evaluations.flatMap((evaluation) => evaluation.failures);
+  if (failures.length > 0)
+    throw new ProviderError(
+      `${failures.length} prefixes could not be judged and count as wrong, such as the first ${failures[0].prefixLength} posts ` +
+        `of thread ${failures[0].threadId}: ${failures[0].message}. Give the same command again to ask about them once more`,
+    );
+}
+
+function detectionTable(evaluations: readonly DetectorEvaluation[]): string {
+  const labels = Object.keys(evaluations[0].at[0].byLabel);
+  const costs = evaluations.some(({ at }) => at.some(({ perItem }) => perItem.cost !== 0));
+  const rows = evaluations.flatMap(({ detector, at }) =>
+    at.map(({ replies: seen, items, unreadable, accuracy, macroF1, byLabel, perItem }) => [
+      detector,
+      String(seen),
+      String(items),
+      String(unreadable),
+      accuracy.toFixed(3),
+      macroF1.toFixed(3),
+      ...labels.map((label) => {
+        const { precision, recall, f1 } = byLabel[label];
+        return `${f1.toFixed(3)} (${precision.toFixed(2)}, ${recall.toFixed(2)})`;
+      }),
+      perItem.calls.toFixed(1),
+      perItem.inputTokens.toFixed(0),
+      perItem.outputTokens.toFixed(0),
+      ...(costs ? [perItem.cost === null ? '–' : perItem.cost.toPrecision(3)] : []),
+    ]),
+  );
+  const header = [
+    'detector',
+    'replies',
+    'items',
+    'unreadable',
+    'accuracy',
+    'macro-F1',
+    ...labels.map((label) => `F1 ${label} (P, R)`),
+    'calls/item',
+    'tokens in/item',
+    'tokens out/item',
+    ...(costs ? ['cost/item'] : []),
+  ];
+  return markdownTable([header, ...rows], { align: ['l', ...Array<string>(header.length - 1).fill('r')] });
+}
+
+function replies(text: string): Replies[] {
+  const counts = text.split(',').map((part) => part.trim());
+  if (!counts.every((part) => part === 'all' || /^\d+$/.test(part)))
+    throw new InvalidArgumentError('Write it as 0,10,20,all: numbers of replies, all for whole threads.');
+  return counts.map((part) => (part === 'all' ? part : Number(part)));
+}

@@ -1,0 +1,97 @@
+import { type AnnotateOptions, annotate } from '../experts/annotate.ts';
+import type { AnnotationStore } from '../experts/annotation-store.ts';
+import { createDetector } from '../experts/detectors/create-detector.ts';
+import type { Environment } from '../experts/llm/api-key.ts';
+import type { BudgetLimits } from '../experts/llm/budget.ts';
+import type { ChatService } from '../experts/llm/chat.ts';
+import { DryRunChatService } from '../experts/llm/dry-run-chat-service.ts';
+import { LiveChatService } from '../experts/llm/live-chat-service.ts';
+import { type RememberedCalls, rememberedIn } from '../experts/remembered-calls.ts';
+import type { Thread } from '../src/data/thread.ts';
+import { Random } from '../src/tensor/random.ts';
+import type { DetectorFile } from './detector-file.ts';
+import { DryRunStore } from './dry-run-store.ts';
+import { type BatchMode, judgeByBatch } from './judge-by-batch.ts';
+import { annotateOptions, type JudgedByModels } from './judged-by-models.ts';
+
+/** `live` asks, `dry-run` counts what would be asked, a batch hands it in and waits. */
+export type JudgingMode = 'live' | 'dry-run' | BatchMode;
+
+export interface JudgeWithModelsOptions {
+  file: DetectorFile;
+  threads: readonly Thread[];
+  store: AnnotationStore;
+  mode?: JudgingMode;
+  /** Limits that take the place of the file's. */
+  budget?: Partial<BudgetLimits>;
+  /** Whether parts that prefixes share are kept in the store, too; otherwise the judgements count their usage. */
+  keepsParts?: boolean;
+  /** Sees each part that was kept. */
+  onPart?: (part: {
+    readonly key: string;
+    readonly usage: { requests: number; inputTokens: number; outputTokens: number };
+  }) => void;
+  schedule?: AnnotateOptions['schedule'];
+  maxPosts?: number;
+  concurrency?: number;
+  onProgress?: AnnotateOptions['onProgress'];
+  onNote?: (line: string) => void;
+  signal?: AbortSignal;
+  env?: Environment;
+}
+
+/** Judges prefixes with the detector of a file, through one service for all its calls. */
+export async function judgeWithModels(options: JudgeWithModelsOptions): Promise<JudgedByModels> {
+  const { file, store, mode = 'live' } = options;
+  if (mode === 'dry-run') {
+    const service = new DryRunChatService();
+    const pretending = new DryRunStore(store);
+    const detector = await detectorFor(options, service, rememberedIn({ store: pretending }));
+    const result = await annotate(annotateOptions(options, { detector, store: pretending }));
+    return { detector, result, usage: [], estimates: service.rows() };
+  }
+  const random = Random.seeded({ seed: 0, purpose: 'waiting times' });
+  if (mode !== 'live') {
+    const create = (service: ChatService) => detectorFor(options, service, undefined);
+    return judgeByBatch({ ...options, create, mode, random, limits: limitsOf(options) });
+  }
+  const { signal, env, keepsParts = true } = options;
+  const service = new LiveChatService({
+    random,
+    budget: limitsOf(options),
+    retry: file.retry,
+    ...(signal && { signal }),
+    ...(env && { env }),
+  });
+  const detector = await detectorFor(options, service, keepsParts ? partsIn(options) : undefined);
+  const result = await annotate(annotateOptions(options, { detector, store }));
+  return { detector, result, usage: service.usage(), estimates: null };
+}
+
+function limitsOf({ file, budget }: JudgeWithModelsOptions): BudgetLimits {
+  return { ...file.budget, ...budget };
+}
+
+function detectorFor(options: JudgeWithModelsOptions, service: ChatService, remember: RememberedCalls | undefined) {
+  const { file, signal, env } = options;
+  return createDetector({
+    config: file.detector,
+    task: file.task,
+    service,
+    ...(remember && { remember }),
+    ...(signal && { signal }),
+    ...(env && { env }),
+  });
+}
+
+function partsIn({ store, onPart }: JudgeWithModelsOptions): RememberedCalls {
+  const kept = rememberedIn({ store });
+  return {
+    async remember(call, ask) {
+      const judgement = await kept.remember(call, ask);
+      const { threadId: _, prefixLength: __, ...question } = call;
+      onPart?.({ key: store.keyOf({ ...question, sampleIndex: 0 }), usage: judgement.usage });
+      return judgement;
+    },
+  };
+}
