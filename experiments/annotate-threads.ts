@@ -6,12 +6,12 @@ import { LocalDetector } from '../experts/detectors/local.ts';
 import { trainLocalDetector } from '../experts/local/train-local-detector.ts';
 import type { PrefixSchedule } from '../experts/prefix-schedule.ts';
 import { formatBadItem } from '../src/data/bad-item.ts';
+import { rumorTask as task } from '../src/data/task.ts';
 import type { Thread } from '../src/data/thread.ts';
 import { loadThreads } from '../src/data/thread-file.ts';
 import { diskError } from '../src/disk-error.ts';
 import { InputError } from '../src/errors.ts';
 import { selectBackend } from '../src/tensor/backend.ts';
-import { task } from './prepare-trial.ts';
 
 export interface AnnotateThreadsOptions {
   threads: string;

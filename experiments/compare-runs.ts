@@ -1,11 +1,11 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { rumorTask as task } from '../src/data/task.ts';
 import { InputError } from '../src/errors.ts';
 import { comparePaired } from '../src/metrics/bootstrap.ts';
 import { macroF1 } from '../src/metrics/classification.ts';
 import { earlyRate } from '../src/metrics/earliness.ts';
 import { type Decision, decisionSchema } from './evaluate.ts';
-import { task } from './prepare-trial.ts';
 
 export interface Comparison {
   readonly threads: number;

@@ -3,14 +3,17 @@ import * as tf from '@tensorflow/tfjs-core';
 import { RunDirectory } from '../checkpoints/run-directory.ts';
 import { annotate } from '../experts/annotate.ts';
 import { LocalDetector } from '../experts/detectors/local.ts';
+import { rumorTask as task } from '../src/data/task.ts';
 import type { Thread } from '../src/data/thread.ts';
 import { InputError } from '../src/errors.ts';
 import { selectBackend } from '../src/tensor/backend.ts';
 import { loadStopPolicy } from '../trainers/stop-agent-checkpoint.ts';
+import { openCache } from './cache.ts';
 import { decide, decideByRule, evaluationRules, type SystemScores, scoreDecisions, testThreads } from './evaluate.ts';
 import { type Experiment, experimentSchema } from './experiment.ts';
-import { loadData, openCache, stateIdentityOf, statesOf, studentOfRun, task } from './prepare-trial.ts';
+import { loadData } from './parts.ts';
 import { agentName, greedyStops } from './run-trial.ts';
+import { stateIdentityOf, statesOf, studentOfRun } from './states.ts';
 
 /**
  * A run's agent and detector on another data set: every labelled thread of it is tested. The rules stand beside.

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { JudgementSequence } from '../experts/judgement-sequence.ts';
+import { rumorTask as task } from '../src/data/task.ts';
 import { hoursSinceClaim, type Thread } from '../src/data/thread.ts';
 import { bootstrapInterval } from '../src/metrics/bootstrap.ts';
 import { classificationScores, macroF1 } from '../src/metrics/classification.ts';
@@ -14,7 +15,6 @@ import {
   type StopRuleInput,
 } from '../trainers/baselines.ts';
 import type { Experiment } from './experiment.ts';
-import { task } from './prepare-trial.ts';
 
 /** One thread as a system decided it. */
 export const decisionSchema = z.strictObject({

@@ -5,8 +5,9 @@ import { RunDirectory } from '../checkpoints/run-directory.ts';
 import { writeFileAtomically } from '../src/atomic-file.ts';
 import { InputError, ProviderError } from '../src/errors.ts';
 import { type BackendChoice, selectBackend } from '../src/tensor/backend.ts';
+import { openCache } from './cache.ts';
 import type { Experiment, ExperimentFile } from './experiment.ts';
-import { loadData, openCache } from './prepare-trial.ts';
+import { loadData } from './parts.ts';
 import { renderReport, type VariantResults } from './report/report.ts';
 import { removeTrial, runTrial, type TrialHooks, type TrialResult, trialResultSchema } from './run-trial.ts';
 

@@ -18,6 +18,7 @@ import {
   type StopAgentTraining,
 } from '../trainers/stop-agent-training.ts';
 import { greedyStop, stopProbabilities } from '../trainers/stop-policy.ts';
+import type { Cache } from './cache.ts';
 import {
   type Decision,
   decide,
@@ -29,7 +30,8 @@ import {
   testThreads,
 } from './evaluate.ts';
 import type { Experiment } from './experiment.ts';
-import { type Cache, type PreparedTrial, prepareTrial, threadsHash } from './prepare-trial.ts';
+import { threadsHash } from './parts.ts';
+import { type PreparedTrial, prepareTrial } from './prepare-trial.ts';
 
 export const agentName = 'stop agent';
 export const cloningName = 'behaviour cloning';

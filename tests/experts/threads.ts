@@ -28,3 +28,13 @@ export function toyThreads(options: { count: number; seed: number; posts?: numbe
     return threadOf({ id: `toy-${options.seed}-${index}`, texts, rumor });
   });
 }
+
+/** Threads of 50 posts, each of which says where it stands: `thread 3 post 7`, counted from 1. */
+export function numberedThreads(count: number): Thread[] {
+  return Array.from({ length: count }, (_, thread) =>
+    threadOf({
+      id: `thread ${thread + 1}`,
+      texts: Array.from({ length: 50 }, (_, post) => `thread ${thread + 1} post ${post + 1}`),
+    }),
+  );
+}

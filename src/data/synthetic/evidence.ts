@@ -1,10 +1,9 @@
 import { InputError } from '../../errors.ts';
 import type { Thread } from '../thread.ts';
 import { type SyntheticModel, type SyntheticOptions, syntheticModel } from './options.ts';
-import { tellingWords } from './words.ts';
+import { type Evidence, tellingWords } from './words.ts';
 
-/** The class a post speaks for, rightly or wrongly. */
-export type Evidence = 'rumor' | 'nonRumor' | 'neutral';
+export type { Evidence };
 
 export const evidences: readonly Evidence[] = ['rumor', 'nonRumor', 'neutral'];
 

@@ -1,5 +1,7 @@
 import type { Random } from '../../tensor/random.ts';
-import type { Evidence } from './evidence.ts';
+
+/** The class a post speaks for, rightly or wrongly. */
+export type Evidence = 'rumor' | 'nonRumor' | 'neutral';
 
 const list = (words: string) => words.split(' ');
 

@@ -1,0 +1,189 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import Database from 'libsql';
+import { describe, expect, it } from 'vitest';
+import { annotate } from '../../experts/annotate.ts';
+import { AnnotationStore } from '../../experts/annotation-store.ts';
+import { createSinglePrompt, singlePromptOptionsSchema } from '../../experts/detectors/single-prompt.ts';
+import type { LiveChatOptions } from '../../experts/llm/live-chat-service.ts';
+import { BudgetSpentError, EndpointUnusableError } from '../../experts/llm/provider-failures.ts';
+import { Random } from '../../src/tensor/random.ts';
+import { lastMessage } from '../llm-server/scripted-rule.ts';
+import { temporaryFolder } from '../src/data/fixtures.ts';
+import { rumorTask } from './detectors/roles.ts';
+import { quickService, startServer } from './llm/service.ts';
+import { numberedThreads } from './threads.ts';
+
+const threads = 10;
+const prefixes = threads * 50;
+
+function startProcess(options: { store: string; url: string }) {
+  const file = join(import.meta.dirname, 'annotate-process.ts');
+  const words = ['--import', 'tsx', file, '--store', options.store, '--url', options.url, '--threads', String(threads)];
+  const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'pipe'] });
+  let out = '';
+  let errors = '';
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    out += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text) => {
+    errors += text;
+  });
+  const ended = new Promise<{ code: number | null; out: string; errors: string }>((resolve) => {
+    child.on('close', (code) => resolve({ code, out, errors }));
+  });
+  return { child, ended };
+}
+
+/** The prefix that a prompt ends with, as `thread 3 post 7`. */
+function askedPrefix(prompt: string): string {
+  return /thread \d+ post \d+$/.exec(prompt)?.[0] ?? prompt;
+}
+
+function storedPrefixes(path: string): string[] {
+  const store = AnnotationStore.open(path);
+  const rows = [...store.getRows(store.keys()).values()];
+  store.close();
+  return rows.map(({ threadId, prefixLength }) => `${threadId} post ${prefixLength}`);
+}
+
+function singlePrompt(options: { url: string; service?: Partial<LiveChatOptions> }) {
+  const model = { name: 'scripted', baseURL: options.url, model: 'tiny', logprobs: 'off' } as const;
+  const config = singlePromptOptionsSchema.parse({ name: 'single-prompt', model });
+  return createSinglePrompt({ options: config, task: rumorTask, service: quickService(options.service) });
+}
+
+describe('annotation', () => {
+  it('survives ten kills at any moment: the store is whole, and nothing that it holds is asked again', async () => {
+    const answerMs = 40;
+    // An answer is committed within 50 ms; the rest is for a machine with other things to do.
+    const graceMs = 400;
+    const asked: { readonly prefix: string; readonly answeredMs: number }[] = [];
+    const server = await startServer((body) => {
+      asked.push({ prefix: askedPrefix(lastMessage(body)), answeredMs: performance.now() + answerMs });
+      return { text: 'Yes', delayMs: answerMs };
+    });
+    const path = join(temporaryFolder(), 'judged.sqlite');
+    const random = Random.seeded({ seed: 7, purpose: 'moments' });
+    let stored: string[] = [];
+    for (let kill = 0; kill < 10; kill++) {
+      const before = asked.length;
+      const { child, ended } = startProcess({ store: path, url: server.baseURL });
+      const requests = 1 + random.integer(60);
+      let killedMs = 0;
+      const watch = setInterval(() => {
+        if (asked.length - before < requests || killedMs > 0) return;
+        killedMs = performance.now();
+        child.kill('SIGKILL');
+      }, 1);
+      const { errors } = await ended;
+      clearInterval(watch);
+      expect(killedMs, errors).toBeGreaterThan(0);
+
+      const now = asked.slice(before);
+      expect(now.filter(({ prefix }) => stored.includes(prefix))).toEqual([]);
+      stored = storedPrefixes(path);
+      const database = new Database(path);
+      expect(database.prepare('PRAGMA integrity_check').raw().all()).toEqual([['ok']]);
+      database.close();
+      const answered = now.filter(({ answeredMs }) => answeredMs < killedMs - graceMs).map(({ prefix }) => prefix);
+      expect(answered.filter((prefix) => !stored.includes(prefix))).toEqual([]);
+    }
+    expect(stored.length).toBeGreaterThan(0);
+    const before = asked.length;
+    const { code, out } = await startProcess({ store: path, url: server.baseURL }).ended;
+    expect({ code, ...JSON.parse(out) }).toEqual({
+      code: 0,
+      asked: prefixes - stored.length,
+      cached: stored.length,
+      failed: 0,
+    });
+    expect(asked.length - before).toBe(prefixes - stored.length);
+    expect(new Set(storedPrefixes(path)).size).toBe(prefixes);
+  }, 240_000);
+
+  it('leaves one row a question when two processes judge the same threads at once', async () => {
+    const server = await startServer(() => ({ text: 'No', delayMs: 5 }));
+    const path = join(temporaryFolder(), 'judged.sqlite');
+    const both = [0, 1].map(() => startProcess({ store: path, url: server.baseURL }).ended);
+    for (const { code, errors } of await Promise.all(both)) expect(code, errors).toBe(0);
+    const stored = storedPrefixes(path);
+    expect(stored).toHaveLength(prefixes);
+    expect(new Set(stored).size).toBe(prefixes);
+  }, 120_000);
+
+  it('ends at once where the budget does, keeps every answer and tells what remains', async () => {
+    const server = await startServer(() => ({ text: 'Yes', delayMs: 2 }));
+    const store = AnnotationStore.open(':memory:');
+    const run = (requests: number) =>
+      annotate({
+        threads: numberedThreads(2),
+        detector: singlePrompt({ url: server.baseURL, service: { budget: { requests } } }),
+        store,
+        concurrency: 8,
+      });
+    const first = await run(70);
+    expect(first).toMatchObject({ asked: 70, cached: 0, failed: 0, remaining: 30, failures: [] });
+    expect(first.stopped).toBeInstanceOf(BudgetSpentError);
+    // The first thread was done; of the second too little is known.
+    expect([...first.sequences.keys()]).toEqual(['thread 1']);
+    expect(server.requests).toHaveLength(70);
+    expect(store.stats().annotations).toBe(70);
+    expect(await run(1000)).toMatchObject({ asked: 30, cached: 70, stopped: null, remaining: 0 });
+    expect(server.requests).toHaveLength(100);
+    store.close();
+  });
+
+  it('ends at once where an endpoint cannot be used', async () => {
+    const server = await startServer(() => ({ status: 401, message: 'no' }));
+    const store = AnnotationStore.open(':memory:');
+    const result = await annotate({
+      threads: numberedThreads(2),
+      detector: singlePrompt({ url: server.baseURL }),
+      store,
+      concurrency: 4,
+    });
+    expect(result).toMatchObject({ asked: 0, failed: 0, remaining: 100 });
+    expect(result.stopped).toBeInstanceOf(EndpointUnusableError);
+    expect(server.requests.length).toBeLessThanOrEqual(4);
+    store.close();
+  });
+
+  it('counts what Ctrl-C kept from being answered as not asked, and keeps the rest', async () => {
+    const server = await startServer(() => ({ text: 'Yes', delayMs: 5 }));
+    const store = AnnotationStore.open(':memory:');
+    const controller = new AbortController();
+    let failed = 0;
+    const running = annotate({
+      threads: numberedThreads(2),
+      detector: singlePrompt({ url: server.baseURL, service: { signal: controller.signal } }),
+      store,
+      concurrency: 8,
+      signal: controller.signal,
+      onProgress: (counts) => {
+        failed = counts.failed;
+        if (counts.asked === 40) controller.abort(new Error('Ctrl-C'));
+      },
+    });
+    await expect(running).rejects.toThrow('Ctrl-C');
+    expect(failed).toBe(0);
+    // Answers under way were paid for and are kept.
+    expect(store.stats().annotations).toBe(server.requests.length);
+    store.close();
+  });
+
+  it('asks about the same texts once, also where two threads with them are judged at the same time', async () => {
+    const server = await startServer(() => ({ text: 'Yes', delayMs: 5 }));
+    const store = AnnotationStore.open(':memory:');
+    // In different look-ups, the second while answers to the first are under way.
+    const [first] = numberedThreads(1);
+    const others = numberedThreads(1).flatMap(({ posts }) =>
+      Array.from({ length: 24 }, (_, index) => ({ ...first, id: `copy ${index}`, posts: posts.slice(0, 3) })),
+    );
+    const detector = singlePrompt({ url: server.baseURL });
+    const result = await annotate({ threads: others, detector, store, concurrency: 100 });
+    expect(result).toMatchObject({ asked: 3, cached: 69, failed: 0 });
+    expect(server.requests).toHaveLength(3);
+    store.close();
+  });
+});
