@@ -4,7 +4,7 @@ import type { CallFailure } from './call-failure.ts';
 import type { Endpoint } from './endpoint.ts';
 import { ContextLengthError, EndpointUnusableError } from './provider-failures.ts';
 
-const nobodyThere = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH/;
+const nobodyThere = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|bad port/;
 
 /**
  * The failure as a person reads it: where, what, how often it was tried, what to do. The client's error is not kept as

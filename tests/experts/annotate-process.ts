@@ -2,9 +2,9 @@ import { parseArgs } from 'node:util';
 import { annotate } from '../../experts/annotate.ts';
 import { AnnotationStore } from '../../experts/annotation-store.ts';
 import { createSinglePrompt, singlePromptOptionsSchema } from '../../experts/detectors/single-prompt.ts';
+import { loadJudgingTask } from '../../experts/judging-task.ts';
 import { LiveChatService } from '../../experts/llm/live-chat-service.ts';
 import { Random } from '../../src/tensor/random.ts';
-import { rumorTask } from './detectors/roles.ts';
 import { numberedThreads } from './threads.ts';
 
 /** A process of its own, so that it can be killed. */
@@ -19,7 +19,7 @@ const service = new LiveChatService({ random: Random.seeded({ seed: 1, purpose: 
 const model = { name: 'scripted', baseURL: values.url, model: 'tiny', logprobs: 'off' } as const;
 const detector = createSinglePrompt({
   options: singlePromptOptionsSchema.parse({ name: 'single-prompt', model }),
-  task: rumorTask,
+  task: await loadJudgingTask('rumor'),
   service,
 });
 const store = AnnotationStore.open(values.store);

@@ -134,6 +134,15 @@ describe('annotate', () => {
       9, 9, 3, 3, 3, 6, 6, 8,
     ]);
 
+    const exact = countingDetector();
+    await annotate({
+      threads: [long],
+      detector: { ...exact.detector, version: '3' },
+      store,
+      schedule: { name: 'lengths', lengths: [7, 4, 40, 90] },
+    });
+    expect(exact.asked).toEqual(['long:4', 'long:7', 'long:9']);
+
     const geometric = countingDetector();
     await annotate({
       threads: [long],

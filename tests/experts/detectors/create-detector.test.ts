@@ -228,3 +228,16 @@ describe('createDetector', () => {
     expect(detector.labels).toHaveLength(8);
   });
 });
+
+it('makes zofia, whose questions also tell the last day of evidence', async () => {
+  const config = {
+    name: 'zofia',
+    models: { judge: at('a') },
+    use: { web: false, wikipedia: false },
+    sides: { real: 'non-rumor', fake: 'rumor' },
+  } as const;
+  const detector = await detectorOf({ config, task: rumorTask });
+  expect(detector).toMatchObject({ name: 'zofia', labels: ['non-rumor', 'rumor'] });
+  expect(detector.inputOf?.(prefix(1))).toEqual([{ cutoff: null }, 'A dam broke']);
+  expect((await detectorOf({ config: bases.s2mad, task: rumorTask })).inputOf).toBeUndefined();
+});

@@ -19,6 +19,12 @@ export async function startServer(rule?: ScriptedRule): Promise<ScriptedLlmServe
   return server;
 }
 
+/** Leaves an address where nobody listens. */
+export async function stopServer(server: ScriptedLlmServer): Promise<void> {
+  running.splice(running.indexOf(server), 1);
+  await server.stop();
+}
+
 export function endpointAt(server: { baseURL: string }, input: Partial<EndpointInput> = {}): Endpoint {
   return parseEndpoint({ name: 'scripted', baseURL: server.baseURL, model: 'tiny', ...input });
 }
