@@ -121,7 +121,7 @@ function collapseWarning(variant: string, systems: readonly SystemSummary[]): st
   const agent = systems.find((system) => system.name === agentName);
   if (agent === undefined || agent.mostCommonStop.share < collapsedShare) return [];
   return [
-    `**The agent of ${variant} collapsed**: it stops ${percent(agent.mostCommonStop.share)} of the threads at ${agent.mostCommonStop.name}, as a fixed rule would.`,
+    `**The agent${variant === 'agent' ? '' : ` of ${variant}`} collapsed**: it stops ${percent(agent.mostCommonStop.share)} of the threads at ${agent.mostCommonStop.name}, as a fixed rule would.`,
     '',
   ];
 }
