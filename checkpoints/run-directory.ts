@@ -134,7 +134,7 @@ export class RunDirectory {
     ];
     if (changed.length > 0)
       throw new InputError(
-        `${this.path} already holds another run; it differs in ${changed.join(', ')}. Choose another directory, restore those values to resume it, or delete the directory`,
+        `${this.path} already holds another run; it differs in ${changed.join(', ')}. Choose another directory, restore those values to resume it, or delete the directory (\`earshot train --restart\` does)`,
       );
   }
 

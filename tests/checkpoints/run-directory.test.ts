@@ -101,7 +101,7 @@ describe('creating a run where one stands', () => {
     const other = { kind: 'stop-agent', ppo: { learningRate: 1e-3, clip: 0.1 }, hidden: [64, 32], extra: true };
     expect(() => RunDirectory.create(path, { config: other, facts })).toThrow(
       new InputError(
-        `${path} already holds another run; it differs in ppo.learningRate (there 0.0003, now 0.001), hidden.1 (there 64, now 32), extra (there absent, now true). Choose another directory, restore those values to resume it, or delete the directory`,
+        `${path} already holds another run; it differs in ppo.learningRate (there 0.0003, now 0.001), hidden.1 (there 64, now 32), extra (there absent, now true). Choose another directory, restore those values to resume it, or delete the directory (\`earshot train --restart\` does)`,
       ),
     );
     expect(readFileSync(join(path, 'config.json'), 'utf8')).toBe(before);
