@@ -12,7 +12,7 @@ import { reportCommand } from './report.ts';
 import { trainCommand } from './train.ts';
 
 const program = new Command('earshot')
-  .description('Train, evaluate and export small decision policies over social-media threads.')
+  .description('Train, test and compare small decision policies over social-media threads.')
   .version(packageJson.version)
   .showHelpAfterError('(add --help for the options)')
   .exitOverride();
