@@ -11,7 +11,6 @@ import { prefixOf, type Thread } from '../src/data/thread.ts';
 import { InputError } from '../src/errors.ts';
 import { Random } from '../src/tensor/random.ts';
 import { createEncoder, encoderSchema } from '../src/text/create-encoder.ts';
-import type { Encoder } from '../src/text/encoder.ts';
 
 /*
  * The student: a small classifier distilled from the cached judgements of the demonstration threads, of which every
@@ -44,18 +43,16 @@ export async function trainStudent(settings: {
   further: readonly JudgedThread[];
   task: Task;
   options: LocalDetectorOptions;
-  encoder?: Encoder;
   seed: number;
   onProgress?: (done: number, total: number) => void;
 }): Promise<Student> {
-  const { demonstrations, further, task, options, encoder, seed, onProgress } = settings;
+  const { demonstrations, further, task, options, seed, onProgress } = settings;
   const train = (examples: readonly JudgedThread[]) => {
     const sequences = new Map(examples.map(({ thread, sequence }) => [thread.id, sequence]));
     return trainLocalDetector({
       threads: examples.map(({ thread }) => thread),
       task,
       options,
-      ...(encoder && { encoder }),
       seed,
       targetOf: (thread, length) => {
         const predicted = sequences.get(thread.id)?.predicted ?? new Int8Array(0);
