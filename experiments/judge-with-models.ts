@@ -1,6 +1,7 @@
 import { type AnnotateOptions, annotate } from '../experts/annotate.ts';
 import type { AnnotationStore } from '../experts/annotation-store.ts';
 import { createDetector } from '../experts/detectors/create-detector.ts';
+import { KeptCalls } from '../experts/kept-calls.ts';
 import type { Environment } from '../experts/llm/api-key.ts';
 import type { BudgetLimits } from '../experts/llm/budget.ts';
 import type { ChatService } from '../experts/llm/chat.ts';
@@ -63,9 +64,19 @@ export async function judgeWithModels(options: JudgeWithModelsOptions): Promise<
     ...(signal && { signal }),
     ...(env && { env }),
   });
-  const detector = await detectorFor(options, service, keepsParts ? partsIn(options) : undefined);
-  const result = await annotate(annotateOptions(options, { detector, store }));
+  const calls = keepsCalls(options) ? new KeptCalls({ service, store: store.answeredCalls }) : null;
+  const remember = keepsParts ? partsIn(options, calls) : undefined;
+  const detector = await detectorFor(options, calls ?? service, remember);
+  const annotating = annotate({ ...annotateOptions(options, { detector, store }), ...(calls && { calls }) });
+  const result = await annotating.finally(() => calls?.settled());
+  if (result.stopped === null) calls?.forgetUnreadable();
   return { detector, result, usage: service.usage(), estimates: null };
+}
+
+/** Not where a call is a judgement, which would be written twice, nor where nothing outlives the process. */
+function keepsCalls({ file: { detector, task }, store }: JudgeWithModelsOptions): boolean {
+  const isOneCall = detector.name === 'single-prompt' && detector.samples === 1 && task.labels !== undefined;
+  return !isOneCall && store.path !== ':memory:';
 }
 
 function limitsOf({ file, budget }: JudgeWithModelsOptions): BudgetLimits {
@@ -84,8 +95,8 @@ function detectorFor(options: JudgeWithModelsOptions, service: ChatService, reme
   });
 }
 
-function partsIn({ store, onPart }: JudgeWithModelsOptions): RememberedCalls {
-  const kept = rememberedIn({ store });
+function partsIn({ store, onPart }: JudgeWithModelsOptions, calls: KeptCalls | null): RememberedCalls {
+  const kept = rememberedIn({ store, ...(calls && { calls }) });
   return {
     async remember(call, ask) {
       const judgement = await kept.remember(call, ask);

@@ -7,6 +7,7 @@ import type { AnnotationStore } from './annotation-store.ts';
 import { CommitQueue } from './commit-queue.ts';
 import type { Detector, Judgement } from './detector.ts';
 import { type JudgementSequence, judgementSequence } from './judgement-sequence.ts';
+import type { KeptCalls } from './kept-calls.ts';
 import { BudgetSpentError, EndpointUnusableError } from './llm/provider-failures.ts';
 import { type PrefixSchedule, scheduledLengths } from './prefix-schedule.ts';
 
@@ -44,6 +45,8 @@ export interface AnnotateOptions {
   /** Judgements under way at the same time. */
   concurrency?: number;
   sampleIndex?: number;
+  /** Keeps the calls of judgements that come to no end, where the detector sends its calls through it. */
+  calls?: Pick<KeptCalls, 'ofJudgement'>;
   /** What of the prefix the detector reads; the texts of its posts unless it reads more. */
   inputOf?: (prefix: Prefix) => unknown;
   onProgress?: (progress: AnnotateProgress) => void;
@@ -85,7 +88,7 @@ function textsOf(prefix: Prefix): unknown {
 
 /** Judges the prefixes of every thread, asking the detector only what the store does not know. */
 export async function annotate(options: AnnotateOptions): Promise<AnnotateResult> {
-  const { threads, detector, store, onProgress, signal, inputOf = textsOf } = options;
+  const { threads, detector, store, calls, onProgress, signal, inputOf = textsOf } = options;
   const { maxPosts = 500, schedule = { name: 'every' }, concurrency = 1, sampleIndex = 0 } = options;
   checkOptions({ threads, maxPosts, concurrency });
 
@@ -174,10 +177,11 @@ export async function annotate(options: AnnotateOptions): Promise<AnnotateResult
     }
   }
 
-  async function answer({ thread, length, request }: Question): Promise<Judgement | null> {
+  async function answer({ thread, length, request, key }: Question): Promise<Judgement | null> {
     const started = performance.now();
+    const judge = () => detector.judge(prefixOf(thread, length));
     try {
-      const judgement = await detector.judge(prefixOf(thread, length));
+      const judgement = await (calls ? calls.ofJudgement(key, judge) : judge());
       outcome.asked++;
       commits.add({
         request,

@@ -1,5 +1,5 @@
 import { mkdirSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import Database from 'libsql';
 import { InputError } from '../src/errors.ts';
 
@@ -32,6 +32,18 @@ const SCHEMA = `
   PRAGMA user_version = ${SCHEMA_VERSION};
 `;
 
+/** Came later; a store without it is no less a store of format 1, and gets it when it is opened. */
+const ADDED_SCHEMA = `
+  -- Answers for judgements that are not finished; they go when the judgement comes.
+  CREATE TABLE IF NOT EXISTS answered_call (
+    judgement TEXT NOT NULL,
+    call TEXT NOT NULL,
+    answer TEXT NOT NULL,
+    date TEXT NOT NULL,
+    PRIMARY KEY (judgement, call)
+  );
+`;
+
 /** Opens the file, or makes it, ready for many processes at once. */
 export function openAnnotationDatabase(path: string): AnnotationDatabase {
   return describingFailures(path, () => {
@@ -41,7 +53,10 @@ export function openAnnotationDatabase(path: string): AnnotationDatabase {
       database.pragma('journal_mode = WAL');
       // A killed process loses nothing that was committed; only a power cut can take the last commits.
       database.pragma('synchronous = NORMAL');
-      inTransaction(database, () => prepareSchema(database, path));
+      inTransaction(database, () => {
+        prepareSchema(database, path);
+        database.exec(ADDED_SCHEMA);
+      });
       return database;
     } catch (error) {
       database.close();
@@ -96,12 +111,15 @@ export function inTransaction<T>(database: AnnotationDatabase, work: () => T): T
   }
 }
 
-const causes: readonly { readonly pattern: RegExp; readonly meaning: string }[] = [
+const causesAt = (path: string): readonly { readonly pattern: RegExp; readonly meaning: string }[] => [
   {
     pattern: /SQLITE_NOTADB|SQLITE_CORRUPT|malformed/,
     meaning: 'it is damaged or not an SQLite file; name another file, or restore this one from an export',
   },
-  { pattern: /SQLITE_FULL/, meaning: 'the disk is full; free some space and run again, what was stored is kept' },
+  {
+    pattern: /SQLITE_FULL|ENOSPC|EDQUOT/,
+    meaning: `the disk is full; free some space on the disk of ${dirname(resolve(path))}, or move the store to another one, and run again: what was stored is kept`,
+  },
   {
     pattern: /SQLITE_READONLY|SQLITE_PERM|EACCES|EROFS|EPERM/,
     meaning: 'the file or its folder is read-only; make both writable or name another file',
@@ -111,7 +129,7 @@ const causes: readonly { readonly pattern: RegExp; readonly meaning: string }[] 
     meaning: `another process held it for more than ${BUSY_TIMEOUT_MS / 1000} s; run again when that one is done`,
   },
   {
-    pattern: /SQLITE_CANTOPEN|SQLITE_IOERR|ConnectionFailed|Unable to open|ENOENT|ENOTDIR|EEXIST|ENOSPC|EIO/,
+    pattern: /SQLITE_CANTOPEN|SQLITE_IOERR|ConnectionFailed|Unable to open|ENOENT|ENOTDIR|EEXIST|EIO/,
     meaning: 'the file cannot be opened or read; check that its folder exists, is writable and has space',
   },
 ];
@@ -123,7 +141,7 @@ export function describingFailures<T>(path: string, work: () => T): T {
   } catch (error) {
     if (error instanceof InputError || !(error instanceof Error)) throw error;
     const code = 'code' in error ? String(error.code) : '';
-    const cause = causes.find(({ pattern }) => pattern.test(`${code} ${error.message}`));
+    const cause = causesAt(path).find(({ pattern }) => pattern.test(`${code} ${error.message}`));
     if (cause === undefined) throw error;
     throw new InputError(`the annotation store ${path}: ${cause.meaning} (${code || 'open'}: ${error.message})`, {
       cause: error,

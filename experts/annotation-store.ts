@@ -10,6 +10,7 @@ import {
 } from './annotation-database.ts';
 import { type AnnotationRequest, type AnnotationRow, judgementSchema, keyOf } from './annotation-row.ts';
 import { exportAnnotations, importAnnotations } from './annotation-transfer.ts';
+import { AnsweredCalls } from './answered-calls.ts';
 import type { Judgement } from './detector.ts';
 import { RequestChain } from './request-chain.ts';
 
@@ -64,6 +65,8 @@ const KEYS_A_QUERY = 1000;
  */
 export class AnnotationStore {
   readonly path: string;
+  /** Of judgements that are not finished. */
+  readonly answeredCalls: AnsweredCalls;
   private readonly database: AnnotationDatabase;
   private readonly chain: RequestChain;
   private readonly insert;
@@ -74,6 +77,7 @@ export class AnnotationStore {
     this.path = path;
     this.database = openAnnotationDatabase(path);
     this.chain = new RequestChain(this.database);
+    this.answeredCalls = new AnsweredCalls({ path, database: this.database });
     this.insert = this.database.prepare(
       `INSERT OR IGNORE INTO annotation VALUES
        (?, ?, ?, ?, ?, ?, ?, ?, ?, coalesce(?, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')), ?, ?)`,
@@ -231,6 +235,8 @@ export class AnnotationStore {
   private insertRow(row: AnnotationRow & { readonly date?: string }): number {
     const { usage } = row.judgement;
     const key = keyOf(row.request);
+    // The judgement holds what they came to.
+    this.answeredCalls.forgetWithin(key);
     return this.insert.run(
       key,
       row.request.detector,

@@ -1,6 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import type { AnnotationStore } from './annotation-store.ts';
 import type { Judgement } from './detector.ts';
+import type { KeptCalls } from './kept-calls.ts';
 
 /** A part of a judgement that later prefixes ask for again, word for word. */
 export interface RememberedCall {
@@ -22,13 +23,14 @@ export interface RememberedCalls {
 
 /**
  * Keeps the calls as annotations of their own, so that no process pays for them twice. With `keepNew: false` nothing is
- * written: a dry run pretends its answers.
+ * written: a dry run pretends its answers. `calls` keeps what is answered for one that takes more than one call.
  */
 export function rememberedIn(options: {
   store: Pick<AnnotationStore, 'keyOf' | 'getMany' | 'put'>;
   keepNew?: boolean;
+  calls?: Pick<KeptCalls, 'ofJudgement'>;
 }): RememberedCalls {
-  const { store, keepNew = true } = options;
+  const { store, keepNew = true, calls } = options;
   return {
     async remember(call, ask) {
       const { threadId, prefixLength, ...question } = call;
@@ -36,14 +38,17 @@ export function rememberedIn(options: {
       const key = store.keyOf(request);
       const known = store.getMany([key]).get(key);
       if (known !== undefined) return known;
-      const started = performance.now();
-      const judgement = await ask();
-      if (keepNew) {
-        const latencyMs = performance.now() - started;
-        const rawResponse = judgement.transcript.at(-1)?.text ?? null;
-        store.put({ request, judgement, rawResponse, latencyMs, threadId, prefixLength });
-      }
-      return judgement;
+      const askAndPut = async () => {
+        const started = performance.now();
+        const judgement = await ask();
+        if (keepNew) {
+          const latencyMs = performance.now() - started;
+          const rawResponse = judgement.transcript.at(-1)?.text ?? null;
+          store.put({ request, judgement, rawResponse, latencyMs, threadId, prefixLength });
+        }
+        return judgement;
+      };
+      return calls ? calls.ofJudgement(key, askAndPut) : askAndPut();
     },
   };
 }

@@ -234,7 +234,27 @@ describe('AnnotationStore', () => {
     expect(() => AnnotationStore.open(join(path, 'below-a-file.sqlite'))).toThrow(InputError);
   });
 
-  it.skipIf(!existsSync('/dev/full'))('says that the disk is full', () => {
-    expect(() => AnnotationStore.open('/dev/full')).toThrow(/the disk is full/);
+  it.skipIf(!existsSync('/dev/full'))('says that the disk is full, and which', () => {
+    expect(() => AnnotationStore.open('/dev/full')).toThrow(
+      /^the annotation store \/dev\/full: the disk is full; free some space on the disk of \/dev, or move the store/,
+    );
+  });
+
+  it('opens stores that were made before calls were kept', () => {
+    const path = join(directory, 'older.sqlite');
+    const first = AnnotationStore.open(path);
+    first.put(rowOf());
+    first.close();
+    const older = new Database(path);
+    older.exec('DROP TABLE answered_call');
+    older.close();
+    const store = AnnotationStore.open(path);
+    expect(store.keys()).toEqual([keyOf(request)]);
+    expect(store.put(rowOf({ input: ['other'] }))).toBe(true);
+    const call = { judgement: 'j', call: 'c' };
+    expect([store.answeredCalls.keep(call, '{}'), store.answeredCalls.keep(call, '[]')]).toEqual([true, false]);
+    expect(store.answeredCalls.find(call)).toBe('{}');
+    expect(store.stats().annotations).toBe(2);
+    store.close();
   });
 });
