@@ -10,7 +10,8 @@ import { createDebateSingle, debateSingleOptionsSchema } from './debate-single.t
 import { createDebateTeam, debateTeamOptionsSchema } from './debate-team.ts';
 import { createS2mad, s2madOptionsSchema } from './s2mad.ts';
 import { createSinglePrompt, singlePromptOptionsSchema } from './single-prompt.ts';
-import { createZofia, zofiaInputOf, zofiaOptionsSchema } from './zofia.ts';
+import { createZofia } from './zofia.ts';
+import { zofiaInputOf, zofiaOptionsSchema } from './zofia-options.ts';
 
 /** Every detector that asks language models, by its name. */
 export const detectorSchema = z

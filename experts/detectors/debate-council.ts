@@ -1,14 +1,14 @@
 import { z } from 'zod';
-import type { Prefix } from '../../src/data/thread.ts';
 import { ProviderError } from '../../src/errors.ts';
 import type { Detector } from '../detector.ts';
-import { type JudgingTask, judgementLabels } from '../judging-task.ts';
+import type { JudgingTask } from '../judging-task.ts';
 import type { ChatService } from '../llm/chat.ts';
 import { MalformedAnswerError } from '../llm/provider-failures.ts';
 import { sampledProbabilities } from '../llm/sampled-probabilities.ts';
-import { caseOf, type DebateOutcome, type DebateQuestion, judgeByDebates, sidesInWords } from './debate-question.ts';
+import { sidesInWords } from './debate-question.ts';
+import { type Debate, type DebateOutcome, debatingDetector } from './debating-detector.ts';
 import { endpointOf, endpointsSchema, modelSchema, speakerOptions } from './models-by-role.ts';
-import { type Session, speak } from './session.ts';
+import { speak } from './session.ts';
 import { dialogueOf, type TranscriptEntry } from './transcript.ts';
 import { askVerdict, type Verdict } from './verdict.ts';
 
@@ -22,37 +22,33 @@ import { askVerdict, type Verdict } from './verdict.ts';
  *   - Question, categories and implications come from the task file; with labels the council votes for one of them.
  *   - "Votes stabilized" is not defined there. Its Table 5 goes on after a first round that changed no vote, so here the
  *     votes of two discussion rounds in a row must be the same, each member's; the initial votes do not count.
- *   - A majority can be a tie, of which the paper says nothing: the chairperson then decides, in one more call.
+ *   - A majority can be a tie, of which the paper says nothing: the chairperson then decides between the sides that lead,
+ *     in one more call.
  *   - The prompts ask the chairperson whether a consensus was reached; Algorithm 3 counts votes, and so do we.
- *   - Members vote at the same time and hear of each other's votes in the next round.
+ *   - Members vote at the same time and hear of each other's votes in the next round. The chairperson's summary is the
+ *     last that was said; the paper's prompt has a place of its own for it.
  *   - A vote that cannot be read, even after one repair, is an abstention: the member still counts as one who does not
  *     agree. Without any vote at the end the judgement fails.
  *   - The shares of the last votes are given as probabilities.
  */
 
-const PROMPT_VERSION = 1;
+const PROMPT_VERSION = 2;
 
 const prompts = {
-  member: ({
-    about,
-    question,
-    who,
-    discussion,
-    summary,
-  }: CouncilParts & { who: string; summary: string | null }) => `${about}
+  member: ({ about, asked, who, discussion }: CouncilParts & { who: string }) => `${about}
 
 A council discusses this question and seeks a consensus.
-${question}
+${asked}
 
 The discussion so far:
 ${dialogueOf(discussion)}
-${summary === null ? '' : `\nThe chairperson sums up:\n${summary}\n`}
-You are ${who}. Give your view with specific evidence from the text and its links, respond to what other members said, and vote.`,
 
-  chairperson: ({ about, question, discussion, votes }: CouncilParts & { votes: string }) => `${about}
+You are ${who}. Give your view with specific evidence from the text and its links, respond to what the others said, and vote.`,
+
+  chairperson: ({ about, asked, discussion, votes }: CouncilParts & { votes: string }) => `${about}
 
 You are the impartial chairperson of a council that discusses this question.
-${question}
+${asked}
 
 The discussion so far:
 ${dialogueOf(discussion)}
@@ -61,10 +57,10 @@ Votes now: ${votes}
 
 Sum up the key points in a few sentences and direct the members to what is unresolved. Do not vote yourself.`,
 
-  castingVote: ({ about, question, discussion, votes }: CouncilParts & { votes: string }) => `${about}
+  castingVote: ({ about, asked, discussion, votes }: CouncilParts & { votes: string }) => `${about}
 
 You are the chairperson of a council that discussed this question.
-${question}
+${asked}
 
 The discussion:
 ${dialogueOf(discussion)}
@@ -72,9 +68,7 @@ ${dialogueOf(discussion)}
 The votes are tied: ${votes}. Weigh the discussion and the text itself, and decide.`,
 };
 
-interface CouncilParts {
-  readonly about: string;
-  readonly question: string;
+interface CouncilParts extends Pick<Debate, 'about' | 'asked'> {
   readonly discussion: readonly TranscriptEntry[];
 }
 
@@ -107,26 +101,23 @@ export function createDebateCouncil(settings: {
   service: ChatService;
 }): Detector {
   const { options, task, service } = settings;
-  const { models, rounds, consensus, stableRounds } = options;
-  const members = models.members.map((model) => endpointOf({ role: 'members', model, endpoints: options.endpoints }));
-  const chairperson = endpointOf({ role: 'chairperson', model: models.chairperson, endpoints: options.endpoints });
+  const { models, endpoints, rounds, consensus, stableRounds } = options;
+  const members = models.members.map((model) => endpointOf({ role: 'members', model, endpoints }));
+  const chairperson = endpointOf({ role: 'chairperson', model: models.chairperson, endpoints });
 
-  async function debate(question: DebateQuestion, prefix: Prefix, session: Session): Promise<DebateOutcome> {
-    const about = caseOf({ task, prefix });
-    const asked = sidesInWords(question);
+  async function debate({ question, session, about, asked }: Debate): Promise<DebateOutcome> {
     const names = question.sides.map(({ name }) => name);
     const discussion: TranscriptEntry[] = [];
-    const parts = { about, question: asked, discussion };
+    const parts = { about, asked, discussion };
     let verdicts: readonly (Verdict | null)[] = [];
     let votes: Votes = [];
 
-    async function collectVotes(summary: string | null, round: number): Promise<void> {
+    async function collectVotes(round: number): Promise<void> {
       verdicts = await Promise.all(
         members.map((endpoint, member) => {
-          const content = prompts.member({ ...parts, who: `member ${member + 1}`, summary });
-          const messages = [{ role: 'user' as const, content }];
+          const content = prompts.member({ ...parts, who: `member ${member + 1}` });
           // A dry run pretends votes that keep changing, which costs the most.
-          return voteOrAbstain(askVerdict({ session, endpoint, messages, question, dryRunSide: member + round }));
+          return voteOrAbstain(askVerdict({ session, endpoint, content, question, dryRunSide: member + round }));
         }),
       );
       for (const [member, verdict] of verdicts.entries())
@@ -142,7 +133,7 @@ export function createDebateCouncil(settings: {
       Math.max(...names.map((name) => countOf(votes, name))) >= consensus * members.length - 1e-9;
 
     // Line 4: the initial votes. Lines 5–7: they may do.
-    await collectVotes(null, 0);
+    await collectVotes(0);
     if (!isConsensus(votes)) {
       // Lines 8–15: the chairperson sums up, the members respond and vote again.
       const history: Votes[] = [];
@@ -150,7 +141,7 @@ export function createDebateCouncil(settings: {
         const content = prompts.chairperson({ ...parts, votes: votesInWords(votes, names) });
         const summary = await speak({ session, endpoint: chairperson, messages: [{ role: 'user', content }] });
         discussion.push({ role: 'chairperson', text: summary });
-        await collectVotes(summary, round);
+        await collectVotes(round);
         history.push(votes);
         if (isConsensus(votes) || hasStabilized(history, stableRounds)) break;
       }
@@ -163,24 +154,24 @@ export function createDebateCouncil(settings: {
         `debate-council: none of the ${members.length} members gave a vote that could be read; the next run asks again`,
       );
     const most = Math.max(...names.map((name) => countOf(votes, name)));
-    const leading = names.filter((name) => countOf(votes, name) === most);
-    if (leading.length === 1) {
-      const reason = verdicts.find((verdict) => verdict?.verdict === leading[0])?.explanation ?? '';
+    const leading = question.sides.filter(({ name }) => countOf(votes, name) === most);
+    const [winner, tied] = leading;
+    if (tied === undefined) {
+      const reason = verdicts.find((verdict) => verdict?.verdict === winner.name)?.explanation ?? '';
       const explanation = `${votesInWords(votes, names)}. ${reason}`;
-      return { verdict: leading[0], explanation, shares, transcript: discussion };
+      return { verdict: winner.name, explanation, shares, transcript: discussion };
     }
-    const content = prompts.castingVote({ ...parts, votes: votesInWords(votes, names) });
-    const messages = [{ role: 'user' as const, content }];
-    const { verdict, explanation } = await askVerdict({ session, endpoint: chairperson, messages, question });
+    const between = { ...question, sides: leading };
+    const content = prompts.castingVote({ ...parts, asked: sidesInWords(between), votes: votesInWords(votes, names) });
+    const { verdict, explanation } = await askVerdict({ session, endpoint: chairperson, content, question: between });
     discussion.push({ role: 'chairperson', text: `${explanation}\nDecision: ${verdict}` });
     return { verdict, explanation, shares, transcript: discussion };
   }
 
-  return {
+  return debatingDetector({
     name: 'debate-council',
-    version: '1',
+    version: '2',
     options: {
-      task,
       promptVersion: PROMPT_VERSION,
       rounds,
       consensus,
@@ -188,10 +179,10 @@ export function createDebateCouncil(settings: {
       members: members.map(speakerOptions),
       chairperson: speakerOptions(chairperson),
     },
-    labels: judgementLabels(task),
-    judge: (prefix) =>
-      judgeByDebates({ task, service, debate: (question, session) => debate(question, prefix, session) }),
-  };
+    task,
+    service,
+    debate,
+  });
 }
 
 async function voteOrAbstain(asked: Promise<Verdict>): Promise<Verdict | null> {

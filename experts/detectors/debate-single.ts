@@ -1,18 +1,11 @@
 import { z } from 'zod';
-import type { Prefix } from '../../src/data/thread.ts';
 import type { Detector } from '../detector.ts';
-import { type JudgingTask, judgementLabels } from '../judging-task.ts';
+import type { JudgingTask } from '../judging-task.ts';
 import type { ChatService } from '../llm/chat.ts';
-import {
-  caseOf,
-  type DebateOutcome,
-  type DebateQuestion,
-  judgeByDebates,
-  type Side,
-  sidesInWords,
-} from './debate-question.ts';
-import { endpointOf, endpointsSchema, modelSchema, speakerOptions } from './models-by-role.ts';
-import { type Session, speak } from './session.ts';
+import type { Side } from './debate-question.ts';
+import { type Debate, type DebateOutcome, debatingDetector } from './debating-detector.ts';
+import { endpointsByRole, endpointsSchema, modelSchema, speakerOptions } from './models-by-role.ts';
+import { speak } from './session.ts';
 import { dialogueOf, type TranscriptEntry } from './transcript.ts';
 import { askVerdict } from './verdict.ts';
 
@@ -36,22 +29,22 @@ import { askVerdict } from './verdict.ts';
 const PROMPT_VERSION = 1;
 
 const prompts = {
-  debater: ({ about, question, who, side, transcript, turn }: DebaterParts) => `${about}
+  debater: ({ about, asked, side, transcript, turn }: DebaterParts) => `${about}
 
 You take part in a formal debate on this question.
-${question}
+${asked}
 
 Said so far:
 ${dialogueOf(transcript)}
 
-You are the ${who}: argue that ${side.position}. Give specific evidence from the text and its links, and keep to the strongest.
+You are the ${side.role}: argue that ${side.position}. Give specific evidence from the text and its links, and keep to the strongest.
 ${turn}
 Write your contribution only.`,
 
-  judge: ({ about, question, transcript }: Pick<DebaterParts, 'about' | 'question' | 'transcript'>) => `${about}
+  judge: ({ about, asked, transcript }: Pick<DebaterParts, 'about' | 'asked' | 'transcript'>) => `${about}
 
 You are the neutral judge of a debate on this question.
-${question}
+${asked}
 
 The debate:
 ${dialogueOf(transcript)}
@@ -65,10 +58,7 @@ const turns = {
   closing: 'Now give your closing statement, which sums up your position.',
 };
 
-interface DebaterParts {
-  readonly about: string;
-  readonly question: string;
-  readonly who: string;
+interface DebaterParts extends Pick<Debate, 'about' | 'asked'> {
   readonly side: Side;
   readonly transcript: readonly TranscriptEntry[];
   readonly turn: string;
@@ -95,33 +85,21 @@ export function createDebateSingle(settings: {
 }): Detector {
   const { options, task, service } = settings;
   const { models, rounds } = options;
-  const of = (role: keyof typeof models) =>
-    endpointOf({ role, model: models[role] ?? models.proponent, endpoints: options.endpoints });
+  const of = endpointsByRole({ models, byDefault: models.proponent, endpoints: options.endpoints });
   const endpoints = { proponent: of('proponent'), opponent: of('opponent'), judge: of('judge') };
 
-  async function debate(question: DebateQuestion, prefix: Prefix, session: Session): Promise<DebateOutcome> {
-    const about = caseOf({ task, prefix });
-    const asked = sidesInWords(question);
+  async function debate({ question, session, about, asked }: Debate): Promise<DebateOutcome> {
     const { sides } = question;
     const transcript: TranscriptEntry[] = [];
-    const roleOf = (index: number) =>
-      index === 0 ? 'proponent' : sides.length === 2 ? 'opponent' : `opponent for ${sides[index].name}`;
-    const argue = (index: number, turn: string) => {
-      const content = prompts.debater({
-        about,
-        question: asked,
-        who: roleOf(index),
-        side: sides[index],
-        transcript,
-        turn,
-      });
-      const endpoint = index === 0 ? endpoints.proponent : endpoints.opponent;
+    const argue = (side: Side, turn: string) => {
+      const content = prompts.debater({ about, asked, side, transcript, turn });
+      const endpoint = side === sides[0] ? endpoints.proponent : endpoints.opponent;
       return speak({ session, endpoint, messages: [{ role: 'user', content }] });
     };
     /** Statements that do not answer each other. */
     const allState = async (turn: string) => {
-      const texts = await Promise.all(sides.map((_, index) => argue(index, turn)));
-      transcript.push(...texts.map((text, index) => ({ role: roleOf(index), text })));
+      const texts = await Promise.all(sides.map((side) => argue(side, turn)));
+      transcript.push(...texts.map((text, index) => ({ role: sides[index].role, text })));
     };
 
     // Lines 5–7: opening statements.
@@ -129,37 +107,30 @@ export function createDebateSingle(settings: {
 
     // Lines 8–12: the proponent rebuts b_{i−1}, the opponent a_i.
     for (let round = 1; round <= rounds; round++)
-      for (const index of sides.keys())
-        transcript.push({ role: roleOf(index), text: await argue(index, turns.rebuttal) });
+      for (const side of sides) transcript.push({ role: side.role, text: await argue(side, turns.rebuttal) });
 
     // Lines 13–15: closing statements.
     await allState(turns.closing);
 
     // Lines 16–17: the judge's decision.
-    const content = prompts.judge({ about, question: asked, transcript });
-    const { verdict, explanation } = await askVerdict({
-      session,
-      endpoint: endpoints.judge,
-      messages: [{ role: 'user', content }],
-      question,
-    });
+    const content = prompts.judge({ about, asked, transcript });
+    const { verdict, explanation } = await askVerdict({ session, endpoint: endpoints.judge, content, question });
     transcript.push({ role: 'judge', text: `${explanation}\nVerdict: ${verdict}` });
     return { verdict, explanation, transcript };
   }
 
-  return {
+  return debatingDetector({
     name: 'debate-single',
     version: '1',
     options: {
-      task,
       promptVersion: PROMPT_VERSION,
       rounds,
       proponent: speakerOptions(endpoints.proponent),
       opponent: speakerOptions(endpoints.opponent),
       judge: speakerOptions(endpoints.judge),
     },
-    labels: judgementLabels(task),
-    judge: (prefix) =>
-      judgeByDebates({ task, service, debate: (question, session) => debate(question, prefix, session) }),
-  };
+    task,
+    service,
+    debate,
+  });
 }

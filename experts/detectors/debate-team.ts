@@ -1,19 +1,12 @@
 import { z } from 'zod';
-import type { Prefix } from '../../src/data/thread.ts';
 import type { Detector } from '../detector.ts';
-import { type JudgingTask, judgementLabels } from '../judging-task.ts';
+import type { JudgingTask } from '../judging-task.ts';
 import type { ChatService } from '../llm/chat.ts';
 import type { Endpoint } from '../llm/endpoint.ts';
-import {
-  caseOf,
-  type DebateOutcome,
-  type DebateQuestion,
-  judgeByDebates,
-  type Side,
-  sidesInWords,
-} from './debate-question.ts';
+import type { Side } from './debate-question.ts';
+import { type Debate, type DebateOutcome, debatingDetector } from './debating-detector.ts';
 import { endpointOf, endpointsSchema, modelSchema, speakerOptions } from './models-by-role.ts';
-import { type Session, speak } from './session.ts';
+import { speak } from './session.ts';
 import { dialogueOf, type TranscriptEntry } from './transcript.ts';
 import { askVerdict } from './verdict.ts';
 
@@ -37,10 +30,10 @@ import { askVerdict } from './verdict.ts';
 const PROMPT_VERSION = 1;
 
 const prompts = {
-  discussion: ({ about, question, who, side, debate, discussion, plan }: TeamParts & { plan: string }) => `${about}
+  discussion: ({ about, asked, who, side, debate, discussion, plan }: TeamParts & { plan: string }) => `${about}
 
 You take part in a formal debate between teams on this question.
-${question}
+${asked}
 
 The debate so far:
 ${dialogueOf(debate)}
@@ -54,7 +47,7 @@ so that nobody repeats another. Write your contribution to the discussion only.`
 
   argument: ({
     about,
-    question,
+    asked,
     who,
     side,
     debate,
@@ -65,7 +58,7 @@ so that nobody repeats another. Write your contribution to the discussion only.`
     `${about}
 
 You take part in a formal debate between teams on this question.
-${question}
+${asked}
 
 The debate so far:
 ${dialogueOf(debate)}
@@ -80,10 +73,10 @@ ${dialogueOf(spoken)}
 ${turn} Follow the strategy, do not repeat your teammates, and give specific evidence from the text and its links.
 Write your contribution only.`,
 
-  judge: ({ about, question, debate }: Pick<TeamParts, 'about' | 'question' | 'debate'>) => `${about}
+  judge: ({ about, asked, debate }: Pick<TeamParts, 'about' | 'asked' | 'debate'>) => `${about}
 
 You are the neutral judge of a debate between teams on this question.
-${question}
+${asked}
 
 The debate:
 ${dialogueOf(debate)}
@@ -102,9 +95,7 @@ const turns = {
 
 type Entries = readonly TranscriptEntry[];
 
-interface TeamParts {
-  readonly about: string;
-  readonly question: string;
+interface TeamParts extends Pick<Debate, 'about' | 'asked'> {
   readonly who: string;
   readonly side: Side;
   readonly debate: Entries;
@@ -134,9 +125,9 @@ export const debateTeamOptionsSchema = z.strictObject({
 export type DebateTeamOptions = z.infer<typeof debateTeamOptionsSchema>;
 
 interface Team {
-  readonly name: string;
   readonly side: Side;
   readonly members: readonly Endpoint[];
+  /** What they say among themselves, S_P or S_O, of all rounds. */
   readonly discussion: TranscriptEntry[];
 }
 
@@ -146,55 +137,41 @@ export function createDebateTeam(settings: {
   service: ChatService;
 }): Detector {
   const { options, task, service } = settings;
-  const { models, rounds, discussionTurns } = options;
+  const { models, endpoints, rounds, discussionTurns } = options;
   const teamOf = (role: string, own: z.infer<typeof teamSchema>) =>
-    own.map((model) => endpointOf({ role, model, endpoints: options.endpoints }));
+    own.map((model) => endpointOf({ role, model, endpoints }));
   const proponents = teamOf('proponents', models.proponents);
-  const opponents = teamOf('opponents', models.opponents ?? models.proponents);
-  const judge = endpointOf({ role: 'judge', model: models.judge, endpoints: options.endpoints });
+  const opponents = models.opponents === undefined ? proponents : teamOf('opponents', models.opponents);
+  const judge = endpointOf({ role: 'judge', model: models.judge, endpoints });
 
-  async function debate(question: DebateQuestion, prefix: Prefix, session: Session): Promise<DebateOutcome> {
-    const about = caseOf({ task, prefix });
-    const asked = sidesInWords(question);
+  async function debate({ question, session, about, asked }: Debate): Promise<DebateOutcome> {
     const heard: TranscriptEntry[] = [];
     const whole: TranscriptEntry[] = [];
     // Lines 2–4: the teams.
-    const teams = question.sides.map((side, index): Team => {
-      const name = index === 0 ? 'proponent' : question.sides.length === 2 ? 'opponent' : `opponent for ${side.name}`;
-      return { name, side, members: index === 0 ? proponents : opponents, discussion: [] };
-    });
-    const ask = (endpoint: Endpoint, content: string) =>
-      speak({ session, endpoint, messages: [{ role: 'user', content }] });
+    const teams = question.sides.map(
+      (side, index): Team => ({ side, members: index === 0 ? proponents : opponents, discussion: [] }),
+    );
+    /** Each member in turn, who hears what was said before. */
+    async function speakInTurn(team: Team, said: TranscriptEntry[], prompt: (parts: TeamParts) => string) {
+      const { side, members, discussion } = team;
+      for (const [index, endpoint] of members.entries()) {
+        const who = `${side.role} ${index + 1}`;
+        const content = prompt({ about, asked, who, side, debate: heard, discussion });
+        said.push({ role: who, text: await speak({ session, endpoint, messages: [{ role: 'user', content }] }) });
+      }
+    }
 
     async function internalDiscussion(team: Team, plan: string): Promise<Entries> {
-      const { name, side, members, discussion } = team;
+      const { discussion } = team;
       const before = discussion.length;
       for (let turn = 0; turn < discussionTurns; turn++)
-        for (const [index, member] of members.entries()) {
-          const who = `${name} ${index + 1}`;
-          const content = prompts.discussion({ about, question: asked, who, side, debate: heard, discussion, plan });
-          discussion.push({ role: who, text: await ask(member, content) });
-        }
+        await speakInTurn(team, discussion, (parts) => prompts.discussion({ ...parts, plan }));
       return discussion.slice(before).map(({ role, text }) => ({ role: `${role}, within the team`, text }));
     }
 
     async function teamArguments(team: Team, turn: string): Promise<Entries> {
-      const { name, side, members, discussion } = team;
       const spoken: TranscriptEntry[] = [];
-      for (const [index, member] of members.entries()) {
-        const who = `${name} ${index + 1}`;
-        const content = prompts.argument({
-          about,
-          question: asked,
-          who,
-          side,
-          debate: heard,
-          discussion,
-          spoken,
-          turn,
-        });
-        spoken.push({ role: who, text: await ask(member, content) });
-      }
+      await speakInTurn(team, spoken, (parts) => prompts.argument({ ...parts, spoken, turn }));
       return spoken;
     }
 
@@ -208,18 +185,16 @@ export function createDebateTeam(settings: {
     }
 
     // Lines 17–18: the judge's decision.
-    const content = prompts.judge({ about, question: asked, debate: heard });
-    const messages = [{ role: 'user' as const, content }];
-    const { verdict, explanation } = await askVerdict({ session, endpoint: judge, messages, question });
+    const content = prompts.judge({ about, asked, debate: heard });
+    const { verdict, explanation } = await askVerdict({ session, endpoint: judge, content, question });
     whole.push({ role: 'judge', text: `${explanation}\nVerdict: ${verdict}` });
     return { verdict, explanation, transcript: whole };
   }
 
-  return {
+  return debatingDetector({
     name: 'debate-team',
     version: '1',
     options: {
-      task,
       promptVersion: PROMPT_VERSION,
       rounds,
       discussionTurns,
@@ -227,8 +202,8 @@ export function createDebateTeam(settings: {
       opponents: opponents.map(speakerOptions),
       judge: speakerOptions(judge),
     },
-    labels: judgementLabels(task),
-    judge: (prefix) =>
-      judgeByDebates({ task, service, debate: (question, session) => debate(question, prefix, session) }),
-  };
+    task,
+    service,
+    debate,
+  });
 }

@@ -2,29 +2,46 @@ import { z } from 'zod';
 import { InputError } from '../../src/errors.ts';
 import { answerRelevantOptions, type Endpoint, endpointSchema } from '../llm/endpoint.ts';
 
+/** An endpoint's name only serves people, who need not give one. */
+const unnamedSchema = endpointSchema.partial({ name: true });
+
 export const endpointsSchema = z
-  .record(z.string().min(1), endpointSchema.partial({ name: true }))
+  .record(z.string().min(1), unnamedSchema)
   .default({})
   .describe('endpoints by name, for models that are given as one; called by that name unless they have another');
 
 export const modelSchema = z
-  .union([z.string().min(1), endpointSchema])
+  .union([z.string().min(1), unnamedSchema])
   .describe('an endpoint with its model, or the name of one of `endpoints`');
 
-/** The endpoint of a role. */
-export function endpointOf(options: {
-  role: string;
-  model: z.infer<typeof modelSchema>;
-  endpoints: z.infer<typeof endpointsSchema>;
-}): Endpoint {
+type Model = z.output<typeof modelSchema>;
+type Endpoints = z.output<typeof endpointsSchema>;
+
+/** The endpoint of a role. Without a name it is called by its host, which tells servers of the same model apart. */
+export function endpointOf(options: { role: string; model: Model; endpoints: Endpoints }): Endpoint {
   const { role, model, endpoints } = options;
-  if (typeof model !== 'string') return model;
+  if (typeof model !== 'string') return { ...model, name: model.name ?? new URL(model.baseURL).host };
   if (!Object.hasOwn(endpoints, model))
     throw new InputError(
       `the model of the ${role} is ${JSON.stringify(model)}, but endpoints has ${Object.keys(endpoints).join(', ') || 'none'}; add it there or give an endpoint`,
     );
   const { name = model, ...endpoint } = endpoints[model];
   return { ...endpoint, name };
+}
+
+/** The endpoints of a detector's roles; those without a model of their own have the one by default. */
+export function endpointsByRole<Role extends string>(options: {
+  models: { readonly [role in Role]?: Model | undefined };
+  byDefault: Model;
+  endpoints: Endpoints;
+  /** Of every call, instead of the endpoints' own. */
+  temperature?: number | null;
+}): (role: Role) => Endpoint {
+  const { models, byDefault, endpoints, temperature } = options;
+  return (role) => {
+    const endpoint = endpointOf({ role, model: models[role] ?? byDefault, endpoints });
+    return temperature === undefined ? endpoint : { ...endpoint, temperature };
+  };
 }
 
 /** What of an endpoint can change what it says; how it is asked for log-probabilities cannot, where they are not. */

@@ -9,7 +9,7 @@ import type { Endpoint } from '../llm/endpoint.ts';
 import type { RememberedCalls } from '../remembered-calls.ts';
 import { createSubjectivityClassifier } from './claim-subjectivity.ts';
 import { type Comment, createCommentScorer } from './comment-score.ts';
-import { endpointOf, endpointsSchema, modelSchema, speakerOptions } from './models-by-role.ts';
+import { endpointsByRole, endpointsSchema, modelSchema, speakerOptions } from './models-by-role.ts';
 import { numberedPosts, oneLine } from './numbered-posts.ts';
 import { inSession, type Session, speak } from './session.ts';
 import { concludingAnswer } from './strict-answer.ts';
@@ -248,10 +248,7 @@ export function createS2mad(settings: {
 
 /** The endpoint of each role, at the temperature of the debate. */
 function rolesOf({ models, endpoints, temperature }: S2madOptions) {
-  const of = (role: keyof typeof models): Endpoint => {
-    const endpoint = endpointOf({ role, model: models[role] ?? models.supporter, endpoints });
-    return { ...endpoint, temperature };
-  };
+  const of = endpointsByRole({ models, byDefault: models.supporter, endpoints, temperature });
   return {
     supporter: of('supporter'),
     opposer: of('opposer'),

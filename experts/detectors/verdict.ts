@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { ChatMessage } from '../llm/chat.ts';
 import { chatJson } from '../llm/chat-json.ts';
 import type { Endpoint } from '../llm/endpoint.ts';
 import type { DebateQuestion } from './debate-question.ts';
@@ -15,12 +14,12 @@ export interface Verdict {
 export async function askVerdict(options: {
   session: Session;
   endpoint: Endpoint;
-  messages: readonly ChatMessage[];
-  question: DebateQuestion;
+  content: string;
+  question: Pick<DebateQuestion, 'sides'>;
   /** What a dry run pretends was decided. */
   dryRunSide?: number;
 }): Promise<Verdict> {
-  const { session, endpoint, messages, question, dryRunSide = 0 } = options;
+  const { session, endpoint, content, question, dryRunSide = 0 } = options;
   const names = question.sides.map(({ name }) => name);
   const schema = z.object({
     explanation: z.string().describe('the reason in a few sentences, with the arguments found most compelling'),
@@ -33,7 +32,7 @@ export async function askVerdict(options: {
   const { value } = await chatJson({
     service: session.service,
     endpoint,
-    messages,
+    messages: [{ role: 'user', content }],
     schema,
     schemaName: 'verdict',
     dryRunValue,

@@ -1,5 +1,5 @@
 /** Raise it with every change to this file that changes what a model is told. */
-export const PROMPT_VERSION = 1;
+export const PROMPT_VERSION = 2;
 
 /** What the judge says when neither side has made its point. */
 export const insufficient = 'insufficient';

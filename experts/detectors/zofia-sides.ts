@@ -7,6 +7,11 @@ export interface Side {
   readonly meaning: string;
 }
 
+export interface Sides {
+  readonly real: Side;
+  readonly fake: Side;
+}
+
 /** The two labels of a task that are debated: the ones named, or those of a task that has two, the trusting one first. */
 export function sidesOf(settings: {
   options: {
@@ -14,7 +19,7 @@ export function sidesOf(settings: {
     readonly insufficientLabel: string | null;
   };
   task: JudgingTask;
-}): { real: Side; fake: Side } {
+}): Sides {
   const { options, task } = settings;
   const { labels } = task;
   if (labels === undefined)
@@ -41,4 +46,9 @@ export function sidesOf(settings: {
       `insufficientLabel is ${JSON.stringify(options.insufficientLabel)}, which is no label of the task ${task.name} (${names})`,
     );
   return sides;
+}
+
+/** Both sides as the analysts and the judge are told of them. */
+export function bothSides({ real, fake }: Sides): string {
+  return [real, fake].map(({ name, meaning }) => `- ${name}: ${meaning}`).join('\n');
 }

@@ -1,8 +1,14 @@
 import { z } from 'zod';
 import { aggregateTokens } from './aggregate-tokens.ts';
+import type { RoleModel } from './ask-model.ts';
+import type { AskOnce } from './ask-once.ts';
 import type { Entity } from './entity.ts';
 import { patternEntities } from './pattern-entities.ts';
+import { PROMPT_VERSION, promptedEntities } from './prompted-entities.ts';
 import { entityThresholdSchema, selectEntities } from './select-entities.ts';
+import { splitSentences } from './sentences.ts';
+import { loadTermCorpus } from './term-corpus.ts';
+import { documentFrequencies, tfIdfEntities } from './tf-idf.ts';
 import { loadTokenClassifier, tokenClassifierSchema } from './token-classifier.ts';
 
 const threshold = entityThresholdSchema;
@@ -19,6 +25,27 @@ export const entitiesSchema = z
         .describe('no model: capitalised runs, hashtags, handles, quoted titles, numbers with units'),
       threshold,
     }),
+    z.strictObject({
+      method: z.literal('tf-idf').describe('ablation (Table 3): words that are frequent here and rare elsewhere'),
+      maxTerms: z.int().min(1).default(10).describe('so many words of the highest weights are candidates'),
+      // The paper does not say where its document frequencies come from.
+      corpus: z
+        .string()
+        .min(1)
+        .nullable()
+        .default(null)
+        .describe(
+          'threads file whose claims tell how rare a word is, best of earlier days; null: the sentences of the text itself, which of a short one tell next to nothing',
+        ),
+    }),
+    z.strictObject({
+      method: z
+        .literal('prompt-ner')
+        .describe('ablation (Table 3): a language model justifies each candidate by a definition (PromptNER)'),
+    }),
+    z.strictObject({
+      method: z.literal('llm-ner').describe('ablation (Table 3): a language model names the entities, untaught'),
+    }),
   ])
   .prefault({ method: 'model' })
   .describe('recognises the names in a claim, which become the query');
@@ -26,21 +53,51 @@ export const entitiesSchema = z
 export interface EntityRecognizer {
   /** Method, version and all that can change what is recognised. */
   readonly options: Readonly<Record<string, unknown>>;
-  /** The entities that pass the falling threshold, in the order of the text. */
-  recognize(text: string): Promise<Entity[]>;
+  /** The entities in the order of the text; those of a method with confidences pass the falling threshold. */
+  recognize(text: string, askOnce: AskOnce): Promise<Entity[]>;
 }
 
-export async function createEntityRecognizer(options: z.output<typeof entitiesSchema>): Promise<EntityRecognizer> {
-  if (options.method === 'patterns')
-    return {
-      options: { method: 'patterns', version: 1, threshold: options.threshold },
-      recognize: async (text) => selectEntities({ entities: patternEntities(text), threshold: options.threshold }),
-    };
-  const { method, threshold, ...source } = options;
-  const classifier = await loadTokenClassifier(source);
-  return {
-    options: { method, version: 1, threshold, ...classifier.identity },
-    recognize: async (text) =>
-      selectEntities({ entities: aggregateTokens({ text, tokens: await classifier.classify(text) }), threshold }),
-  };
+export async function createEntityRecognizer(settings: {
+  options: z.output<typeof entitiesSchema>;
+  /** Asked by the methods that ask one. */
+  model: RoleModel;
+}): Promise<EntityRecognizer> {
+  const { options, model } = settings;
+  switch (options.method) {
+    case 'model': {
+      const { method, threshold, ...source } = options;
+      const classifier = await loadTokenClassifier(source);
+      return {
+        options: { method, version: 1, threshold, ...classifier.identity },
+        recognize: async (text) =>
+          selectEntities({ entities: aggregateTokens({ text, tokens: await classifier.classify(text) }), threshold }),
+      };
+    }
+    case 'patterns': {
+      const { method, threshold } = options;
+      return {
+        options: { method, version: 1, threshold },
+        recognize: async (text) => selectEntities({ entities: patternEntities(text), threshold }),
+      };
+    }
+    case 'tf-idf': {
+      const { method, maxTerms } = options;
+      const corpus = options.corpus === null ? null : await loadTermCorpus(options.corpus);
+      return {
+        options: { method, version: 1, maxTerms, corpus: corpus?.sha256 ?? null },
+        recognize: async (text) => {
+          const sentences = () => documentFrequencies(splitSentences(text).map((sentence) => sentence.text));
+          return tfIdfEntities({ text, frequencies: corpus?.frequencies ?? sentences(), maxTerms });
+        },
+      };
+    }
+    case 'prompt-ner':
+    case 'llm-ner': {
+      const { method } = options;
+      return {
+        options: { method, version: 1, promptVersion: PROMPT_VERSION, model: model.options },
+        recognize: (text, askOnce) => promptedEntities({ method, text, model, askOnce }),
+      };
+    }
+  }
 }

@@ -14,33 +14,49 @@ export const factCheckDomains = [
   'mediabiasfactcheck.com',
   'emergent.info',
   'poynter.org',
+  'climatefeedback.org',
+  'healthfeedback.org',
+  'sciencefeedback.co',
+  'africacheck.org',
+  'altnews.in',
+  'boomlive.in',
+  'factly.in',
+  'aap.com.au',
+  'correctiv.org',
+  'maldita.es',
+  'newtral.es',
+  'stopfake.org',
+  'piyao.org.cn',
+  'tfc-taiwan.org.tw',
+  'mygopen.com',
 ];
 
-/** News: they would mostly return the report itself and copies of it. */
+/** News: they would mostly return the report itself and copies of it. Those found most often come first. */
 export const newsDomains = [
-  'news.google.com',
+  'nytimes.com',
+  'cnn.com',
+  'bbc.com',
+  'washingtonpost.com',
+  'foxnews.com',
+  'theguardian.com',
+  'dailymail.co.uk',
+  'people.com',
+  'reuters.com',
   'news.yahoo.com',
   'msn.com',
-  'nytimes.com',
-  'washingtonpost.com',
+  'news.google.com',
   'wsj.com',
   'usatoday.com',
   'latimes.com',
   'nypost.com',
-  'cnn.com',
-  'foxnews.com',
   'nbcnews.com',
   'cbsnews.com',
   'abcnews.go.com',
   'npr.org',
   'apnews.com',
-  'reuters.com',
-  'bbc.com',
   'bbc.co.uk',
-  'theguardian.com',
   'telegraph.co.uk',
   'independent.co.uk',
-  'dailymail.co.uk',
   'thesun.co.uk',
   'mirror.co.uk',
   'politico.com',
@@ -50,7 +66,6 @@ export const newsDomains = [
   'breitbart.com',
   'time.com',
   'newsweek.com',
-  'people.com',
   'usmagazine.com',
   'eonline.com',
   'etonline.com',
@@ -59,8 +74,8 @@ export const newsDomains = [
   'hollywoodlife.com',
 ];
 
-/** Asked on their own. */
-export const encyclopediaDomains = ['wikipedia.org'];
+/** Wikipedia is asked on its own; the others copy it, as it is today. */
+export const encyclopediaDomains = ['wikipedia.org', 'wikiwand.com', 'dbpedia.org'];
 
 /** Whether an address lies in one of the domains or below it. An address that cannot be read counts as excluded. */
 export function isInDomains(url: string, domains: readonly string[]): boolean {

@@ -1,16 +1,6 @@
 import type { Entity } from './entity.ts';
-
-/** Words that begin a sentence with a capital and name nothing; a run of capitals is searched without them. */
-const NO_NAMES = new Set(
-  (
-    'a about after again all also am an and another any are as at be because been before being both but by can could did ' +
-    'do does during each every few for from get had has have he her here him his how however i if in into is it its just ' +
-    'let made many may me might more most much must my never no not now of off on once one only or other our out over ' +
-    'please rt same see she should so some such than thanks that the their them then there these they this those though ' +
-    'to today too under until up us very via was we were what when where which while who whom why will with would yes ' +
-    'yesterday you your breaking watch update'
-  ).split(' '),
-);
+import { namesNothing } from './names-nothing.ts';
+import { withoutLinks } from './without-links.ts';
 
 const UNIT =
   '%|‰|°[CF]?|percent|per cent|km|m|cm|mm|miles?|kg|g|mg|tons?|tonnes?|million|billion|trillion|thousand|hundred|dollars?|euros?|pounds?|yuan|years?|months?|weeks?|days?|hours?|minutes?|people|deaths?|dead|cases|亿|万|元|人|名|岁|年|月|日|公里|吨|美元';
@@ -56,7 +46,7 @@ const PATTERNS: readonly { type: string; confidence: number; pattern: RegExp }[]
 export function patternEntities(text: string): Entity[] {
   const found: Entity[] = [];
   // What is taken becomes blanks, so that the rest of a run can still be found.
-  let rest = text.replace(/https?:\/\/\S+|www\.\S+/gi, blank);
+  let rest = withoutLinks(text);
   for (const { type, confidence, pattern } of PATTERNS)
     rest = rest.replace(pattern, (match: string, offset: number) => {
       const span = type === 'NAME' ? nameWithin(match) : { from: 0, to: match.length };
@@ -77,13 +67,7 @@ function blank(text: string): string {
 /** A run of capitalised words without words at its edges that name nothing. */
 function nameWithin(run: string): { from: number; to: number } | null {
   let words = [...run.matchAll(/\S+/g)].map((match) => ({ from: match.index, to: match.index + match[0].length }));
-  const isName = ({ from, to }: { from: number; to: number }) =>
-    !NO_NAMES.has(
-      run
-        .slice(from, to)
-        .toLowerCase()
-        .replace(/['’.].*$/, ''),
-    );
+  const isName = ({ from, to }: { from: number; to: number }) => !namesNothing(run.slice(from, to));
   const first = words.findIndex(isName);
   if (first < 0) return null;
   words = words.slice(first, words.findLastIndex(isName) + 1);

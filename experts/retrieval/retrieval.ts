@@ -4,18 +4,20 @@ import { Random } from '../../src/tensor/random.ts';
 import { createEncoder, encoderSchema } from '../../src/text/create-encoder.ts';
 import type { Environment } from '../llm/api-key.ts';
 import { retrySchema } from '../llm/retry.ts';
+import { once } from '../remembered-calls.ts';
+import type { RoleModel } from './ask-model.ts';
 import type { AskOnce } from './ask-once.ts';
 import { chunksSchema, type RetrievedChunk, retrieveChunks, splitIntoChunks } from './chunks.ts';
 import { cosine } from './cosine.ts';
 import { cutoffOf, cutoffSchema } from './cutoff.ts';
 import { dryRunWebSearch, dryRunWikipedia } from './dry-run-retrieval.ts';
 import { embedTexts } from './embed-texts.ts';
-import { createEntityRecognizer, entitiesSchema } from './entities.ts';
+import { createEntityRecognizer, type EntityRecognizer, entitiesSchema } from './entities.ts';
 import type { Evidence } from './evidence.ts';
 import { salientEntities } from './salience.ts';
 import { scMmrSchema, selectKeywords } from './sc-mmr.ts';
 import { splitSentences } from './sentences.ts';
-import { createWebSearch, webSearchSchema } from './web-search.ts';
+import { createWebSearch, type WebQuestion, webSearchSchema } from './web-search.ts';
 import { createWikipedia, wikipediaSchema } from './wikipedia.ts';
 
 export const retrievalSchema = z
@@ -28,7 +30,9 @@ export const retrievalSchema = z
     query: z
       .enum(['entities', 'sentence', 'core-claim'])
       .default('entities')
-      .describe('what the web is asked: the keywords, or (ablations) the most salient sentence, the core claim'),
+      .describe(
+        'what the web is asked: the keywords, or (ablations, Table 3) the most salient sentence, the core claim',
+      ),
     withoutEntities: z
       .enum(['sentence', 'skip'])
       .default('sentence')
@@ -50,42 +54,72 @@ export interface Keyword {
   readonly salience: number;
 }
 
+interface Request {
+  readonly claim: Post;
+  readonly askOnce: AskOnce;
+}
+
 /** Stage 1 of ZoFia: from a claim to keywords, and from keywords to evidence that is not younger than the cut-off. */
 export interface Retrieval {
   /** What of the configuration can change the evidence. */
   readonly options: Readonly<Record<string, unknown>>;
-  keywordsOf(text: string): Promise<readonly Keyword[]>;
-  fromWeb(request: {
-    claim: Post;
-    keywords: readonly Keyword[];
-    /** Needed for `query: core-claim` alone. */
-    coreClaim: string | null;
-    askOnce: AskOnce;
-  }): Promise<Evidence[]>;
-  fromWikipedia(request: { claim: Post; keywords: readonly Keyword[]; askOnce: AskOnce }): Promise<Evidence[]>;
+  /** §3.1–3.3; null where no source is asked by keywords. */
+  keywordsOf(request: Request): Promise<readonly Keyword[] | null>;
+  /** @param request.coreClaim asked for by `query: core-claim` alone. */
+  fromWeb(request: Request & { coreClaim: () => Promise<string> }): Promise<Evidence[]>;
+  fromWikipedia(request: Request): Promise<Evidence[]>;
   /** The passages that speak to a claim. */
   passagesFor(claim: string, evidence: readonly Evidence[]): Promise<RetrievedChunk[]>;
 }
 
+/** What of retrieval will be asked for; the rest takes no part in the options. */
+export interface RetrievalUse {
+  readonly web: boolean;
+  readonly wikipedia: boolean;
+  readonly passages: boolean;
+}
+
 export async function createRetrieval(settings: {
   options: RetrievalOptions;
-  /** Which sources will be asked; the others take no part in the options. */
-  use: { readonly web: boolean; readonly wikipedia: boolean };
+  use: RetrievalUse;
+  /** Names the entities, where that is left to a language model. */
+  model: RoleModel;
   env?: Environment;
   random?: Random;
   signal?: AbortSignal;
   isDryRun?: boolean;
 }): Promise<Retrieval> {
-  const { options, use, env = process.env, signal = null, isDryRun = false } = settings;
-  const { chunks, query } = options;
+  const { options, use, model, env = process.env, signal = null, isDryRun = false } = settings;
+  // Without a source nothing is loaded either.
+  if (!use.web && !use.wikipedia) return noRetrieval;
+  const { chunks, query, withoutEntities } = options;
   const random = settings.random ?? Random.seeded({ seed: 0, purpose: 'waiting times of retrieval' });
   const context = { retry: options.retry, random, signal };
   const encoder = await createEncoder(options.encoder);
-  const recognizer = use.web || use.wikipedia ? await createEntityRecognizer(options.entities) : null;
+  const usesKeywords = use.wikipedia || query === 'entities';
+  const recognizer = usesKeywords ? await createEntityRecognizer({ options: options.entities, model }) : null;
   const liveWeb = createWebSearch({ options: options.webSearch, context, env });
   const liveWikipedia = createWikipedia({ options: options.wikipedia, encoder, context });
   const web = isDryRun ? dryRunWebSearch(liveWeb.options) : liveWeb;
   const wikipedia = isDryRun ? dryRunWikipedia(liveWikipedia.options) : liveWikipedia;
+  const { composition: _, ...webOptions } = web.options;
+  const known = new Map<string, Promise<readonly Keyword[]>>();
+
+  async function findKeywords(recognizer: EntityRecognizer, { claim, askOnce }: Request): Promise<readonly Keyword[]> {
+    const { text } = claim;
+    const entities = await salientEntities({ text, entities: await recognizer.recognize(text, askOnce), encoder });
+    const similarity = entities.map(({ vector }) => entities.map((other) => cosine(vector, other.vector)));
+    const salience = entities.map((entity) => entity.salience);
+    return selectKeywords({ salience, similarity }, options.keywords).map((index) => {
+      const { text: keyword, context, salience: own } = entities[index];
+      return { text: keyword, context, salience: own };
+    });
+  }
+
+  async function keywordsOf(request: Request): Promise<readonly Keyword[] | null> {
+    if (recognizer === null || cutoffOf(request.claim, options.cutoff) === 'none') return null;
+    return once({ known, key: request.claim.text, ask: () => findKeywords(recognizer, request) });
+  }
 
   async function salientSentence(text: string): Promise<string> {
     const sentences = splitSentences(text).map((sentence) => sentence.text);
@@ -95,46 +129,41 @@ export async function createRetrieval(settings: {
     return sentences[saliences.indexOf(Math.max(...saliences))];
   }
 
+  /** What the web is asked about a claim; null for nothing. */
+  async function webQuestion(request: Parameters<Retrieval['fromWeb']>[0]): Promise<WebQuestion | null> {
+    if (query === 'core-claim') return { sentence: await request.coreClaim() };
+    const keywords = query === 'entities' ? await keywordsOf(request) : null;
+    if (keywords !== null && keywords.length > 0) return { keywords: keywords.map(({ text }) => text) };
+    if (query === 'entities' && withoutEntities === 'skip') return null;
+    return { sentence: await salientSentence(request.claim.text) };
+  }
+
   return {
     options: {
-      ...(recognizer && {
-        encoder: encoder.identity,
-        entities: recognizer.options,
-        keywords: options.keywords,
-        cutoff: options.cutoff,
-      }),
-      ...(use.web && { query, withoutEntities: options.withoutEntities, web: web.options, chunks }),
+      encoder: encoder.identity,
+      cutoff: options.cutoff,
+      ...(recognizer && { entities: recognizer.options, keywords: options.keywords }),
+      ...(use.web &&
+        (query === 'entities' ? { query, withoutEntities, web: web.options } : { query, web: webOptions })),
+      ...(use.passages && { chunks }),
       ...(use.wikipedia && { wikipedia: wikipedia.options }),
     },
 
-    async keywordsOf(text) {
-      if (recognizer === null) return [];
-      const entities = await salientEntities({ text, entities: await recognizer.recognize(text), encoder });
-      const similarity = entities.map(({ vector }) => entities.map((other) => cosine(vector, other.vector)));
-      const salience = entities.map((entity) => entity.salience);
-      return selectKeywords({ salience, similarity }, options.keywords).map((index) => {
-        const { text: keyword, context, salience: own } = entities[index];
-        return { text: keyword, context, salience: own };
-      });
-    },
+    keywordsOf,
 
-    async fromWeb({ claim, keywords, coreClaim, askOnce }) {
-      const cutoff = cutoffOf(claim, options.cutoff);
+    async fromWeb(request) {
+      const cutoff = cutoffOf(request.claim, options.cutoff);
       if (cutoff === 'none') return [];
-      if (query === 'core-claim' && coreClaim !== null)
-        return web.search({ ask: { sentence: coreClaim }, cutoff, askOnce });
-      if (query === 'entities' && keywords.length > 0)
-        return web.search({ ask: { keywords: keywords.map(({ text }) => text) }, cutoff, askOnce });
-      if (query === 'entities' && options.withoutEntities === 'skip') return [];
-      return web.search({ ask: { sentence: await salientSentence(claim.text) }, cutoff, askOnce });
+      const ask = await webQuestion(request);
+      return ask === null ? [] : web.search({ ask, cutoff, askOnce: request.askOnce });
     },
 
-    async fromWikipedia({ claim, keywords, askOnce }) {
-      const cutoff = cutoffOf(claim, options.cutoff);
+    async fromWikipedia(request) {
+      const cutoff = cutoffOf(request.claim, options.cutoff);
       if (cutoff === 'none') return [];
       const found = await Promise.all(
-        keywords.map(({ text, context: around }) =>
-          wikipedia.lookUp({ keyword: text, context: around, cutoff, askOnce }),
+        ((await keywordsOf(request)) ?? []).map(({ text, context: around }) =>
+          wikipedia.lookUp({ keyword: text, context: around, cutoff, askOnce: request.askOnce }),
         ),
       );
       // Two keywords may mean the same article.
@@ -145,3 +174,11 @@ export async function createRetrieval(settings: {
       retrieveChunks({ claim, chunks: splitIntoChunks(evidence, chunks), encoder, ...chunks }),
   };
 }
+
+const noRetrieval: Retrieval = {
+  options: {},
+  keywordsOf: async () => null,
+  fromWeb: async () => [],
+  fromWikipedia: async () => [],
+  passagesFor: async () => [],
+};

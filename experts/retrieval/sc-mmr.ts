@@ -5,6 +5,8 @@
  *   MMR*_prev after the seed | Algorithm 3 sets it to 1, §3.3 compares with the score of the keyword chosen before | the
  *   seed's own salience by default | a product of two cosines is rarely above 0.56, what the second keyword would need
  *   against 1, so that nearly every query would hold one keyword; `seedScore: one` is Algorithm 3 as printed
+ *
+ * Figure 3, k keywords with the weight fixed at 0.5: lambdaMax 0.5, lambdaMin 0.5, gamma null, maxKeywords k.
  */
 import { z } from 'zod';
 
@@ -14,7 +16,12 @@ export const scMmrSchema = z
     lambdaMin: z.number().min(0).max(1).default(0.1).describe('weight of salience never goes below this'),
     alpha: z.number().min(0).default(0.3).describe('how fast the weight falls with the number of keywords chosen'),
     beta: z.number().default(2.5).describe('where the weight falls: at α·k = β it is λ_max − 1'),
-    gamma: z.number().min(0).default(0.5).describe('stops when the best score is at most this times the one before'),
+    gamma: z
+      .number()
+      .min(0)
+      .nullable()
+      .default(0.5)
+      .describe('stops when the best score is at most this times the one before; null: maxKeywords alone stops it'),
     seedScore: z
       .enum(['salience', 'one'])
       .default('salience')
@@ -53,7 +60,7 @@ export function selectKeywords(
       const redundancy = Math.max(...selected.map((other) => similarity[index][other]));
       return lambda * salience[index] - (1 - lambda) * redundancy;
     });
-    if (next.score <= options.gamma * previous) break;
+    if (options.gamma !== null && next.score <= options.gamma * previous) break;
     previous = next.score;
     selected.push(next.index);
     candidates.delete(next.index);

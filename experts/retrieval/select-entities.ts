@@ -4,7 +4,7 @@ import type { Entity } from './entity.ts';
 export const entityThresholdSchema = z
   .strictObject({
     initial: z.number().min(0).max(1).default(0.8).describe('confidence asked for at first (λ_init)'),
-    step: z.number().gt(0).max(1).default(0.1).describe('lowered by this while too few entities reach it (Δλ)'),
+    step: z.number().min(0.001).max(1).default(0.1).describe('lowered by this while too few entities reach it (Δλ)'),
     floor: z.number().min(0).max(1).default(0.1).describe('never lowered further'),
     minEntities: z.int().min(1).default(1).describe('entities wanted (n_min)'),
   })

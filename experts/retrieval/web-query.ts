@@ -1,3 +1,7 @@
+import { withoutLinks } from './without-links.ts';
+
+const QUOTES = 2;
+
 export interface WebQueryLimits {
   readonly maxCharacters: number;
   readonly maxWords: number;
@@ -15,9 +19,11 @@ export function webQuery(options: {
   limits: WebQueryLimits;
 }): string {
   const { composition, excludedDomains, limits } = options;
+  // A headline in capitals can be one name that is longer than a query: its beginning asks for more than nothing does.
+  const room = { ...limits, maxCharacters: limits.maxCharacters - QUOTES };
   let query = '';
   for (const keyword of options.keywords) {
-    const phrase = quoted(keyword);
+    const phrase = quoted(beginningOf(keyword, room));
     if (phrase === null) continue;
     const longer = query === '' ? phrase : `${query} ${composition === 'and' ? 'AND' : 'OR'} ${phrase}`;
     if (query !== '' && !fits(longer, limits)) break;
@@ -26,16 +32,24 @@ export function webQuery(options: {
   return withExclusions(query, { excludedDomains, limits });
 }
 
-/** A sentence as it is, cut to the service's limits. */
+/** A sentence as it is, cut to the service's limits, without links and without what the service would take for commands. */
 export function sentenceQuery(options: {
   sentence: string;
   excludedDomains: readonly string[];
   limits: WebQueryLimits;
 }): string {
   const { sentence, excludedDomains, limits } = options;
-  const words = sentence.replace(/["“”]/g, ' ').trim().split(/\s+/).slice(0, limits.maxWords);
+  const words = withoutLinks(sentence)
+    .replace(/["“”]/g, ' ')
+    .replace(/(?<!\S)[-+]+/g, ' ')
+    .replace(/(?<!\S)(?:AND|OR|NOT)(?!\S)/g, (operator) => operator.toLowerCase());
+  return withExclusions(beginningOf(words, limits), { excludedDomains, limits });
+}
+
+function beginningOf(text: string, limits: WebQueryLimits): string {
+  const words = text.trim().split(/\s+/).slice(0, limits.maxWords);
   while (words.length > 1 && words.join(' ').length > limits.maxCharacters) words.pop();
-  return withExclusions(words.join(' ').slice(0, limits.maxCharacters), { excludedDomains, limits });
+  return words.join(' ').slice(0, limits.maxCharacters);
 }
 
 function withExclusions(

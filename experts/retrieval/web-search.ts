@@ -8,6 +8,9 @@ import { type FetchContext, fetchJson, serviceUrl } from './fetch-json.ts';
 import { htmlText } from './html-text.ts';
 import { sentenceQuery, webQuery } from './web-query.ts';
 
+/** What Brave gives at once. */
+const MOST_RESULTS = 20;
+
 const domains = z.array(z.string().regex(/^[^\s/:]+\.[^\s/:]+$/, 'must be a domain such as snopes.com'));
 
 export const webSearchSchema = z
@@ -22,8 +25,11 @@ export const webSearchSchema = z
       .nullable()
       .default('BRAVE_API_KEY')
       .describe('name of the environment variable that holds the key; null for services without keys'),
-    maxResults: z.int().min(1).max(20).default(10).describe('entries asked for'),
-    composition: z.enum(['and', 'or']).default('and').describe('results must concern all keywords, or any'),
+    maxResults: z.int().min(1).max(MOST_RESULTS).default(10).describe('at most so many entries are taken'),
+    composition: z
+      .enum(['and', 'or'])
+      .default('and')
+      .describe('results must concern all keywords, or (ablation, Table 3) any'),
     extraSnippets: z.boolean().default(true).describe('more than one passage a page, where the plan allows'),
     country: z.string().nullable().default(null).describe('two letters; null: as the service likes'),
     language: z.string().nullable().default(null).describe('language of the results, such as en; null: any'),
@@ -44,15 +50,14 @@ export const webSearchSchema = z
 
 export type WebSearchOptions = z.output<typeof webSearchSchema>;
 
+/** A query of all keywords, or a sentence as it is. */
+export type WebQuestion = { readonly keywords: readonly string[] } | { readonly sentence: string };
+
 export interface WebSearch {
   /** What of the configuration can change the results. */
   readonly options: Readonly<Record<string, unknown>>;
   /** @param request.cutoff last day a result may have; null: any day */
-  search(request: {
-    ask: { readonly keywords: readonly string[] } | { readonly sentence: string };
-    cutoff: string | null;
-    askOnce: AskOnce;
-  }): Promise<Evidence[]>;
+  search(request: { ask: WebQuestion; cutoff: string | null; askOnce: AskOnce }): Promise<Evidence[]>;
 }
 
 const resultSchema = z.object({
@@ -73,11 +78,8 @@ export function createWebSearch(settings: {
 }): WebSearch {
   const { options, context, env } = settings;
   const { baseURL, apiKeyEnv, timeoutMs, ...relevant } = options;
-  const excludedDomains = [
-    ...options.excludedFactChecks,
-    ...options.excludedEncyclopedias,
-    ...options.excludedNews,
-  ].map((domain) => domain.toLowerCase());
+  const { excludedFactChecks, excludedEncyclopedias, excludedNews } = options;
+  const excludedDomains = dealtFrom([excludedFactChecks, excludedEncyclopedias, excludedNews]);
   const limits = { maxCharacters: options.maxQueryCharacters, maxWords: options.maxQueryWords };
 
   const fetchResults = (parameters: Record<string, string>): Promise<Result[]> => {
@@ -108,7 +110,8 @@ export function createWebSearch(settings: {
       if (query === '') return [];
       const parameters = {
         q: query,
-        count: String(options.maxResults),
+        // More than are taken: a query has no room for every exclusion, so that some results will be dropped.
+        count: String(MOST_RESULTS),
         result_filter: 'web',
         text_decorations: 'false',
         ...(options.extraSnippets && { extra_snippets: 'true' }),
@@ -127,14 +130,23 @@ export function createWebSearch(settings: {
         },
         async () => ({ value: await fetchResults(parameters) }),
       );
-      return results.map(evidenceOf).filter((evidence) => {
+      const usable = results.map(evidenceOf).filter((evidence) => {
         if (evidence.text === '' || isInDomains(evidence.url, excludedDomains)) return false;
         if (cutoff === null) return true;
         // Services take their own range of dates loosely, so that it is checked again.
         return evidence.date === null ? !options.dropUndated : evidence.date <= cutoff;
       });
+      return usable.slice(0, options.maxResults);
     },
   };
+}
+
+/** The first of each list, then the second of each, and so on: of every kind the weightiest find room in a query. */
+function dealtFrom(lists: readonly (readonly string[])[]): string[] {
+  const longest = Math.max(...lists.map(({ length }) => length));
+  return Array.from({ length: longest }, (_, place) =>
+    lists.flatMap((list) => (place < list.length ? [list[place].toLowerCase()] : [])),
+  ).flat();
 }
 
 function evidenceOf(result: Result): Evidence {

@@ -56,17 +56,24 @@ const pageSchema = z.object({
   description: z.string().default(''),
   pageprops: z.object({ disambiguation: z.string().optional() }).optional(),
 });
-const searchSchema = z.object({ query: z.object({ pages: z.array(pageSchema).default([]) }).optional() });
+/** Errors come with status 200: without the first line "search is down" would read as "there is no article", for ever. */
+const searchSchema = z.object({
+  error: z.never().optional(),
+  query: z.object({ pages: z.array(pageSchema).default([]) }).optional(),
+});
 const revisionSchema = z.object({
   query: z.object({
     pages: z.array(z.object({ revisions: z.array(z.object({ revid: z.number(), timestamp: z.string() })).optional() })),
   }),
 });
-/** Hidden and lost revisions are answered with an error. */
+/** Hidden and lost revisions are answered with an error; other errors pass. */
+const lost = ['nosuchrevid', 'missingcontent', 'missingcontent-revid', 'missingcontent-revid-role', 'permissiondenied'];
 const parseSchema = z.union([
   z.object({ parse: z.object({ text: z.string() }) }),
-  z.object({ error: z.object({ code: z.string() }) }),
+  z.object({ error: z.object({ code: z.enum(lost) }) }),
 ]);
+/** The search refuses longer queries. */
+const MOST_CHARACTERS = 300;
 
 export function createWikipedia(settings: {
   options: WikipediaOptions;
@@ -82,7 +89,7 @@ export function createWikipedia(settings: {
     (parameters, schema) => {
       const query = { ...parameters, format: 'json', formatversion: '2' };
       return askOnce(
-        { detector: 'retrieval/wikipedia', version: '1', options: { baseURL: options.baseURL }, input: query, schema },
+        { detector: 'retrieval/wikipedia', version: '2', options: { baseURL: options.baseURL }, input: query, schema },
         async () => ({
           value: await fetchJson({
             service: 'Wikipedia',
@@ -102,7 +109,7 @@ export function createWikipedia(settings: {
       {
         action: 'query',
         generator: 'search',
-        gsrsearch: keyword,
+        gsrsearch: keyword.slice(0, MOST_CHARACTERS),
         gsrlimit: String(options.senses),
         prop: 'extracts|description|pageprops',
         ppprop: 'disambiguation',

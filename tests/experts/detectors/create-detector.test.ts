@@ -197,6 +197,25 @@ describe('createDetector', () => {
     expect(String(failure)).toContain('members is "bog", but endpoints has big');
   });
 
+  it('needs no name for an endpoint: its host is one, which no key depends on', async () => {
+    const unnamed = (port: number) => ({ baseURL: `http://localhost:${port}/v1`, model: 'm' });
+    const service = new DryRunChatService();
+    const config: DetectorConfigInput = {
+      name: 'debate-single',
+      models: { proponent: unnamed(1), judge: unnamed(2) },
+      rounds: 0,
+    };
+    const detector = await detectorOf({ config, task: rumorTask, service });
+    await detector.judge(prefix(1));
+    expect(service.rows().map(({ endpoint, calls }) => [endpoint, calls])).toEqual([
+      ['localhost:1', 4],
+      ['localhost:2', 1],
+    ]);
+    const named = withEndpoints(config, (endpoint) => ({ ...endpoint, name: 'n' }));
+    expect(await keyWith(named)).toBe(await keyWith(config));
+    expect(detectorSchema.safeParse({ name: 'single-prompt', model: unnamed(1) }).success).toBe(true);
+  });
+
   it('refuses unknown options and detectors', () => {
     expect(detectorSchema.safeParse({ ...bases.s2mad, round: 3 }).success).toBe(false);
     expect(detectorSchema.safeParse({ ...bases.s2mad, name: 's3mad' }).success).toBe(false);

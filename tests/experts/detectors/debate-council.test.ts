@@ -53,8 +53,10 @@ describe('debate-council', () => {
     expect(phasesOf(server, [5, 1, 5, 1, 5])).toEqual([names, ['chair'], names, ['chair'], names]);
     expect(judgement.usage.requests).toBe(17);
     expect(askedOf(server, 'chair')[0]).toContain('Votes now: rumor 3, non-rumor 2');
-    expect(askedOf(server, 'm1')[1]).toContain('The chairperson sums up:\nLook at the sources.');
-    expect(askedOf(server, 'm1')[0]).not.toContain('chairperson sums up');
+    const [first, second] = askedOf(server, 'm1');
+    expect(first).not.toContain('[chairperson]');
+    expect(second.split('Look at the sources.')).toHaveLength(2);
+    expect(second).toContain('[chairperson]\nLook at the sources.\n\nYou are member 1.');
     expect(judgement.transcript.map(({ role: who }) => who).slice(0, 7)).toEqual([
       ...[1, 2, 3, 4, 5].map((member) => `member ${member}`),
       'chairperson',
@@ -91,6 +93,25 @@ describe('debate-council', () => {
     expect(judgement).toMatchObject({ label: 'non-rumor', probabilities: { rumor: 0.5, 'non-rumor': 0.5 } });
     expect(server.requests).toHaveLength(2 + 2 * 3 + 1);
     expect(server.requests.at(-1)?.body.model).toBe('chair');
+  });
+
+  it('lets a tie be decided between the sides that lead, not for one that nobody voted for', async () => {
+    const asksToDecide = (body: { messages: readonly { content: string }[] }) =>
+      body.messages[0].content.includes('are tied');
+    const chair: Part = (body, turn) =>
+      asksToDecide(body) ? verdict(turn === 0 ? 'true' : 'false') : 'Nobody is asked to sum up.';
+    const { server, detector } = await council(['', ''], {
+      task: fourWayTask,
+      chair,
+      rounds: 0,
+      parts: { m1: verdict('false'), m2: verdict('unverified') },
+    });
+    // The first decision is for a side that is not in the tie, so that it has to be repaired.
+    expect((await detector.judge(prefix(1))).label).toBe('false');
+    const [decision] = askedOf(server, 'chair');
+    expect(decision).toContain('- false: it is false');
+    expect(decision).not.toContain('- true: it is true');
+    expect(server.requests).toHaveLength(2 + 2);
   });
 
   it('counts an unreadable vote as an abstention that hinders a consensus', async () => {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { z } from 'zod';
 import { AnnotationStore } from '../../../experts/annotation-store.ts';
-import { createZofia, zofiaInputOf, zofiaOptionsSchema } from '../../../experts/detectors/zofia.ts';
+import { createZofia } from '../../../experts/detectors/zofia.ts';
+import { zofiaInputOf, zofiaOptionsSchema } from '../../../experts/detectors/zofia-options.ts';
 import { type JudgingTask, loadJudgingTask } from '../../../experts/judging-task.ts';
 import type { ChatService } from '../../../experts/llm/chat.ts';
 import { DryRunChatService } from '../../../experts/llm/dry-run-chat-service.ts';
@@ -40,6 +41,8 @@ function agentOf(body: ChatBody): string {
   if (content.startsWith('You are a debater'))
     return content.includes('You argue that this holds: real (') ? 'pro' : 'con';
   if (content.startsWith('You are an impartial judge')) return 'judge';
+  if (content.startsWith('An entity is the name')) return 'prompt-ner';
+  if (content.startsWith('Name the named entities')) return 'llm-ner';
   throw new Error(`an unexpected request: ${content}`);
 }
 
@@ -68,6 +71,14 @@ function script(decisions: readonly Decision[], replies: Replies = {}): (body: C
           evidence: ['“they are only friends”', 'made up'],
         })
       );
+    if (agent === 'llm-ner') return JSON.stringify({ entities: ['Katie Holmes', 'Tom Cruise'] });
+    if (agent === 'prompt-ner')
+      return JSON.stringify({
+        candidates: [
+          { text: 'Paris', reason: 'a city', type: 'LOC' },
+          { text: 'Jamie Foxx', reason: 'not asked for', type: null },
+        ],
+      });
     if (agent === 'judge') {
       const decision = decisions[Math.min(judged++, decisions.length - 1)];
       return JSON.stringify({ reasoning: `because of ${judged}`, decision });
@@ -267,7 +278,7 @@ describe('evidence', () => {
     expect(search.requests).toHaveLength(1);
     expect(search.requests[0].query).toMatchObject({
       q: expect.stringMatching(
-        /^"[^"]+"(?: AND "[^"]+")* -site:gossipcop\.com -site:politifact\.com -site:snopes\.com/,
+        /^"[^"]+"(?: AND "[^"]+")* -site:gossipcop\.com .*-site:politifact\.com .*-site:snopes\.com/,
       ),
       freshness: '1990-01-01to2018-02-28',
     });
@@ -306,6 +317,38 @@ describe('evidence', () => {
     const sentence = await setUp({ decisions: ['fake'], retrieval: { query: 'sentence' } });
     await sentence.detector.judge(prefixOf(article(), 1));
     expect(sentence.search.requests[0].query.q).toMatch(/^Jamie Foxx will marry Katie Holmes in Paris\. -site:/);
+  });
+
+  it('needs no keywords where nothing is asked by them', async () => {
+    const missing = { method: 'model', model: './no-such-folder' };
+    const use = { wikipedia: false };
+    const retrieval = { query: 'sentence', entities: missing };
+    const { detector } = await setUp({ decisions: ['fake'], options: { use }, retrieval });
+    const { transcript } = await detector.judge(prefixOf(article(), 1));
+    expect(transcript.map(({ role }) => role)).not.toContain('keywords');
+    expect(Object.keys(Object(detector.options.retrieval)).sort()).toEqual([
+      'chunks',
+      'cutoff',
+      'encoder',
+      'query',
+      'web',
+    ]);
+    await expect(setUp({ decisions: ['fake'], retrieval })).rejects.toThrow('there is no model folder');
+    // Without any source nothing is loaded.
+    const none = { decisions: ['fake' as const], options: { use: { web: false, wikipedia: false } } };
+    const offline = await setUp({
+      ...none,
+      retrieval: { encoder: { name: 'transformers', model: './no-such-folder' } },
+    });
+    expect(offline.detector.options.retrieval).toEqual({});
+  });
+
+  it('shows the debaters no title: an article is called today what it may not have been called then', async () => {
+    const { server, detector } = await setUp({ decisions: ['fake'], options: { use: { expert: false } } });
+    const { transcript } = await detector.judge(prefixOf(article(), 1));
+    const found = transcript.find(({ role }) => role === 'wikipedia')?.text;
+    expect(found).toBe('- Jamie Foxx is an actor. He sings. He acts.');
+    expect(asked(server, 'pro')[0].messages[0].content).toContain(`[wikipedia]\n${found}`);
   });
 
   it('that cannot be had fails the judgement, and nothing is remembered of it', async () => {
@@ -397,7 +440,8 @@ describe('ablations', () => {
     const judgement = await found.detector.judge(prefixOf(article(), 1));
     const { server, search, wikipedia, detector } = found;
     const sources = { web: search.requests.length > 0, wikipedia: wikipedia.requests.length > 0 };
-    return { calls: agents(server), sources, judgement, detector };
+    const pool = asked(server, 'pro')[0]?.messages[0].content;
+    return { calls: agents(server), sources, judgement, detector, pool };
   };
 
   it('leave out retrieval, by source', async () => {
@@ -410,14 +454,65 @@ describe('ablations', () => {
     expect((await run({ wikipedia: false })).sources).toEqual({ web: true, wikipedia: false });
   });
 
-  it('leave out analysts, with the sources that only they read', async () => {
+  it('leave out analysts, whose sources are then debated as they were found', async () => {
     const mute = await run({ linguist: false, expert: false });
     expect(mute.calls.filter((agent) => /linguist|expert|triage/.test(agent))).toEqual([]);
-    expect(mute.sources).toEqual({ web: true, wikipedia: false });
+    expect(mute.sources).toEqual({ web: true, wikipedia: true });
+    expect(mute.pool).toContain('[wikipedia]\n- Jamie Foxx is an actor. He sings. He acts.');
+    expect(mute.pool).not.toContain('[web]');
     const unverified = await run({ claims: false });
     expect(unverified.calls.filter((agent) => /extract|verify/.test(agent))).toEqual([]);
-    expect(unverified.sources).toEqual({ web: false, wikipedia: true });
-    expect(unverified.detector.options).not.toHaveProperty('verifier');
+    expect(unverified.sources).toEqual({ web: true, wikipedia: true });
+    expect(unverified.pool).toContain(
+      '[web]\n- A page (fans.example, 2018-02-27): Jamie Foxx says they are only friends.',
+    );
+    expect(unverified.pool).not.toMatch(/\[wikipedia\]|wed after all|snopes/);
+    for (const role of ['extractor', 'verifier', 'maxSubclaims'])
+      expect(unverified.detector.options).not.toHaveProperty(role);
+    expect(unverified.detector.options.retrieval).not.toHaveProperty('chunks');
+  });
+
+  it('ask for the core claim without verifying it, where the web is asked with it', async () => {
+    const { server, search, detector } = await setUp({
+      decisions: ['fake'],
+      options: { use: { claims: false } },
+      retrieval: { query: 'core-claim' },
+    });
+    await detector.judge(prefixOf(article(), 1));
+    expect(agents(server).filter((agent) => /extract|verify/.test(agent))).toEqual(['extract']);
+    expect(search.requests[0].query.q).toMatch(/^Jamie Foxx marries Katie Holmes\. -site:/);
+    expect(detector.options).toHaveProperty('extractor');
+  });
+
+  it.each([
+    ['tf-idf', /^"[a-z]+"/i, undefined],
+    ['prompt-ner', /^"Paris" -site:/, 'prompt-ner'],
+    ['llm-ner', /^"Katie Holmes" -site:/, 'llm-ner'],
+  ] as const)('get the keywords by %s', async (method, query, agent) => {
+    const store = AnnotationStore.open(':memory:');
+    const { server, search, detector, options } = await setUp({
+      decisions: ['fake'],
+      retrieval: { entities: { method } },
+      remember: rememberedIn({ store }),
+    });
+    const thread = article(['Never!']);
+    const { transcript } = await detector.judge(prefixOf(thread, 1));
+    await detector.judge(prefixOf(thread, 2));
+    expect(search.requests.map(({ query: { q } }) => q)).toEqual([expect.stringMatching(query)]);
+    expect(transcript[0].role).toBe('keywords');
+    const named = agents(server).filter((name) => name.endsWith('-ner'));
+    expect(named).toEqual(agent === undefined ? [] : [agent]);
+    const parts = store.stats().byDetector.map((row) => row.detector);
+    expect(parts.includes(`retrieval/${method}`)).toBe(agent !== undefined);
+    store.close();
+
+    // The model that names entities is part of the key where one does.
+    const recognizer = { ...endpointAt(server), model: 'another' };
+    const task = await loadJudgingTask('news');
+    const models = { ...options.models, recognizer };
+    const other = await createZofia({ options: { ...options, models }, task, service: quickService() });
+    if (agent === undefined) expect(other.options).toEqual(detector.options);
+    else expect(other.options).not.toEqual(detector.options);
   });
 
   it('leave out the debate: the judge decides once, from the evidence', async () => {
@@ -496,5 +591,13 @@ describe('a dry run', () => {
     expect([...server.requests, ...search.requests, ...wikipedia.requests]).toEqual([]);
     // 5 linguists, triage, expert, extractor, 3 verifiers, 5 rounds of 3.
     expect(service.rows()[0].calls).toBe(26);
+  });
+
+  it.each(['prompt-ner', 'llm-ner'])('counts the call of %s', async (method) => {
+    const service = new DryRunChatService();
+    const { detector } = await setUp({ decisions: ['fake'], service, retrieval: { entities: { method } } });
+    const { transcript } = await detector.judge(prefixOf(article(), 1));
+    expect(service.rows()[0].calls).toBe(27);
+    expect(transcript[0].text).toContain('Jamie Foxx');
   });
 });

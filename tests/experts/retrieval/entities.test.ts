@@ -3,12 +3,31 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { z } from 'zod';
+import { parseEndpoint } from '../../../experts/llm/endpoint.ts';
 import { aggregateTokens, type ClassifiedToken } from '../../../experts/retrieval/aggregate-tokens.ts';
+import type { RoleModel } from '../../../experts/retrieval/ask-model.ts';
 import { createEntityRecognizer, entitiesSchema } from '../../../experts/retrieval/entities.ts';
 import { patternEntities } from '../../../experts/retrieval/pattern-entities.ts';
 import { entityThresholdSchema, selectEntities } from '../../../experts/retrieval/select-entities.ts';
+import { writeThreads } from '../../../src/data/thread-file.ts';
 import { writeModel } from '../../src/text/tiny-model.ts';
+import { threadOf } from '../threads.ts';
+import { askAnew } from './ask-anew.ts';
 import { tinyTokenClassifierFiles } from './tiny-token-classifier.ts';
+
+const create = (options: z.input<typeof entitiesSchema>, model: RoleModel = modelThatSays('nothing')) =>
+  createEntityRecognizer({ options: entitiesSchema.parse(options), model });
+/** A model that always answers the same, and what it was asked. */
+function modelThatSays(answer: unknown): RoleModel & { readonly asked: string[] } {
+  const asked: string[] = [];
+  const chat: RoleModel['service']['chat'] = async ({ messages }) => {
+    asked.push(messages[0].content);
+    const usage = { requests: 1, inputTokens: 1, cachedInputTokens: 0, outputTokens: 1 };
+    return { text: JSON.stringify(answer), logprobs: null, usage, latencyMs: 1, finishReason: 'stop' };
+  };
+  const endpoint = parseEndpoint({ name: 'm', baseURL: 'http://localhost:1/v1', model: 'm' });
+  return { service: { chat }, endpoint, options: { model: 'm' }, asked };
+}
 
 const entity = (text: string, confidence: number) => ({ text, confidence, start: 0, end: text.length, type: 'PER' });
 
@@ -105,10 +124,10 @@ describe('patterns', () => {
   });
 
   it('says in its options that no model was used', async () => {
-    const recognizer = await createEntityRecognizer(entitiesSchema.parse({ method: 'patterns' }));
+    const recognizer = await create({ method: 'patterns' });
     expect(recognizer.options).toMatchObject({ method: 'patterns', threshold: { initial: 0.8 } });
     // Names reach 0.8; the quantity does not and is asked for only where there is nothing else.
-    const texts = async (text: string) => (await recognizer.recognize(text)).map(({ text: own }) => own);
+    const texts = async (text: string) => (await recognizer.recognize(text, askAnew)).map(({ text: own }) => own);
     expect(await texts('Oslo sold 3 tons')).toEqual(['Oslo']);
     expect(await texts('they sold 3 tons')).toEqual(['3 tons']);
   });
@@ -122,12 +141,12 @@ describe('a token classifier', () => {
     model = await writeModel(join(root, 'ner'), tinyTokenClassifierFiles());
   });
   afterAll(() => rm(root, { recursive: true, force: true }));
-  const create = (more: Partial<z.input<typeof entitiesSchema> & { maxTokens: number }> = {}) =>
-    createEntityRecognizer(entitiesSchema.parse({ method: 'model', model, ...more }));
+  const load = (more: Partial<z.input<typeof entitiesSchema> & { maxTokens: number }> = {}) =>
+    create({ method: 'model', model, ...more });
 
   it('finds names with their places, pieces of words joined', async () => {
     const text = 'Yesterday Anna Merkel, of Oslo,  met anna.';
-    const entities = await (await create()).recognize(text);
+    const entities = await (await load()).recognize(text, askAnew);
     expect(entities.map(({ text: own, type }) => [own, type])).toEqual([
       ['Anna Merkel', 'PER'],
       ['Oslo', 'LOC'],
@@ -140,32 +159,123 @@ describe('a token classifier', () => {
 
   it('lowers the threshold for a name it is unsure of', async () => {
     // "maybe" has logits (0, 1, 0, 0): e / (e + 3) = 0.475, above 0.4.
-    const [found] = await (await create()).recognize('they met maybe');
+    const [found] = await (await load()).recognize('they met maybe', askAnew);
     expect(found).toMatchObject({ text: 'maybe', type: 'PER' });
     expect(found.confidence).toBeCloseTo(Math.E / (Math.E + 3), 5);
-    expect(await (await create()).recognize('they met')).toEqual([]);
+    expect(await (await load()).recognize('they met', askAnew)).toEqual([]);
   });
 
   it('reads long texts in windows', async () => {
     const text = `${'They met and met. '.repeat(40)}Anna Merkel met.`;
-    const recognizer = await create({ maxTokens: 12 });
-    expect((await recognizer.recognize(text)).map((each) => each.text)).toEqual(['Anna Merkel']);
+    const recognizer = await load({ maxTokens: 12 });
+    expect((await recognizer.recognize(text, askAnew)).map((each) => each.text)).toEqual(['Anna Merkel']);
     const run = 'met '.repeat(60);
-    expect((await recognizer.recognize(`${run}Oslo`)).map((each) => each.start)).toEqual([run.length]);
+    expect((await recognizer.recognize(`${run}Oslo`, askAnew)).map((each) => each.start)).toEqual([run.length]);
   });
 
   it('is known by its files, and says what to do without a model', async () => {
-    expect((await create()).options).toMatchObject({
+    expect((await load()).options).toMatchObject({
       method: 'model',
       files: { 'model.onnx': expect.stringMatching(/^[0-9a-f]{64}$/) },
     });
-    await expect(create({ model: './no-such-folder' })).rejects.toThrow('there is no model folder');
+    await expect(load({ model: './no-such-folder' })).rejects.toThrow('there is no model folder');
     const absent = { model: 'nobody/nothing', cacheDirectory: root, localFilesOnly: true };
-    await expect(create(absent)).rejects.toThrow(
+    await expect(load(absent)).rejects.toThrow(
       /nobody\/nothing is not complete in .* localFilesOnly .*\(retrieval\.entities\.method: patterns\)/,
     );
-    await expect(create({ ...absent, localFilesOnly: false, hub: 'http://127.0.0.1:9' })).rejects.toThrow(
+    await expect(load({ ...absent, localFilesOnly: false, hub: 'http://127.0.0.1:9' })).rejects.toThrow(
       /cannot load model nobody\/nothing .*fetch failed.*method: patterns/,
     );
+  });
+});
+
+describe('words by tf-idf', () => {
+  const found = async (text: string, more: { maxTerms?: number; corpus?: string } = {}) =>
+    (await (await create({ method: 'tf-idf', ...more })).recognize(text, askAnew)).map((each) => each.text);
+
+  it('are the frequent ones that few sentences hold, wherever they stand, without function words and links', async () => {
+    // Sentences with dam, flood, Oslo: 2, 1, 1 of 3. Weights: dam 2·(1 + ln 4/3) = 2.58, flood 2·(1 + ln 2) = 3.39,
+    // Oslo 1·(1 + ln 2) = 1.69, https://… none; all others weigh as much as Oslo and come later.
+    const text = 'The dam near Oslo broke. A flood, what a flood! The dam held https://dam.example/flood.';
+    expect(await found(text, { maxTerms: 2 })).toEqual(['dam', 'flood', 'flood', 'dam']);
+    expect(await found(text, { maxTerms: 1 })).toEqual(['flood', 'flood']);
+    expect(await found('They did!')).toEqual([]);
+  });
+
+  it('are rare in a corpus, which is known by what it holds', async () => {
+    const root = await mkdtemp(join(tmpdir(), 'earshot-corpus-'));
+    const write = async (name: string, claims: readonly string[]) => {
+      const path = join(root, name);
+      await writeThreads(
+        path,
+        claims.map((claim, index) => threadOf({ id: `${index}`, texts: [claim, 'Merkel'] })),
+      );
+      return path;
+    };
+    try {
+      const corpus = await write('a.jsonl', ['Police arrest man', 'police shoot man', 'Police deny']);
+      expect(await found('Police arrest Merkel', { maxTerms: 1, corpus })).toEqual(['Merkel']);
+      expect(await found('Police arrest Merkel', { maxTerms: 2, corpus })).toEqual(['arrest', 'Merkel']);
+      const optionsOf = async (path: string) => (await create({ method: 'tf-idf', corpus: path })).options;
+      const moved = await write('b.jsonl', ['Police deny', 'police shoot man', 'Police arrest man']);
+      const other = await write('c.jsonl', ['Police deny']);
+      expect(await optionsOf(moved)).toEqual(await optionsOf(corpus));
+      expect(await optionsOf(other)).not.toEqual(await optionsOf(corpus));
+      expect(JSON.stringify(await optionsOf(corpus))).not.toContain(root);
+      await expect(create({ method: 'tf-idf', corpus: join(root, 'no.jsonl') })).rejects.toThrow('does not exist');
+    } finally {
+      await rm(root, { recursive: true });
+    }
+  });
+});
+
+describe('entities that a language model names', () => {
+  const text = 'In Oslo Ana Costa met the US  Navy; OSLO, a museum and Oslo-born Kim.';
+
+  it('are those it found by a definition, at all their places', async () => {
+    const model = modelThatSays({
+      candidates: [
+        { text: 'US Navy', reason: 'r', type: 'ORG' },
+        { text: 'Oslo', reason: 'r', type: 'LOC' },
+        { text: 'museum', reason: 'a kind of things', type: null },
+        { text: 'Paris', reason: 'made up', type: 'LOC' },
+        { text: ' ', reason: 'r', type: 'MISC' },
+      ],
+    });
+    const recognizer = await create({ method: 'prompt-ner' }, model);
+    const entities = await recognizer.recognize(text, askAnew);
+    expect(entities.map(({ text: own, type }) => [own, type])).toEqual([
+      ['Oslo', 'LOC'],
+      ['US  Navy', 'ORG'],
+      ['Oslo', 'LOC'],
+    ]);
+    for (const { text: own, start, end } of entities) expect(text.slice(start, end)).toBe(own);
+    expect(model.asked).toHaveLength(1);
+    expect(model.asked[0]).toContain(text);
+    expect(recognizer.options).toMatchObject({ method: 'prompt-ner', model: { model: 'm' } });
+  });
+
+  it('are words of their own, in other capitals, or within a clause where there are no blanks', async () => {
+    const named = async (of: string, ...entities: string[]) => {
+      const recognizer = await create({ method: 'llm-ner' }, modelThatSays({ entities }));
+      return (await recognizer.recognize(of, askAnew)).map(({ text: own, start }) => [own, start]);
+    };
+    expect(await named('a museum of the US', 'US')).toEqual([['US', 16]]);
+    expect(await named('oslo (Oslo?)', 'Oslo')).toEqual([['Oslo', 6]]);
+    expect(await named('in oslo', 'Oslo')).toEqual([['oslo', 3]]);
+    expect(await named('据说北京发生地震', '北京')).toEqual([['北京', 2]]);
+    expect(await named('C++ (beta)', '(beta)', 'C++')).toEqual([
+      ['C++', 0],
+      ['(beta)', 4],
+    ]);
+  });
+
+  it('differ in their questions', async () => {
+    const one = modelThatSays({ entities: [] });
+    const other = modelThatSays({ candidates: [] });
+    await (await create({ method: 'llm-ner' }, one)).recognize(text, askAnew);
+    await (await create({ method: 'prompt-ner' }, other)).recognize(text, askAnew);
+    expect(other.asked[0]).toContain('by the definition');
+    expect(one.asked[0]).not.toContain('definition');
   });
 });

@@ -41,6 +41,14 @@ describe('SC-MMR', () => {
     expect(selectKeywords({ salience: [0.6, 0.57], similarity: unlike(2) }, printed)).toEqual([0, 1]);
   });
 
+  it('takes as many keywords as told with a fixed weight, as in Figure 3', () => {
+    const fixed = scMmrSchema.parse({ lambdaMax: 0.5, lambdaMin: 0.5, gamma: null, maxKeywords: 3 });
+    expect([1, 4, 9].map((chosen) => salienceWeight(chosen, fixed))).toEqual([0.5, 0.5, 0.5]);
+    // All alike: the second scores 0.5·0.1 − 0.5·1 < 0, which any γ would stop at.
+    const alike = [1, 1, 1, 1].map(() => [1, 1, 1, 1]);
+    expect(selectKeywords({ salience: [0.9, 0.1, 0.1, 0.1], similarity: alike }, fixed)).toEqual([0, 1, 2]);
+  });
+
   it('has nothing to choose from nothing, takes the first of equals, and minds the limit', () => {
     expect(selectKeywords({ salience: [], similarity: [] }, paper)).toEqual([]);
     expect(selectKeywords({ salience: [0.5, 0.5, 0.5], similarity: unlike(3) }, paper)).toEqual([0, 1, 2]);

@@ -140,6 +140,22 @@ describe('the web query (Eq. 6)', () => {
     });
     expect(sentence).toBe('one two three');
   });
+
+  it('cuts a name that is longer than a query', () => {
+    const title = 'Every Word Of This Headline Begins With A Capital';
+    const query = { keywords: [title, 'Oslo'], composition: 'and' as const, excludedDomains: ['b.io'] };
+    const short = webQuery({ ...query, limits: { maxCharacters: 30, maxWords: 50 } });
+    expect(short).toBe('"Every Word Of This Headline"');
+    expect(webQuery({ ...query, limits: { maxCharacters: 400, maxWords: 4 } })).toBe('"Every Word Of This"');
+  });
+
+  it('asks for a sentence without links and without what would be read as a command', () => {
+    const sentence = 'Obama NOT born in U.S. - see OR ask https://t.co/abc -really co-author';
+    expect(sentenceQuery({ sentence, excludedDomains: [], limits })).toBe(
+      'Obama not born in U.S. see or ask really co-author',
+    );
+    expect(sentenceQuery({ sentence: 'https://t.co/abc', excludedDomains: ['b.io'], limits })).toBe('');
+  });
 });
 
 describe('HTML', () => {

@@ -29,12 +29,15 @@ describe('web search', () => {
     const [{ path, query, headers }] = service.requests;
     expect(path).toBe('/res/v1/web/search');
     expect(query).toMatchObject({
-      q: expect.stringMatching(/^"Foxx" AND "Holmes" -site:gossipcop\.com -site:politifact\.com -site:snopes\.com /),
-      count: '10',
+      q: expect.stringMatching(
+        /^"Foxx" AND "Holmes" -site:gossipcop\.com -site:wikipedia\.org -site:nytimes\.com -site:politifact\.com /,
+      ),
+      count: '20',
       freshness: '1990-01-01to2018-02-28',
       result_filter: 'web',
       extra_snippets: 'true',
     });
+    expect(query.q).toMatch(/-site:snopes\.com.*-site:bbc\.com/);
     expect(query.q.length).toBeLessThanOrEqual(400);
     expect(query.q.split(' ').length).toBeLessThanOrEqual(50);
     expect(headers['x-subscription-token']).toBe(KEY);
@@ -76,6 +79,20 @@ describe('web search', () => {
     );
     expect((await find()).map(({ url }) => url)).toEqual(['https://notsnopes.com/x']);
     expect(service.requests[0].query.q).not.toContain('last.example');
+  });
+
+  it('takes as many results as told of those that are left', async () => {
+    const page_age = '2018-01-01T00:00:00';
+    const results = Array.from({ length: 20 }, (_, index) => ({
+      url: index < 8 ? `https://www.cnn.com/${index}` : `https://a.example/${index}`,
+      page_age,
+    }));
+    const ten = await setUp(() => webResults(...results));
+    expect((await ten.find()).map(({ url }) => url.split('/').at(-1))).toEqual(
+      Array.from({ length: 10 }, (_, index) => `${index + 8}`),
+    );
+    const two = await setUp(() => webResults(...results), { maxResults: 2 });
+    expect(await two.find()).toHaveLength(2);
   });
 
   it('reads summary and snippets as plain text', async () => {

@@ -27,8 +27,8 @@ const articles = [
   { title: 'Late apple', extract: 'Late.', revisions: [{ day: '2020-01-01', html: '<p>Late.</p>' }] },
 ];
 
-async function setUp(more: object = {}) {
-  const service = await startService(wikipediaAnswer(articles));
+async function setUp(more: object = {}, answer: Parameters<typeof startService>[0] = wikipediaAnswer(articles)) {
+  const service = await startService(answer);
   const wikipedia = createWikipedia({
     options: wikipediaSchema.parse({ baseURL: `${service.origin}/w/api.php`, ...more }),
     encoder: wordEncoder('computer', 'company', 'fruit', 'orchard'),
@@ -77,5 +77,24 @@ describe('Wikipedia', () => {
       date: null,
     });
     expect(service.requests).toHaveLength(1);
+  });
+
+  it('does not take an error for the lack of an article', async () => {
+    const error = { code: 'cirrussearch-backend-error', info: 'try again later' };
+    const down = await setUp({}, () => ({ error }));
+    await expect(down.lookUp('Apple')).rejects.toThrow(/Wikipedia .* failed after 2 attempts.*try again later/);
+    const answer = wikipediaAnswer(articles);
+    const parsing = (code: string) =>
+      setUp({}, (request) => (request.query.action === 'parse' ? { error: { code } } : answer(request)));
+    expect(await (await parsing('nosuchrevid')).lookUp('The Apple company sells a computer.')).toBeNull();
+    await expect((await parsing('readonly')).lookUp('The Apple company sells a computer.')).rejects.toThrow(
+      /Wikipedia .* failed/,
+    );
+  });
+
+  it('searches for the beginning of what is too long to be searched for', async () => {
+    const { service, lookUp } = await setUp();
+    expect(await lookUp('x', '2018-02-28', 'Long '.repeat(100))).toBeNull();
+    expect(service.requests[0].query.gsrsearch).toHaveLength(300);
   });
 });

@@ -1,0 +1,74 @@
+import { z } from 'zod';
+import { askModel, type RoleModel } from './ask-model.ts';
+import type { AskOnce } from './ask-once.ts';
+import type { Entity } from './entity.ts';
+import { mentionsOf } from './mentions.ts';
+import { patternEntities } from './pattern-entities.ts';
+
+/** Raise it with every change to a prompt or a schema below. */
+export const PROMPT_VERSION = 1;
+
+const VERSION = '1';
+
+/** PromptNER (Ashok and Lipton, 2023): a definition, an example, then candidates of which each is justified or refused. */
+const promptNer = (text: string) =>
+  `An entity is the name of one particular person (PER), organization (ORG), place (LOC), or of something else that has a \
+name of its own: a work, a product, an event, a nationality (MISC). Pronouns, dates, numbers, professions, kinds of things \
+and abstract concepts are no entities.
+
+Example: "The minister met Ana Costa, head of Lisbon's zoo, on Monday."
+- Ana Costa: she is one particular person; PER
+- Lisbon: it is a city; LOC
+- minister: it says what somebody is, not who; no entity
+- Monday: it is a day; no entity
+
+List what could be an entity in the text below, word for word as it stands there; for each say why it is one or is not by \
+the definition, then its type.
+
+The text:
+${text}`;
+
+const onlyLlm = (text: string) =>
+  `Name the named entities in the text below, word for word as they stand there.
+
+The text:
+${text}`;
+
+const candidatesSchema = z.object({
+  candidates: z.array(
+    z.object({
+      text: z.string(),
+      reason: z.string().describe('why it is an entity by the definition, or why it is none'),
+      type: z.enum(['PER', 'ORG', 'LOC', 'MISC']).nullable().describe('null: no entity'),
+    }),
+  ),
+});
+const entitiesSchema = z.object({ entities: z.array(z.string()) });
+
+/** Entities that a language model names, in the order of the text. What does not stand there is dropped. */
+export async function promptedEntities(question: {
+  method: 'prompt-ner' | 'llm-ner';
+  text: string;
+  model: RoleModel;
+  askOnce: AskOnce;
+}): Promise<Entity[]> {
+  const { method, text, model, askOnce } = question;
+  const shared = { model, version: VERSION, promptVersion: PROMPT_VERSION, part: `retrieval/${method}`, askOnce };
+  const pretended = patternEntities(text).map((entity) => entity.text);
+  if (method === 'llm-ner') {
+    const content = onlyLlm(text);
+    const dryRunValue = { entities: pretended };
+    const { entities } = await askModel({ ...shared, content, schema: entitiesSchema, dryRunValue });
+    return inOrder(entities.flatMap((name) => mentionsOf({ text: name, type: 'NAME' }, text)));
+  }
+  const dryRunValue = {
+    candidates: pretended.map((name) => ({ text: name, reason: 'It is a name.', type: 'MISC' as const })),
+  };
+  const { candidates } = await askModel({ ...shared, content: promptNer(text), schema: candidatesSchema, dryRunValue });
+  const named = candidates.flatMap(({ text: name, type }) => (type === null ? [] : [{ text: name, type }]));
+  return inOrder(named.flatMap((name) => mentionsOf(name, text)));
+}
+
+function inOrder(entities: readonly Entity[]): Entity[] {
+  return entities.toSorted((one, other) => one.start - other.start);
+}
