@@ -2,7 +2,7 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { AnnotationStore } from '../experts/annotation-store.ts';
 import { LocalDetector } from '../experts/detectors/local.ts';
-import { trainLocalDetector } from '../experts/local/train-local-detector.ts';
+import { type LocalDetectorOptions, trainLocalDetector } from '../experts/local/train-local-detector.ts';
 import { rumorTask as task } from '../src/data/task.ts';
 import type { Thread } from '../src/data/thread.ts';
 import { diskError } from '../src/disk-error.ts';
@@ -39,11 +39,16 @@ export async function openCache(directory: string, experiment: Experiment): Prom
 
 /** Trained once for each set of options, threads and seed; kept in the cache. */
 export async function cachedDetector(
-  settings: { experiment: Experiment; seed: number; cache: Cache; onProgress?: PrepareProgress; signal?: AbortSignal },
+  settings: {
+    options: LocalDetectorOptions;
+    seed: number;
+    cache: Cache;
+    onProgress?: PrepareProgress;
+    signal?: AbortSignal;
+  },
   threads: readonly Thread[],
 ): Promise<LocalDetector> {
-  const { experiment, seed, cache, onProgress, signal } = settings;
-  const options = experiment.detector;
+  const { options, seed, cache, onProgress, signal } = settings;
   const path = join(cache.detectors, `${sha256({ options, seed, threads, task: task.name }).slice(0, 32)}.json`);
   if (existsSync(path)) return LocalDetector.load({ path });
   const detector = await trainLocalDetector({

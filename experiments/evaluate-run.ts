@@ -1,8 +1,6 @@
 import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs-core';
 import { RunDirectory } from '../checkpoints/run-directory.ts';
-import { annotate } from '../experts/annotate.ts';
-import { LocalDetector } from '../experts/detectors/local.ts';
 import { rumorTask as task } from '../src/data/task.ts';
 import type { Thread } from '../src/data/thread.ts';
 import { InputError } from '../src/errors.ts';
@@ -11,6 +9,7 @@ import { loadStopPolicy } from '../trainers/stop-agent-checkpoint.ts';
 import { openCache } from './cache.ts';
 import { decide, decideByRule, evaluationRules, type SystemScores, scoreDecisions, testThreads } from './evaluate.ts';
 import { type Experiment, experimentSchema } from './experiment.ts';
+import { judgeForTraining, judgeOfRun } from './judge-for-training.ts';
 import { loadData } from './parts.ts';
 import { agentName, greedyStops } from './run-trial.ts';
 import { stateIdentityOf, statesOf, studentOfRun } from './states.ts';
@@ -47,14 +46,14 @@ export async function evaluateRun(settings: {
     throw new InputError(`none of the ${all.length} threads of ${settings.data} has a label (rumor: true or false)`);
 
   const cache = await openCache(join(settings.runs, 'cache'), experiment);
-  const detector = await LocalDetector.load({ path: join(run.path, 'detector.json') });
   const student = await studentOfRun(run.path, experiment);
-  const { sequences } = await annotate({
+  const { sequences } = await judgeForTraining({
+    judge: await judgeOfRun(run, experiment),
     threads,
-    detector,
     store: cache.annotations,
     maxPosts: experiment.maxJudgedPosts,
-    onProgress: ({ done, total }) => settings.onStage?.('judging prefixes', done, total),
+    ...(settings.onStage && { onProgress: settings.onStage }),
+    ...(settings.onNote && { onNote: settings.onNote }),
     ...(settings.signal && { signal: settings.signal }),
   });
   const policy = loadStopPolicy(latest.path, stateIdentityOf({ experiment, cache, student }));

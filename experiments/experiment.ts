@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { localDetectorOptionsSchema } from '../experts/local/train-local-detector.ts';
+import { prefixScheduleSchema } from '../experts/prefix-schedule.ts';
 import { syntheticOptionsSchema } from '../src/data/synthetic-stream.ts';
 import { InputError } from '../src/errors.ts';
 import { backendSchema } from '../src/tensor/backend.ts';
@@ -8,10 +8,8 @@ import { encoderSchema } from '../src/text/create-encoder.ts';
 import { stopAgentSchema } from '../trainers/stop-agent-config.ts';
 import { stopAgentPresetNames, stopAgentPresets } from '../trainers/stop-agent-presets.ts';
 import { configProblems } from './config-problems.ts';
+import { type ExperimentFile, experimentName, experimentSeeds, loadVariants } from './experiment-file.ts';
 import { isPlainObject, mergeDeep, type PlainObject } from './overrides.ts';
-import { parseYaml } from './parse-yaml.ts';
-
-const name = z.string().regex(/^[a-z0-9][a-z0-9._-]*$/i, 'letters, digits, dots, dashes and underscores only');
 
 const dataSchema = z
   .strictObject({
@@ -30,7 +28,9 @@ const splitSchema = z
     detector: z
       .union([z.int().min(4), z.strictObject({ events: z.array(z.string()).min(1) })])
       .default(100)
-      .describe('labelled threads that train the local detector: how many, or all of these events'),
+      .describe(
+        'labelled threads that train the local detector: how many, or all of these events; none are taken for a detector file',
+      ),
     events: z.array(z.string()).nullable().default(null).describe('take the other parts from these events only'),
     demonstrations: z.int().min(1).default(50).describe('labelled threads that the experts demonstrate on'),
     environment: z.int().min(0).default(100).describe('unlabelled threads that the agent roams'),
@@ -70,21 +70,40 @@ const stateSchema = z
   })
   .describe('what the agent sees');
 
+/** A detector that asks language models, in place of the local one. */
+export const modelDetectorSchema = z
+  .strictObject({
+    file: z.string().min(1).describe('a detector file, such as experiments/detectors/s2mad.yaml'),
+    annotations: z
+      .string()
+      .nullable()
+      .default(null)
+      .describe('annotation store that its judgements are read from and added to; null: that of the runs'),
+    schedule: prefixScheduleSchema,
+    concurrency: z.int().min(1).default(64).describe('judgements under way at the same time'),
+    failures: z
+      .enum(['stop', 'neither-label'])
+      .default('stop')
+      .describe(
+        'prefixes that could not be judged: stop, and ask again next time, or go on as if neither label was said',
+      ),
+  })
+  .describe('a detector that asks language models');
+export type ModelDetectorOptions = z.infer<typeof modelDetectorSchema>;
+
 export const experimentSchema = z
   .strictObject({
-    name: name.describe('names the run directories'),
+    name: experimentName,
     description: z.string().default(''),
     backend: backendSchema,
-    seeds: z
-      .array(z.int())
-      .min(1)
-      .refine((seeds) => new Set(seeds).size === seeds.length, 'a seed stands there twice')
-      .default([1, 2, 3, 4, 5])
-      .describe('one run each'),
+    seeds: experimentSeeds,
     data: dataSchema.prefault({}),
     split: splitSchema.prefault({}),
     encoder: encoderSchema.prefault({ name: 'hashing' }).describe('embeds the posts that the agent sees'),
-    detector: localDetectorOptionsSchema.prefault({}),
+    detector: z
+      .union([localDetectorOptionsSchema, modelDetectorSchema])
+      .prefault({})
+      .describe('the detector that judges: a local one, trained on its part of the split, or one in a file'),
     maxJudgedPosts: z.int().min(1).default(500).describe('posts of a thread that the detector reads'),
     state: stateSchema.prefault({}),
     agent: stopAgentSchema
@@ -114,35 +133,12 @@ export const experimentSchema = z
   .describe('an experiment: one question, its data, its agent, its seeds');
 export type Experiment = z.infer<typeof experimentSchema>;
 
-/** An experiment file: an experiment, and how its variants differ from it. */
-export interface ExperimentFile {
-  readonly name: string;
-  readonly description: string;
-  readonly variants: readonly { readonly name: string; readonly experiment: Experiment }[];
-}
-
-/**
- * Reads a YAML experiment file. `overrides` go on top of the file and of every variant.
- * @throws InputError naming each problem: place, value, reason, and the nearest key for an unknown one.
- */
-export async function loadExperiment(path: string, overrides: readonly PlainObject[] = []): Promise<ExperimentFile> {
-  const raw = await readYaml(path);
-  const { variants = {}, ...base } = overrides.reduce(mergeDeep, raw);
-  if (!isPlainObject(variants)) throw new InputError(`${path}: variants must map names to overrides`);
-  const entries = Object.keys(variants).length === 0 ? [['agent', {}] as const] : Object.entries(variants);
-  const resolved = entries.map(([variant, over]) => {
-    if (!name.safeParse(variant).success || !isPlainObject(over))
-      throw new InputError(`${path}: variants.${variant} must be a plain name with a map of overrides`);
-    const merged = [over, ...overrides].reduce<PlainObject>(mergeDeep, base);
-    const source = Object.keys(variants).length === 0 ? path : `${path} (${variant})`;
-    return { name: variant, experiment: resolveExperiment(withoutVariants(merged), source) };
-  });
-  const { name: experimentName, description } = resolved[0].experiment;
-  return { name: experimentName, description, variants: resolved };
-}
-
-function withoutVariants({ variants: _, ...rest }: PlainObject): PlainObject {
-  return rest;
+/** @throws InputError naming each problem: place, value, reason, and the nearest key for an unknown one. */
+export function loadExperiment(
+  path: string,
+  overrides: readonly PlainObject[] = [],
+): Promise<ExperimentFile<Experiment>> {
+  return loadVariants({ path, overrides, resolve: resolveExperiment });
 }
 
 /** Fills in the preset's and the schema's defaults. */
@@ -159,16 +155,4 @@ export function resolveExperiment(raw: PlainObject, source: string): Experiment 
       `${source} is not a valid experiment:\n${configProblems({ schema: experimentSchema, input, error: parsed.error })}`,
     );
   return parsed.data;
-}
-
-async function readYaml(path: string): Promise<PlainObject> {
-  let text: string;
-  try {
-    text = await readFile(path, 'utf8');
-  } catch (error) {
-    throw new InputError(`cannot read the experiment ${path}: ${error instanceof Error ? error.message : error}`);
-  }
-  const value = parseYaml(text, `${path} is`);
-  if (!isPlainObject(value)) throw new InputError(`${path} must hold a map of settings, such as "name: my-experiment"`);
-  return value;
 }

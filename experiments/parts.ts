@@ -34,7 +34,9 @@ export interface Parts {
  * them first, and fills up with labelled ones.
  */
 export function splitParts(threads: readonly Thread[], experiment: Experiment, seed: number): Parts {
-  const { detector, events, demonstrations, environment, test } = experiment.split;
+  const { events, demonstrations, environment, test } = experiment.split;
+  // Language models are not trained here: no thread is set aside for them.
+  const detector = 'file' in experiment.detector ? 0 : experiment.split.detector;
   const detectorEvents = typeof detector === 'number' ? [] : detector.events;
   checkEvents(threads, [...detectorEvents, ...(events ?? [])]);
   const isLabelled = (thread: Thread) => task.goldLabel(thread) !== null;
@@ -50,16 +52,22 @@ export function splitParts(threads: readonly Thread[], experiment: Experiment, s
   const unlabelled = Random.seeded({ seed: splitSeed, purpose: 'unlabelled environment' })
     .shuffled(threads.filter((thread) => ofOthers(thread) && !isLabelled(thread)))
     .slice(0, environment);
-  const parts = { demonstrations, environment: environment - unlabelled.length, test };
-  const options = { seed: splitSeed, stratifyBy: (thread: Thread) => task.goldLabel(thread) };
-  const split =
-    typeof detector === 'number'
-      ? splitThreads(free, { ...options, parts: { detector, ...parts } })
-      : {
-          ...splitThreads(free, { ...options, parts }),
-          detector: threads.filter((thread) => ofDetector(thread) && isLabelled(thread)),
-        };
-  return { ...split, environment: [...split.environment, ...unlabelled] };
+  const wanted = { demonstrations, environment: environment - unlabelled.length, test };
+  const sizes = typeof detector === 'number' ? { detector, ...wanted } : wanted;
+  const split = splitThreads(free, {
+    seed: splitSeed,
+    stratifyBy: (thread: Thread) => task.goldLabel(thread),
+    parts: Object.fromEntries(Object.entries(sizes).filter(([, size]) => size !== 0)),
+  });
+  return {
+    detector:
+      typeof detector === 'number'
+        ? (split.detector ?? [])
+        : threads.filter((thread) => ofDetector(thread) && isLabelled(thread)),
+    demonstrations: split.demonstrations,
+    environment: [...(split.environment ?? []), ...unlabelled],
+    test: split.test,
+  };
 }
 
 function checkEvents(threads: readonly Thread[], wanted: readonly string[]): void {

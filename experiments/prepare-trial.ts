@@ -1,6 +1,5 @@
 import type { StateTable } from '../envs/state-table.ts';
-import { annotate } from '../experts/annotate.ts';
-import type { LocalDetector } from '../experts/detectors/local.ts';
+import type { Detector } from '../experts/detector.ts';
 import type { JudgementSequence } from '../experts/judgement-sequence.ts';
 import { demonstrationsOf, selectDemonstrations } from '../experts/trajectories.ts';
 import { rumorTask as task } from '../src/data/task.ts';
@@ -8,15 +7,16 @@ import type { Thread } from '../src/data/thread.ts';
 import { Random } from '../src/tensor/random.ts';
 import type { LabelledThread, StopAgentData } from '../trainers/stop-agent-training.ts';
 import type { Student } from '../trainers/student.ts';
-import { type Cache, cachedDetector, cachedStudent, type PrepareProgress } from './cache.ts';
+import { type Cache, cachedStudent, type PrepareProgress } from './cache.ts';
 import { sha256 } from './content-hash.ts';
 import type { Experiment } from './experiment.ts';
+import { judgeForTraining, trainedOrFromFile } from './judge-for-training.ts';
 import { type Parts, splitParts, threadsHash } from './parts.ts';
 import { stateIdentityOf, statesOf } from './states.ts';
 
 export interface PreparedTrial {
   readonly parts: Parts;
-  readonly detector: LocalDetector;
+  readonly detector: Detector;
   readonly student: Student | null;
   /** Judgements of the demonstration and test threads, by thread id. */
   readonly sequences: ReadonlyMap<string, JudgementSequence>;
@@ -36,23 +36,25 @@ export async function prepareTrial(settings: {
   threads: readonly Thread[];
   cache: Cache;
   onProgress?: PrepareProgress;
+  onNote?: (line: string) => void;
   signal?: AbortSignal;
 }): Promise<PreparedTrial> {
-  const { experiment, seed, threads, cache, onProgress, signal } = settings;
+  const { experiment, seed, threads, cache, onProgress, onNote, signal } = settings;
   const { agent } = experiment;
   const parts = splitParts(threads, experiment, seed);
-  const detector = await cachedDetector(settings, parts.detector);
+  const judge = await trainedOrFromFile({ ...settings, detectorThreads: parts.detector });
   const { student: withStudent, studentReads } = experiment.state;
   const readsEnvironment = withStudent && studentReads === 'demonstrations-and-environment';
-  const annotated = await annotate({
+  const judged = await judgeForTraining({
+    judge,
     threads: [...parts.demonstrations, ...(readsEnvironment ? parts.environment : []), ...parts.test],
-    detector,
     store: cache.annotations,
     maxPosts: experiment.maxJudgedPosts,
-    ...(onProgress && { onProgress: ({ done, total }) => onProgress('judging prefixes', done, total) }),
+    ...(onProgress && { onProgress }),
+    ...(onNote && { onNote }),
     ...(signal && { signal }),
   });
-  const sequences = annotated.sequences;
+  const { detector, sequences } = judged;
   const demonstrating = parts.demonstrations.map((thread) => ({
     thread,
     sequence: sequences.get(thread.id)!,
@@ -106,14 +108,19 @@ export async function prepareTrial(settings: {
     },
     tableOf,
     stateIdentity: stateIdentityOf({ experiment, cache, student }),
-    counts: annotated,
+    counts: judged.counts,
     hashes: {
       data: threadsHash(threads),
       embeddings: cache.embeddings.identityHash,
-      detector: String(detector.options.modelSha256),
+      detector: detectorHash(detector),
       annotations: sha256([...sequences.values()].map(({ threadId, predicted }) => [threadId, [...predicted]])),
     },
   };
+}
+
+/** Names the detector of a run, whatever it is. */
+export function detectorHash({ name, version, options }: Detector): string {
+  return typeof options.modelSha256 === 'string' ? options.modelSha256 : sha256({ name, version, options });
 }
 
 interface Demonstrating {

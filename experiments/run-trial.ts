@@ -6,6 +6,7 @@ import { MetricsLog } from '../checkpoints/metrics-log.ts';
 import { RunDirectory } from '../checkpoints/run-directory.ts';
 import { TensorBoardWriter } from '../checkpoints/tensorboard.ts';
 import type { StateTable } from '../envs/state-table.ts';
+import { LocalDetector } from '../experts/detectors/local.ts';
 import { expertNames } from '../experts/trajectories.ts';
 import { writeFileAtomically } from '../src/atomic-file.ts';
 import type { Thread } from '../src/data/thread.ts';
@@ -30,6 +31,7 @@ import {
   testThreads,
 } from './evaluate.ts';
 import type { Experiment } from './experiment.ts';
+import type { TrialHooks } from './experiment-kind.ts';
 import { threadsHash } from './parts.ts';
 import { type PreparedTrial, prepareTrial } from './prepare-trial.ts';
 
@@ -44,12 +46,6 @@ export const trialResultSchema = z.strictObject({
   systems: z.array(systemScoresSchema),
 });
 export type TrialResult = z.infer<typeof trialResultSchema>;
-
-export interface TrialHooks {
-  readonly onStage?: (stage: string, done: number, total: number) => void;
-  readonly onNote?: (line: string) => void;
-  readonly signal?: AbortSignal;
-}
 
 /** Keeps this many checkpoints of a run. */
 const checkpointsKept = 2;
@@ -76,6 +72,7 @@ export async function runTrial(settings: {
     threads,
     cache,
     ...(hooks.onStage && { onProgress: hooks.onStage }),
+    ...(hooks.onNote && { onNote: hooks.onNote }),
     ...(hooks.signal && { signal: hooks.signal }),
   });
   const run = RunDirectory.create(directory, {
@@ -84,7 +81,7 @@ export async function runTrial(settings: {
   });
   if (run.isFinished()) return trialResultSchema.parse(run.readResult(trialResultSchema));
 
-  prepared.detector.save(join(directory, 'detector.json'));
+  if (prepared.detector instanceof LocalDetector) prepared.detector.save(join(directory, 'detector.json'));
   prepared.student?.reader.save(join(directory, 'student.json'));
   const training = createStopAgentTraining(prepared.data, [{ seed, config: experiment.agent }]);
   try {

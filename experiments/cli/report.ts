@@ -1,8 +1,7 @@
 import { Command } from 'commander';
 import { InputError } from '../../src/errors.ts';
-import { loadExperiment } from '../experiment.ts';
+import { openExperiment } from '../open-experiment.ts';
 import { parseOverride } from '../overrides.ts';
-import { finishedResults, trialsOf, writeReport } from '../run-experiment.ts';
 import { collect } from './collect.ts';
 
 export function reportCommand(): Command {
@@ -13,17 +12,18 @@ export function reportCommand(): Command {
     .option('--set <path=value>', 'as given to train; may be repeated', collect, [])
     .option('--json', 'print the results as JSON instead of the table')
     .action(async (path: string, options: { runs: string; set: string[]; json?: boolean }) => {
-      const file = await loadExperiment(path, options.set.map(parseOverride));
-      const trials = trialsOf(file, options.runs);
-      const results = finishedResults(trials);
+      const { runs } = options;
+      const experiment = await openExperiment({ path, overrides: options.set.map(parseOverride), runs });
+      const results = experiment.results();
       if (results.length === 0)
         throw new InputError(
-          `no run of ${file.name} is finished in ${options.runs}; run \`earshot train ${path}\` first`,
+          `no run of ${experiment.name} is finished in ${runs}; run \`earshot train ${path}\` first`,
         );
-      const missing = trials.length - results.reduce((sum, { trials }) => sum + trials.length, 0);
+      const total = experiment.trials.length;
+      const missing = total - results.reduce((sum, { trials }) => sum + trials.length, 0);
       const command = ['earshot train', path, ...options.set.map((set) => `--set ${set}`)].join(' ');
-      const report = writeReport(file, { trials, runs: options.runs, command });
+      const report = experiment.writeReport(command);
       process.stdout.write(options.json ? `${JSON.stringify(results, null, 2)}\n` : report);
-      if (missing > 0) process.stderr.write(`\nearshot: ${missing} of ${trials.length} runs are not finished yet\n`);
+      if (missing > 0) process.stderr.write(`\nearshot: ${missing} of ${total} runs are not finished yet\n`);
     });
 }

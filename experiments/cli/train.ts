@@ -2,9 +2,11 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Command, InvalidArgumentError } from 'commander';
 import { InputError } from '../../src/errors.ts';
-import { loadExperiment } from '../experiment.ts';
+import type { ExperimentHead } from '../experiment-file.ts';
+import { openExperiment } from '../open-experiment.ts';
 import { type PlainObject, parseOverride } from '../overrides.ts';
-import { finishedResults, runInProcesses, runTrials, type Trial, trialsOf, writeReport } from '../run-experiment.ts';
+import { runInProcesses } from '../run-in-processes.ts';
+import type { Trial } from '../trials.ts';
 import { collect } from './collect.ts';
 import { interruptSignal } from './interrupt.ts';
 import { stageProgress } from './progress.ts';
@@ -28,7 +30,10 @@ export function trainCommand(): Command {
       'Run an experiment: train every variant with every seed, test it beside the baselines, print the table.',
     )
     .argument('<experiment>', 'YAML experiment file, such as experiments/recipes/quickstart.yaml')
-    .option('--data <path>', 'thread file to run on; the same as --set data.threads=<path>')
+    .option(
+      '--data <path>',
+      'thread file to run on; the same as --set data.threads=<path>, or data.train for a selector',
+    )
     .option('--set <path=value>', 'change a setting, such as agent.gail.alpha=0.5; may be repeated', collect, [])
     .option('--seeds <list>', 'seeds instead of those of the file, such as 1,2,3', integers)
     .option('--runs <folder>', 'where runs and their shared cache go', 'runs')
@@ -54,16 +59,14 @@ Examples:
 async function train(path: string, options: TrainOptions): Promise<void> {
   const overrides: PlainObject[] = [
     ...options.set.map(parseOverride),
-    ...(options.data === undefined ? [] : [{ data: { threads: options.data } }]),
     ...(options.seeds === undefined ? [] : [{ seeds: options.seeds }]),
   ];
-  const file = await loadExperiment(path, overrides);
-  const trials = trialsOf(file, options.runs);
+  const { runs, data } = options;
+  const experiment = await openExperiment({ path, overrides, data, runs });
+  const { name, trials } = experiment;
   const signal = interruptSignal();
-  if (options.resume && finishedResults(trials).length === 0 && !hasStarted(trials))
-    throw new InputError(
-      `--resume: no run of ${file.name} has begun in ${options.runs}; leave --resume out to start one`,
-    );
+  if (options.resume && experiment.results().length === 0 && !hasStarted(trials))
+    throw new InputError(`--resume: no run of ${name} has begun in ${runs}; leave --resume out to start one`);
 
   if (options.jobs > 1 && trials.length > 1 && options.share === undefined) {
     const args = process.argv
@@ -75,11 +78,8 @@ async function train(path: string, options: TrainOptions): Promise<void> {
       signal,
     });
   } else {
-    const { index, of } = options.share ?? { index: 0, of: 1 };
-    await runTrials(
-      trials.filter((_, trial) => trial % of === index),
-      { runs: options.runs, restart: options.restart ?? false, hooksFor: terminalHooks, onBackend: announce, signal },
-    );
+    const { share = { index: 0, of: 1 }, restart = false } = options;
+    await experiment.run({ share, restart, hooksFor: terminalHooks, onBackend: announce, signal });
     if (options.share !== undefined) return;
   }
   if (signal.aborted) {
@@ -87,15 +87,15 @@ async function train(path: string, options: TrainOptions): Promise<void> {
     process.exitCode = 130;
     return;
   }
-  const report = writeReport(file, { trials, runs: options.runs, command: commandLine() });
-  process.stdout.write(options.json ? `${JSON.stringify(finishedResults(trials), null, 2)}\n` : report);
-  process.stderr.write(`\nRuns: ${options.runs}/${file.name}   Report: ${options.runs}/${file.name}/report.md\n`);
+  const report = experiment.writeReport(commandLine());
+  process.stdout.write(options.json ? `${JSON.stringify(experiment.results(), null, 2)}\n` : report);
+  process.stderr.write(`\nRuns: ${runs}/${name}   Report: ${runs}/${name}/report.md\n`);
 }
 
 const launcher = fileURLToPath(new URL('./earshot.mjs', import.meta.url));
 
 /** Progress on the terminal: one bar a stage of a trial. */
-function terminalHooks(trial: Trial, { index, total }: { index: number; total: number }) {
+function terminalHooks(trial: Trial<ExperimentHead>, { index, total }: { index: number; total: number }) {
   return stageProgress(`[${index + 1}/${total}] ${trial.variant}, seed ${trial.seed}`);
 }
 
@@ -107,7 +107,7 @@ function commandLine(): string {
   return ['earshot', ...process.argv.slice(2)].join(' ');
 }
 
-function hasStarted(trials: readonly Trial[]): boolean {
+function hasStarted(trials: readonly Trial<unknown>[]): boolean {
   return trials.some(({ directory }) => existsSync(`${directory}/config.json`));
 }
 

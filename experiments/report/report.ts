@@ -1,11 +1,7 @@
 import { markdownTable } from 'markdown-table';
+import type { VariantResults } from '../experiment-kind.ts';
 import { agentName, type TrialResult } from '../run-trial.ts';
 import { collapsedShare, compareToFront, type MeanAndDeviation, type SystemSummary, summarize } from './aggregate.ts';
-
-export interface VariantResults {
-  readonly variant: string;
-  readonly trials: readonly TrialResult[];
-}
 
 /**
  * The tables of an experiment in Markdown: the agent of every variant beside the baselines, how each stands to the front
@@ -15,7 +11,7 @@ export function renderReport(options: {
   name: string;
   description: string;
   command: string;
-  results: readonly VariantResults[];
+  results: readonly VariantResults<TrialResult>[];
 }): string {
   const { name, description, command, results } = options;
   const variants = results.map(({ variant, trials }) => ({
