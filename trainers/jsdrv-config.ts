@@ -1,0 +1,110 @@
+import { z } from 'zod';
+
+const share = z.number().min(0).max(1);
+const retention = z.enum(['policy', 'all']);
+
+/** Hyperparameters of the selector; the paper's (Appendix C) where it names them. */
+export const jsdrvSchema = z
+  .strictObject({
+    epochs: z.int().min(1).default(50).describe('at most so many epochs'),
+    batchClaims: z.int().min(1).default(4).describe('claims, with their posts, an update of the policies'),
+    learningRate: z.number().positive().default(5e-5).describe('of Adam, for both policies'),
+    warmup: share.default(0.1).describe('share of all updates over which the learning rate rises to its value'),
+    hidden: z.int().min(0).default(0).describe('units of a hidden layer in both policies; 0: linear, as in the paper'),
+    epsilon: z
+      .strictObject({
+        claims: share
+          .default(0.3)
+          .describe('share of the claims shown that are drawn from the unlabelled ones (Eq. 2)'),
+        posts: share
+          .default(0.3)
+          .describe('share of the posts shown that are drawn at random, not in time order (Eq. 1)'),
+      })
+      .prefault({}),
+    claimsPerEpoch: z
+      .int()
+      .min(1)
+      .nullable()
+      .default(null)
+      .describe('claims shown an epoch; null: every claim once, and ε decides their order alone'),
+    postsPerClaim: z.int().min(1).nullable().default(20).describe('posts shown of a claim; null: all'),
+    preselect: z
+      .strictObject({
+        claims: z.boolean().default(true).describe('ablation epRV: false shows every claim, in random order'),
+        posts: z.boolean().default(true).describe('ablation epSD: false shows every post, in time order'),
+      })
+      .prefault({})
+      .describe('ε-greedy pre-selection'),
+    references: z
+      .enum(['all-posts', 'shown-posts'])
+      .default('all-posts')
+      .describe('posts of labelled claims whose stances unlabelled claims are held against: all, or fewer calls'),
+    agreement: z
+      .enum(['sign', 'cosine'])
+      .default('sign')
+      .describe('reward: the sign of the centred cosine, as in the paper, or the cosine itself'),
+    postReward: z
+      .enum(['claim', 'step', 'gain'])
+      .default('claim')
+      .describe(
+        'reward of a post’s step: that of its claim (one veracity question a claim), the agreement after the step, or how much the step added to it',
+      ),
+    discardedClaim: z
+      .enum(['same', 'none', 'negated'])
+      .default('negated')
+      .describe(
+        'reward of discarding a claim: the same as of retaining it (the paper to the letter, from which nothing can be learnt), none, or its negative',
+      ),
+    baseline: z
+      .enum(['none', 'running-mean'])
+      .default('none')
+      .describe('subtracted from the rewards of a level before the update'),
+    entropy: z
+      .number()
+      .min(0)
+      .default(0)
+      .describe('bonus for undecided policies, in units of reward: keeps them exploring; 0 in the paper'),
+    showDistribution: z
+      .boolean()
+      .default(false)
+      .describe('add the class distribution of the item shown to the state; the paper shows its explanation alone'),
+    labelledClaims: z
+      .enum(['by-policy', 'always'])
+      .default('by-policy')
+      .describe('which labelled claims tune the veracity model: those that the policy retains, or all that were shown'),
+    retain: z
+      .strictObject({
+        claims: retention.default('policy').describe('ablation RVS: all retains every claim shown'),
+        posts: retention.default('policy').describe('ablation RSS: all retains every post shown'),
+      })
+      .prefault({})
+      .describe('what the policies decide'),
+    pretrain: z
+      .strictObject({
+        stance: z.boolean().default(true).describe('ablation PTSD: false skips it'),
+        veracity: z.boolean().default(true).describe('ablation PTRV: false skips it'),
+      })
+      .prefault({})
+      .describe('pretraining of the task models'),
+    tune: z
+      .strictObject({
+        stance: z.boolean().default(true).describe('ablation FTSD: false never tunes the stance model'),
+        veracity: z.boolean().default(true).describe('ablation FTRV: false never tunes the veracity model'),
+      })
+      .prefault({})
+      .describe('tuning of the task models after each epoch'),
+    stopAfterFullRewards: z
+      .int()
+      .min(1)
+      .nullable()
+      .default(100)
+      .describe(
+        'ends the training after so many claims in a row with reward 1, which a cosine hardly reaches; null: never',
+      ),
+    control: z
+      .enum(['none', 'shuffled-rewards'])
+      .default('none')
+      .describe('null control: every step gets the reward of a random one of the last 1,000 steps'),
+  })
+  .describe('the selector');
+export type JsdrvConfig = z.output<typeof jsdrvSchema>;
