@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import { ProviderError } from '../../src/errors.ts';
+import type { Random } from '../../src/tensor/random.ts';
+import { apiKeyOf, type Environment, withoutKey } from './api-key.ts';
+import { CallFailure, callFailureOf } from './call-failure.ts';
+import type { Endpoint } from './endpoint.ts';
+import { providerErrorOf } from './provider-error-of.ts';
+import { RetriesEndedError, retrySchema, withRetries } from './retry.ts';
+
+/** For one step, the transfer of a whole file included. */
+const STEP_TIMEOUT_MS = 600_000;
+
+export type TryStep = <T>(step: (request: { signal: AbortSignal; timeout: number }) => Promise<T>) => Promise<T>;
+
+/** Runs the steps of a fine-tuning, each with its retries; what fails for good says what a person can do. */
+export function fineTuningSteps(options: {
+  endpoint: Endpoint;
+  statePath: string;
+  random: Random;
+  retry: z.input<typeof retrySchema>;
+  signal: AbortSignal | null;
+  env: Environment;
+}): TryStep {
+  const { endpoint, statePath, random, signal, env } = options;
+  const policy = retrySchema.parse(options.retry);
+  const key = apiKeyOf({ endpoint, env });
+
+  return async (step) => {
+    const once = async () => {
+      const timeout = AbortSignal.timeout(STEP_TIMEOUT_MS);
+      try {
+        return await step({
+          signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+          timeout: STEP_TIMEOUT_MS,
+        });
+      } catch (error) {
+        signal?.throwIfAborted();
+        if (timeout.aborted) throw new CallFailure({ kind: 'timeout', message: `no end after ${STEP_TIMEOUT_MS} ms` });
+        if (error instanceof z.ZodError) throw new CallFailure({ kind: 'malformed', message: z.prettifyError(error) });
+        throw callFailureOf(error) ?? error;
+      }
+    };
+    try {
+      return await withRetries({ attempt: once, policy, random, signal });
+    } catch (error) {
+      if (!(error instanceof RetriesEndedError)) throw error;
+      const { failure, attempts } = error;
+      const said = withoutKey({ text: failure.message, key, endpoint });
+      const where = `endpoint ${endpoint.name} (${endpoint.baseURL})`;
+      if (failure.kind === 'not-found')
+        throw new ProviderError(
+          `${where} does not have it: ${said}; if it has no fine-tuning, use in-context tuning or take the file ` +
+            `elsewhere (createJob: false); if the job is gone, delete ${statePath} to create it anew`,
+        );
+      if (failure.kind === 'bad-request')
+        throw new ProviderError(
+          `${where} refused to fine-tune model ${endpoint.model}: ${said}; check that this model can be fine-tuned ` +
+            'there, and what the file must be like',
+        );
+      throw providerErrorOf({ failure, attempts, endpoint, key });
+    }
+  };
+}
