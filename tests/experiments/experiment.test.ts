@@ -2,7 +2,8 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { experimentSchema, loadExperiment, resolveExperiment } from '../../experiments/experiment.ts';
-import { trialsOf } from '../../experiments/run-experiment.ts';
+import { openExperiment } from '../../experiments/open-experiment.ts';
+import { trialsOf } from '../../experiments/trials.ts';
 import { temporaryFolder } from '../src/data/fixtures.ts';
 
 const recipes = join(import.meta.dirname, '../../experiments/recipes');
@@ -15,15 +16,22 @@ describe('recipes', () => {
   const names = readdirSync(recipes).filter((name) => name.endsWith('.yaml'));
 
   it.each(names)('%s is a valid experiment, named after its file', async (name) => {
-    const file = await loadExperiment(join(recipes, name));
-    expect(`${file.name}.yaml`).toBe(name);
-    expect(file.description).not.toBe('');
-    const directories = trialsOf(file, 'runs').map(({ directory }) => directory);
+    const experiment = await openExperiment({ path: join(recipes, name), overrides: [], runs: 'runs' });
+    expect(`${experiment.name}.yaml`).toBe(name);
+    expect(experiment.trials.map((trial) => trial.experiment.description)).not.toContain('');
+    const directories = experiment.trials.map(({ directory }) => directory);
     expect(new Set(directories).size).toBe(directories.length);
   });
 });
 
 describe('an experiment file', () => {
+  it('tells its kind, and an unknown one is refused', async () => {
+    const path = join(temporaryFolder({ 'my.yaml': 'kind: selctor\nname: x' }), 'my.yaml');
+    await expect(openExperiment({ path, overrides: [], runs: 'runs' })).rejects.toThrow(
+      `${path}: kind is "selctor"; it must be stop-agent (the default) or selector`,
+    );
+  });
+
   it('needs only a name, and is one variant then', async () => {
     const file = await load('name: x');
     expect(file.variants).toEqual([{ name: 'agent', experiment: experimentSchema.parse({ name: 'x' }) }]);

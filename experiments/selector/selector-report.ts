@@ -1,0 +1,172 @@
+import { markdownTable } from 'markdown-table';
+import { meanAndDeviation } from '../../src/metrics/running.ts';
+import type { VariantResults } from '../experiment-kind.ts';
+import type { TaskScores } from './evaluate-selector.ts';
+import type { SelectorResult } from './selector-trial.ts';
+import { selectorName } from './selector-trial.ts';
+
+type Task = 'stance' | 'veracity';
+const tasks: readonly Task[] = ['stance', 'veracity'];
+
+/** What systems are in tables. */
+const systemNames: Readonly<Record<string, string>> = {
+  untuned: 'task models untuned',
+  everything: 'tuned on everything, no selection',
+  random: 'random selection of the same size',
+  supervised: 'supervised on human labels (upper bound)',
+};
+
+/**
+ * The tables of a selector experiment in Markdown: for each test set both tasks, the selector of every variant beside the
+ * other systems; how far the selector leads them, seed by seed; and what the last epoch retained.
+ */
+export function renderSelectorReport(options: {
+  name: string;
+  description: string;
+  command: string;
+  results: readonly VariantResults<SelectorResult>[];
+}): string {
+  const { name, description, command, results } = options;
+  const [{ trials: firstTrials }] = results;
+  const [{ claims, systems }] = firstTrials;
+  const tests = Object.keys(systems[0].tests);
+  const lines = [
+    `# ${name}`,
+    '',
+    ...(description.trim() === '' ? [] : [description.trim(), '']),
+    `Command: \`${command}\``,
+    '',
+    `Claims: ${claims.labelled} labelled, ${claims.unlabelled} unlabelled, ${claims.posts} posts; ${claims.sharedWithTests} threads shared with the tests were left out. Seeds: ${firstTrials.map(({ seed }) => seed).join(', ')}. Mean ± standard deviation over seeds.`,
+    '',
+    ...tests.flatMap((test) => tasks.flatMap((task) => taskTable({ test, task, results }))),
+    ...leadTable({ tests, results }),
+    ...selectionTable(results),
+  ];
+  return `${lines.join('\n').trimEnd()}\n`;
+}
+
+function taskTable(options: {
+  test: string;
+  task: Task;
+  results: readonly VariantResults<SelectorResult>[];
+}): string[] {
+  const { test, task, results } = options;
+  const scoresOf = (trials: readonly SelectorResult[], system: string) =>
+    trials.flatMap(({ systems }) => systems.find(({ name }) => name === system)?.tests[test]?.[task] ?? []);
+  const [{ trials }] = results;
+  const [example] = scoresOf(trials, selectorName);
+  if (example === undefined) return [];
+  const classes = Object.entries(example.perClass).flatMap(([name, f1]) => (f1 === null ? [] : [name]));
+  const row = (name: string, scores: readonly TaskScores[]) => [
+    name,
+    plusMinus(scores.map(({ macroF1 }) => macroF1)),
+    plusMinus(scores.map(({ microF1 }) => microF1)),
+    ...classes.map((label) => plusMinus(scores.map(({ perClass }) => perClass[label] ?? 0))),
+  ];
+  const several = results.length > 1;
+  const others = trials[0].systems.map(({ name }) => name).filter((name) => name !== selectorName);
+  return [
+    `## ${test}: ${task}`,
+    '',
+    markdownTable(
+      [
+        ['system', 'macro-F1', 'micro-F1', ...classes],
+        ...results.map(({ variant, trials: own }) =>
+          row(several ? `**selector: ${variant}**` : '**selector**', scoresOf(own, selectorName)),
+        ),
+        ...others.map((name) => row(systemNames[name], scoresOf(trials, name))),
+      ],
+      { align: ['l', ...Array<'r'>(classes.length + 2).fill('r')] },
+    ),
+    '',
+    `${example.items} ${task === 'stance' ? 'replies' : 'claims'}${trials.length > 1 ? ' with the first seed' : ''}.${several && others.length > 0 ? ` Other systems are those of ${results[0].variant}.` : ''}`,
+    '',
+  ];
+}
+
+/** Paired differences: each seed draws its claims and models for all systems alike. */
+function leadTable(options: {
+  tests: readonly string[];
+  results: readonly VariantResults<SelectorResult>[];
+}): string[] {
+  const { tests, results } = options;
+  const rows = results.flatMap(({ variant, trials }) =>
+    (['random', 'everything', 'untuned'] as const).flatMap((other) => {
+      const cells = tests.flatMap((test) =>
+        tasks.map((task) => {
+          const leads = trials.flatMap(({ systems }) => {
+            const of = (system: string) => systems.find(({ name }) => name === system)?.tests[test]?.[task]?.macroF1;
+            const [own, theirs] = [of(selectorName), of(other)];
+            return own === undefined || theirs === undefined ? [] : [own - theirs];
+          });
+          return leads.length === 0 ? null : plusMinus(leads, true);
+        }),
+      );
+      return cells.every((cell) => cell === null)
+        ? []
+        : [[...(results.length > 1 ? [variant] : []), systemNames[other], ...cells.map((cell) => cell ?? '–')]];
+    }),
+  );
+  if (rows.length === 0) return [];
+  return [
+    '## Lead of the selector in macro-F1, seed by seed',
+    '',
+    markdownTable(
+      [
+        [
+          ...(results.length > 1 ? ['variant'] : []),
+          'over',
+          ...tests.flatMap((test) => tasks.map((task) => `${test}: ${task}`)),
+        ],
+        ...rows,
+      ],
+      { align: [...(results.length > 1 ? (['l'] as const) : []), 'l', ...Array<'r'>(tests.length * 2).fill('r')] },
+    ),
+    '',
+  ];
+}
+
+const selectionColumns: readonly (readonly [name: string, metric: string])[] = [
+  ['posts retained', 'retained/posts'],
+  ['claims retained', 'retained/claims'],
+  ['reward of claims', 'reward/claims'],
+  ['right stances, all', 'hidden/stancePrecision'],
+  ['… retained', 'hidden/stanceRetainedPrecision'],
+  ['right veracities, unlabelled', 'hidden/veracityPrecision'],
+  ['… retained', 'hidden/veracityRetainedPrecision'],
+];
+
+function selectionTable(results: readonly VariantResults<SelectorResult>[]): string[] {
+  const known = selectionColumns.filter(([, metric]) =>
+    results.some(({ trials }) => trials.some(({ lastEpoch }) => lastEpoch[metric] !== undefined)),
+  );
+  return [
+    '## The last epoch',
+    '',
+    markdownTable(
+      [
+        ['selector', 'epochs', ...known.map(([name]) => name)],
+        ...results.map(({ variant, trials }) => [
+          variant,
+          plusMinus(
+            trials.map(({ epochs }) => epochs),
+            false,
+            1,
+          ),
+          ...known.map(([, metric]) => plusMinus(trials.flatMap(({ lastEpoch }) => lastEpoch[metric] ?? []))),
+        ]),
+      ],
+      { align: ['l', ...Array<'r'>(known.length + 1).fill('r')] },
+    ),
+    '',
+    'Right ones are counted against labels that the selector does not see, where the training data has them.',
+    '',
+  ];
+}
+
+function plusMinus(values: readonly number[], signed = false, digits = 3): string {
+  if (values.length === 0) return '–';
+  const { mean, deviation } = meanAndDeviation(values);
+  const shown = `${signed && mean >= 0 ? '+' : ''}${mean.toFixed(digits)}`;
+  return deviation === null ? shown : `${shown} ± ${deviation.toFixed(digits)}`;
+}

@@ -1,0 +1,48 @@
+import type { Example, StanceItem, VeracityItem } from '../../experts/task-models/task-model.ts';
+import { veracityTask } from '../../src/data/task.ts';
+import type { Thread } from '../../src/data/thread.ts';
+import type { SelectorSettings } from '../../trainers/jsdrv-training.ts';
+import { replyStances, selectorClaim, type TestSet } from './selector-data.ts';
+
+/**
+ * The upper bound: task models pretrained as the selector's, then tuned on human labels alone. Veracities are those of all
+ * training claims, the selector's seeds and the rest; stances those of the training threads and of the threads held out
+ * from the tests (the paper's "Val"). Posts come to the veracity model with the stances that the tuned stance model gives.
+ */
+export async function superviseTaskModels(options: {
+  settings: SelectorSettings;
+  threads: readonly Thread[];
+  heldOut: readonly TestSet[];
+}): Promise<void> {
+  const { settings, threads, heldOut } = options;
+  const { stanceModel, veracityModel, stancePretraining, config } = settings;
+  if (config.pretrain.stance && stancePretraining.length > 0) await stanceModel.pretrain(stancePretraining);
+  const withStances = new Map(
+    [...threads, ...heldOut.flatMap((test) => test.threads)].map((thread) => [thread.id, thread]),
+  );
+  await stanceModel.tune([...withStances.values()].flatMap(stanceExamples));
+
+  const labelled = threads.filter((thread) => veracityTask.goldLabel(thread) !== null);
+  const claims = labelled.map(selectorClaim);
+  const stances = await stanceModel.predict(
+    claims.flatMap(({ threadId, claim, posts }) => posts.map((post) => ({ threadId, claim, post }))),
+  );
+  let next = 0;
+  await veracityModel.tune(
+    claims.map(({ threadId, claim, posts }, index): Example<VeracityItem> => {
+      const item = {
+        threadId,
+        claim,
+        posts: posts.map((text) => ({ text, stance: stances[next++].distribution })),
+      };
+      return { item, label: veracityTask.goldLabel(labelled[index]) as number, explanation: '' };
+    }),
+  );
+}
+
+function stanceExamples(thread: Thread): Example<StanceItem>[] {
+  const { threadId, claim, posts } = selectorClaim(thread);
+  return replyStances(thread).flatMap((label, index) =>
+    label < 0 ? [] : [{ item: { threadId, claim, post: posts[index] }, label, explanation: '' }],
+  );
+}
