@@ -2,9 +2,10 @@ import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 import { type AnnotateProgress, type AnnotateResult, annotate, annotationRequest } from '../experts/annotate.ts';
 import { AnnotationStore } from '../experts/annotation-store.ts';
-import type { Judgement } from '../experts/detector.ts';
+import type { Usage } from '../experts/detector.ts';
 import type { CreatedDetector } from '../experts/detectors/create-detector.ts';
 import { LocalDetector } from '../experts/detectors/local.ts';
+import { addedUsage } from '../experts/detectors/session.ts';
 import { categoriesOf } from '../experts/judging-task.ts';
 import type { BudgetLimits } from '../experts/llm/budget.ts';
 import type { EndpointUsage } from '../experts/llm/usage-ledger.ts';
@@ -148,13 +149,11 @@ interface OpenedDetector {
     readonly detector: CreatedDetector;
     readonly result: AnnotateResult;
     readonly usage: readonly EndpointUsage[];
-    /** Usage of parts that judgements share. */
-    readonly parts: Judgement['usage'];
-    readonly costOf: ((usage: Judgement['usage']) => number) | null;
+    readonly costOf: ((usage: Usage) => number) | null;
   }>;
 }
 
-const nothing: Judgement['usage'] = { requests: 0, inputTokens: 0, outputTokens: 0 };
+const nothing: Usage = { requests: 0, inputTokens: 0, outputTokens: 0 };
 
 async function openDetector(path: string): Promise<OpenedDetector> {
   if (!isDetectorFile(path)) return openLocal(path);
@@ -164,7 +163,6 @@ async function openDetector(path: string): Promise<OpenedDetector> {
     name: file.name,
     task: scoredTask(file.task),
     async judge({ threads, store, schedule, ...options }) {
-      const parts = new Map<string, Judgement['usage']>();
       const { detector, result, usage } = await judgeWithModels({
         ...passedOn({ ...options, detectorName: file.name }),
         file,
@@ -174,13 +172,11 @@ async function openDetector(path: string): Promise<OpenedDetector> {
         maxPosts: Number.MAX_SAFE_INTEGER,
         // Kept for nobody, they would only hide what a judgement took.
         keepsParts: store.path !== ':memory:',
-        onPart: ({ key, usage }) => void parts.set(key, usage),
       });
       return {
         detector,
         result,
         usage,
-        parts: [...parts.values()].reduce(sum, nothing),
         costOf: singlePrice(file.detector),
       };
     },
@@ -206,7 +202,7 @@ async function openLocal(path: string): Promise<OpenedDetector> {
         ...(onProgress && { onProgress }),
         ...(signal && { signal }),
       });
-      return { detector, result, usage: [], parts: nothing, costOf: () => 0 };
+      return { detector, result, usage: [], costOf: () => 0 };
     },
   };
 }
@@ -231,7 +227,7 @@ async function evaluateDetector(
   const { name, task } = opened;
   const lengthAt = (seen: Replies) => (seen === 'all' ? Number.MAX_SAFE_INTEGER : seen + 1);
   const schedule: PrefixSchedule = { name: 'lengths', lengths: replies.map(lengthAt) };
-  const { detector, result, usage, parts, costOf } = await opened.judge({ ...options, store, schedule });
+  const { detector, result, usage, costOf } = await opened.judge({ ...options, store, schedule });
   const { asked, cached, failed, failures, stopped, remaining } = result;
   // Scores of what happened to be judged would flatter or blame the detector.
   if (stopped !== null)
@@ -240,7 +236,6 @@ async function evaluateDetector(
     const { inputOf } = detector;
     return store.keyOf(annotationRequest({ detector, prefix: prefixOf(thread, length), ...(inputOf && { inputOf }) }));
   };
-  const perItemOfParts = scaled(parts, 1 / threads.length);
   const at = replies.map((seen) => {
     const keys = threads.map((thread) => {
       const [length] = scheduledLengths({
@@ -254,8 +249,11 @@ async function evaluateDetector(
       gold: task.goldLabel(thread) ?? '',
       predicted: judgements.get(keys[index])?.label ?? null,
     }));
-    const total = keys.reduce((usage, key) => sum(usage, judgements.get(key)?.usage ?? nothing), nothing);
-    const mean = sum(scaled(total, 1 / threads.length), perItemOfParts);
+    const taken = keys.flatMap((key) => {
+      const judgement = judgements.get(key);
+      return judgement === undefined ? [] : [judgement.usage, judgement.partsUsage ?? nothing];
+    });
+    const mean = scaled(taken.reduce(addedUsage, nothing), 1 / threads.length);
     return {
       replies: seen,
       ...scoreDetections(task, detections),
@@ -270,14 +268,6 @@ async function evaluateDetector(
   return { detector: name, task: task.name, at, asked, cached, failed, failures, usage };
 }
 
-function sum(left: Judgement['usage'], right: Judgement['usage']): Judgement['usage'] {
-  return {
-    requests: left.requests + right.requests,
-    inputTokens: left.inputTokens + right.inputTokens,
-    outputTokens: left.outputTokens + right.outputTokens,
-  };
-}
-
-function scaled({ requests, inputTokens, outputTokens }: Judgement['usage'], by: number): Judgement['usage'] {
+function scaled({ requests, inputTokens, outputTokens }: Usage, by: number): Usage {
   return { requests: requests * by, inputTokens: inputTokens * by, outputTokens: outputTokens * by };
 }

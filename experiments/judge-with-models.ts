@@ -27,11 +27,6 @@ export interface JudgeWithModelsOptions {
   budget?: Partial<BudgetLimits>;
   /** Whether parts that prefixes share are kept in the store, too; otherwise the judgements count their usage. */
   keepsParts?: boolean;
-  /** Sees each part that was kept. */
-  onPart?: (part: {
-    readonly key: string;
-    readonly usage: { requests: number; inputTokens: number; outputTokens: number };
-  }) => void;
   schedule?: AnnotateOptions['schedule'];
   maxPosts?: number;
   concurrency?: number;
@@ -65,7 +60,7 @@ export async function judgeWithModels(options: JudgeWithModelsOptions): Promise<
     ...(env && { env }),
   });
   const calls = keepsCalls(options) ? new KeptCalls({ service, store: store.answeredCalls }) : null;
-  const remember = keepsParts ? partsIn(options, calls) : undefined;
+  const remember = keepsParts ? rememberedIn({ store, ...(calls && { calls }) }) : undefined;
   const detector = await detectorFor(options, calls ?? service, remember);
   const annotating = annotate({ ...annotateOptions(options, { detector, store }), ...(calls && { calls }) });
   const result = await annotating.finally(() => calls?.settled());
@@ -93,16 +88,4 @@ function detectorFor(options: JudgeWithModelsOptions, service: ChatService, reme
     ...(signal && { signal }),
     ...(env && { env }),
   });
-}
-
-function partsIn({ store, onPart }: JudgeWithModelsOptions, calls: KeptCalls | null): RememberedCalls {
-  const kept = rememberedIn({ store, ...(calls && { calls }) });
-  return {
-    async remember(call, ask) {
-      const judgement = await kept.remember(call, ask);
-      const { threadId: _, prefixLength: __, ...question } = call;
-      onPart?.({ key: store.keyOf({ ...question, sampleIndex: 0 }), usage: judgement.usage });
-      return judgement;
-    },
-  };
 }

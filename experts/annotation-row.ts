@@ -7,13 +7,15 @@ import type { Judgement } from './detector.ts';
 export const canonicalJson = configure({ deterministic: true, strict: true });
 
 const countSchema = z.number().int().nonnegative();
+const usageSchema = z.object({ requests: countSchema, inputTokens: countSchema, outputTokens: countSchema });
 
 export const judgementSchema: z.ZodType<Judgement> = z.object({
   label: z.string().nullable(),
   probabilities: z.record(z.string(), z.number().min(0).max(1)).nullable(),
   explanation: z.string(),
   transcript: z.array(z.object({ role: z.string(), text: z.string() })),
-  usage: z.object({ requests: countSchema, inputTokens: countSchema, outputTokens: countSchema }),
+  usage: usageSchema,
+  partsUsage: usageSchema.optional(),
 });
 
 export const annotationRequestSchema = z.object({

@@ -9,7 +9,15 @@ export interface Judgement {
   readonly explanation: string;
   /** Who said what, in order; empty for detectors that do not talk. */
   readonly transcript: readonly { readonly role: string; readonly text: string }[];
-  readonly usage: { readonly requests: number; readonly inputTokens: number; readonly outputTokens: number };
+  readonly usage: Usage;
+  /** What the parts took that it shares with other judgements and that annotations of their own count. */
+  readonly partsUsage?: Usage | undefined;
+}
+
+export interface Usage {
+  readonly requests: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
 }
 
 /** Anything that judges a prefix. It sees nothing of a thread but the prefix. */

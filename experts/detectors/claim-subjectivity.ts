@@ -27,9 +27,9 @@ export function createSubjectivityClassifier(settings: {
   remember?: RememberedCalls;
 }): SubjectivityClassifier {
   const { service, endpoint, remember } = settings;
-  const known = new Map<string, Promise<boolean>>();
+  const known = new Map<string, Promise<Judgement>>();
 
-  return ({ claim, threadId, session }) => {
+  return async ({ claim, threadId, session }) => {
     const ask = async (): Promise<Judgement> => {
       const messages = [{ role: 'user' as const, content: prompt({ claim }) }];
       const answer = await service.chat({ endpoint, messages, dryRunText: 'No' });
@@ -50,7 +50,9 @@ export function createSubjectivityClassifier(settings: {
       threadId,
       prefixLength: 1,
     };
-    const isSubjective = async () => (await (remember ? remember.remember(call, ask) : ask())).label === 'yes';
-    return once({ known, key: claim, ask: isSubjective });
+    const answered = () => (remember ? remember.remember(call, ask) : ask());
+    const { label, usage } = await once({ known, key: claim, ask: answered });
+    if (remember) session.parts.push(usage);
+    return label === 'yes';
   };
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Judgement } from '../detector.ts';
+import type { Judgement, Usage } from '../detector.ts';
 import { type ChatService, usageOf } from '../llm/chat.ts';
 import { chatJson } from '../llm/chat-json.ts';
 import type { Endpoint } from '../llm/endpoint.ts';
@@ -47,9 +47,9 @@ export function createCommentScorer(settings: {
   remember?: RememberedCalls;
 }): CommentScorer {
   const { service, endpoint, remember } = settings;
-  const known = new Map<string, Promise<number | null>>();
+  const known = new Map<string, Promise<{ readonly score: number | null; readonly usage: Usage | null }>>();
 
-  return ({ claim, comment, threadId, session }) => {
+  return async ({ claim, comment, threadId, session }) => {
     // Not through the session: others wait for the same answer, and must get it if this judgement fails.
     const ask = async (): Promise<Judgement> => {
       const { value, answers } = await chatJson({
@@ -77,15 +77,17 @@ export function createCommentScorer(settings: {
       threadId,
       prefixLength: comment.index + 1,
     };
-    const score = async () => {
+    const answered = async () => {
       try {
-        const { transcript } = await (remember ? remember.remember(call, ask) : ask());
-        return scoreSchema.parse(JSON.parse(transcript[0].text)).score;
+        const { transcript, usage } = await (remember ? remember.remember(call, ask) : ask());
+        return { score: scoreSchema.parse(JSON.parse(transcript[0].text)).score, usage: remember ? usage : null };
       } catch (error) {
-        if (error instanceof MalformedAnswerError) return null;
+        if (error instanceof MalformedAnswerError) return { score: null, usage: null };
         throw error;
       }
     };
-    return once({ known, key: `${claim}\n${comment.text}`, ask: score });
+    const { score, usage } = await once({ known, key: `${claim}\n${comment.text}`, ask: answered });
+    if (usage !== null) session.parts.push(usage);
+    return score;
   };
 }

@@ -1,11 +1,11 @@
 import type { Prefix } from '../../src/data/thread.ts';
 import type { Detector, Judgement } from '../detector.ts';
 import { categoryCombination, type JudgingTask, judgementLabels } from '../judging-task.ts';
-import { type ChatService, usageOf } from '../llm/chat.ts';
+import type { ChatService } from '../llm/chat.ts';
 import { categoryProbabilities } from './category-probabilities.ts';
 import { type DebateQuestion, debateQuestions, sidesInWords } from './debate-question.ts';
 import { numberedPosts } from './numbered-posts.ts';
-import { inSession, type Session } from './session.ts';
+import { inSession, type Session, usageIn } from './session.ts';
 import type { TranscriptEntry } from './transcript.ts';
 import type { Verdict } from './verdict.ts';
 
@@ -47,12 +47,11 @@ export function debatingDetector(settings: {
         const outcomes = await Promise.all(
           questions.map((question) => debate({ question, session, about, asked: sidesInWords(question) })),
         );
-        const usage = usageOf(session.answers);
         if (task.labels) {
           const { verdict, explanation, shares = null, transcript } = outcomes[0];
-          return { label: verdict, probabilities: shares, explanation, transcript, usage };
+          return { label: verdict, probabilities: shares, explanation, transcript, ...usageIn(session) };
         }
-        return { ...combined({ task, questions, outcomes }), usage };
+        return { ...combined({ task, questions, outcomes }), ...usageIn(session) };
       }),
   };
 }

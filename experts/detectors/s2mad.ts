@@ -4,14 +4,14 @@ import { InputError } from '../../src/errors.ts';
 import { Random } from '../../src/tensor/random.ts';
 import type { Detector, Judgement } from '../detector.ts';
 import { type JudgingTask, judgementLabels } from '../judging-task.ts';
-import { type ChatMessage, type ChatService, usageOf } from '../llm/chat.ts';
+import type { ChatMessage, ChatService } from '../llm/chat.ts';
 import type { Endpoint } from '../llm/endpoint.ts';
 import type { RememberedCalls } from '../remembered-calls.ts';
 import { createSubjectivityClassifier } from './claim-subjectivity.ts';
 import { type Comment, createCommentScorer } from './comment-score.ts';
 import { endpointsByRole, endpointsSchema, modelSchema, speakerOptions } from './models-by-role.ts';
 import { numberedPosts, oneLine } from './numbered-posts.ts';
-import { inSession, type Session, speak } from './session.ts';
+import { inSession, type Session, speak, usageIn } from './session.ts';
 import { concludingAnswer } from './strict-answer.ts';
 import type { TranscriptEntry } from './transcript.ts';
 
@@ -159,7 +159,7 @@ export function createS2mad(settings: {
       probabilities: null,
       explanation: text,
       transcript,
-      usage: usageOf(session.answers),
+      ...usageIn(session),
     });
 
     // Lines 3–9: stance separation, and the claim's subjectivity.

@@ -1,4 +1,5 @@
-import type { ChatAnswer, ChatMessage, ChatService } from '../llm/chat.ts';
+import type { Judgement, Usage } from '../detector.ts';
+import { type ChatAnswer, type ChatMessage, type ChatService, usageOf } from '../llm/chat.ts';
 import type { Endpoint } from '../llm/endpoint.ts';
 import { withoutThinking } from './strict-answer.ts';
 
@@ -7,12 +8,15 @@ export interface Session {
   /** Counts every answer, unusable ones included. */
   readonly service: ChatService;
   readonly answers: ChatAnswer[];
+  /** What parts took that are annotations of their own, whoever asked for them first. */
+  readonly parts: Usage[];
 }
 
 /** Runs the calls of one judgement. When one fails, the others under way are ended: nobody waits for them any more. */
 export async function inSession<T>(service: ChatService, work: (session: Session) => Promise<T>): Promise<T> {
   const controller = new AbortController();
   const answers: ChatAnswer[] = [];
+  const parts: Usage[] = [];
   const chat: ChatService['chat'] = async (request) => {
     controller.signal.throwIfAborted();
     const answer = await service.chat({ ...request, signal: controller.signal });
@@ -20,11 +24,24 @@ export async function inSession<T>(service: ChatService, work: (session: Session
     return answer;
   };
   try {
-    return await work({ service: { chat }, answers });
+    return await work({ service: { chat }, answers, parts });
   } catch (error) {
     controller.abort(error);
     throw error;
   }
+}
+
+/** What a judgement has taken by now. */
+export function usageIn({ answers, parts }: Session): Pick<Judgement, 'usage' | 'partsUsage'> {
+  return { usage: usageOf(answers), ...(parts.length > 0 && { partsUsage: parts.reduce(addedUsage) }) };
+}
+
+export function addedUsage(one: Usage, other: Usage): Usage {
+  return {
+    requests: one.requests + other.requests,
+    inputTokens: one.inputTokens + other.inputTokens,
+    outputTokens: one.outputTokens + other.outputTokens,
+  };
 }
 
 /** As long as a typical argument. */

@@ -3,7 +3,7 @@ import type { Prefix } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
 import type { Detector, Judgement } from '../detector.ts';
 import { categoryCombination, type JudgingTask, judgementLabels } from '../judging-task.ts';
-import { type ChatAnswer, type ChatRequest, type ChatService, usageOf } from '../llm/chat.ts';
+import type { ChatAnswer, ChatRequest, ChatService } from '../llm/chat.ts';
 import { classProbabilities } from '../llm/class-probabilities.ts';
 import { answerRelevantOptions } from '../llm/endpoint.ts';
 import { estimateTokens } from '../llm/estimate-tokens.ts';
@@ -11,7 +11,7 @@ import { sampledProbabilities } from '../llm/sampled-probabilities.ts';
 import { categoryProbabilities } from './category-probabilities.ts';
 import { endpointOf, endpointsSchema, modelSchema } from './models-by-role.ts';
 import { numberedPosts, oneLine } from './numbered-posts.ts';
-import { inSession, type Session } from './session.ts';
+import { inSession, type Session, usageIn } from './session.ts';
 import { type AnswerWords, strictAnswer, substringAnswer } from './strict-answer.ts';
 
 /*
@@ -151,7 +151,7 @@ export function createSinglePrompt(settings: {
           probabilities,
           explanation: '',
           transcript: answers.map(({ text }, index) => ({ role: questions[index].category ?? 'judge', text })),
-          usage: usageOf(session.answers),
+          ...usageIn(session),
         };
       }),
   };

@@ -3,14 +3,14 @@ import type { Random } from '../../src/tensor/random.ts';
 import type { Detector, Judgement } from '../detector.ts';
 import { type JudgingTask, judgementLabels } from '../judging-task.ts';
 import type { Environment } from '../llm/api-key.ts';
-import { type ChatService, usageOf } from '../llm/chat.ts';
+import type { ChatService } from '../llm/chat.ts';
 import { DryRunChatService } from '../llm/dry-run-chat-service.ts';
 import type { RememberedCalls } from '../remembered-calls.ts';
-import { askOnceIn } from '../retrieval/ask-once.ts';
+import { askOnceIn, type Known } from '../retrieval/ask-once.ts';
 import { createRetrieval } from '../retrieval/retrieval.ts';
 import { speakerOptions } from './models-by-role.ts';
 import { numberedPosts } from './numbered-posts.ts';
-import { inSession, type Session } from './session.ts';
+import { inSession, type Session, usageIn } from './session.ts';
 import { dialogueOf, type TranscriptEntry } from './transcript.ts';
 import { type Analysis, type Bench, listOf, type Reading, VERSION } from './zofia-analysis.ts';
 import { expert, linguist, wikipediaAsFound } from './zofia-analysts.ts';
@@ -72,7 +72,7 @@ export async function createZofia(settings: {
     ...(signal && { signal }),
   });
   const bench: Bench = { options, endpoints, service, sides, retrieval };
-  const known = new Map<string, Promise<string>>();
+  const known = new Map<string, Promise<Known>>();
 
   async function judge(prefix: Prefix, session: Session): Promise<Judgement> {
     const [claim, ...replies] = prefix.posts;
@@ -84,6 +84,7 @@ export async function createZofia(settings: {
       // The first post is all that most questions read; the store should not name a later one.
       place: { threadId: prefix.threadId, prefixLength: analyses === 'claim' ? 1 : prefix.posts.length },
       onAnswers: (answers) => session.answers.push(...answers),
+      onPart: (usage) => session.parts.push(usage),
     });
     const reading: Reading = { news, claim, askOnce };
 
@@ -113,7 +114,7 @@ export async function createZofia(settings: {
       probabilities: null,
       explanation: decision === insufficient ? `insufficient evidence: ${reasoning}` : reasoning,
       transcript,
-      usage: usageOf(session.answers),
+      ...usageIn(session),
     });
     const judging = { sides, endpoint: endpoints.judge, session };
     if (!use.debate) {

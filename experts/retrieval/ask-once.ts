@@ -1,10 +1,16 @@
 import type { z } from 'zod';
+import type { Usage } from '../detector.ts';
 import { type ChatAnswer, usageOf } from '../llm/chat.ts';
 import { once, type RememberedCall, type RememberedCalls } from '../remembered-calls.ts';
 
 export interface Question<T> extends Omit<RememberedCall, 'threadId' | 'prefixLength'> {
   /** What an answer that was kept must still be. */
   readonly schema: z.ZodType<T>;
+}
+
+export interface Known {
+  readonly text: string;
+  readonly usage: Usage | null;
 }
 
 /** Asks for plain JSON, once for each question, however often and from wherever it is put. */
@@ -15,33 +21,36 @@ export type AskOnce = <T>(
 
 export function askOnceIn(options: {
   /** Questions under way in this process and, where nothing else remembers, those answered. */
-  known: Map<string, Promise<string>>;
+  known: Map<string, Promise<Known>>;
   remember: RememberedCalls | undefined;
   /** Where it is asked now. */
   place: { readonly threadId: string; readonly prefixLength: number };
   /** Gets the answers where nothing else counts what they cost. */
   onAnswers: (answers: readonly ChatAnswer[]) => void;
+  /** Gets what an answer took that is remembered, whoever asked for it first. */
+  onPart: (usage: Usage) => void;
 }): AskOnce {
-  const { known, remember, place, onAnswers } = options;
+  const { known, remember, place, onAnswers, onPart } = options;
   return async ({ schema, ...question }, ask) => {
     const key = JSON.stringify(question);
-    const text = await once({
+    const { text, usage } = await once<Known>({
       known,
       key,
       ask: async () => {
         if (remember === undefined) {
           const { value, answers = [] } = await ask();
           onAnswers(answers);
-          return JSON.stringify(value);
+          return { text: JSON.stringify(value), usage: null };
         }
         const judgement = await remember.remember({ ...question, ...place }, async () => {
           const { value, answers = [] } = await ask();
           const transcript = [{ role: question.detector, text: JSON.stringify(value) }];
           return { label: null, probabilities: null, explanation: '', transcript, usage: usageOf(answers) };
         });
-        return judgement.transcript[0].text;
+        return { text: judgement.transcript[0].text, usage: judgement.usage };
       },
     });
+    if (usage !== null) onPart(usage);
     // A store answers from now on; this process need not keep it, too.
     if (remember !== undefined) known.delete(key);
     return schema.parse(JSON.parse(text));

@@ -138,4 +138,43 @@ describe('detect', () => {
     const none = await earshot(['detect', 'threads.jsonl', '--detector', 'news.yaml'], { cwd });
     expect(none.errors).toContain('none of the 5 threads has a label for news');
   });
+
+  it('counts at each number of replies what a judgement takes with the parts that it shares, asked now or before', async () => {
+    const server = await startServer((body) => {
+      const { content } = body.messages[0];
+      if (content.includes('JSON Schema')) return JSON.stringify({ reason: 'r', score: 0.5 });
+      return lastMessage(body).includes('Yes or No') ? 'No' : 'So.\nrumor';
+    });
+    const model = { baseURL: server.baseURL, model: 'tiny' };
+    const cwd = temporaryFolder({
+      'threads.jsonl': [0, 1]
+        .map((index) => JSON.stringify(makeThread(`t${index}`, { posts: 4, rumor: true })))
+        .join('\n'),
+      's2mad.yaml': JSON.stringify({
+        detector: { name: 's2mad', models: { supporter: model }, rounds: 1 },
+        task: 'rumor',
+      }),
+    });
+    const words = [
+      'detect',
+      'threads.jsonl',
+      '--store',
+      'judged.sqlite',
+      '--detector',
+      's2mad.yaml',
+      '--at',
+      '0,2,all',
+      '--json',
+    ];
+    const callsAt = async () => {
+      const run = await earshot(words, { cwd });
+      expect(run.code, run.errors).toBe(0);
+      return JSON.parse(run.out).evaluations[0].at.map(({ perItem }: { perItem: { calls: number } }) => perItem.calls);
+    };
+    // A score a comment + 1 + 2 + 2 · 1, no judge.
+    expect(await callsAt()).toEqual([5, 7, 8]);
+    const asked = server.requests.length;
+    expect(await callsAt()).toEqual([5, 7, 8]);
+    expect(server.requests).toHaveLength(asked);
+  });
 });

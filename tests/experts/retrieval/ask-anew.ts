@@ -7,4 +7,5 @@ export const askAnew: AskOnce = (question, ask) =>
     remember: undefined,
     place: { threadId: 't', prefixLength: 1 },
     onAnswers: () => {},
+    onPart: () => {},
   })(question, ask);
