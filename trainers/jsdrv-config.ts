@@ -55,6 +55,14 @@ export const jsdrvSchema = z
       .describe(
         'reward of discarding a claim: the same as of retaining it (the paper to the letter, from which nothing can be learnt), none, or its negative',
       ),
+    claimsAbove: z
+      .number()
+      .min(-1)
+      .max(1)
+      .default(0)
+      .describe(
+        'subtracted from the reward of a claim before its action is weighed: claims worth less are better discarded',
+      ),
     baseline: z
       .enum(['none', 'running-mean'])
       .default('none')

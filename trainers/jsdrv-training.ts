@@ -15,6 +15,12 @@ export interface SelectorClaim {
   readonly label: number | null;
 }
 
+/** Labels that the selector does not see; −1 where nobody knows. */
+export interface HiddenLabels {
+  readonly stanceOf: (claim: number, post: number) => number;
+  readonly veracityOf: (claim: number) => number;
+}
+
 export interface SelectorSettings {
   readonly claims: readonly SelectorClaim[];
   readonly stanceModel: TaskModel<StanceItem>;
@@ -30,6 +36,8 @@ export interface SelectorSettings {
   readonly seed: number;
   /** Instead of the policies: as many random posts and claims, of those shown in each epoch; at most so many epochs. */
   readonly randomOfSize?: readonly { readonly posts: number; readonly claims: number }[];
+  /** Instead of the policies: what the machine labelled right, and what nobody knows better. No policy can do this. */
+  readonly oracle?: HiddenLabels;
 }
 
 export const levels = ['posts', 'claims'] as const;

@@ -177,6 +177,7 @@ async function selectAndLearn(
     const learnt = episodes.map((episode, index) => {
       const { claimEmbedding, prediction } = episode;
       const step = choose('claims', {
+        place: { claim: episode.claim },
         claim: claimEmbedding,
         context: claimContext,
         explanation: explanations[index],
@@ -196,12 +197,13 @@ async function selectAndLearn(
       });
       posts.push(...episode.posts);
       postRewards.push(...episode.rewards);
-      const whenDiscarded = { same: reward, none: 0, negated: -reward }[config.discardedClaim];
+      const worth = reward - config.claimsAbove;
+      const whenDiscarded = { same: worth, none: 0, negated: -worth }[config.discardedClaim];
       return {
         steps: episode.steps,
         rewards: episode.rewards,
         step,
-        reward: step.action === 1 ? reward : whenDiscarded,
+        reward: step.action === 1 ? worth : whenDiscarded,
       };
     });
     updatePolicies(training, { learnt, updatesAnEpoch: Math.ceil(shown.length / config.batchClaims) });

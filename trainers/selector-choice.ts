@@ -1,6 +1,7 @@
 import { type RetainedContext, selectionState } from '../envs/selection-env.ts';
 import type { TaskPrediction } from '../experts/task-models/task-model.ts';
 import type { Level, SelectorTraining } from './jsdrv-training.ts';
+import { likeliest } from './likeliest.ts';
 import { retainProbability } from './selector-policy.ts';
 
 /** A claim of the epoch, and the posts of it that are shown, in order. */
@@ -18,6 +19,8 @@ export interface Step {
 }
 
 interface Seen {
+  /** Index among the claims, and of the post among those of the claim. */
+  readonly place: { readonly claim: number; readonly post?: number };
   readonly claim: Float32Array;
   readonly context: RetainedContext;
   readonly explanation: Float32Array;
@@ -25,10 +28,17 @@ interface Seen {
 }
 export type Chooser = (level: Level, seen: Seen) => Step;
 
-/** Eq. 3, or what stands in for it: everything retained, or as many random items as another selection had. */
+/** Eq. 3, or what stands in for it: everything, as many random items as another selection had, or all that is right. */
 export function chooser(training: SelectorTraining, shown: readonly Shown[]): Chooser {
   const { settings, policies, random, epoch } = training;
-  const { config, randomOfSize } = settings;
+  const { config, randomOfSize, oracle } = settings;
+  if (oracle !== undefined)
+    return (_, { place: { claim, post }, prediction }) => {
+      const hidden = post === undefined ? oracle.veracityOf(claim) : oracle.stanceOf(claim, post);
+      const isHuman = post === undefined && settings.claims[claim].label !== null;
+      const isRight = isHuman || hidden < 0 || hidden === likeliest(prediction.distribution);
+      return { state: null, action: isRight ? 1 : 0, retainProbability: 1 };
+    };
   if (randomOfSize !== undefined) {
     const { posts, claims } = randomOfSize[epoch];
     const drawn = {

@@ -69,7 +69,13 @@ export async function postEpisodes(
     const steps = Array.from(posts, (post) => {
       const embedding = vectors[nextVector++];
       const explanation = reasons[nextReason++];
-      const step = choose('posts', { claim: claimEmbedding, context, explanation, prediction: stanceOf(claim, post) });
+      const step = choose('posts', {
+        place: { claim, post },
+        claim: claimEmbedding,
+        context,
+        explanation,
+        prediction: stanceOf(claim, post),
+      });
       if (step.action === 1) {
         retain(context, embedding);
         retained.push(post);

@@ -36,11 +36,33 @@ export function addLogProbabilityGradient(
   policy: SelectorPolicy,
   step: { state: ArrayLike<number>; action: 0 | 1; weight: number; gradient: Float64Array },
 ): void {
-  const { features, hidden, parameters } = policy;
   const { state, action, weight, gradient } = step;
-  const { logit, activations } = forward(policy, state);
+  const reached = forward(policy, state);
   // ∂ log π(a) / ∂ logit = a − σ(logit)
-  const slope = weight * (action - sigmoid(logit));
+  addLogitGradient(policy, { state, reached, slope: weight * (action - sigmoid(reached.logit)), gradient });
+}
+
+/** Adds weight · ∇ H(π(· | state)) to `gradient`: of the entropy of retaining or not. */
+export function addEntropyGradient(
+  policy: SelectorPolicy,
+  step: { state: ArrayLike<number>; weight: number; gradient: Float64Array },
+): void {
+  const { state, weight, gradient } = step;
+  const reached = forward(policy, state);
+  const probability = sigmoid(reached.logit);
+  // ∂ H / ∂ logit = −logit · π (1 − π)
+  const slope = -weight * reached.logit * probability * (1 - probability);
+  addLogitGradient(policy, { state, reached, slope, gradient });
+}
+
+/** Adds slope · ∇ logit. */
+function addLogitGradient(
+  policy: SelectorPolicy,
+  step: { state: ArrayLike<number>; reached: Reached; slope: number; gradient: Float64Array },
+): void {
+  const { features, hidden, parameters } = policy;
+  const { state, reached, slope, gradient } = step;
+  const { activations } = reached;
   gradient[gradient.length - 1] += slope;
   if (hidden === 0) {
     for (let index = 0; index < features; index++) gradient[index] += slope * state[index];
@@ -53,17 +75,6 @@ export function addLogProbabilityGradient(
     gradient[hidden * features + unit] += below;
     for (let index = 0; index < features; index++) gradient[unit * features + index] += below * state[index];
   }
-}
-
-/** Adds weight · ∇ H(π(· | state)) to `gradient`: of the entropy of retaining or not. */
-export function addEntropyGradient(
-  policy: SelectorPolicy,
-  step: { state: ArrayLike<number>; weight: number; gradient: Float64Array },
-): void {
-  const { logit } = forward(policy, step.state);
-  const probability = sigmoid(logit);
-  // ∂ H / ∂ logit = −logit · π (1 − π), where ∂ log π(retain) / ∂ logit = 1 − π
-  addLogProbabilityGradient(policy, { ...step, action: 1, weight: -step.weight * logit * probability });
 }
 
 const adam = { beta1: 0.9, beta2: 0.999, epsilon: 1e-8 };
@@ -84,19 +95,33 @@ export function ascend(policy: SelectorPolicy, options: { gradient: Float64Array
   }
 }
 
-function forward(policy: SelectorPolicy, state: ArrayLike<number>): { logit: number; activations: Float64Array } {
+interface Reached {
+  readonly logit: number;
+  /** Of the hidden units. */
+  readonly activations: Float64Array;
+}
+const noActivations = new Float64Array(0);
+
+function forward(policy: SelectorPolicy, state: ArrayLike<number>): Reached {
   const { features, hidden, parameters } = policy;
-  const dot = (from: number, vector: ArrayLike<number>, length: number) => {
-    let sum = 0;
-    for (let index = 0; index < length; index++) sum += parameters[from + index] * vector[index];
-    return sum;
-  };
   const bias = parameters[parameters.length - 1];
-  if (hidden === 0) return { logit: dot(0, state, features) + bias, activations: new Float64Array(0) };
-  const activations = Float64Array.from({ length: hidden }, (_, unit) =>
-    Math.tanh(dot(unit * features, state, features) + parameters[hidden * features + unit]),
-  );
-  return { logit: dot(hidden * (features + 1), activations, hidden) + bias, activations };
+  if (hidden === 0)
+    return { logit: dot({ parameters, from: 0, vector: state, length: features }) + bias, activations: noActivations };
+  const activations = new Float64Array(hidden);
+  for (let unit = 0; unit < hidden; unit++)
+    activations[unit] = Math.tanh(
+      dot({ parameters, from: unit * features, vector: state, length: features }) +
+        parameters[hidden * features + unit],
+    );
+  const from = hidden * (features + 1);
+  return { logit: dot({ parameters, from, vector: activations, length: hidden }) + bias, activations };
+}
+
+function dot(options: { parameters: Float64Array; from: number; vector: ArrayLike<number>; length: number }): number {
+  const { parameters, from, vector, length } = options;
+  let sum = 0;
+  for (let index = 0; index < length; index++) sum += parameters[from + index] * vector[index];
+  return sum;
 }
 
 function sigmoid(logit: number): number {
