@@ -71,8 +71,8 @@ function pushPair(options: {
   nextGradient: Float64Array;
 }): void {
   const { pairs, point, nextPoint, gradient, nextGradient } = options;
-  const move = nextPoint.map((value, index) => value - point[index]);
-  const change = nextGradient.map((value, index) => value - gradient[index]);
+  const move = difference(nextPoint, point);
+  const change = difference(nextGradient, gradient);
   const product = dot(move, change);
   if (product <= 0) return;
   pairs.push({ move, change, product });
@@ -81,7 +81,8 @@ function pushPair(options: {
 
 function descentDirection(options: { gradient: Float64Array; pairs: readonly Pair[] }): Float64Array {
   const { gradient, pairs } = options;
-  const direction = gradient.map((value) => -value);
+  const direction = new Float64Array(gradient.length);
+  for (let index = 0; index < direction.length; index++) direction[index] = -gradient[index];
   if (pairs.length === 0) return direction;
   const shares = new Float64Array(pairs.length);
   for (let index = pairs.length - 1; index >= 0; index--) {
@@ -103,6 +104,12 @@ function dot(left: Float64Array, right: Float64Array): number {
   let sum = 0;
   for (let index = 0; index < left.length; index++) sum += left[index] * right[index];
   return sum;
+}
+
+function difference(left: Float64Array, right: Float64Array): Float64Array {
+  const result = new Float64Array(left.length);
+  for (let index = 0; index < result.length; index++) result[index] = left[index] - right[index];
+  return result;
 }
 
 function addScaled(options: { into: Float64Array; vector: Float64Array; scale: number }): void {

@@ -74,8 +74,11 @@ export class ScoredTexts {
     const cueWeights = (cue: number) =>
       weights.subarray((cueStart + cue) * classCount, (cueStart + cue + 1) * classCount);
     const logits = rowLogits(read.row);
-    for (const [cue, value] of read.cues.values.entries())
-      for (const [label, weight] of cueWeights(cue).entries()) logits[label] += value * weight;
+    const cues = read.cues.values;
+    for (let cue = 0; cue < cues.length; cue++) {
+      const first = (cueStart + cue) * classCount;
+      for (let label = 0; label < classCount; label++) logits[label] += cues[cue] * weights[first + label];
+    }
     const words = wordCount === 0 ? [] : tellingWords({ read, rowLogits, cueWeights, classCount, wordCount });
     return { logits, words };
   }

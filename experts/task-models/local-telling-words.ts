@@ -32,9 +32,11 @@ export function tellingWords(options: {
   };
   for (const { expression, cue } of read.cues.found) add(expression, cueWeights(cue));
   for (const { text, row } of read.words) add(text, rowLogits(row));
-  return Array.from({ length: classCount }, (_, label) =>
-    heaviest({ wordCount, words: Array.from(logitsOf, ([word, logits]) => ({ word, margin: margin(logits, label) })) }),
-  );
+  return Array.from({ length: classCount }, (_, label) => {
+    const words: TellingWord[] = [];
+    for (const [word, logits] of logitsOf) words.push({ word, margin: margin(logits, label) });
+    return heaviest({ words, wordCount });
+  });
 }
 
 /** The heaviest words of several texts; those of equal weight in the order met. */

@@ -77,11 +77,12 @@ export function createLocalVeracityModel(setup: {
         for (const { row, cues } of replies) {
           for (let entry = 0; entry < row.indices.length; entry++)
             means[row.indices[entry]] += share * row.values[entry];
-          for (const [cue, value] of cues.values.entries()) means[encoder.dimensions + cue] += share * value;
+          for (let cue = 0; cue < cues.values.length; cue++)
+            means[encoder.dimensions + cue] += share * cues.values[cue];
         }
         into.addRow({ row: claim.row, offset: claimRole.rowStart, scale: 1 });
         for (const [cue, value] of claim.cues.values.entries()) into.add(claimRole.cueStart + cue, value);
-        for (const [index, value] of means.entries()) into.add(postRole.rowStart + index, value);
+        for (let index = 0; index < width; index++) into.add(postRole.rowStart + index, means[index]);
         for (const [index, value] of ownFeatures(item)) into.add(index, value);
         into.endRow();
       }
