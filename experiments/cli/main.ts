@@ -8,6 +8,7 @@ import { dataCommand } from './data.ts';
 import { detectCommand } from './detect.ts';
 import { doctorCommand } from './doctor.ts';
 import { evaluateCommand } from './evaluate.ts';
+import { jsdrvCommand } from './jsdrv.ts';
 import { reportCommand } from './report.ts';
 import { trainCommand } from './train.ts';
 
@@ -26,6 +27,7 @@ for (const command of [
   evaluateCommand(),
   compareCommand(),
   reportCommand(),
+  jsdrvCommand(),
   doctorCommand(),
 ])
   program.addCommand(command.copyInheritedSettings(program));

@@ -37,7 +37,7 @@ export function trainCommand(): Command {
     .option('--set <path=value>', 'change a setting, such as agent.gail.alpha=0.5; may be repeated', collect, [])
     .option('--seeds <list>', 'seeds instead of those of the file, such as 1,2,3', integers)
     .option('--runs <folder>', 'where runs and their shared cache go', 'runs')
-    .option('--jobs <count>', 'processes that share the runs', positiveInteger, 1)
+    .option('--jobs <count>', 'processes that share the runs, each with a budget of its own', positiveInteger, 1)
     .option('--resume', 'fail if there is nothing to go on with (going on is the default)')
     .option('--restart', 'remove earlier runs of this experiment and start anew')
     .option('--json', 'print the results as JSON instead of the table')
@@ -47,6 +47,9 @@ export function trainCommand(): Command {
       `
 A run that was cut off (Ctrl-C, kill, power) goes on from its last checkpoint when the same command is given again, to the
 same result, bit for bit, on the same backend. Finished runs are read, not repeated.
+
+A selector whose task models are language models has no dry run: what it asks depends on what its policies retain. Limit it with
+--set budget.requests=<count>, and give the same command with a larger budget to go on; answers are kept in <runs>/cache.
 
 Examples:
   earshot train experiments/recipes/quickstart.yaml

@@ -7,6 +7,7 @@ import { loadThreads } from '../../src/data/thread-file.ts';
 import { InputError } from '../../src/errors.ts';
 import { Random } from '../../src/tensor/random.ts';
 import type { SelectorClaim } from '../../trainers/jsdrv-training.ts';
+import { sha256 } from '../content-hash.ts';
 import type { SelectorExperiment } from './selector-experiment.ts';
 
 /** A test set as it stands in tables. */
@@ -25,39 +26,86 @@ export interface SelectorData {
 
 /** Reads or makes the data; no thread of a test stays in the training. */
 export async function loadSelectorData(
-  { data }: SelectorExperiment,
+  { data, seedShare }: Pick<SelectorExperiment, 'data' | 'seedShare'>,
   onNote?: (line: string) => void,
 ): Promise<SelectorData> {
-  const { train, tests, stancePretraining, planted, maxPosts, skipInvalid } = data;
-  const load = async (path: string): Promise<Thread[]> => {
-    const threads = await loadThreads(path, {
-      skipInvalid,
-      onSkipped: (item) => onNote?.(`skipped ${formatBadItem(item)}`),
-    });
-    return threads.map((thread) => ({ ...thread, posts: thread.posts.slice(0, maxPosts) }));
-  };
+  const { train, tests, stancePretraining, planted } = data;
+  const load = (path: string) => loadSelectorThreads(path, { data, onNote });
   if (train === null && Object.keys(tests).length > 0)
     throw new InputError(
       'data.tests are given without data.train; name the threads to train on, too, or neither for planted ones',
     );
-  const made = train === null ? plantedStances(planted) : null;
-  const all = made?.train ?? (await load(train as string));
-  const testSets: TestSet[] = made === null ? [] : [{ name: 'planted', threads: made.test }];
+  const made = train === null ? plantedStances(planted) : { train: await load(train), test: [], pretraining: [] };
+  const all = made.train;
+  const testSets: TestSet[] = train === null ? [{ name: 'planted', threads: made.test }] : [];
   for (const [name, path] of Object.entries(tests)) testSets.push({ name, threads: await load(path) });
   const tested = new Set(testSets.flatMap(({ threads }) => threads.map(({ id }) => id)));
   const kept = all.filter(({ id }) => !tested.has(id));
   const sharedWithTests = all.length - kept.length;
   if (sharedWithTests > 0)
     onNote?.(`${sharedWithTests} of ${all.length} training threads are also among the tests and were left out`);
+  checkTraining(kept, { name: train ?? 'the planted threads', sharedWithTests, seedShare, onNote });
   return {
     train: kept,
     tests: testSets,
     stancePretraining: stanceExamples(
-      stancePretraining === null ? (made?.pretraining ?? []) : await load(stancePretraining),
+      stancePretraining === null ? made.pretraining : await load(stancePretraining),
       data,
     ),
     sharedWithTests,
   };
+}
+
+/** Threads of a file, as long as they exist for the selector. */
+export async function loadSelectorThreads(
+  path: string,
+  options: { data: SelectorExperiment['data']; onNote?: ((line: string) => void) | undefined },
+): Promise<Thread[]> {
+  const { data, onNote } = options;
+  const threads = await loadThreads(path, {
+    skipInvalid: data.skipInvalid,
+    onSkipped: (item) => onNote?.(`skipped ${formatBadItem(item)}`),
+  });
+  return threads.map((thread) => ({ ...thread, posts: thread.posts.slice(0, data.maxPosts) }));
+}
+
+/** @throws InputError where no thread has a reply: there is nothing to read, and nothing to select. */
+export function checkReplies(threads: readonly Thread[], { name }: { name: string }): void {
+  if (threads.some(({ posts }) => posts.length > 1)) return;
+  throw new InputError(
+    `none of the ${threads.length} threads of ${name} has a reply (of those that data.maxPosts lets in), and the selector ` +
+      'reads what replies say of a claim; give threads with their replies',
+  );
+}
+
+/** Before a run directory is made: what is wrong with the data would otherwise be a part of the run. */
+function checkTraining(
+  threads: readonly Thread[],
+  options: { name: string; sharedWithTests: number; seedShare: number; onNote?: ((line: string) => void) | undefined },
+): void {
+  const { name, sharedWithTests, seedShare, onNote } = options;
+  if (threads.length === 0)
+    throw new InputError(
+      `nothing is left to train on: all ${sharedWithTests} threads of ${name} are also among the tests; give other threads to train or to test on`,
+    );
+  checkReplies(threads, { name });
+  const seeds = veracityTask.labels.map((_, veracity) => seedCount(ofVeracity(threads, veracity), seedShare));
+  if (seeds.every((count) => count === 0))
+    throw new InputError(
+      `none of the ${threads.length} claims of ${name} has a veracity label that the selector may see, and without one there ` +
+        `is no reward; give threads with veracity, or raise seedShare (now ${seedShare})`,
+    );
+  const missing = veracityTask.labels.filter((_, veracity) => seeds[veracity] === 0);
+  if (missing.length > 0)
+    onNote?.(`no labelled claim is ${missing.join(' or ')}: the veracity model learns nothing about such claims`);
+}
+
+function ofVeracity(threads: readonly Thread[], veracity: number): Thread[] {
+  return threads.filter((thread) => veracityTask.goldLabel(thread) === veracity);
+}
+
+function seedCount(threads: readonly Thread[], seedShare: number): number {
+  return Math.round(seedShare * threads.length);
 }
 
 function stanceExamples(
@@ -77,6 +125,11 @@ function stanceExamples(
   return examples;
 }
 
+/** Names the data of a run. */
+export function selectorDataHash({ train, tests, stancePretraining }: SelectorData): string {
+  return sha256([train, tests, stancePretraining]);
+}
+
 /** Claims as the selector sees them: the labels of `seedShare` of each veracity, drawn anew for each seed. */
 export function selectorClaims(
   threads: readonly Thread[],
@@ -85,8 +138,8 @@ export function selectorClaims(
   const random = Random.seeded({ seed: options.seed, purpose: 'seed claims' });
   const seeds = new Set<string>();
   for (const veracity of veracityTask.labels.keys()) {
-    const own = random.shuffled(threads.filter((thread) => veracityTask.goldLabel(thread) === veracity));
-    for (const { id } of own.slice(0, Math.round(options.seedShare * own.length))) seeds.add(id);
+    const own = random.shuffled(ofVeracity(threads, veracity));
+    for (const { id } of own.slice(0, seedCount(own, options.seedShare))) seeds.add(id);
   }
   return threads.map((thread) => ({
     ...selectorClaim(thread),

@@ -21,7 +21,7 @@ const local = {
   encoder: encoderSchema.prefault({ name: 'hashing', dimensions: 2048 }).describe('of this model'),
 };
 
-export const besideSystems = ['untuned', 'everything', 'random', 'supervised'] as const;
+export const besideSystems = ['untuned', 'everything', 'random', 'oracle', 'supervised'] as const;
 
 export const selectorExperimentSchema = z
   .strictObject({
@@ -90,18 +90,20 @@ export const selectorExperimentSchema = z
           .array(z.enum(besideSystems))
           .default([...besideSystems])
           .describe(
-            'also tested: the task models untuned; tuned on all machine labels; on a random selection of the same size; on human labels',
+            'also tested: the task models untuned; tuned on all machine labels; on a random selection of the same size; on the machine labels that are right (an oracle, where labels are known); on human labels',
           ),
         posts: z
           .enum(['retained', 'all'])
           .default('retained')
           .describe('posts that the veracity model reads of a test claim: those that the policy retains, or all'),
-        supervisedShare: z
+        heldOutShare: z
           .number()
           .min(0)
           .max(0.9)
           .default(0.2)
-          .describe('share of each test set held out, for stances of the supervised bound; nothing is tested on it'),
+          .describe(
+            'share of each test set held out for stances of the supervised bound and for choosing settings; the tables leave it out',
+          ),
         picturePoints: z.int().min(0).default(1000).describe('posts in the picture of stances; 0: no picture'),
       })
       .prefault({}),

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { AnnotationStore } from '../../experts/annotation-store.ts';
+import { KeptCalls } from '../../experts/kept-calls.ts';
 import type { ChatService } from '../../experts/llm/chat.ts';
 import { LiveChatService } from '../../experts/llm/live-chat-service.ts';
 import { rememberedIn } from '../../experts/remembered-calls.ts';
@@ -10,6 +11,8 @@ import { createLocalVeracityModel } from '../../experts/task-models/local-veraci
 import type { StanceItem, TaskModel, VeracityItem } from '../../experts/task-models/task-model.ts';
 import { Random } from '../../src/tensor/random.ts';
 import { createEncoder } from '../../src/text/create-encoder.ts';
+import type { TrialHooks } from '../experiment-kind.ts';
+import { withAskingProgress } from './asking-progress.ts';
 import type { SelectorExperiment } from './selector-experiment.ts';
 
 export interface TaskModels {
@@ -24,6 +27,7 @@ export interface ModelContext {
   /** Where fine-tuning files go unless an experiment says. */
   readonly runs: string;
   readonly onNote?: ((line: string) => void) | undefined;
+  readonly onStage?: TrialHooks['onStage'] | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -38,22 +42,29 @@ export function chatServiceOf(experiment: SelectorExperiment, signal?: AbortSign
 
 /** Fresh, untuned models. */
 export async function createTaskModels(experiment: SelectorExperiment, context: ModelContext): Promise<TaskModels> {
-  const { stanceModel, veracityModel } = experiment;
+  const { stanceModel, veracityModel, retry } = experiment;
+  const { remember, ...asking } = { ...chatSettings(context), retry };
+  const withProgress = { remember, onStage: context.onStage };
   return {
     stanceModel:
       stanceModel.name === 'chat'
-        ? createChatStanceModel({ ...chatSettings(context), options: withFolder(stanceModel, context) })
+        ? withAskingProgress({
+            ...withProgress,
+            task: 'stances',
+            create: (remember) =>
+              createChatStanceModel({ ...asking, remember, options: withFolder(stanceModel, context) }),
+          })
         : createLocalStanceModel(await localSettings(stanceModel)),
     veracityModel:
       veracityModel.name === 'chat'
-        ? createChatVeracityModel({ ...chatSettings(context), options: withFolder(veracityModel, context) })
+        ? withAskingProgress({
+            ...withProgress,
+            task: 'veracities',
+            create: (remember) =>
+              createChatVeracityModel({ ...asking, remember, options: withFolder(veracityModel, context) }),
+          })
         : createLocalVeracityModel(await localSettings(veracityModel)),
   };
-}
-
-/** Whether any question goes to an endpoint. */
-export function asksLanguageModels({ stanceModel, veracityModel }: SelectorExperiment): boolean {
-  return stanceModel.name === 'chat' || veracityModel.name === 'chat';
 }
 
 async function localSettings<Options extends { encoder: Parameters<typeof createEncoder>[0]; name: 'local' }>({
@@ -65,9 +76,11 @@ async function localSettings<Options extends { encoder: Parameters<typeof create
 }
 
 function chatSettings({ service, annotations, onNote, signal }: ModelContext) {
+  // An answer that must be sent back is paid for, too, and kept until the one that can be read is there.
+  const calls = new KeptCalls({ service, store: annotations.answeredCalls });
   return {
-    service,
-    remember: rememberedIn({ store: annotations }),
+    service: calls,
+    remember: rememberedIn({ store: annotations, calls }),
     ...(onNote && {
       onFile: ({ path, examples }: { path: string; examples: number }) =>
         onNote(`${examples} examples for fine-tuning: ${path}`),

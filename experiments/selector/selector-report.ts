@@ -13,6 +13,7 @@ const systemNames: Readonly<Record<string, string>> = {
   untuned: 'task models untuned',
   everything: 'tuned on everything, no selection',
   random: 'random selection of the same size',
+  oracle: 'only what the machine labelled right (oracle)',
   supervised: 'supervised on human labels (upper bound)',
 };
 
@@ -38,6 +39,7 @@ export function renderSelectorReport(options: {
     '',
     `Claims: ${claims.labelled} labelled, ${claims.unlabelled} unlabelled, ${claims.posts} posts; ${claims.sharedWithTests} threads shared with the tests were left out. Seeds: ${firstTrials.map(({ seed }) => seed).join(', ')}. Mean ± standard deviation over seeds.`,
     '',
+    ...(tests.length === 0 ? ['Nothing was tested: the experiment names no `data.tests`.', ''] : []),
     ...tests.flatMap((test) => tasks.flatMap((task) => taskTable({ test, task, results }))),
     ...leadTable({ tests, results }),
     ...selectionTable(results),

@@ -8,18 +8,26 @@ import type { AnnotationStore } from '../../experts/annotation-store.ts';
 import type { ChatService } from '../../experts/llm/chat.ts';
 import { stanceClasses } from '../../experts/task-models/task-model.ts';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
+import { veracityTask } from '../../src/data/task.ts';
+import type { Thread } from '../../src/data/thread.ts';
 import { diskError } from '../../src/disk-error.ts';
 import type { EmbeddingStore } from '../../src/text/embedding-store.ts';
 import type { Encoder } from '../../src/text/encoder.ts';
 import { trainSelector } from '../../trainers/jsdrv.ts';
 import { restoreSelector, saveSelector } from '../../trainers/jsdrv-checkpoint.ts';
-import { createSelectorTraining, type SelectorSettings, type SelectorTraining } from '../../trainers/jsdrv-training.ts';
+import {
+  createSelectorTraining,
+  type HiddenLabels,
+  type SelectorSettings,
+  type SelectorTraining,
+} from '../../trainers/jsdrv-training.ts';
 import { likeliest } from '../../trainers/likeliest.ts';
 import { canonicalJson, sha256 } from '../content-hash.ts';
 import type { TrialHooks } from '../experiment-kind.ts';
 import { epochMetrics } from './epoch-metrics.ts';
 import { evaluateSelector, type TestScores, testScoresSchema } from './evaluate-selector.ts';
-import { type SelectorData, selectorClaims, type TestSet } from './selector-data.ts';
+import { runConfig } from './run-config.ts';
+import { replyStances, type SelectorData, selectorClaims, selectorDataHash, type TestSet } from './selector-data.ts';
 import { besideSystems, type SelectorExperiment } from './selector-experiment.ts';
 import { createTaskModels } from './selector-models.ts';
 import { stancePicture } from './stance-picture.ts';
@@ -32,6 +40,8 @@ export const selectorName = 'selector';
 const systemSchema = z.strictObject({
   name: z.enum([selectorName, ...besideSystems]),
   tests: z.record(z.string(), testScoresSchema),
+  /** On the threads held out from the tests: what settings may be chosen by. */
+  heldOut: z.record(z.string(), testScoresSchema),
 });
 
 export const selectorResultSchema = z.strictObject({
@@ -70,25 +80,26 @@ export async function runSelectorTrial(settings: {
   const { experiment, seed, directory, shared } = settings;
   const { data } = shared;
   const run = RunDirectory.create(directory, {
-    config: experiment,
+    config: runConfig(experiment),
     facts: {
       seed,
       backend: 'none',
       device: 'processor',
       hashes: {
-        data: sha256([data.train, data.tests, data.stancePretraining.length]),
+        data: selectorDataHash(data),
         embeddings: shared.embeddings.identityHash,
       },
     },
   });
   if (run.isFinished()) return run.readResult(selectorResultSchema);
 
-  const { tested, heldOut } = splitTests(data.tests, { share: experiment.evaluation.supervisedShare, seed });
+  const { tested, heldOut } = splitTests(data.tests, { share: experiment.evaluation.heldOutShare });
   const trial: Trial = { ...settings, tested, heldOut };
   const training = createSelectorTraining(await freshSettings(trial));
   const lastEpoch = await trainLogged(trial, { run, training });
   const systems = [await scored(trial, selectorName, () => Promise.resolve(training))];
-  for (const name of experiment.evaluation.beside)
+  // Without a test there is nothing to compare, and training costs.
+  for (const name of data.tests.length === 0 ? [] : experiment.evaluation.beside)
     systems.push(await scored(trial, name, () => trainedBeside(trial, { name, selector: training })));
   const { claims } = training.settings;
   const result: SelectorResult = {
@@ -118,10 +129,16 @@ interface Trial {
   readonly heldOut: readonly TestSet[];
 }
 
-async function freshSettings({ experiment, seed, shared, hooks }: Trial): Promise<SelectorSettings> {
+/** With task models that have learnt nothing yet. */
+export async function freshSettings({
+  experiment,
+  seed,
+  shared,
+  hooks,
+}: Pick<Trial, 'experiment' | 'seed' | 'shared' | 'hooks'>): Promise<SelectorSettings> {
   const { data, encoder, embeddings, annotations, service, runs } = shared;
   return {
-    ...(await createTaskModels(experiment, { service, annotations, runs, onNote: hooks.onNote, signal: hooks.signal })),
+    ...(await createTaskModels(experiment, { service, annotations, runs, ...hooks })),
     claims: selectorClaims(data.train, { seedShare: experiment.seedShare, seed }),
     stancePretraining: data.stancePretraining,
     embedTexts: (texts) => embeddings.embed(texts),
@@ -218,16 +235,21 @@ async function trainedBeside(
 ): Promise<SelectorTraining> {
   const settings = await freshSettings(trial);
   const { config } = settings;
-  const everything = { ...config, retain: { claims: 'all', posts: 'all' }, stopAfterFullRewards: null } as const;
+  const everything = {
+    ...config,
+    retain: { claims: 'all', posts: 'all' },
+    stopAfterFullRewards: null,
+    // Nothing learns from rewards here: the cheapest ones, which ask the task models the fewest questions.
+    postReward: 'claim',
+    references: 'shown-posts',
+  } as const;
   const training = createSelectorTraining({
     ...settings,
     ...(name === 'random' && { randomOfSize: selector.retainedCounts }),
-    config: {
-      ...everything,
-      epochs: Math.max(1, selector.epoch),
-      ...(name === 'untuned' && { tune: { stance: false, veracity: false }, epochs: 1 }),
-      ...(name === 'supervised' && { epochs: 1 }),
-    },
+    ...(name === 'oracle' && { oracle: hiddenLabels(trial.shared.data.train) }),
+    // Pretrained, and not one epoch more.
+    ...(name === 'untuned' && { randomOfSize: [] }),
+    config: { ...everything, epochs: Math.max(1, selector.epoch) },
   });
   const { hooks } = trial;
   if (name === 'supervised') {
@@ -241,32 +263,44 @@ async function trainedBeside(
   return training;
 }
 
+function hiddenLabels(threads: readonly Thread[]): HiddenLabels {
+  const stances = threads.map(replyStances);
+  return {
+    stanceOf: (claim, post) => stances[claim][post],
+    veracityOf: (claim) => veracityTask.goldLabel(threads[claim]) ?? -1,
+  };
+}
+
 /** Scores of a system on every test set, kept beside the run so that a resumed one does not train it again. */
 async function scored(
   trial: Trial,
   name: typeof selectorName | Besides,
   train: () => Promise<SelectorTraining>,
 ): Promise<SelectorResult['systems'][number]> {
-  const { directory, tested, experiment, hooks } = trial;
+  const { directory, tested, heldOut, experiment, hooks } = trial;
   const folder = join(directory, 'systems');
   const path = join(folder, `${name}.json`);
   if (existsSync(path)) return systemSchema.parse(JSON.parse(readFileSync(path, 'utf8')));
   const { settings, policies } = await train();
   const readsRetained = name === selectorName && experiment.evaluation.posts === 'retained';
-  const tests: Record<string, TestScores> = {};
-  for (const test of tested)
-    tests[test.name] = await evaluateSelector({
-      test,
-      settings,
-      policies: readsRetained ? policies : null,
-      onProgress: (done, total) => hooks.onStage?.(`testing ${name} on ${test.name}`, done, total),
-      signal: hooks.signal,
-    });
+  const scoresOn = async (sets: readonly TestSet[]) => {
+    const scores: Record<string, TestScores> = {};
+    for (const test of sets)
+      scores[test.name] = await evaluateSelector({
+        test,
+        settings,
+        policies: readsRetained ? policies : null,
+        onProgress: (done, total) => hooks.onStage?.(`testing ${name} on ${test.name}`, done, total),
+        signal: hooks.signal,
+      });
+    return scores;
+  };
+  const system = { name, tests: await scoresOn(tested), heldOut: await scoresOn(heldOut) };
   try {
     mkdirSync(folder, { recursive: true });
   } catch (error) {
     throw diskError(error, { what: `make ${folder}` });
   }
-  writeFileAtomically(path, `${JSON.stringify({ name, tests }, null, 2)}\n`);
-  return { name, tests };
+  writeFileAtomically(path, `${JSON.stringify(system, null, 2)}\n`);
+  return system;
 }

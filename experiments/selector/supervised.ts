@@ -22,20 +22,22 @@ export async function superviseTaskModels(options: {
   );
   await stanceModel.tune([...withStances.values()].flatMap(stanceExamples));
 
-  const labelled = threads.filter((thread) => veracityTask.goldLabel(thread) !== null);
-  const claims = labelled.map(selectorClaim);
+  const claims = threads.flatMap((thread) => {
+    const label = veracityTask.goldLabel(thread);
+    return label === null ? [] : [{ ...selectorClaim(thread), label }];
+  });
   const stances = await stanceModel.predict(
     claims.flatMap(({ threadId, claim, posts }) => posts.map((post) => ({ threadId, claim, post }))),
   );
   let next = 0;
   await veracityModel.tune(
-    claims.map(({ threadId, claim, posts }, index): Example<VeracityItem> => {
+    claims.map(({ threadId, claim, posts, label }): Example<VeracityItem> => {
       const item = {
         threadId,
         claim,
         posts: posts.map((text) => ({ text, stance: stances[next++].distribution })),
       };
-      return { item, label: veracityTask.goldLabel(labelled[index]) as number, explanation: '' };
+      return { item, label, explanation: '' };
     }),
   );
 }

@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import { RunDirectory } from '../../checkpoints/run-directory.ts';
+import type { BudgetLimits } from '../../experts/llm/budget.ts';
+import { InputError } from '../../src/errors.ts';
+import { restoreSelector } from '../../trainers/jsdrv-checkpoint.ts';
+import { createSelectorTraining, type SelectorTraining } from '../../trainers/jsdrv-training.ts';
+import type { TrialHooks } from '../experiment-kind.ts';
+import { selectorDataHash } from './selector-data.ts';
+import { type SelectorExperiment, selectorExperimentSchema } from './selector-experiment.ts';
+import type { SelectorWorkshop } from './selector-shared.ts';
+import { freshSettings, type SelectorShared, selectorIdentity } from './selector-trial.ts';
+
+export interface OpenedSelectorRun {
+  readonly experiment: SelectorExperiment;
+  readonly shared: SelectorShared;
+  /** Policies and task models as they were after the last epoch that was saved. */
+  readonly training: SelectorTraining;
+}
+
+/** @throws InputError when the folder is no selector's run, has no checkpoint yet, or its data is no longer the same. */
+export async function openSelectorRun(options: {
+  run: string;
+  workshop: SelectorWorkshop;
+  /** Of calls to language models. */
+  budget: Partial<BudgetLimits>;
+  hooks: TrialHooks;
+}): Promise<OpenedSelectorRun> {
+  const { workshop, hooks, budget } = options;
+  const run = RunDirectory.open(options.run);
+  const { kind = 'stop-agent' } = run.readConfig(z.looseObject({ kind: z.unknown().optional() }));
+  if (kind !== 'selector')
+    throw new InputError(
+      `${run.path} is a run of kind ${JSON.stringify(kind)}, and one of a selector is needed; give a folder such as runs/selector-quickstart/agent/seed-1`,
+    );
+  const latest = run.latestCheckpoint();
+  if (latest === null)
+    throw new InputError(`${run.path} has no checkpoint yet; train it first, or give the folder of another run`);
+  const saved = run.readConfig(selectorExperimentSchema);
+  const experiment = { ...saved, budget: { ...saved.budget, ...budget } };
+  const { seed, hashes } = run.readRecord();
+  const shared = await workshop.sharedFor(experiment, hooks);
+  if (selectorDataHash(shared.data) !== hashes.data)
+    throw new InputError(
+      `the data of ${run.path} is no longer what it was trained on (${experiment.data.train ?? 'planted threads'}), so its labelled claims are not known; restore the files of data`,
+    );
+  const training = createSelectorTraining(await freshSettings({ experiment, seed, shared, hooks }));
+  restoreSelector(latest.path, training, selectorIdentity(training, shared.embeddings));
+  if (!run.isFinished())
+    hooks.onNote?.(`${run.path} is not finished; its selector after ${training.epoch} epochs is used`);
+  return { experiment, shared, training };
+}

@@ -1,0 +1,182 @@
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, vi } from 'vitest';
+import { startServer, stopServer } from '../../experts/llm/service.ts';
+import { type ChatBody, lastMessage, type ScriptedRule } from '../../llm-server/scripted-rule.ts';
+import { earshot, start, until } from '../command-line.ts';
+import { outcomeOf, tinyFolder, tinySelector, trainHere } from './tiny-selector.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+
+const stanceWords: readonly (readonly [RegExp, string])[] = [
+  [/confirmed|it is true|verified|exactly|yep|totally|well said|facts/, 'Support'],
+  [/false|hoax|untrue|made up|nonsense|bullshit|propaganda|rubbish/, 'Deny'],
+  [/\?/, 'Question'],
+];
+
+/** Stance by the words of the post; veracity by the commonest stance of the posts. */
+const answer = (body: ChatBody): string => {
+  const asked = lastMessage(body);
+  const post = /Post: (.*)$/.exec(asked)?.[1];
+  if (post !== undefined)
+    return `Stance: ${stanceWords.find(([words]) => words.test(post))?.[1] ?? 'Comment'}, Reason: it says ${post.split(' ')[0]}`;
+  const count = (stance: string) => asked.split(`[${stance}]`).length;
+  const likeliest = ['Support', 'Deny', 'Question', 'Comment'].toSorted((one, other) => count(other) - count(one))[0];
+  const veracity =
+    { Support: 'True Rumor', Deny: 'False Rumor', Question: 'Unverified Rumor' }[likeliest] ?? 'Non-Rumor';
+  return `Veracity: ${veracity}, Reason: most of the posts are of one kind`;
+};
+
+const train = ['train', 'tiny.yaml'];
+const runOf = (cwd: string) => join(cwd, 'runs/tiny/agent/seed-1');
+const keyOf = ({ model, messages }: ChatBody) => JSON.stringify([model, messages]);
+
+async function setUp(
+  options: { rule?: ScriptedRule; model?: Record<string, unknown>; parts?: Record<string, unknown> } = {},
+) {
+  const server = await startServer(options.rule ?? answer);
+  const model = { name: 'scripted', baseURL: server.baseURL, model: 'tiny', logprobs: 'off', ...options.model };
+  const chat = { name: 'chat', model, examplesShown: 4 };
+  const cwd = tinyFolder({
+    data: { planted: { threads: 12, testThreads: 8, replies: 3, pretrainingItems: 12 } },
+    stanceModel: chat,
+    veracityModel: chat,
+    selector: { ...tinySelector.selector, epochs: 2 },
+    evaluation: { beside: ['random'], picturePoints: 0 },
+    retry: { maxAttempts: 1 },
+    ...options.parts,
+  });
+  return { server, cwd, asked: () => server.requests.splice(0).map(({ body }) => keyOf(body)) };
+}
+
+describe('a selector whose task models are language models', () => {
+  it('goes through the whole loop and asks no question twice, in later commands neither', async () => {
+    const { server, cwd, asked } = await setUp({ parts: { evaluation: { picturePoints: 0 } } });
+    const first = await earshot(train, { cwd });
+    expect(first.code, first.errors).toBe(0);
+    expect(first.out).toContain('## planted: veracity');
+    const { bodies, questions } = { bodies: server.requests.map(({ body }) => body), questions: asked() };
+    expect(new Set(questions).size).toBe(questions.length);
+    // In-context: tuned models are shown examples, with the reasons that machines gave for them.
+    const shown = bodies.filter(({ messages }) => messages.length > 1);
+    expect(shown.length).toBeGreaterThan(20);
+    expect(shown.some(({ messages }) => /^Stance: \w+, Reason: it says \w+/.test(messages[1].content))).toBe(true);
+
+    const selected = await earshot(
+      ['jsdrv', 'select', 'runs/tiny/agent/seed-1', '--out', 'items.jsonl', '--all', '--json'],
+      { cwd },
+    );
+    expect(selected.code, selected.errors).toBe(0);
+    const items = readFileSync(join(cwd, 'items.jsonl'), 'utf8')
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(items.filter(({ kind }) => kind === 'post').every(({ explanation }) => /^it says /.test(explanation))).toBe(
+      true,
+    );
+    const further = asked();
+    expect(further.filter((question) => questions.includes(question))).toEqual([]);
+    // Nothing is left beside the store for the next command to need.
+    expect(readdirSync(join(cwd, 'runs/cache')).sort()).toEqual(['annotations.sqlite', 'embeddings']);
+
+    rmSync(join(cwd, 'runs/tiny'), { recursive: true });
+    await trainHere(cwd);
+    expect(asked()).toEqual([]);
+  });
+
+  it('stops at the end of a budget, also between an answer and its repair, and later asks only the rest', async () => {
+    // Half of the posts are answered in a form that must be sent back.
+    const rule: ScriptedRule = (body) =>
+      body.messages.at(-1)?.content.startsWith('Your answer names none') || !/Post: \w*[a-m]\b/.test(lastMessage(body))
+        ? answer({
+            ...body,
+            messages: body.messages.filter(({ content }) => !/^(Your answer|Hard to say)/.test(content)),
+          })
+        : 'Hard to say';
+    const { cwd, asked } = await setUp({ rule, model: { concurrency: { initial: 1, max: 1 } } });
+    const whole = await asIfNever(cwd);
+    const questions = asked();
+    expect(questions.some((question) => question.includes('Hard to say'))).toBe(true);
+
+    const sent: string[] = [];
+    const stop = (requests: number) =>
+      `the budget of ${requests} requests is spent; what was answered is kept: run again with a larger budget to go on`;
+    for (const requests of [1, 2, 60]) {
+      await expect(trainHere(cwd, { budget: { requests } })).rejects.toThrow(stop(requests));
+      const own = asked();
+      expect(own).toHaveLength(requests);
+      sent.push(...own);
+    }
+    const stopped = await earshot([...train, '--set', 'budget.requests=20'], { cwd });
+    expect({ code: stopped.code, out: stopped.out }).toEqual({ code: 2, out: '' });
+    expect(sentenceOf(stopped)).toBe(stop(20));
+    await trainHere(cwd);
+    expect([...sent, ...asked()].sort()).toEqual(questions.sort());
+    expect(outcomeOf(runOf(cwd))).toEqual(whole);
+  });
+
+  it('shares one budget among variants, whatever they differ in', async () => {
+    const variants = { one: {}, other: { encoder: { name: 'hashing', dimensions: 16 } } };
+    const { cwd, asked } = await setUp({ parts: { variants } });
+    await trainHere(cwd, { seeds: [1], selector: { epochs: 1 } });
+    const enough = asked().length;
+    rmSync(join(cwd, 'runs'), { recursive: true });
+    const budget = { requests: enough - 1 };
+    await expect(trainHere(cwd, { seeds: [1], selector: { epochs: 1 }, budget })).rejects.toThrow('is spent');
+    expect(asked()).toHaveLength(enough - 1);
+  });
+
+  it('goes on after SIGKILL and SIGINT in the middle of an epoch without asking again what was answered', async () => {
+    const { server, cwd, asked } = await setUp({ rule: (body) => ({ text: answer(body), delayMs: 3 }) });
+    const whole = await asIfNever(cwd);
+    const questions = asked();
+    for (const signal of ['SIGKILL', 'SIGINT'] as const) {
+      const process_ = start(train, { cwd });
+      await until(() => server.requests.length > questions.length / 3);
+      process_.signal(signal);
+      expect((await process_.outcome).code).toBe(signal === 'SIGKILL' ? null : 130);
+      const before = asked();
+      expect(before.length).toBeLessThan(questions.length);
+      await trainHere(cwd);
+      const after = asked();
+      // Of a killed process what was under way; one that is asked to stop waits for it.
+      const twice = after.filter((question) => before.includes(question));
+      expect(twice.length).toBeLessThanOrEqual(signal === 'SIGKILL' ? server.maxConcurrency : 0);
+      expect([...new Set([...before, ...after])].sort()).toEqual(questions.toSorted());
+      expect(outcomeOf(runOf(cwd))).toEqual(whole);
+      rmSync(join(cwd, 'runs'), { recursive: true });
+    }
+  });
+
+  it('says in one sentence that nobody listens, or that a key is missing', async () => {
+    const { server, cwd } = await setUp();
+    await stopServer(server);
+    const refused = await earshot(train, { cwd });
+    expect(refused).toMatchObject({ code: 2, out: '' });
+    expect(sentenceOf(refused)).toMatch(
+      /^endpoint scripted \(.*, model tiny\) could not be reached at the first attempt: .*; check that it runs and that baseURL is right, then run again$/,
+    );
+    const rule: ScriptedRule = () => ({ status: 401, message: 'no key', code: 'invalid_api_key' });
+    const keyless = await setUp({ rule, model: { apiKeyEnv: 'EARSHOT_TEST_NO_KEY' } });
+    const missing = await earshot(train, { cwd: keyless.cwd });
+    expect(missing).toMatchObject({ code: 2, out: '' });
+    expect(sentenceOf(missing)).toMatch(
+      /^endpoint scripted wants a key: the environment variable EARSHOT_TEST_NO_KEY is not set, so set it to the key/,
+    );
+  });
+});
+
+/** What comes of the run if nothing stops it. Its answers are forgotten. */
+async function asIfNever(cwd: string): Promise<Record<string, string>> {
+  await trainHere(cwd);
+  const whole = outcomeOf(runOf(cwd));
+  rmSync(join(cwd, 'runs'), { recursive: true });
+  return whole;
+}
+
+/** All that was said beside progress. */
+function sentenceOf({ errors }: { errors: string }): string {
+  const said = errors.split('\n').filter((line) => line !== '' && !line.startsWith('[1/1]'));
+  expect(said).toHaveLength(1);
+  return said[0].replace(/^earshot: /, '');
+}

@@ -1,0 +1,193 @@
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import { selectItems } from '../../../experiments/selector/select-items.ts';
+import type { SelectedClaim, SelectedItem, SelectedPost } from '../../../experiments/selector/selected-items.ts';
+import { selectorClaims } from '../../../experiments/selector/selector-data.ts';
+import { stanceClasses, veracityClasses } from '../../../experts/task-models/task-model.ts';
+import { earshot } from '../command-line.ts';
+import { lines, tinyFolder, tinySelector, tinyThreads, trainHere, withoutReplies } from './tiny-selector.ts';
+
+const run = 'runs/tiny/agent/seed-1';
+const select = ['jsdrv', 'select', run, '--out'];
+const itemsOf = (text: string): SelectedItem[] =>
+  text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+const isClaim = (item: SelectedItem): item is SelectedClaim => item.kind === 'claim';
+const isPost = (item: SelectedItem): item is SelectedPost => item.kind === 'post';
+
+/** What the command does, without a process of its own. */
+function selecting(
+  cwd: string,
+  options: {
+    out: string;
+    kind?: 'posts' | 'claims' | 'both';
+    all?: boolean;
+    data?: string;
+    run?: string;
+    onNote?: (line: string) => void;
+  },
+) {
+  const { out, kind = 'both', all = false, data, onNote } = options;
+  return selectItems({
+    run: join(cwd, options.run ?? run),
+    data: data === undefined ? null : join(cwd, data),
+    out: join(cwd, out),
+    kind,
+    all,
+    runs: join(cwd, 'runs'),
+    budget: {},
+    hooks: { ...(onNote && { onNote }) },
+  });
+}
+
+/** Policies that learn fast enough to discard something. */
+async function trained(files: Record<string, unknown> = {}): Promise<string> {
+  const selector = { ...tinySelector.selector, learningRate: 0.3, claimsAbove: 0.3 };
+  const cwd = tinyFolder({ selector, evaluation: { beside: [], picturePoints: 0 } }, files);
+  await trainHere(cwd);
+  return cwd;
+}
+
+describe('jsdrv select', () => {
+  it('writes every claim and post of the training data, labelled, and what is retained of them', async () => {
+    const cwd = await trained();
+    const { train } = tinyThreads();
+    const all = await earshot([...select, 'all.jsonl', '--all', '--json'], { cwd });
+    expect(all.code, all.errors).toBe(0);
+    const items = itemsOf(readFileSync(join(cwd, 'all.jsonl'), 'utf8'));
+    expect(items.map(({ kind, threadId }) => [kind, threadId])).toEqual(
+      train.flatMap(({ id, posts }) => [['claim', id], ...posts.slice(1).map(() => ['post', id])]),
+    );
+
+    const claims = items.filter(isClaim);
+    const human = new Map(
+      selectorClaims(train, { seedShare: 0.5, seed: 1 }).map((claim) => [claim.threadId, claim.label]),
+    );
+    for (const [index, claim] of claims.entries()) {
+      const known = human.get(claim.threadId) ?? null;
+      const { label, labelledBy, confidence, distribution, explanation } = claim;
+      const [likeliest] = Object.entries(distribution).toSorted((one, other) => other[1] - one[1])[0];
+      expect(Object.keys(distribution)).toEqual([...veracityClasses]);
+      expect(Object.values(distribution).reduce((sum, share) => sum + share)).toBeCloseTo(1, 9);
+      expect({ label, labelledBy, confidence }).toEqual(
+        known === null
+          ? { label: likeliest, labelledBy: 'machine', confidence: distribution[likeliest] }
+          : { label: veracityClasses[known], labelledBy: 'human', confidence: 1 },
+      );
+      expect(explanation === '').toBe(label !== likeliest);
+      expect(claim.claim).toBe(train[index].posts[0].text);
+      expect(claim.posts).toEqual(
+        items
+          .filter((item) => isPost(item) && item.threadId === claim.threadId && item.retained)
+          .map((item) => isPost(item) && item.postId),
+      );
+    }
+    expect(claims.filter(({ labelledBy }) => labelledBy === 'human')).toHaveLength(12);
+
+    const posts = items.filter(isPost);
+    const replies = train.flatMap((thread) =>
+      thread.posts.slice(1).map((post) => ({ ...post, claim: thread.posts[0].text })),
+    );
+    expect(posts.map(({ postId, claim, text }) => ({ postId, claim, text }))).toEqual(
+      replies.map(({ id, claim, text }) => ({ postId: id, claim, text })),
+    );
+    for (const { label, confidence, distribution } of posts) {
+      expect(Object.keys(distribution)).toEqual([...stanceClasses]);
+      expect(distribution[label]).toBe(Math.max(...Object.values(distribution)));
+      expect(confidence).toBe(distribution[label]);
+    }
+    for (const { retained, retainProbability } of items) expect(retained).toBe(retainProbability >= 0.5);
+    // Or the test says nothing of either.
+    for (const of of [claims, posts])
+      expect(new Set(of.map(({ retained }) => retained))).toEqual(new Set([true, false]));
+
+    const counted = (own: readonly SelectedItem[]) => ({
+      shown: own.length,
+      retained: own.filter(({ retained }) => retained).length,
+    });
+    const byLabel = (own: readonly SelectedItem[], labels: readonly string[]) =>
+      Object.fromEntries(labels.map((label) => [label, counted(own.filter((item) => item.label === label))]));
+    expect(JSON.parse(all.out)).toEqual({
+      run,
+      data: null,
+      epochs: 3,
+      threads: 24,
+      out: 'all.jsonl',
+      lines: 120,
+      posts: { ...counted(posts), byStance: byLabel(posts, stanceClasses) },
+      claims: {
+        ...counted(claims),
+        labelledByHuman: counted(claims.filter(({ labelledBy }) => labelledBy === 'human')),
+        byVeracity: byLabel(claims, veracityClasses),
+      },
+    });
+
+    const retained = await earshot([...select, 'retained.jsonl.gz'], { cwd });
+    const kept = items.filter((item) => item.retained);
+    expect(itemsOf(gunzipSync(readFileSync(join(cwd, 'retained.jsonl.gz'))).toString())).toEqual(kept);
+    expect(retained.errors).toContain(`\n${kept.length} items: retained.jsonl.gz\n`);
+    expect(retained.out).toMatch(new RegExp(`\\| posts +\\| all +\\| +96 \\| +${counted(posts).retained} \\|`));
+    expect(retained.out).toMatch(/\| claims \| labelled by people \| +12 \| /);
+
+    await selecting(cwd, { out: 'twin.jsonl.gz' });
+    expect(readFileSync(join(cwd, 'twin.jsonl.gz'))).toEqual(readFileSync(join(cwd, 'retained.jsonl.gz')));
+    for (const [kind, own] of [
+      ['posts', posts],
+      ['claims', claims],
+    ] as const) {
+      await selecting(cwd, { out: `new/${kind}.jsonl`, kind, all: true });
+      expect(itemsOf(readFileSync(join(cwd, `new/${kind}.jsonl`), 'utf8'))).toEqual(own);
+    }
+    expect(readdirSync(cwd).filter((name) => name.startsWith('.'))).toEqual([]);
+  });
+
+  it('labels other threads by machine, but for those that the selector was given the label of', async () => {
+    const { train, test } = tinyThreads();
+    const known = selectorClaims(train, { seedShare: 0.5, seed: 1 }).find(({ label }) => label !== null)?.threadId;
+    const others = [...test, ...train.filter(({ id }) => id === known)];
+    const cwd = await trained({ 'others.jsonl': lines(others), 'alone.jsonl': lines(test.map(withoutReplies)) });
+    rmSync(join(cwd, run, 'result.json'));
+    const notes: string[] = [];
+    await selecting(cwd, { out: 'out.jsonl', data: 'others.jsonl', all: true, onNote: (note) => notes.push(note) });
+    expect(notes).toEqual([expect.stringMatching(/seed-1 is not finished; its selector after 3 epochs is used$/)]);
+    const claims = itemsOf(readFileSync(join(cwd, 'out.jsonl'), 'utf8')).filter(isClaim);
+    expect(claims.map(({ threadId }) => threadId)).toEqual(others.map(({ id }) => id));
+    expect(claims.filter(({ labelledBy }) => labelledBy === 'human').map(({ threadId }) => threadId)).toEqual([known]);
+    await expect(selecting(cwd, { out: 'out.jsonl', data: 'alone.jsonl' })).rejects.toThrow(
+      'alone.jsonl has a reply (of those that data.maxPosts lets in), and the selector reads what replies say of a claim',
+    );
+  });
+
+  it('says what is wrong with a run, its data or the file to write', async () => {
+    const cwd = await trained({ 'stop/config.json': { name: 'quickstart' }, taken: 'a file' });
+    const words = await Promise.all(
+      [[], ['--out', 'x.jsonl', '--knid', 'posts'], ['--out', 'x.jsonl', '--kind', 'replies']].map((more) =>
+        earshot(['jsdrv', 'select', run, ...more], { cwd }),
+      ),
+    );
+    expect(words.map(({ code, out }) => [code, out])).toEqual(words.map(() => [1, '']));
+    expect(words[0].errors).toContain("required option '--out <file>' not specified");
+    expect(words[1].errors).toMatch(/unknown option '--knid'\n.*--kind/);
+    expect(words[2].errors).toContain('Allowed choices are posts, claims, both');
+
+    const complaint = (options: Partial<Parameters<typeof selecting>[1]>) =>
+      expect(selecting(cwd, { out: 'x.jsonl', ...options })).rejects;
+    await complaint({ run: 'none' }).toThrow('none is no run directory: it has no config.json');
+    await complaint({ run: 'stop' }).toThrow('stop is a run of kind "stop-agent", and one of a selector is needed');
+    await complaint({ out: 'x.csv' }).toThrow('x.csv: the name must end in .jsonl');
+    await complaint({ out: 'taken/x.jsonl' }).toThrow(/cannot make the folder of .*taken\/x\.jsonl \(EEXIST\)/);
+    await complaint({ data: 'none.jsonl' }).toThrow('none.jsonl does not exist');
+
+    const path = join(cwd, run, 'config.json');
+    const config = JSON.parse(readFileSync(path, 'utf8'));
+    writeFileSync(path, JSON.stringify({ ...config, data: { ...config.data, planted: { threads: 28 } } }));
+    await complaint({}).toThrow(`${run} is no longer what it was trained on (planted threads)`);
+    rmSync(join(cwd, run, 'checkpoints'), { recursive: true });
+    await complaint({}).toThrow(`${run} has no checkpoint yet; train it first, or give the folder of another run`);
+    expect(readdirSync(cwd).filter((name) => name.startsWith('x'))).toEqual([]);
+  });
+});

@@ -1,0 +1,178 @@
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { besideSystems } from '../../../experiments/selector/selector-experiment.ts';
+import { earshot, logged, start, until } from '../command-line.ts';
+import { outcomeOf, tinyFolder, tinySelector, trainHere } from './tiny-selector.ts';
+
+const read = (...path: string[]) => readFileSync(join(...path), 'utf8');
+const runOf = (cwd: string, runs = 'runs') => join(cwd, runs, 'tiny/agent/seed-1');
+
+describe('train, of a selector', () => {
+  it('trains, leaves a whole run behind and prints its tables; later, it reads what is there', async () => {
+    const cwd = tinyFolder();
+    const first = await earshot(['train', 'tiny.yaml'], { cwd });
+    expect(first.code, first.errors).toBe(0);
+    expect(first.out).toMatch(
+      /# tiny\n\nCommand: `earshot train tiny\.yaml`\n\nClaims: 12 labelled, 12 unlabelled, 96 posts;/,
+    );
+    for (const heading of [
+      'planted: stance',
+      'planted: veracity',
+      'Lead of the selector in macro-F1, seed by seed',
+      'The last epoch',
+    ])
+      expect(first.out).toContain(`\n## ${heading}\n`);
+    for (const system of [
+      '**selector**',
+      'task models untuned',
+      'tuned on everything, no selection',
+      'random selection of the same size',
+      'supervised on human labels (upper bound)',
+    ])
+      expect(first.out.split(`\n| ${system} `)).toHaveLength(
+        system.startsWith('**') || system.startsWith('sup') ? 3 : 4,
+      );
+    expect(first.errors).toContain('[1/1] agent, seed 1: selecting, epoch 3: 24/24 steps');
+    // The untuned models are tested after no epoch at all.
+    expect(first.errors).not.toContain('untuned: selecting');
+    expect(first.errors).toMatch(/\nRuns: runs\/tiny {3}Report: runs\/tiny\/report\.md\n$/);
+
+    const run = runOf(cwd);
+    const files = readdirSync(run).map((name) => name.replace(/^(events\.out\.tfevents)\..*/, '$1'));
+    expect(files.sort()).toEqual([
+      'checkpoints',
+      'config.json',
+      'events.out.tfevents',
+      'last-epoch.json',
+      'metrics.jsonl',
+      'result.json',
+      'run.json',
+      'stance-picture.json',
+      'stance-picture.svg',
+      'systems',
+    ]);
+    expect(readdirSync(join(run, 'checkpoints'))).toEqual(['step-00000002.safetensors', 'step-00000003.safetensors']);
+    expect(readdirSync(join(run, 'systems')).sort()).toEqual(
+      ['selector', ...besideSystems].map((name) => `${name}.json`).sort(),
+    );
+    expect(JSON.parse(read(run, 'run.json'))).toMatchObject({ seed: 1, resumed: [] });
+    expect(JSON.parse(read(run, 'config.json'))).toMatchObject({ kind: 'selector', selector: { epochs: 3 } });
+    const metrics = read(run, 'metrics.jsonl')
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(metrics.map(({ step }) => step)).toEqual([1, 2, 3]);
+    const { step: _, ...lastEpoch } = metrics[2];
+    const result = JSON.parse(read(run, 'result.json'));
+    expect(result).toMatchObject({
+      seed: 1,
+      claims: { labelled: 12, unlabelled: 12, posts: 96 },
+      epochs: 3,
+      lastEpoch,
+    });
+    expect(result.systems.map(({ name }: { name: string }) => name)).toEqual(['selector', ...besideSystems]);
+    expect(JSON.parse(read(run, 'stance-picture.json')).points).toHaveLength(40);
+    expect(read(run, 'stance-picture.svg')).toMatch(/^<svg /);
+    expect(first.out).toBe(read(cwd, 'runs/tiny/report.md'));
+
+    const written = statSync(join(run, 'result.json')).mtimeMs;
+    const second = await earshot(['train', 'tiny.yaml', '--json'], { cwd });
+    expect(second.errors).not.toMatch(/selecting|testing/);
+    expect(JSON.parse(second.out)).toEqual([{ variant: 'agent', trials: [result] }]);
+    expect(statSync(join(run, 'result.json')).mtimeMs).toBe(written);
+    const reports = await Promise.all(
+      [[], ['--json']].map((words) => earshot(['report', 'tiny.yaml', ...words], { cwd })),
+    );
+    expect(reports.map(({ out }) => out)).toEqual([first.out, second.out]);
+  });
+
+  it('is as good with twice the processes: variants and seeds come to the same bytes', async () => {
+    const variants = { linear: {}, hidden: { selector: { hidden: 4 } } };
+    const cwd = tinyFolder({ variants, seeds: [1, 2], evaluation: { beside: ['random'], picturePoints: 0 } });
+    const [alone, shared] = await Promise.all([
+      earshot(['train', 'tiny.yaml', '--runs', 'alone', '--json'], { cwd }),
+      earshot(['train', 'tiny.yaml', '--runs', 'shared', '--jobs', '2', '--json'], { cwd }),
+    ]);
+    expect(alone.code, alone.errors).toBe(0);
+    expect(shared.code, shared.errors).toBe(0);
+    expect(shared.out).toBe(alone.out);
+    for (const run of ['linear/seed-1', 'linear/seed-2', 'hidden/seed-1', 'hidden/seed-2'])
+      expect(outcomeOf(join(cwd, 'shared/tiny', run))).toEqual(outcomeOf(join(cwd, 'alone/tiny', run)));
+    expect(read(cwd, 'alone/tiny/report.md')).toContain('| **selector: hidden** ');
+    expect(outcomeOf(join(cwd, 'alone/tiny/linear/seed-1'))).not.toEqual(
+      outcomeOf(join(cwd, 'alone/tiny/linear/seed-2')),
+    );
+  });
+});
+
+describe('a selector’s run that is cut off', () => {
+  /** Long enough to be met in the middle. */
+  const long = {
+    selector: { ...tinySelector.selector, epochs: 24 },
+    evaluation: { beside: ['random'], picturePoints: 20 },
+  };
+
+  it('goes on after SIGKILL and SIGINT to the bytes of the run that nothing stopped', async () => {
+    const cwd = tinyFolder(long);
+    const train = ['train', 'tiny.yaml', '--runs'];
+    const cutOff = async (runs: string, signal: 'SIGKILL' | 'SIGINT') => {
+      const process_ = start([...train, runs], { cwd });
+      await until(() => logged(runOf(cwd, runs)) >= 5);
+      process_.signal(signal);
+      const stop = await process_.outcome;
+      expect(existsSync(join(runOf(cwd, runs), 'result.json'))).toBe(false);
+      const resumed = await earshot([...train, runs, '--resume'], { cwd });
+      expect(resumed.code, resumed.errors).toBe(0);
+      expect(resumed.errors).toMatch(new RegExp(`resuming ${runs}/tiny/agent/seed-1 at epoch \\d+`));
+      return stop;
+    };
+    const [whole, killed, stopped] = await Promise.all([
+      earshot([...train, 'whole'], { cwd }),
+      cutOff('killed', 'SIGKILL'),
+      cutOff('stopped', 'SIGINT'),
+    ]);
+    expect(whole.code, whole.errors).toBe(0);
+    expect(killed.code).toBe(null);
+    expect(stopped).toMatchObject({ code: 130, out: '' });
+    expect(stopped.errors).toMatch(/earshot: stopped; give the same command again to go on\n$/);
+    const expected = outcomeOf(runOf(cwd, 'whole'));
+    expect(Object.keys(expected)).toContain('checkpoints/step-00000024.safetensors');
+    expect(outcomeOf(runOf(cwd, 'killed'))).toEqual(expected);
+    expect(outcomeOf(runOf(cwd, 'stopped'))).toEqual(expected);
+  });
+
+  it('goes on while systems are tested, and names a checkpoint that is cut', async () => {
+    const cwd = tinyFolder({ evaluation: { beside: ['everything', 'random'], picturePoints: 20 } });
+    await trainHere(cwd);
+    const run = runOf(cwd);
+    const expected = outcomeOf(run);
+    const everything = statSync(join(run, 'systems/everything.json')).mtimeMs;
+    rmSync(join(run, 'result.json'));
+    rmSync(join(run, 'systems/random.json'));
+    expect(await trainHere(cwd)).toEqual([expect.stringMatching(/^resuming .* at epoch 3$/)]);
+    expect(statSync(join(run, 'systems/everything.json')).mtimeMs).toBe(everything);
+    expect(outcomeOf(run)).toEqual(expected);
+
+    const last = join(run, 'checkpoints/step-00000003.safetensors');
+    truncateSync(last, statSync(last).size - 100);
+    rmSync(join(run, 'result.json'));
+    const cut = await earshot(['train', 'tiny.yaml'], { cwd });
+    expect(cut.code).toBe(1);
+    expect(cut.errors).toMatch(
+      /step-00000003\.safetensors is truncated: .*delete it to go on from the checkpoint before/,
+    );
+    rmSync(last);
+    await trainHere(cwd);
+    expect(outcomeOf(run)).toEqual(expected);
+  });
+
+  it('must have begun to be resumed', async () => {
+    const cwd = tinyFolder();
+    expect(await earshot(['train', 'tiny.yaml', '--resume'], { cwd })).toEqual({
+      code: 1,
+      out: '',
+      errors: 'earshot: --resume: no run of tiny has begun in runs; leave --resume out to start one\n',
+    });
+  });
+});
