@@ -1,14 +1,15 @@
-import { z } from 'zod';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import type { BudgetLimits } from '../../experts/llm/budget.ts';
 import { InputError } from '../../src/errors.ts';
 import { restoreSelector } from '../../trainers/jsdrv-checkpoint.ts';
 import { createSelectorTraining, type SelectorTraining } from '../../trainers/jsdrv-training.ts';
 import type { TrialHooks } from '../experiment-kind.ts';
+import { runKind } from '../run-kind.ts';
 import { selectorDataHash } from './selector-data.ts';
 import { type SelectorExperiment, selectorExperimentSchema } from './selector-experiment.ts';
+import { freshSettings, type SelectorShared } from './selector-settings.ts';
 import type { SelectorWorkshop } from './selector-shared.ts';
-import { freshSettings, type SelectorShared, selectorIdentity } from './selector-trial.ts';
+import { selectorIdentity } from './train-logged.ts';
 
 export interface OpenedSelectorRun {
   readonly experiment: SelectorExperiment;
@@ -27,7 +28,7 @@ export async function openSelectorRun(options: {
 }): Promise<OpenedSelectorRun> {
   const { workshop, hooks, budget } = options;
   const run = RunDirectory.open(options.run);
-  const { kind = 'stop-agent' } = run.readConfig(z.looseObject({ kind: z.unknown().optional() }));
+  const kind = runKind(run);
   if (kind !== 'selector')
     throw new InputError(
       `${run.path} is a run of kind ${JSON.stringify(kind)}, and one of a selector is needed; give a folder such as runs/selector-quickstart/agent/seed-1`,

@@ -9,7 +9,7 @@ import type { TrialHooks } from '../experiment-kind.ts';
 import { loadSelectorData } from './selector-data.ts';
 import type { SelectorExperiment } from './selector-experiment.ts';
 import { chatServiceOf } from './selector-models.ts';
-import type { SelectorShared } from './selector-trial.ts';
+import type { SelectorShared } from './selector-settings.ts';
 
 export interface SelectorWorkshop {
   sharedFor(experiment: SelectorExperiment, hooks: TrialHooks): Promise<SelectorShared>;

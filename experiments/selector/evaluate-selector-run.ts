@@ -1,0 +1,57 @@
+import { InputError } from '../../src/errors.ts';
+import { evaluateSelector, type TestScores } from './evaluate-selector.ts';
+import { openSelectorRun } from './open-selector-run.ts';
+import { loadSelectorThreads } from './selector-data.ts';
+import { selectorWorkshop } from './selector-shared.ts';
+
+export interface SelectorRunScores {
+  readonly name: string;
+  readonly scores: TestScores;
+}
+
+/**
+ * A run's selector and task models on another data set: every reply with a stance and every claim with a veracity is tested,
+ * once as the selector reads threads, once with all posts read.
+ * @throws InputError when the data has neither label
+ */
+export async function evaluateSelectorRun(settings: {
+  run: string;
+  data: string;
+  runs: string;
+  skipInvalid: boolean;
+  onStage?: (stage: string, done: number, total: number) => void;
+  onNote?: (line: string) => void;
+  signal?: AbortSignal;
+}): Promise<{ systems: SelectorRunScores[]; threads: number; seed: number }> {
+  const { run, data, runs, skipInvalid, ...hooks } = settings;
+  const workshop = selectorWorkshop({ runs });
+  try {
+    const { experiment, shared, training } = await openSelectorRun({ run, workshop, budget: {}, hooks });
+    const threads = await loadSelectorThreads(data, {
+      data: { ...experiment.data, skipInvalid },
+      onNote: hooks.onNote,
+    });
+    const trained = new Set(shared.data.train.map(({ id }) => id));
+    const known = threads.filter(({ id }) => trained.has(id)).length;
+    if (known > 0) hooks.onNote?.(`${known} of ${threads.length} threads are among those the run was trained on`);
+    const { settings: models, policies } = training;
+    const scored = async (name: string, chosen: typeof policies | null): Promise<SelectorRunScores> => ({
+      name,
+      scores: await evaluateSelector({
+        test: { name: data, threads },
+        settings: models,
+        policies: chosen,
+        onProgress: (done, total) => hooks.onStage?.(name, done, total),
+        signal: hooks.signal,
+      }),
+    });
+    const systems = [await scored('selector', policies), await scored('its task models, reading all posts', null)];
+    if (systems[0].scores.stance === null && systems[0].scores.veracity === null)
+      throw new InputError(
+        `none of the ${threads.length} threads of ${data} has a veracity or a reply with a stance; give labelled threads`,
+      );
+    return { systems, threads: threads.length, seed: models.seed };
+  } finally {
+    workshop.close();
+  }
+}

@@ -1,0 +1,47 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { evaluateSelectorRun } from '../../../experiments/selector/evaluate-selector-run.ts';
+import { earshot } from '../command-line.ts';
+import { lines, tinyFolder, tinyThreads, trainHere } from './tiny-selector.ts';
+
+const run = 'runs/tiny/agent/seed-1';
+
+describe('evaluate on a run of a selector', () => {
+  it('scores both tasks on other threads, as the selector reads them and with all posts', async () => {
+    const { train, test } = tinyThreads();
+    const cwd = tinyFolder({}, { 'other.jsonl': lines(test), 'seen.jsonl': lines([...train.slice(0, 3), ...test]) });
+    await trainHere(cwd, { evaluation: { beside: [], picturePoints: 0, heldOutShare: 0 } });
+    const evaluated = await earshot(['evaluate', run, '--data', 'other.jsonl', '--out', 'scores.json'], { cwd });
+    expect(evaluated.code, evaluated.errors).toBe(0);
+    expect(evaluated.out).toMatch(
+      /^12 threads of other\.jsonl\n\n\| system .*stance macro-F1.*\n.*\n\| selector +\| +0\.\d{3} /,
+    );
+    expect(evaluated.out).toContain('| its task models, reading all posts |');
+    // The planted test threads are those that the run was tested on.
+    const { systems } = JSON.parse(readFileSync(join(cwd, 'scores.json'), 'utf8'));
+    const result = JSON.parse(readFileSync(join(cwd, run, 'result.json'), 'utf8'));
+    expect(systems[0].scores).toEqual(result.systems[0].tests.planted);
+
+    const notes: string[] = [];
+    const settings = { run: join(cwd, run), runs: join(cwd, 'runs'), skipInvalid: false };
+    await evaluateSelectorRun({ ...settings, data: join(cwd, 'seen.jsonl'), onNote: (line) => notes.push(line) });
+    expect(notes).toContain('3 of 15 threads are among those the run was trained on');
+  });
+
+  it('needs labels', async () => {
+    const { test } = tinyThreads();
+    const bare = test.map((thread) => ({
+      ...thread,
+      veracity: null,
+      posts: thread.posts.map((post) => ({ ...post, stance: null })),
+    }));
+    const cwd = tinyFolder({}, { 'bare.jsonl': lines(bare) });
+    await trainHere(cwd, { evaluation: { beside: [], picturePoints: 0 } });
+    const refused = await earshot(['evaluate', run, '--data', 'bare.jsonl'], { cwd });
+    expect(refused.code).toBe(1);
+    expect(refused.errors).toContain(
+      'none of the 12 threads of bare.jsonl has a veracity or a reply with a stance; give labelled threads',
+    );
+  });
+});
