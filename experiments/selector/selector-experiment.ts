@@ -92,10 +92,6 @@ export const selectorExperimentSchema = z
           .describe(
             'also tested: the task models untuned; tuned on all machine labels; on a random selection of the same size; on the machine labels that are right (an oracle, where labels are known); on human labels',
           ),
-        posts: z
-          .enum(['retained', 'all'])
-          .default('retained')
-          .describe('posts that the veracity model reads of a test claim: those that the policy retains, or all'),
         heldOutShare: z
           .number()
           .min(0)

@@ -3,13 +3,14 @@ import { meanAndDeviation } from '../../src/metrics/running.ts';
 import type { VariantResults } from '../experiment-kind.ts';
 import type { TaskScores } from './evaluate-selector.ts';
 import type { SelectorResult } from './selector-trial.ts';
-import { selectorName } from './selector-trial.ts';
+import { allPostsName, selectorName } from './selector-trial.ts';
 
 type Task = 'stance' | 'veracity';
 const tasks: readonly Task[] = ['stance', 'veracity'];
 
 /** What systems are in tables. */
 const systemNames: Readonly<Record<string, string>> = {
+  [allPostsName]: 'its task models, reading all posts',
   untuned: 'task models untuned',
   everything: 'tuned on everything, no selection',
   random: 'random selection of the same size',
@@ -65,23 +66,28 @@ function taskTable(options: {
     plusMinus(scores.map(({ microF1 }) => microF1)),
     ...classes.map((label) => plusMinus(scores.map(({ perClass }) => perClass[label] ?? 0))),
   ];
-  const several = results.length > 1;
-  const others = trials[0].systems.map(({ name }) => name).filter((name) => name !== selectorName);
+  // Posts that the policy retains are read by the veracity model alone.
+  const isShown = (name: string) => task === 'veracity' || name !== allPostsName;
   return [
     `## ${test}: ${task}`,
     '',
     markdownTable(
       [
         ['system', 'macro-F1', 'micro-F1', ...classes],
-        ...results.map(({ variant, trials: own }) =>
-          row(several ? `**selector: ${variant}**` : '**selector**', scoresOf(own, selectorName)),
-        ),
-        ...others.map((name) => row(systemNames[name], scoresOf(trials, name))),
+        ...results.flatMap(({ variant, trials: runs }) => {
+          const where = results.length > 1 ? `${variant}: ` : '';
+          const names = runs[0].systems.map(({ name }) => name).filter(isShown);
+          return names.map((name) =>
+            name === selectorName
+              ? row(`**${where}${selectorName}**`, scoresOf(runs, name))
+              : row(`${where}${systemNames[name]}`, scoresOf(runs, name)),
+          );
+        }),
       ],
       { align: ['l', ...Array<'r'>(classes.length + 2).fill('r')] },
     ),
     '',
-    `${example.items} ${task === 'stance' ? 'replies' : 'claims'}${trials.length > 1 ? ' with the first seed' : ''}.${several && others.length > 0 ? ` Other systems are those of ${results[0].variant}.` : ''}`,
+    `${example.items} ${task === 'stance' ? 'replies' : 'claims'}.`,
     '',
   ];
 }

@@ -16,9 +16,11 @@ import { splitTests } from './test-parts.ts';
 import { trainLogged } from './train-logged.ts';
 
 export const selectorName = 'selector';
+/** The same task models, reading every post at a test: what the policy is worth in training alone. */
+export const allPostsName = 'selector-all-posts';
 
 const systemSchema = z.strictObject({
-  name: z.enum([selectorName, ...besideSystems]),
+  name: z.enum([selectorName, allPostsName, ...besideSystems]),
   tests: z.record(z.string(), testScoresSchema),
   /** On the threads held out from the tests: what settings may be chosen by. */
   heldOut: z.record(z.string(), testScoresSchema),
@@ -65,7 +67,9 @@ export async function runSelectorTrial(settings: {
   const trial: SelectorTrial = { ...settings, tested, heldOut };
   const training = createSelectorTraining(await freshSettings(trial));
   const lastEpoch = await trainLogged(trial, { run, training });
-  const systems = [await scored(trial, selectorName, () => Promise.resolve(training))];
+  const systems: SelectorResult['systems'] = [];
+  for (const name of [selectorName, allPostsName] as const)
+    systems.push(await scored(trial, name, () => Promise.resolve(training)));
   // Without a test there is nothing to compare, and training costs.
   for (const name of data.tests.length === 0 ? [] : experiment.evaluation.beside)
     systems.push(await scored(trial, name, () => trainedBeside(trial, { name, selector: training })));
@@ -90,22 +94,21 @@ export async function runSelectorTrial(settings: {
 /** Scores of a system on every test set, kept beside the run so that a resumed one does not train it again. */
 async function scored(
   trial: SelectorTrial,
-  name: typeof selectorName | Besides,
+  name: typeof selectorName | typeof allPostsName | Besides,
   train: () => Promise<SelectorTraining>,
 ): Promise<SelectorResult['systems'][number]> {
-  const { directory, tested, heldOut, experiment, hooks } = trial;
+  const { directory, tested, heldOut, hooks } = trial;
   const folder = join(directory, 'systems');
   const path = join(folder, `${name}.json`);
   if (existsSync(path)) return systemSchema.parse(JSON.parse(readFileSync(path, 'utf8')));
   const { settings, policies } = await train();
-  const readsRetained = name === selectorName && experiment.evaluation.posts === 'retained';
   const scoresOn = async (sets: readonly TestSet[]) => {
     const scores: Record<string, TestScores> = {};
     for (const test of sets)
       scores[test.name] = await evaluateSelector({
         test,
         settings,
-        policies: readsRetained ? policies : null,
+        policies: name === selectorName ? policies : null,
         onProgress: (done, total) => hooks.onStage?.(`testing ${name} on ${test.name}`, done, total),
         signal: hooks.signal,
       });

@@ -54,7 +54,7 @@ describe('train, of a selector', () => {
     ]);
     expect(readdirSync(join(run, 'checkpoints'))).toEqual(['step-00000002.safetensors', 'step-00000003.safetensors']);
     expect(readdirSync(join(run, 'systems')).sort()).toEqual(
-      ['selector', ...besideSystems].map((name) => `${name}.json`).sort(),
+      ['selector', 'selector-all-posts', ...besideSystems].map((name) => `${name}.json`).sort(),
     );
     expect(JSON.parse(read(run, 'run.json'))).toMatchObject({ seed: 1, resumed: [] });
     expect(JSON.parse(read(run, 'config.json'))).toMatchObject({ kind: 'selector', selector: { epochs: 3 } });
@@ -71,7 +71,11 @@ describe('train, of a selector', () => {
       epochs: 3,
       lastEpoch,
     });
-    expect(result.systems.map(({ name }: { name: string }) => name)).toEqual(['selector', ...besideSystems]);
+    expect(result.systems.map(({ name }: { name: string }) => name)).toEqual([
+      'selector',
+      'selector-all-posts',
+      ...besideSystems,
+    ]);
     expect(JSON.parse(read(run, 'stance-picture.json')).points).toHaveLength(40);
     expect(read(run, 'stance-picture.svg')).toMatch(/^<svg /);
     expect(first.out).toBe(read(cwd, 'runs/tiny/report.md'));
@@ -99,7 +103,7 @@ describe('train, of a selector', () => {
     expect(shared.out).toBe(alone.out);
     for (const run of ['linear/seed-1', 'linear/seed-2', 'hidden/seed-1', 'hidden/seed-2'])
       expect(outcomeOf(join(cwd, 'shared/tiny', run))).toEqual(outcomeOf(join(cwd, 'alone/tiny', run)));
-    expect(read(cwd, 'alone/tiny/report.md')).toContain('| **selector: hidden** ');
+    expect(read(cwd, 'alone/tiny/report.md')).toContain('| **hidden: selector** ');
     expect(outcomeOf(join(cwd, 'alone/tiny/linear/seed-1'))).not.toEqual(
       outcomeOf(join(cwd, 'alone/tiny/linear/seed-2')),
     );
