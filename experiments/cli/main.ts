@@ -9,6 +9,7 @@ import { detectCommand } from './detect.ts';
 import { doctorCommand } from './doctor.ts';
 import { evaluateCommand } from './evaluate.ts';
 import { jsdrvCommand } from './jsdrv.ts';
+import { optionsCommand } from './options.ts';
 import { reportCommand } from './report.ts';
 import { trainCommand } from './train.ts';
 
@@ -28,6 +29,7 @@ for (const command of [
   compareCommand(),
   reportCommand(),
   jsdrvCommand(),
+  optionsCommand(),
   doctorCommand(),
 ])
   program.addCommand(command.copyInheritedSettings(program));

@@ -1,0 +1,55 @@
+import { Argument, Command } from 'commander';
+import { InputError } from '../../src/errors.ts';
+import { detectorFileSchema } from '../detector-file.ts';
+import { experimentSchema } from '../experiment.ts';
+import { jsonSchemaOf, type OptionLine, optionLines } from '../option-lines.ts';
+import { selectorExperimentSchema } from '../selector/selector-experiment.ts';
+
+const schemas = {
+  'stop-agent': experimentSchema,
+  selector: selectorExperimentSchema,
+  detector: detectorFileSchema,
+} as const;
+
+export function optionsCommand(): Command {
+  return new Command('options')
+    .description('Say what may stand in an experiment file or a detector file: every option, its values, its default.')
+    .addArgument(new Argument('<file>', 'which kind of file').choices(Object.keys(schemas)))
+    .argument('[option]', 'only this option and those within it, such as agent.gail')
+    .option('--json-schema', 'print the JSON Schema instead, for editors that check YAML by one')
+    .addHelpText(
+      'after',
+      `
+Every option of an experiment can be set with --set, too. Where a value can be of several kinds, options are listed for each,
+as stanceModel[local].encoder.
+
+Examples:
+  earshot options stop-agent agent.gail
+  earshot options selector selector
+  earshot options detector --json-schema > detector.schema.json`,
+    )
+    .action((file: keyof typeof schemas, option: string | undefined, { jsonSchema }: { jsonSchema?: true }) => {
+      const schema = schemas[file];
+      if (jsonSchema) {
+        process.stdout.write(`${JSON.stringify(jsonSchemaOf(schema), null, 2)}\n`);
+        return;
+      }
+      const lines = optionLines(schema, option);
+      if (lines.length === 0)
+        throw new InputError(
+          `${file} files have no option ${option}; \`earshot options ${file}\` lists all, beginning with ${topLevel(schema)}`,
+        );
+      process.stdout.write(lines.map(printed).join(''));
+    });
+}
+
+function printed({ path, values, byDefault, description }: OptionLine): string {
+  const standing = byDefault === null ? 'must be given' : byDefault === '' ? 'may be left out' : `default ${byDefault}`;
+  return `${path}: ${values}; ${standing}\n${description === '' ? '' : `    ${description}\n`}`;
+}
+
+function topLevel(schema: (typeof schemas)[keyof typeof schemas]): string {
+  return optionLines(schema)
+    .flatMap(({ path }) => (path.includes('.') ? [] : [path]))
+    .join(', ');
+}
