@@ -98,21 +98,31 @@ function leadTable(options: {
   results: readonly VariantResults<SelectorResult>[];
 }): string[] {
   const { tests, results } = options;
+  const leads = [selectorName, allPostsName].flatMap((own) =>
+    (['random', 'everything', 'untuned'] as const).map((other) => ({ own, other })),
+  );
   const rows = results.flatMap(({ variant, trials }) =>
-    (['random', 'everything', 'untuned'] as const).flatMap((other) => {
+    leads.flatMap(({ own, other }) => {
       const cells = tests.flatMap((test) =>
         tasks.map((task) => {
-          const leads = trials.flatMap(({ systems }) => {
+          const differences = trials.flatMap(({ systems }) => {
             const of = (system: string) => systems.find(({ name }) => name === system)?.tests[test]?.[task]?.macroF1;
-            const [own, theirs] = [of(selectorName), of(other)];
-            return own === undefined || theirs === undefined ? [] : [own - theirs];
+            const [ours, theirs] = [of(own), of(other)];
+            return ours === undefined || theirs === undefined ? [] : [ours - theirs];
           });
-          return leads.length === 0 ? null : plusMinus(leads, true);
+          return differences.length === 0 ? null : plusMinus(differences, true);
         }),
       );
       return cells.every((cell) => cell === null)
         ? []
-        : [[...(results.length > 1 ? [variant] : []), systemNames[other], ...cells.map((cell) => cell ?? '–')]];
+        : [
+            [
+              ...(results.length > 1 ? [variant] : []),
+              own === selectorName ? selectorName : systemNames[own],
+              systemNames[other],
+              ...cells.map((cell) => cell ?? '–'),
+            ],
+          ];
     }),
   );
   if (rows.length === 0) return [];
@@ -123,12 +133,13 @@ function leadTable(options: {
       [
         [
           ...(results.length > 1 ? ['variant'] : []),
+          'of',
           'over',
           ...tests.flatMap((test) => tasks.map((task) => `${test}: ${task}`)),
         ],
         ...rows,
       ],
-      { align: [...(results.length > 1 ? (['l'] as const) : []), 'l', ...Array<'r'>(tests.length * 2).fill('r')] },
+      { align: [...Array<'l'>(results.length > 1 ? 3 : 2).fill('l'), ...Array<'r'>(tests.length * 2).fill('r')] },
     ),
     '',
   ];
