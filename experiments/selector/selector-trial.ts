@@ -68,10 +68,11 @@ export async function runSelectorTrial(settings: {
   const training = createSelectorTraining(await freshSettings(trial));
   const lastEpoch = await trainLogged(trial, { run, training });
   const systems: SelectorResult['systems'] = [];
-  for (const name of [selectorName, allPostsName] as const)
-    systems.push(await scored(trial, name, () => Promise.resolve(training)));
+  systems.push(await scored(trial, selectorName, () => Promise.resolve(training)));
   // Without a test there is nothing to compare, and training costs.
-  for (const name of data.tests.length === 0 ? [] : experiment.evaluation.beside)
+  const isTested = data.tests.length > 0;
+  if (isTested) systems.push(await scored(trial, allPostsName, () => Promise.resolve(training)));
+  for (const name of isTested ? experiment.evaluation.beside : [])
     systems.push(await scored(trial, name, () => trainedBeside(trial, { name, selector: training })));
   const { claims } = training.settings;
   const result: SelectorResult = {

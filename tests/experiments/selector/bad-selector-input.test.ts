@@ -89,7 +89,7 @@ describe('threads that a selector cannot learn from', () => {
       expect(await trainHere(cwd, { data })).toEqual(notes);
       const { claims, systems } = resultOf(cwd);
       expect(claims.labelled).toBe(name === 'no-false' ? 9 : 12);
-      expect(systems).toHaveLength(2);
+      expect(systems).toHaveLength(3);
     }
   });
 
