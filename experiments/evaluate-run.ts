@@ -9,24 +9,29 @@ import { loadStopPolicy } from '../trainers/stop-agent-checkpoint.ts';
 import { openCache } from './cache.ts';
 import { decide, decideByRule, evaluationRules, type SystemScores, scoreDecisions, testThreads } from './evaluate.ts';
 import { type Experiment, experimentSchema } from './experiment.ts';
+import type { TrialHooks } from './experiment-kind.ts';
 import { judgeForTraining, judgeOfRun } from './judge-for-training.ts';
 import { loadData } from './parts.ts';
 import { agentName, greedyStops } from './run-trial.ts';
 import { stateIdentityOf, statesOf, studentOfRun } from './states.ts';
 
+/** A run, and other data to test it on. */
+export interface EvaluateRunSettings extends TrialHooks {
+  readonly run: string;
+  /** A thread file. */
+  readonly data: string;
+  /** Folder with the shared cache. */
+  readonly runs: string;
+  readonly skipInvalid: boolean;
+}
+
 /**
  * A run's agent and detector on another data set: every labelled thread of it is tested. The rules stand beside.
  * @throws InputError when the run has no checkpoint, or the data has no labelled thread.
  */
-export async function evaluateRun(settings: {
-  run: string;
-  data: string;
-  runs: string;
-  skipInvalid: boolean;
-  onStage?: (stage: string, done: number, total: number) => void;
-  onNote?: (line: string) => void;
-  signal?: AbortSignal;
-}): Promise<{ systems: SystemScores[]; threads: number; seed: number }> {
+export async function evaluateRun(
+  settings: EvaluateRunSettings,
+): Promise<{ systems: SystemScores[]; threads: number; seed: number }> {
   const run = RunDirectory.open(settings.run);
   const latest = run.latestCheckpoint();
   if (latest === null)

@@ -31,7 +31,7 @@ import { updatePolicies } from './selector-update.ts';
  *   labels of C_l | their own | their own, and the RV model must predict them without having been tuned on them: a task
  *     model that remembers its examples would earn +1 everywhere (see experts/task-models/task-model.ts)
  *   posts of a discarded claim | not said | tune the SD model if the post level retained them
- *   a claim's context | posts retained | the replies retained; the claim itself is in every state
+ *   posts of a thread | those responding to the claim | its replies; the source is the claim itself and has no stance here
  *
  * There is no working published code to compare with.
  */

@@ -1,7 +1,8 @@
 import { markdownTable } from 'markdown-table';
 import type { VariantResults } from '../experiment-kind.ts';
 import { agentName, type TrialResult } from '../run-trial.ts';
-import { collapsedShare, compareToFront, type MeanAndDeviation, type SystemSummary, summarize } from './aggregate.ts';
+import { collapsedShare, compareToFront, type SystemSummary, summarize } from './aggregate.ts';
+import { plusMinus } from './plus-minus.ts';
 
 /**
  * The tables of an experiment in Markdown: the agent of every variant beside the baselines, how each stands to the front
@@ -106,8 +107,8 @@ function systemRow(name: string, system: SystemSummary): string[] {
     name,
     plusMinus(system.macroF1),
     plusMinus(system.er),
-    plusMinus(system.delayPosts, 1),
-    system.delayHours === null ? '–' : plusMinus(system.delayHours, 1),
+    plusMinus(system.delayPosts, { digits: 1 }),
+    system.delayHours === null ? '–' : plusMinus(system.delayHours, { digits: 1 }),
     system.calls === 'oracle' ? '–' : system.callsPerThread.toFixed(1),
     `${system.mostCommonStop.name} (${percent(system.mostCommonStop.share)})`,
   ];
@@ -120,10 +121,6 @@ function collapseWarning(variant: string, systems: readonly SystemSummary[]): st
     `**The agent${variant === 'agent' ? '' : ` of ${variant}`} collapsed**: it stops ${percent(agent.mostCommonStop.share)} of the threads at ${agent.mostCommonStop.name}, as a fixed rule would.`,
     '',
   ];
-}
-
-function plusMinus({ mean, deviation }: MeanAndDeviation, digits = 3): string {
-  return deviation === null ? mean.toFixed(digits) : `${mean.toFixed(digits)} ± ${deviation.toFixed(digits)}`;
 }
 
 function percent(share: number): string {

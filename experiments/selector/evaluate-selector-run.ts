@@ -1,4 +1,5 @@
 import { InputError } from '../../src/errors.ts';
+import type { EvaluateRunSettings } from '../evaluate-run.ts';
 import { evaluateSelector, type TestScores } from './evaluate-selector.ts';
 import { openSelectorRun } from './open-selector-run.ts';
 import { loadSelectorThreads } from './selector-data.ts';
@@ -14,15 +15,9 @@ export interface SelectorRunScores {
  * once as the selector reads threads, once with all posts read.
  * @throws InputError when the data has neither label
  */
-export async function evaluateSelectorRun(settings: {
-  run: string;
-  data: string;
-  runs: string;
-  skipInvalid: boolean;
-  onStage?: (stage: string, done: number, total: number) => void;
-  onNote?: (line: string) => void;
-  signal?: AbortSignal;
-}): Promise<{ systems: SelectorRunScores[]; threads: number; seed: number }> {
+export async function evaluateSelectorRun(
+  settings: EvaluateRunSettings,
+): Promise<{ systems: SelectorRunScores[]; threads: number; seed: number }> {
   const { run, data, runs, skipInvalid, ...hooks } = settings;
   const workshop = selectorWorkshop({ runs });
   try {

@@ -1,6 +1,7 @@
 import { markdownTable } from 'markdown-table';
 import { meanAndDeviation } from '../../src/metrics/running.ts';
 import type { VariantResults } from '../experiment-kind.ts';
+import { plusMinus } from '../report/plus-minus.ts';
 import type { TaskScores } from './evaluate-selector.ts';
 import type { SelectorResult } from './selector-trial.ts';
 import { allPostsName, selectorName } from './selector-trial.ts';
@@ -62,9 +63,9 @@ function taskTable(options: {
   const classes = Object.entries(example.perClass).flatMap(([name, f1]) => (f1 === null ? [] : [name]));
   const row = (name: string, scores: readonly TaskScores[]) => [
     name,
-    plusMinus(scores.map(({ macroF1 }) => macroF1)),
-    plusMinus(scores.map(({ microF1 }) => microF1)),
-    ...classes.map((label) => plusMinus(scores.map(({ perClass }) => perClass[label] ?? 0))),
+    overSeeds(scores.map(({ macroF1 }) => macroF1)),
+    overSeeds(scores.map(({ microF1 }) => microF1)),
+    ...classes.map((label) => overSeeds(scores.map(({ perClass }) => perClass[label] ?? 0))),
   ];
   // Posts that the policy retains are read by the veracity model alone.
   const isShown = (name: string) => task === 'veracity' || name !== allPostsName;
@@ -110,7 +111,7 @@ function leadTable(options: {
             const [ours, theirs] = [of(own), of(other)];
             return ours === undefined || theirs === undefined ? [] : [ours - theirs];
           });
-          return differences.length === 0 ? null : plusMinus(differences, true);
+          return differences.length === 0 ? null : overSeeds(differences, { signed: true });
         }),
       );
       return cells.every((cell) => cell === null)
@@ -167,12 +168,11 @@ function selectionTable(results: readonly VariantResults<SelectorResult>[]): str
         ['selector', 'epochs', ...known.map(([name]) => name)],
         ...results.map(({ variant, trials }) => [
           variant,
-          plusMinus(
+          overSeeds(
             trials.map(({ epochs }) => epochs),
-            false,
-            1,
+            { digits: 1 },
           ),
-          ...known.map(([, metric]) => plusMinus(trials.flatMap(({ lastEpoch }) => lastEpoch[metric] ?? []))),
+          ...known.map(([, metric]) => overSeeds(trials.flatMap(({ lastEpoch }) => lastEpoch[metric] ?? []))),
         ]),
       ],
       { align: ['l', ...Array<'r'>(known.length + 1).fill('r')] },
@@ -184,9 +184,6 @@ function selectionTable(results: readonly VariantResults<SelectorResult>[]): str
   ];
 }
 
-function plusMinus(values: readonly number[], signed = false, digits = 3): string {
-  if (values.length === 0) return '–';
-  const { mean, deviation } = meanAndDeviation(values);
-  const shown = `${signed && mean >= 0 ? '+' : ''}${mean.toFixed(digits)}`;
-  return deviation === null ? shown : `${shown} ± ${deviation.toFixed(digits)}`;
+function overSeeds(values: readonly number[], options?: Parameters<typeof plusMinus>[1]): string {
+  return values.length === 0 ? '–' : plusMinus(meanAndDeviation(values), options);
 }

@@ -11,18 +11,15 @@ import type { Random } from '../../src/tensor/random.ts';
 import { apiKeyOf, type Environment, withoutKey } from './api-key.ts';
 import { type BatchItem, type BatchOutcome, batchOutcomes } from './batch-outcome.ts';
 import { type BatchState, batchStatePath, readBatchState, writeBatchState } from './batch-state.ts';
-import { CallFailure, callFailureOf } from './call-failure.ts';
 import { completionBody, fullForm } from './completion-body.ts';
 import type { Endpoint } from './endpoint.ts';
 import { endpointClient } from './endpoint-client.ts';
-import { providerErrorOf } from './provider-error-of.ts';
-import { RetriesEndedError, retrySchema, withRetries } from './retry.ts';
+import { endpointSteps, type TryStep } from './endpoint-steps.ts';
+import type { retrySchema } from './retry.ts';
 
 /** OpenAI's limits for one batch. */
 const MOST_REQUESTS = 50_000;
 const MOST_BYTES = 200_000_000;
-/** For one step, the transfer of a whole file included. */
-const STEP_TIMEOUT_MS = 600_000;
 const ENDED = ['completed', 'failed', 'expired', 'cancelled'];
 
 export interface BatchOptions {
@@ -43,7 +40,7 @@ export interface BatchOptions {
 interface Session {
   readonly client: OpenAI;
   readonly directory: string;
-  readonly tried: <T>(step: (signal: AbortSignal) => Promise<T>) => Promise<T>;
+  readonly tried: TryStep;
 }
 
 const fileSchema = z.object({ id: z.string() });
@@ -117,42 +114,27 @@ export function batchText(options: { endpoint: Endpoint; items: readonly BatchIt
 }
 
 function sessionOf(options: BatchOptions): Session {
-  const { endpoint, random, directory, signal = null, env = process.env } = options;
-  const policy = retrySchema.parse(options.retry ?? {});
-  const attempt = async <T>(step: (signal: AbortSignal) => Promise<T>): Promise<T> => {
-    const timeout = AbortSignal.timeout(STEP_TIMEOUT_MS);
-    try {
-      return await step(signal ? AbortSignal.any([signal, timeout]) : timeout);
-    } catch (error) {
-      signal?.throwIfAborted();
-      if (timeout.aborted) throw new CallFailure({ kind: 'timeout', message: `no end after ${STEP_TIMEOUT_MS} ms` });
-      if (error instanceof z.ZodError) throw new CallFailure({ kind: 'malformed', message: z.prettifyError(error) });
-      throw callFailureOf(error) ?? error;
-    }
-  };
-  const key = apiKeyOf({ endpoint, env });
-  const tried: Session['tried'] = async (step) => {
-    try {
-      return await withRetries({ attempt: () => attempt(step), policy, random, signal });
-    } catch (error) {
-      if (!(error instanceof RetriesEndedError)) throw error;
-      const { failure, attempts } = error;
-      if (failure.kind !== 'not-found') throw providerErrorOf({ failure, attempts, endpoint, key });
-      const said = withoutKey({ text: failure.message, key, endpoint });
-      throw new ProviderError(
-        `endpoint ${endpoint.name} (${endpoint.baseURL}) does not have it: ${said}; if it has no batches, ask ` +
-          `without them; if the batch is gone, delete ${batchStatePath(directory)} to submit it anew`,
-      );
-    }
-  };
+  const { endpoint, random, directory, retry = {}, signal = null, env = process.env } = options;
+  const tried = endpointSteps({
+    endpoint,
+    random,
+    retry,
+    signal,
+    env,
+    advice: ({ kind, said }) =>
+      kind === 'not-found'
+        ? `does not have it: ${said}; if it has no batches, ask without them; if the batch is gone, delete ` +
+          `${batchStatePath(directory)} to submit it anew`
+        : null,
+  });
   return { client: endpointClient({ endpoint, env }), directory, tried };
 }
 
 async function upload(session: Session): Promise<string> {
   const { client, directory, tried } = session;
-  const file = await tried(async (signal) => {
+  const file = await tried(async (request) => {
     const content = { file: createReadStream(requestsPath(directory)), purpose: 'batch' } as const;
-    return fileSchema.parse(await client.files.create(content, { signal, timeout: STEP_TIMEOUT_MS }));
+    return fileSchema.parse(await client.files.create(content, request));
   });
   return file.id;
 }
@@ -161,7 +143,7 @@ async function upload(session: Session): Promise<string> {
 function submit(options: { session: Session; inputFileId: string }): Promise<Batch> {
   const { session, inputFileId } = options;
   const { client, tried } = session;
-  return tried(async (signal) => {
+  return tried(async ({ signal }) => {
     const latest = await client.batches.list({ limit: 100 }, { signal });
     const earlier = latest.data.find((batch) => batch.input_file_id === inputFileId);
     return batchSchema.parse(
@@ -176,7 +158,9 @@ function submit(options: { session: Session; inputFileId: string }): Promise<Bat
 
 function retrieve(options: { session: Session; batchId: string }): Promise<Batch> {
   const { session, batchId } = options;
-  return session.tried(async (signal) => batchSchema.parse(await session.client.batches.retrieve(batchId, { signal })));
+  return session.tried(async ({ signal }) =>
+    batchSchema.parse(await session.client.batches.retrieve(batchId, { signal })),
+  );
 }
 
 /** Keeps the files beside the requests, since endpoints delete theirs after some weeks. */
@@ -189,7 +173,7 @@ async function download(options: { session: Session; batch: Batch }): Promise<st
     ['errors.jsonl', batch.error_file_id],
   ] as const) {
     if (!id) continue;
-    const text = await tried(async (signal) => (await client.files.content(id, { signal })).text());
+    const text = await tried(async ({ signal }) => (await client.files.content(id, { signal })).text());
     writeFileAtomically(join(directory, name), text);
     lines.push(...text.split('\n').filter((line) => line.trim() !== ''));
   }

@@ -7,6 +7,7 @@ import type { Random } from '../../src/tensor/random.ts';
 import { apiKeyOf, type Environment, withoutKey } from './api-key.ts';
 import type { Endpoint } from './endpoint.ts';
 import { endpointClient } from './endpoint-client.ts';
+import { endpointSteps, type TryStep } from './endpoint-steps.ts';
 import type { FineTuningFile } from './fine-tuning-file.ts';
 import {
   type FineTuningState,
@@ -14,7 +15,6 @@ import {
   readFineTuningState,
   writeFineTuningState,
 } from './fine-tuning-state.ts';
-import { fineTuningSteps, type TryStep } from './fine-tuning-steps.ts';
 import type { retrySchema } from './retry.ts';
 
 const ENDED = ['succeeded', 'failed', 'cancelled'];
@@ -62,7 +62,26 @@ export async function fineTune(options: FineTuneOptions): Promise<string> {
     writeFineTuningState({ path: statePath, state });
   };
   const client = endpointClient({ endpoint, env });
-  const tried = fineTuningSteps({ endpoint, statePath, random, retry, signal, env });
+  const tried = endpointSteps({
+    endpoint,
+    random,
+    retry,
+    signal,
+    env,
+    advice: ({ kind, said }) => {
+      if (kind === 'not-found')
+        return (
+          `does not have it: ${said}; if it has no fine-tuning, use in-context tuning or take the file elsewhere ` +
+          `(createJob: false); if the job is gone, delete ${statePath} to create it anew`
+        );
+      if (kind === 'bad-request')
+        return (
+          `refused to fine-tune model ${endpoint.model}: ${said}; check that this model can be fine-tuned there, and ` +
+          'what the file must be like'
+        );
+      return null;
+    },
+  });
 
   const fileId = state.fileId ?? (await upload({ client, tried, file }));
   if (state.fileId === null) advance({ fileId });

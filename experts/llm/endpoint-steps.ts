@@ -12,16 +12,17 @@ const STEP_TIMEOUT_MS = 600_000;
 
 export type TryStep = <T>(step: (request: { signal: AbortSignal; timeout: number }) => Promise<T>) => Promise<T>;
 
-/** Runs the steps of a fine-tuning, each with its retries; what fails for good says what a person can do. */
-export function fineTuningSteps(options: {
+/** Runs the steps of a long job at an endpoint, each with its retries. */
+export function endpointSteps(options: {
   endpoint: Endpoint;
-  statePath: string;
   random: Random;
   retry: z.input<typeof retrySchema>;
   signal: AbortSignal | null;
   env: Environment;
+  /** What a person can do about a kind of failure; null where it is like that of any call. */
+  advice: (failure: { kind: CallFailure['kind']; said: string }) => string | null;
 }): TryStep {
-  const { endpoint, statePath, random, signal, env } = options;
+  const { endpoint, random, signal, env, advice } = options;
   const policy = retrySchema.parse(options.retry);
   const key = apiKeyOf({ endpoint, env });
 
@@ -46,17 +47,8 @@ export function fineTuningSteps(options: {
       if (!(error instanceof RetriesEndedError)) throw error;
       const { failure, attempts } = error;
       const said = withoutKey({ text: failure.message, key, endpoint });
-      const where = `endpoint ${endpoint.name} (${endpoint.baseURL})`;
-      if (failure.kind === 'not-found')
-        throw new ProviderError(
-          `${where} does not have it: ${said}; if it has no fine-tuning, use in-context tuning or take the file ` +
-            `elsewhere (createJob: false); if the job is gone, delete ${statePath} to create it anew`,
-        );
-      if (failure.kind === 'bad-request')
-        throw new ProviderError(
-          `${where} refused to fine-tune model ${endpoint.model}: ${said}; check that this model can be fine-tuned ` +
-            'there, and what the file must be like',
-        );
+      const advised = advice({ kind: failure.kind, said });
+      if (advised !== null) throw new ProviderError(`endpoint ${endpoint.name} (${endpoint.baseURL}) ${advised}`);
       throw providerErrorOf({ failure, attempts, endpoint, key });
     }
   };
