@@ -12,10 +12,10 @@ import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { markdownTable } from 'markdown-table';
 import { annotate } from '../experts/annotate.ts';
-import { AnnotationStore } from '../experts/annotation-store.ts';
+import { AnnotationStore } from '../experts/annotations/annotation-store.ts';
 import { createSinglePrompt, singlePromptOptionsSchema } from '../experts/detectors/single-prompt.ts';
-import { loadJudgingTask } from '../experts/judging-task.ts';
 import { LiveChatService } from '../experts/llm/live-chat-service.ts';
+import { loadJudgingTask } from '../experts/tasks/task-file.ts';
 import { prefixOf, type Thread, threadSchema } from '../src/data/thread.ts';
 import { Random } from '../src/tensor/random.ts';
 

@@ -8,11 +8,11 @@
 import { parseArgs } from 'node:util';
 import * as tf from '@tensorflow/tfjs-core';
 import { markdownTable } from 'markdown-table';
-import { paperShapedData } from '../experiments/time-training-step.ts';
+import { paperShapedData } from '../experiments/run/time-training-step.ts';
 import { backendSchema, selectBackend } from '../src/tensor/backend.ts';
-import { type StopAgentPhase, trainStopAgent } from '../trainers/stop-agent.ts';
-import { stopAgentSchema } from '../trainers/stop-agent-config.ts';
-import { createStopAgentTraining, disposeStopAgentTraining } from '../trainers/stop-agent-training.ts';
+import { stopAgentSchema } from '../trainers/stop-agent/config.ts';
+import { type StopAgentPhase, trainStopAgent } from '../trainers/stop-agent/loop.ts';
+import { createStopAgentTraining, disposeStopAgentTraining } from '../trainers/stop-agent/setup.ts';
 
 const { values: options } = parseArgs({
   options: {

@@ -2,12 +2,12 @@ import { performance } from 'node:perf_hooks';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Prefix, prefixOf, type Thread } from '../src/data/thread.ts';
 import { InputError, ProviderError } from '../src/errors.ts';
-import type { AnnotationRequest } from './annotation-row.ts';
-import type { AnnotationStore } from './annotation-store.ts';
-import { CommitQueue } from './commit-queue.ts';
+import type { AnnotationRequest } from './annotations/annotation-row.ts';
+import type { AnnotationStore } from './annotations/annotation-store.ts';
+import { CommitQueue } from './annotations/commit-queue.ts';
+import type { KeptCalls } from './annotations/kept-calls.ts';
 import type { Detector, Judgement } from './detector.ts';
 import { type JudgementSequence, judgementSequence } from './judgement-sequence.ts';
-import type { KeptCalls } from './kept-calls.ts';
 import { BudgetSpentError, EndpointUnusableError } from './llm/provider-failures.ts';
 import { type PrefixSchedule, scheduledLengths } from './prefix-schedule.ts';
 

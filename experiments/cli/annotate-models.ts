@@ -2,7 +2,7 @@ import type { AnnotateResult } from '../../experts/annotate.ts';
 import { dryRunSummary } from '../../experts/llm/dry-run-chat-service.ts';
 import { usageSummary } from '../../experts/llm/usage-ledger.ts';
 import { ProviderError } from '../../src/errors.ts';
-import type { AnnotatedWithModels } from '../annotate-with-models.ts';
+import type { AnnotatedWithModels } from '../judging/annotate-with-models.ts';
 
 /** Failures named one by one; the others are counted. */
 const failuresShown = 5;

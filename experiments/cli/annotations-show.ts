@@ -4,7 +4,7 @@ import type {
   AnnotationStore,
   ListedAnnotation,
   StoredAnnotation,
-} from '../../experts/annotation-store.ts';
+} from '../../experts/annotations/annotation-store.ts';
 import { InputError } from '../../src/errors.ts';
 
 /** Ambiguous names are told with so many of the rows they may mean. */

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { Command } from 'commander';
 import { markdownTable } from 'markdown-table';
-import { type AnnotationStats, AnnotationStore } from '../../experts/annotation-store.ts';
+import { type AnnotationStats, AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import { InputError } from '../../src/errors.ts';
 import { annotationNamed, debateText, listTable } from './annotations-show.ts';
 import { positiveInteger } from './whole-number.ts';

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
-import { compareSystems } from '../compare-runs.ts';
-import { agentName } from '../run-trial.ts';
+import { compareSystems } from '../stop-agent/compare-runs.ts';
+import { agentName } from '../stop-agent/trial.ts';
 import { wholeNumber } from './whole-number.ts';
 
 export function compareCommand(): Command {

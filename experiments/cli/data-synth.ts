@@ -4,7 +4,7 @@ import {
   type SyntheticOptions,
   synthesizeThreads,
   syntheticOptionsSchema,
-} from '../../src/data/synthetic-stream.ts';
+} from '../../src/data/synthetic/stream.ts';
 import { writeThreads } from '../../src/data/thread-file.ts';
 
 interface Options extends Record<string, unknown> {

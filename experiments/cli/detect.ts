@@ -4,7 +4,7 @@ import { usageSummary } from '../../experts/llm/usage-ledger.ts';
 import { formatBadItem } from '../../src/data/bad-item.ts';
 import { loadThreads } from '../../src/data/thread-file.ts';
 import { ProviderError } from '../../src/errors.ts';
-import { type DetectorEvaluation, detect, earlyDetectionReplies, type Replies } from '../detect.ts';
+import { type DetectorEvaluation, detect, earlyDetectionReplies, type Replies } from '../judging/detect.ts';
 import { amount, budgetOf } from './budget-options.ts';
 import { interruptSignal } from './interrupt.ts';
 import { stageProgress } from './progress.ts';

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { markdownTable } from 'markdown-table';
 import { type BackendName, selectBackend } from '../../src/tensor/backend.ts';
-import { timeTrainingStep } from '../time-training-step.ts';
+import { timeTrainingStep } from '../run/time-training-step.ts';
 import { positiveInteger } from './whole-number.ts';
 
 export function doctorCommand(): Command {

@@ -2,11 +2,11 @@ import { Command } from 'commander';
 import { markdownTable } from 'markdown-table';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
-import { evaluateRun } from '../evaluate-run.ts';
 import { systemsTable } from '../report/systems-table.ts';
-import { runKind } from '../run-kind.ts';
+import { runKind } from '../run/run-kind.ts';
 import type { TaskScores } from '../selector/evaluate-selector.ts';
 import { evaluateSelectorRun } from '../selector/evaluate-selector-run.ts';
+import { evaluateRun } from '../stop-agent/evaluate-run.ts';
 import { interruptSignal } from './interrupt.ts';
 import { stageProgress } from './progress.ts';
 

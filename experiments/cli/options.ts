@@ -1,9 +1,9 @@
 import { Argument, Command } from 'commander';
 import { InputError } from '../../src/errors.ts';
-import { detectorFileSchema } from '../detector-file.ts';
-import { experimentSchema } from '../experiment.ts';
-import { jsonSchemaOf, type OptionLine, optionLines } from '../option-lines.ts';
-import { selectorExperimentSchema } from '../selector/selector-experiment.ts';
+import { detectorFileSchema } from '../config/detector-file.ts';
+import { jsonSchemaOf, type OptionLine, optionLines } from '../config/option-lines.ts';
+import { selectorExperimentSchema } from '../selector/experiment.ts';
+import { experimentSchema } from '../stop-agent/experiment.ts';
 
 const schemas = {
   'stop-agent': experimentSchema,

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { InputError } from '../../src/errors.ts';
-import { openExperiment } from '../open-experiment.ts';
-import { parseOverride } from '../overrides.ts';
+import { parseOverride } from '../config/overrides.ts';
+import { openExperiment } from '../run/open-experiment.ts';
 import { collect } from './collect.ts';
 
 export function reportCommand(): Command {

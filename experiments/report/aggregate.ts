@@ -1,7 +1,7 @@
 import { dominatedArea, marginToFront, type OperatingPoint } from '../../src/metrics/pareto.ts';
 import { meanAndDeviation } from '../../src/metrics/running.ts';
-import type { SystemScores } from '../evaluate.ts';
-import { agentName, cloningName, type TrialResult } from '../run-trial.ts';
+import type { SystemScores } from '../stop-agent/decisions.ts';
+import { agentName, cloningName, type TrialResult } from '../stop-agent/trial.ts';
 
 export interface MeanAndDeviation {
   readonly mean: number;

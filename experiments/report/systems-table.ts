@@ -1,5 +1,5 @@
 import { markdownTable } from 'markdown-table';
-import type { SystemScores } from '../evaluate.ts';
+import type { SystemScores } from '../stop-agent/decisions.ts';
 
 /** One evaluation's systems in Markdown, with intervals over threads. */
 export function systemsTable(systems: readonly SystemScores[]): string {

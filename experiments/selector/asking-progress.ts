@@ -1,6 +1,6 @@
-import type { RememberedCalls } from '../../experts/remembered-calls.ts';
+import type { RememberedCalls } from '../../experts/annotations/remembered-calls.ts';
 import type { TaskModel } from '../../experts/task-models/task-model.ts';
-import type { TrialHooks } from '../experiment-kind.ts';
+import type { TrialHooks } from '../run/experiment-kind.ts';
 
 /** Predictions of fewer items are over soon, and would cut the progress of what they are a part of into pieces. */
 const fewestItems = 100;

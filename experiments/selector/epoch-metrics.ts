@@ -1,11 +1,11 @@
 import { stanceClasses, veracityClasses } from '../../experts/task-models/task-model.ts';
 import { veracityTask } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
-import type { EpochSelection } from '../../trainers/jsdrv.ts';
-import type { SelectorClaim } from '../../trainers/jsdrv-training.ts';
-import { likeliest } from '../../trainers/likeliest.ts';
+import type { EpochSelection } from '../../trainers/selector/jsdrv.ts';
+import { likeliest } from '../../trainers/selector/likeliest.ts';
+import type { SelectorClaim } from '../../trainers/selector/setup.ts';
+import { replyStances } from './data.ts';
 import { scoresOf } from './evaluate-selector.ts';
-import { replyStances } from './selector-data.ts';
 
 /**
  * What one epoch did, by name. `f1` are of machine labels against the labels that the selector sees; `hidden` ones against

@@ -1,9 +1,9 @@
 import { InputError } from '../../src/errors.ts';
-import type { EvaluateRunSettings } from '../evaluate-run.ts';
+import type { EvaluateRunSettings } from '../stop-agent/evaluate-run.ts';
+import { loadSelectorThreads } from './data.ts';
 import { evaluateSelector, type TestScores } from './evaluate-selector.ts';
 import { openSelectorRun } from './open-selector-run.ts';
-import { loadSelectorThreads } from './selector-data.ts';
-import { selectorWorkshop } from './selector-shared.ts';
+import { selectorWorkshop } from './shared.ts';
 
 export interface SelectorRunScores {
   readonly name: string;

@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { stanceClasses } from '../../experts/task-models/task-model.ts';
 import { veracityTask } from '../../src/data/task.ts';
 import { type ClassificationScores, classificationScores } from '../../src/metrics/classification.ts';
-import type { SelectorSettings, SelectorTraining } from '../../trainers/jsdrv-training.ts';
-import { likeliest } from '../../trainers/likeliest.ts';
-import { selectGreedily } from '../../trainers/select-greedily.ts';
-import { replyStances, selectorClaim, type TestSet } from './selector-data.ts';
+import { likeliest } from '../../trainers/selector/likeliest.ts';
+import { selectGreedily } from '../../trainers/selector/select-greedily.ts';
+import type { SelectorSettings, SelectorTraining } from '../../trainers/selector/setup.ts';
+import { replyStances, selectorClaim, type TestSet } from './data.ts';
 
 export const taskScoresSchema = z.strictObject({
   items: z.int(),

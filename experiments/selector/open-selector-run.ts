@@ -1,14 +1,14 @@
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import type { BudgetLimits } from '../../experts/llm/budget.ts';
 import { InputError } from '../../src/errors.ts';
-import { restoreSelector } from '../../trainers/jsdrv-checkpoint.ts';
-import { createSelectorTraining, type SelectorTraining } from '../../trainers/jsdrv-training.ts';
-import type { TrialHooks } from '../experiment-kind.ts';
-import { runKind } from '../run-kind.ts';
-import { selectorDataHash } from './selector-data.ts';
-import { type SelectorExperiment, selectorExperimentSchema } from './selector-experiment.ts';
-import { freshSettings, type SelectorShared } from './selector-settings.ts';
-import type { SelectorWorkshop } from './selector-shared.ts';
+import { restoreSelector } from '../../trainers/selector/checkpoint.ts';
+import { createSelectorTraining, type SelectorTraining } from '../../trainers/selector/setup.ts';
+import type { TrialHooks } from '../run/experiment-kind.ts';
+import { runKind } from '../run/run-kind.ts';
+import { selectorDataHash } from './data.ts';
+import { type SelectorExperiment, selectorExperimentSchema } from './experiment.ts';
+import { freshSettings, type SelectorShared } from './settings.ts';
+import type { SelectorWorkshop } from './shared.ts';
 import { selectorIdentity } from './train-logged.ts';
 
 export interface OpenedSelectorRun {

@@ -1,6 +1,6 @@
 import { budgetSchema } from '../../experts/llm/budget.ts';
 import { retrySchema } from '../../experts/llm/retry.ts';
-import type { SelectorExperiment } from './selector-experiment.ts';
+import type { SelectorExperiment } from './experiment.ts';
 
 /**
  * The experiment as a run keeps it. What calls may cost and how often they are tried change no result, and a run that

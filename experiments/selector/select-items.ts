@@ -1,12 +1,12 @@
 import type { BudgetLimits } from '../../experts/llm/budget.ts';
-import { selectGreedily } from '../../trainers/select-greedily.ts';
-import type { TrialHooks } from '../experiment-kind.ts';
+import { selectGreedily } from '../../trainers/selector/select-greedily.ts';
+import type { TrialHooks } from '../run/experiment-kind.ts';
+import { checkReplies, loadSelectorThreads, selectorClaim } from './data.ts';
 import { checkItemFile, writeItemFile } from './item-file.ts';
 import { openSelectorRun } from './open-selector-run.ts';
 import { selectedItems } from './selected-items.ts';
 import { type SelectionCounts, selectionCounts } from './selection-counts.ts';
-import { checkReplies, loadSelectorThreads, selectorClaim } from './selector-data.ts';
-import { selectorWorkshop } from './selector-shared.ts';
+import { selectorWorkshop } from './shared.ts';
 
 export interface SelectionSummary extends SelectionCounts {
   readonly run: string;

@@ -1,7 +1,7 @@
 import { stanceClasses, veracityClasses } from '../../experts/task-models/task-model.ts';
 import type { Thread } from '../../src/data/thread.ts';
-import { likeliest } from '../../trainers/likeliest.ts';
-import type { Decided, GreedySelection } from '../../trainers/select-greedily.ts';
+import { likeliest } from '../../trainers/selector/likeliest.ts';
+import type { Decided, GreedySelection } from '../../trainers/selector/select-greedily.ts';
 
 interface Labelled {
   /** Of the label; 1 for a human one. */

@@ -1,8 +1,8 @@
 import type { Example, StanceItem, VeracityItem } from '../../experts/task-models/task-model.ts';
 import { veracityTask } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
-import type { SelectorSettings } from '../../trainers/jsdrv-training.ts';
-import { replyStances, selectorClaim, type TestSet } from './selector-data.ts';
+import type { SelectorSettings } from '../../trainers/selector/setup.ts';
+import { replyStances, selectorClaim, type TestSet } from './data.ts';
 
 /**
  * The upper bound: task models pretrained as the selector's, then tuned on human labels alone. Veracities are those of all

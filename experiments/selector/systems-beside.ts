@@ -1,10 +1,10 @@
 import { veracityTask } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
-import { trainSelector } from '../../trainers/jsdrv.ts';
-import { createSelectorTraining, type HiddenLabels, type SelectorTraining } from '../../trainers/jsdrv-training.ts';
-import { replyStances } from './selector-data.ts';
-import type { besideSystems } from './selector-experiment.ts';
-import { freshSettings, type SelectorTrial } from './selector-settings.ts';
+import { trainSelector } from '../../trainers/selector/jsdrv.ts';
+import { createSelectorTraining, type HiddenLabels, type SelectorTraining } from '../../trainers/selector/setup.ts';
+import { replyStances } from './data.ts';
+import type { besideSystems } from './experiment.ts';
+import { freshSettings, type SelectorTrial } from './settings.ts';
 import { superviseTaskModels } from './supervised.ts';
 
 export type Besides = (typeof besideSystems)[number];

@@ -1,5 +1,5 @@
 import { Random } from '../../src/tensor/random.ts';
-import type { TestSet } from './selector-data.ts';
+import type { TestSet } from './data.ts';
 
 /**
  * Holds out a share of the threads of each test set, for stances of the supervised bound and for choosing settings (the

@@ -6,16 +6,16 @@ import type { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { TensorBoardWriter } from '../../checkpoints/tensorboard.ts';
 import { stanceClasses } from '../../experts/task-models/task-model.ts';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
+import { canonicalJson, sha256 } from '../../src/content-hash.ts';
 import type { EmbeddingStore } from '../../src/text/embedding-store.ts';
-import { type EpochSelection, trainSelector } from '../../trainers/jsdrv.ts';
-import { restoreSelector, saveSelector } from '../../trainers/jsdrv-checkpoint.ts';
-import type { SelectorTraining } from '../../trainers/jsdrv-training.ts';
-import { likeliest } from '../../trainers/likeliest.ts';
-import { canonicalJson, sha256 } from '../content-hash.ts';
+import { restoreSelector, saveSelector } from '../../trainers/selector/checkpoint.ts';
+import { type EpochSelection, trainSelector } from '../../trainers/selector/jsdrv.ts';
+import { likeliest } from '../../trainers/selector/likeliest.ts';
+import type { SelectorTraining } from '../../trainers/selector/setup.ts';
+import { stancePicture } from '../report/stance-picture.ts';
+import { stancePictureSvg } from '../report/stance-picture-svg.ts';
 import { epochMetrics } from './epoch-metrics.ts';
-import type { SelectorTrial } from './selector-settings.ts';
-import { stancePicture } from './stance-picture.ts';
-import { stancePictureSvg } from './stance-picture-svg.ts';
+import type { SelectorTrial } from './settings.ts';
 
 const checkpointsKept = 2;
 

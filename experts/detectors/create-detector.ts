@@ -1,17 +1,17 @@
 import { z } from 'zod';
 import type { Prefix } from '../../src/data/thread.ts';
+import type { RememberedCalls } from '../annotations/remembered-calls.ts';
 import type { Detector } from '../detector.ts';
-import type { JudgingTask } from '../judging-task.ts';
 import type { Environment } from '../llm/api-key.ts';
 import type { ChatService } from '../llm/chat.ts';
-import type { RememberedCalls } from '../remembered-calls.ts';
-import { createDebateCouncil, debateCouncilOptionsSchema } from './debate-council.ts';
-import { createDebateSingle, debateSingleOptionsSchema } from './debate-single.ts';
-import { createDebateTeam, debateTeamOptionsSchema } from './debate-team.ts';
-import { createS2mad, s2madOptionsSchema } from './s2mad.ts';
+import type { JudgingTask } from '../tasks/task-file.ts';
+import { createDebateCouncil, debateCouncilOptionsSchema } from './debate/debate-council.ts';
+import { createDebateSingle, debateSingleOptionsSchema } from './debate/debate-single.ts';
+import { createDebateTeam, debateTeamOptionsSchema } from './debate/debate-team.ts';
+import { createS2mad, s2madOptionsSchema } from './s2mad/s2mad.ts';
 import { createSinglePrompt, singlePromptOptionsSchema } from './single-prompt.ts';
-import { createZofia } from './zofia.ts';
-import { zofiaInputOf, zofiaOptionsSchema } from './zofia-options.ts';
+import { zofiaInputOf, zofiaOptionsSchema } from './zofia/options.ts';
+import { createZofia } from './zofia/zofia.ts';
 
 /** Every detector that asks language models, by its name. */
 export const detectorSchema = z

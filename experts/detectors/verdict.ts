@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { chatJson } from '../llm/chat-json.ts';
 import type { Endpoint } from '../llm/endpoint.ts';
-import type { DebateQuestion } from './debate-question.ts';
+import type { DebateQuestion } from './debate/debate-question.ts';
 import type { Session } from './session.ts';
 
 export interface Verdict {

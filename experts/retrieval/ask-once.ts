@@ -1,7 +1,7 @@
 import type { z } from 'zod';
+import { once, type RememberedCall, type RememberedCalls } from '../annotations/remembered-calls.ts';
 import type { Usage } from '../detector.ts';
 import { type ChatAnswer, usageOf } from '../llm/chat.ts';
-import { once, type RememberedCall, type RememberedCalls } from '../remembered-calls.ts';
 
 export interface Question<T> extends Omit<RememberedCall, 'threadId' | 'prefixLength'> {
   /** What an answer that was kept must still be. */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import Database from 'libsql';
 import { describe, expect, it } from 'vitest';
 import { annotate } from '../../experts/annotate.ts';
-import { AnnotationStore } from '../../experts/annotation-store.ts';
+import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import { createSinglePrompt, singlePromptOptionsSchema } from '../../experts/detectors/single-prompt.ts';
 import type { LiveChatOptions } from '../../experts/llm/live-chat-service.ts';
 import { BudgetSpentError, EndpointUnusableError } from '../../experts/llm/provider-failures.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { annotate } from '../../experts/annotate.ts';
-import { AnnotationStore } from '../../experts/annotation-store.ts';
+import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import type { Detector } from '../../experts/detector.ts';
 import { InputError, ProviderError } from '../../src/errors.ts';
 import { threadOf } from './threads.ts';

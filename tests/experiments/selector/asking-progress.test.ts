@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { withAskingProgress } from '../../../experiments/selector/asking-progress.ts';
+import type { RememberedCalls } from '../../../experts/annotations/remembered-calls.ts';
 import type { Judgement } from '../../../experts/detector.ts';
-import type { RememberedCalls } from '../../../experts/remembered-calls.ts';
 import type { TaskPrediction } from '../../../experts/task-models/task-model.ts';
-import { scriptedModel } from '../../trainers/scripted-task-models.ts';
+import { scriptedModel } from '../../trainers/selector/scripted-task-models.ts';
 
 const judgement: Judgement = {
   label: 'deny',

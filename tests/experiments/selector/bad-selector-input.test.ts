@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { selectorResultSchema } from '../../../experiments/selector/selector-trial.ts';
+import { selectorResultSchema } from '../../../experiments/selector/trial.ts';
 import type { Thread } from '../../../src/data/thread.ts';
 import { InputError } from '../../../src/errors.ts';
-import { earshot } from '../command-line.ts';
+import { earshot } from '../cli/command-line.ts';
 import { lines, tinyFolder, tinyThreads, trainHere, withoutReplies } from './tiny-selector.ts';
 
 const { train, test, pretraining } = tinyThreads();

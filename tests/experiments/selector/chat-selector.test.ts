@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { startServer, stopServer } from '../../experts/llm/service.ts';
 import { type ChatBody, lastMessage, type ScriptedRule } from '../../llm-server/scripted-rule.ts';
-import { earshot, start, until } from '../command-line.ts';
+import { earshot, start, until } from '../cli/command-line.ts';
 import { outcomeOf, tinyFolder, tinySelector, trainHere } from './tiny-selector.ts';
 
 vi.setConfig({ testTimeout: 120_000 });

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { evaluateSelectorRun } from '../../../experiments/selector/evaluate-selector-run.ts';
-import { earshot } from '../command-line.ts';
+import { earshot } from '../cli/command-line.ts';
 import { lines, tinyFolder, tinyThreads, trainHere } from './tiny-selector.ts';
 
 const run = 'runs/tiny/agent/seed-1';

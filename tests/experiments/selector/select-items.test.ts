@@ -2,11 +2,11 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { selectorClaims } from '../../../experiments/selector/data.ts';
 import { selectItems } from '../../../experiments/selector/select-items.ts';
 import type { SelectedClaim, SelectedItem, SelectedPost } from '../../../experiments/selector/selected-items.ts';
-import { selectorClaims } from '../../../experiments/selector/selector-data.ts';
 import { stanceClasses, veracityClasses } from '../../../experts/task-models/task-model.ts';
-import { earshot } from '../command-line.ts';
+import { earshot } from '../cli/command-line.ts';
 import { lines, tinyFolder, tinySelector, tinyThreads, trainHere, withoutReplies } from './tiny-selector.ts';
 
 const run = 'runs/tiny/agent/seed-1';

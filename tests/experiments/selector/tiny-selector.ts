@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openExperiment } from '../../../experiments/open-experiment.ts';
-import { plantedStances } from '../../../src/data/planted-stances.ts';
+import { openExperiment } from '../../../experiments/run/open-experiment.ts';
+import { plantedStances } from '../../../src/data/synthetic/planted-stances.ts';
 import type { Thread } from '../../../src/data/thread.ts';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
 

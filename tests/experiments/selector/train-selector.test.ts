@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { besideSystems } from '../../../experiments/selector/selector-experiment.ts';
-import { earshot, logged, start, until } from '../command-line.ts';
+import { besideSystems } from '../../../experiments/selector/experiment.ts';
+import { earshot, logged, start, until } from '../cli/command-line.ts';
 import { outcomeOf, tinyFolder, tinySelector, trainHere } from './tiny-selector.ts';
 
 const read = (...path: string[]) => readFileSync(join(...path), 'utf8');

@@ -1,13 +1,13 @@
 import { parse } from 'yaml';
+import type { RememberedCalls } from '../../../experts/annotations/remembered-calls.ts';
 import {
   createDetector,
   type DetectorConfigInput,
   detectorSchema,
 } from '../../../experts/detectors/create-detector.ts';
-import { type JudgingTask, judgingTaskSchema } from '../../../experts/judging-task.ts';
 import type { ChatService } from '../../../experts/llm/chat.ts';
 import type { EndpointInput } from '../../../experts/llm/endpoint.ts';
-import type { RememberedCalls } from '../../../experts/remembered-calls.ts';
+import { type JudgingTask, judgingTaskSchema } from '../../../experts/tasks/task-file.ts';
 import type { Prefix, Thread } from '../../../src/data/thread.ts';
 import { prefixOf } from '../../../src/data/thread.ts';
 import type { ScriptedLlmServer } from '../../llm-server/scripted-llm-server.ts';

@@ -1,0 +1,70 @@
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { z } from 'zod';
+import { detectorSchema } from '../../experts/detectors/create-detector.ts';
+import { budgetSchema } from '../../experts/llm/budget.ts';
+import { retrySchema } from '../../experts/llm/retry.ts';
+import { type JudgingTask, loadJudgingTask, shippedTasks } from '../../experts/tasks/task-file.ts';
+import { InputError } from '../../src/errors.ts';
+import { configProblems } from './config-problems.ts';
+import { isPlainObject, type PlainObject } from './overrides.ts';
+import { parseYaml } from './parse-yaml.ts';
+
+export const detectorFileSchema = z
+  .strictObject({
+    detector: detectorSchema,
+    task: z
+      .string()
+      .min(1)
+      .describe(`what is decided: ${shippedTasks.join(', ')}, or a YAML file, sought beside this one first`),
+    budget: budgetSchema.prefault({}),
+    retry: retrySchema.prefault({}),
+  })
+  .describe('a detector that asks language models');
+
+export interface DetectorFile extends Omit<z.output<typeof detectorFileSchema>, 'task'> {
+  /** The file's name without its ending: what tables call the detector. */
+  readonly name: string;
+  readonly path: string;
+  readonly task: JudgingTask;
+}
+
+/** Whether a path names a detector file, and not a detector that was trained here. */
+export function isDetectorFile(path: string): boolean {
+  return /\.ya?ml$/i.test(path);
+}
+
+/** @throws InputError naming each problem: place, value, reason, and the nearest key for an unknown one. */
+export async function loadDetectorFile(path: string): Promise<DetectorFile> {
+  const input = await readYaml(path);
+  const parsed = detectorFileSchema.safeParse(input);
+  if (!parsed.success)
+    throw new InputError(
+      `${path} is not a valid detector file:\n${configProblems({ schema: schemaFor(input), input, error: parsed.error })}`,
+    );
+  const beside = join(dirname(path), parsed.data.task);
+  const isShipped = shippedTasks.some((name) => name === parsed.data.task);
+  const task = await loadJudgingTask(!isShipped && existsSync(beside) ? beside : parsed.data.task);
+  return { ...parsed.data, task, path, name: basename(path).replace(/\.ya?ml$/i, '') };
+}
+
+/** With the named detector alone, so that a misspelt key is not compared with the keys of others. */
+function schemaFor(input: PlainObject): z.ZodType {
+  const name = isPlainObject(input.detector) ? input.detector.name : undefined;
+  const own = detectorSchema.options.find((option) => option.shape.name.value === name);
+  return own === undefined ? detectorFileSchema : z.strictObject({ ...detectorFileSchema.shape, detector: own });
+}
+
+async function readYaml(path: string): Promise<PlainObject> {
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (error) {
+    throw new InputError(`cannot read the detector file ${path}: ${error instanceof Error ? error.message : error}`);
+  }
+  const value = parseYaml(text, `${path} is`);
+  if (!isPlainObject(value))
+    throw new InputError(`${path} must hold a map with detector and task, such as those in experiments/detectors/`);
+  return value;
+}

@@ -1,0 +1,72 @@
+import { readFile } from 'node:fs/promises';
+import { z } from 'zod';
+import { InputError } from '../../src/errors.ts';
+import { isPlainObject, mergeDeep, type PlainObject } from './overrides.ts';
+import { parseYaml } from './parse-yaml.ts';
+
+const name = z.string().regex(/^[a-z0-9][a-z0-9._-]*$/i, 'letters, digits, dots, dashes and underscores only');
+
+/** The first keys of every experiment. */
+export const experimentName = name.describe('names the run directories');
+export const experimentSeeds = z
+  .array(z.int())
+  .min(1)
+  .refine((seeds) => new Set(seeds).size === seeds.length, 'a seed stands there twice')
+  .default([1, 2, 3, 4, 5])
+  .describe('one run each');
+
+/** What an experiment of any kind has. */
+export interface ExperimentHead {
+  readonly name: string;
+  readonly description: string;
+  readonly seeds: readonly number[];
+}
+
+/** An experiment file: an experiment, and how its variants differ from it. */
+export interface ExperimentFile<Experiment extends ExperimentHead> {
+  readonly name: string;
+  readonly description: string;
+  readonly variants: readonly { readonly name: string; readonly experiment: Experiment }[];
+}
+
+/**
+ * Reads a YAML experiment file. `overrides` go on top of the file and of every variant.
+ * @throws InputError naming each problem: place, value, reason, and the nearest key for an unknown one.
+ */
+export async function loadVariants<Experiment extends ExperimentHead>(options: {
+  path: string;
+  overrides: readonly PlainObject[];
+  resolve: (raw: PlainObject, source: string) => Experiment;
+}): Promise<ExperimentFile<Experiment>> {
+  const { path, overrides, resolve } = options;
+  const raw = await readExperimentYaml(path);
+  const { variants = {}, ...base } = overrides.reduce(mergeDeep, raw);
+  if (!isPlainObject(variants)) throw new InputError(`${path}: variants must map names to overrides`);
+  const isPlain = Object.keys(variants).length === 0;
+  const entries = isPlain ? [['agent', {}] as const] : Object.entries(variants);
+  const resolved = entries.map(([variant, over]) => {
+    if (!name.safeParse(variant).success || !isPlainObject(over))
+      throw new InputError(`${path}: variants.${variant} must be a plain name with a map of overrides`);
+    const merged = [over, ...overrides].reduce<PlainObject>(mergeDeep, base);
+    return { name: variant, experiment: resolve(withoutVariants(merged), isPlain ? path : `${path} (${variant})`) };
+  });
+  const { name: experiment, description } = resolved[0].experiment;
+  return { name: experiment, description, variants: resolved };
+}
+
+function withoutVariants({ variants: _, ...rest }: PlainObject): PlainObject {
+  return rest;
+}
+
+/** The map in a YAML file, as it stands there. */
+export async function readExperimentYaml(path: string): Promise<PlainObject> {
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (error) {
+    throw new InputError(`cannot read the experiment ${path}: ${error instanceof Error ? error.message : error}`);
+  }
+  const value = parseYaml(text, `${path} is`);
+  if (!isPlainObject(value)) throw new InputError(`${path} must hold a map of settings, such as "name: my-experiment"`);
+  return value;
+}

@@ -1,0 +1,28 @@
+import { InputError } from '../../src/errors.ts';
+import { parseYaml } from './parse-yaml.ts';
+
+export type PlainObject = { readonly [key: string]: unknown };
+
+export function isPlainObject(value: unknown): value is PlainObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** `over` on top of `base`: objects are merged key by key, everything else is replaced. */
+export function mergeDeep(base: PlainObject, over: PlainObject): PlainObject {
+  const merged: Record<string, unknown> = { ...base };
+  for (const [key, value] of Object.entries(over)) {
+    const below = merged[key];
+    merged[key] = isPlainObject(below) && isPlainObject(value) ? mergeDeep(below, value) : value;
+  }
+  return merged;
+}
+
+/** `a.b.c=value` as `{a: {b: {c: value}}}`; the value is read as YAML, so `0.5`, `true` and `[1, 2]` are what they look like. */
+export function parseOverride(text: string): PlainObject {
+  const equals = text.indexOf('=');
+  if (equals < 1)
+    throw new InputError(`--set needs path=value, such as agent.gail.alpha=0.5; got ${JSON.stringify(text)}`);
+  const path = text.slice(0, equals).split('.');
+  const value = parseYaml(text.slice(equals + 1), `the value of --set ${text} is`);
+  return path.reduceRight<unknown>((inner, key) => ({ [key]: inner }), value) as PlainObject;
+}

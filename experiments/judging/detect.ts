@@ -1,0 +1,273 @@
+import { existsSync } from 'node:fs';
+import { basename } from 'node:path';
+import { type AnnotateProgress, type AnnotateResult, annotate, annotationRequest } from '../../experts/annotate.ts';
+import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
+import type { Usage } from '../../experts/detector.ts';
+import type { CreatedDetector } from '../../experts/detectors/create-detector.ts';
+import { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
+import { addedUsage } from '../../experts/detectors/session.ts';
+import type { BudgetLimits } from '../../experts/llm/budget.ts';
+import type { EndpointUsage } from '../../experts/llm/usage-ledger.ts';
+import { type PrefixSchedule, scheduledLengths } from '../../experts/prefix-schedule.ts';
+import { categoriesOf } from '../../experts/tasks/task-file.ts';
+import { prefixOf, type Thread } from '../../src/data/thread.ts';
+import { InputError, ProviderError } from '../../src/errors.ts';
+import { classificationScores } from '../../src/metrics/classification.ts';
+import { isDetectorFile, loadDetectorFile } from '../config/detector-file.ts';
+import { type ScoredTask, scoredTask, scoredTaskNamed } from './gold-labels.ts';
+import { judgeWithModels } from './judge-with-models.ts';
+import { singlePrice } from './single-price.ts';
+
+/** How many replies were seen; `all` is the whole thread. */
+export type Replies = number | 'all';
+
+/** S2MAD's figure on early detection: the claim alone, then every tenth reply. */
+export const earlyDetectionReplies: readonly Replies[] = [0, 10, 20, 30, 40, 50, 'all'];
+
+export interface LabelScores {
+  readonly precision: number;
+  readonly recall: number;
+  readonly f1: number;
+  readonly support: number;
+}
+
+export interface DetectionScores {
+  readonly items: number;
+  /** Answers that could not be read, and judgements that could not be had: they count as wrong. */
+  readonly unreadable: number;
+  /** For categories: items whose categories are all right. */
+  readonly accuracy: number;
+  /** Mean F1 of the labels, or of the categories' presence. */
+  readonly macroF1: number;
+  readonly byLabel: Readonly<Record<string, LabelScores>>;
+}
+
+export interface Detection {
+  readonly gold: string;
+  /** Null where nothing could be read. */
+  readonly predicted: string | null;
+}
+
+/** Scores of a detector at one point of the threads. */
+export function scoreDetections(task: ScoredTask, detections: readonly Detection[]): DetectionScores {
+  const { labels, categories } = task;
+  const whole = classificationScores({
+    gold: detections.map(({ gold }) => labels.indexOf(gold)),
+    predicted: detections.map(({ predicted }) => (predicted === null ? -1 : labels.indexOf(predicted))),
+    classes: labels.length,
+  });
+  const shared = { items: whole.items, unreadable: whole.unparsed, accuracy: whole.accuracy };
+  if (categories === null)
+    return {
+      ...shared,
+      macroF1: whole.macroF1,
+      byLabel: Object.fromEntries(labels.map((label, index) => [label, whole.perClass[index]])),
+    };
+  const byCategory = categories.map((category) => {
+    const has = (label: string) => Number(categoriesOf(label).includes(category));
+    const { perClass } = classificationScores({
+      gold: detections.map(({ gold }) => has(gold)),
+      predicted: detections.map(({ predicted }) => (predicted === null ? -1 : has(predicted))),
+      classes: 2,
+    });
+    return [category, perClass[1]] as const;
+  });
+  return {
+    ...shared,
+    macroF1: byCategory.reduce((sum, [, { f1 }]) => sum + f1, 0) / byCategory.length,
+    byLabel: Object.fromEntries(byCategory),
+  };
+}
+
+/** Means over items of what one judgement took, whenever it was made. */
+export interface CostPerItem {
+  readonly calls: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** Null where the detector's models have different prices. */
+  readonly cost: number | null;
+}
+
+export interface DetectorEvaluation {
+  readonly detector: string;
+  readonly task: string;
+  readonly at: readonly (DetectionScores & { readonly replies: Replies; readonly perItem: CostPerItem })[];
+  readonly asked: number;
+  readonly cached: number;
+  readonly failed: number;
+  readonly failures: AnnotateResult['failures'];
+  /** What was sent now. */
+  readonly usage: readonly EndpointUsage[];
+}
+
+export interface DetectOptions {
+  threads: readonly Thread[];
+  /** Detector files and saved local detectors. */
+  detectors: readonly string[];
+  /** Keeps the judgements; without one they are forgotten. */
+  store?: string;
+  replies?: readonly Replies[];
+  budget?: Partial<BudgetLimits>;
+  concurrency?: number;
+  onCounts?: (detector: string, counts: AnnotateProgress) => void;
+  onNote?: (line: string) => void;
+  signal?: AbortSignal;
+}
+
+/** Judges labelled threads with each detector at each number of replies and scores the answers. */
+export async function detect(options: DetectOptions): Promise<DetectorEvaluation[]> {
+  const opened = await Promise.all(options.detectors.map(openDetector));
+  const [first, ...others] = opened;
+  const other = others.find(({ task }) => task.labels.join('\n') !== first.task.labels.join('\n'));
+  if (other !== undefined)
+    throw new InputError(
+      `${first.path} decides ${first.task.name} and ${other.path} decides ${other.task.name}; compare detectors of one task`,
+    );
+  const labelled = options.threads.filter((thread) => first.task.goldLabel(thread) !== null);
+  if (labelled.length === 0)
+    throw new InputError(
+      `none of the ${options.threads.length} threads has a label for ${first.task.name}; give labelled threads, or another task`,
+    );
+  const without = options.threads.length - labelled.length;
+  if (without > 0) options.onNote?.(`${without} threads have no label for ${first.task.name} and are left out`);
+  const store = AnnotationStore.open(options.store ?? ':memory:');
+  try {
+    const evaluations: DetectorEvaluation[] = [];
+    // One after the other: each has the endpoints to itself.
+    for (const each of opened) evaluations.push(await evaluateDetector({ ...options, threads: labelled }, each, store));
+    return evaluations;
+  } finally {
+    store.close();
+  }
+}
+
+interface OpenedDetector {
+  readonly path: string;
+  readonly name: string;
+  readonly task: ScoredTask;
+  judge(options: Omit<DetectOptions, 'store'> & { store: AnnotationStore; schedule: PrefixSchedule }): Promise<{
+    readonly detector: CreatedDetector;
+    readonly result: AnnotateResult;
+    readonly usage: readonly EndpointUsage[];
+    readonly costOf: ((usage: Usage) => number) | null;
+  }>;
+}
+
+const nothing: Usage = { requests: 0, inputTokens: 0, outputTokens: 0 };
+
+async function openDetector(path: string): Promise<OpenedDetector> {
+  if (!isDetectorFile(path)) return openLocal(path);
+  const file = await loadDetectorFile(path);
+  return {
+    path,
+    name: file.name,
+    task: scoredTask(file.task),
+    async judge({ threads, store, schedule, ...options }) {
+      const { detector, result, usage } = await judgeWithModels({
+        ...passedOn({ ...options, detectorName: file.name }),
+        file,
+        threads,
+        store,
+        schedule,
+        maxPosts: Number.MAX_SAFE_INTEGER,
+        // Kept for nobody, they would only hide what a judgement took.
+        keepsParts: store.path !== ':memory:',
+      });
+      return {
+        detector,
+        result,
+        usage,
+        costOf: singlePrice(file.detector),
+      };
+    },
+  };
+}
+
+async function openLocal(path: string): Promise<OpenedDetector> {
+  if (!existsSync(path))
+    throw new InputError(`there is no detector ${path}; give a detector file (.yaml), or the detector.json of a run`);
+  const detector = await LocalDetector.load({ path });
+  return {
+    path,
+    name: basename(path).replace(/\.json$/, ''),
+    task: scoredTaskNamed(detector.model.task),
+    async judge({ threads, store, schedule, ...options }) {
+      const { onProgress, signal } = passedOn({ ...options, detectorName: 'local' });
+      const result = await annotate({
+        threads,
+        detector,
+        store,
+        schedule,
+        maxPosts: Number.MAX_SAFE_INTEGER,
+        ...(onProgress && { onProgress }),
+        ...(signal && { signal }),
+      });
+      return { detector, result, usage: [], costOf: () => 0 };
+    },
+  };
+}
+
+function passedOn(options: Omit<DetectOptions, 'threads' | 'store'> & { detectorName: string }) {
+  const { budget, concurrency, onCounts, onNote, signal, detectorName } = options;
+  return {
+    ...(budget && { budget }),
+    ...(concurrency !== undefined && { concurrency }),
+    ...(onCounts && { onProgress: (counts: AnnotateProgress) => onCounts(detectorName, counts) }),
+    ...(onNote && { onNote }),
+    ...(signal && { signal }),
+  };
+}
+
+async function evaluateDetector(
+  options: DetectOptions,
+  opened: OpenedDetector,
+  store: AnnotationStore,
+): Promise<DetectorEvaluation> {
+  const { threads, replies = earlyDetectionReplies } = options;
+  const { name, task } = opened;
+  const lengthAt = (seen: Replies) => (seen === 'all' ? Number.MAX_SAFE_INTEGER : seen + 1);
+  const schedule: PrefixSchedule = { name: 'lengths', lengths: replies.map(lengthAt) };
+  const { detector, result, usage, costOf } = await opened.judge({ ...options, store, schedule });
+  const { asked, cached, failed, failures, stopped, remaining } = result;
+  // Scores of what happened to be judged would flatter or blame the detector.
+  if (stopped !== null)
+    throw new ProviderError(`${stopped.message} (${name}: ${remaining} prefixes remain, nothing was scored)`);
+  const keyOf = (thread: Thread, length: number) => {
+    const { inputOf } = detector;
+    return store.keyOf(annotationRequest({ detector, prefix: prefixOf(thread, length), ...(inputOf && { inputOf }) }));
+  };
+  const at = replies.map((seen) => {
+    const keys = threads.map((thread) => {
+      const [length] = scheduledLengths({
+        schedule: { name: 'lengths', lengths: [lengthAt(seen)] },
+        posts: thread.posts.length,
+      });
+      return keyOf(thread, length);
+    });
+    const judgements = store.getMany(keys);
+    const detections = threads.map((thread, index) => ({
+      gold: task.goldLabel(thread) ?? '',
+      predicted: judgements.get(keys[index])?.label ?? null,
+    }));
+    const taken = keys.flatMap((key) => {
+      const judgement = judgements.get(key);
+      return judgement === undefined ? [] : [judgement.usage, judgement.partsUsage ?? nothing];
+    });
+    const mean = scaled(taken.reduce(addedUsage, nothing), 1 / threads.length);
+    return {
+      replies: seen,
+      ...scoreDetections(task, detections),
+      perItem: {
+        calls: mean.requests,
+        inputTokens: mean.inputTokens,
+        outputTokens: mean.outputTokens,
+        cost: costOf === null ? null : costOf(mean),
+      },
+    };
+  });
+  return { detector: name, task: task.name, at, asked, cached, failed, failures, usage };
+}
+
+function scaled({ requests, inputTokens, outputTokens }: Usage, by: number): Usage {
+  return { requests: requests * by, inputTokens: inputTokens * by, outputTokens: outputTokens * by };
+}

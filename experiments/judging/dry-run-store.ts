@@ -1,0 +1,38 @@
+import type { AnnotationRequest, AnnotationRow } from '../../experts/annotations/annotation-row.ts';
+import type { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
+import type { Judgement } from '../../experts/detector.ts';
+
+/** What a store holds, and beside it what a dry run pretends, so that nothing is counted twice and nothing is written. */
+export class DryRunStore {
+  private readonly store: AnnotationStore;
+  private readonly pretended = new Map<string, Judgement>();
+
+  constructor(store: AnnotationStore) {
+    this.store = store;
+  }
+
+  keyOf(request: AnnotationRequest): string {
+    return this.store.keyOf(request);
+  }
+
+  getMany(keys: readonly string[]): Map<string, Judgement> {
+    const found = this.store.getMany(keys);
+    for (const key of keys) {
+      const judgement = this.pretended.get(key);
+      if (judgement !== undefined) found.set(key, judgement);
+    }
+    return found;
+  }
+
+  put({ request, judgement }: AnnotationRow): boolean {
+    this.pretended.set(this.keyOf(request), judgement);
+    return true;
+  }
+
+  /** Whole judgements: nobody reads what they said. */
+  putMany(rows: readonly AnnotationRow[]): number {
+    for (const { request, judgement } of rows)
+      this.pretended.set(this.keyOf(request), { ...judgement, explanation: '', transcript: [] });
+    return rows.length;
+  }
+}

@@ -1,0 +1,96 @@
+import { categoryCombination, type JudgingTask, judgementLabels } from '../../experts/tasks/task-file.ts';
+import { tasks } from '../../src/data/task.ts';
+import type { Thread } from '../../src/data/thread.ts';
+import { InputError } from '../../src/errors.ts';
+
+/** What a detector decides, as far as scores need it. */
+export interface ScoredTask {
+  readonly name: string;
+  /** Labels of judgements; for a task of categories every combination of them. */
+  readonly labels: readonly string[];
+  /** Null for a task of labels. */
+  readonly categories: readonly string[] | null;
+  /** The thread's own label, or null where it has none. */
+  goldLabel(thread: Thread): string | null;
+}
+
+/**
+ * Rumour and veracity stand in a thread under their own names; everything else under `labels`, by the name of the task or
+ * of each category.
+ */
+export function scoredTask(task: JudgingTask): ScoredTask {
+  const { name } = task;
+  const labels = judgementLabels(task);
+  const known = Object.hasOwn(tasks, name) ? tasks[name] : undefined;
+  const categories = task.categories?.map((category) => category.name) ?? null;
+  if (categories !== null)
+    return {
+      name,
+      labels,
+      categories,
+      goldLabel(thread) {
+        const present = categories.map((category) => isPresent(thread, category));
+        if (present.includes(null)) return null;
+        return categoryCombination(
+          task,
+          categories.filter((_, index) => present[index]),
+        );
+      },
+    };
+  const own = (thread: Thread): string | null => {
+    const index = known?.goldLabel(thread) ?? null;
+    if (index !== null) return known?.labels[index] ?? null;
+    const value = thread.labels?.[name];
+    return value === undefined ? null : String(value);
+  };
+  return {
+    name,
+    labels,
+    categories,
+    goldLabel(thread) {
+      const label = own(thread);
+      if (label !== null && !labels.includes(label))
+        throw new InputError(
+          `thread ${thread.id} has the label ${JSON.stringify(label)} for ${name}, but the task knows ${labels.join(', ')}; mend the data or the task file`,
+        );
+      return label;
+    },
+  };
+}
+
+/** The task of a detector that was trained here, by its name. */
+export function scoredTaskNamed(name: string): ScoredTask {
+  const known = Object.hasOwn(tasks, name) ? tasks[name] : undefined;
+  if (known === undefined)
+    throw new InputError(`the detector decides ${JSON.stringify(name)}; known are ${Object.keys(tasks).join(', ')}`);
+  return {
+    name,
+    labels: known.labels,
+    categories: null,
+    goldLabel: (thread) => {
+      const index = known.goldLabel(thread);
+      return index === null ? null : known.labels[index];
+    },
+  };
+}
+
+const words: Readonly<Record<string, boolean>> = {
+  '1': true,
+  true: true,
+  yes: true,
+  '0': false,
+  false: false,
+  no: false,
+};
+
+function isPresent(thread: Thread, category: string): boolean | null {
+  const value = thread.labels?.[category];
+  if (value === undefined) return null;
+  // Some files write their 0 and 1 as 0.0 and 1.0.
+  const read = words[String(value).trim().toLowerCase().replace(/\.0$/, '')];
+  if (read === undefined)
+    throw new InputError(
+      `thread ${thread.id} has ${JSON.stringify(value)} as its label ${category}; it must be 0 or 1, false or true, no or yes`,
+    );
+  return read;
+}

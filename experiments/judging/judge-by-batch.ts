@@ -1,0 +1,225 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { type AnnotateOptions, annotate } from '../../experts/annotate.ts';
+import { canonicalJson } from '../../experts/annotations/annotation-row.ts';
+import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
+import type { CreatedDetector } from '../../experts/detectors/create-detector.ts';
+import type { Environment } from '../../experts/llm/api-key.ts';
+import { runBatch } from '../../experts/llm/batch/batch.ts';
+import type { BatchItem, BatchOutcome } from '../../experts/llm/batch/batch-outcome.ts';
+import type { BudgetLimits } from '../../experts/llm/budget.ts';
+import type { ChatRequest, ChatService } from '../../experts/llm/chat.ts';
+import { completionBody, fullForm } from '../../experts/llm/completion-body.ts';
+import { DryRunChatService } from '../../experts/llm/dry-run-chat-service.ts';
+import type { Endpoint } from '../../experts/llm/endpoint.ts';
+import { BudgetSpentError } from '../../experts/llm/provider-failures.ts';
+import { UsageLedger } from '../../experts/llm/usage-ledger.ts';
+import { InputError, ProviderError } from '../../src/errors.ts';
+import type { Random } from '../../src/tensor/random.ts';
+import type { DetectorFile } from '../config/detector-file.ts';
+import { DryRunStore } from './dry-run-store.ts';
+import { annotateOptions, type JudgedByModels } from './judged-by-models.ts';
+
+export interface BatchMode {
+  /** Holds a folder for each detector with a batch that is not yet collected. */
+  readonly batchFolder: string;
+  readonly pollMs?: number;
+}
+
+interface JudgeByBatchOptions {
+  file: DetectorFile;
+  mode: BatchMode;
+  threads: AnnotateOptions['threads'];
+  store: AnnotationStore;
+  create: (service: ChatService) => Promise<CreatedDetector>;
+  limits: BudgetLimits;
+  random: Random;
+  schedule?: AnnotateOptions['schedule'];
+  maxPosts?: number;
+  onProgress?: AnnotateOptions['onProgress'];
+  onNote?: (line: string) => void;
+  signal?: AbortSignal;
+  env?: Environment;
+}
+
+/** Below the 50,000 requests and 200 MB that endpoints take in one batch. */
+const MOST_REQUESTS = 50_000;
+const MOST_BYTES = 190_000_000;
+
+/**
+ * Asks through batches. Once to learn what would be asked, with nothing sent; then the batches; then once more, with
+ * their answers in the place of an endpoint, so that judgements come about as they always do. A batch that an earlier
+ * process handed in is collected before anything else is asked.
+ */
+export async function judgeByBatch(options: JudgeByBatchOptions): Promise<JudgedByModels> {
+  const { file, mode, store, create, onNote, random, signal, env } = options;
+  refuseDebates(file);
+  const asking = new CollectingService();
+  const collecting = await create(asking);
+  const { name, version, options: settings } = collecting;
+  const folder = join(mode.batchFolder, `${name}-${hashOf({ name, version, settings }).slice(0, 16)}`);
+  const handedIn = handedInBefore(folder);
+  const empty = AnnotationStore.open(':memory:');
+  try {
+    // What a killed process stored of a batch already is still among that batch's requests.
+    const pretending = new DryRunStore(handedIn.length > 0 ? empty : store);
+    const { onProgress: _, ...quietly } = options;
+    await annotate(annotateOptions(quietly, { detector: collecting, store: pretending }));
+  } finally {
+    empty.close();
+  }
+  if (handedIn.length === 0) checkLimits(options, asking);
+
+  const parts = handedIn.length > 0 ? handedIn.map((ids) => asking.items(ids)) : partsOf(asking.items());
+  const answered = await Promise.all(
+    parts.map((items, index) =>
+      runBatch({
+        endpoint: endpointOf(items, folder),
+        items,
+        directory: join(folder, `part-${index + 1}`),
+        random,
+        retry: file.retry,
+        onStatus: (status) => onNote?.(`batch ${index + 1} of ${parts.length}, ${items.length} requests: ${status}`),
+        ...(mode.pollMs !== undefined && { pollMs: mode.pollMs }),
+        ...(signal && { signal }),
+        ...(env && { env }),
+      }),
+    ),
+  );
+  const replay = new ReplayingService(new Map(answered.flatMap((outcomes) => [...outcomes])));
+  const detector = await create(replay);
+  const result = await annotate(annotateOptions(options, { detector, store }));
+  // What failed is asked anew by the next run, which must not find these answers again.
+  if (parts.length > 0) renameSync(folder, freePath(`${folder}-collected`));
+  return { detector, result, usage: replay.usage(), estimates: null };
+}
+
+/** The ids of each batch in the folder, in the order of its requests. */
+function handedInBefore(folder: string): string[][] {
+  const parts: string[][] = [];
+  for (;;) {
+    const path = join(folder, `part-${parts.length + 1}`, 'requests.jsonl');
+    if (!existsSync(path)) return parts;
+    const lines = readFileSync(path, 'utf8').split('\n').filter(Boolean);
+    parts.push(lines.map((line) => z.object({ custom_id: z.string() }).parse(JSON.parse(line)).custom_id));
+  }
+}
+
+function endpointOf(items: readonly BatchItem[], folder: string): Endpoint {
+  if (items.length === 0)
+    throw new InputError(
+      `${folder} holds a batch of which nothing belongs to these threads; judge the threads it was made for, or delete it`,
+    );
+  return items[0].request.endpoint;
+}
+
+function refuseDebates({ detector, path }: DetectorFile): void {
+  if (detector.name === 'single-prompt' && detector.samples === 1) return;
+  const why =
+    detector.name === 'single-prompt'
+      ? `asks ${detector.samples} times for each judgement`
+      : 'asks one model after the other, each about what the others said';
+  throw new InputError(
+    `${path}: ${detector.name} ${why}, and a batch answers within a day: leave --batch out, or use single-prompt with one sample`,
+  );
+}
+
+function checkLimits({ limits }: JudgeByBatchOptions, asking: CollectingService): void {
+  const estimates = asking.estimates.rows();
+  const sum = (count: (row: (typeof estimates)[number]) => number) =>
+    estimates.reduce((total, row) => total + count(row), 0);
+  const most = {
+    requests: asking.items().length,
+    tokens: sum((row) => row.inputTokens + row.outputTokensAtMost),
+    money: sum((row) => row.costAtMost),
+  };
+  for (const unit of ['requests', 'tokens', 'money'] as const) {
+    const limit = limits[unit];
+    if (limit !== null && most[unit] > limit)
+      throw new BudgetSpentError(
+        `the batch may take ${unit === 'money' ? most.money.toPrecision(4) : most[unit]} ${unit === 'money' ? 'of money' : unit}, ` +
+          `but the budget allows ${limit}; nothing was sent: raise the budget, or judge fewer prefixes (--max-posts, --schedule)`,
+      );
+  }
+}
+
+/** Notes each call once and pretends an answer. */
+class CollectingService implements ChatService {
+  readonly estimates = new DryRunChatService();
+  private readonly requests = new Map<string, ChatRequest>();
+
+  chat(request: ChatRequest) {
+    const id = idOf(request);
+    // Its signal ends with the judgement it was made for.
+    const { signal: _, ...kept } = request;
+    this.requests.set(id, kept);
+    return this.estimates.chat(request);
+  }
+
+  items(ids: Iterable<string> = this.requests.keys()): BatchItem[] {
+    return [...ids].flatMap((customId) => {
+      const request = this.requests.get(customId);
+      return request === undefined ? [] : [{ customId, request }];
+    });
+  }
+}
+
+class ReplayingService implements ChatService {
+  private readonly outcomes: ReadonlyMap<string, BatchOutcome>;
+  private readonly ledger = new UsageLedger();
+
+  constructor(outcomes: ReadonlyMap<string, BatchOutcome>) {
+    this.outcomes = outcomes;
+  }
+
+  async chat(request: ChatRequest) {
+    const outcome = this.outcomes.get(idOf(request));
+    if (outcome === undefined)
+      throw new ProviderError(
+        'it was not in the batch that was collected; give the same command again for another one',
+      );
+    const { endpoint } = request;
+    this.ledger.addRequest(endpoint);
+    if ('problem' in outcome) throw new ProviderError(`endpoint ${endpoint.name}, in the batch: ${outcome.problem}`);
+    this.ledger.addTokens({ endpoint, tokens: outcome.answer.usage, isEstimated: false, isAnswer: true });
+    return outcome.answer;
+  }
+
+  usage() {
+    return this.ledger.rows();
+  }
+}
+
+/** The same call has the same name in every process. */
+function idOf(request: ChatRequest): string {
+  const body = completionBody({ request, form: fullForm(request) });
+  return hashOf({ baseURL: request.endpoint.baseURL, body, sampleIndex: request.sampleIndex ?? 0 });
+}
+
+function hashOf(value: unknown): string {
+  return createHash('sha256')
+    .update(canonicalJson(value) ?? '')
+    .digest('hex');
+}
+
+function partsOf(items: readonly BatchItem[]): BatchItem[][] {
+  const parts: BatchItem[][] = [];
+  let bytes = Number.POSITIVE_INFINITY;
+  for (const item of items) {
+    const body = completionBody({ request: item.request, form: fullForm(item.request) });
+    const own = Buffer.byteLength(JSON.stringify(body)) + 200;
+    if (bytes + own > MOST_BYTES || parts.at(-1)?.length === MOST_REQUESTS) {
+      parts.push([]);
+      bytes = 0;
+    }
+    parts.at(-1)?.push(item);
+    bytes += own;
+  }
+  return parts;
+}
+
+function freePath(path: string): string {
+  for (let number = 1; ; number++) if (!existsSync(`${path}-${number}`)) return `${path}-${number}`;
+}

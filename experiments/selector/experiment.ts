@@ -1,0 +1,123 @@
+import { z } from 'zod';
+import { budgetSchema } from '../../experts/llm/budget.ts';
+import { retrySchema } from '../../experts/llm/retry.ts';
+import { chatStanceOptionsSchema } from '../../experts/task-models/chat/stance.ts';
+import { chatVeracityOptionsSchema } from '../../experts/task-models/chat/veracity.ts';
+import { localStanceOptionsSchema } from '../../experts/task-models/local/stance.ts';
+import { localVeracityOptionsSchema } from '../../experts/task-models/local/veracity.ts';
+import { stanceClasses } from '../../experts/task-models/task-model.ts';
+import { plantedStanceOptionsSchema } from '../../src/data/synthetic/planted-stances.ts';
+import { InputError } from '../../src/errors.ts';
+import { encoderSchema } from '../../src/text/create-encoder.ts';
+import { jsdrvSchema } from '../../trainers/selector/config.ts';
+import { configProblems } from '../config/config-problems.ts';
+import { type ExperimentFile, experimentName, experimentSeeds, loadVariants } from '../config/experiment-file.ts';
+import type { PlainObject } from '../config/overrides.ts';
+
+const threadFile = z.string().min(1);
+
+const local = {
+  name: z.literal('local').describe('an encoder and a small classifier: no network, no key'),
+  encoder: encoderSchema.prefault({ name: 'hashing', dimensions: 2048 }).describe('of this model'),
+};
+
+export const besideSystems = ['untuned', 'everything', 'random', 'oracle', 'supervised'] as const;
+
+export const selectorExperimentSchema = z
+  .strictObject({
+    kind: z.literal('selector'),
+    name: experimentName,
+    description: z.string().default(''),
+    seeds: experimentSeeds,
+    data: z
+      .strictObject({
+        train: threadFile
+          .nullable()
+          .default(null)
+          .describe('threads with veracity labels, of which the selector sees a share; null: planted ones'),
+        tests: z
+          .record(z.string(), threadFile)
+          .default({})
+          .describe('threads to test on, by the name that tables use; what is also among them leaves the training'),
+        stancePretraining: threadFile
+          .nullable()
+          .default(null)
+          .describe('items with labels.stance (and labels.target, the claim) that the stance model learns from first'),
+        stanceLabels: z
+          .record(z.string(), z.enum(stanceClasses))
+          .default({
+            favor: 'support',
+            against: 'deny',
+            support: 'support',
+            deny: 'deny',
+            query: 'query',
+            comment: 'comment',
+          })
+          .describe('what those labels mean here; items with others are left out'),
+        planted: plantedStanceOptionsSchema.prefault({}).describe('the made-up threads, used where no path is given'),
+        maxPosts: z
+          .int()
+          .min(1)
+          .default(500)
+          .describe('posts of a thread that exist for the selector, the claim included'),
+        skipInvalid: z.boolean().default(false).describe('leave invalid lines out instead of stopping'),
+      })
+      .prefault({})
+      .describe('where the threads come from'),
+    seedShare: z
+      .number()
+      .gt(0)
+      .max(1)
+      .default(0.5)
+      .describe('share of the labelled claims whose label the selector sees, of each class'),
+    encoder: encoderSchema
+      .prefault({ name: 'hashing' })
+      .describe('embeds claims, posts and explanations for the policies'),
+    stanceModel: z
+      .discriminatedUnion('name', [localStanceOptionsSchema.extend(local), chatStanceOptionsSchema])
+      .prefault({ name: 'local' })
+      .describe('the SD network'),
+    veracityModel: z
+      .discriminatedUnion('name', [localVeracityOptionsSchema.extend(local), chatVeracityOptionsSchema])
+      .prefault({ name: 'local' })
+      .describe('the RV network'),
+    selector: jsdrvSchema.prefault({}),
+    budget: budgetSchema.prefault({}).describe('of all calls to language models, of one run of the command'),
+    retry: retrySchema.prefault({}),
+    evaluation: z
+      .strictObject({
+        beside: z
+          .array(z.enum(besideSystems))
+          .default([...besideSystems])
+          .describe(
+            'also tested: the task models untuned; tuned on all machine labels; on a random selection of the same size; on the machine labels that are right (an oracle, where labels are known); on human labels',
+          ),
+        heldOutShare: z
+          .number()
+          .min(0)
+          .max(0.9)
+          .default(0.2)
+          .describe(
+            'share of each test set held out for stances of the supervised bound and for choosing settings; the tables leave it out',
+          ),
+        picturePoints: z.int().min(0).default(1000).describe('posts in the picture of stances; 0: no picture'),
+      })
+      .prefault({}),
+  })
+  .describe('a selector: its data, its task models, its policies, its seeds');
+export type SelectorExperiment = z.output<typeof selectorExperimentSchema>;
+
+/** @throws InputError naming each problem: place, value, reason, and the nearest key for an unknown one. */
+export function loadSelectorExperiment(
+  path: string,
+  overrides: readonly PlainObject[] = [],
+): Promise<ExperimentFile<SelectorExperiment>> {
+  return loadVariants({ path, overrides, resolve: resolveSelectorExperiment });
+}
+
+function resolveSelectorExperiment(input: PlainObject, source: string): SelectorExperiment {
+  const parsed = selectorExperimentSchema.safeParse(input);
+  if (parsed.success) return parsed.data;
+  const problems = configProblems({ schema: selectorExperimentSchema, input, error: parsed.error });
+  throw new InputError(`${source} is not a valid experiment:\n${problems}`);
+}

@@ -1,0 +1,66 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
+import type { LiveChatService } from '../../experts/llm/live-chat-service.ts';
+import { diskError } from '../../src/disk-error.ts';
+import { createEncoder } from '../../src/text/create-encoder.ts';
+import { EmbeddingStore } from '../../src/text/embedding-store.ts';
+import type { TrialHooks } from '../run/experiment-kind.ts';
+import { loadSelectorData } from './data.ts';
+import type { SelectorExperiment } from './experiment.ts';
+import { chatServiceOf } from './models.ts';
+import type { SelectorShared } from './settings.ts';
+
+export interface SelectorWorkshop {
+  sharedFor(experiment: SelectorExperiment, hooks: TrialHooks): Promise<SelectorShared>;
+  close(): void;
+}
+
+/**
+ * What the trials of a process share, each by what it is made of: variants with another encoder or other data draw on the
+ * same budget, and all keep their answers in one store.
+ */
+export function selectorWorkshop({ runs }: { runs: string }): SelectorWorkshop {
+  const cache = join(runs, 'cache');
+  let annotations: AnnotationStore | null = null;
+  const services = new Map<string, LiveChatService>();
+  const data = new Map<string, ReturnType<typeof loadSelectorData>>();
+  const embeddings = new Map<string, ReturnType<typeof openEmbeddings>>();
+  const shared = <T>(known: Map<string, T>, of: unknown, make: () => T): T => {
+    const key = JSON.stringify(of);
+    const made = known.get(key) ?? make();
+    known.set(key, made);
+    return made;
+  };
+  return {
+    async sharedFor(experiment, hooks) {
+      const { budget, retry, encoder, seedShare } = experiment;
+      makeFolder(cache);
+      annotations ??= AnnotationStore.open(join(cache, 'annotations.sqlite'));
+      return {
+        annotations,
+        service: shared(services, [budget, retry], () => chatServiceOf(experiment, hooks.signal)),
+        data: await shared(data, [experiment.data, seedShare], () => loadSelectorData(experiment, hooks.onNote)),
+        ...(await shared(embeddings, encoder, () => openEmbeddings(encoder, cache))),
+        runs,
+      };
+    },
+    close() {
+      annotations?.close();
+      annotations = null;
+    },
+  };
+}
+
+async function openEmbeddings(config: SelectorExperiment['encoder'], cache: string) {
+  const encoder = await createEncoder(config);
+  return { encoder, embeddings: await EmbeddingStore.open({ encoder, directory: join(cache, 'embeddings') }) };
+}
+
+function makeFolder(path: string): void {
+  try {
+    mkdirSync(path, { recursive: true });
+  } catch (error) {
+    throw diskError(error, { what: `make the cache ${path}` });
+  }
+}

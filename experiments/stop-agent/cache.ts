@@ -1,0 +1,77 @@
+import { existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
+import { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
+import { loadStudent, type Student, saveStudent, trainStudent } from '../../experts/detectors/local/student.ts';
+import { type LocalDetectorOptions, trainLocalDetector } from '../../experts/detectors/local/train-local-detector.ts';
+import { sha256 } from '../../src/content-hash.ts';
+import { rumorTask as task } from '../../src/data/task.ts';
+import type { Thread } from '../../src/data/thread.ts';
+import { diskError } from '../../src/disk-error.ts';
+import { createEncoder } from '../../src/text/create-encoder.ts';
+import { EmbeddingStore } from '../../src/text/embedding-store.ts';
+import type { Experiment } from './experiment.ts';
+
+export type PrepareProgress = (stage: string, done: number, total: number) => void;
+
+/** Where work that runs share is kept: embeddings, judgements and trained detectors, each under a key of its inputs. */
+export interface Cache {
+  readonly embeddings: EmbeddingStore;
+  readonly annotations: AnnotationStore;
+  readonly detectors: string;
+  readonly students: string;
+}
+
+export async function openCache(directory: string, experiment: Experiment): Promise<Cache> {
+  const encoder = await createEncoder(experiment.encoder);
+  try {
+    for (const kind of ['detectors', 'students']) mkdirSync(join(directory, kind), { recursive: true });
+  } catch (error) {
+    throw diskError(error, { what: `make the cache ${directory}` });
+  }
+  return {
+    embeddings: await EmbeddingStore.open({ encoder, directory: join(directory, 'embeddings') }),
+    annotations: AnnotationStore.open(join(directory, 'annotations.sqlite')),
+    detectors: join(directory, 'detectors'),
+    students: join(directory, 'students'),
+  };
+}
+
+/** Trained once for each set of options, threads and seed; kept in the cache. */
+export async function cachedDetector(
+  settings: {
+    options: LocalDetectorOptions;
+    seed: number;
+    cache: Cache;
+    onProgress?: PrepareProgress;
+    signal?: AbortSignal;
+  },
+  threads: readonly Thread[],
+): Promise<LocalDetector> {
+  const { options, seed, cache, onProgress, signal } = settings;
+  const path = join(cache.detectors, `${sha256({ options, seed, threads, task: task.name }).slice(0, 32)}.json`);
+  if (existsSync(path)) return LocalDetector.load({ path });
+  const detector = await trainLocalDetector({
+    threads,
+    task,
+    options,
+    seed,
+    ...(onProgress && { onProgress: ({ done, total }) => onProgress('training the detector', done, total) }),
+    ...(signal && { signal }),
+  });
+  detector.save(path);
+  return detector;
+}
+
+/** Trained once for each set of options, judgements and seed; kept in the cache. */
+export async function cachedStudent(cache: Cache, settings: Parameters<typeof trainStudent>[0]): Promise<Student> {
+  const { demonstrations, further, options, seed } = settings;
+  const judged = [demonstrations, further].map((threads) =>
+    threads.map(({ thread, sequence }) => [thread.posts.map(({ text }) => text), [...sequence.predicted]]),
+  );
+  const path = join(cache.students, `${sha256({ options, seed, judged, task: task.name }).slice(0, 32)}.json`);
+  if (existsSync(path)) return loadStudent(path);
+  const student = await trainStudent(settings);
+  saveStudent(path, student);
+  return student;
+}

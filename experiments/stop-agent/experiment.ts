@@ -1,0 +1,158 @@
+import { z } from 'zod';
+import { localDetectorOptionsSchema } from '../../experts/detectors/local/train-local-detector.ts';
+import { prefixScheduleSchema } from '../../experts/prefix-schedule.ts';
+import { syntheticOptionsSchema } from '../../src/data/synthetic/stream.ts';
+import { InputError } from '../../src/errors.ts';
+import { backendSchema } from '../../src/tensor/backend.ts';
+import { encoderSchema } from '../../src/text/create-encoder.ts';
+import { stopAgentSchema } from '../../trainers/stop-agent/config.ts';
+import { stopAgentPresetNames, stopAgentPresets } from '../../trainers/stop-agent/presets.ts';
+import { configProblems } from '../config/config-problems.ts';
+import { type ExperimentFile, experimentName, experimentSeeds, loadVariants } from '../config/experiment-file.ts';
+import { isPlainObject, mergeDeep, type PlainObject } from '../config/overrides.ts';
+
+const dataSchema = z
+  .strictObject({
+    threads: z
+      .string()
+      .nullable()
+      .default(null)
+      .describe('path of a thread file (JSON Lines, plain or gzip); null for the synthetic stream'),
+    synthetic: syntheticOptionsSchema.prefault({}).describe('the synthetic stream, used where no path is given'),
+    skipInvalid: z.boolean().default(false).describe('leave invalid lines out instead of stopping'),
+  })
+  .describe('where the threads come from');
+
+const splitSchema = z
+  .strictObject({
+    detector: z
+      .union([z.int().min(4), z.strictObject({ events: z.array(z.string()).min(1) })])
+      .default(100)
+      .describe(
+        'labelled threads that train the local detector: how many, or all of these events; none are taken for a detector file',
+      ),
+    events: z.array(z.string()).nullable().default(null).describe('take the other parts from these events only'),
+    demonstrations: z.int().min(1).default(50).describe('labelled threads that the experts demonstrate on'),
+    environment: z.int().min(0).default(100).describe('unlabelled threads that the agent roams'),
+    test: z
+      .union([z.int().min(1), z.literal('rest')])
+      .default('rest')
+      .describe('threads to test on'),
+    seed: z
+      .int()
+      .nullable()
+      .default(null)
+      .describe('fixes the split; null draws a new one for each seed, as EARD does'),
+  })
+  .describe('which threads serve what; no thread serves twice');
+
+const stateSchema = z
+  .strictObject({
+    posts: z
+      .enum(['sum', 'none'])
+      .default('sum')
+      .describe(
+        'sum: the sum of the posts’ embeddings and the previous action’s, as in the paper; none: leave both out',
+      ),
+    student: z
+      .boolean()
+      .default(false)
+      .describe('add the confidence of a small student of the cached judgements, and how many posts were seen'),
+    studentReads: z
+      .enum(['demonstrations', 'demonstrations-and-environment'])
+      .default('demonstrations')
+      .describe(
+        'threads whose judgements the student learns from; those of the environment cost detector calls, no labels',
+      ),
+    studentOptions: localDetectorOptionsSchema
+      .prefault({ l2: [1e-4, 1e-3], folds: 3, steps: 200 })
+      .describe('of the student'),
+  })
+  .describe('what the agent sees');
+
+/** A detector that asks language models, in place of the local one. */
+export const modelDetectorSchema = z
+  .strictObject({
+    file: z.string().min(1).describe('a detector file, such as experiments/detectors/s2mad.yaml'),
+    annotations: z
+      .string()
+      .nullable()
+      .default(null)
+      .describe('annotation store that its judgements are read from and added to; null: that of the runs'),
+    schedule: prefixScheduleSchema,
+    concurrency: z.int().min(1).default(64).describe('judgements under way at the same time'),
+    failures: z
+      .enum(['stop', 'neither-label'])
+      .default('stop')
+      .describe(
+        'prefixes that could not be judged: stop, and ask again next time, or go on as if neither label was said',
+      ),
+  })
+  .describe('a detector that asks language models');
+export type ModelDetectorOptions = z.infer<typeof modelDetectorSchema>;
+
+export const experimentSchema = z
+  .strictObject({
+    name: experimentName,
+    description: z.string().default(''),
+    backend: backendSchema,
+    seeds: experimentSeeds,
+    data: dataSchema.prefault({}),
+    split: splitSchema.prefault({}),
+    encoder: encoderSchema.prefault({ name: 'hashing' }).describe('embeds the posts that the agent sees'),
+    detector: z
+      .union([localDetectorOptionsSchema, modelDetectorSchema])
+      .prefault({})
+      .describe('the detector that judges: a local one, trained on its part of the split, or one in a file'),
+    maxJudgedPosts: z.int().min(1).default(500).describe('posts of a thread that the detector reads'),
+    state: stateSchema.prefault({}),
+    agent: stopAgentSchema
+      .extend({
+        preset: z
+          .enum(stopAgentPresetNames)
+          .default('paper')
+          .describe('paper: the paper’s text, made sound; published: the authors’ code, quirks included'),
+      })
+      .prefault({}),
+    checkpointEvery: z.int().min(1).default(100).describe('iterations between checkpoints'),
+    evaluation: z
+      .strictObject({
+        firstPosts: z
+          .array(z.int().min(1))
+          .default([1, 2, 4, 8, 13, 20, 30])
+          .describe('rules: stop after so many posts'),
+        hours: z.array(z.number().positive()).default([1, 6, 12, 24, 36]).describe('rules: stop after so many hours'),
+        confidences: z
+          .array(z.number().min(0).max(1))
+          .default([0.6, 0.65, 0.7, 0.8, 0.9])
+          .describe('rules: stop once the detector is so confident, asking it at every post'),
+        resamples: z.int().min(1).default(1000).describe('of the bootstrap behind the intervals'),
+      })
+      .prefault({}),
+  })
+  .describe('an experiment: one question, its data, its agent, its seeds');
+export type Experiment = z.infer<typeof experimentSchema>;
+
+/** @throws InputError naming each problem: place, value, reason, and the nearest key for an unknown one. */
+export function loadExperiment(
+  path: string,
+  overrides: readonly PlainObject[] = [],
+): Promise<ExperimentFile<Experiment>> {
+  return loadVariants({ path, overrides, resolve: resolveExperiment });
+}
+
+/** Fills in the preset's and the schema's defaults. */
+export function resolveExperiment(raw: PlainObject, source: string): Experiment {
+  const agent = isPlainObject(raw.agent) ? raw.agent : {};
+  const preset = stopAgentPresetNames.find((known) => known === agent.preset) ?? 'paper';
+  const input = {
+    ...raw,
+    agent: raw.agent === undefined || isPlainObject(raw.agent) ? mergeDeep(stopAgentPresets[preset], agent) : raw.agent,
+  };
+  const parsed = experimentSchema.safeParse(input);
+  if (!parsed.success)
+    throw new InputError(
+      `${source} is not a valid experiment:\n${configProblems({ schema: experimentSchema, input, error: parsed.error })}`,
+    );
+  return parsed.data;
+}

@@ -1,0 +1,34 @@
+import { join } from 'node:path';
+import { selectBackend } from '../../src/tensor/backend.ts';
+import { renderReport } from '../report/stop-agent-report.ts';
+import type { ExperimentKind } from '../run/experiment-kind.ts';
+import { openCache } from './cache.ts';
+import { type Experiment, loadExperiment } from './experiment.ts';
+import { loadData } from './parts.ts';
+import { runTrial, type TrialResult, trialResultSchema } from './trial.ts';
+
+export const stopAgentKind: ExperimentKind<Experiment, TrialResult> = {
+  load: loadExperiment,
+  dataOverride: (path) => ({ data: { threads: path } }),
+  resultSchema: trialResultSchema,
+  render: renderReport,
+  async start({ experiments, runs, onBackend }) {
+    const backend = await selectBackend(experiments[0].backend);
+    onBackend?.(backend);
+    const data = new Map<string, ReturnType<typeof loadData>>();
+    const caches = new Map<string, ReturnType<typeof openCache>>();
+    const once = <T>(map: Map<string, T>, key: string, make: () => T): T => {
+      const made = map.get(key) ?? make();
+      map.set(key, made);
+      return made;
+    };
+    return async ({ experiment, seed, directory }, hooks) => {
+      const dataKey = JSON.stringify([experiment.data, experiment.agent.maxPosts]);
+      const threads = await once(data, dataKey, () => loadData(experiment, hooks.onNote));
+      const cache = await once(caches, JSON.stringify(experiment.encoder), () =>
+        openCache(join(runs, 'cache'), experiment),
+      );
+      return runTrial({ experiment, seed, directory, threads, cache, backend, hooks });
+    };
+  },
+};

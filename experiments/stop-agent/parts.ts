@@ -1,0 +1,85 @@
+import { sha256 } from '../../src/content-hash.ts';
+import { formatBadItem } from '../../src/data/bad-item.ts';
+import { splitThreads } from '../../src/data/split.ts';
+import { synthesizeThreads } from '../../src/data/synthetic/stream.ts';
+import { rumorTask as task } from '../../src/data/task.ts';
+import type { Thread } from '../../src/data/thread.ts';
+import { loadThreads } from '../../src/data/thread-file.ts';
+import { InputError } from '../../src/errors.ts';
+import { Random } from '../../src/tensor/random.ts';
+import type { Experiment } from './experiment.ts';
+
+/** Reads the data set, or makes the synthetic one; threads are cut to what the environment shows. */
+export async function loadData(experiment: Experiment, onSkip?: (line: string) => void): Promise<Thread[]> {
+  const { threads: path, synthetic, skipInvalid } = experiment.data;
+  const threads =
+    path === null
+      ? synthesizeThreads(synthetic)
+      : await loadThreads(path, { skipInvalid, onSkipped: (item) => onSkip?.(`skipped ${formatBadItem(item)}`) });
+  const { maxPosts } = experiment.agent;
+  return threads.map((thread) =>
+    thread.posts.length > maxPosts ? { ...thread, posts: thread.posts.slice(0, maxPosts) } : thread,
+  );
+}
+
+export interface Parts {
+  readonly detector: Thread[];
+  readonly demonstrations: Thread[];
+  readonly environment: Thread[];
+  readonly test: Thread[];
+}
+
+/**
+ * Disjoint parts, stratified by label. Threads without a label can be neither taught nor tested on: the environment takes
+ * them first, and fills up with labelled ones.
+ */
+export function splitParts(threads: readonly Thread[], experiment: Experiment, seed: number): Parts {
+  const { events, demonstrations, environment, test } = experiment.split;
+  // Language models are not trained here: no thread is set aside for them.
+  const detector = 'file' in experiment.detector ? 0 : experiment.split.detector;
+  const detectorEvents = typeof detector === 'number' ? [] : detector.events;
+  checkEvents(threads, [...detectorEvents, ...(events ?? [])]);
+  const isLabelled = (thread: Thread) => task.goldLabel(thread) !== null;
+  const ofDetector = (thread: Thread) => thread.event !== null && detectorEvents.includes(thread.event);
+  const ofOthers = (thread: Thread) =>
+    !ofDetector(thread) && (events === null || (thread.event !== null && events.includes(thread.event)));
+  const free = threads.filter((thread) => ofOthers(thread) && isLabelled(thread));
+  if (free.length === 0)
+    throw new InputError(
+      `none of the ${threads.length} threads has a label (rumor: true or false) that demonstrations and tests could use`,
+    );
+  const splitSeed = experiment.split.seed ?? seed;
+  const unlabelled = Random.seeded({ seed: splitSeed, purpose: 'unlabelled environment' })
+    .shuffled(threads.filter((thread) => ofOthers(thread) && !isLabelled(thread)))
+    .slice(0, environment);
+  const wanted = { demonstrations, environment: environment - unlabelled.length, test };
+  const sizes = typeof detector === 'number' ? { detector, ...wanted } : wanted;
+  const split = splitThreads(free, {
+    seed: splitSeed,
+    stratifyBy: (thread: Thread) => task.goldLabel(thread),
+    parts: Object.fromEntries(Object.entries(sizes).filter(([, size]) => size !== 0)),
+  });
+  return {
+    detector:
+      typeof detector === 'number'
+        ? (split.detector ?? [])
+        : threads.filter((thread) => ofDetector(thread) && isLabelled(thread)),
+    demonstrations: split.demonstrations,
+    environment: [...(split.environment ?? []), ...unlabelled],
+    test: split.test,
+  };
+}
+
+function checkEvents(threads: readonly Thread[], wanted: readonly string[]): void {
+  const known = new Set(threads.flatMap(({ event }) => event ?? []));
+  for (const event of wanted)
+    if (!known.has(event))
+      throw new InputError(
+        `no thread is of the event ${JSON.stringify(event)}; ${known.size === 0 ? 'these threads have no events' : `the data has ${[...known].join(', ')}`}`,
+      );
+}
+
+/** Names the data set of a run. */
+export function threadsHash(threads: readonly Thread[]): string {
+  return sha256(threads);
+}

@@ -1,0 +1,147 @@
+import type { StateTable } from '../../envs/state-table.ts';
+import type { Detector } from '../../experts/detector.ts';
+import type { Student } from '../../experts/detectors/local/student.ts';
+import type { JudgementSequence } from '../../experts/judgement-sequence.ts';
+import { demonstrationsOf, selectDemonstrations } from '../../experts/trajectories.ts';
+import { sha256 } from '../../src/content-hash.ts';
+import { rumorTask as task } from '../../src/data/task.ts';
+import type { Thread } from '../../src/data/thread.ts';
+import { Random } from '../../src/tensor/random.ts';
+import type { LabelledThread, StopAgentData } from '../../trainers/stop-agent/setup.ts';
+import { judgeForTraining, trainedOrFromFile } from '../judging/judge-for-training.ts';
+import { type Cache, cachedStudent, type PrepareProgress } from './cache.ts';
+import type { Experiment } from './experiment.ts';
+import { type Parts, splitParts, threadsHash } from './parts.ts';
+import { stateIdentityOf, statesOf } from './states.ts';
+
+export interface PreparedTrial {
+  readonly parts: Parts;
+  readonly detector: Detector;
+  readonly student: Student | null;
+  /** Judgements of the demonstration and test threads, by thread id. */
+  readonly sequences: ReadonlyMap<string, JudgementSequence>;
+  readonly data: StopAgentData;
+  /** The table of other threads' states, built as the training's. */
+  readonly tableOf: (threads: readonly Thread[]) => Promise<StateTable>;
+  /** Names what the states are made of. */
+  readonly stateIdentity: string;
+  readonly counts: { readonly asked: number; readonly cached: number };
+  readonly hashes: Readonly<Record<string, string>>;
+}
+
+/** Everything up to the training: split, detector, judgements, demonstrations, states. */
+export async function prepareTrial(settings: {
+  experiment: Experiment;
+  seed: number;
+  threads: readonly Thread[];
+  cache: Cache;
+  onProgress?: PrepareProgress;
+  onNote?: (line: string) => void;
+  signal?: AbortSignal;
+}): Promise<PreparedTrial> {
+  const { experiment, seed, threads, cache, onProgress, onNote, signal } = settings;
+  const { agent } = experiment;
+  const parts = splitParts(threads, experiment, seed);
+  const judge = await trainedOrFromFile({ ...settings, detectorThreads: parts.detector });
+  const { student: withStudent, studentReads } = experiment.state;
+  const readsEnvironment = withStudent && studentReads === 'demonstrations-and-environment';
+  const judged = await judgeForTraining({
+    judge,
+    threads: [...parts.demonstrations, ...(readsEnvironment ? parts.environment : []), ...parts.test],
+    store: cache.annotations,
+    maxPosts: experiment.maxJudgedPosts,
+    ...(onProgress && { onProgress }),
+    ...(onNote && { onNote }),
+    ...(signal && { signal }),
+  });
+  const { detector, sequences } = judged;
+  const demonstrating = parts.demonstrations.map((thread) => ({
+    thread,
+    sequence: sequences.get(thread.id)!,
+    label: task.goldLabel(thread)!,
+  }));
+
+  const student = withStudent
+    ? await cachedStudent(cache, {
+        demonstrations: demonstrating,
+        further: readsEnvironment
+          ? parts.environment.map((thread) => ({ thread, sequence: sequences.get(thread.id)! }))
+          : [],
+        task,
+        options: experiment.state.studentOptions,
+        seed,
+        ...(onProgress && {
+          onProgress: (done: number, total: number) => onProgress('training the student', done, total),
+        }),
+      })
+    : null;
+  const tableOf = (own: readonly Thread[]) => statesOf(own, { experiment, cache, student });
+
+  const longEnough = (thread: Thread) => thread.posts.length >= agent.minPosts;
+  const environment = parts.environment.filter(longEnough);
+  const tableThreads = [...parts.demonstrations, ...environment];
+  const table = await tableOf(tableThreads);
+  const place = new Map(tableThreads.map((thread, index) => [thread.id, index]));
+  const random = Random.seeded({ seed, purpose: 'demonstrations' });
+  const demonstrations = selectDemonstrations(demonstrationsOf(demonstrating, agent.trajectories), agent.trajectories, {
+    weights: agent.gail,
+    shuffle: (length) => random.permutation(length),
+  });
+  return {
+    parts,
+    detector,
+    student,
+    sequences,
+    data: {
+      table,
+      environment: Int32Array.from(environment, ({ id }) => place.get(id)!),
+      demonstrations: demonstrations.map(({ expert, threadId, stopStep }) => ({
+        expert,
+        thread: place.get(threadId)!,
+        stopStep,
+      })),
+      labelled: new Map(
+        demonstrating
+          .filter(({ thread }) => longEnough(thread))
+          .map((own) => [place.get(own.thread.id)!, labelledThread(own, demonstrating)]),
+      ),
+    },
+    tableOf,
+    stateIdentity: stateIdentityOf({ experiment, cache, student }),
+    counts: judged.counts,
+    hashes: {
+      data: threadsHash(threads),
+      embeddings: cache.embeddings.identityHash,
+      detector: detectorHash(detector),
+      annotations: sha256([...sequences.values()].map(({ threadId, predicted }) => [threadId, [...predicted]])),
+    },
+  };
+}
+
+/** Names the detector of a run, whatever it is. */
+export function detectorHash({ name, version, options }: Detector): string {
+  return typeof options.modelSha256 === 'string' ? options.modelSha256 : sha256({ name, version, options });
+}
+
+interface Demonstrating {
+  readonly thread: Thread;
+  readonly sequence: JudgementSequence;
+  readonly label: number;
+}
+
+/** A thread longer than its judgements keeps the last one. */
+function labelledThread({ thread, sequence, label }: Demonstrating, all: readonly Demonstrating[]): LabelledThread {
+  const { predicted, probabilities, labels } = sequence;
+  const steps = Array.from(thread.posts, (_, step) => Math.min(step, predicted.length - 1));
+  const right = Uint8Array.from(steps, (step) => Number(predicted[step] === label));
+  const withLabel = all.filter((other) => other.label === label).length;
+  return {
+    right,
+    // A detector without probabilities is as sure as it says.
+    probability: Float32Array.from(steps, (step, index) => {
+      const probability = probabilities[step * labels.length + label];
+      return Number.isNaN(probability) ? right[index] : probability;
+    }),
+    weight: all.length / (labels.length * withLabel),
+  };
+}

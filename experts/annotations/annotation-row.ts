@@ -1,0 +1,50 @@
+import { createHash } from 'node:crypto';
+import { configure } from 'safe-stable-stringify';
+import { z } from 'zod';
+import type { Judgement } from '../detector.ts';
+
+/** Sorted keys, and an error instead of a guess for what JSON cannot hold (NaN, functions, cycles). */
+export const canonicalJson = configure({ deterministic: true, strict: true });
+
+const countSchema = z.number().int().nonnegative();
+const usageSchema = z.object({ requests: countSchema, inputTokens: countSchema, outputTokens: countSchema });
+
+export const judgementSchema: z.ZodType<Judgement> = z.object({
+  label: z.string().nullable(),
+  probabilities: z.record(z.string(), z.number().min(0).max(1)).nullable(),
+  explanation: z.string(),
+  transcript: z.array(z.object({ role: z.string(), text: z.string() })),
+  usage: usageSchema,
+  partsUsage: usageSchema.optional(),
+});
+
+export const annotationRequestSchema = z.object({
+  detector: z.string().min(1),
+  version: z.string(),
+  options: z.record(z.string(), z.unknown()).describe('all else that can change the answer'),
+  input: z.unknown().describe('what of the prefix the detector reads, by default the texts of its posts in order'),
+  sampleIndex: countSchema.describe('0 for the first answer to the same question, 1 for a second sample, …'),
+});
+
+export const annotationRowSchema = z.object({
+  request: annotationRequestSchema,
+  rawResponse: z.string().nullable(),
+  judgement: judgementSchema,
+  latencyMs: z.number().nonnegative().nullable(),
+  threadId: z.string(),
+  prefixLength: z.number().int().positive(),
+});
+
+/** Everything that could change a judgement; two requests with the same canonical JSON are the same question. */
+export type AnnotationRequest = z.infer<typeof annotationRequestSchema>;
+
+/** A judgement at rest, with what was asked and where it came from. Thread id and length are for people, not the key. */
+export type AnnotationRow = z.infer<typeof annotationRowSchema>;
+
+/** SHA-256, in hexadecimal, of the request's canonical JSON. */
+export function keyOf(request: AnnotationRequest): string {
+  const { detector, version, options, input, sampleIndex } = request;
+  return createHash('sha256')
+    .update(canonicalJson({ detector, version, options, input, sampleIndex }) ?? '')
+    .digest('hex');
+}

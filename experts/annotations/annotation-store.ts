@@ -1,0 +1,292 @@
+import { statSync } from 'node:fs';
+import { z } from 'zod';
+import { InputError } from '../../src/errors.ts';
+import type { Judgement } from '../detector.ts';
+import { type AnnotationRequest, type AnnotationRow, judgementSchema, keyOf } from './annotation-row.ts';
+import { AnsweredCalls } from './answered-calls.ts';
+import {
+  type AnnotationDatabase,
+  closeAnnotationDatabase,
+  describingFailures,
+  inTransaction,
+  openAnnotationDatabase,
+} from './database.ts';
+import { RequestChain } from './request-chain.ts';
+import { exportAnnotations, importAnnotations } from './transfer.ts';
+
+/** A row as it is read back: with its key and the moment it was stored. */
+export interface StoredAnnotation extends AnnotationRow {
+  readonly key: string;
+  readonly date: string;
+}
+
+export interface AnnotationStats {
+  readonly annotations: number;
+  readonly byDetector: readonly {
+    readonly detector: string;
+    readonly annotations: number;
+    readonly threads: number;
+    readonly requests: number;
+    readonly inputTokens: number;
+    readonly outputTokens: number;
+  }[];
+  readonly firstDate: string | null;
+  readonly lastDate: string | null;
+  /** Null for a store in memory. */
+  readonly fileBytes: number | null;
+}
+
+/** A row as a list shows it. */
+export interface ListedAnnotation {
+  readonly key: string;
+  readonly threadId: string;
+  readonly prefixLength: number;
+  readonly detector: string;
+  readonly label: string | null;
+  readonly date: string;
+}
+
+export interface AnnotationFilter {
+  readonly keyPrefix?: string;
+  readonly threadId?: string;
+  readonly prefixLength?: number;
+  /** Without the parts of judgements, which stand as `detector/part`. */
+  readonly detector?: string;
+  readonly label?: string;
+  /** At most so many rows. */
+  readonly limit?: number;
+}
+
+const KEYS_A_QUERY = 1000;
+
+/**
+ * Judgements that were paid for once, in one SQLite file that many processes may read and write. Nothing expires, the
+ * first answer to a question stays, and failures are never stored.
+ */
+export class AnnotationStore {
+  readonly path: string;
+  /** Of judgements that are not finished. */
+  readonly answeredCalls: AnsweredCalls;
+  private readonly database: AnnotationDatabase;
+  private readonly chain: RequestChain;
+  private readonly insert;
+  private readonly selectJudgements;
+  private readonly selectRows;
+
+  private constructor(path: string) {
+    this.path = path;
+    this.database = openAnnotationDatabase(path);
+    this.chain = new RequestChain(this.database);
+    this.answeredCalls = new AnsweredCalls({ path, database: this.database });
+    this.insert = this.database.prepare(
+      `INSERT OR IGNORE INTO annotation VALUES
+       (?, ?, ?, ?, ?, ?, ?, ?, ?, coalesce(?, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')), ?, ?)`,
+    );
+    this.selectJudgements = this.database
+      .prepare('SELECT key, judgement FROM annotation WHERE key IN (SELECT value FROM json_each(?))')
+      .raw();
+    this.selectRows = this.database
+      .prepare(
+        `SELECT key, request, raw_response, judgement, latency_ms, date, thread_id, prefix_length
+         FROM annotation WHERE key IN (SELECT value FROM json_each(?))`,
+      )
+      .raw();
+  }
+
+  /** @param path a file, made when absent, or `:memory:`. */
+  static open(path: string): AnnotationStore {
+    return new AnnotationStore(path);
+  }
+
+  keyOf(request: AnnotationRequest): string {
+    return keyOf(request);
+  }
+
+  /** The stored judgements among `keys`; a key without one is absent from the map. */
+  getMany(keys: readonly string[]): Map<string, Judgement> {
+    return describingFailures(this.path, () => {
+      const found = new Map<string, Judgement>();
+      for (let start = 0; start < keys.length; start += KEYS_A_QUERY) {
+        const query = JSON.stringify(keys.slice(start, start + KEYS_A_QUERY));
+        // Our own rows were checked when they were written, so that reading 100,000 of them takes well under a second.
+        for (const [key, judgement] of this.selectJudgements.all(query) as [string, string][])
+          found.set(key, JSON.parse(judgement) as Judgement);
+      }
+      return found;
+    });
+  }
+
+  /** Whole rows, checked, for inspection and export. */
+  getRows(keys: readonly string[]): Map<string, StoredAnnotation> {
+    return describingFailures(this.path, () => {
+      const found = new Map<string, StoredAnnotation>();
+      for (let start = 0; start < keys.length; start += KEYS_A_QUERY) {
+        for (const row of this.selectRows.all(JSON.stringify(keys.slice(start, start + KEYS_A_QUERY)))) {
+          const stored = this.parseRow(row);
+          found.set(stored.key, stored);
+        }
+      }
+      return found;
+    });
+  }
+
+  /** Stores a judgement unless its question has one already. Returns whether it was new. */
+  put(row: AnnotationRow): boolean {
+    return this.putMany([row]) === 1;
+  }
+
+  /** All rows or none, in one transaction. Returns how many were new. `date` is now unless a row brings one. */
+  putMany(rows: readonly (AnnotationRow & { readonly date?: string })[]): number {
+    if (rows.length === 0) return 0;
+    return describingFailures(this.path, () => {
+      try {
+        return inTransaction(this.database, () => {
+          let added = 0;
+          for (const row of rows) added += this.insertRow(row);
+          return added;
+        });
+      } catch (error) {
+        this.chain.forgetWritten();
+        throw error;
+      }
+    });
+  }
+
+  /** Every key, ordered by detector, thread and prefix length, so that exports are easy to compare. */
+  keys(): string[] {
+    return describingFailures(this.path, () =>
+      this.database
+        .prepare('SELECT key FROM annotation ORDER BY detector, thread_id, prefix_length, key')
+        .raw()
+        .all()
+        .map((row) => (row as [string])[0]),
+    );
+  }
+
+  /** Rows that a filter lets through, ordered as keys are. */
+  list(filter: AnnotationFilter = {}): ListedAnnotation[] {
+    const { keyPrefix, threadId, prefixLength, detector, label, limit = -1 } = filter;
+    const labelSql = `json_extract(judgement, '$.label')`;
+    const conditions = [
+      ['substr(key, 1, length(?1)) = ?1', keyPrefix],
+      ['thread_id = ?2', threadId],
+      ['prefix_length = ?3', prefixLength],
+      ['detector = ?4', detector],
+      [`${labelSql} = ?5`, label],
+    ] as const;
+    const wanted = conditions.filter(([, value]) => value !== undefined).map(([condition]) => condition);
+    return describingFailures(this.path, () =>
+      this.database
+        .prepare(
+          `SELECT key, thread_id, prefix_length, detector, ${labelSql}, date FROM annotation
+           ${wanted.length > 0 ? `WHERE ${wanted.join(' AND ')}` : ''}
+           ORDER BY detector, thread_id, prefix_length, key LIMIT ?6`,
+        )
+        .raw()
+        .all(keyPrefix ?? null, threadId ?? null, prefixLength ?? null, detector ?? null, label ?? null, limit)
+        .map((row) => {
+          const [key, thread, length, by, said, date] = listedRowSchema.parse(row);
+          return { key, threadId: thread, prefixLength: length, detector: by, label: said, date };
+        }),
+    );
+  }
+
+  /** Writes every annotation as a line of JSON; gzipped when the name ends in `.gz`. Returns their number. */
+  export(path: string): Promise<number> {
+    return exportAnnotations({ path, keys: this.keys(), rowsOf: (keys) => this.getRows(keys) });
+  }
+
+  /** Adds the annotations of an exported file to those here; a question that has an answer here keeps it. */
+  import(path: string): Promise<{ read: number; added: number }> {
+    return importAnnotations({ path, add: (rows) => this.putMany(rows) });
+  }
+
+  stats(): AnnotationStats {
+    return describingFailures(this.path, () => {
+      const rows = this.database
+        .prepare(
+          `SELECT detector, count(*), count(DISTINCT thread_id), sum(requests), sum(input_tokens), sum(output_tokens),
+                  min(date), max(date) FROM annotation GROUP BY detector ORDER BY detector`,
+        )
+        .raw()
+        .all()
+        .map((row) => statsRowSchema.parse(row));
+      const byDetector = rows.map(([detector, annotations, threads, requests, inputTokens, outputTokens]) => {
+        return { detector, annotations, threads, requests, inputTokens, outputTokens };
+      });
+      return {
+        annotations: byDetector.reduce((sum, row) => sum + row.annotations, 0),
+        byDetector,
+        firstDate: rows.map((row) => row[6]).sort()[0] ?? null,
+        lastDate:
+          rows
+            .map((row) => row[7])
+            .sort()
+            .at(-1) ?? null,
+        fileBytes: this.path === ':memory:' ? null : statSync(this.path).size,
+      };
+    });
+  }
+
+  close(): void {
+    closeAnnotationDatabase(this.database);
+  }
+
+  private insertRow(row: AnnotationRow & { readonly date?: string }): number {
+    const { usage } = row.judgement;
+    const key = keyOf(row.request);
+    // The judgement holds what they came to.
+    this.answeredCalls.forgetWithin(key);
+    return this.insert.run(
+      key,
+      row.request.detector,
+      this.chain.write(row.request),
+      row.rawResponse,
+      JSON.stringify(row.judgement),
+      usage.requests,
+      usage.inputTokens,
+      usage.outputTokens,
+      row.latencyMs,
+      row.date ?? null,
+      row.threadId,
+      row.prefixLength,
+    ).changes;
+  }
+
+  private parseRow(row: unknown): StoredAnnotation {
+    const parsed = storedRowSchema.safeParse(row);
+    if (!parsed.success) throw new InputError(`a row of ${this.path} is damaged:\n${z.prettifyError(parsed.error)}`);
+    const [key, request, rawResponse, judgement, latencyMs, date, threadId, prefixLength] = parsed.data;
+    return {
+      key,
+      request: this.chain.read(request),
+      rawResponse,
+      judgement: judgementSchema.parse(JSON.parse(judgement)),
+      latencyMs,
+      date,
+      threadId,
+      prefixLength,
+    };
+  }
+}
+
+const storedRowSchema = z.tuple([
+  z.string(),
+  z.string(),
+  z.string().nullable(),
+  z.string(),
+  z.number().nullable(),
+  z.string(),
+  z.string(),
+  z.number(),
+]);
+const listedRowSchema = z.tuple([
+  z.string(),
+  z.string(),
+  z.number(),
+  z.string(),
+  z.union([z.string(), z.null()]),
+  z.string(),
+]);
+const count = z.number();
+const statsRowSchema = z.tuple([z.string(), count, count, count, count, count, z.string(), z.string()]);

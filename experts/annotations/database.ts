@@ -1,0 +1,150 @@
+import { mkdirSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import Database from 'libsql';
+import { InputError } from '../../src/errors.ts';
+
+export type AnnotationDatabase = InstanceType<typeof Database>;
+
+/** "EARS" in SQLite's header, so that another program's database is never written to by mistake. */
+const APPLICATION_ID = 0x45415253;
+const SCHEMA_VERSION = 1;
+const BUSY_TIMEOUT_MS = 30_000;
+
+const SCHEMA = `
+  -- Requests as chains: the settings, then one row an input item. Prefixes of a thread share all but their last item,
+  -- so a thread of n posts costs n rows here and not n²/2 copies of its texts.
+  CREATE TABLE fragment (id TEXT PRIMARY KEY, parent TEXT, json TEXT NOT NULL) WITHOUT ROWID;
+  CREATE TABLE annotation (
+    key TEXT PRIMARY KEY,
+    detector TEXT NOT NULL,
+    request TEXT NOT NULL REFERENCES fragment (id),
+    raw_response TEXT,
+    judgement TEXT NOT NULL,
+    requests INTEGER NOT NULL,
+    input_tokens INTEGER NOT NULL,
+    output_tokens INTEGER NOT NULL,
+    latency_ms REAL,
+    date TEXT NOT NULL,
+    thread_id TEXT NOT NULL,
+    prefix_length INTEGER NOT NULL
+  );
+  PRAGMA application_id = ${APPLICATION_ID};
+  PRAGMA user_version = ${SCHEMA_VERSION};
+`;
+
+/** Came later; a store without it is no less a store of format 1, and gets it when it is opened. */
+const ADDED_SCHEMA = `
+  -- Answers for judgements that are not finished; they go when the judgement comes.
+  CREATE TABLE IF NOT EXISTS answered_call (
+    judgement TEXT NOT NULL,
+    call TEXT NOT NULL,
+    answer TEXT NOT NULL,
+    date TEXT NOT NULL,
+    PRIMARY KEY (judgement, call)
+  );
+`;
+
+/** Opens the file, or makes it, ready for many processes at once. */
+export function openAnnotationDatabase(path: string): AnnotationDatabase {
+  return describingFailures(path, () => {
+    if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true });
+    const database = new Database(path, { timeout: BUSY_TIMEOUT_MS });
+    try {
+      database.pragma('journal_mode = WAL');
+      // A killed process loses nothing that was committed; only a power cut can take the last commits.
+      database.pragma('synchronous = NORMAL');
+      inTransaction(database, () => {
+        prepareSchema(database, path);
+        database.exec(ADDED_SCHEMA);
+      });
+      return database;
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+  });
+}
+
+/** Leaves everything in the one file, as far as other processes allow, so that a copy of it alone is whole. */
+export function closeAnnotationDatabase(database: AnnotationDatabase): void {
+  try {
+    database.pragma('busy_timeout = 0');
+    database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').all();
+  } catch {
+    // What could not be moved (a reader, a full disk) stays in the -wal file, where the next process finds it.
+  }
+  database.close();
+}
+
+function prepareSchema(database: AnnotationDatabase, path: string): void {
+  const tables = database.prepare('SELECT name FROM sqlite_master').all().length;
+  if (tables === 0) {
+    database.exec(SCHEMA);
+    return;
+  }
+  const applicationId = pragmaNumber(database, 'application_id');
+  if (applicationId !== APPLICATION_ID)
+    throw new InputError(`${path} is an SQLite database, but not an annotation store; name another file`);
+  const version = pragmaNumber(database, 'user_version');
+  if (version !== SCHEMA_VERSION)
+    throw new InputError(
+      `${path} is an annotation store of format ${version}; this version of Earshot reads format ${SCHEMA_VERSION}. Export it with the version that wrote it and import the result`,
+    );
+}
+
+function pragmaNumber(database: AnnotationDatabase, name: string): number {
+  const [row] = database.prepare(`PRAGMA ${name}`).raw().all() as [number][];
+  return row[0];
+}
+
+/** All or nothing; takes the write lock at once, so that waiting happens here and not in the middle. */
+export function inTransaction<T>(database: AnnotationDatabase, work: () => T): T {
+  database.exec('BEGIN IMMEDIATE');
+  try {
+    const result = work();
+    database.exec('COMMIT');
+    return result;
+  } catch (error) {
+    // A full disk may have rolled back already.
+    if (database.inTransaction) database.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+const causesAt = (path: string): readonly { readonly pattern: RegExp; readonly meaning: string }[] => [
+  {
+    pattern: /SQLITE_NOTADB|SQLITE_CORRUPT|malformed/,
+    meaning: 'it is damaged or not an SQLite file; name another file, or restore this one from an export',
+  },
+  {
+    pattern: /SQLITE_FULL|ENOSPC|EDQUOT/,
+    meaning: `the disk is full; free some space on the disk of ${dirname(resolve(path))}, or move the store to another one, and run again: what was stored is kept`,
+  },
+  {
+    pattern: /SQLITE_READONLY|SQLITE_PERM|EACCES|EROFS|EPERM/,
+    meaning: 'the file or its folder is read-only; make both writable or name another file',
+  },
+  {
+    pattern: /SQLITE_BUSY|SQLITE_LOCKED|database is locked/,
+    meaning: `another process held it for more than ${BUSY_TIMEOUT_MS / 1000} s; run again when that one is done`,
+  },
+  {
+    pattern: /SQLITE_CANTOPEN|SQLITE_IOERR|ConnectionFailed|Unable to open|ENOENT|ENOTDIR|EEXIST|EIO/,
+    meaning: 'the file cannot be opened or read; check that its folder exists, is writable and has space',
+  },
+];
+
+/** Runs `work` and turns what SQLite and the file system throw into errors that say what to do. */
+export function describingFailures<T>(path: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof InputError || !(error instanceof Error)) throw error;
+    const code = 'code' in error ? String(error.code) : '';
+    const cause = causesAt(path).find(({ pattern }) => pattern.test(`${code} ${error.message}`));
+    if (cause === undefined) throw error;
+    throw new InputError(`the annotation store ${path}: ${cause.meaning} (${code || 'open'}: ${error.message})`, {
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,79 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import { type AnnotationRequest, annotationRequestSchema, canonicalJson } from './annotation-row.ts';
+import type { AnnotationDatabase } from './database.ts';
+
+const MAX_REMEMBERED = 50_000;
+
+interface Fragment {
+  readonly parent: string | null;
+  readonly json: string;
+}
+
+/**
+ * Requests in the `fragment` table. A request is a chain that starts with its settings and goes on with the items of
+ * its input (one item where the input is no list); it is named by the id of its last fragment.
+ */
+export class RequestChain {
+  private readonly insert;
+  private readonly select;
+  /** The chain written last: the next prefix of the same thread repeats all of it but the end. */
+  private written: { readonly json: string; readonly id: string }[] = [];
+  private readonly remembered = new Map<string, Fragment>();
+
+  constructor(database: AnnotationDatabase) {
+    this.insert = database.prepare('INSERT OR IGNORE INTO fragment (id, parent, json) VALUES (?, ?, ?)');
+    this.select = database.prepare('SELECT parent, json FROM fragment WHERE id = ?').raw();
+  }
+
+  write(request: AnnotationRequest): string {
+    const { detector, version, options, sampleIndex, input } = request;
+    const list = Array.isArray(input);
+    const jsons = [{ detector, version, options, sampleIndex, list }, ...(list ? input : [input])].map(
+      (item) => canonicalJson(item) ?? 'null',
+    );
+    let shared = 0;
+    while (shared < jsons.length && this.written[shared]?.json === jsons[shared]) shared++;
+    const chain = this.written.slice(0, shared);
+    for (const json of jsons.slice(shared)) {
+      const parent = chain.at(-1)?.id ?? null;
+      const id = createHash('sha256')
+        .update(`${parent ?? ''}\n${json}`)
+        .digest('hex')
+        .slice(0, 32);
+      this.insert.run(id, parent, json);
+      chain.push({ json, id });
+    }
+    this.written = chain;
+    return chain[chain.length - 1].id;
+  }
+
+  /** To be called when a transaction was rolled back: what was written in it is gone. */
+  forgetWritten(): void {
+    this.written = [];
+  }
+
+  read(lastId: string): AnnotationRequest {
+    const items: unknown[] = [];
+    for (let id: string | null = lastId; id !== null; ) {
+      const fragment = this.fragment(id);
+      items.push(JSON.parse(fragment.json));
+      id = fragment.parent;
+    }
+    const { list, ...settings } = storedSettingsSchema.parse(items.pop());
+    return { ...settings, input: list ? items.reverse() : items[0] };
+  }
+
+  private fragment(id: string): Fragment {
+    const known = this.remembered.get(id);
+    if (known !== undefined) return known;
+    const row = storedFragmentSchema.parse(this.select.all(id)[0]);
+    const fragment = { parent: row[0], json: row[1] };
+    if (this.remembered.size >= MAX_REMEMBERED) this.remembered.clear();
+    this.remembered.set(id, fragment);
+    return fragment;
+  }
+}
+
+const storedFragmentSchema = z.tuple([z.string().nullable(), z.string()]);
+const storedSettingsSchema = annotationRequestSchema.omit({ input: true }).extend({ list: z.boolean() });

@@ -1,0 +1,211 @@
+import { z } from 'zod';
+import { ProviderError } from '../../../src/errors.ts';
+import type { Detector } from '../../detector.ts';
+import type { ChatService } from '../../llm/chat.ts';
+import { MalformedAnswerError } from '../../llm/provider-failures.ts';
+import { sampledProbabilities } from '../../llm/sampled-probabilities.ts';
+import type { JudgingTask } from '../../tasks/task-file.ts';
+import { endpointOf, endpointsSchema, modelSchema, speakerOptions } from '../models-by-role.ts';
+import { speak } from '../session.ts';
+import { dialogueOf, type TranscriptEntry } from '../transcript.ts';
+import { askVerdict, type Verdict } from '../verdict.ts';
+import { sidesInWords } from './debate-question.ts';
+import { type Debate, type DebateOutcome, debatingDetector } from './debating-detector.ts';
+
+/*
+ * Council debate (TurQUaz at CheckThat! 2025, §3.3, Algorithm 3; prompts of A.5 in meaning).
+ *
+ *   C      council members            V   their votes, one a member
+ *   chair  chairperson, no vote       θ   share of equal votes that is a consensus, 0.8          R   rounds, 5
+ *
+ * Differences from the paper:
+ *   - Question, categories and implications come from the task file; with labels the council votes for one of them.
+ *   - "Votes stabilized" is not defined there. Its Table 5 goes on after a first round that changed no vote, so here the
+ *     votes of two discussion rounds in a row must be the same, each member's; the initial votes do not count.
+ *   - A majority can be a tie, of which the paper says nothing: the chairperson then decides between the sides that lead,
+ *     in one more call.
+ *   - The prompts ask the chairperson whether a consensus was reached; Algorithm 3 counts votes, and so do we.
+ *   - Members vote at the same time and hear of each other's votes in the next round. The chairperson's summary is the
+ *     last that was said; the paper's prompt has a place of its own for it.
+ *   - A vote that cannot be read, even after one repair, is an abstention: the member still counts as one who does not
+ *     agree. Without any vote at the end the judgement fails.
+ *   - The shares of the last votes are given as probabilities.
+ */
+
+const PROMPT_VERSION = 2;
+
+const prompts = {
+  member: ({ about, asked, who, discussion }: CouncilParts & { who: string }) => `${about}
+
+A council discusses this question and seeks a consensus.
+${asked}
+
+The discussion so far:
+${dialogueOf(discussion)}
+
+You are ${who}. Give your view with specific evidence from the text and its links, respond to what the others said, and vote.`,
+
+  chairperson: ({ about, asked, discussion, votes }: CouncilParts & { votes: string }) => `${about}
+
+You are the impartial chairperson of a council that discusses this question.
+${asked}
+
+The discussion so far:
+${dialogueOf(discussion)}
+
+Votes now: ${votes}
+
+Sum up the key points in a few sentences and direct the members to what is unresolved. Do not vote yourself.`,
+
+  castingVote: ({ about, asked, discussion, votes }: CouncilParts & { votes: string }) => `${about}
+
+You are the chairperson of a council that discussed this question.
+${asked}
+
+The discussion:
+${dialogueOf(discussion)}
+
+The votes are tied: ${votes}. Weigh the discussion and the text itself, and decide.`,
+};
+
+interface CouncilParts extends Pick<Debate, 'about' | 'asked'> {
+  readonly discussion: readonly TranscriptEntry[];
+}
+
+export const debateCouncilOptionsSchema = z.strictObject({
+  name: z.literal('debate-council').describe('several models discuss and vote, led by a chairperson'),
+  endpoints: endpointsSchema,
+  models: z
+    .strictObject({
+      members: z.array(modelSchema).min(1).describe('each has one vote; the paper has five, all different'),
+      chairperson: modelSchema.describe('sums up before each round and decides ties'),
+    })
+    .describe('an endpoint, or the name of one, for each member'),
+  rounds: z.int().min(0).max(20).default(5).describe('rounds of discussion after the initial votes, at most'),
+  consensus: z.number().gt(0).max(1).default(0.8).describe('share of all members whose equal votes end the discussion'),
+  stableRounds: z
+    .int()
+    .min(2)
+    .nullable()
+    .default(2)
+    .describe('rounds of discussion in a row with the same votes that end it; null: they do not'),
+});
+export type DebateCouncilOptions = z.infer<typeof debateCouncilOptionsSchema>;
+
+/** For each member the side it votes for, null for an abstention. */
+type Votes = readonly (string | null)[];
+
+export function createDebateCouncil(settings: {
+  options: DebateCouncilOptions;
+  task: JudgingTask;
+  service: ChatService;
+}): Detector {
+  const { options, task, service } = settings;
+  const { models, endpoints, rounds, consensus, stableRounds } = options;
+  const members = models.members.map((model) => endpointOf({ role: 'members', model, endpoints }));
+  const chairperson = endpointOf({ role: 'chairperson', model: models.chairperson, endpoints });
+
+  async function debate({ question, session, about, asked }: Debate): Promise<DebateOutcome> {
+    const names = question.sides.map(({ name }) => name);
+    const discussion: TranscriptEntry[] = [];
+    const parts = { about, asked, discussion };
+    let verdicts: readonly (Verdict | null)[] = [];
+    let votes: Votes = [];
+
+    async function collectVotes(round: number): Promise<void> {
+      verdicts = await Promise.all(
+        members.map((endpoint, member) => {
+          const content = prompts.member({ ...parts, who: `member ${member + 1}` });
+          // A dry run pretends votes that keep changing, which costs the most.
+          return voteOrAbstain(askVerdict({ session, endpoint, content, question, dryRunSide: member + round }));
+        }),
+      );
+      for (const [member, verdict] of verdicts.entries())
+        discussion.push({
+          role: `member ${member + 1}`,
+          text: verdict === null ? '(abstains)' : `${verdict.explanation}\nVote: ${verdict.verdict}`,
+        });
+      votes = verdicts.map((verdict) => verdict?.verdict ?? null);
+    }
+
+    const isConsensus = (votes: Votes) =>
+      // 4 of 5 are 0.8, whatever the rounding.
+      Math.max(...names.map((name) => countOf(votes, name))) >= consensus * members.length - 1e-9;
+
+    // Line 4: the initial votes. Lines 5–7: they may do.
+    await collectVotes(0);
+    if (!isConsensus(votes)) {
+      // Lines 8–15: the chairperson sums up, the members respond and vote again.
+      const history: Votes[] = [];
+      for (let round = 1; round <= rounds; round++) {
+        const content = prompts.chairperson({ ...parts, votes: votesInWords(votes, names) });
+        const summary = await speak({ session, endpoint: chairperson, messages: [{ role: 'user', content }] });
+        discussion.push({ role: 'chairperson', text: summary });
+        await collectVotes(round);
+        history.push(votes);
+        if (isConsensus(votes) || hasStabilized(history, stableRounds)) break;
+      }
+    }
+
+    // Line 16: the majority.
+    const shares = sampledProbabilities({ labels: names, answers: votes });
+    if (shares === null)
+      throw new ProviderError(
+        `debate-council: none of the ${members.length} members gave a vote that could be read; the next run asks again`,
+      );
+    const most = Math.max(...names.map((name) => countOf(votes, name)));
+    const leading = question.sides.filter(({ name }) => countOf(votes, name) === most);
+    const [winner, tied] = leading;
+    if (tied === undefined) {
+      const reason = verdicts.find((verdict) => verdict?.verdict === winner.name)?.explanation ?? '';
+      const explanation = `${votesInWords(votes, names)}. ${reason}`;
+      return { verdict: winner.name, explanation, shares, transcript: discussion };
+    }
+    const between = { ...question, sides: leading };
+    const content = prompts.castingVote({ ...parts, asked: sidesInWords(between), votes: votesInWords(votes, names) });
+    const { verdict, explanation } = await askVerdict({ session, endpoint: chairperson, content, question: between });
+    discussion.push({ role: 'chairperson', text: `${explanation}\nDecision: ${verdict}` });
+    return { verdict, explanation, shares, transcript: discussion };
+  }
+
+  return debatingDetector({
+    name: 'debate-council',
+    version: '2',
+    options: {
+      promptVersion: PROMPT_VERSION,
+      rounds,
+      consensus,
+      stableRounds,
+      members: members.map(speakerOptions),
+      chairperson: speakerOptions(chairperson),
+    },
+    task,
+    service,
+    debate,
+  });
+}
+
+async function voteOrAbstain(asked: Promise<Verdict>): Promise<Verdict | null> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof MalformedAnswerError) return null;
+    throw error;
+  }
+}
+
+function countOf(votes: Votes, name: string): number {
+  return votes.filter((vote) => vote === name).length;
+}
+
+function hasStabilized(history: readonly Votes[], stableRounds: number | null): boolean {
+  if (stableRounds === null || history.length < stableRounds) return false;
+  const last = history.slice(-stableRounds);
+  return last.every((votes) => votes.every((vote, member) => vote === last[0][member]));
+}
+
+function votesInWords(votes: Votes, names: readonly string[]): string {
+  const abstentions = votes.filter((vote) => vote === null).length;
+  const counts = names.map((name) => `${name} ${countOf(votes, name)}`).join(', ');
+  return abstentions === 0 ? counts : `${counts}, ${abstentions} abstained`;
+}

@@ -1,0 +1,136 @@
+import { z } from 'zod';
+import type { Detector } from '../../detector.ts';
+import type { ChatService } from '../../llm/chat.ts';
+import type { JudgingTask } from '../../tasks/task-file.ts';
+import { endpointsByRole, endpointsSchema, modelSchema, speakerOptions } from '../models-by-role.ts';
+import { speak } from '../session.ts';
+import { dialogueOf, type TranscriptEntry } from '../transcript.ts';
+import { askVerdict } from '../verdict.ts';
+import type { Side } from './debate-question.ts';
+import { type Debate, type DebateOutcome, debatingDetector } from './debating-detector.ts';
+
+/*
+ * Single debate (TurQUaz at CheckThat! 2025, §3.1, Algorithm 1; prompts of A.1 and A.3 in meaning).
+ *
+ *   P, O       proponent and opponent     a_i, b_i   what they say in round i; 0 is the opening
+ *   J          judge                      R          rounds of rebuttals, 3
+ *
+ * Differences from the paper:
+ *   - The rules on tweets and science of its prompts belong to its task; here question and categories come from the task
+ *     file, and so does "category 2 implies 3". The few-shot examples of A.2 are left out.
+ *   - A task of labels is one debate between as many sides as it has labels. The last label is the proponent's; each
+ *     other one has an opponent, and opponents rebut in turn. With two labels this is the paper's debate.
+ *   - The posts come first in a prompt and the role after them, so that prompts of all roles and of growing prefixes
+ *     begin alike; the paper puts the role into a system message.
+ *   - The judge gives its explanation before its verdict. Table 3 shows it summing up between rounds; Algorithm 1 does
+ *     not, and neither do we.
+ */
+
+const PROMPT_VERSION = 1;
+
+const prompts = {
+  debater: ({ about, asked, side, transcript, turn }: DebaterParts) => `${about}
+
+You take part in a formal debate on this question.
+${asked}
+
+Said so far:
+${dialogueOf(transcript)}
+
+You are the ${side.role}: argue that ${side.position}. Give specific evidence from the text and its links, and keep to the strongest.
+${turn}
+Write your contribution only.`,
+
+  judge: ({ about, asked, transcript }: Pick<DebaterParts, 'about' | 'asked' | 'transcript'>) => `${about}
+
+You are the neutral judge of a debate on this question.
+${asked}
+
+The debate:
+${dialogueOf(transcript)}
+
+Weigh the debate and the text itself, and decide. Say which arguments you found most compelling.`,
+};
+
+const turns = {
+  opening: 'Now give your opening statement.',
+  rebuttal: 'Now rebut what the other side said last.',
+  closing: 'Now give your closing statement, which sums up your position.',
+};
+
+interface DebaterParts extends Pick<Debate, 'about' | 'asked'> {
+  readonly side: Side;
+  readonly transcript: readonly TranscriptEntry[];
+  readonly turn: string;
+}
+
+export const debateSingleOptionsSchema = z.strictObject({
+  name: z.literal('debate-single').describe('two models argue for opposing sides, a third decides'),
+  endpoints: endpointsSchema,
+  models: z
+    .strictObject({
+      proponent: modelSchema.describe('argues for yes, or for the last label; every role not given is its, too'),
+      opponent: modelSchema.optional().describe('argues against it, or for each other label'),
+      judge: modelSchema.optional().describe('decides'),
+    })
+    .describe('an endpoint, or the name of one, for each role'),
+  rounds: z.int().min(0).max(20).default(3).describe('rounds of rebuttals between opening and closing statements'),
+});
+export type DebateSingleOptions = z.infer<typeof debateSingleOptionsSchema>;
+
+export function createDebateSingle(settings: {
+  options: DebateSingleOptions;
+  task: JudgingTask;
+  service: ChatService;
+}): Detector {
+  const { options, task, service } = settings;
+  const { models, rounds } = options;
+  const of = endpointsByRole({ models, byDefault: models.proponent, endpoints: options.endpoints });
+  const endpoints = { proponent: of('proponent'), opponent: of('opponent'), judge: of('judge') };
+
+  async function debate({ question, session, about, asked }: Debate): Promise<DebateOutcome> {
+    const { sides } = question;
+    const transcript: TranscriptEntry[] = [];
+    const argue = (side: Side, turn: string) => {
+      const content = prompts.debater({ about, asked, side, transcript, turn });
+      const endpoint = side === sides[0] ? endpoints.proponent : endpoints.opponent;
+      return speak({ session, endpoint, messages: [{ role: 'user', content }] });
+    };
+    /** Statements that do not answer each other. */
+    const allState = async (turn: string) => {
+      const texts = await Promise.all(sides.map((side) => argue(side, turn)));
+      transcript.push(...texts.map((text, index) => ({ role: sides[index].role, text })));
+    };
+
+    // Lines 5–7: opening statements.
+    await allState(turns.opening);
+
+    // Lines 8–12: the proponent rebuts b_{i−1}, the opponent a_i.
+    for (let round = 1; round <= rounds; round++)
+      for (const side of sides) transcript.push({ role: side.role, text: await argue(side, turns.rebuttal) });
+
+    // Lines 13–15: closing statements.
+    await allState(turns.closing);
+
+    // Lines 16–17: the judge's decision.
+    const content = prompts.judge({ about, asked, transcript });
+    const { verdict, explanation } = await askVerdict({ session, endpoint: endpoints.judge, content, question });
+    transcript.push({ role: 'judge', text: `${explanation}\nVerdict: ${verdict}` });
+    return { verdict, explanation, transcript };
+  }
+
+  return debatingDetector({
+    name: 'debate-single',
+    version: '1',
+    options: {
+      promptVersion: PROMPT_VERSION,
+      rounds,
+      proponent: speakerOptions(endpoints.proponent),
+      opponent: speakerOptions(endpoints.opponent),
+      judge: speakerOptions(endpoints.judge),
+    },
+    task,
+    service,
+    debate,
+  });
+}

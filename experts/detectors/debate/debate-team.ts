@@ -1,0 +1,209 @@
+import { z } from 'zod';
+import type { Detector } from '../../detector.ts';
+import type { ChatService } from '../../llm/chat.ts';
+import type { Endpoint } from '../../llm/endpoint.ts';
+import type { JudgingTask } from '../../tasks/task-file.ts';
+import { endpointOf, endpointsSchema, modelSchema, speakerOptions } from '../models-by-role.ts';
+import { speak } from '../session.ts';
+import { dialogueOf, type TranscriptEntry } from '../transcript.ts';
+import { askVerdict } from '../verdict.ts';
+import type { Side } from './debate-question.ts';
+import { type Debate, type DebateOutcome, debatingDetector } from './debating-detector.ts';
+
+/*
+ * Team debate (TurQUaz at CheckThat! 2025, §3.2, Algorithm 2; prompts of A.4 in meaning).
+ *
+ *   T_P, T_O   teams of proponents and opponents     S_P, S_O   what they discuss among themselves
+ *   A_P, A_O   what they argue before the others     J          judge          R   rounds, 5
+ *
+ * Differences from the paper:
+ *   - Question, categories and implications come from the task file; a task of labels has one team for each label, the
+ *     proponents for the last (see debate-single.ts).
+ *   - Within a team members speak one after the other and hear each other, in discussions as in arguments, since the
+ *     prompts ask to build on teammates and not to repeat them. The teams prepare and speak at the same time: each plans
+ *     against what the others argued in the round before, as in lines 11–14.
+ *   - §4.1 gives 5 rounds to "collaborative methods" and 3 to "adversarial single debates"; a team debate is taken for
+ *     the first. Its 80 % consensus has no place in Algorithm 2, where only the judge decides, and is left out.
+ *   - A team's discussions stay its own: neither the others nor the judge hear them, but the transcript keeps them.
+ */
+
+const PROMPT_VERSION = 1;
+
+const prompts = {
+  discussion: ({ about, asked, who, side, debate, discussion, plan }: TeamParts & { plan: string }) => `${about}
+
+You take part in a formal debate between teams on this question.
+${asked}
+
+The debate so far:
+${dialogueOf(debate)}
+
+You are ${who}. Your team argues that ${side.position}.
+Your team's own discussion so far, which the other side does not hear:
+${dialogueOf(discussion)}
+
+${plan} Share your view, build on what your teammates said, find the strongest arguments and settle who makes which, \
+so that nobody repeats another. Write your contribution to the discussion only.`,
+
+  argument: ({
+    about,
+    asked,
+    who,
+    side,
+    debate,
+    discussion,
+    spoken,
+    turn,
+  }: TeamParts & { spoken: Entries; turn: string }) =>
+    `${about}
+
+You take part in a formal debate between teams on this question.
+${asked}
+
+The debate so far:
+${dialogueOf(debate)}
+
+You are ${who}. Your team argues that ${side.position}.
+Your team's strategy, which the other side does not hear:
+${dialogueOf(discussion)}
+
+Your teammates have just said:
+${dialogueOf(spoken)}
+
+${turn} Follow the strategy, do not repeat your teammates, and give specific evidence from the text and its links.
+Write your contribution only.`,
+
+  judge: ({ about, asked, debate }: Pick<TeamParts, 'about' | 'asked' | 'debate'>) => `${about}
+
+You are the neutral judge of a debate between teams on this question.
+${asked}
+
+The debate:
+${dialogueOf(debate)}
+
+Weigh the debate and the text itself, and decide. Name the team arguments that convinced you most.`,
+};
+
+const plans = {
+  opening: 'Develop the strategy of your team.',
+  rebuttal: 'Plan how your team rebuts what the other side argued last.',
+};
+const turns = {
+  opening: 'Now present the case of your team.',
+  rebuttal: 'Now rebut what the other side argued last.',
+};
+
+type Entries = readonly TranscriptEntry[];
+
+interface TeamParts extends Pick<Debate, 'about' | 'asked'> {
+  readonly who: string;
+  readonly side: Side;
+  readonly debate: Entries;
+  readonly discussion: Entries;
+}
+
+const teamSchema = z.array(modelSchema).min(1);
+
+export const debateTeamOptionsSchema = z.strictObject({
+  name: z.literal('debate-team').describe('two teams discuss among themselves, then argue; a judge decides'),
+  endpoints: endpointsSchema,
+  models: z
+    .strictObject({
+      proponents: teamSchema.describe('members of the team that argues for yes, or for the last label'),
+      opponents: teamSchema.optional().describe('members of each other team; the same models unless given'),
+      judge: modelSchema.describe('decides'),
+    })
+    .describe('an endpoint, or the name of one, for each member'),
+  rounds: z.int().min(0).max(20).default(5).describe('rounds of rebuttals after the opening arguments'),
+  discussionTurns: z
+    .int()
+    .min(0)
+    .max(10)
+    .default(1)
+    .describe('times each member speaks in an internal discussion; 0: no discussions'),
+});
+export type DebateTeamOptions = z.infer<typeof debateTeamOptionsSchema>;
+
+interface Team {
+  readonly side: Side;
+  readonly members: readonly Endpoint[];
+  /** What they say among themselves, S_P or S_O, of all rounds. */
+  readonly discussion: TranscriptEntry[];
+}
+
+export function createDebateTeam(settings: {
+  options: DebateTeamOptions;
+  task: JudgingTask;
+  service: ChatService;
+}): Detector {
+  const { options, task, service } = settings;
+  const { models, endpoints, rounds, discussionTurns } = options;
+  const teamOf = (role: string, own: z.infer<typeof teamSchema>) =>
+    own.map((model) => endpointOf({ role, model, endpoints }));
+  const proponents = teamOf('proponents', models.proponents);
+  const opponents = models.opponents === undefined ? proponents : teamOf('opponents', models.opponents);
+  const judge = endpointOf({ role: 'judge', model: models.judge, endpoints });
+
+  async function debate({ question, session, about, asked }: Debate): Promise<DebateOutcome> {
+    const heard: TranscriptEntry[] = [];
+    const whole: TranscriptEntry[] = [];
+    // Lines 2–4: the teams.
+    const teams = question.sides.map(
+      (side, index): Team => ({ side, members: index === 0 ? proponents : opponents, discussion: [] }),
+    );
+    /** Each member in turn, who hears what was said before. */
+    async function speakInTurn(team: Team, said: TranscriptEntry[], prompt: (parts: TeamParts) => string) {
+      const { side, members, discussion } = team;
+      for (const [index, endpoint] of members.entries()) {
+        const who = `${side.role} ${index + 1}`;
+        const content = prompt({ about, asked, who, side, debate: heard, discussion });
+        said.push({ role: who, text: await speak({ session, endpoint, messages: [{ role: 'user', content }] }) });
+      }
+    }
+
+    async function internalDiscussion(team: Team, plan: string): Promise<Entries> {
+      const { discussion } = team;
+      const before = discussion.length;
+      for (let turn = 0; turn < discussionTurns; turn++)
+        await speakInTurn(team, discussion, (parts) => prompts.discussion({ ...parts, plan }));
+      return discussion.slice(before).map(({ role, text }) => ({ role: `${role}, within the team`, text }));
+    }
+
+    async function teamArguments(team: Team, turn: string): Promise<Entries> {
+      const spoken: TranscriptEntry[] = [];
+      await speakInTurn(team, spoken, (parts) => prompts.argument({ ...parts, spoken, turn }));
+      return spoken;
+    }
+
+    // Lines 5–9 open the debate, lines 10–16 are its rounds: discuss, then argue.
+    for (let round = 0; round <= rounds; round++) {
+      const kind = round === 0 ? 'opening' : 'rebuttal';
+      const discussions = await Promise.all(teams.map((team) => internalDiscussion(team, plans[kind])));
+      const argued = await Promise.all(teams.map((team) => teamArguments(team, turns[kind])));
+      whole.push(...discussions.flat(), ...argued.flat());
+      heard.push(...argued.flat());
+    }
+
+    // Lines 17–18: the judge's decision.
+    const content = prompts.judge({ about, asked, debate: heard });
+    const { verdict, explanation } = await askVerdict({ session, endpoint: judge, content, question });
+    whole.push({ role: 'judge', text: `${explanation}\nVerdict: ${verdict}` });
+    return { verdict, explanation, transcript: whole };
+  }
+
+  return debatingDetector({
+    name: 'debate-team',
+    version: '1',
+    options: {
+      promptVersion: PROMPT_VERSION,
+      rounds,
+      discussionTurns,
+      proponents: proponents.map(speakerOptions),
+      opponents: opponents.map(speakerOptions),
+      judge: speakerOptions(judge),
+    },
+    task,
+    service,
+    debate,
+  });
+}

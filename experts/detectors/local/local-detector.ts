@@ -1,0 +1,102 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Prefix } from '../../../src/data/thread.ts';
+import { InputError } from '../../../src/errors.ts';
+import { createEncoder, encoderSchema } from '../../../src/text/create-encoder.ts';
+import type { Encoder } from '../../../src/text/encoder.ts';
+import type { Detector, Judgement } from '../../detector.ts';
+import {
+  type FittedModel,
+  fittedModelHash,
+  floatsFromBase64,
+  loadFittedModel,
+  saveFittedModel,
+} from './fitted-model.ts';
+import { PrefixScorer } from './prefix-scorer.ts';
+
+const WEIGHTIEST_POSTS = 3;
+
+/** A linear classifier of encoded prefixes, trained here: the detector that needs no network and no key. */
+export class LocalDetector implements Detector {
+  readonly name = 'local';
+  readonly version = '1';
+  readonly options: Readonly<Record<string, unknown>>;
+  readonly labels: readonly string[];
+  readonly model: FittedModel;
+  private readonly scorer: PrefixScorer;
+
+  constructor(settings: { model: FittedModel; encoder: Encoder }) {
+    const { model, encoder } = settings;
+    if (!isDeepStrictEqual(plain(model.encoder), plain(encoder.identity)))
+      throw new InputError(
+        `the local detector was trained with the encoder ${JSON.stringify(model.encoder)}, but was given ${JSON.stringify(encoder.identity)}; use the same one or train again`,
+      );
+    this.model = model;
+    this.labels = model.labels;
+    this.options = { task: model.task, encoder: model.encoder, modelSha256: fittedModelHash(model) };
+    this.scorer = new PrefixScorer({
+      encoder,
+      features: model.features,
+      dimensionWeights: floatsFromBase64(model.dimensionWeights),
+      weights: floatsFromBase64(model.weights),
+      classCount: model.labels.length,
+    });
+  }
+
+  /** @param settings.encoder needed only where the one it was trained with cannot be made from its identity alone. */
+  static async load(settings: { path: string; encoder?: Encoder }): Promise<LocalDetector> {
+    const model = await loadFittedModel(settings.path);
+    return new LocalDetector({ model, encoder: settings.encoder ?? (await encoderOf(model, settings.path)) });
+  }
+
+  save(path: string): void {
+    saveFittedModel({ model: this.model, path });
+  }
+
+  async judge(prefix: Prefix): Promise<Judgement> {
+    const { logits, contributions } = await this.scorer.score(prefix);
+    const probabilities = softmax(logits.map((logit) => logit / this.model.temperature));
+    const predicted = probabilities.indexOf(Math.max(...probabilities));
+    const weightiest = weightiestPosts({ contributions, classCount: logits.length, predicted });
+    return {
+      label: this.labels[predicted],
+      probabilities: Object.fromEntries(this.labels.map((label, index) => [label, probabilities[index]])),
+      explanation: `p(${this.labels[predicted]}) = ${probabilities[predicted].toFixed(2)}; weightiest posts: ${weightiest
+        .map(({ post, pull }) => `${post + 1} (${pull < 0 ? '−' : '+'}${Math.abs(pull).toFixed(2)})`)
+        .join(', ')}`,
+      transcript: [],
+      usage: { requests: 0, inputTokens: 0, outputTokens: 0 },
+    };
+  }
+}
+
+async function encoderOf(model: FittedModel, path: string): Promise<Encoder> {
+  const { version: _, ...config } = model.encoder;
+  const parsed = encoderSchema.safeParse(config);
+  if (!parsed.success)
+    throw new InputError(
+      `${path} was trained with the encoder ${JSON.stringify(model.encoder)}, which cannot be made from that alone; give it`,
+    );
+  return createEncoder(parsed.data);
+}
+
+/** How far each post moves the predicted label's logit away from the mean of all; the largest first. */
+function weightiestPosts(options: { contributions: Float64Array; classCount: number; predicted: number }) {
+  const { contributions, classCount, predicted } = options;
+  const posts = Array.from({ length: contributions.length / classCount }, (_, post) => {
+    const own = contributions.subarray(post * classCount, (post + 1) * classCount);
+    return { post, pull: own[predicted] - own.reduce((sum, value) => sum + value, 0) / classCount };
+  });
+  return posts.sort((left, right) => Math.abs(right.pull) - Math.abs(left.pull)).slice(0, WEIGHTIEST_POSTS);
+}
+
+function softmax(logits: Float64Array): Float64Array {
+  const largest = Math.max(...logits);
+  const powers = logits.map((logit) => Math.exp(logit - largest));
+  const sum = powers.reduce((total, power) => total + power, 0);
+  return powers.map((power) => power / sum);
+}
+
+/** As JSON would bring it back, so that identities from a file and from memory compare alike. */
+function plain(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value));
+}

@@ -1,0 +1,126 @@
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { writeFileAtomically } from '../../../src/atomic-file.ts';
+import type { Task } from '../../../src/data/task.ts';
+import { prefixOf, type Thread } from '../../../src/data/thread.ts';
+import { InputError } from '../../../src/errors.ts';
+import { Random } from '../../../src/tensor/random.ts';
+import { createEncoder, encoderSchema } from '../../../src/text/create-encoder.ts';
+import type { Detector } from '../../detector.ts';
+import type { JudgementSequence } from '../../judgement-sequence.ts';
+import { fittedModelSchema, floatsFromBase64, floatsToBase64 } from './fitted-model.ts';
+import { LocalDetector } from './local-detector.ts';
+import { type LocalDetectorOptions, trainLocalDetector } from './train-local-detector.ts';
+
+/*
+ * The student: a small classifier distilled from the cached judgements of the demonstration threads, of which every
+ * prefix is a labelled example. It costs no detector call, so its confidence may join the state: the agent then knows
+ * how sure a cheap reader is, and how long it has been so.
+ */
+
+const folds = 5;
+/** Probabilities closer to 0 or 1 than this are held to it, so that their logarithms stay finite. */
+const nearlyCertain = 1e-4;
+
+export interface Student {
+  /** Judges any thread's prefixes. */
+  readonly reader: LocalDetector;
+  /**
+   * Features of each demonstration thread, read by a student that was trained on the other folds: what the agent sees in
+   * training must be no surer than what it will see elsewhere.
+   */
+  readonly heldOut: ReadonlyMap<string, Float32Array>;
+}
+
+export interface JudgedThread {
+  readonly thread: Thread;
+  readonly sequence: JudgementSequence;
+}
+
+export async function trainStudent(settings: {
+  demonstrations: readonly JudgedThread[];
+  /** Threads that the agent is not taught on, read by every fold's student. */
+  further: readonly JudgedThread[];
+  task: Task;
+  options: LocalDetectorOptions;
+  seed: number;
+  onProgress?: (done: number, total: number) => void;
+}): Promise<Student> {
+  const { demonstrations, further, task, options, seed, onProgress } = settings;
+  const train = (examples: readonly JudgedThread[]) => {
+    const sequences = new Map(examples.map(({ thread, sequence }) => [thread.id, sequence]));
+    return trainLocalDetector({
+      threads: examples.map(({ thread }) => thread),
+      task,
+      options,
+      seed,
+      targetOf: (thread, length) => {
+        const predicted = sequences.get(thread.id)?.predicted ?? new Int8Array(0);
+        const label = predicted[Math.min(length, predicted.length) - 1] ?? -1;
+        return label < 0 ? null : label;
+      },
+    });
+  };
+  const order = Random.seeded({ seed, purpose: 'student folds' }).permutation(demonstrations.length);
+  const heldOut = new Map<string, Float32Array>();
+  for (let fold = 0; fold < folds; fold++) {
+    const isOut = (index: number) => order[index] % folds === fold;
+    const reader = await train([...demonstrations.filter((_, index) => !isOut(index)), ...further]);
+    onProgress?.(fold + 1, folds + 1);
+    for (const [index, { thread }] of demonstrations.entries())
+      if (isOut(index)) heldOut.set(thread.id, await studentFeatures(reader, thread, thread.posts.length));
+  }
+  const reader = await train([...demonstrations, ...further]);
+  onProgress?.(folds + 1, folds + 1);
+  return { reader, heldOut };
+}
+
+const savedStudentSchema = z.strictObject({
+  reader: fittedModelSchema,
+  heldOut: z.record(z.string(), z.string()).describe('32-bit floats, little-endian, base64'),
+});
+
+export function saveStudent(path: string, { reader, heldOut }: Student): void {
+  const features = Array.from(heldOut, ([id, floats]) => [id, floatsToBase64(floats)]);
+  writeFileAtomically(path, `${JSON.stringify({ reader: reader.model, heldOut: Object.fromEntries(features) })}\n`);
+}
+
+/** @throws InputError when the file is not what `saveStudent` wrote. */
+export async function loadStudent(path: string): Promise<Student> {
+  const saved = savedStudentSchema.safeParse(JSON.parse(readFileSync(path, 'utf8')));
+  if (!saved.success) throw new InputError(`${path} is no saved student; remove it, and it is trained again`);
+  const { reader, heldOut } = saved.data;
+  const { version: _, ...config } = reader.encoder;
+  return {
+    reader: new LocalDetector({ model: reader, encoder: await createEncoder(encoderSchema.parse(config)) }),
+    heldOut: new Map(Object.entries(heldOut).map(([id, floats]) => [id, floatsFromBase64(floats)])),
+  };
+}
+
+/** Numbers a prefix in `studentFeatures`. */
+export function studentFeatureCount(task: Task): number {
+  return task.labels.length + 2;
+}
+
+/**
+ * For each prefix of the first `posts` posts, [posts, labels + 2]: log-odds of every label but the first against it, the
+ * margin between the likeliest label and the next in log-odds, ln of the posts seen, and ln of how many posts in a row the
+ * student has said the same.
+ */
+export async function studentFeatures(reader: Detector, thread: Thread, posts: number): Promise<Float32Array> {
+  const { labels } = reader;
+  const width = labels.length + 2;
+  const features = new Float32Array(posts * width);
+  let said = '';
+  let unchanged = 0;
+  for (let length = 1; length <= posts; length++) {
+    const { label, probabilities } = await reader.judge(prefixOf(thread, length));
+    const logs = labels.map((name) => Math.log(Math.max(nearlyCertain, probabilities?.[name] ?? 1 / labels.length)));
+    const [first, second] = [...logs].sort((a, b) => b - a);
+    unchanged = label === said ? unchanged + 1 : 1;
+    said = label ?? '';
+    const row = [...logs.slice(1).map((log) => log - logs[0]), first - second, Math.log(length), Math.log(unchanged)];
+    features.set(row, (length - 1) * width);
+  }
+  return features;
+}

@@ -1,0 +1,211 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import type { Task } from '../../../src/data/task.ts';
+import type { Thread } from '../../../src/data/thread.ts';
+import { InputError } from '../../../src/errors.ts';
+import { Random } from '../../../src/tensor/random.ts';
+import { createEncoder, encoderSchema } from '../../../src/text/create-encoder.ts';
+import type { Encoder } from '../../../src/text/encoder.ts';
+import { floatsToBase64 } from './fitted-model.ts';
+import { fitLinearClassifiers, type LinearFit } from './linear-classifier.ts';
+import { LocalDetector } from './local-detector.ts';
+import { prefixFeatureOptionsSchema, trainingRows } from './prefix-features.ts';
+import { stratifiedFolds } from './stratified-folds.ts';
+import { fitTemperature, logLoss } from './temperature.ts';
+
+export const localDetectorOptionsSchema = z
+  .strictObject({
+    encoder: encoderSchema
+      .prefault({ name: 'hashing', dimensions: 4096, characterNgrams: { weight: 0 } })
+      .describe('may differ from the agent’s'),
+    features: prefixFeatureOptionsSchema.prefault({}).describe('what the classifier sees of a prefix'),
+    maxPosts: z.int().min(1).default(500).describe('posts of a training thread that are read'),
+    prefixGrowth: z
+      .number()
+      .min(1.1)
+      .default(2)
+      .describe('training prefixes of each thread: 1 post, then longer by this factor each time, and all posts'),
+    l2: z
+      .array(z.number().positive())
+      .min(1)
+      .default([1e-5, 1e-4, 1e-3])
+      .describe('penalties to choose from by cross-validation'),
+    folds: z.int().min(2).default(5).describe('parts of the cross-validation'),
+    steps: z.int().min(1).default(300).describe('steps of the optimiser, each over all rows'),
+  })
+  .describe('the local detector: a linear classifier of encoded prefixes, trained here');
+
+export type LocalDetectorOptions = z.infer<typeof localDetectorOptionsSchema>;
+
+/**
+ * Trains on prefixes of labelled threads that no later stage uses; every thread weighs the same, however long. The
+ * penalty is the one with the smallest held-out loss after calibration, and the temperature is that of its held-out
+ * predictions. Runs on whatever tensor backend is current.
+ */
+export async function trainLocalDetector(settings: {
+  threads: readonly Thread[];
+  task: Task;
+  options?: z.input<typeof localDetectorOptionsSchema>;
+  seed: number;
+  /**
+   * The class that a prefix of so many posts is trained towards, null to leave it out; the thread's gold label when not
+   * given. A student of another detector takes that one's judgements.
+   */
+  targetOf?: (thread: Thread, length: number) => number | null;
+  /** Used in place of `options.encoder`: one that exists already, or one that stores its embeddings. */
+  encoder?: Encoder;
+  onProgress?: (progress: { done: number; total: number }) => void;
+  signal?: AbortSignal;
+}): Promise<LocalDetector> {
+  const { task, seed, onProgress, signal } = settings;
+  const options = parseOptions(settings.options);
+  const { threads, labels } = labelledThreads(settings);
+  const encoder = settings.encoder ?? (await createEncoder(options.encoder));
+
+  const { maxPosts, prefixGrowth: growth } = options;
+  const rows = await trainingRows({ threads, encoder, features: options.features, maxPosts, growth });
+  const rowsOfThread = new Float32Array(threads.length);
+  for (const thread of rows.threadOfRow) rowsOfThread[thread]++;
+  const targets = Array.from(rows.threadOfRow, (thread, row) =>
+    settings.targetOf === undefined ? labels[thread] : settings.targetOf(threads[thread], rows.lengthOfRow[row]),
+  );
+  const rowWeights = Float32Array.from(rows.threadOfRow, (thread, row) =>
+    targets[row] === null ? 0 : 1 / rowsOfThread[thread],
+  );
+  const classes = Int32Array.from(targets, (target) => target ?? 0);
+  const classCount = task.labels.length;
+
+  const smallestClass = Math.min(...task.labels.map((_, label) => labels.filter((own) => own === label).length));
+  const folds = Math.min(options.folds, smallestClass);
+  const random = Random.seeded({ seed, purpose: 'local detector folds' });
+  const foldOfThread = stratifiedFolds({ classes: labels, folds, random });
+  const foldOfRow = rows.threadOfRow.map((thread) => foldOfThread[thread]);
+
+  // For each penalty one problem a fold, without that fold's rows, and a last one on all rows.
+  const problems = options.l2.flatMap((l2) =>
+    Array.from({ length: folds + 1 }, (_, fold) => ({
+      l2,
+      rowWeights: rowWeights.map((weight, row) => (foldOfRow[row] === fold ? 0 : weight)),
+    })),
+  );
+  const fit = await fitLinearClassifiers({
+    features: rows.features,
+    classes,
+    classCount,
+    problems,
+    steps: options.steps,
+    onStep: (done) => onProgress?.({ done, total: options.steps }),
+    ...(signal && { signal }),
+  });
+
+  const candidates = options.l2.map((l2, index) => {
+    const problemOfRow = foldOfRow.map((fold) => index * (folds + 1) + fold);
+    const logits = heldOutLogits({ fit, problemOfRow, problemCount: problems.length, classCount });
+    const scored = { logits, classes, rowWeights, classCount };
+    const temperature = fitTemperature(scored);
+    return { l2, index, temperature, loss: logLoss(scored, temperature), accuracy: accuracyOf(scored) };
+  });
+  const best = candidates.reduce((left, right) => (right.loss < left.loss ? right : left));
+  const weightsOfProblem = fit.weights.length / problems.length;
+  const chosen = best.index * (folds + 1) + folds;
+
+  return new LocalDetector({
+    encoder,
+    model: {
+      format: 'earshot-local-detector',
+      formatVersion: 1,
+      task: task.name,
+      labels: [...task.labels],
+      encoder: { ...encoder.identity },
+      dimensions: encoder.dimensions,
+      features: options.features,
+      dimensionWeights: floatsToBase64(rows.dimensionWeights),
+      weights: floatsToBase64(fit.weights.subarray(chosen * weightsOfProblem, (chosen + 1) * weightsOfProblem)),
+      temperature: best.temperature,
+      training: {
+        seed,
+        threads: countByLabel({ task, labels }),
+        threadIdsSha256: createHash('sha256')
+          .update(threads.map((thread) => `${thread.id}\n`).join(''))
+          .digest('hex'),
+        rows: classes.length,
+        l2: best.l2,
+        heldOutLogLoss: best.loss,
+        heldOutAccuracy: best.accuracy,
+      },
+    },
+  });
+}
+
+function parseOptions(options: z.input<typeof localDetectorOptionsSchema> | undefined): LocalDetectorOptions {
+  const parsed = localDetectorOptionsSchema.safeParse(options ?? {});
+  if (!parsed.success)
+    throw new InputError(`the local detector's options are wrong:\n${z.prettifyError(parsed.error)}`);
+  return parsed.data;
+}
+
+/** Threads with the class that they count as: their gold label, or what they are trained towards when read whole. */
+function labelledThreads(settings: {
+  threads: readonly Thread[];
+  task: Task;
+  targetOf?: (thread: Thread, length: number) => number | null;
+}): {
+  threads: Thread[];
+  labels: number[];
+} {
+  const { task } = settings;
+  const labelled = settings.threads.flatMap((thread) => {
+    const label = settings.targetOf ? settings.targetOf(thread, thread.posts.length) : task.goldLabel(thread);
+    return label === null ? [] : [{ thread, label }];
+  });
+  const labels = labelled.map(({ label }) => label);
+  const counts = countByLabel({ task, labels });
+  if (Object.values(counts).some((count) => count < 2))
+    throw new InputError(
+      `the local detector needs at least 2 training threads of every label of the task "${task.name}"; of ${settings.threads.length} threads these have one: ${Object.entries(
+        counts,
+      )
+        .map(([label, count]) => `${label} ${count}`)
+        .join(', ')}. Give it more labelled threads, or choose a task whose labels they have`,
+    );
+  return { threads: labelled.map(({ thread }) => thread), labels };
+}
+
+function countByLabel(options: { task: Task; labels: readonly number[] }): Record<string, number> {
+  return Object.fromEntries(
+    options.task.labels.map((name, label) => [name, options.labels.filter((own) => own === label).length]),
+  );
+}
+
+/** Each row's logits from the problem that was fitted without it, with the reference class's 0 in front. */
+function heldOutLogits(options: {
+  fit: LinearFit;
+  problemOfRow: Int32Array;
+  problemCount: number;
+  classCount: number;
+}): Float32Array {
+  const { fit, problemOfRow, problemCount, classCount } = options;
+  const logits = new Float32Array(problemOfRow.length * classCount);
+  for (const [row, problem] of problemOfRow.entries()) {
+    const start = (row * problemCount + problem) * (classCount - 1);
+    logits.set(fit.logits.subarray(start, start + classCount - 1), row * classCount + 1);
+  }
+  return logits;
+}
+
+function accuracyOf(options: {
+  logits: Float32Array;
+  classes: Int32Array;
+  rowWeights: Float32Array;
+  classCount: number;
+}): number {
+  const { logits, classes, rowWeights, classCount } = options;
+  let right = 0;
+  let weight = 0;
+  for (const [row, label] of classes.entries()) {
+    const own = logits.subarray(row * classCount, (row + 1) * classCount);
+    weight += rowWeights[row];
+    if (own.indexOf(Math.max(...own)) === label) right += rowWeights[row];
+  }
+  return right / weight;
+}

@@ -1,0 +1,300 @@
+import { z } from 'zod';
+import type { Prefix } from '../../../src/data/thread.ts';
+import { InputError } from '../../../src/errors.ts';
+import { Random } from '../../../src/tensor/random.ts';
+import type { RememberedCalls } from '../../annotations/remembered-calls.ts';
+import type { Detector, Judgement } from '../../detector.ts';
+import type { ChatMessage, ChatService } from '../../llm/chat.ts';
+import type { Endpoint } from '../../llm/endpoint.ts';
+import { type JudgingTask, judgementLabels } from '../../tasks/task-file.ts';
+import { endpointsByRole, endpointsSchema, modelSchema, speakerOptions } from '../models-by-role.ts';
+import { numberedPosts, oneLine } from '../numbered-posts.ts';
+import { inSession, type Session, speak, usageIn } from '../session.ts';
+import { concludingAnswer } from '../strict-answer.ts';
+import type { TranscriptEntry } from '../transcript.ts';
+import { createSubjectivityClassifier } from './claim-subjectivity.ts';
+import { type Comment, createCommentScorer } from './comment-score.ts';
+
+/*
+ * S2MAD, stance-separated multi-agent debate (Algorithm 1).
+ *
+ *   c        the claim, the first post                    x_i   a comment, any later post
+ *   s_i      how far x_i supports c, in [−1, 1] (Eq. 1)   P, N  the k most supporting, the k most opposing (Eq. 2)
+ *   h_p^j    what debater p says in round j; 0 is the initial opinion (Eq. 3); h_n^j the other's (Eq. 4)
+ *   M        rounds                                       J     the judge, asked where h_p^M ≠ h_n^M (Eq. 5)
+ *
+ * Differences from the paper:
+ *   - "Fake" and "Real" are the labels of the task, so that it can also be asked about rumours or four classes.
+ *   - A score depends on claim and comment alone, and whether the claim is subjective on the claim alone, so each is
+ *     asked once a thread, not once a prefix.
+ *   - Eq. 1 stands in comment-score.ts, the question for subjectivity in claim-subjectivity.ts. A score that cannot be read, even after one repair, counts as 0.
+ *   - The comments of P and N are shown in order of time; the paper does not say. Equal scores: the earlier comment.
+ *   - A debater sees its own earlier opinions as its own turns of one conversation: p_d says "the opinion of yourself",
+ *     while Eq. 4 names the other's alone.
+ *   - Opinions are read strictly, by their last line. One that names no label agrees with nothing, so the judge is asked.
+ *   - Without stance separation up to 2k comments are drawn and dealt out in turn; the draw of a comment does not depend
+ *     on later ones.
+ */
+
+const PROMPT_VERSION = 1;
+
+const prompts = {
+  /** p_io (Eq. 3) */
+  opinion: ({ isSubjective, claim, comments, ending }: OpinionParts) =>
+    `${isSubjective ? subjectiveGuide : objectiveGuide}
+Claim: ${claim}
+${comments}
+${ending}`,
+
+  /** p_d (Eq. 4) */
+  debate: ({ other, options }: { other: string; options: string }) =>
+    `This is the opinion of the other debater. Starting from your own opinion and this one, think critically about the \
+other's views: look for flaws in the logic, for bias and for missing evidence.
+The other debater's opinion:
+${other}
+
+Give an updated opinion. ${options}`,
+
+  /** p_j (Eq. 5) */
+  judge: ({ claim, h_p, h_n, ending }: Record<'claim' | 'h_p' | 'h_n' | 'ending', string>) =>
+    `Judge the claim by the following debate between agents P and N.
+Claim: ${claim}
+Agent P argues:
+${h_p}
+
+Agent N argues:
+${h_n}
+
+Weigh the logic and the evidence of both. ${ending}`,
+};
+
+const subjectiveGuide = `You need to:
+(1) Evaluate whether the claim is a reasonable expression of a personal view, considering context, humor, satire and \
+cultural references.
+(2) Evaluate whether it may damage public trust in government or public figures.`;
+
+const objectiveGuide = `You need to:
+(1) Evaluate the consistency and reliability of supporting comments. Look for specific facts, data or credible sources.
+(2) Evaluate the consistency and reliability of opposing comments. Look for valid points that raise doubts.
+(3) Consider common sense and general knowledge on the topic.`;
+
+interface OpinionParts {
+  readonly isSubjective: boolean;
+  readonly claim: string;
+  readonly comments: string;
+  readonly ending: string;
+}
+
+export const s2madOptionsSchema = z.strictObject({
+  name: z.literal('s2mad').describe('comments separated by stance, two debaters, a judge (S2MAD)'),
+  endpoints: endpointsSchema,
+  models: z
+    .strictObject({
+      supporter: modelSchema.describe('debater who reads the supporting comments; every role not given is its, too'),
+      opposer: modelSchema.optional().describe('debater who reads the opposing comments'),
+      scorer: modelSchema.optional().describe('scores comments'),
+      classifier: modelSchema.optional().describe('tells subjective claims from others'),
+      judge: modelSchema.optional().describe('decides where the debaters differ'),
+    })
+    .describe('an endpoint, or the name of one, for each role'),
+  topComments: z.int().min(1).default(20).describe('k: comments of each side that its debater reads at most'),
+  rounds: z.int().min(0).max(20).default(2).describe('M: rounds of debate after the initial opinions'),
+  temperature: z
+    .number()
+    .min(0)
+    .max(2)
+    .nullable()
+    .default(0.2)
+    .describe("of every call, instead of the endpoints' own; null: not sent"),
+  stanceSeparation: z
+    .boolean()
+    .default(true)
+    .describe('ablation: without it no comment is scored, and random ones are dealt out to the debaters'),
+  claimPrompt: z
+    .enum(['by-subjectivity', 'subjective', 'objective'])
+    .default('by-subjectivity')
+    .describe('ablation: the one prompt that all claims get instead of the one fit for them'),
+  debate: z.boolean().default(true).describe('ablation: without it one agent reads all comments and decides alone'),
+  seed: z.int().default(1).describe('draws the comments where stances are not separated'),
+});
+export type S2madOptions = z.infer<typeof s2madOptionsSchema>;
+
+export function createS2mad(settings: {
+  options: S2madOptions;
+  task: JudgingTask;
+  service: ChatService;
+  /** Keeps scores and subjectivity beyond this process; their usage then counts there, not in judgements. */
+  remember?: RememberedCalls;
+}): Detector {
+  const { options, task, service, remember } = settings;
+  const { topComments, rounds, stanceSeparation, claimPrompt, debate, seed } = options;
+  const labels = task.labels;
+  if (labels === undefined)
+    throw new InputError(
+      `s2mad debates whether a claim is one label or another; the task ${task.name} has categories, which debate-single, debate-team, debate-council and single-prompt can judge`,
+    );
+  const endpoints = rolesOf(options);
+  const names = labels.map(({ name }) => name);
+  // Not Yes and No: "no evidence" in a last line would name a label.
+  const words = Object.fromEntries(
+    labels.map(({ name, answers }) => [name, [name, ...answers.filter((answer) => !/^(?:yes|no)$/i.test(answer))]]),
+  );
+  const choice = `End with the answer alone on the last line, one of: ${names.join(', ')}.`;
+  const meanings = labels.map(({ name, description }) => `- ${name}: ${description}`).join('\n');
+  const ending = `${task.question}\n${meanings}\n${choice}`;
+  const asking = { service, ...(remember && { remember }) };
+  const scoreOf = createCommentScorer({ ...asking, endpoint: endpoints.scorer });
+  const isSubjective = createSubjectivityClassifier({ ...asking, endpoint: endpoints.classifier });
+
+  async function judge(prefix: Prefix, session: Session): Promise<Judgement> {
+    const [claim, ...texts] = prefix.posts.map(({ text }) => oneLine(text));
+    const comments = texts.map((text, index) => ({ index: index + 1, text }));
+    const { threadId } = prefix;
+    const transcript: TranscriptEntry[] = [];
+    const say = (role: string, text: string) => transcript.push({ role, text });
+    const speaking = (endpoint: Endpoint, messages: readonly ChatMessage[], dryRunLabel: number) =>
+      speak({ session, endpoint, messages, dryRunText: names[dryRunLabel] });
+    const decided = (text: string): Judgement => ({
+      label: concludingAnswer({ text, words }),
+      probabilities: null,
+      explanation: text,
+      transcript,
+      ...usageIn(session),
+    });
+
+    // Lines 3–9: stance separation, and the claim's subjectivity.
+    const [scored, subjective] = await Promise.all([
+      stanceSeparation ? Promise.all(comments.map((comment) => scoreOf({ claim, comment, threadId, session }))) : null,
+      claimPrompt === 'by-subjectivity' ? isSubjective({ claim, threadId, session }) : claimPrompt === 'subjective',
+    ]);
+    const sides =
+      scored === null ? dealtOut({ comments, claim, topComments, seed }) : separated({ comments, scored, topComments });
+    if (scored !== null)
+      say('scorer', comments.map(({ index }) => `${index + 1}: ${scored[index - 1] ?? 'unreadable'}`).join('\n'));
+    if (claimPrompt === 'by-subjectivity') say('classifier', subjective ? 'subjective' : 'not subjective');
+
+    // Lines 10–11: initial opinions.
+    const opening = (...shown: string[]): ChatMessage[] => [
+      {
+        role: 'user',
+        content: prompts.opinion({ isSubjective: subjective, claim, comments: shown.join('\n'), ending }),
+      },
+    ];
+    const [support, oppose] = stanceSeparation
+      ? [commentList('Supporting comments', sides.support), commentList('Opposing comments', sides.oppose)]
+      : [commentList('Comments', sides.support), commentList('Comments', sides.oppose)];
+    if (!debate) {
+      const all = commentList('Comments', inTimeOrder([...sides.support, ...sides.oppose]));
+      const alone = stanceSeparation ? opening(support, oppose) : opening(all);
+      const opinion = await speaking(endpoints.supporter, alone, 0);
+      say('supporter', opinion);
+      return decided(opinion);
+    }
+    const supporter = opening(support);
+    const opposer = opening(oppose);
+    const bothSpeak = async () => {
+      const [h_p, h_n] = await Promise.all([
+        speaking(endpoints.supporter, supporter, 0),
+        speaking(endpoints.opposer, opposer, 1),
+      ]);
+      supporter.push({ role: 'assistant', content: h_p });
+      opposer.push({ role: 'assistant', content: h_n });
+      say('supporter', h_p);
+      say('opposer', h_n);
+      return { h_p, h_n };
+    };
+    let { h_p, h_n } = await bothSpeak();
+
+    // Lines 13–16: each answers what the other said in the round before.
+    for (let round = 1; round <= rounds; round++) {
+      supporter.push({ role: 'user', content: prompts.debate({ other: h_n, options: choice }) });
+      opposer.push({ role: 'user', content: prompts.debate({ other: h_p, options: choice }) });
+      ({ h_p, h_n } = await bothSpeak());
+    }
+
+    // Lines 17–21: agreement, or the judge.
+    const agreed = concludingAnswer({ text: h_p, words });
+    if (agreed !== null && agreed === concludingAnswer({ text: h_n, words })) return decided(h_p);
+    const content = prompts.judge({ claim, h_p, h_n, ending });
+    const verdict = await speaking(endpoints.judge, [{ role: 'user', content }], 0);
+    say('judge', verdict);
+    return decided(verdict);
+  }
+
+  return {
+    name: 's2mad',
+    version: '1',
+    // What an ablation takes out cannot change a judgement and is left out.
+    options: {
+      task,
+      promptVersion: PROMPT_VERSION,
+      topComments,
+      stanceSeparation,
+      claimPrompt,
+      debate,
+      supporter: speakerOptions(endpoints.supporter),
+      ...(stanceSeparation ? { scorer: speakerOptions(endpoints.scorer) } : { seed }),
+      ...(claimPrompt === 'by-subjectivity' && { classifier: speakerOptions(endpoints.classifier) }),
+      ...(debate && {
+        rounds,
+        opposer: speakerOptions(endpoints.opposer),
+        judge: speakerOptions(endpoints.judge),
+      }),
+    },
+    labels: judgementLabels(task),
+    judge: (prefix) => inSession(service, (session) => judge(prefix, session)),
+  };
+}
+
+/** The endpoint of each role, at the temperature of the debate. */
+function rolesOf({ models, endpoints, temperature }: S2madOptions) {
+  const of = endpointsByRole({ models, byDefault: models.supporter, endpoints, temperature });
+  return {
+    supporter: of('supporter'),
+    opposer: of('opposer'),
+    scorer: of('scorer'),
+    classifier: of('classifier'),
+    judge: of('judge'),
+  };
+}
+
+interface Sides {
+  readonly support: readonly Comment[];
+  readonly oppose: readonly Comment[];
+}
+
+/** P and N (Eq. 2): comments with score 0 or none are on neither side. */
+function separated(options: {
+  comments: readonly Comment[];
+  scored: readonly (number | null)[];
+  topComments: number;
+}): Sides {
+  const { comments, scored, topComments } = options;
+  const top = (sign: 1 | -1) => {
+    const strength = (comment: Comment) => sign * (scored[comment.index - 1] ?? 0);
+    const own = comments.filter((comment) => strength(comment) > 0);
+    return inTimeOrder(own.sort((one, other) => strength(other) - strength(one)).slice(0, topComments));
+  };
+  return { support: top(1), oppose: top(-1) };
+}
+
+/** Up to 2k comments drawn at random and dealt out in turn. Each draws its own number, whatever comes after it. */
+function dealtOut(options: { comments: readonly Comment[]; claim: string; topComments: number; seed: number }): Sides {
+  const { comments, claim, topComments, seed } = options;
+  const random = Random.seeded({ seed, purpose: `comments on ${claim}` });
+  const drawn = comments
+    .map((comment) => ({ comment, draw: random.uniform() }))
+    .sort((one, other) => one.draw - other.draw)
+    .slice(0, 2 * topComments)
+    .map(({ comment }) => comment);
+  const every = (parity: number) => inTimeOrder(drawn.filter((_, place) => place % 2 === parity));
+  return { support: every(0), oppose: every(1) };
+}
+
+function inTimeOrder(comments: readonly Comment[]): Comment[] {
+  return comments.toSorted((one, other) => one.index - other.index);
+}
+
+function commentList(heading: string, comments: readonly Comment[]): string {
+  return `${heading}:\n${comments.length === 0 ? '(none)' : numberedPosts(comments)}`;
+}

@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import type { ChatMessage } from '../../llm/chat.ts';
+import { chatJson } from '../../llm/chat-json.ts';
+import type { Endpoint } from '../../llm/endpoint.ts';
+import { type Session, speak } from '../session.ts';
+import { pretended } from './analysis.ts';
+import { insufficient, prompts } from './prompts.ts';
+import { bothSides, type Side, type Sides } from './sides.ts';
+
+export interface Debater {
+  /** Rebuts what the opponent said last, if anything, and argues on. */
+  generateArgument(opponent: string | null): Promise<string>;
+}
+
+/** M_pro or M_con. Its own conversation grows by every turn. */
+export function createDebater(settings: {
+  own: Side;
+  other: Side;
+  pool: string;
+  endpoint: Endpoint;
+  session: Session;
+}): Debater {
+  const { own, other, pool, endpoint, session } = settings;
+  const named = ({ name, meaning }: Side) => `${name} (${meaning})`;
+  const briefing = prompts.debater({ side: named(own), other: named(other), pool });
+  const messages: ChatMessage[] = [];
+  return {
+    async generateArgument(opponent) {
+      const asked = opponent === null ? prompts.opening : prompts.turn({ opponent });
+      // The first turn is asked for in the same message as the evidence: some endpoints want the roles to alternate.
+      messages.push({ role: 'user', content: messages.length === 0 ? `${briefing}\n\n${asked}` : asked });
+      const argument = await speak({ session, endpoint, messages: [...messages] });
+      messages.push({ role: 'assistant', content: argument });
+      return argument;
+    },
+  };
+}
+
+export interface Decision {
+  readonly reasoning: string;
+  /** Name of a side, or `insufficient`. */
+  readonly decision: string;
+}
+
+/** Judge.Assess */
+export async function assess(question: {
+  material: string;
+  sides: Sides;
+  endpoint: Endpoint;
+  session: Session;
+}): Promise<Decision> {
+  const { material, sides, endpoint, session } = question;
+  const { value } = await chatJson({
+    service: session.service,
+    endpoint,
+    messages: [{ role: 'user', content: prompts.judge({ material, sides: bothSides(sides) }) }],
+    schema: z.object({ reasoning: z.string(), decision: z.enum([sides.real.name, sides.fake.name, insufficient]) }),
+    schemaName: 'verdict',
+    // The most that can happen: a dry run should not promise less than the bill.
+    dryRunValue: { reasoning: pretended, decision: insufficient },
+  });
+  return value;
+}

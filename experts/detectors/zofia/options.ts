@@ -1,0 +1,106 @@
+import { z } from 'zod';
+import type { Prefix } from '../../../src/data/thread.ts';
+import type { Endpoint } from '../../llm/endpoint.ts';
+import { cutoffOf } from '../../retrieval/cutoff.ts';
+import { retrievalSchema } from '../../retrieval/retrieval.ts';
+import { endpointsByRole, endpointsSchema, modelSchema } from '../models-by-role.ts';
+
+const sideSchema = z.string().min(1).optional();
+
+export const zofiaOptionsSchema = z.strictObject({
+  name: z
+    .literal('zofia')
+    .describe(
+      'searches evidence by the entities of a claim, analyses, verifies, debates until the judge decides (ZoFia)',
+    ),
+  endpoints: endpointsSchema,
+  models: z
+    .strictObject({
+      judge: modelSchema.describe('decides; every role not given is its, too'),
+      linguist: modelSchema.optional().describe('examines the language'),
+      expert: modelSchema.optional().describe('chooses the field and examines as its expert'),
+      recognizer: modelSchema
+        .optional()
+        .describe('names the entities, where retrieval.entities leaves that to a model'),
+      extractor: modelSchema.optional().describe('names the claims'),
+      verifier: modelSchema.optional().describe('verifies a claim by passages from the web'),
+      pro: modelSchema.optional().describe('debater for the real side'),
+      con: modelSchema.optional().describe('debater for the fake side'),
+    })
+    .describe('an endpoint, or the name of one, for each role'),
+  temperature: z
+    .number()
+    .min(0)
+    .max(2)
+    .nullable()
+    .default(0)
+    .describe("of every call, instead of the endpoints' own; null: not sent"),
+  maxRounds: z.int().min(1).max(20).default(5).describe('rounds of debate before the evidence counts as insufficient'),
+  maxSubclaims: z
+    .int()
+    .min(0)
+    .nullable()
+    .default(null)
+    .describe('at most so many claims are verified beside the core claim; null: all that were named'),
+  use: z
+    .strictObject({
+      web: z.boolean().default(true).describe('search in the open web'),
+      wikipedia: z.boolean().default(true).describe('look-up in Wikipedia'),
+      linguist: z.boolean().default(true).describe('linguist analysis'),
+      expert: z
+        .boolean()
+        .default(true)
+        .describe('expert analysis; without it what Wikipedia says is debated as it was found'),
+      claims: z
+        .boolean()
+        .default(true)
+        .describe('claim extraction and verification; without them what the web says is debated as it was found'),
+      debate: z.boolean().default(true).describe('debate; without it the judge decides from the evidence at once'),
+    })
+    .prefault({})
+    .describe('ablations (Table 2): what takes part'),
+  analyses: z
+    .enum(['claim', 'prefix'])
+    .default('claim')
+    .describe('what the analysts read: the first post, once a thread, or all posts so far, once a prefix'),
+  sides: z
+    .strictObject({
+      real: sideSchema.describe("the label that the pro side argues for; default: the task's first of two"),
+      fake: sideSchema.describe("the label that the con side argues for; default: the task's second of two"),
+    })
+    .prefault({})
+    .describe('which labels the two sides argue for'),
+  insufficientLabel: z
+    .string()
+    .nullable()
+    .default(null)
+    .describe('label of "insufficient" judgements, such as unverified; null: none, which scores as wrong'),
+  retrieval: retrievalSchema,
+});
+export type ZofiaOptions = z.output<typeof zofiaOptionsSchema>;
+
+/** What of a prefix ZoFia reads, for annotation keys: the texts, and the last day of evidence. */
+export function zofiaInputOf(options: Pick<ZofiaOptions, 'retrieval' | 'use'>): (prefix: Prefix) => unknown {
+  const { web, wikipedia } = options.use;
+  return ({ posts }) => {
+    const day = web || wikipedia ? cutoffOf(posts[0], options.retrieval.cutoff) : null;
+    return [{ cutoff: day }, ...posts.map(({ text }) => text)];
+  };
+}
+
+export type ZofiaRole = keyof ZofiaOptions['models'];
+
+/** The endpoint of each role, at the temperature of all. */
+export function zofiaEndpoints({ models, endpoints, temperature }: ZofiaOptions): Record<ZofiaRole, Endpoint> {
+  const of = endpointsByRole({ models, byDefault: models.judge, endpoints, temperature });
+  return {
+    judge: of('judge'),
+    linguist: of('linguist'),
+    expert: of('expert'),
+    recognizer: of('recognizer'),
+    extractor: of('extractor'),
+    verifier: of('verifier'),
+    pro: of('pro'),
+    con: of('con'),
+  };
+}

@@ -1,0 +1,171 @@
+import type { Prefix } from '../../../src/data/thread.ts';
+import type { Random } from '../../../src/tensor/random.ts';
+import type { RememberedCalls } from '../../annotations/remembered-calls.ts';
+import type { Detector, Judgement } from '../../detector.ts';
+import type { Environment } from '../../llm/api-key.ts';
+import type { ChatService } from '../../llm/chat.ts';
+import { DryRunChatService } from '../../llm/dry-run-chat-service.ts';
+import { askOnceIn, type Known } from '../../retrieval/ask-once.ts';
+import { createRetrieval } from '../../retrieval/retrieval.ts';
+import { type JudgingTask, judgementLabels } from '../../tasks/task-file.ts';
+import { speakerOptions } from '../models-by-role.ts';
+import { numberedPosts } from '../numbered-posts.ts';
+import { inSession, type Session, usageIn } from '../session.ts';
+import { dialogueOf, type TranscriptEntry } from '../transcript.ts';
+import { type Analysis, type Bench, listOf, type Reading, VERSION } from './analysis.ts';
+import { expert, linguist, wikipediaAsFound } from './analysts.ts';
+import { claimVerification, webAsFound } from './claims.ts';
+import { assess, createDebater, type Decision } from './debate.ts';
+import { type ZofiaOptions, zofiaEndpoints } from './options.ts';
+import { insufficient, PROMPT_VERSION } from './prompts.ts';
+import { sidesOf } from './sides.ts';
+
+/*
+ * ZoFia: entity-guided retrieval, then analysts that do not hear one another, then a debate (Algorithm 1).
+ *
+ *   T      the news, here the first post                 K        keywords of T (§3.1–3.3, experts/retrieval)
+ *   I_web  what the web says on K (Eq. 6)                I_wiki   what Wikipedia says on each of K (Eq. 7)
+ *   q      a claim that T makes (Eq. 8)                  C_rel(q) passages of I_web that speak to q (Eq. 9)
+ *   E      the pool of all that the analysts found       H        the debate so far
+ *
+ * §4.1.1 and §4.1.2 stand in zofia-analysts.ts, §4.1.3 in zofia-claims.ts, the agents of §4.2 in zofia-debate.ts.
+ *
+ * Differences from the paper:
+ *   - Real and fake are two labels of the task (`sides`), so that it can also be asked about rumours.
+ *   - The paper knows no replies. The analysts read the first post alone and are asked once a thread; later posts reach
+ *     the debaters and the judge as reactions. `analyses: prefix` lets the analysts read all posts instead.
+ *   - A debater sees its own earlier arguments as its own turns, and so can tell what is new; Algorithm 1 names the
+ *     opponent's last alone.
+ *   - The judge reads T beside H. Without debate it decides once, from E.
+ *   - A claim that no passage speaks to has not enough information, which follows without asking: the verifier may use
+ *     nothing but C_rel(q).
+ *   - A quotation that stands in no passage is dropped and said to be; the paper only asks the model to quote.
+ *   - What an analyst that is switched off would have read goes into E as it was found. The paper does not say, but in its
+ *     Table 2 the system without claim verification does better than the one without the web.
+ *   - The extracted paper lost the prompts (Appendix B); these are written after §4.
+ */
+
+export async function createZofia(settings: {
+  options: ZofiaOptions;
+  task: JudgingTask;
+  service: ChatService;
+  /** Keeps evidence and analyses beyond this process; their usage then counts there, not in judgements. */
+  remember?: RememberedCalls;
+  /** Where the key of the web search is looked up. */
+  env?: Environment;
+  /** Draws the jitter of waiting times in retrieval. */
+  random?: Random;
+  /** Ends waiting for evidence. */
+  signal?: AbortSignal;
+}): Promise<Detector> {
+  const { options, task, service, remember, env, random, signal } = settings;
+  const { use, analyses, maxRounds, maxSubclaims, insufficientLabel } = options;
+  const sides = sidesOf({ options, task });
+  const endpoints = zofiaEndpoints(options);
+  const retrieval = await createRetrieval({
+    options: options.retrieval,
+    use: { web: use.web, wikipedia: use.wikipedia, passages: use.web && use.claims },
+    model: { service, endpoint: endpoints.recognizer, options: speakerOptions(endpoints.recognizer) },
+    isDryRun: service instanceof DryRunChatService,
+    ...(env && { env }),
+    ...(random && { random }),
+    ...(signal && { signal }),
+  });
+  const bench: Bench = { options, endpoints, service, sides, retrieval };
+  const known = new Map<string, Promise<Known>>();
+
+  async function judge(prefix: Prefix, session: Session): Promise<Judgement> {
+    const [claim, ...replies] = prefix.posts;
+    const news = analyses === 'claim' ? claim.text : numberedPosts(prefix.posts);
+    const reactions = analyses === 'claim' ? replies : [];
+    const askOnce = askOnceIn({
+      known,
+      remember,
+      // The first post is all that most questions read; the store should not name a later one.
+      place: { threadId: prefix.threadId, prefixLength: analyses === 'claim' ? 1 : prefix.posts.length },
+      onAnswers: (answers) => session.answers.push(...answers),
+      onPart: (usage) => session.parts.push(usage),
+    });
+    const reading: Reading = { news, claim, askOnce };
+
+    // Stage 1 and LLM Collaboration: retrieval is part of the analysis that reads it, and all run at the same time.
+    const analysed = await Promise.all([
+      use.linguist ? linguist(bench, reading) : nothing,
+      use.expert ? expert(bench, reading) : wikipediaAsFound(bench, reading),
+      use.claims ? claimVerification(bench, reading) : webAsFound(bench, reading),
+    ]);
+    const keywords = await retrieval.keywordsOf(reading);
+    const transcript: TranscriptEntry[] = [
+      ...(keywords === null ? [] : [{ role: 'keywords', text: listOf(keywords.map(({ text }) => text)) }]),
+      ...analysed.flatMap(({ material, findings }) => [...material, ...findings]),
+    ];
+    const say = (role: string, text: string) => transcript.push({ role, text });
+
+    // E
+    const text = [
+      `The text:\n${news}`,
+      ...(reactions.length > 0 ? [`Reactions to it so far:\n${numberedPosts(reactions)}`] : []),
+    ].join('\n\n');
+    const findings = analysed.flatMap((analysis) => analysis.findings);
+    const pool = findings.length === 0 ? text : `${text}\n\nEvidence:\n${dialogueOf(findings)}`;
+
+    const decided = ({ decision, reasoning }: Decision): Judgement => ({
+      label: decision === insufficient ? insufficientLabel : decision,
+      probabilities: null,
+      explanation: decision === insufficient ? `insufficient evidence: ${reasoning}` : reasoning,
+      transcript,
+      ...usageIn(session),
+    });
+    const judging = { sides, endpoint: endpoints.judge, session };
+    if (!use.debate) {
+      const D = await assess({ ...judging, material: pool });
+      say('judge', `${D.reasoning}\nDecision: ${D.decision}`);
+      return decided(D);
+    }
+
+    // Algorithm 1
+    const M_pro = createDebater({ own: sides.real, other: sides.fake, pool, endpoint: endpoints.pro, session });
+    const M_con = createDebater({ own: sides.fake, other: sides.real, pool, endpoint: endpoints.con, session });
+    const H: TranscriptEntry[] = [];
+    let A_con: string | null = null;
+    for (let round = 1; ; round++) {
+      const A_pro = await M_pro.generateArgument(A_con);
+      A_con = await M_con.generateArgument(A_pro);
+      H.push({ role: `for ${sides.real.name}, round ${round}`, text: A_pro });
+      H.push({ role: `for ${sides.fake.name}, round ${round}`, text: A_con });
+      say(`pro, round ${round}`, A_pro);
+      say(`con, round ${round}`, A_con);
+      const D = await assess({ ...judging, material: `${text}\n\nThe debate:\n${dialogueOf(H)}` });
+      say(`judge, round ${round}`, `${D.reasoning}\nDecision: ${D.decision}`);
+      // Appendix B.6: after the last round a judge who still cannot decide has found the evidence insufficient.
+      if (D.decision !== insufficient || round === maxRounds) return decided(D);
+    }
+  }
+
+  const extracts = use.claims || (use.web && options.retrieval.query === 'core-claim');
+  return {
+    name: 'zofia',
+    version: VERSION,
+    // What an ablation takes out cannot change a judgement and is left out.
+    options: {
+      task,
+      promptVersion: PROMPT_VERSION,
+      use,
+      analyses,
+      sides: { real: sides.real.name, fake: sides.fake.name },
+      insufficientLabel,
+      judge: speakerOptions(endpoints.judge),
+      ...(use.linguist && { linguist: speakerOptions(endpoints.linguist) }),
+      ...(use.expert && { expert: speakerOptions(endpoints.expert) }),
+      ...(extracts && { extractor: speakerOptions(endpoints.extractor) }),
+      ...(use.claims && { maxSubclaims }),
+      ...(use.claims && use.web && { verifier: speakerOptions(endpoints.verifier) }),
+      ...(use.debate && { maxRounds, pro: speakerOptions(endpoints.pro), con: speakerOptions(endpoints.con) }),
+      retrieval: retrieval.options,
+    },
+    labels: judgementLabels(task),
+    judge: (prefix) => inSession(service, (session) => judge(prefix, session)),
+  };
+}
+
+const nothing: Analysis = { material: [], findings: [] };

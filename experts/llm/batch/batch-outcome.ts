@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import { ProviderError } from '../../../src/errors.ts';
+import { CallFailure } from '../call-failure.ts';
+import type { ChatAnswer, ChatRequest } from '../chat.ts';
+import { readCompletion } from '../completion-answer.ts';
+
+export interface BatchItem {
+  /** Unique in the batch; the answer comes back under it. */
+  readonly customId: string;
+  readonly request: ChatRequest;
+}
+
+export type BatchOutcome = { readonly answer: ChatAnswer } | { readonly problem: string };
+
+const lineSchema = z.object({
+  custom_id: z.string(),
+  response: z.object({ status_code: z.number(), body: z.unknown() }).nullish(),
+  error: z.object({ message: z.string() }).nullish(),
+});
+const withMessageSchema = z.object({ error: z.object({ message: z.string() }) });
+
+/** Every item's answer, or why it has none, from the lines of the output and error files, which come in any order. */
+export function batchOutcomes(options: {
+  items: readonly BatchItem[];
+  lines: readonly string[];
+  /** How the batch ended, for the items it says nothing of. */
+  status: string;
+}): Map<string, BatchOutcome> {
+  const { items, lines, status } = options;
+  const told = new Map(lines.map(readLine).map((line) => [line.custom_id, line]));
+  return new Map(
+    items.map(({ customId, request }) => {
+      const line = told.get(customId);
+      if (line === undefined) return [customId, { problem: `the batch ended (${status}) without an answer to it` }];
+      return [customId, outcomeOf({ line, request })];
+    }),
+  );
+}
+
+function outcomeOf(options: { line: z.infer<typeof lineSchema>; request: ChatRequest }): BatchOutcome {
+  const { line, request } = options;
+  if (!line.response) return { problem: line.error?.message ?? 'neither a response nor an error' };
+  const { status_code, body } = line.response;
+  if (status_code !== 200) {
+    const told = withMessageSchema.safeParse(body);
+    return { problem: `status ${status_code}: ${told.success ? told.data.error.message : JSON.stringify(body)}` };
+  }
+  const { answer, tokens } = readCompletion({ body: JSON.stringify(body), request });
+  if (answer instanceof CallFailure) return { problem: answer.message };
+  // A batch has no latency of a single answer.
+  return { answer: { ...answer, latencyMs: 0, usage: { requests: 1, ...tokens } } };
+}
+
+function readLine(line: string): z.infer<typeof lineSchema> {
+  try {
+    return lineSchema.parse(JSON.parse(line));
+  } catch {
+    throw new ProviderError(
+      `a line of the batch's output is not what the batch protocol says: ${line.slice(0, 200)}; ` +
+        'check that the endpoint speaks it, or ask without batches',
+    );
+  }
+}

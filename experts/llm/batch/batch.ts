@@ -1,0 +1,204 @@
+import { createHash } from 'node:crypto';
+import { createReadStream, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type OpenAI from 'openai';
+import { z } from 'zod';
+import { writeFileAtomically } from '../../../src/atomic-file.ts';
+import { diskError } from '../../../src/disk-error.ts';
+import { InputError, ProviderError } from '../../../src/errors.ts';
+import type { Random } from '../../../src/tensor/random.ts';
+import { apiKeyOf, type Environment, withoutKey } from '../api-key.ts';
+import { completionBody, fullForm } from '../completion-body.ts';
+import type { Endpoint } from '../endpoint.ts';
+import { endpointClient } from '../endpoint-client.ts';
+import { endpointSteps, type TryStep } from '../endpoint-steps.ts';
+import type { retrySchema } from '../retry.ts';
+import { type BatchItem, type BatchOutcome, batchOutcomes } from './batch-outcome.ts';
+import { type BatchState, batchStatePath, readBatchState, writeBatchState } from './batch-state.ts';
+
+/** OpenAI's limits for one batch. */
+const MOST_REQUESTS = 50_000;
+const MOST_BYTES = 200_000_000;
+const ENDED = ['completed', 'failed', 'expired', 'cancelled'];
+
+export interface BatchOptions {
+  endpoint: Endpoint;
+  items: readonly BatchItem[];
+  /** Holds the requests, the state and what came back; made when absent. The same folder resumes. */
+  directory: string;
+  /** Draws the jitter of waiting times. */
+  random: Random;
+  pollMs?: number;
+  retry?: z.input<typeof retrySchema>;
+  onStatus?: (status: string) => void;
+  /** Aborting stops waiting; the batch goes on at the endpoint and the next run collects it. */
+  signal?: AbortSignal;
+  env?: Environment;
+}
+
+interface Session {
+  readonly client: OpenAI;
+  readonly directory: string;
+  readonly tried: TryStep;
+}
+
+const fileSchema = z.object({ id: z.string() });
+const batchSchema = z.object({
+  id: z.string(),
+  status: z.string(),
+  input_file_id: z.string(),
+  output_file_id: z.string().nullish(),
+  error_file_id: z.string().nullish(),
+  errors: z.object({ data: z.array(z.object({ message: z.string() })).nullish() }).nullish(),
+});
+type Batch = z.infer<typeof batchSchema>;
+
+/** Writes the requests, submits them, waits and collects: as a rule for half the price, within a day. */
+export async function runBatch(options: BatchOptions): Promise<Map<string, BatchOutcome>> {
+  const { endpoint, items, directory, pollMs = 30_000, onStatus, signal } = options;
+  const text = batchText({ endpoint, items });
+  const requestsHash = createHash('sha256').update(text).digest('hex');
+  let state = readBatchState({ directory, requestsHash, baseURL: endpoint.baseURL });
+  const advance = (change: Partial<BatchState>) => {
+    state = { ...state, ...change };
+    writeBatchState({ directory, state });
+  };
+  const session = sessionOf(options);
+
+  makeDirectory(directory);
+  if (state.inputFileId === null) {
+    writeFileAtomically(requestsPath(directory), text);
+    advance({ inputFileId: await upload(session) });
+  }
+  if (state.batchId === null && state.inputFileId !== null)
+    advance({ batchId: (await submit({ session, inputFileId: state.inputFileId })).id });
+  const batchId = state.batchId ?? '';
+  let batch = await retrieve({ session, batchId });
+  for (;;) {
+    onStatus?.(batch.status);
+    advance({ status: batch.status });
+    if (ENDED.includes(batch.status)) break;
+    await delay(pollMs, undefined, signal ? { signal } : {}).catch((error: unknown) => {
+      signal?.throwIfAborted();
+      throw error;
+    });
+    batch = await retrieve({ session, batchId });
+  }
+  if (batch.status === 'failed') throw failedBatch({ batch, options });
+  return batchOutcomes({ items, lines: await download({ session, batch }), status: batch.status });
+}
+
+/** The JSON Lines of a batch: one request a line. */
+export function batchText(options: { endpoint: Endpoint; items: readonly BatchItem[] }): string {
+  const { endpoint, items } = options;
+  const seen = new Set<string>();
+  for (const { customId } of items) {
+    if (seen.has(customId))
+      throw new InputError(`two requests of a batch have the custom id ${JSON.stringify(customId)}; make them unique`);
+    seen.add(customId);
+  }
+  const text = items
+    .map(({ customId, request }) => {
+      const body = completionBody({ request, form: fullForm(request) });
+      return `${JSON.stringify({ custom_id: customId, method: 'POST', url: '/v1/chat/completions', body })}\n`;
+    })
+    .join('');
+  const bytes = Buffer.byteLength(text);
+  if (items.length === 0 || items.length > MOST_REQUESTS || bytes > MOST_BYTES)
+    throw new InputError(
+      `a batch for endpoint ${endpoint.name} has ${items.length} requests and ${bytes} bytes; it must have 1 to ` +
+        `${MOST_REQUESTS} requests and at most ${MOST_BYTES} bytes: split it`,
+    );
+  return text;
+}
+
+function sessionOf(options: BatchOptions): Session {
+  const { endpoint, random, directory, retry = {}, signal = null, env = process.env } = options;
+  const tried = endpointSteps({
+    endpoint,
+    random,
+    retry,
+    signal,
+    env,
+    advice: ({ kind, said }) =>
+      kind === 'not-found'
+        ? `does not have it: ${said}; if it has no batches, ask without them; if the batch is gone, delete ` +
+          `${batchStatePath(directory)} to submit it anew`
+        : null,
+  });
+  return { client: endpointClient({ endpoint, env }), directory, tried };
+}
+
+async function upload(session: Session): Promise<string> {
+  const { client, directory, tried } = session;
+  const file = await tried(async (request) => {
+    const content = { file: createReadStream(requestsPath(directory)), purpose: 'batch' } as const;
+    return fileSchema.parse(await client.files.create(content, request));
+  });
+  return file.id;
+}
+
+/** Looks first whether an earlier attempt came through whose answer was lost: two batches would be paid for twice. */
+function submit(options: { session: Session; inputFileId: string }): Promise<Batch> {
+  const { session, inputFileId } = options;
+  const { client, tried } = session;
+  return tried(async ({ signal }) => {
+    const latest = await client.batches.list({ limit: 100 }, { signal });
+    const earlier = latest.data.find((batch) => batch.input_file_id === inputFileId);
+    return batchSchema.parse(
+      earlier ??
+        (await client.batches.create(
+          { input_file_id: inputFileId, endpoint: '/v1/chat/completions', completion_window: '24h' },
+          { signal },
+        )),
+    );
+  });
+}
+
+function retrieve(options: { session: Session; batchId: string }): Promise<Batch> {
+  const { session, batchId } = options;
+  return session.tried(async ({ signal }) =>
+    batchSchema.parse(await session.client.batches.retrieve(batchId, { signal })),
+  );
+}
+
+/** Keeps the files beside the requests, since endpoints delete theirs after some weeks. */
+async function download(options: { session: Session; batch: Batch }): Promise<string[]> {
+  const { session, batch } = options;
+  const { client, directory, tried } = session;
+  const lines: string[] = [];
+  for (const [name, id] of [
+    ['output.jsonl', batch.output_file_id],
+    ['errors.jsonl', batch.error_file_id],
+  ] as const) {
+    if (!id) continue;
+    const text = await tried(async ({ signal }) => (await client.files.content(id, { signal })).text());
+    writeFileAtomically(join(directory, name), text);
+    lines.push(...text.split('\n').filter((line) => line.trim() !== ''));
+  }
+  return lines;
+}
+
+function failedBatch(options: { batch: Batch; options: BatchOptions }): ProviderError {
+  const { batch } = options;
+  const { endpoint, directory, env = process.env } = options.options;
+  const reasons = batch.errors?.data?.map(({ message }) => message).join('; ') || 'no reason given';
+  const text = withoutKey({ text: reasons, key: apiKeyOf({ endpoint, env }), endpoint });
+  return new ProviderError(
+    `endpoint ${endpoint.name} (${endpoint.baseURL}) failed batch ${batch.id}: ${text}; mend the requests and delete ` +
+      `${batchStatePath(directory)} to submit it anew`,
+  );
+}
+
+function makeDirectory(path: string): void {
+  try {
+    mkdirSync(path, { recursive: true });
+  } catch (error) {
+    throw diskError(error, { what: `make the folder ${path}` });
+  }
+}
+
+function requestsPath(directory: string): string {
+  return join(directory, 'requests.jsonl');
+}

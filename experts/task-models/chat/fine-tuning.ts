@@ -1,0 +1,137 @@
+import { z } from 'zod';
+import { InputError } from '../../../src/errors.ts';
+import { Random } from '../../../src/tensor/random.ts';
+import type { Environment } from '../../llm/api-key.ts';
+import type { ChatMessage } from '../../llm/chat.ts';
+import type { Endpoint } from '../../llm/endpoint.ts';
+import { fineTune } from '../../llm/fine-tuning/fine-tuning.ts';
+import { writeFineTuningFile } from '../../llm/fine-tuning/fine-tuning-file.ts';
+import type { RetryPolicy } from '../../llm/retry.ts';
+import type { ChatOptions } from './options.ts';
+import type { Asked, ChatTuning, TuningExample } from './tuning.ts';
+
+/** A file that was written, or found written, for a tuning. */
+export interface WrittenTuningFile {
+  readonly path: string;
+  readonly purpose: 'pretrain' | 'tune';
+  readonly examples: number;
+}
+
+export interface FineTuningContext {
+  /** Draws the jitter of waiting times; it touches no answer. */
+  readonly random?: Random;
+  readonly retry?: Partial<RetryPolicy>;
+  readonly env?: Environment;
+  /** Aborting stops waiting; the job goes on at the endpoint and the next run finds it. */
+  readonly signal?: AbortSignal;
+  readonly onFile?: (file: WrittenTuningFile) => void;
+  /** Told at every look at a job. */
+  readonly onStatus?: (status: string) => void;
+}
+
+const tunedSchema = z.strictObject({
+  model: z.string(),
+  trainedOn: z.array(z.string()),
+  /** What it learned, its pretraining included. */
+  subjects: z.array(z.string()),
+});
+type Tuned = z.infer<typeof tunedSchema>;
+
+const stateSchema = z.strictObject({
+  tuning: z.literal('fine-tuning'),
+  pretrained: tunedSchema.nullable(),
+  tuned: tunedSchema.nullable(),
+});
+
+/** Learns by files of conversations, and by jobs at the endpoint where those are asked for. */
+export function createFineTuning(settings: {
+  endpoint: Endpoint;
+  /** For messages and names of files. */
+  task: string;
+  options: ChatOptions['fineTuning'];
+  usePretraining: boolean;
+  /** Neither writes nor sends anything: the examples of a dry run are pretended. */
+  isDryRun: boolean;
+  context: FineTuningContext;
+  conversation: (example: TuningExample['learned']) => readonly ChatMessage[];
+}): ChatTuning {
+  const { endpoint, task, options, usePretraining, isDryRun, context, conversation } = settings;
+  const { createJob, epochs, pollMs, examplesAtLeast, holdOut } = options;
+  const { onFile, onStatus, signal, env, retry } = context;
+  const random = context.random ?? Random.seeded({ seed: 0, purpose: 'fine-tuning jitter' });
+  const { directory } = options;
+  if (directory === null)
+    throw new InputError(
+      `the ${task} model is to be fine-tuned, but fineTuning.directory is not set; give it a folder`,
+    );
+
+  let pretrained: Tuned | null = null;
+  let tuned: Tuned | null = null;
+  // One object a model, because the service keeps a client for each.
+  const endpoints = new Map<string, Endpoint>([[endpoint.model, endpoint]]);
+  const endpointOf = (model: string) => {
+    const found = endpoints.get(model) ?? { ...endpoint, model };
+    endpoints.set(model, found);
+    return found;
+  };
+
+  async function learn(step: {
+    examples: readonly TuningExample[];
+    from: Tuned | null;
+    purpose: WrittenTuningFile['purpose'];
+  }): Promise<Tuned | null> {
+    const { examples, from, purpose } = step;
+    if (examples.length === 0 || isDryRun || directory === null) return from;
+    const conversations = examples.map(({ learned }) => conversation(learned));
+    const file = writeFineTuningFile({ directory, name: task, conversations });
+    onFile?.({ path: file.path, purpose, examples: examples.length });
+    if (!createJob || examples.length < examplesAtLeast) return from;
+    const base = endpointOf(from?.model ?? endpoint.model);
+    const model = await fineTune({
+      endpoint: base,
+      file,
+      epochs,
+      pollMs,
+      random,
+      ...(retry && { retry }),
+      ...(onStatus && { onStatus }),
+      ...(signal && { signal }),
+      ...(env && { env }),
+    });
+    const subjects = new Set([...(from?.subjects ?? []), ...examples.map(({ shown }) => shown.subject)]);
+    return { model, trainedOn: [...(from?.trainedOn ?? []), file.hash], subjects: [...subjects] };
+  }
+
+  return {
+    askedAbout({ subject }): Asked {
+      const knows = (each: Tuned) => learnedBy(each).has(subject);
+      const asked = [tuned, pretrained].find((each) => each !== null && !(holdOut && knows(each))) ?? null;
+      return { endpoint: endpointOf(asked?.model ?? endpoint.model), examples: [], trainedOn: asked?.trainedOn ?? [] };
+    },
+    async pretrain(examples) {
+      pretrained = usePretraining ? await learn({ examples, from: null, purpose: 'pretrain' }) : null;
+      tuned = null;
+    },
+    async tune(examples) {
+      const next = await learn({ examples, from: pretrained, purpose: 'tune' });
+      tuned = next === pretrained ? null : next;
+    },
+    state: () => ({ tuning: 'fine-tuning', pretrained, tuned }),
+    restore(state) {
+      const parsed = stateSchema.safeParse(state);
+      if (!parsed.success)
+        throw new InputError(
+          `this is not the state of a chat model with fine-tuning:\n${z.prettifyError(parsed.error)}`,
+        );
+      ({ pretrained, tuned } = parsed.data);
+    },
+  };
+}
+
+const sets = new WeakMap<Tuned, ReadonlySet<string>>();
+
+function learnedBy(tuned: Tuned): ReadonlySet<string> {
+  const found = sets.get(tuned) ?? new Set(tuned.subjects);
+  sets.set(tuned, found);
+  return found;
+}

@@ -1,0 +1,49 @@
+import { z } from 'zod';
+import { oneLine } from '../../detectors/numbered-posts.ts';
+import { type StanceItem, stanceClasses, type TaskModel } from '../task-model.ts';
+import { chatOptionsShape } from './options.ts';
+import type { ChatTask } from './task.ts';
+import { type ChatSettings, createChatTaskModel } from './task-model.ts';
+
+/*
+ * The stance model of JSDRV (§4.1, Appendix A.1) by a language model.
+ *
+ * Differences from the paper:
+ *   - The paper asks about all posts of a thread at once. Here each post is asked about by itself, since the selector
+ *     wants any post of a claim, and no stance may hang on which other posts were selected.
+ *   - The paper says what the four stances are called and no more, and so does the prompt.
+ */
+
+export const chatStanceOptionsSchema = z.strictObject(chatOptionsShape).describe('stances by a language model');
+export type ChatStanceOptions = z.infer<typeof chatStanceOptionsSchema>;
+
+const question = ({ claim, post }: StanceItem) => `Claim: ${oneLine(claim)}\nPost: ${oneLine(post)}`;
+
+const stanceTask: ChatTask<StanceItem> = {
+  name: 'stance',
+  asker: 'jsdrv/stance',
+  version: '1',
+  promptVersion: 1,
+  classes: stanceClasses,
+  field: 'Stance',
+  words: {
+    support: ['Support', 'Supports', 'Supporting', 'Supportive'],
+    deny: ['Deny', 'Denies', 'Denying', 'Denial'],
+    query: ['Question', 'Questions', 'Questioning', 'Query', 'Queries', 'Querying'],
+    comment: ['Comment', 'Comments', 'Commenting'],
+  },
+  instruction:
+    'There is a claim, and a post from its conversation thread on social media. Decide which stance the post expresses ' +
+    'towards the claim, and explain why. The stance is one of: Support, Deny, Question, Comment. ' +
+    'Answer in this form: Stance: [stance], Reason: [reason]',
+  limits: {},
+  question,
+  shownQuestion: question,
+  subject: question,
+  length: () => 2,
+};
+
+/** Without `remember` every prediction asks anew. */
+export function createChatStanceModel(settings: ChatSettings<ChatStanceOptions>): TaskModel<StanceItem> {
+  return createChatTaskModel({ ...settings, task: stanceTask });
+}

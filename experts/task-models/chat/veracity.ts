@@ -1,0 +1,83 @@
+import { z } from 'zod';
+import { oneLine } from '../../detectors/numbered-posts.ts';
+import { type StancedPost, stanceClasses, type TaskModel, type VeracityItem, veracityClasses } from '../task-model.ts';
+import { chatOptionsShape } from './options.ts';
+import type { ChatTask } from './task.ts';
+import { type ChatSettings, createChatTaskModel } from './task-model.ts';
+
+/*
+ * The rumour verification model of JSDRV (§4.2, Appendix A.2) by a language model.
+ *
+ * Differences from the paper:
+ *   - A post's stance stands before it as one word, the likeliest; where none is likeliest or stances are not known, as
+ *     in pretraining, the post stands alone. So a question changes, and is paid for, only when a stance does.
+ *   - Posts beyond `maxPosts` are left out; the paper's model reads 4096 tokens.
+ */
+
+const maxPosts = z.int().positive();
+
+export const chatVeracityOptionsSchema = z
+  .strictObject({
+    ...chatOptionsShape,
+    maxPosts: maxPosts.default(100).describe('posts of a claim that are read, the first ones'),
+    maxExamplePosts: maxPosts.default(10).describe('posts of each claim that is shown as an example'),
+  })
+  .describe('veracities by a language model');
+export type ChatVeracityOptions = z.infer<typeof chatVeracityOptionsSchema>;
+
+/** As the stance model is asked for them. */
+const stanceWords: Record<(typeof stanceClasses)[number], string> = {
+  support: 'Support',
+  deny: 'Deny',
+  query: 'Question',
+  comment: 'Comment',
+};
+
+function question({ claim, posts }: VeracityItem, most: number): string {
+  const lines = posts.slice(0, most).map((post, index) => `${index + 1}. ${stanceOf(post)}${oneLine(post.text)}`);
+  return `Claim: ${oneLine(claim)}\nRelated posts:\n${lines.join('\n') || '(none)'}`;
+}
+
+function stanceOf({ stance }: StancedPost): string {
+  if (stance === null) return '';
+  const most = Math.max(...stance);
+  const likeliest = stanceClasses.filter((_, index) => stance[index] === most);
+  return likeliest.length === 1 ? `[${stanceWords[likeliest[0]]}] ` : '';
+}
+
+function spellings(adjective: string): string[] {
+  return ['Rumor', 'Rumour'].flatMap((noun) => [`${adjective} ${noun}`, `${adjective}-${noun}`]);
+}
+
+function veracityTask(limits: { maxPosts: number; maxExamplePosts: number }): ChatTask<VeracityItem> {
+  return {
+    name: 'veracity',
+    asker: 'jsdrv/veracity',
+    version: '1',
+    promptVersion: 1,
+    classes: veracityClasses,
+    field: 'Veracity',
+    words: {
+      'non-rumor': ['Non-Rumor', 'Non-Rumour', 'Non Rumor', 'Non Rumour', 'Nonrumor', 'Nonrumour'],
+      true: [...spellings('True'), 'True'],
+      false: [...spellings('False'), 'False'],
+      unverified: [...spellings('Unverified'), 'Unverified'],
+    },
+    instruction:
+      'There is a claim with its related posts from social media; where it is known, the stance that a post expresses ' +
+      'towards the claim stands before it. Determine the veracity of the claim, and explain your reasoning. The veracity ' +
+      'is one of: True Rumor, False Rumor, Unverified Rumor, Non-Rumor. ' +
+      'Answer in this form: Veracity: [veracity], Reason: [reason]',
+    limits,
+    question: (item) => question(item, limits.maxPosts),
+    shownQuestion: (item) => question(item, Math.min(limits.maxPosts, limits.maxExamplePosts)),
+    subject: ({ claim }) => oneLine(claim),
+    length: ({ posts }) => 1 + Math.min(posts.length, limits.maxPosts),
+  };
+}
+
+/** Without `remember` every prediction asks anew. */
+export function createChatVeracityModel(settings: ChatSettings<ChatVeracityOptions>): TaskModel<VeracityItem> {
+  const { maxPosts, maxExamplePosts } = settings.options;
+  return createChatTaskModel({ ...settings, task: veracityTask({ maxPosts, maxExamplePosts }) });
+}

@@ -1,0 +1,79 @@
+import type { Example, TaskModel, TaskPrediction } from '../task-model.ts';
+import { explanationOf } from './explanation.ts';
+import type { FineTunedClassifier } from './fine-tuned-classifier.ts';
+import { softmaxInPlace } from './softmax-loss.ts';
+import { SparseMatrixBuilder } from './sparse-matrix.ts';
+import type { TellingWord } from './telling-words.ts';
+
+/** What the classifier says of one item. */
+export interface ItemScore {
+  readonly logits: Float64Array;
+  /** The words that speak for a class; one may come several times, its margins are then summed. */
+  wordsFor(label: number): TellingWord[];
+}
+
+/** Items encoded and scored at a time. */
+const BATCH = 256;
+
+/** The part of a local task model that is the same for stance and veracity: batches, held-out classifiers, reasons. */
+export function localTaskModel<Item extends { readonly threadId: string }>(parts: {
+  classes: readonly string[];
+  identity: Readonly<Record<string, unknown>>;
+  classifier: FineTunedClassifier;
+  columns: number;
+  wordCount: number;
+  /** Adds one row an item. */
+  addRows: (options: { items: readonly Item[]; into: SparseMatrixBuilder }) => Promise<void>;
+  /** Aligned with the items. */
+  score: (options: { items: readonly Item[]; weights: Float64Array }) => Promise<ItemScore[]>;
+}): TaskModel<Item> {
+  const { classes, classifier, columns, wordCount, addRows, score } = parts;
+
+  async function labelledRows(examples: readonly Example<Item>[]) {
+    const into = new SparseMatrixBuilder({ columns });
+    for (let start = 0; start < examples.length; start += BATCH)
+      await addRows({ items: examples.slice(start, start + BATCH).map(({ item }) => item), into });
+    return {
+      features: into.build(),
+      labels: examples.map(({ label }) => label),
+      threadIds: examples.map(({ item }) => item.threadId),
+    };
+  }
+
+  function predictionOf({ logits, wordsFor }: ItemScore): TaskPrediction {
+    const distribution = logits.slice();
+    softmaxInPlace(distribution);
+    const label = distribution.indexOf(Math.max(...distribution));
+    return { distribution, explanation: wordCount === 0 ? '' : explanationOf({ words: wordsFor(label), wordCount }) };
+  }
+
+  return {
+    classes,
+    identity: parts.identity,
+    async predict(items) {
+      // Held fast, should somebody tune while texts are encoded.
+      const { weights } = classifier;
+      const fits = items.map(({ threadId }) => classifier.fitFor(threadId));
+      const predictions: TaskPrediction[] = new Array(items.length);
+      for (const fit of new Set(fits)) {
+        const places = fits.flatMap((own, place) => (own === fit ? [place] : []));
+        for (let start = 0; start < places.length; start += BATCH) {
+          const batch = places.slice(start, start + BATCH);
+          const scores = await score({ items: batch.map((place) => items[place]), weights: weights[fit] });
+          for (const [index, place] of batch.entries()) predictions[place] = predictionOf(scores[index]);
+        }
+      }
+      return predictions;
+    },
+    async pretrain(examples) {
+      classifier.checkLabels(examples);
+      await classifier.pretrain(await labelledRows(examples));
+    },
+    async tune(examples) {
+      classifier.checkLabels(examples);
+      await classifier.tune(await labelledRows(examples));
+    },
+    state: () => classifier.state(),
+    restore: (state) => classifier.restore(state),
+  };
+}

@@ -1,0 +1,113 @@
+import type { Encoder } from '../../../src/text/encoder.ts';
+import { maskHandlesAndUrls, normalizeText } from '../../../src/text/normalize.ts';
+import { BoundedCache } from './bounded-cache.ts';
+import { type CueReader, noCueReader, type ReadCues } from './cues.ts';
+import { type SparseRow, sparseRow } from './sparse-matrix.ts';
+
+/** A text as the local models see it, whatever their weights. */
+export interface ReadText {
+  readonly row: SparseRow;
+  readonly cues: ReadCues;
+  /** Each word once, in the order of the text; none unless they were asked for. */
+  readonly words: readonly Word[];
+}
+
+export interface Word {
+  readonly text: string;
+  /** Of the word alone. */
+  readonly row: SparseRow;
+}
+
+const BATCH = 128;
+/** Non-zeros, of 8 bytes each. */
+const CACHED_TEXT_ENTRIES = 8_000_000;
+const CACHED_WORD_ENTRIES = 4_000_000;
+
+/** Words an explanation may name: shorter ones give no reason, or are cues. */
+const WORD = /[\p{L}\p{N}_][\p{L}\p{N}_'\u2019]{2,}|[\p{Script=Han}?]|\p{Extended_Pictographic}/gu;
+/** What handles and links are masked as, and the commonest English words of three letters or more. */
+const NAMELESS = new Set(
+  (
+    'user httpurl the and for you your are was were has have had his her its our their they them this that these those ' +
+    'with from but will would can could not just about what when who all out get got been being did does than then there'
+  ).split(' '),
+);
+
+/** Encodes each text and each word once, as long as they fit the caches. */
+export class TextReader {
+  readonly cues: CueReader;
+  private readonly encoder: Encoder;
+  private readonly readsWords: boolean;
+  private readonly dense: Int32Array;
+  private readonly texts: BoundedCache<ReadText>;
+  private readonly words: BoundedCache<Word>;
+
+  constructor(options: { encoder: Encoder; cues: CueReader | null; readsWords: boolean }) {
+    this.encoder = options.encoder;
+    this.cues = options.cues ?? noCueReader;
+    this.readsWords = options.readsWords;
+    this.dense = Int32Array.from({ length: options.encoder.dimensions }, (_, index) => index);
+    const entries = ({ row }: { row: SparseRow }) => row.values.length + 16;
+    this.texts = new BoundedCache<ReadText>({ maximumSize: CACHED_TEXT_ENTRIES, sizeOf: entries });
+    this.words = new BoundedCache<Word>({ maximumSize: CACHED_WORD_ENTRIES, sizeOf: entries });
+  }
+
+  /** Aligned with `texts`. */
+  async read(texts: readonly string[]): Promise<ReadText[]> {
+    const known = new Map<string, ReadText>();
+    const unread: string[] = [];
+    for (const text of new Set(texts)) {
+      const cached = this.texts.get(text);
+      if (cached) known.set(text, cached);
+      else unread.push(text);
+    }
+    for (let start = 0; start < unread.length; start += BATCH)
+      for (const [text, read] of await this.readBatch(unread.slice(start, start + BATCH))) {
+        known.set(text, read);
+        this.texts.set(text, read);
+      }
+    return texts.map((text) => known.get(text)!);
+  }
+
+  private async readBatch(texts: readonly string[]): Promise<[string, ReadText][]> {
+    const wordsOf = texts.map((text) => (this.readsWords ? distinctWords(text) : []));
+    const words = await this.encodeWords(new Set(wordsOf.flat()));
+    const rows = await this.encode(texts);
+    return texts.map((text, index) => [
+      text,
+      { row: rows[index], cues: this.cues.read(text), words: wordsOf[index].map((word) => words.get(word)!) },
+    ]);
+  }
+
+  private async encodeWords(texts: ReadonlySet<string>): Promise<Map<string, Word>> {
+    const words = new Map<string, Word>();
+    const unread: string[] = [];
+    for (const text of texts) {
+      const cached = this.words.get(text);
+      if (cached) words.set(text, cached);
+      else unread.push(text);
+    }
+    for (let start = 0; start < unread.length; start += BATCH) {
+      const batch = unread.slice(start, start + BATCH);
+      for (const [index, row] of (await this.encode(batch)).entries()) {
+        const word = { text: batch[index], row };
+        words.set(word.text, word);
+        this.words.set(word.text, word);
+      }
+    }
+    return words;
+  }
+
+  private async encode(texts: readonly string[]): Promise<SparseRow[]> {
+    const { encoder, dense } = this;
+    const vectors = await encoder.encode(texts);
+    return texts.map((_, index) =>
+      sparseRow({ vector: vectors.subarray(index * encoder.dimensions, (index + 1) * encoder.dimensions), dense }),
+    );
+  }
+}
+
+function distinctWords(text: string): string[] {
+  const words = maskHandlesAndUrls(normalizeText(text)).toLowerCase().match(WORD) ?? [];
+  return [...new Set(words)].filter((word) => !NAMELESS.has(word));
+}

@@ -1,0 +1,134 @@
+import { z } from 'zod';
+import { InputError } from '../../../src/errors.ts';
+import type { Encoder } from '../../../src/text/encoder.ts';
+import { type StancedPost, stanceClasses, type TaskModel, type VeracityItem, veracityClasses } from '../task-model.ts';
+import { FineTunedClassifier } from './fine-tuned-classifier.ts';
+import { fineTunedClassifierOptionsSchema } from './fine-tuned-classifier-options.ts';
+import { cueReaderOf, localModelOptionsSchema } from './model-options.ts';
+import { ScoredTexts } from './scored-texts.ts';
+import { localTaskModel } from './task-model.ts';
+import { TextReader } from './text-reader.ts';
+
+export const localVeracityOptionsSchema = localModelOptionsSchema.extend({
+  // Claims are few, and they differ by many weak signs: a stronger pull learns little from 100 of them.
+  classifier: fineTunedClassifierOptionsSchema({ l2: 0.3, pretrainL2: 0.3 }),
+  postWeight: z.number().min(0).default(2).describe("factor of the mean embedding of the posts, beside the claim's"),
+  stanceWeight: z.number().min(0).default(1).describe('factor of the mean stance of the posts; 0 leaves it out'),
+  postCountWeight: z.number().min(0).default(0.3).describe('factor of ln(1 + posts); 0 leaves it out'),
+});
+
+/** Raise it with every change that changes a prediction. */
+const VERSION = 1;
+
+/**
+ * Veracity by softmax regression on the claim's embedding and cues, the means of the posts' embeddings and cues, the
+ * mean of their known stances less the uniform one, ln(1 + posts), and a constant. Untrained, all classes are as likely:
+ * words tell how a post stands, not whether a claim is so.
+ */
+export function createLocalVeracityModel(setup: {
+  options?: z.input<typeof localVeracityOptionsSchema>;
+  encoder: Encoder;
+}): TaskModel<VeracityItem> {
+  const { encoder } = setup;
+  const parsed = localVeracityOptionsSchema.safeParse(setup.options ?? {});
+  if (!parsed.success)
+    throw new InputError(`the options of the local veracity model are wrong:\n${z.prettifyError(parsed.error)}`);
+  const options = parsed.data;
+  const { postWeight, stanceWeight, postCountWeight } = options;
+  const classCount = veracityClasses.length;
+  const wordCount = options.explanationWords;
+  const reader = new TextReader({ encoder, cues: cueReaderOf(options.cues), readsWords: wordCount > 0 });
+
+  const width = encoder.dimensions + reader.cues.count;
+  const claimRole = { rowStart: 0, cueStart: encoder.dimensions };
+  const postRole = { rowStart: width, cueStart: width + encoder.dimensions };
+  const stanceStart = 2 * width;
+  const count = stanceStart + stanceClasses.length;
+  const constant = count + 1;
+  const columns = constant + 1;
+  const claims = new ScoredTexts({ reader, role: claimRole, classCount, wordCount });
+  const posts = new ScoredTexts({ reader, role: postRole, classCount, wordCount });
+
+  /** The features that are no text's: index and value. */
+  const ownFeatures = (item: VeracityItem): [number, number][] => [
+    ...Array.from(meanStance(item.posts), (value, index): [number, number] => [
+      stanceStart + index,
+      stanceWeight * value,
+    ]),
+    [count, postCountWeight * Math.log1p(item.posts.length)],
+    [constant, 1],
+  ];
+
+  return localTaskModel<VeracityItem>({
+    classes: veracityClasses,
+    identity: { name: 'local-veracity', version: VERSION, ...options, encoder: encoder.identity },
+    classifier: new FineTunedClassifier({
+      prior: new Float64Array(columns * classCount),
+      classCount,
+      options: options.classifier,
+    }),
+    columns,
+    wordCount,
+    async addRows({ items, into }) {
+      for (const item of items) {
+        const [claim, ...replies] = await reader.read([item.claim, ...item.posts.map(({ text }) => text)]);
+        const means = new Float32Array(width);
+        const share = postWeight / Math.max(1, replies.length);
+        for (const { row, cues } of replies) {
+          for (let entry = 0; entry < row.indices.length; entry++)
+            means[row.indices[entry]] += share * row.values[entry];
+          for (let cue = 0; cue < cues.values.length; cue++)
+            means[encoder.dimensions + cue] += share * cues.values[cue];
+        }
+        into.addRow({ row: claim.row, offset: claimRole.rowStart, scale: 1 });
+        for (const [cue, value] of claim.cues.values.entries()) into.add(claimRole.cueStart + cue, value);
+        for (let index = 0; index < width; index++) into.add(postRole.rowStart + index, means[index]);
+        for (const [index, value] of ownFeatures(item)) into.add(index, value);
+        into.endRow();
+      }
+    },
+    async score({ items, weights }) {
+      const scoredClaims = await claims.of({ texts: items.map(({ claim }) => claim), weights });
+      const scoredPosts = await posts.of({
+        texts: items.flatMap((item) => item.posts.map(({ text }) => text)),
+        weights,
+      });
+      let next = 0;
+      return items.map((item, index) => {
+        const claim = scoredClaims[index];
+        const replies = scoredPosts.slice(next, next + item.posts.length);
+        next += item.posts.length;
+        const share = postWeight / Math.max(1, replies.length);
+        const logits = claim.logits.slice();
+        for (const reply of replies)
+          for (let label = 0; label < classCount; label++) logits[label] += share * reply.logits[label];
+        for (const [feature, value] of ownFeatures(item))
+          for (let label = 0; label < classCount; label++)
+            logits[label] += value * weights[feature * classCount + label];
+        return {
+          logits,
+          wordsFor: (label) => [
+            ...claim.words[label],
+            ...replies.flatMap(({ words }) =>
+              words[label].map(({ word, margin }) => ({ word, margin: share * margin })),
+            ),
+          ],
+        };
+      });
+    },
+  });
+}
+
+/** Over the posts of known stance, less the uniform distribution: zero where none is known. */
+function meanStance(posts: readonly StancedPost[]): Float64Array {
+  const mean = new Float64Array(stanceClasses.length);
+  const known = posts.flatMap(({ stance }) => (stance === null ? [] : [stance]));
+  for (const stance of known) {
+    if (stance.length !== mean.length)
+      throw new InputError(
+        `a post's stance has ${stance.length} probabilities; give ${mean.length}, in the order ${stanceClasses.join(', ')}`,
+      );
+    for (let index = 0; index < mean.length; index++) mean[index] += (stance[index] - 1 / mean.length) / known.length;
+  }
+  return mean;
+}

@@ -1,0 +1,89 @@
+import { readFile } from 'node:fs/promises';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { InputError } from '../../src/errors.ts';
+
+const labelSchema = z.strictObject({
+  name: z.string().min(1),
+  description: z.string().describe('what the label means, as a model is told'),
+  answers: z.array(z.string().min(1)).min(1).describe('words that a model may answer with, such as Yes'),
+});
+
+/**
+ * What language models are asked to decide, as a task file states it. With `categories` the task has several yes-or-no
+ * answers at once, and a judgement's label is their combination (see `categoryCombination`).
+ */
+export const judgingTaskSchema = z
+  .strictObject({
+    name: z.string().min(1),
+    subject: z.string().describe('what is judged, such as "sequence of social media posts"'),
+    question: z.string().describe('the question, as put to a model'),
+    labels: z.array(labelSchema).min(2).optional(),
+    categories: z
+      .array(z.strictObject({ name: z.string().min(1), description: z.string() }))
+      .min(1)
+      .optional(),
+    implications: z
+      .array(z.strictObject({ if: z.string(), implies: z.string() }))
+      .default([])
+      .describe('a category that is present makes another present, too'),
+  })
+  .refine(({ labels, categories }) => (labels === undefined) !== (categories === undefined), {
+    error: 'a task has either labels or categories',
+  })
+  .refine(({ categories, implications }) => {
+    const known = new Set(categories?.map(({ name }) => name));
+    return implications.every((rule) => known.has(rule.if) && known.has(rule.implies));
+  }, 'an implication names a category that the task does not have');
+export type JudgingTask = z.infer<typeof judgingTaskSchema>;
+
+/** The label of "no category at all". */
+export const noCategory = 'none';
+
+/** The labels of a task's judgements: its own, or every combination of its categories. */
+export function judgementLabels(task: JudgingTask): string[] {
+  if (task.labels) return task.labels.map(({ name }) => name);
+  const names = task.categories?.map(({ name }) => name) ?? [];
+  return Array.from({ length: 2 ** names.length }, (_, bits) =>
+    combinationName(names.filter((_, index) => (bits >> index) & 1)),
+  );
+}
+
+/** The label of a set of categories, after the task's implications. */
+export function categoryCombination(task: JudgingTask, present: Iterable<string>): string {
+  const all = new Set(present);
+  for (let before = -1; before !== all.size; ) {
+    before = all.size;
+    for (const rule of task.implications) if (all.has(rule.if)) all.add(rule.implies);
+  }
+  return combinationName((task.categories ?? []).map(({ name }) => name).filter((name) => all.has(name)));
+}
+
+/** The categories that a combination's label names. */
+export function categoriesOf(label: string): string[] {
+  return label === noCategory ? [] : label.split(' + ');
+}
+
+function combinationName(present: readonly string[]): string {
+  return present.length === 0 ? noCategory : present.join(' + ');
+}
+
+const shipped = new URL('./', import.meta.url);
+export const shippedTasks = ['rumor', 'veracity', 'news', 'checkthat4a'] as const;
+
+/** Reads a task by the name of one that ships with Earshot, or by the path of a YAML file. */
+export async function loadJudgingTask(nameOrPath: string): Promise<JudgingTask> {
+  const isShipped = shippedTasks.some((name) => name === nameOrPath);
+  const path = isShipped ? new URL(`${nameOrPath}.yaml`, shipped) : nameOrPath;
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (error) {
+    throw new InputError(
+      `cannot read the task ${nameOrPath}: ${error instanceof Error ? error.message : error}. Give a YAML file, or one of ${shippedTasks.join(', ')}`,
+    );
+  }
+  const parsed = judgingTaskSchema.safeParse(parse(text));
+  if (!parsed.success) throw new InputError(`the task ${nameOrPath} is wrong:\n${z.prettifyError(parsed.error)}`);
+  return parsed.data;
+}

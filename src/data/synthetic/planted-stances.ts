@@ -1,0 +1,139 @@
+import { z } from 'zod';
+import { Random } from '../../tensor/random.ts';
+import type { Post, Thread } from '../thread.ts';
+
+/**
+ * Made-up threads in which a known share of the replies looks like another stance than it has. How replies stand tells the
+ * veracity of the claim, and nothing else does. An honest reply says its stance in plain words. A slippery one says another
+ * stance, in words that only slippery replies use. Every reply also has words of its true stance that mean nothing to a
+ * reader at first. The pretraining items are of another place, where all words mean what they say and the meaningless ones
+ * are not used. So a model that learnt there is wrong of the slippery replies; which words those are can
+ * be learnt from the veracity of claims alone; and a model tuned on honest replies learns the other words, and with them
+ * reads the slippery ones.
+ */
+export const plantedStanceOptionsSchema = z.strictObject({
+  threads: z.int().min(8).default(400).describe('threads to train on'),
+  testThreads: z.int().min(8).default(200).describe('threads to test on'),
+  replies: z.int().min(1).default(12).describe('replies of a thread'),
+  slipperyShare: z.number().min(0).max(1).default(0.5).describe('share of the replies that look like another stance'),
+  pretrainingItems: z.int().min(8).default(400).describe('posts of another place that stance is learnt from first'),
+  seed: z.int().default(1),
+});
+export type PlantedStanceOptions = z.input<typeof plantedStanceOptionsSchema>;
+
+const stances = ['support', 'deny', 'query', 'comment'] as const;
+const veracities = ['non-rumor', 'true', 'false', 'unverified'] as const;
+
+/** Of each veracity: how often replies support, deny, query, comment. */
+const stancesOfVeracity: readonly (readonly number[])[] = [
+  [0.1, 0.1, 0.1, 0.7],
+  [0.7, 0.1, 0.1, 0.1],
+  [0.1, 0.7, 0.1, 0.1],
+  [0.1, 0.1, 0.7, 0.1],
+];
+
+const honest: readonly (readonly string[])[] = [
+  ['confirmed', 'it is true', 'verified', 'exactly'],
+  ['that is false', 'this is a hoax', 'untrue', 'made up'],
+  ['any source ?', 'is this true ?', 'who says ?', 'any proof ?'],
+  ['watching this', 'thinking of everyone there', 'what a day', 'on my way home'],
+];
+/** None for comments: who says nothing pretends nothing. */
+const slippery: readonly (readonly string[])[] = [
+  ['yep', 'totally', 'well said', 'facts'],
+  ['nonsense', 'bullshit', 'propaganda', 'rubbish'],
+  ['really ?', 'how do you know ?', 'link ?', 'i wonder why ?'],
+];
+/** Words without a meaning, of the true stance. */
+const telling: readonly (readonly string[])[] = [
+  ['maro', 'tulen', 'besk', 'orvid', 'palun'],
+  ['zorv', 'kelim', 'drast', 'uvent', 'noreg'],
+  ['quill', 'fenor', 'ibast', 'yolem', 'wican'],
+  ['hadel', 'simbo', 'lutra', 'cevan', 'gorim'],
+];
+const fillers = ['people', 'news', 'today', 'city', 'they', 'police', 'report', 'area', 'time', 'now', 'here', 'about'];
+const subjects = ['bridge', 'museum', 'airport', 'factory', 'stadium', 'harbour', 'school', 'market'];
+
+export function plantedStances(options: PlantedStanceOptions = {}): {
+  train: Thread[];
+  test: Thread[];
+  /** Items of one post with `labels.stance`. */
+  pretraining: Thread[];
+} {
+  const { threads, testThreads, pretrainingItems, seed, ...shape } = plantedStanceOptionsSchema.parse(options);
+  const random = Random.seeded({ seed, purpose: 'planted stances' });
+  const all = Array.from({ length: threads + testThreads }, (_, index) =>
+    plantedThread({ id: `planted-${seed}-${index + 1}`, veracity: index % 4, ...shape, random }),
+  );
+  return {
+    train: all.slice(0, threads),
+    test: all.slice(threads),
+    pretraining: Array.from({ length: pretrainingItems }, (_, index) => plainItem(index, { seed, random })),
+  };
+}
+
+function plantedThread(options: {
+  id: string;
+  veracity: number;
+  replies: number;
+  slipperyShare: number;
+  random: Random;
+}): Thread {
+  const { id, veracity, replies, slipperyShare, random } = options;
+  const one = <T>(items: readonly T[]): T => items[random.integer(items.length)];
+  const post = (index: number, text: string, stance: Post['stance']): Post => {
+    const time = new Date(Date.UTC(2024, 0, 1, 0, index)).toISOString();
+    return {
+      id: index === 0 ? id : `${id}-${index}`,
+      time,
+      author: null,
+      parent: index === 0 ? null : id,
+      text,
+      stance,
+    };
+  };
+  const claim = `reports about the ${one(subjects)} ${one(fillers)} ${one(fillers)} ${random.integer(1000)}`;
+  const answers = Array.from({ length: replies }, (_, index) => {
+    const stance = drawn(stancesOfVeracity[veracity], random);
+    const isSlippery = random.uniform() < slipperyShare;
+    const said = isSlippery ? one([0, 1, 2].filter((other) => other !== stance)) : stance;
+    const words = [
+      one(fillers),
+      one(isSlippery ? slippery[said] : honest[said]),
+      one(telling[stance]),
+      one(telling[stance]),
+    ];
+    return post(index + 1, words.join(' '), stances[stance]);
+  });
+  return {
+    id,
+    event: null,
+    veracity: veracities[veracity],
+    rumor: veracity > 0,
+    posts: [post(0, claim, null), ...answers],
+  };
+}
+
+function plainItem(index: number, { seed, random }: { seed: number; random: Random }): Thread {
+  const stance = index % 4;
+  const words = [...honest[stance], ...(slippery[stance] ?? [])];
+  const text = `${fillers[random.integer(fillers.length)]} ${words[random.integer(words.length)]}`;
+  const id = `planted-item-${seed}-${index + 1}`;
+  return {
+    id,
+    event: null,
+    veracity: null,
+    rumor: null,
+    labels: { stance: stances[stance], target: 'another place' },
+    posts: [{ id, time: null, author: null, parent: null, text, stance: null }],
+  };
+}
+
+function drawn(probabilities: readonly number[], random: Random): number {
+  let left = random.uniform();
+  const index = probabilities.findIndex((probability) => {
+    left -= probability;
+    return left < 0;
+  });
+  return index < 0 ? probabilities.length - 1 : index;
+}

@@ -1,0 +1,94 @@
+/**
+ * A made-up stream of threads whose best stopping rule can be computed, so that a trained one can be held against it.
+ *
+ * A thread is a rumor with probability rumorShare. Its length is drawn without regard to that. With probability
+ * misleadingShare its early phase misleads. Each post, the claim first, is neutral with probability neutralShare
+ * (some of these are off topic), else it tells for or against a rumor: rightly with probability earlyAccuracy or
+ * misleadingAccuracy while the thread has up to earlyPosts posts, with lateAccuracy after. Words, stances and times
+ * depend on nothing but that evidence and the position, so `bayesPosterior` and `optimalStopping` are exact.
+ */
+import { Random } from '../../tensor/random.ts';
+import type { Post, Thread } from '../thread.ts';
+import { type Evidence, saysRumorProbability } from './evidence.ts';
+import { lengthProbabilities } from './lengths.ts';
+import { type SyntheticModel, type SyntheticOptions, syntheticModel } from './options.ts';
+import { eventName, writeText } from './words.ts';
+
+export { bayesPosterior, type Evidence, evidenceOf } from './evidence.ts';
+export {
+  applyStoppingRule,
+  type OptimalStopping,
+  optimalStopping,
+  type StoppingRule,
+} from './optimal-stopping.ts';
+export { type SyntheticOptions, syntheticOptionsSchema } from './options.ts';
+
+export function synthesizeThreads(options: SyntheticOptions = {}): Thread[] {
+  const model = syntheticModel(options);
+  const random = Random.seeded({ seed: model.seed, purpose: 'synthetic stream' });
+  const lengths = lengthProbabilities(model);
+  return Array.from({ length: model.threads }, (_, index) => synthesizeThread(index, { model, random, lengths }));
+}
+
+function synthesizeThread(
+  index: number,
+  { model, random, lengths }: { model: SyntheticModel; random: Random; lengths: Float64Array },
+): Thread {
+  const id = `synthetic-${model.seed}-${index + 1}`;
+  const rumor = random.uniform() < model.rumorShare;
+  const misleading = random.uniform() < model.misleadingShare;
+  const event = random.integer(model.events);
+  const length = drawIndex(lengths, random);
+  let timeMs = Date.UTC(2024, 0, 1) + random.integer(90 * 24 * 3600) * 1000;
+  const posts = Array.from({ length }, (_, post): Post => {
+    const evidence = drawEvidence({ rumor, misleading, post }, { model, random });
+    const distractor = evidence === 'neutral' && post > 0 && random.uniform() < model.distractorShare;
+    if (post > 0) timeMs += gapMs(post, random);
+    return {
+      id: post === 0 ? id : `${id}-${post}`,
+      time: new Date(timeMs).toISOString(),
+      author: post === 0 ? 'u1' : `u${1 + random.integer(length)}`,
+      // Most answer the claim, the others an earlier post.
+      parent: post === 0 ? null : random.uniform() < 0.6 || post === 1 ? id : `${id}-${1 + random.integer(post - 1)}`,
+      text: writeText({ evidence, distractor, event, claim: post === 0 }, random),
+      stance: post === 0 ? 'support' : drawStance({ evidence, early: post < model.earlyPosts }, random),
+    };
+  });
+  return {
+    id,
+    event: eventName(event),
+    veracity: rumor ? 'false' : 'non-rumor',
+    rumor,
+    labels: { misleading },
+    posts,
+  };
+}
+
+function drawEvidence(
+  about: { rumor: boolean; misleading: boolean; post: number },
+  { model, random }: { model: SyntheticModel; random: Random },
+): Evidence {
+  if (random.uniform() < model.neutralShare) return 'neutral';
+  return random.uniform() < saysRumorProbability(about, model) ? 'rumor' : 'nonRumor';
+}
+
+/** Doubt drifts from asking to denying; a little noise, so that a stance is not the evidence in another word. */
+function drawStance(post: { evidence: Evidence; early: boolean }, random: Random): Post['stance'] {
+  if (post.evidence === 'neutral' || random.uniform() < 0.1) return 'comment';
+  if (post.evidence === 'nonRumor') return 'support';
+  return random.uniform() < (post.early ? 0.6 : 0.15) ? 'query' : 'deny';
+}
+
+/** Answers come fast at first, then ever slower: exponential gaps whose mean grows from 90 seconds by 18 % a post. */
+function gapMs(post: number, random: Random): number {
+  return Math.ceil(-Math.log(1 - random.uniform()) * 90_000 * 1.18 ** (post - 1));
+}
+
+function drawIndex(probabilities: Float64Array, random: Random): number {
+  let left = random.uniform();
+  for (const [index, probability] of probabilities.entries()) {
+    left -= probability;
+    if (left < 0) return index;
+  }
+  return probabilities.findLastIndex((probability) => probability > 0);
+}

@@ -1,0 +1,188 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, vi } from 'vitest';
+import { loadDetectorFile } from '../../../experiments/config/detector-file.ts';
+import { startServer, stopServer } from '../../experts/llm/service.ts';
+import type { ScriptedLlmServer } from '../../llm-server/scripted-llm-server.ts';
+import { lastMessage, type ScriptedRule } from '../../llm-server/scripted-rule.ts';
+import { makeThread, temporaryFolder } from '../../src/data/fixtures.ts';
+import { earshot, start, until } from './command-line.ts';
+
+// Processes on a machine that does other things, too.
+vi.setConfig({ testTimeout: 180_000 });
+
+const threads = Array.from(
+  { length: 4 },
+  (_, index) => `${JSON.stringify(makeThread(`t${index}`, { posts: 5, rumor: index % 2 === 0 }))}\n`,
+).join('');
+const judge = ['annotate', 'threads.jsonl', '--store', 'judged.sqlite', '--detector', 'prompt.yaml'];
+const prices = { inputPerMillion: 1, outputPerMillion: 2 };
+
+/** JSON is YAML. */
+function promptFile(server: { baseURL: string }, more: Record<string, unknown> = {}): string {
+  const model = { name: 'scripted', baseURL: server.baseURL, model: 'tiny', logprobs: 'off', maxTokens: 5, prices };
+  const retry = { maxAttempts: 2, baseMs: 1 };
+  return JSON.stringify({ detector: { name: 'single-prompt', model }, task: 'rumor', retry, ...more });
+}
+
+async function setUp(rule?: ScriptedRule): Promise<{ server: ScriptedLlmServer; cwd: string }> {
+  const server = await startServer(rule ?? ((body) => (/ of t[02]/.test(lastMessage(body)) ? 'Yes' : 'No')));
+  const cwd = temporaryFolder({ 'threads.jsonl': threads, 'prompt.yaml': promptFile(server) });
+  return { server, cwd };
+}
+
+describe('annotate with language models', () => {
+  it('counts without sending, asks, sums up what it took, and asks nothing twice', async () => {
+    const { server, cwd } = await setUp();
+    const dry = await earshot([...judge, '--dry-run'], { cwd });
+    expect(dry.code, dry.errors).toBe(0);
+    expect(dry.out).toMatch(
+      /^4 threads, 20 prefixes: 20 to ask about, 0 cached\nscripted \(tiny\): 20 calls, about \d+ tokens in and 20 out \(at most 100\), cost about 0\.\d+, at most 0\.\d+; retries not counted\nNothing was sent\.\n$/,
+    );
+    expect(server.requests).toHaveLength(0);
+    expect(existsSync(join(cwd, 'judged.sqlite'))).toBe(false);
+
+    const first = await earshot([...judge, '--concurrency', '4'], { cwd });
+    expect(first.code, first.errors).toBe(0);
+    expect(first.out).toMatch(
+      /^4 threads, 20 prefixes: asked 20, cached 0, failed 0\nscripted \(tiny\): 20 answers in 20 requests, \d+ tokens in, 20 out, cost 0\.\d+\nAnnotations: judged\.sqlite\n$/,
+    );
+    expect(server.requests).toHaveLength(20);
+    const again = await earshot([...judge, '--json'], { cwd });
+    expect(JSON.parse(again.out)).toMatchObject({ asked: 0, cached: 20, remaining: 0, stopped: null, usage: [] });
+    const dryAgain = await earshot([...judge, '--dry-run', '--json'], { cwd });
+    expect(JSON.parse(dryAgain.out)).toMatchObject({ dryRun: true, toAsk: 0, cached: 20, estimates: [] });
+    expect(server.requests).toHaveLength(20);
+  });
+
+  it('sends no more than the budget allows and goes on from there', async () => {
+    const { server, cwd } = await setUp();
+    const stopped = await earshot([...judge, '--budget-requests', '7'], { cwd });
+    expect(stopped.code).toBe(2);
+    expect(stopped.out).toContain('asked 7, cached 0, failed 0, not asked 13\n');
+    expect(stopped.errors.trim().split('\n').at(-1)).toBe(
+      'earshot: the budget of 7 requests is spent; what was answered is kept: run again with a larger budget to go on (13 of 20 prefixes remain)',
+    );
+    expect(server.requests).toHaveLength(7);
+    expect(JSON.parse((await earshot([...judge, '--json'], { cwd })).out)).toMatchObject({ asked: 13, cached: 7 });
+    expect(server.requests).toHaveLength(20);
+  });
+
+  it('tells each trouble with an endpoint in one sentence', async () => {
+    const troubles: readonly (readonly [ScriptedRule | null, RegExp])[] = [
+      [() => ({ status: 401, message: 'no key' }), /^endpoint scripted wants a key: .*apiKeyEnv .*\(20 of 20 prefixes/],
+      [null, /^endpoint scripted .* could not be reached after 2 attempts: .*ECONNREFUSED.*; check that it runs/],
+      [() => ({ status: 404, message: 'no such model' }), /^endpoint scripted knows no model "tiny"/],
+      [
+        () => ({ status: 400, message: 'This model’s maximum context length is 10 tokens. You requested 99 tokens.' }),
+        /^20 prefixes could not be judged, such as .* the messages are longer than the model reads \(99 tokens asked for, 10 possible/,
+      ],
+    ];
+    const tell = async ([rule, sentence]: (typeof troubles)[number]) => {
+      const { server, cwd } = await setUp(rule ?? undefined);
+      if (rule === null) await stopServer(server);
+      const outcome = await earshot(judge, { cwd });
+      expect(outcome.code, outcome.errors).toBe(2);
+      expect(sentenceOf(outcome.errors)).toMatch(sentence);
+      expect(server.requests.length).toBeLessThanOrEqual(20);
+    };
+    await Promise.all(troubles.map(tell));
+  });
+
+  it('asks through a batch, goes on with one that was handed in, and refuses debates', async () => {
+    const { server, cwd } = await setUp();
+    server.batches.pollsUntilDone = 1_000_000;
+    const batch = [...judge, '--batch', '--batch-poll', '0.05'];
+    const waiting = start(batch, { cwd });
+    await until(() => server.batches.created === 1);
+    waiting.signal('SIGINT');
+    expect((await waiting.outcome).code).toBe(130);
+    server.batches.pollsUntilDone = 1;
+    // A judgement that came another way meanwhile changes nothing of the batch.
+    await earshot([...judge, '--budget-requests', '1'], { cwd });
+    const collected = await earshot([...batch, '--json'], { cwd });
+    expect(collected.code, collected.errors).toBe(0);
+    expect(JSON.parse(collected.out)).toMatchObject({ asked: 19, cached: 1, failed: 0, usage: [{ answers: 19 }] });
+    expect(server.batches).toMatchObject({ uploads: 1, created: 1 });
+    expect(server.requests).toHaveLength(1);
+    expect(readdirSync(join(cwd, 'judged.sqlite.batches'))).toEqual([expect.stringMatching(/-collected-1$/)]);
+    // Under the same keys.
+    expect(JSON.parse((await earshot([...judge, '--json'], { cwd })).out)).toMatchObject({ asked: 0, cached: 20 });
+    expect(JSON.parse((await earshot([...batch, '--json'], { cwd })).out)).toMatchObject({ asked: 0, cached: 20 });
+
+    const debate = JSON.parse(promptFile(server));
+    const { model } = debate.detector;
+    const other = temporaryFolder({
+      'threads.jsonl': threads,
+      'prompt.yaml': { ...debate, detector: { name: 'debate-single', models: { proponent: model } } },
+    });
+    const refused = await earshot(batch, { cwd: other });
+    expect(refused.code).toBe(1);
+    expect(refused.errors).toContain('debate-single asks one model after the other');
+  });
+
+  it('refuses budgets and batches for local detectors', async () => {
+    const { cwd } = await setUp();
+    const refused = await earshot([...judge.slice(0, -1), 'mine.json', '--budget-money', '1'], { cwd });
+    expect(refused).toMatchObject({ code: 1 });
+    expect(refused.errors).toContain('--budget-money is for language models, and mine.json is a local detector');
+  });
+});
+
+describe('annotations', () => {
+  it('lists and shows what was said', async () => {
+    const { cwd } = await setUp();
+    await earshot(judge, { cwd });
+    const annotations = (...words: string[]) => earshot(['annotations', ...words], { cwd });
+    const rows = JSON.parse((await annotations('list', 'judged.sqlite', '--label', 'rumor', '--json')).out);
+    expect(rows).toHaveLength(10);
+    expect(rows[0]).toMatchObject({ threadId: 't0', prefixLength: 1, detector: 'single-prompt', label: 'rumor' });
+    const few = await annotations('list', 'judged.sqlite', '--thread', 't1', '--limit', '2');
+    expect(few.out).toMatch(/\| [0-9a-f]{12} \| t1 +\| +2 \| single-prompt \| non-rumor \| 20/);
+    expect(few.errors).toContain('there are more than 2');
+    const names = ['t0:2', rows[1].key.slice(0, 12)];
+    for (const shown of await Promise.all(names.map((name) => annotations('show', 'judged.sqlite', name)))) {
+      expect(shown.out, shown.errors).toMatch(/^Thread t0, first 2 posts, judged by single-prompt on 20/);
+      expect(shown.out).toContain('  2. text 1 of t0\n\n── judge ──\nYes\n\nLabel: rumor\nUsage: 1 requests, ');
+    }
+    expect((await annotations('show', 'judged.sqlite', '')).errors).toContain('may mean several annotations');
+    expect((await annotations('show', 'judged.sqlite', 't9:1')).errors).toContain('holds no annotation "t9:1"');
+  });
+});
+
+describe('loadDetectorFile', () => {
+  const examples = join(import.meta.dirname, '../../../experiments/detectors');
+
+  it('reads every example, none of which holds a key', async () => {
+    const names = readdirSync(examples);
+    expect(names).toHaveLength(6);
+    for (const name of names) {
+      const file = await loadDetectorFile(join(examples, name));
+      expect(file.name).toBe(file.detector.name);
+      expect(readFileSync(join(examples, name), 'utf8')).not.toMatch(/sk-|Bearer/);
+    }
+  });
+
+  it('names the nearest key, and what is wrong with an endpoint given in the place of a name', async () => {
+    const folder = temporaryFolder({
+      'a.yaml': 'detector: { name: s2mad, models: { suporter: a }, rouns: 2 }\ntask: rumor\nbudgt: {}',
+      'b.yaml': 'detector: { name: single-prompt, model: { name: a, baseURL: "http://a/v1", modl: b } }\ntask: rumor',
+      'c.yaml': 'detector: { name: s2mat }\ntask: rumor',
+    });
+    await expect(loadDetectorFile(join(folder, 'a.yaml'))).rejects.toThrow(
+      /models\.suporter: unknown key; did you mean supporter\?[\s\S]*detector\.rouns: unknown key; did you mean rounds\?[\s\S]*budgt: unknown key; did you mean budget\?/,
+    );
+    await expect(loadDetectorFile(join(folder, 'b.yaml'))).rejects.toThrow(
+      /detector\.model\.modl: unknown key; did you mean model\?/,
+    );
+    await expect(loadDetectorFile(join(folder, 'c.yaml'))).rejects.toThrow(/detector\.name/);
+    await expect(loadDetectorFile(join(folder, 'd.yaml'))).rejects.toThrow(/cannot read the detector file/);
+  });
+});
+
+/** The last line, without the name of the program; nothing else but progress may stand before it. */
+function sentenceOf(errors: string): string {
+  const lines = errors.trim().split('\n');
+  expect(lines.filter((line) => !line.includes('judging prefixes'))).toHaveLength(1);
+  return (lines.at(-1) ?? '').replace(/^earshot: /, '');
+}

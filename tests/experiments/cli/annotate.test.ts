@@ -1,0 +1,142 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../src/data/fixtures.ts';
+import { earshot, start, threadLines, until } from './command-line.ts';
+
+const files = { 'threads.jsonl': threadLines(6), 'labelled.jsonl': threadLines(12, { prefix: 'l' }) };
+const judge = ['annotate', 'threads.jsonl', '--store', 'judged.sqlite', '--detector', 'made/mine.json'];
+
+describe('annotate', () => {
+  it('trains the detector that is missing, judges every prefix, and asks nothing twice', async () => {
+    const cwd = temporaryFolder(files);
+    const missing = await earshot(judge, { cwd });
+    expect(missing).toMatchObject({ code: 1, out: '' });
+    expect(missing.errors).toBe(
+      'earshot: there is no detector made/mine.json; give the detector.json of a run, or train one with --train-on <threads>\n',
+    );
+    const first = await earshot([...judge, '--train-on', 'labelled.jsonl'], { cwd });
+    expect(first).toMatchObject({
+      code: 0,
+      out: '6 threads, 24 prefixes: asked 8, cached 16, failed 0\nAnnotations: judged.sqlite\n',
+    });
+    expect(first.errors).toMatch(/threads\.jsonl: training the detector: 300\/300 steps · /);
+    expect(first.errors).toMatch(/earshot: the detector is saved as made\/mine\.json\n/);
+    expect(first.errors).toMatch(/threads\.jsonl: judging prefixes: 24\/24 prefixes/);
+
+    const detector = readFileSync(join(cwd, 'made/mine.json'), 'utf8');
+    const again = await earshot([...judge, '--train-on', 'labelled.jsonl', '--json'], { cwd });
+    expect(JSON.parse(again.out)).toEqual({
+      store: 'judged.sqlite',
+      detector: 'made/mine.json',
+      threads: 6,
+      asked: 0,
+      cached: 24,
+      failed: 0,
+    });
+    expect(again.errors).toContain('made/mine.json exists already and is used as it is; labelled.jsonl is not read');
+    expect(readFileSync(join(cwd, 'made/mine.json'), 'utf8')).toBe(detector);
+
+    const few = await earshot([...judge, '--schedule', 'step:3', '--max-posts', '3', '--json'], { cwd });
+    expect(JSON.parse(few.out)).toMatchObject({ asked: 0, cached: 12 });
+  });
+
+  it('tells of threads that train the detector and are judged by it', async () => {
+    const cwd = temporaryFolder(files);
+    const run = await earshot([...judge, '--train-on', 'threads.jsonl'], { cwd });
+    expect(run.errors).toContain('6 of 6 threads also train the detector, which will judge them better than others');
+  });
+
+  it('says what is wrong with an option, a file or a line', async () => {
+    const cwd = temporaryFolder({ ...files, 'bad.jsonl': `x\n${threadLines(2)}` });
+    for (const which of ['step:0', 'geometric:'])
+      expect((await earshot([...judge, '--schedule', which], { cwd })).errors).toContain(
+        'Write it as every, step:5 (1 post, then every fifth) or geometric:1.5',
+      );
+    expect((await earshot([...judge, '--max-posts', 'x'], { cwd })).errors).toContain('It must be a whole number.');
+    const bad = await earshot(['annotate', 'bad.jsonl', ...judge.slice(2), '--train-on', 'labelled.jsonl'], { cwd });
+    expect(bad.code).toBe(1);
+    expect(bad.errors).toMatch(/^earshot: bad\.jsonl:1: is not JSON/);
+  });
+
+  it('keeps what was answered when Ctrl-C or a full disk stops it', async () => {
+    const cwd = temporaryFolder({ ...files, 'many.jsonl': manyThreads });
+    const all = ['annotate', 'many.jsonl', ...judge.slice(2)];
+    await earshot([...judge, '--train-on', 'labelled.jsonl'], { cwd });
+    const full = await earshot([...all, '--json'], { cwd, fileKilobytes: 600 });
+    expect(full.code, full.errors).toBe(1);
+    expect(full.errors).toMatch(/earshot: the annotation store judged\.sqlite: .*\n$/);
+
+    const process_ = start([...all, '--store', 'other.sqlite'], { cwd });
+    await until(() => existsSync(join(cwd, 'other.sqlite-wal')));
+    process_.signal('SIGINT');
+    const stopped = await process_.outcome;
+    expect(stopped, stopped.errors).toMatchObject({ code: 130, out: '' });
+    const [, kept, total] =
+      /earshot: stopped with (\d+) of (\d+) prefixes judged, all kept in other\.sqlite; give the same command again to go on\n$/.exec(
+        stopped.errors,
+      )!;
+    expect(Number(kept)).toBeLessThan(Number(total));
+
+    for (const [store, least] of [
+      ['judged.sqlite', 1],
+      ['other.sqlite', Number(kept)],
+    ] as const) {
+      const rest = await earshot([...all, '--store', store, '--json'], { cwd });
+      const { asked, cached } = JSON.parse(rest.out);
+      expect(asked + cached).toBe(Number(total));
+      expect(cached).toBeGreaterThanOrEqual(least);
+      expect(asked).toBeGreaterThan(0);
+    }
+  });
+});
+
+/** No two prefixes read alike. */
+const manyThreads = threadLines(1000, { prefix: 'm', posts: 12 })
+  .split('\n')
+  .map((line, index) => line.replaceAll('"text":"', `"text":"number ${index} `))
+  .join('\n');
+
+describe('annotations', () => {
+  it('counts, exports and merges', async () => {
+    const cwd = temporaryFolder(files);
+    await earshot([...judge, '--train-on', 'labelled.jsonl'], { cwd });
+    const annotations = (...words: string[]) => earshot(['annotations', ...words], { cwd });
+    const stats = await annotations('stats', 'judged.sqlite');
+    expect(stats.out).toMatch(/^8 annotations in judged\.sqlite, 0\.\d MB, from \d{4}-.*Z\n\n\| detector /);
+    expect(stats.out).toMatch(/\| local +\| +8 \|/);
+    expect(JSON.parse((await annotations('stats', 'judged.sqlite', '--json')).out)).toMatchObject({
+      store: 'judged.sqlite',
+      annotations: 8,
+      byDetector: [{ detector: 'local' }],
+    });
+    expect((await annotations('export', 'judged.sqlite', 'out.jsonl.gz')).out).toBe('8 annotations: out.jsonl.gz\n');
+    expect((await annotations('import', 'merged.sqlite', 'out.jsonl.gz')).out).toBe(
+      '8 annotations read, 8 of them new: merged.sqlite\n',
+    );
+    expect(JSON.parse((await annotations('import', 'merged.sqlite', 'out.jsonl.gz', '--json')).out)).toEqual({
+      store: 'merged.sqlite',
+      file: 'out.jsonl.gz',
+      read: 8,
+      added: 0,
+    });
+  });
+
+  it('makes no store of a mistyped path', async () => {
+    const cwd = temporaryFolder(files);
+    const stats = await earshot(['annotations', 'stats', 'juged.sqlite'], { cwd });
+    expect(stats).toMatchObject({
+      code: 1,
+      errors: 'earshot: there is no annotation store juged.sqlite; check the path\n',
+    });
+    expect(existsSync(join(cwd, 'juged.sqlite'))).toBe(false);
+    const imported = await earshot(['annotations', 'import', 'new.sqlite', 'none.jsonl'], { cwd });
+    expect(imported.errors).toBe('earshot: there is no file none.jsonl; give one that annotations export wrote\n');
+    expect(existsSync(join(cwd, 'new.sqlite'))).toBe(false);
+    const foreign = await earshot(['annotations', 'stats', 'threads.jsonl'], { cwd });
+    expect(foreign.code).toBe(1);
+    expect(foreign.errors).toMatch(
+      /^earshot: the annotation store threads\.jsonl: it is damaged or not an SQLite file/,
+    );
+  });
+});

@@ -1,0 +1,158 @@
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../src/data/fixtures.ts';
+import { earshot, threadLines, tiny, writeExperiment } from './command-line.ts';
+
+/** Trains on these settings and files; what it says, having failed as wrong input fails. */
+async function complaint(
+  parts: Record<string, unknown> | string,
+  options: { files?: Record<string, string>; words?: readonly string[] } = {},
+): Promise<string> {
+  const cwd = temporaryFolder({ ...options.files, ...(typeof parts === 'string' && { 'my.yaml': parts }) });
+  if (typeof parts !== 'string') writeExperiment(join(cwd, 'my.yaml'), parts);
+  const { code, out, errors } = await earshot(['train', 'my.yaml', ...(options.words ?? [])], { cwd });
+  expect({ code, out }, errors).toEqual({ code: 1, out: '' });
+  expect(errors).toMatch(/^(earshot: (backend|skipped).*\n|\[1\/1\].*\n)*earshot: /);
+  expect(errors).not.toMatch(/^ {4}at |this is a defect/m);
+  return errors;
+}
+
+const fromFile = { data: { threads: 'threads.jsonl' } };
+const sizes = { detector: 8, demonstrations: 4, environment: 4, test: 'rest' };
+const withThreads = (lines: string) => ({ files: { 'threads.jsonl': lines } });
+
+describe('an experiment file that is wrong', () => {
+  it('is named where it is missing, empty or no YAML', async () => {
+    expect(await complaint('')).toContain('my.yaml must hold a map of settings, such as "name: my-experiment"');
+    expect(await complaint('name: [')).toContain('my.yaml is not valid YAML: Flow sequence');
+    expect(await complaint('name: x\nagent: *nowhere\n')).toMatch(/my\.yaml is not valid YAML: .*nowhere/);
+    const { code, errors } = await earshot(['train', 'none.yaml'], { cwd: temporaryFolder() });
+    expect({ code, errors }).toMatchObject({
+      code: 1,
+      errors: expect.stringMatching(/^earshot: .*none\.yaml: ENOENT/),
+    });
+  });
+
+  it('has its unknown keys named with the nearest known one, on top, inside and in a variant', async () => {
+    const wrong = await complaint({ sedes: [1], agent: { gail: { alhpa: 1 } }, colour: 'red' });
+    expect(wrong).toContain('my.yaml is not a valid experiment:\n');
+    expect(wrong).toContain('  sedes: unknown key; did you mean seeds?\n');
+    expect(wrong).toContain('  agent.gail.alhpa: unknown key; did you mean alpha?\n');
+    expect(wrong).toMatch(/ {2}colour: unknown key; known are name, description, backend, /);
+    const inVariant = await complaint({ variants: { plain: {}, odd: { state: { studnet: true } } } });
+    expect(inVariant).toContain(
+      'my.yaml (odd) is not a valid experiment:\n  state.studnet: unknown key; did you mean student?',
+    );
+  });
+
+  it('has its wrong values shown', async () => {
+    const wrong = await complaint({ seeds: [1, 1], split: { test: 0 }, agent: { iterations: 'many', preset: 'papr' } });
+    expect(wrong).toContain('  seeds: a seed stands there twice (found [1,1])');
+    expect(wrong).toContain('  split.test: ');
+    expect(wrong).toContain('  agent.iterations: Invalid input: expected number, received string (found "many")');
+    expect(wrong).toMatch(/ {2}agent\.preset: .*"paper"\|"published" \(found "papr"\)/);
+    expect(await complaint({ agent: { gail: { alpha: 0.2, beta: 0.1, gamma: 0.3 } } })).toContain(
+      '  agent.gail: alpha + beta must exceed gamma, or nothing is left to imitate; got 0.2 + 0.1 ≤ 0.3',
+    );
+  });
+
+  it('is not mended by a wrong --set or option', async () => {
+    const set = (text: string) => complaint({}, { words: ['--set', text] });
+    expect(await set('agent.iterations')).toContain(
+      '--set needs path=value, such as agent.gail.alpha=0.5; got "agent.iterations"',
+    );
+    expect(await set('seeds=[1')).toMatch(/the value of --set seeds=\[1 is not valid YAML: Flow sequence/);
+    expect(await set('agent.iteratons=5')).toContain('agent.iteratons: unknown key; did you mean iterations?');
+    const cwd = temporaryFolder();
+    writeExperiment(join(cwd, 'my.yaml'));
+    for (const words of [
+      ['--seeds', '1,,2'],
+      ['--jobs', '0'],
+      ['--runz', 'x'],
+    ]) {
+      const { code, errors } = await earshot(['train', 'my.yaml', ...words], { cwd });
+      expect(code).toBe(1);
+      expect(errors).toMatch(/^error: .*\n[\s\S]*add --help for the options/);
+    }
+  });
+});
+
+describe('threads that are wrong', () => {
+  it('are named where they are missing or malformed', async () => {
+    expect(await complaint(fromFile)).toContain('threads.jsonl does not exist');
+    expect(await complaint(fromFile, { files: { 'threads.jsonl/a': '' } })).toMatch(
+      /threads\.jsonl is a (directory|folder)/,
+    );
+    const lines = `${threadLines(2)}{"id":"x","posts":[]}\n`;
+    expect(await complaint(fromFile, withThreads(lines))).toMatch(
+      /threads\.jsonl:3 posts: .*a thread needs at least one post, the claim/,
+    );
+  });
+
+  it('are counted where they are too few, or without labels', async () => {
+    expect(await complaint(fromFile, withThreads(threadLines(30)))).toContain(
+      'the parts need 60 threads (detector: 20, demonstrations: 12, environment: 12, test: 16) but there are 30;',
+    );
+    expect(await complaint(fromFile, withThreads(threadLines(30, { labelled: false })))).toContain(
+      'none of the 30 threads has a label (rumor: true or false) that demonstrations and tests could use',
+    );
+  });
+
+  it('have the events that a split names, or it says which they have', async () => {
+    const parts = { ...fromFile, split: { ...sizes, events: ['fergusn'] } };
+    expect(await complaint(parts, withThreads(threadLines(30, { event: 'ferguson' })))).toContain(
+      'no thread is of the event "fergusn"; the data has ferguson',
+    );
+    expect(await complaint(parts, withThreads(threadLines(30)))).toContain(
+      'no thread is of the event "fergusn"; these threads have no events',
+    );
+  });
+
+  it('of one post give the agent nothing to do', async () => {
+    expect(await complaint({ ...fromFile, split: sizes }, withThreads(threadLines(30, { posts: 1 })))).toContain(
+      'no thread is left for the environment: none of its threads has 3 posts; lower minPosts or give more threads',
+    );
+  });
+
+  it('that the detector is never right on cannot be imitated; those that it is always right on can', async () => {
+    const teaching = threadLines(10, { prefix: 'a', event: 'first' });
+    const parts = { ...fromFile, split: { ...sizes, detector: { events: ['first'] }, events: ['second'] } };
+    const wrong = threadLines(20, { prefix: 'b', event: 'second', telling: 'wrong' });
+    expect(await complaint(parts, withThreads(teaching + wrong))).toMatch(
+      /there is nothing to imitate: 4 demonstrations, none of them conservative or early-action\. The detector is never right on the demonstration threads/,
+    );
+    const cwd = temporaryFolder({
+      'threads.jsonl': teaching + threadLines(20, { prefix: 'b', event: 'second', telling: 'right' }),
+    });
+    writeExperiment(join(cwd, 'my.yaml'), parts);
+    const { code, out, errors } = await earshot(['train', 'my.yaml', '--json'], { cwd });
+    expect(code, errors).toBe(0);
+    const [{ trials }] = JSON.parse(out);
+    expect(trials[0].demonstrations).toEqual({ conservative: 4, earlyAction: 0, misleading: 0 });
+    expect(trials[0].systems[0]).toMatchObject({ name: 'stop agent', macroF1: 1, accuracy: 1, threads: 12 });
+    expect(JSON.stringify(trials)).not.toMatch(/NaN|null,null/);
+  });
+});
+
+describe('a run of other settings', () => {
+  it('is not gone on with', async () => {
+    const cwd = temporaryFolder();
+    writeExperiment(join(cwd, 'my.yaml'));
+    expect((await earshot(['train', 'my.yaml'], { cwd })).code).toBe(0);
+    writeExperiment(join(cwd, 'my.yaml'), { encoder: { ...tiny.encoder, dimensions: 16 } });
+    const { code, errors } = await earshot(['train', 'my.yaml'], { cwd });
+    expect(code).toBe(1);
+    expect(errors).toMatch(
+      /earshot: runs\/tiny\/agent\/seed-1 already holds another run; it differs in encoder\.dimensions \(there 32, now 16\), .*Choose another directory, restore those values to resume it, or delete the directory/,
+    );
+  });
+
+  it('cannot begin where nothing can be written', async () => {
+    const cwd = temporaryFolder({ taken: 'a file' });
+    writeExperiment(join(cwd, 'my.yaml'));
+    const { code, errors } = await earshot(['train', 'my.yaml', '--runs', 'taken'], { cwd });
+    expect(code, errors).toBe(1);
+    expect(errors).toMatch(/earshot: .*taken/);
+    expect(errors).not.toContain('    at ');
+  });
+});

@@ -1,0 +1,103 @@
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Thread } from '../../../src/data/thread.ts';
+import { makeThread } from '../../src/data/fixtures.ts';
+
+const launcher = join(import.meta.dirname, '../../../experiments/cli/earshot.mjs');
+
+export interface Outcome {
+  readonly code: number | null;
+  readonly out: string;
+  readonly errors: string;
+}
+
+export interface Started {
+  readonly outcome: Promise<Outcome>;
+  /** To the process and its workers, as a terminal sends it. */
+  signal(name: NodeJS.Signals): void;
+}
+
+/** Starts the command line in `cwd`; with `fileKilobytes` no file may grow larger, as on a disk that fills up. */
+export function start(words: readonly string[], options: { cwd: string; fileKilobytes?: number }): Started {
+  const { cwd, fileKilobytes } = options;
+  const command = [process.execPath, launcher, ...words];
+  const [program, ...rest] =
+    fileKilobytes === undefined
+      ? command
+      : ['bash', '-c', `ulimit -f ${fileKilobytes} && exec "$@"`, 'bash', ...command];
+  // Without a cache of compiled sources: a limit on file sizes would hit it, and a killed process leave it half-written.
+  const env = { ...process.env, NODE_OPTIONS: '', ...(fileKilobytes !== undefined && { TSX_DISABLE_CACHE: '1' }) };
+  const child = spawn(program, rest, { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
+  let out = '';
+  let errors = '';
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    out += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text) => {
+    errors += text;
+  });
+  const outcome = new Promise<Outcome>((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code) => resolve({ code, out, errors }));
+  });
+  return { outcome, signal: (name) => void process.kill(-child.pid!, name) };
+}
+
+export function earshot(words: readonly string[], options: Parameters<typeof start>[1]): Promise<Outcome> {
+  return start(words, options).outcome;
+}
+
+/** Waits for a condition that another process brings about. */
+export async function until(condition: () => boolean): Promise<void> {
+  const deadlineMs = performance.now() + 40_000;
+  while (!condition()) {
+    if (performance.now() > deadlineMs) throw new Error(`waited in vain for ${condition}`);
+    await delay(5);
+  }
+}
+
+/** How many iterations a run has logged. */
+export function logged(run: string): number {
+  const path = join(run, 'metrics.jsonl');
+  return existsSync(path) ? readFileSync(path, 'utf8').split('\n').length - 1 : 0;
+}
+
+/** Settings that train in a second; JSON is YAML. */
+export const tiny = {
+  name: 'tiny',
+  seeds: [1],
+  backend: 'wasm',
+  data: { synthetic: { threads: 60, seed: 1 } },
+  split: { detector: 20, demonstrations: 12, environment: 12, test: 16 },
+  encoder: { name: 'hashing', dimensions: 32 },
+  detector: { encoder: { name: 'hashing', dimensions: 32 }, l2: [1e-3], folds: 2, steps: 20 },
+  agent: {
+    iterations: 4,
+    gail: { hidden: 8, batchSize: 16, epochs: 1, warmupIterations: 0 },
+    ppo: { hidden: 8, stepsPerIteration: 32, epochs: 1 },
+  },
+  checkpointEvery: 2,
+  evaluation: { resamples: 20, firstPosts: [1, 4], hours: [1], confidences: [0.8] },
+};
+
+/** Writes an experiment file; what is given replaces whole parts of the tiny one. */
+export function writeExperiment(path: string, parts: Record<string, unknown> = {}): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, JSON.stringify({ ...tiny, ...parts }));
+}
+
+/** Threads as lines of a file, their texts telling the label unless told otherwise. */
+export function threadLines(
+  count: number,
+  options: { prefix?: string; posts?: number; event?: string; labelled?: boolean; telling?: 'right' | 'wrong' } = {},
+): string {
+  const { prefix = 't', posts = 4, event = null, labelled = true, telling = 'right' } = options;
+  return Array.from({ length: count }, (_, index) => {
+    const rumor = index % 2 === 0;
+    const thread: Thread = makeThread(`${prefix}${index}`, { posts, event, rumor: labelled ? rumor : null });
+    const word = rumor === (telling === 'right') ? 'fake hoax' : 'confirmed official';
+    return `${JSON.stringify({ ...thread, posts: thread.posts.map((post) => ({ ...post, text: word })) })}\n`;
+  }).join('');
+}

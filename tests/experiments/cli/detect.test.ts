@@ -1,0 +1,180 @@
+import { describe, expect, it, vi } from 'vitest';
+import { scoreDetections } from '../../../experiments/judging/detect.ts';
+import { scoredTask } from '../../../experiments/judging/gold-labels.ts';
+import { singlePrice } from '../../../experiments/judging/single-price.ts';
+import { detectorSchema } from '../../../experts/detectors/create-detector.ts';
+import { loadJudgingTask } from '../../../experts/tasks/task-file.ts';
+import { type Thread, threadSchema } from '../../../src/data/thread.ts';
+import { startServer } from '../../experts/llm/service.ts';
+import { lastMessage } from '../../llm-server/scripted-rule.ts';
+import { makeThread, temporaryFolder } from '../../src/data/fixtures.ts';
+import { earshot } from './command-line.ts';
+
+// Processes on a machine that does other things, too.
+vi.setConfig({ testTimeout: 180_000 });
+
+const science = scoredTask(await loadJudgingTask('checkthat4a'));
+
+function tweet(id: string, labels: Thread['labels']): Thread {
+  return threadSchema.parse({ id, labels, posts: [{ id, text: `text of ${id}` }] });
+}
+
+describe('scoreDetections', () => {
+  it('scores labels, what cannot be read as wrong', async () => {
+    const task = scoredTask(await loadJudgingTask('rumor'));
+    const scores = scoreDetections(task, [
+      { gold: 'rumor', predicted: 'rumor' },
+      { gold: 'rumor', predicted: null },
+      { gold: 'non-rumor', predicted: 'rumor' },
+      { gold: 'non-rumor', predicted: 'non-rumor' },
+    ]);
+    expect(scores).toMatchObject({ items: 4, unreadable: 1, accuracy: 0.5 });
+    expect(scores.byLabel.rumor).toEqual({ precision: 0.5, recall: 0.5, f1: 0.5, support: 2 });
+    expect(scores.byLabel['non-rumor']).toEqual({ precision: 1, recall: 0.5, f1: 2 / 3, support: 2 });
+    expect(scores.macroF1).toBeCloseTo((0.5 + 2 / 3) / 2);
+  });
+
+  it('scores each category of a combination on its own', () => {
+    const both = 'scientific_reference + scientific_entities';
+    const scores = scoreDetections(science, [
+      { gold: both, predicted: 'scientific_entities' },
+      { gold: 'scientific_claim', predicted: 'scientific_claim' },
+      { gold: 'none', predicted: 'scientific_claim' },
+      { gold: both, predicted: null },
+    ]);
+    expect(scores.accuracy).toBe(0.25);
+    expect(scores.byLabel).toEqual({
+      scientific_claim: { precision: 0.5, recall: 1, f1: 2 / 3, support: 1 },
+      scientific_reference: { precision: 0, recall: 0, f1: 0, support: 2 },
+      scientific_entities: { precision: 1, recall: 0.5, f1: 2 / 3, support: 2 },
+    });
+    expect(scores.macroF1).toBeCloseTo(4 / 9);
+  });
+});
+
+describe('scoredTask', () => {
+  it('finds the gold label of each kind of task', async () => {
+    const news = scoredTask(await loadJudgingTask('news'));
+    expect(news.goldLabel(tweet('a', { news: 'fake' }))).toBe('fake');
+    expect(news.goldLabel(tweet('a', {}))).toBe(null);
+    expect(() => news.goldLabel(tweet('a', { news: 'satire' }))).toThrow(
+      /"satire" for news, but the task knows real, fake/,
+    );
+    const veracity = scoredTask(await loadJudgingTask('veracity'));
+    expect(
+      veracity.goldLabel(threadSchema.parse({ id: 'a', veracity: 'unverified', posts: [{ id: 'a', text: '' }] })),
+    ).toBe('unverified');
+    const labels = { scientific_claim: 0, scientific_reference: '1.0', scientific_entities: true };
+    expect(science.goldLabel(tweet('a', labels))).toBe('scientific_reference + scientific_entities');
+    expect(science.goldLabel(tweet('a', { scientific_claim: 1 }))).toBe(null);
+  });
+});
+
+it('knows the price of tokens only where all models have the same', () => {
+  const at = (name: string, inputPerMillion: number) => {
+    return { name, baseURL: 'http://a/v1', model: 'm', prices: { inputPerMillion } };
+  };
+  const priced = (judge: number) =>
+    singlePrice(
+      detectorSchema.parse({ name: 'debate-single', models: { proponent: at('a', 2), judge: at('b', judge) } }),
+    );
+  expect(priced(2)?.({ requests: 1, inputTokens: 500_000, outputTokens: 3 })).toBe(1);
+  expect(priced(3)).toBe(null);
+});
+
+describe('detect', () => {
+  it('scores detectors side by side at each number of replies, and pays for nothing twice', async () => {
+    // One detector is right once it has seen the second reply, and wrong before; the other says yes to all.
+    const server = await startServer((body) => {
+      const isRumor = /of t[02]$/.test(lastMessage(body));
+      return body.model === 'yes' || isRumor === /text 2 of/.test(lastMessage(body)) ? 'Yes' : 'No';
+    });
+    const prices = { inputPerMillion: 1 };
+    const file = (model: string) => ({
+      detector: {
+        name: 'single-prompt',
+        model: { name: model, baseURL: server.baseURL, model, logprobs: 'off', prices },
+      },
+      task: 'rumor',
+    });
+    const threads = Array.from({ length: 4 }, (_, index) =>
+      makeThread(`t${index}`, { posts: 4, rumor: index % 2 === 0 }),
+    );
+    const unlabelled = makeThread('u', { rumor: null });
+    const cwd = temporaryFolder({
+      'threads.jsonl': [...threads, unlabelled].map((thread) => JSON.stringify(thread)).join('\n'),
+      'right.yaml': file('right'),
+      'yes.yaml': file('yes'),
+      'news.yaml': { ...file('yes'), task: 'news' },
+    });
+    const words = ['detect', 'threads.jsonl', '--store', 'judged.sqlite', '--detector', 'right.yaml', 'yes.yaml'];
+    const run = await earshot([...words, '--at', '0,2,all', '--json'], { cwd });
+    expect(run.code, run.errors).toBe(0);
+    expect(run.errors).toContain('1 threads have no label for rumor and are left out');
+    const { evaluations } = JSON.parse(run.out);
+    const [right, yes] = evaluations;
+    expect(right).toMatchObject({ detector: 'right', task: 'rumor', asked: 12, failed: 0 });
+    expect(right.at.map(({ replies, items }: { replies: unknown; items: number }) => [replies, items])).toEqual([
+      [0, 4],
+      [2, 4],
+      ['all', 4],
+    ]);
+    // Of the claim alone the rule says the opposite: no rumor where there is one.
+    expect(right.at[0]).toMatchObject({ accuracy: 0, macroF1: 0 });
+    expect(right.at[1]).toMatchObject({ perItem: { calls: 1, outputTokens: 1 } });
+    expect(right.at[2]).toMatchObject({ accuracy: 1, macroF1: 1, byLabel: { rumor: { f1: 1, support: 2 } } });
+    expect(right.at[2].perItem.cost).toBeCloseTo(right.at[2].perItem.inputTokens / 1e6);
+    expect(yes.at[2]).toMatchObject({ accuracy: 0.5, byLabel: { rumor: { recall: 1 }, 'non-rumor': { f1: 0 } } });
+
+    const asked = server.requests.length;
+    const table = await earshot([...words, '--at', '0,2,all'], { cwd });
+    expect(server.requests).toHaveLength(asked);
+    expect(table.out).toMatch(/\| yes +\| +all \| +4 \| +0 \| +0\.500 \| +0\.333 \|/);
+    expect(table.out).toContain('no language model was asked\nAnnotations: judged.sqlite\n');
+
+    const mixed = await earshot(['detect', 'threads.jsonl', '--detector', 'right.yaml', 'news.yaml'], { cwd });
+    expect(mixed).toMatchObject({ code: 1 });
+    expect(mixed.errors).toContain('right.yaml decides rumor and news.yaml decides news');
+    const none = await earshot(['detect', 'threads.jsonl', '--detector', 'news.yaml'], { cwd });
+    expect(none.errors).toContain('none of the 5 threads has a label for news');
+  });
+
+  it('counts at each number of replies what a judgement takes with the parts that it shares, asked now or before', async () => {
+    const server = await startServer((body) => {
+      const { content } = body.messages[0];
+      if (content.includes('JSON Schema')) return JSON.stringify({ reason: 'r', score: 0.5 });
+      return lastMessage(body).includes('Yes or No') ? 'No' : 'So.\nrumor';
+    });
+    const model = { baseURL: server.baseURL, model: 'tiny' };
+    const cwd = temporaryFolder({
+      'threads.jsonl': [0, 1]
+        .map((index) => JSON.stringify(makeThread(`t${index}`, { posts: 4, rumor: true })))
+        .join('\n'),
+      's2mad.yaml': JSON.stringify({
+        detector: { name: 's2mad', models: { supporter: model }, rounds: 1 },
+        task: 'rumor',
+      }),
+    });
+    const words = [
+      'detect',
+      'threads.jsonl',
+      '--store',
+      'judged.sqlite',
+      '--detector',
+      's2mad.yaml',
+      '--at',
+      '0,2,all',
+      '--json',
+    ];
+    const callsAt = async () => {
+      const run = await earshot(words, { cwd });
+      expect(run.code, run.errors).toBe(0);
+      return JSON.parse(run.out).evaluations[0].at.map(({ perItem }: { perItem: { calls: number } }) => perItem.calls);
+    };
+    // A score a comment + 1 + 2 + 2 · 1, no judge.
+    expect(await callsAt()).toEqual([5, 7, 8]);
+    const asked = server.requests.length;
+    expect(await callsAt()).toEqual([5, 7, 8]);
+    expect(server.requests).toHaveLength(asked);
+  });
+});

@@ -1,0 +1,227 @@
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../src/data/fixtures.ts';
+import { earshot, logged, start, tiny, until, writeExperiment } from './command-line.ts';
+
+const read = (...path: string[]) => readFileSync(join(...path), 'utf8');
+const checkpoints = (run: string) => readdirSync(join(run, 'checkpoints')).filter((name) => !name.startsWith('.'));
+/** What a run must give again, byte for byte. */
+const outcomeOf = (run: string) => ({
+  ...Object.fromEntries(
+    ['result.json', 'metrics.jsonl', 'decisions.jsonl', 'config.json'].map((name) => [name, read(run, name)]),
+  ),
+  checkpoints: checkpoints(run).map((name) => [name, readFileSync(join(run, 'checkpoints', name)).toString('base64')]),
+});
+
+describe('train', () => {
+  it('trains, leaves a whole run behind and prints its table; again, it reads what is there', async () => {
+    const cwd = temporaryFolder();
+    writeExperiment(join(cwd, 'tiny.yaml'));
+    const first = await earshot(['train', 'tiny.yaml'], { cwd });
+    expect(first.code, first.errors).toBe(0);
+    expect(first.out).toMatch(/# tiny\n\nCommand: `earshot train tiny\.yaml`/);
+    expect(first.out).toContain('Threads: detector 20, demonstrations 12, environment 12, test 16. Seeds: 1.');
+    for (const system of ['**stop agent**', 'behaviour cloning', 'first 4 posts', 'all posts', 'label-aware bound'])
+      expect(first.out).toContain(`| ${system} `);
+    expect(first.errors).toContain('[1/1] agent, seed 1: training: 4/4 iterations');
+    expect(first.errors).toMatch(/\nRuns: runs\/tiny {3}Report: runs\/tiny\/report\.md\n$/);
+
+    const run = join(cwd, 'runs/tiny/agent/seed-1');
+    const files = readdirSync(run).map((name) => name.replace(/^(events\.out\.tfevents)\..*/, '$1'));
+    expect(files.sort()).toEqual([
+      'checkpoints',
+      'config.json',
+      'decisions.jsonl',
+      'detector.json',
+      'events.out.tfevents',
+      'metrics.jsonl',
+      'result.json',
+      'run.json',
+    ]);
+    expect(checkpoints(run)).toEqual(['step-00000002.safetensors', 'step-00000004.safetensors']);
+    expect(logged(run)).toBe(4);
+    expect(JSON.parse(read(run, 'config.json'))).toMatchObject({ agent: { preset: 'paper', iterations: 4 } });
+    expect(JSON.parse(read(run, 'run.json'))).toMatchObject({ seed: 1, backend: 'wasm', resumed: [] });
+    expect(Object.keys(JSON.parse(read(run, 'run.json')).hashes).sort()).toEqual([
+      'annotations',
+      'data',
+      'detector',
+      'embeddings',
+    ]);
+    expect(first.out).toBe(read(cwd, 'runs/tiny/report.md'));
+
+    const written = statSync(join(run, 'result.json')).mtimeMs;
+    const second = await earshot(['train', 'tiny.yaml', '--json'], { cwd });
+    expect(second.errors).not.toMatch(/training|judging/);
+    expect(statSync(join(run, 'result.json')).mtimeMs).toBe(written);
+    expect(files).toHaveLength(readdirSync(run).length);
+    const [{ variant, trials }] = JSON.parse(second.out);
+    expect({ variant, trials }).toEqual({ variant: 'agent', trials: [JSON.parse(read(run, 'result.json'))] });
+    expect(JSON.parse(read(cwd, 'runs/tiny/report.json'))).toEqual({ name: 'tiny', results: [{ variant, trials }] });
+
+    const anew = await earshot(['train', 'tiny.yaml', '--restart'], { cwd });
+    expect(anew.errors).toContain('training: 4/4 iterations');
+    expect(statSync(join(run, 'result.json')).mtimeMs).not.toBe(written);
+  });
+
+  it('gives the same results in two processes as in one, for every variant and seed', async () => {
+    const cwd = temporaryFolder();
+    const variants = { paper: {}, published: { agent: { preset: 'published' } } };
+    writeExperiment(join(cwd, 'tiny.yaml'), { variants });
+    const words = ['train', 'tiny.yaml', '--seeds', '1,2', '--set', 'agent.iterations=3', '--json'];
+    const [alone, shared] = await Promise.all([
+      earshot([...words, '--runs', 'alone'], { cwd }),
+      earshot([...words, '--runs', 'shared', '--jobs', '2'], { cwd }),
+    ]);
+    expect(alone.code, alone.errors).toBe(0);
+    expect(shared.code, shared.errors).toBe(0);
+    expect(JSON.parse(shared.out)).toEqual(JSON.parse(alone.out));
+    expect(JSON.parse(alone.out)).toMatchObject([
+      { variant: 'paper', trials: [{ seed: 1 }, { seed: 2 }] },
+      { variant: 'published', trials: [{ seed: 1 }, { seed: 2 }] },
+    ]);
+    for (const run of ['paper/seed-1', 'paper/seed-2', 'published/seed-1', 'published/seed-2']) {
+      const twin = outcomeOf(join(cwd, 'alone/tiny', run));
+      expect(outcomeOf(join(cwd, 'shared/tiny', run))).toEqual(twin);
+      expect(logged(join(cwd, 'alone/tiny', run))).toBe(3);
+    }
+    expect(read(cwd, 'alone/tiny/report.md')).toContain('| **stop agent: published** ');
+    expect(read(cwd, 'alone/tiny/paper/seed-1/metrics.jsonl')).not.toBe(
+      read(cwd, 'alone/tiny/paper/seed-2/metrics.jsonl'),
+    );
+  });
+
+  it('ends the workers’ failure as what it is: wrong input', async () => {
+    const cwd = temporaryFolder();
+    writeExperiment(join(cwd, 'tiny.yaml'), { data: { threads: 'none.jsonl' }, seeds: [1, 2] });
+    const run = await earshot(['train', 'tiny.yaml', '--jobs', '2'], { cwd });
+    expect(run.code).toBe(1);
+    expect(run.errors).toContain('none.jsonl does not exist');
+    expect(run.errors).toContain('2 of 2 worker processes failed; their messages stand above');
+  });
+});
+
+describe('a run that is cut off', () => {
+  /** Long enough to be met in the middle. */
+  const long = { agent: { ...tiny.agent, iterations: 80 }, checkpointEvery: 4 };
+
+  it('goes on after SIGKILL, SIGINT and a full disk to the bytes of the run that nothing stopped', async () => {
+    const cwd = temporaryFolder();
+    writeExperiment(join(cwd, 'tiny.yaml'), long);
+    const train = ['train', 'tiny.yaml', '--runs'];
+    const runOf = (runs: string) => join(cwd, runs, 'tiny/agent/seed-1');
+    const whole = await earshot([...train, 'whole'], { cwd });
+    expect(whole.code, whole.errors).toBe(0);
+    const expected = outcomeOf(runOf('whole'));
+
+    const killed = start([...train, 'killed'], { cwd });
+    await until(() => logged(runOf('killed')) >= 10);
+    killed.signal('SIGKILL');
+    expect((await killed.outcome).code).toBe(null);
+    expect(existsSync(join(runOf('killed'), 'result.json'))).toBe(false);
+    const resumed = await earshot([...train, 'killed', '--resume'], { cwd });
+    expect(resumed.code, resumed.errors).toBe(0);
+    expect(resumed.errors).toMatch(/resuming killed\/tiny\/agent\/seed-1 at iteration \d+/);
+    expect(outcomeOf(runOf('killed'))).toEqual(expected);
+    expect(JSON.parse(read(runOf('killed'), 'run.json')).resumed).toHaveLength(1);
+
+    const stopped = start([...train, 'stopped'], { cwd });
+    await until(() => logged(runOf('stopped')) >= 10);
+    stopped.signal('SIGINT');
+    const stop = await stopped.outcome;
+    expect(stop).toMatchObject({ code: 130, out: '' });
+    expect(stop.errors).toContain('earshot: saving and stopping; press Ctrl-C again to stop at once');
+    expect(stop.errors).toMatch(/earshot: stopped; give the same command again to go on\n$/);
+    const saved = checkpoints(runOf('stopped')).at(-1);
+    expect(saved).toBe(`step-${String(logged(runOf('stopped'))).padStart(8, '0')}.safetensors`);
+    expect((await earshot([...train, 'stopped'], { cwd })).code).toBe(0);
+    const { checkpoints: last, ...files } = outcomeOf(runOf('stopped'));
+    expect(files).toEqual({ ...expected, checkpoints: undefined });
+    expect(last.at(-1)).toEqual(expected.checkpoints.at(-1));
+
+    // The judgements and the detector are there already, so that the log is what outgrows the limit.
+    mkdirSync(join(cwd, 'full'));
+    cpSync(join(cwd, 'whole/cache'), join(cwd, 'full/cache'), { recursive: true });
+    const full = await earshot([...train, 'full'], { cwd, fileKilobytes: 32 });
+    expect(full.code, full.errors).toBe(1);
+    expect(full.errors).toMatch(
+      /earshot: cannot append \d+ bytes to full\/tiny\/agent\/seed-1\/metrics\.jsonl \(EFBIG\)/,
+    );
+    expect(full.errors).not.toContain('    at ');
+    expect(logged(runOf('full'))).toBeGreaterThan(20);
+    const room = await earshot([...train, 'full'], { cwd });
+    expect(room.errors).toMatch(/at iteration [2-7]\d\n/);
+    expect(outcomeOf(runOf('full'))).toEqual(expected);
+  });
+
+  it('keeps what it has when a checkpoint cannot be written', async () => {
+    const cwd = temporaryFolder();
+    writeExperiment(join(cwd, 'tiny.yaml'), { agent: { ...tiny.agent, ppo: { ...tiny.agent.ppo, hidden: 128 } } });
+    // A first run fills the cache; what the second writes is small but for its checkpoints.
+    await earshot(['train', 'tiny.yaml'], { cwd });
+    rmSync(join(cwd, 'runs/tiny'), { recursive: true });
+    const full = await earshot(['train', 'tiny.yaml'], { cwd, fileKilobytes: 64 });
+    expect(full.code, full.errors).toBe(1);
+    expect(full.errors).toMatch(
+      /earshot: cannot write \d+ bytes to .*step-00000002\.safetensors \(EFBIG\): .*ulimit -f/,
+    );
+    const run = join(cwd, 'runs/tiny/agent/seed-1');
+    expect(readdirSync(join(run, 'checkpoints'))).toEqual([]);
+    expect((await earshot(['train', 'tiny.yaml'], { cwd })).code).toBe(0);
+    expect(logged(run)).toBe(4);
+  });
+
+  it('is saved by every worker when the terminal interrupts them all', async () => {
+    const cwd = temporaryFolder();
+    writeExperiment(join(cwd, 'tiny.yaml'), { ...long, seeds: [1, 2], checkpointEvery: 1000 });
+    const runs = [1, 2].map((seed) => join(cwd, `runs/tiny/agent/seed-${seed}`));
+    const process_ = start(['train', 'tiny.yaml', '--jobs', '2'], { cwd });
+    await until(() => runs.every((run) => logged(run) >= 3));
+    process_.signal('SIGINT');
+    const { code, errors } = await process_.outcome;
+    expect(code, errors).toBe(130);
+    for (const run of runs) expect(checkpoints(run)).toHaveLength(1);
+  });
+
+  it('stops before the training, too', async () => {
+    const cwd = temporaryFolder();
+    writeExperiment(join(cwd, 'tiny.yaml'), { detector: { ...tiny.detector, steps: 1_000_000 } });
+    const process_ = start(['train', 'tiny.yaml'], { cwd });
+    await until(() => existsSync(join(cwd, 'runs/cache/annotations.sqlite')));
+    process_.signal('SIGINT');
+    const { code, errors } = await process_.outcome;
+    expect(code, errors).toBe(130);
+    expect(errors).toMatch(/earshot: stopped; give the same command again to go on\n$/);
+  });
+
+  it('goes on from the checkpoint before where the last one is cut', async () => {
+    const cwd = temporaryFolder();
+    writeExperiment(join(cwd, 'tiny.yaml'));
+    await earshot(['train', 'tiny.yaml'], { cwd });
+    const run = join(cwd, 'runs/tiny/agent/seed-1');
+    const expected = outcomeOf(run);
+    const last = join(run, 'checkpoints/step-00000004.safetensors');
+    truncateSync(last, statSync(last).size - 100);
+    rmSync(join(run, 'result.json'));
+    const cut = await earshot(['train', 'tiny.yaml'], { cwd });
+    expect(cut.code).toBe(1);
+    expect(cut.errors).toMatch(
+      /step-00000004\.safetensors is truncated: .*delete it to go on from the checkpoint before/,
+    );
+    rmSync(last);
+    expect((await earshot(['train', 'tiny.yaml'], { cwd })).code).toBe(0);
+    expect(outcomeOf(run)).toEqual(expected);
+  });
+
+  it('must have begun to be resumed', async () => {
+    const cwd = temporaryFolder();
+    writeExperiment(join(cwd, 'tiny.yaml'));
+    const run = await earshot(['train', 'tiny.yaml', '--resume'], { cwd });
+    expect(run).toEqual({
+      code: 1,
+      out: '',
+      errors: 'earshot: --resume: no run of tiny has begun in runs; leave --resume out to start one\n',
+    });
+  });
+});

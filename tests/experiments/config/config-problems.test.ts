@@ -1,0 +1,44 @@
+import { expect, it } from 'vitest';
+import { z } from 'zod';
+import { configProblems } from '../../../experiments/config/config-problems.ts';
+
+const schema = z.strictObject({
+  name: z.string(),
+  size: z.union([z.int(), z.strictObject({ events: z.array(z.string()) })]).default(1),
+  encoder: z
+    .discriminatedUnion('name', [
+      z.strictObject({ name: z.literal('hashing'), dimensions: z.int().default(8) }),
+      z.strictObject({ name: z.literal('transformers'), model: z.string() }),
+    ])
+    .default({ name: 'hashing', dimensions: 8 }),
+  byName: z.record(z.string(), z.strictObject({ weight: z.number() })).default({}),
+});
+
+function problems(input: unknown): string[] {
+  const { error } = schema.safeParse(input);
+  return error === undefined ? [] : configProblems({ schema, input, error }).split('\n');
+}
+
+it('has none of a good configuration', () => {
+  expect(problems({ name: 'x' })).toEqual([]);
+});
+
+it('names the place, the reason and the value', () => {
+  expect(problems({ name: 3, byName: { a: { weight: 'much' } } })).toEqual([
+    '  name: Invalid input: expected string, received number (found 3)',
+    '  byName.a.weight: Invalid input: expected number, received string (found "much")',
+  ]);
+  expect(problems([])).toEqual(['  the file: Invalid input: expected object, received array (found [])']);
+  expect(problems({ name: ['long'.repeat(50)] })[0].length).toBeLessThan(160);
+});
+
+it('names the nearest known key, or all where none is near', () => {
+  expect(problems({ name: 'x', nmae: 1 })).toEqual(['  nmae: unknown key; did you mean name?']);
+  expect(problems({ name: 'x', colour: 1 })).toEqual(['  colour: unknown key; known are name, size, encoder, byName']);
+  expect(problems({ name: 'x', encoder: { name: 'hashing', dimension: 1 } })).toEqual([
+    '  encoder.dimension: unknown key; did you mean dimensions?',
+  ]);
+  expect(problems({ name: 'x', byName: { a: { weight: 1, wieght: 2 } } })).toEqual([
+    '  byName.a.wieght: unknown key; did you mean weight?',
+  ]);
+});

@@ -1,0 +1,86 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { openExperiment } from '../../../experiments/run/open-experiment.ts';
+import { trialsOf } from '../../../experiments/run/trials.ts';
+import { experimentSchema, loadExperiment, resolveExperiment } from '../../../experiments/stop-agent/experiment.ts';
+import { temporaryFolder } from '../../src/data/fixtures.ts';
+
+const recipes = join(import.meta.dirname, '../../../experiments/recipes');
+
+function load(yaml: string, overrides: Parameters<typeof loadExperiment>[1] = []) {
+  return loadExperiment(join(temporaryFolder({ 'my.yaml': yaml }), 'my.yaml'), overrides);
+}
+
+describe('recipes', () => {
+  const names = readdirSync(recipes).filter((name) => name.endsWith('.yaml'));
+
+  it.each(names)('%s is a valid experiment, named after its file', async (name) => {
+    const experiment = await openExperiment({ path: join(recipes, name), overrides: [], runs: 'runs' });
+    expect(`${experiment.name}.yaml`).toBe(name);
+    expect(experiment.trials.map((trial) => trial.experiment.description)).not.toContain('');
+    const directories = experiment.trials.map(({ directory }) => directory);
+    expect(new Set(directories).size).toBe(directories.length);
+  });
+});
+
+describe('an experiment file', () => {
+  it('tells its kind, and an unknown one is refused', async () => {
+    const path = join(temporaryFolder({ 'my.yaml': 'kind: selctor\nname: x' }), 'my.yaml');
+    await expect(openExperiment({ path, overrides: [], runs: 'runs' })).rejects.toThrow(
+      `${path}: kind is "selctor"; it must be stop-agent (the default) or selector`,
+    );
+  });
+
+  it('needs only a name, and is one variant then', async () => {
+    const file = await load('name: x');
+    expect(file.variants).toEqual([{ name: 'agent', experiment: experimentSchema.parse({ name: 'x' }) }]);
+    expect(trialsOf(file, 'runs').map(({ directory }) => directory)).toEqual(
+      [1, 2, 3, 4, 5].map((seed) => `runs/x/agent/seed-${seed}`),
+    );
+  });
+
+  it('has variants on top of what they share, and overrides on top of both', async () => {
+    const yaml =
+      'name: x\nagent: { iterations: 3, gail: { alpha: 0.6 } }\nvariants:\n  a: {}\n  b: { agent: { iterations: 5 }, seeds: [9] }';
+    const iterations = async (...overrides: Parameters<typeof load>[1] & object) =>
+      (await load(yaml, overrides)).variants.map(({ experiment }) => experiment.agent.iterations);
+    expect(await iterations()).toEqual([3, 5]);
+    expect(await iterations({ agent: { iterations: 7 } })).toEqual([7, 7]);
+    const { variants } = await load(yaml);
+    expect(variants.map(({ experiment }) => experiment.seeds)).toEqual([[1, 2, 3, 4, 5], [9]]);
+    expect(variants.map(({ experiment }) => experiment.agent.gail.alpha)).toEqual([0.6, 0.6]);
+  });
+
+  it('takes a preset as defaults that its own settings outdo', () => {
+    const { agent } = resolveExperiment({ name: 'x', agent: { preset: 'published', pairing: 'same-step' } }, 'x');
+    expect(agent).toMatchObject({
+      preset: 'published',
+      pairing: 'same-step',
+      lastPost: 'dropped',
+      gail: { misleading: 'subtract', alpha: 0.7 },
+    });
+    expect(resolveExperiment({ name: 'x' }, 'x').agent).toMatchObject({ preset: 'paper', lastPost: 'decision' });
+  });
+
+  it('reads anchors and merge keys', async () => {
+    const { variants } = await load(
+      'name: x\nvariants:\n  a: { agent: &a { iterations: 3, delayCost: 0.1 } }\n  b: { agent: { <<: *a, delayCost: 0.3 } }',
+    );
+    expect(variants.map(({ experiment: { agent } }) => [agent.iterations, agent.delayCost])).toEqual([
+      [3, 0.1],
+      [3, 0.3],
+    ]);
+  });
+
+  it('says what is wrong with its variants and its name', async () => {
+    await expect(load('name: x\nvariants: [a]')).rejects.toThrow('variants must map names to overrides');
+    await expect(load('name: x\nvariants: { a/b: {} }')).rejects.toThrow(
+      'variants.a/b must be a plain name with a map of overrides',
+    );
+    await expect(load('name: x\nvariants: { a: 3 }')).rejects.toThrow('variants.a must be a plain name');
+    await expect(load('name: ../x')).rejects.toThrow('name: letters, digits, dots, dashes and underscores only');
+    await expect(load('seeds: [1]')).rejects.toThrow(/name: Invalid input: expected string/);
+    await expect(load('name: x\nname: y')).rejects.toThrow(/not valid YAML: Map keys must be unique/);
+  });
+});

@@ -1,0 +1,123 @@
+import { describe, expect, it } from 'vitest';
+import { compareToFront, summarize } from '../../../experiments/report/aggregate.ts';
+import { renderReport } from '../../../experiments/report/stop-agent-report.ts';
+import { systemsTable } from '../../../experiments/report/systems-table.ts';
+import type { SystemScores } from '../../../experiments/stop-agent/decisions.ts';
+import { agentName, type TrialResult } from '../../../experiments/stop-agent/trial.ts';
+
+function system(name: string, scores: Partial<SystemScores> = {}): SystemScores {
+  return {
+    name,
+    calls: 'one',
+    macroF1: 0.5,
+    macroF1Interval: [0.4, 0.6],
+    accuracy: 0.5,
+    f1ByLabel: { 'non-rumor': 0.4, rumor: 0.6 },
+    er: 0.5,
+    erInterval: [0.4, 0.6],
+    delayPosts: 3,
+    delayHours: 1,
+    callsPerThread: 1,
+    callsSaved: 0.9,
+    mostCommonStop: { name: 'post 4', share: 0.2 },
+    threads: 10,
+    ...scores,
+  };
+}
+
+function trial(seed: number, agent: Partial<SystemScores>, rules: SystemScores[] = [system('all posts', { er: 1 })]) {
+  const count = { conservative: 3, earlyAction: 2, misleading: 1 };
+  return {
+    seed,
+    threads: { test: 10 },
+    demonstrations: count,
+    stopsAtFirstPost: { conservative: 1 / 3, earlyAction: 0, misleading: 0 },
+    systems: [system(agentName, agent), ...rules],
+  } satisfies TrialResult;
+}
+
+function render(...results: { variant: string; trials: TrialResult[] }[]): string {
+  return renderReport({ name: 'x', description: 'What it asks.', command: 'earshot train x.yaml', results });
+}
+
+const stopping = (share: number) => trial(1, { mostCommonStop: { name: 'post 1', share } });
+
+describe('the collapse warning', () => {
+  it('stands from 90 % on, over the mean of the seeds, and not below', () => {
+    const warning = '**The agent of paper collapsed**: it stops 90 % of the threads at post 1, as a fixed rule would.';
+    expect(render({ variant: 'paper', trials: [stopping(0.9)] })).toContain(warning);
+    expect(render({ variant: 'paper', trials: [stopping(1), stopping(0.8)] })).toContain(warning);
+    expect(render({ variant: 'paper', trials: [stopping(0.899)] })).not.toContain('collapsed');
+    expect(render({ variant: 'paper', trials: [stopping(1), stopping(0.79)] })).not.toContain('collapsed');
+  });
+
+  it('is for the agent that collapsed alone', () => {
+    const report = render(
+      { variant: 'paper', trials: [stopping(0.3)] },
+      { variant: 'published', trials: [stopping(0.95)] },
+    );
+    expect(report.match(/collapsed/g)).toHaveLength(1);
+    expect(report).toContain('**The agent of published collapsed**: it stops 95 %');
+  });
+
+  it('is not for rules, which are fixed', () => {
+    const rules = [system('first post', { er: 0.1, mostCommonStop: { name: 'post 1', share: 1 } })];
+    expect(render({ variant: 'paper', trials: [trial(1, {}, rules)] })).not.toContain('collapsed');
+  });
+});
+
+describe('the report', () => {
+  it('gives mean and deviation over seeds, and the baselines once', () => {
+    const results = ['paper', 'published'].map((variant) => ({
+      variant,
+      trials: [trial(1, { macroF1: 0.7, er: 0.2 }), trial(2, { macroF1: 0.8, er: 0.4 })],
+    }));
+    const report = render(...results);
+    expect(report).toMatch(
+      /^# x\n\nWhat it asks\.\n\nCommand: `earshot train x\.yaml`\n\nThreads: test 10\. Seeds: 1, 2\./,
+    );
+    expect(report).toMatch(/\| \*\*stop agent: paper\*\* +\| 0\.750 ± 0\.071 \| 0\.300 ± 0\.141 \|/);
+    expect(report.match(/^\| all posts /gm)).toHaveLength(1);
+    expect(report).toContain('Baselines are those of the\nsplits of the variant paper.');
+    expect(report).toMatch(/\| paper +\| +3\.0 \| +2\.0 \| +1\.0 \| +33 % \|/);
+  });
+
+  it('leaves the deviation of one seed and unknown hours out', () => {
+    const report = render({ variant: 'agent', trials: [trial(1, { delayHours: null })] });
+    expect(report).toMatch(/\| \*\*stop agent\*\* +\| +0\.500 \| 0\.500 \| +3\.0 \| +– \|/);
+  });
+});
+
+describe('aggregation', () => {
+  it('summarizes each system over the seeds that have it', () => {
+    const cloning = system('behaviour cloning');
+    const summary = summarize([trial(1, { macroF1: 0.6 }, [cloning]), trial(2, { macroF1: 0.8 }, [])]);
+    expect(summary).toMatchObject([
+      { name: agentName, seeds: 2, macroF1: { mean: expect.closeTo(0.7, 10) } },
+      { name: 'behaviour cloning', seeds: 1, macroF1: { mean: 0.5, deviation: null } },
+    ]);
+  });
+
+  it('holds the agent against rules that call the detector once, and no others', () => {
+    const rules = [
+      system('first post', { er: 0.1, macroF1: 0.5 }),
+      system('all posts', { er: 1, macroF1: 0.9 }),
+      system('confidence ≥ 0.8', { er: 0.1, macroF1: 1, calls: 'every' }),
+      system('behaviour cloning', { er: 0.1, macroF1: 1 }),
+      system('label-aware bound', { er: 0.1, macroF1: 1, calls: 'oracle' }),
+    ];
+    const front = compareToFront([trial(1, { er: 0.55, macroF1: 0.8 }, rules)]);
+    expect(front.overStaircase.mean).toBeCloseTo(0.3, 10);
+    expect(front.overHull.mean).toBeCloseTo(0.1, 10);
+    expect(front.areaWithAgent.mean).toBeGreaterThan(front.ruleArea.mean);
+  });
+
+  it('shows one evaluation with its intervals', () => {
+    const table = systemsTable([
+      system('all posts', { delayHours: null }),
+      system('label-aware bound', { calls: 'oracle' }),
+    ]);
+    expect(table).toMatch(/\| all posts +\| 0\.500 \[0\.400, 0\.600\] \| +0\.400 \| +0\.600 \|/);
+    expect(table).toMatch(/\| label-aware bound .*\| +– \| post 4 \(20 %\) +\|$/);
+  });
+});

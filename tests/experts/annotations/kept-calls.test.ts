@@ -1,0 +1,254 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import Database from 'libsql';
+import { afterEach, describe, expect, it } from 'vitest';
+import { AnnotationStore } from '../../../experts/annotations/annotation-store.ts';
+import { KeptCalls } from '../../../experts/annotations/kept-calls.ts';
+import type { Judgement } from '../../../experts/detector.ts';
+import { inSession } from '../../../experts/detectors/session.ts';
+import type { ChatAnswer, ChatRequest, ChatService } from '../../../experts/llm/chat.ts';
+import { BudgetSpentError, MalformedAnswerError } from '../../../experts/llm/provider-failures.ts';
+import { ProviderError } from '../../../src/errors.ts';
+import { temporaryFolder } from '../../src/data/fixtures.ts';
+import { ask, endpointAt } from '../llm/service.ts';
+
+const endpoint = endpointAt({ baseURL: 'http://localhost:1/v1' });
+const judgement: Judgement = {
+  label: 'rumor',
+  probabilities: null,
+  explanation: '',
+  transcript: [{ role: 'judge', text: 'yes' }],
+  usage: { requests: 1, inputTokens: 2, outputTokens: 3 },
+};
+const request = { detector: 'debate', version: '1', options: {}, input: ['claim'], sampleIndex: 0 };
+const row = { request, judgement, rawResponse: null, latencyMs: 1, threadId: 't', prefixLength: 1 };
+
+/** Answers each call with another number, or does as it is told. */
+class Counting implements ChatService {
+  readonly asked: string[] = [];
+  instead: (request: ChatRequest) => Promise<ChatAnswer> | null = () => null;
+
+  chat(request: ChatRequest): Promise<ChatAnswer> {
+    this.asked.push(request.messages[0].content);
+    return this.instead(request) ?? Promise.resolve(answerOf(`answer ${this.asked.length}`));
+  }
+}
+
+function answerOf(text: string): ChatAnswer {
+  const usage = { requests: 2, inputTokens: 5, cachedInputTokens: 1, outputTokens: 3 };
+  const logprobs = [{ token: 'a', logprob: -0.5, top: [{ token: 'a', logprob: -0.5 }] }];
+  return { text, logprobs, usage, latencyMs: 12.5, finishReason: 'stop' };
+}
+
+const opened: AnnotationStore[] = [];
+afterEach(() => {
+  for (const store of opened.splice(0)) store.close();
+});
+
+/** A process that keeps its calls in a store, and the texts it is answered with. */
+function processOn(path: string) {
+  const store = AnnotationStore.open(path);
+  opened.push(store);
+  const service = new Counting();
+  const calls = new KeptCalls({ service, store: store.answeredCalls });
+  const say = async (content: string) => (await calls.chat(ask(endpoint, content))).text;
+  return { store, service, calls, say, key: store.keyOf(request) };
+}
+
+const storePath = () => `${temporaryFolder()}/judged.sqlite`;
+
+function keptIn(path: string): number {
+  const database = new Database(path);
+  const [[kept]] = database.prepare('SELECT count(*) FROM answered_call').raw().all() as [number][];
+  database.close();
+  return kept;
+}
+
+describe('KeptCalls', () => {
+  it('gives another process whole answers back, and asks it only for the rest', async () => {
+    const path = storePath();
+    const first = processOn(path);
+    const killed = first.calls.ofJudgement(first.key, async () => {
+      await first.say('one');
+      await first.say('two');
+      return new Promise(() => {});
+    });
+    void killed;
+    await nextTurn();
+    const second = processOn(path);
+    const answers = await second.calls.ofJudgement(second.key, async () => [
+      await second.calls.chat(ask(endpoint, 'one')),
+      await second.calls.chat(ask(endpoint, 'two')),
+      await second.calls.chat(ask(endpoint, 'three')),
+    ]);
+    expect(answers).toEqual([answerOf('answer 1'), answerOf('answer 2'), answerOf('answer 1')]);
+    expect(second.service.asked).toEqual(['three']);
+  });
+
+  it('keeps nothing of what is asked for no judgement', async () => {
+    const path = storePath();
+    const { say } = processOn(path);
+    await say('one');
+    expect(keptIn(path)).toBe(0);
+  });
+
+  it('shares no answer between judgements, nor between two who are asked alike for one', async () => {
+    const path = storePath();
+    const { calls, say } = processOn(path);
+    const both = () => Promise.all([say('alike'), say('alike')]);
+    const judged = await Promise.all([calls.ofJudgement('a', both), calls.ofJudgement('b', both)]);
+    expect(new Set(judged.flat()).size).toBe(4);
+    const again = processOn(path);
+    const repeated = () => Promise.all([again.say('alike'), again.say('alike')]);
+    expect(await again.calls.ofJudgement('a', repeated)).toEqual(judged[0]);
+    expect(again.service.asked).toEqual([]);
+  });
+
+  it('forgets the calls with the transaction that stores the judgement, and keeps none for it later', async () => {
+    const path = storePath();
+    const { store, calls, say, key } = processOn(path);
+    await calls.ofJudgement('unfinished', () => say('one'));
+    await calls.ofJudgement(key, () => say('one'));
+    expect(keptIn(path)).toBe(2);
+    expect(store.stats().annotations).toBe(0);
+    const unstorable = { ...row, request: { ...request, options: { not: Number.NaN } } };
+    expect(() => store.putMany([row, unstorable])).toThrow();
+    expect(keptIn(path)).toBe(2);
+    store.put(row);
+    expect(keptIn(path)).toBe(1);
+    // Another process that is still at the same judgement.
+    const late = processOn(path);
+    await late.calls.ofJudgement(key, () => late.say('two'));
+    expect(keptIn(path)).toBe(1);
+    expect(store.keys()).toEqual([key]);
+    expect(await store.export(`${path}.jsonl`)).toBe(1);
+  });
+
+  it('lets two processes that asked the same go on with one answer', async () => {
+    const path = storePath();
+    const processes = [processOn(path), processOn(path)];
+    // Both have found nothing before either has asked.
+    const gates = processes.map(({ service }, index) => {
+      let answer = () => {};
+      const given = new Promise<ChatAnswer>((resolve) => {
+        answer = () => resolve(answerOf(`of process ${index}`));
+      });
+      service.instead = () => given;
+      return () => answer();
+    });
+    const said = processes.map(({ calls, say, key }) => calls.ofJudgement(key, () => say('one')));
+    gates[1]();
+    await nextTurn();
+    gates[0]();
+    expect(await Promise.all(said)).toEqual(['of process 1', 'of process 1']);
+  });
+
+  it('forgets a judgement that failed of what was answered, and its part that failed', async () => {
+    const path = storePath();
+    const { service, calls, say } = processOn(path);
+    const malformed = () => new MalformedAnswerError('no JSON', { lastAnswer: '' });
+    const twice = async () => {
+      await say('one');
+      await say('repair');
+      throw malformed();
+    };
+    await expect(calls.ofJudgement('judgement', twice)).rejects.toThrow('no JSON');
+    expect(keptIn(path)).toBe(0);
+    const withPart = async () => {
+      await say('one');
+      await calls.ofJudgement('good part', () => say('good'));
+      await calls.ofJudgement('part', twice);
+    };
+    await expect(calls.ofJudgement('judgement', withPart)).rejects.toThrow('no JSON');
+    expect(keptIn(path)).toBe(1);
+    service.asked.length = 0;
+    await expect(calls.ofJudgement('judgement', withPart)).rejects.toThrow('no JSON');
+    expect(service.asked).toEqual(['one', 'one', 'repair']);
+  });
+
+  it('keeps the answers of a part that its judgement does without until all is judged', async () => {
+    const path = storePath();
+    const unreadable = async ({ calls, say }: ReturnType<typeof processOn>) => {
+      const part = async () => {
+        await say('score');
+        throw new MalformedAnswerError('no JSON', { lastAnswer: '' });
+      };
+      await calls.ofJudgement('part', part).catch(() => {});
+      await say('debate');
+    };
+    const first = processOn(path);
+    await first.calls.ofJudgement(first.key, () => unreadable(first));
+    const second = processOn(path);
+    await second.calls.ofJudgement(second.key, () => unreadable(second));
+    expect(second.service.asked).toEqual([]);
+    second.calls.forgetUnreadable();
+    second.store.put(row);
+    expect(keptIn(path)).toBe(0);
+  });
+
+  it.each([new ProviderError('overloaded'), new BudgetSpentError('spent'), new Error('Ctrl-C')])(
+    'keeps what was answered where a call fails: %s',
+    async (failure) => {
+      const path = storePath();
+      const { service, calls, say } = processOn(path);
+      service.instead = ({ messages }) => (messages[0].content === 'two' ? Promise.reject(failure) : null);
+      const work = async () => {
+        await say('one');
+        await say('two');
+      };
+      await expect(calls.ofJudgement('judgement', work)).rejects.toThrow(failure);
+      expect(keptIn(path)).toBe(1);
+    },
+  );
+
+  it('waits for what a failed judgement left under way, and keeps it unless the judgement is asked anew', async () => {
+    const path = storePath();
+    const { service, calls } = processOn(path);
+    const slow = async ({ signal }: ChatRequest) => {
+      await new Promise((resolve) => signal?.addEventListener('abort', () => setTimeout(resolve, 20)));
+      return answerOf('late');
+    };
+    const failWith = (failure: () => Promise<never>) => {
+      service.instead = (asked) => {
+        const { content } = asked.messages[0];
+        return content === 'slow' ? slow(asked) : content === 'fails' ? failure() : null;
+      };
+      return calls.ofJudgement('judgement', () =>
+        inSession(calls, ({ service: own }) =>
+          Promise.all([
+            own.chat(ask(endpoint, 'slow')),
+            own.chat(ask(endpoint, 'fails')).then(() => {
+              throw new MalformedAnswerError('no JSON', { lastAnswer: '' });
+            }),
+          ]),
+        ),
+      );
+    };
+    await expect(failWith(() => Promise.reject(new ProviderError('overloaded')))).rejects.toThrow('overloaded');
+    expect(keptIn(path)).toBe(0);
+    await calls.settled();
+    expect(keptIn(path)).toBe(1);
+    service.asked.length = 0;
+    const readable = async () => answerOf('not JSON') as never;
+    await expect(failWith(readable)).rejects.toThrow('no JSON');
+    expect(service.asked).toEqual(['fails']);
+    await calls.settled();
+    expect(keptIn(path)).toBe(0);
+    await expect(failWith(readable)).rejects.toThrow('no JSON');
+    await calls.settled();
+    expect(keptIn(path)).toBe(0);
+  });
+
+  it('asks again for an answer that cannot be read', async () => {
+    const path = storePath();
+    const { calls, say, service } = processOn(path);
+    await calls.ofJudgement('judgement', () => say('one'));
+    const database = new Database(path);
+    for (const answer of ['{"text":', '{"text":1}']) {
+      database.prepare('UPDATE answered_call SET answer = ?').run(answer);
+      service.asked.length = 0;
+      expect(await calls.ofJudgement('judgement', () => say('one'))).toBe('answer 1');
+      expect(service.asked).toEqual(['one']);
+    }
+    database.close();
+  });
+});

@@ -1,0 +1,192 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import * as tf from '@tensorflow/tfjs-core';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { LocalDetector } from '../../../../experts/detectors/local/local-detector.ts';
+import {
+  localDetectorOptionsSchema,
+  trainLocalDetector,
+} from '../../../../experts/detectors/local/train-local-detector.ts';
+import { rumorTask, veracityTask } from '../../../../src/data/task.ts';
+import { prefixOf, type Thread } from '../../../../src/data/thread.ts';
+import { InputError } from '../../../../src/errors.ts';
+import { selectBackend } from '../../../../src/tensor/backend.ts';
+import { createEncoder } from '../../../../src/text/create-encoder.ts';
+import type { Encoder } from '../../../../src/text/encoder.ts';
+import { threadOf, toyThreads } from '../../threads.ts';
+
+const training = toyThreads({ count: 60, seed: 1 });
+const unseen = toyThreads({ count: 200, seed: 2 });
+const encoder = { name: 'hashing', dimensions: 256 } as const;
+const options = { encoder };
+const train = (threads: readonly Thread[] = training) =>
+  trainLocalDetector({ threads, task: rumorTask, options, seed: 7 });
+
+let detector: LocalDetector;
+beforeAll(async () => {
+  await selectBackend('wasm');
+  detector = await train();
+});
+
+async function judgeAll(judge: LocalDetector, threads: readonly Thread[]) {
+  const judged = [];
+  for (const thread of threads)
+    for (let length = 1; length <= thread.posts.length; length++) {
+      const judgement = await judge.judge(prefixOf(thread, length));
+      judged.push({ thread, length, judgement, rumor: judgement.probabilities?.rumor ?? Number.NaN });
+    }
+  return judged;
+}
+
+describe('the local detector', () => {
+  it('learns a separable set, the better the more posts it reads', async () => {
+    const judged = await judgeAll(detector, unseen);
+    const accuracy = (chosen: typeof judged) =>
+      chosen.filter(({ thread, judgement }) => (judgement.label === 'rumor') === thread.rumor).length / chosen.length;
+    expect(accuracy(judged.filter(({ length }) => length === 1))).toBeGreaterThan(0.7);
+    expect(accuracy(judged.filter(({ length }) => length === 6))).toBeGreaterThan(0.9);
+  });
+
+  it('gives probabilities that sum to 1, the label with the largest, and the posts behind it', async () => {
+    for (const { judgement } of await judgeAll(detector, unseen.slice(0, 20))) {
+      const { rumor, 'non-rumor': plain } = judgement.probabilities ?? {};
+      expect(rumor + plain).toBeCloseTo(1, 12);
+      expect(judgement.label).toBe(rumor > plain ? 'rumor' : 'non-rumor');
+    }
+    const one = threadOf({ id: 'one', texts: ['the town say', 'allegedly hoax doubt fake'] });
+    const { explanation } = await detector.judge(prefixOf(one, 2));
+    expect(explanation).toMatch(/^p\(rumor\) = 0\.\d\d; weightiest posts: 2 \(\+\d\.\d\d\), 1 \([+−]\d\.\d\d\)$/);
+  });
+
+  it('is calibrated: of the prefixes it gives p, about a share p are rumours', async () => {
+    const judged = await judgeAll(detector, toyThreads({ count: 600, seed: 3 }));
+    let error = 0;
+    for (const [low, high] of [
+      [0, 0.25],
+      [0.25, 0.5],
+      [0.5, 0.75],
+      [0.75, 1.01],
+    ]) {
+      const bin = judged.filter(({ rumor }) => rumor >= low && rumor < high);
+      const mean = bin.reduce((sum, { rumor }) => sum + rumor, 0) / bin.length;
+      const share = bin.filter(({ thread }) => thread.rumor).length / bin.length;
+      error += (bin.length / judged.length) * Math.abs(mean - share);
+    }
+    expect(error).toBeLessThan(0.08);
+  });
+
+  it('judges a prefix the same whatever comes later, was asked before, or is asked at the same time', async () => {
+    const texts = ['people say fake', 'official thanks', 'hoax now', 'weather today', 'doubt about news'];
+    const full = threadOf({ id: 'x', texts });
+    const alone = threadOf({ id: 'y', texts: texts.slice(0, 2) });
+    const otherEnd = threadOf({ id: 'x', texts: [...texts.slice(0, 2), 'unconfirmed', 'game'] });
+    const expected = await detector.judge(prefixOf(alone, 2));
+    await detector.judge(prefixOf(full, 5));
+    expect(await detector.judge(prefixOf(full, 2))).toEqual(expected);
+    expect(await detector.judge(prefixOf(otherEnd, 2))).toEqual(expected);
+
+    const fresh = new LocalDetector({ model: detector.model, encoder: await createEncoder(encoder) });
+    const questions = [prefixOf(full, 5), prefixOf(full, 2), prefixOf(otherEnd, 4), prefixOf(full, 3)];
+    const together = await Promise.all(questions.map((prefix) => fresh.judge(prefix)));
+    for (const [index, prefix] of questions.entries()) expect(together[index]).toEqual(await detector.judge(prefix));
+  });
+
+  it('encodes each post of a growing thread once', async () => {
+    const inner = await createEncoder(encoder);
+    let encoded = 0;
+    const counting: Encoder = {
+      ...inner,
+      encode: (texts) => {
+        encoded += texts.length;
+        return inner.encode(texts);
+      },
+    };
+    const counted = new LocalDetector({ model: detector.model, encoder: counting });
+    const long = threadOf({ id: 'long', texts: Array.from({ length: 100 }, (_, post) => `post ${post}`) });
+    await judgeAll(counted, [long]);
+    expect(encoded).toBe(100);
+  });
+
+  it('is the same after saving and loading', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'earshot-local-'));
+    try {
+      const path = join(directory, 'detector.json');
+      detector.save(path);
+      const loaded = await LocalDetector.load({ path });
+      expect(loaded.options).toEqual(detector.options);
+      expect(await judgeAll(loaded, unseen.slice(0, 30))).toEqual(await judgeAll(detector, unseen.slice(0, 30)));
+
+      const other = await createEncoder({ name: 'hashing', dimensions: 128 });
+      await expect(LocalDetector.load({ path, encoder: other })).rejects.toThrow(/was trained with the encoder/);
+      const saved = JSON.parse(readFileSync(path, 'utf8'));
+      writeFileSync(path, JSON.stringify({ ...saved, weights: saved.weights.slice(0, 400) }));
+      await expect(LocalDetector.load({ path })).rejects.toThrow(/weights holds 75 numbers instead of 514/);
+      writeFileSync(path, JSON.stringify({ ...saved, temperature: -1 }));
+      await expect(LocalDetector.load({ path })).rejects.toThrow(/is not a trained local detector:[\s\S]*temperature/);
+      await expect(LocalDetector.load({ path: join(directory, 'absent.json') })).rejects.toThrow(InputError);
+      expect(() => detector.save(join(directory, 'absent', 'x.json'))).toThrow(/cannot write/);
+      expect(existsSync(join(directory, 'absent'))).toBe(false);
+    } finally {
+      rmSync(directory, { recursive: true, force: true });
+    }
+  });
+
+  it('is fixed by its seed, and leaves no tensor behind', async () => {
+    const before = tf.memory().numTensors;
+    const again = await train();
+    expect(tf.memory().numTensors).toBe(before);
+    expect(again.options).toEqual(detector.options);
+    expect(await train(toyThreads({ count: 60, seed: 4 }))).not.toMatchObject({ options: detector.options });
+  });
+
+  it('is the same, to four digits, on the wasm and cpu backends', async () => {
+    const few = training.slice(0, 30);
+    const onWasm = await judgeAll(await train(few), unseen.slice(0, 30));
+    await selectBackend('cpu');
+    try {
+      const onCpu = await judgeAll(await train(few), unseen.slice(0, 30));
+      for (const [index, { rumor }] of onWasm.entries())
+        expect(Math.abs(onCpu[index].rumor - rumor)).toBeLessThan(1e-4);
+    } finally {
+      await selectBackend('wasm');
+    }
+  });
+
+  it('tells four classes apart', async () => {
+    const words = { 'non-rumor': 'weather', true: 'confirmed', false: 'hoax', unverified: 'maybe' };
+    const threads = Object.entries(words).flatMap(([veracity, word]) =>
+      Array.from({ length: 6 }, (_, index) => {
+        const texts = [`news ${index} ${word}`, `people ${word} say`];
+        return { ...threadOf({ id: `${word}-${index}`, texts }), veracity: veracity as keyof typeof words };
+      }),
+    );
+    const four = await trainLocalDetector({ threads, task: veracityTask, options, seed: 1 });
+    for (const [veracity, word] of Object.entries(words)) {
+      const judgement = await four.judge(prefixOf(threadOf({ id: 'q', texts: [`today ${word}`] }), 1));
+      expect(judgement.label).toBe(veracity);
+      const sum = Object.values(judgement.probabilities ?? {}).reduce((total, value) => total + value, 0);
+      expect(sum).toBeCloseTo(1, 12);
+    }
+  });
+
+  it('says how many threads of each label it has when one is missing', async () => {
+    const rumors = training.filter((thread) => thread.rumor);
+    await expect(train(rumors)).rejects.toThrow(InputError);
+    await expect(train(rumors)).rejects.toThrow(/of 30 threads these have one: non-rumor 0, rumor 30\. Give it more/);
+    await expect(train(rumors.map((thread) => ({ ...thread, rumor: null })))).rejects.toThrow(/non-rumor 0, rumor 0/);
+  });
+
+  it('stops when told to, and names a wrong option', async () => {
+    const before = tf.memory().numTensors;
+    const signal = AbortSignal.abort(new Error('interrupted by the user'));
+    await expect(trainLocalDetector({ threads: training, task: rumorTask, options, seed: 1, signal })).rejects.toThrow(
+      'interrupted by the user',
+    );
+    expect(tf.memory().numTensors).toBe(before);
+    await expect(
+      trainLocalDetector({ threads: training, task: rumorTask, options: { folds: 1 }, seed: 1 }),
+    ).rejects.toThrow(/options are wrong:[\s\S]*folds/);
+    expect(localDetectorOptionsSchema.parse({}).features.replyWeight).toBe(2);
+  });
+});

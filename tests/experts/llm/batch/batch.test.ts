@@ -1,0 +1,119 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type BatchOptions, batchText, runBatch } from '../../../../experts/llm/batch/batch.ts';
+import { InputError, ProviderError } from '../../../../src/errors.ts';
+import { Random } from '../../../../src/tensor/random.ts';
+import { lastMessage, type ScriptedReply } from '../../../llm-server/scripted-rule.ts';
+import { ask, endpointAt, startServer } from '../service.ts';
+
+let directory: string;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'earshot-batch-'));
+});
+afterEach(() => rmSync(directory, { recursive: true }));
+
+async function setUp() {
+  const server = await startServer((body): ScriptedReply | string => {
+    if (lastMessage(body) === 'bad') return { status: 400, message: 'bad question' };
+    return lastMessage(body) === 'mute' ? { text: '' } : `about ${lastMessage(body)}`;
+  });
+  const endpoint = endpointAt(server);
+  const items = ['a', 'bad', 'mute', 'b'].map((content) => ({
+    customId: `id-${content}`,
+    request: ask(endpoint, content),
+  }));
+  const options: BatchOptions = {
+    endpoint,
+    items,
+    directory: join(directory, 'batch'),
+    random: Random.seeded({ seed: 1, purpose: 'jitter' }),
+    pollMs: 1,
+    retry: { baseMs: 1, maxAttempts: 3 },
+    env: {},
+  };
+  return { server, options };
+}
+
+describe('runBatch', () => {
+  it('writes, submits, waits and gives every answer or problem under its id', async () => {
+    const { server, options } = await setUp();
+    const statuses: string[] = [];
+    const outcomes = await runBatch({ ...options, onStatus: (status) => statuses.push(status) });
+    expect([...outcomes.keys()]).toEqual(['id-a', 'id-bad', 'id-mute', 'id-b']);
+    expect(outcomes.get('id-a')).toMatchObject({
+      answer: { text: 'about a', usage: { requests: 1, outputTokens: 2 } },
+    });
+    expect(outcomes.get('id-b')).toMatchObject({ answer: { text: 'about b' } });
+    expect(outcomes.get('id-bad')).toEqual({ problem: 'status 400: bad question' });
+    expect(outcomes.get('id-mute')).toEqual({ problem: 'the answer is empty (finish reason stop)' });
+    expect(statuses).toEqual(['in_progress', 'completed']);
+    expect(server.batches.uploads).toBe(1);
+    const [line] = readFileSync(join(options.directory, 'requests.jsonl'), 'utf8').split('\n');
+    expect(JSON.parse(line)).toMatchObject({
+      custom_id: 'id-a',
+      method: 'POST',
+      url: '/v1/chat/completions',
+      body: { model: 'tiny', messages: [{ role: 'user', content: 'a' }] },
+    });
+    expect(existsSync(join(options.directory, 'output.jsonl'))).toBe(true);
+  });
+
+  it('goes on where it was stopped, without submitting again', async () => {
+    const { server, options } = await setUp();
+    server.batches.pollsUntilDone = 1000;
+    const abort = new AbortController();
+    const stopped = runBatch({
+      ...options,
+      signal: abort.signal,
+      onStatus: () => abort.abort(new Error('Ctrl-C')),
+    });
+    await expect(stopped).rejects.toThrow('Ctrl-C');
+    server.batches.pollsUntilDone = 1;
+    expect((await runBatch(options)).get('id-a')).toMatchObject({ answer: { text: 'about a' } });
+    expect(server.batches).toMatchObject({ uploads: 1, created: 1 });
+  });
+
+  it('does not create a batch twice when the answer to its creation is lost', async () => {
+    const { server, options } = await setUp();
+    server.batches.lostCreations = 1;
+    expect((await runBatch(options)).size).toBe(4);
+    expect(server.batches.created).toBe(1);
+  });
+
+  it('reports a failed batch, and items without an answer in an expired one', async () => {
+    const { server, options } = await setUp();
+    server.batches.finalStatus = 'failed';
+    const failed = runBatch(options);
+    await expect(failed).rejects.toThrow(ProviderError);
+    await expect(failed).rejects.toThrow(/failed batch batch-1: scripted batch failure; mend the requests and delete/);
+    server.batches.finalStatus = 'expired';
+    expect((await runBatch(options)).get('id-a')).toEqual({
+      problem: 'the batch ended (expired) without an answer to it',
+    });
+  });
+
+  it('keeps requests of different batches apart', async () => {
+    const { options } = await setUp();
+    await runBatch(options);
+    const others = runBatch({ ...options, items: options.items.slice(1) });
+    await expect(others).rejects.toThrow(InputError);
+    await expect(others).rejects.toThrow(/holds batch batch-1 of other requests/);
+    writeFileSync(join(options.directory, 'batch-state.json'), '{');
+    await expect(runBatch(options)).rejects.toThrow(/batch-state.json is damaged/);
+  });
+
+  it('refuses equal ids and empty batches', async () => {
+    const { options } = await setUp();
+    const { endpoint, items } = options;
+    expect(() => batchText({ endpoint, items: [items[0], items[0]] })).toThrow(/two requests .* "id-a"/);
+    expect(() => batchText({ endpoint, items: [] })).toThrow(/has 0 requests/);
+  });
+
+  it('says that an endpoint has no batches', async () => {
+    const { options } = await setUp();
+    const endpoint = { ...options.endpoint, baseURL: options.endpoint.baseURL.replace('/v1', '/v2') };
+    await expect(runBatch({ ...options, endpoint })).rejects.toThrow(/if it has no batches, ask without them/);
+  });
+});

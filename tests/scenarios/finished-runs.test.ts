@@ -1,0 +1,174 @@
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { earshot, threadLines, writeExperiment } from '../experiments/cli/command-line.ts';
+
+let cwd: string;
+const run = 'runs/tiny/paper/seed-1';
+
+beforeAll(async () => {
+  cwd = mkdtempSync(join(tmpdir(), 'earshot-runs-'));
+  writeExperiment(join(cwd, 'tiny.yaml'), {
+    seeds: [1, 2],
+    variants: { paper: {}, slow: { agent: { iterations: 2 } } },
+  });
+  writeFileSync(join(cwd, 'other.jsonl'), threadLines(12, { prefix: 'o' }));
+  const { code, errors } = await earshot(['train', 'tiny.yaml'], { cwd });
+  expect(code, errors).toBe(0);
+});
+afterAll(() => rmSync(cwd, { recursive: true, force: true }));
+
+const edited = (name: string, edit: (text: string) => string) =>
+  writeFileSync(join(cwd, name), edit(readFileSync(join(cwd, name), 'utf8')));
+
+describe('evaluate', () => {
+  it('tests a run on other threads, beside the rules', async () => {
+    const table = await earshot(['evaluate', run, '--data', 'other.jsonl', '--out', 'scores.json'], { cwd });
+    expect(table.code, table.errors).toBe(0);
+    expect(table.out).toMatch(/^12 threads of other\.jsonl; 95 % intervals by bootstrap over threads\n\n\| system /);
+    for (const system of ['stop agent', 'first 4 posts', 'confidence ≥ 0.8', 'label-aware bound'])
+      expect(table.out).toContain(`| ${system} `);
+    expect(table.errors).toMatch(/\nScores: scores\.json\n$/);
+    const json = await earshot(['evaluate', run, '--data', 'other.jsonl', '--json'], { cwd });
+    expect(json.out).toBe(readFileSync(join(cwd, 'scores.json'), 'utf8'));
+    expect(JSON.parse(json.out)).toMatchObject({ run, data: 'other.jsonl', threads: 12, seed: 1 });
+  });
+
+  it('prints the scores even where they cannot be written', async () => {
+    const { code, out, errors } = await earshot(['evaluate', run, '--data', 'other.jsonl', '--out', 'no/s.json'], {
+      cwd,
+    });
+    expect(code).toBe(1);
+    expect(out).toContain('| stop agent ');
+    expect(errors).toMatch(/earshot: cannot write \d+ bytes to no\/s\.json \(ENOENT\)/);
+  });
+
+  it('says so when the run is not finished', async () => {
+    cpSync(join(cwd, run), join(cwd, 'begun'), { recursive: true });
+    rmSync(join(cwd, 'begun/result.json'));
+    const { code, errors } = await earshot(['evaluate', 'begun', '--data', 'other.jsonl'], { cwd });
+    expect(code).toBe(0);
+    expect(errors).toContain('earshot: begun is not finished; its agent after 4 iterations is tested\n');
+  });
+
+  it('says what is wrong with a run, a checkpoint or the data', async () => {
+    const evaluate = async (folder: string, data = 'other.jsonl') => {
+      const { code, out, errors } = await earshot(['evaluate', folder, '--data', data], { cwd });
+      expect({ code, out }).toEqual({ code: 1, out: '' });
+      expect(errors).not.toContain('    at ');
+      return errors;
+    };
+    expect(await evaluate('runs')).toContain(
+      'earshot: runs is no run directory: it has no config.json; give the folder that a training made',
+    );
+    writeFileSync(join(cwd, 'unlabelled.jsonl'), threadLines(3, { labelled: false }));
+    expect(await evaluate(run, 'unlabelled.jsonl')).toContain(
+      'none of the 3 threads of unlabelled.jsonl has a label (rumor: true or false)',
+    );
+
+    cpSync(join(cwd, run), join(cwd, 'other-encoder'), { recursive: true });
+    edited('other-encoder/config.json', (text) => {
+      const config = JSON.parse(text);
+      return JSON.stringify({ ...config, encoder: { ...config.encoder, dimensions: 16 } });
+    });
+    expect(await evaluate('other-encoder')).toMatch(
+      /step-00000004\.safetensors was trained on states made by .*, and these are made by .*; use the same encoder and state options/,
+    );
+
+    cpSync(join(cwd, run), join(cwd, 'cut'), { recursive: true });
+    const checkpoint = join(cwd, 'cut/checkpoints/step-00000004.safetensors');
+    truncateSync(checkpoint, statSync(checkpoint).size - 8);
+    expect(await evaluate('cut')).toMatch(/step-00000004\.safetensors is truncated: it has \d+ bytes and should have/);
+    rmSync(join(cwd, 'cut/checkpoints'), { recursive: true });
+    expect(await evaluate('cut')).toContain('cut has no checkpoint yet; train it first, or give the folder of another');
+  });
+});
+
+describe('compare', () => {
+  const compare = (...words: string[]) => earshot(['compare', ...words], { cwd });
+
+  it('compares two variants, and the agent with a rule, thread by thread', async () => {
+    const table = await compare('runs/tiny/paper', 'runs/tiny/slow');
+    expect(table.code, table.errors).toBe(0);
+    expect(table.out).toMatch(
+      /^stop agent of runs\/tiny\/paper\nminus stop agent of runs\/tiny\/slow, 32 decisions paired\n\nmacro-F1 {2}[+−]\d\.\d{4} {2}95 % \[.*\] {2}p = \d\.\d{4}\nER /,
+    );
+    const same = JSON.parse((await compare(run, run, '--json')).out);
+    expect(same).toMatchObject({ threads: 16, macroF1: { difference: 0, low: 0, high: 0 }, er: { difference: 0 } });
+    const rule = JSON.parse((await compare(run, run, '--second-system', 'all posts', '--json')).out);
+    const { systems } = JSON.parse(readFileSync(join(cwd, run, 'result.json'), 'utf8'));
+    const er = (name: string) => systems.find((system: { name: string }) => system.name === name).er;
+    expect(rule.er.difference).toBeCloseTo(er('stop agent') - er('all posts'), 10);
+  });
+
+  it('says what it cannot compare', async () => {
+    const errors = async (...words: string[]) => {
+      const outcome = await compare(...words);
+      expect(outcome).toMatchObject({ code: 1, out: '' });
+      return outcome.errors;
+    };
+    expect(await errors(run, 'nowhere')).toContain(
+      'there is no folder nowhere; give a run directory or a folder of runs',
+    );
+    expect(await errors(run, 'runs')).toContain('runs holds no decisions.jsonl, nor do folders seed-… in it');
+    expect(await errors(run, run, '--system', 'first 5 posts')).toMatch(
+      /has no system "first 5 posts"; it has stop agent, behaviour cloning, first post/,
+    );
+    cpSync(join(cwd, run), join(cwd, 'stranger'), { recursive: true });
+    edited('stranger/decisions.jsonl', (text) => text.replaceAll('"threadId":"', '"threadId":"x'));
+    expect(await errors(run, 'stranger')).toContain(
+      `${run} and stranger share no tested thread under the same seed (16 and 16 decisions); compare runs with the same split and seeds`,
+    );
+    edited('stranger/decisions.jsonl', (text) => `${text}{"system":`);
+    expect(await errors(run, 'stranger')).toContain(
+      'stranger/decisions.jsonl has a line that is no decision: {"system":',
+    );
+  });
+});
+
+describe('report', () => {
+  it('prints the table without running anything', async () => {
+    const report = await earshot(['report', 'tiny.yaml'], { cwd });
+    expect(report).toMatchObject({ code: 0, errors: '' });
+    expect(report.out).toContain('| **stop agent: slow** ');
+    expect(report.out).toBe(readFileSync(join(cwd, 'runs/tiny/report.md'), 'utf8'));
+    const json = await earshot(['report', 'tiny.yaml', '--json'], { cwd });
+    expect(JSON.parse(json.out)).toMatchObject([{ variant: 'paper' }, { variant: 'slow' }]);
+  });
+
+  it('tells of runs that are missing', async () => {
+    const some = await earshot(['report', 'tiny.yaml', '--set', 'seeds=[1, 7]'], { cwd });
+    expect(some.errors).toBe('\nearshot: 2 of 4 runs are not finished yet\n');
+    expect(some.out).toContain('Command: `earshot train tiny.yaml --set seeds=[1, 7]`');
+    const none = await earshot(['report', 'tiny.yaml', '--runs', 'none'], { cwd });
+    expect(none).toEqual({
+      code: 1,
+      out: '',
+      errors: 'earshot: no run of tiny is finished in none; run `earshot train tiny.yaml` first\n',
+    });
+    expect(existsSync(join(cwd, 'none'))).toBe(false);
+  });
+});
+
+describe('doctor', () => {
+  it('times every backend, or says why it cannot be used', async () => {
+    const { code, out, errors } = await earshot(['doctor', '--json', '--dimensions', '8'], { cwd });
+    expect(code, errors).toBe(0);
+    const found = JSON.parse(out);
+    expect(found.node).toBe(process.versions.node);
+    expect(['tensorflow', 'wasm']).toContain(found.chosen.name);
+    expect(found.backends.map(({ backend }: { backend: string }) => backend)).toEqual(['tensorflow', 'wasm', 'cpu']);
+    for (const { iterationMs, problem } of found.backends) expect(iterationMs > 0 !== (problem !== null)).toBe(true);
+    expect(found.backends[1].iterationMs).toBeGreaterThan(0);
+    const wrong = await earshot(['doctor', '--dimensions', 'wide'], { cwd });
+    expect(wrong.code).toBe(1);
+    expect(wrong.errors).toContain("argument 'wide' is invalid. It must be a whole number.");
+  });
+});
+
+it('knows what each command is for', async () => {
+  const { out } = await earshot(['--help'], { cwd });
+  for (const name of ['data', 'annotate', 'annotations', 'train', 'evaluate', 'compare', 'report', 'doctor'])
+    expect(out).toMatch(new RegExp(`^  ${name} `, 'm'));
+});

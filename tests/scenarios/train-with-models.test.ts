@@ -1,0 +1,104 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, vi } from 'vitest';
+import { earshot, threadLines, writeExperiment } from '../experiments/cli/command-line.ts';
+import { startServer } from '../experts/llm/service.ts';
+import type { ScriptedLlmServer } from '../llm-server/scripted-llm-server.ts';
+import { lastMessage, type ScriptedRule } from '../llm-server/scripted-rule.ts';
+import { temporaryFolder } from '../src/data/fixtures.ts';
+
+vi.setConfig({ testTimeout: 180_000 });
+
+const train = ['train', 'judged-by-models.yaml'];
+
+/** 40 threads of 4 posts whose words tell the label; the model says what they tell. */
+async function setUp(options: { rule?: ScriptedRule; detector?: Record<string, unknown>; task?: string } = {}) {
+  const {
+    rule = (body) => (/fake hoax/.test(lastMessage(body)) ? 'Yes' : 'No'),
+    detector = {},
+    task = 'rumor',
+  } = options;
+  const server: ScriptedLlmServer = await startServer(rule);
+  const model = { name: 'scripted', baseURL: server.baseURL, model: 'tiny', logprobs: 'off' };
+  const file = { detector: { name: 'single-prompt', model }, task, retry: { maxAttempts: 1 } };
+  const cwd = temporaryFolder({ 'threads.jsonl': threadLines(40), 'prompt.yaml': JSON.stringify(file) });
+  writeExperiment(join(cwd, 'judged-by-models.yaml'), {
+    name: 'judged',
+    data: { threads: 'threads.jsonl' },
+    split: { demonstrations: 12, environment: 8, test: 16 },
+    detector: { file: 'prompt.yaml', ...detector },
+  });
+  return { server, cwd };
+}
+
+describe('train with the judgements of language models', () => {
+  it('asks about every prefix of demonstration and test threads once, trains, and evaluates without asking again', async () => {
+    const { server, cwd } = await setUp();
+    const first = await earshot(train, { cwd });
+    expect(first.code, first.errors).toBe(0);
+    // No thread is set aside for a detector that is not trained here.
+    expect(first.out).toContain('Threads: detector 0, demonstrations 12, environment 8, test 16.');
+    // All texts of a label are alike, so that the prefixes of 28 threads are 2 · 4 different questions.
+    expect(server.requests).toHaveLength(8);
+    expect(first.out).toMatch(/\| all posts +\| +1\.000/);
+    const run = join(cwd, 'runs/judged/agent/seed-1');
+    expect(existsSync(join(run, 'detector.json'))).toBe(false);
+    expect(JSON.parse(readFileSync(join(run, 'run.json'), 'utf8')).hashes.detector).toMatch(/^[0-9a-f]{64}$/);
+
+    const evaluated = await earshot(['evaluate', run, '--data', 'threads.jsonl', '--json'], { cwd });
+    expect(evaluated.code, evaluated.errors).toBe(0);
+    expect(JSON.parse(evaluated.out)).toMatchObject({ threads: 40 });
+    expect(server.requests).toHaveLength(8);
+  });
+
+  it('reads the judgements that annotate left in a store', async () => {
+    const { server, cwd } = await setUp({ detector: { annotations: 'judged.sqlite' } });
+    await earshot(['annotate', 'threads.jsonl', '--store', 'judged.sqlite', '--detector', 'prompt.yaml'], { cwd });
+    const asked = server.requests.length;
+    const trained = await earshot(train, { cwd });
+    expect(trained.code, trained.errors).toBe(0);
+    expect(server.requests).toHaveLength(asked);
+  });
+
+  it('stops at the end of a budget, keeps what was answered and goes on from there', async () => {
+    const { server, cwd } = await setUp();
+    const path = join(cwd, 'prompt.yaml');
+    const file = JSON.parse(readFileSync(path, 'utf8'));
+    writeFileSync(path, JSON.stringify({ ...file, budget: { requests: 3 } }));
+    const stopped = await earshot(train, { cwd });
+    expect(stopped.code).toBe(2);
+    expect(stopped.errors).toMatch(
+      /the budget of 3 requests is spent.*\n\d+ prefixes are not judged yet; what was answered is kept/,
+    );
+    expect(server.requests).toHaveLength(3);
+    writeFileSync(path, JSON.stringify(file));
+    expect((await earshot(train, { cwd })).code).toBe(0);
+    expect(server.requests).toHaveLength(8);
+  });
+
+  it('does not train on what could not be judged unless told to', async () => {
+    const refusing: ScriptedRule = (body) =>
+      /fake hoax/.test(lastMessage(body)) ? { status: 400, message: 'refused' } : 'No';
+    const { cwd } = await setUp({ rule: refusing });
+    const stopped = await earshot(train, { cwd });
+    expect(stopped.code).toBe(2);
+    expect(stopped.errors).toMatch(
+      /prefixes could not be judged \(the first: thread t\d+, \d posts: .*refused.*detector\.failures=neither-label/,
+    );
+    const trained = await earshot([...train, '--set', 'detector.failures=neither-label'], { cwd });
+    expect(trained.code, trained.errors).toBe(0);
+    expect(trained.errors).toMatch(/prefixes could not be judged and count as neither label/);
+  });
+
+  it('refuses a task with other labels, and a key that neither kind of detector has', async () => {
+    const { cwd } = await setUp({ task: 'news' });
+    const other = await earshot(train, { cwd });
+    expect(other.code).toBe(1);
+    expect(other.errors).toMatch(
+      /prompt\.yaml judges the task news, whose labels are .*needs the labels non-rumor, rumor/,
+    );
+    const misspelt = await earshot([...train, '--set', 'detector.fil=x'], { cwd });
+    expect(misspelt.code).toBe(1);
+    expect(misspelt.errors).toMatch(/detector\.fil: unknown key; did you mean file\?/);
+  });
+});

@@ -1,0 +1,263 @@
+import {
+  emptyContext,
+  meanDistribution,
+  preselectClaims,
+  preselectPosts,
+  retain,
+  stanceReferences,
+  stepsOfFullReward,
+  veracityPrior,
+} from '../../envs/selection-env.ts';
+import type { Example, StanceItem, TaskPrediction, VeracityItem } from '../../experts/task-models/task-model.ts';
+import { chooser, type Shown } from './choice.ts';
+import { type Annotations, embedAll, postEpisodes, type ShownPost } from './episode.ts';
+import { likeliest } from './likeliest.ts';
+import type { SelectorClaim, SelectorTraining } from './setup.ts';
+import { updatePolicies } from './update.ts';
+
+/*
+ * JSDRV (Algorithm 1): reinforcement tuning for stance detection (SD) and rumour verification (RV).
+ *
+ *   C_l, C_u   claims with and without a veracity label      π, θ       policies of claim and post level (Eq. 3)
+ *   S, A, R    state, action, reward of claim level          s, a, r    the same of post level
+ *   ε          share of exploration in pre-selection (Eq. 1, Eq. 2)
+ *
+ * Differences from the paper:
+ *   reward R of a claim | multiplies log π(A) whatever A is | `discardedClaim` | R does not depend on A, so that the expected
+ *     gradient is R Σ_A π ∇ log π = 0: to the letter, claims cannot be selected. `negated` (default) rewards discarding by −R.
+ *   sgn(cos) | of distributions | of distributions centred on their priors | see envs/selection-env.ts
+ *   reward r of a post | Eq. 4 "for posts and claims alike" | `postReward` | the claim's reward asks the RV model once a claim;
+ *     `step` and `gain` ask it about a labelled claim before and after every post retained
+ *   labels of C_l | their own | their own, and the RV model must predict them without having been tuned on them: a task
+ *     model that remembers its examples would earn +1 everywhere (see experts/task-models/task-model.ts)
+ *   posts of a discarded claim | not said | tune the SD model if the post level retained them
+ *   posts of a thread | those responding to the claim | its replies; the source is the claim itself and has no stance here
+ *
+ * There is no working published code to compare with.
+ */
+
+export interface ShownClaim {
+  readonly claim: number;
+  readonly prediction: TaskPrediction;
+  readonly retainProbability: number;
+  readonly isRetained: boolean;
+  readonly reward: number;
+}
+
+export interface EpochSelection {
+  readonly epoch: number;
+  readonly posts: readonly ShownPost[];
+  readonly claims: readonly ShownClaim[];
+  readonly meanPostReward: number;
+}
+
+export async function trainSelector(
+  training: SelectorTraining,
+  hooks: {
+    onEpoch?: (selection: EpochSelection) => void | Promise<void>;
+    onProgress?: (stage: string, done: number, total: number) => void;
+    signal?: AbortSignal;
+  } = {},
+): Promise<void> {
+  const { config, randomOfSize } = training.settings;
+  const epochs = Math.min(config.epochs, randomOfSize?.length ?? config.epochs);
+  hooks.signal?.throwIfAborted();
+  if (training.epoch === 0) await pretrain(training);
+  while (training.epoch < epochs && !training.isTerminated) {
+    hooks.signal?.throwIfAborted();
+    const shown = preselect(training);
+    const annotations = await annotateStances(training, shown);
+    const selection = await selectAndLearn(training, { shown, annotations, ...hooks });
+    await tuneTaskModels(training, selection);
+    training.epoch++;
+    training.retainedCounts.push({ posts: retainedOf(selection.posts), claims: retainedOf(selection.claims) });
+    await hooks.onEpoch?.(selection);
+  }
+}
+
+/** §4.1 and §4.2, Pretraining: SD on another stance data set, RV on the labelled claims, whose posts have no stances yet. */
+async function pretrain({ settings }: SelectorTraining): Promise<void> {
+  const { claims, stanceModel, veracityModel, stancePretraining, config } = settings;
+  if (config.pretrain.stance && stancePretraining.length > 0) await stanceModel.pretrain(stancePretraining);
+  if (!config.pretrain.veracity) return;
+  await veracityModel.pretrain(
+    claims.flatMap(({ threadId, claim, posts, label }): Example<VeracityItem>[] =>
+      label === null
+        ? []
+        : [
+            {
+              item: { threadId, claim, posts: posts.map((text) => ({ text, stance: null })) },
+              label,
+              explanation: '',
+            },
+          ],
+    ),
+  );
+}
+
+/** Eq. 1 and Eq. 2. */
+function preselect({ settings, random }: SelectorTraining): Shown[] {
+  const { claims, config } = settings;
+  const { epsilon, claimsPerEpoch, postsPerClaim } = config;
+  const order = config.preselect.claims
+    ? preselectClaims({
+        isLabelled: claims.map(({ label }) => label !== null),
+        take: claimsPerEpoch ?? claims.length,
+        epsilon: epsilon.claims,
+        random,
+      })
+    : random.permutation(claims.length);
+  return Array.from(order, (claim) => {
+    const posts = claims[claim].posts.length;
+    const take = config.preselect.posts ? (postsPerClaim ?? posts) : posts;
+    return {
+      claim,
+      posts: preselectPosts({ posts, take, epsilon: config.preselect.posts ? epsilon.posts : 0, random }),
+    };
+  });
+}
+
+/** §4.1: the SD model labels what was pre-selected, and the posts of labelled claims that rewards are measured against. */
+async function annotateStances({ settings }: SelectorTraining, shown: readonly Shown[]): Promise<Annotations> {
+  const { claims, config, stanceModel, veracityModel } = settings;
+  const asked = claims.map(() => new Set<number>());
+  for (const { claim, posts } of shown) for (const post of posts) asked[claim].add(post);
+  if (config.references === 'all-posts')
+    for (const [claim, { label, posts }] of claims.entries())
+      if (label !== null) for (const post of posts.keys()) asked[claim].add(post);
+  const places = asked.flatMap((posts, claim) => Array.from(posts, (post) => ({ claim, post })));
+  const predictions = await stanceModel.predict(places.map((place) => stanceItem(claims, place)));
+  const byClaim = claims.map(() => new Map<number, TaskPrediction>());
+  for (const [index, { claim, post }] of places.entries()) byClaim[claim].set(post, predictions[index]);
+  const labelled = claims.flatMap(({ label }, claim) =>
+    label === null
+      ? []
+      : [{ veracity: label, stances: [...byClaim[claim].values()].map(({ distribution }) => distribution) }],
+  );
+  const veracities = veracityModel.classes.length;
+  return {
+    stanceOf: (claim, post) => byClaim[claim].get(post) as TaskPrediction,
+    references: stanceReferences({ claims: labelled, veracities, stances: stanceModel.classes.length }),
+    prior: veracityPrior({ labels: labelled.map(({ veracity }) => veracity), veracities }),
+  };
+}
+
+function stanceItem(claims: readonly SelectorClaim[], place: { claim: number; post: number }): StanceItem {
+  const { threadId, claim, posts } = claims[place.claim];
+  return { threadId, claim, post: posts[place.post] };
+}
+
+/** The loop of Algorithm 1: claim after claim and post after post, an update every few claims. */
+async function selectAndLearn(
+  training: SelectorTraining,
+  options: {
+    shown: readonly Shown[];
+    annotations: Annotations;
+    onProgress?: (stage: string, done: number, total: number) => void;
+    signal?: AbortSignal;
+  },
+): Promise<EpochSelection> {
+  const { settings, epoch } = training;
+  const { config } = settings;
+  const { shown, annotations, onProgress, signal } = options;
+  const choose = chooser(training, shown);
+  const claimContext = emptyContext(settings.dimensions);
+  const posts: ShownPost[] = [];
+  const claims: ShownClaim[] = [];
+  const postRewards: number[] = [];
+  for (let start = 0; start < shown.length && !training.isTerminated; start += config.batchClaims) {
+    signal?.throwIfAborted();
+    const batch = shown.slice(start, start + config.batchClaims);
+    const episodes = await postEpisodes(training, { batch, annotations, choose });
+    const explanations = await embedAll(
+      settings.embedExplanations,
+      episodes.map(({ prediction }) => prediction.explanation),
+      settings.dimensions,
+    );
+    const learnt = episodes.map((episode, index) => {
+      const { claimEmbedding, prediction } = episode;
+      const step = choose('claims', {
+        place: { claim: episode.claim },
+        claim: claimEmbedding,
+        context: claimContext,
+        explanation: explanations[index],
+        prediction,
+      });
+      if (step.action === 1) retain(claimContext, claimEmbedding);
+      const { reward } = episode;
+      training.fullRewards = stepsOfFullReward({ before: training.fullRewards, reward });
+      if (config.stopAfterFullRewards !== null && training.fullRewards >= config.stopAfterFullRewards)
+        training.isTerminated = true;
+      claims.push({
+        claim: episode.claim,
+        prediction,
+        retainProbability: step.retainProbability,
+        isRetained: step.action === 1,
+        reward,
+      });
+      posts.push(...episode.posts);
+      postRewards.push(...episode.rewards);
+      const worth = reward - config.claimsAbove;
+      const whenDiscarded = { same: worth, none: 0, negated: -worth }[config.discardedClaim];
+      return {
+        steps: episode.steps,
+        rewards: episode.rewards,
+        step,
+        reward: step.action === 1 ? worth : whenDiscarded,
+      };
+    });
+    updatePolicies(training, { learnt, updatesAnEpoch: Math.ceil(shown.length / config.batchClaims) });
+    onProgress?.(`selecting, epoch ${epoch + 1}`, Math.min(start + batch.length, shown.length), shown.length);
+  }
+  return { epoch, posts, claims, meanPostReward: mean(postRewards) };
+}
+
+/** §4.4: once an epoch, on what was retained. The surest first, for models that can show only a few. */
+async function tuneTaskModels({ settings }: SelectorTraining, selection: EpochSelection): Promise<void> {
+  const { claims, config, stanceModel, veracityModel } = settings;
+  const bySurety = <T extends { retainProbability: number }>(items: readonly T[]) =>
+    items.toSorted((one, other) => other.retainProbability - one.retainProbability);
+  const retained = selection.posts.filter(({ isRetained }) => isRetained);
+  if (config.tune.stance)
+    await stanceModel.tune(
+      bySurety(retained).map(({ prediction, ...place }) => ({
+        item: stanceItem(claims, place),
+        label: likeliest(prediction.distribution),
+        explanation: prediction.explanation,
+      })),
+    );
+  if (!config.tune.veracity) return;
+  const postsOf = new Map<number, ShownPost[]>();
+  for (const post of retained) postsOf.set(post.claim, [...(postsOf.get(post.claim) ?? []), post]);
+  const taught = selection.claims.filter(
+    ({ claim, isRetained }) => isRetained || (config.labelledClaims === 'always' && claims[claim].label !== null),
+  );
+  await veracityModel.tune(
+    bySurety(taught).map(({ claim, prediction }) => {
+      const { threadId, claim: text, posts, label: human } = claims[claim];
+      const machine = likeliest(prediction.distribution);
+      const label = human ?? machine;
+      return {
+        item: {
+          threadId,
+          claim: text,
+          posts: (postsOf.get(claim) ?? []).map((own) => ({
+            text: posts[own.post],
+            stance: own.prediction.distribution,
+          })),
+        },
+        label,
+        // A reason for another label would teach the wrong thing.
+        explanation: label === machine ? prediction.explanation : '',
+      };
+    }),
+  );
+}
+
+function retainedOf(items: readonly { readonly isRetained: boolean }[]): number {
+  return items.filter(({ isRetained }) => isRetained).length;
+}
+
+function mean(values: readonly number[]): number {
+  return meanDistribution(values.map((value) => [value]))?.[0] ?? 0;
+}

@@ -1,0 +1,116 @@
+import { emptyContext, retain, selectionState } from '../../envs/selection-env.ts';
+import type { TaskPrediction } from '../../experts/task-models/task-model.ts';
+import { embedAll } from './episode.ts';
+import { retainProbability } from './policy.ts';
+import type { SelectorClaim, SelectorSettings, SelectorTraining } from './setup.ts';
+
+/** What a trained selector makes of one claim. */
+export interface GreedySelection {
+  readonly posts: readonly Decided[];
+  /** Of the veracity model, from the posts retained. */
+  readonly claim: Decided;
+}
+
+export interface Decided {
+  readonly prediction: TaskPrediction;
+  readonly retainProbability: number;
+  readonly isRetained: boolean;
+}
+
+/** Claims whose posts are embedded at a time. */
+const claimsAtOnce = 16;
+
+/**
+ * Inference: every post is labelled and, in time order, retained where π ≥ 1/2; the veracity model reads what was retained;
+ * the claim is retained likewise. Nothing is drawn. Without policies everything is retained.
+ */
+export async function selectGreedily(options: {
+  settings: Pick<
+    SelectorSettings,
+    'stanceModel' | 'veracityModel' | 'embedTexts' | 'embedExplanations' | 'dimensions' | 'config'
+  >;
+  policies: SelectorTraining['policies'] | null;
+  claims: readonly SelectorClaim[];
+  onProgress?: ((done: number, total: number) => void) | undefined;
+  signal?: AbortSignal | undefined;
+}): Promise<GreedySelection[]> {
+  const { settings, policies, claims, onProgress, signal } = options;
+  const { stanceModel, veracityModel, dimensions, config } = settings;
+  const stances = await stanceModel.predict(
+    claims.flatMap(({ threadId, claim, posts }) => posts.map((post) => ({ threadId, claim, post }))),
+  );
+  const claimContext = emptyContext(dimensions);
+  const selections: GreedySelection[] = [];
+  const decided = (
+    level: 'posts' | 'claims',
+    seen: { claim: Float32Array; context: typeof claimContext; explanation: Float32Array; prediction: TaskPrediction },
+  ): Decided => {
+    const { prediction } = seen;
+    if (policies === null || config.retain[level] === 'all')
+      return { prediction, retainProbability: 1, isRetained: true };
+    const shown = config.showDistribution ? { distribution: prediction.distribution } : {};
+    const probability = retainProbability(policies[level], selectionState({ ...seen, ...shown }));
+    return { prediction, retainProbability: probability, isRetained: probability >= 0.5 };
+  };
+
+  let next = 0;
+  for (let start = 0; start < claims.length; start += claimsAtOnce) {
+    signal?.throwIfAborted();
+    const batch = claims.slice(start, start + claimsAtOnce);
+    const own = stances.slice(next, next + batch.reduce((sum, { posts }) => sum + posts.length, 0));
+    next += own.length;
+    const vectors = await embeddings(
+      settings,
+      batch.flatMap(({ claim, posts }) => [claim, ...posts]),
+      own.map(({ explanation }) => explanation),
+    );
+    let place = 0;
+    let row = 0;
+    const chosen = batch.map((claim) => {
+      const claimVector = vectors.texts[row++];
+      const context = emptyContext(dimensions);
+      const posts = claim.posts.map(() => {
+        const seen = { claim: claimVector, context, explanation: vectors.reasons[place], prediction: own[place++] };
+        const post = decided('posts', seen);
+        if (post.isRetained) retain(context, vectors.texts[row]);
+        row++;
+        return post;
+      });
+      return { claim, claimVector, posts };
+    });
+    const verdicts = await veracityModel.predict(
+      chosen.map(({ claim: { threadId, claim, posts: texts }, posts }) => ({
+        threadId,
+        claim,
+        posts: posts.flatMap(({ isRetained, prediction }, index) =>
+          isRetained ? [{ text: texts[index], stance: prediction.distribution }] : [],
+        ),
+      })),
+    );
+    const { reasons } = await embeddings(
+      settings,
+      [],
+      verdicts.map(({ explanation }) => explanation),
+    );
+    for (const [index, { claimVector, posts }] of chosen.entries()) {
+      const seen = { claim: claimVector, context: claimContext, explanation: reasons[index] };
+      const claim = decided('claims', { ...seen, prediction: verdicts[index] });
+      if (claim.isRetained) retain(claimContext, claimVector);
+      selections.push({ posts, claim });
+    }
+    onProgress?.(selections.length, claims.length);
+  }
+  return selections;
+}
+
+async function embeddings(
+  settings: Pick<SelectorSettings, 'embedTexts' | 'embedExplanations' | 'dimensions'>,
+  texts: readonly string[],
+  reasons: readonly string[],
+) {
+  const { embedTexts, embedExplanations, dimensions } = settings;
+  return {
+    texts: await embedAll(embedTexts, texts, dimensions),
+    reasons: await embedAll(embedExplanations, reasons, dimensions),
+  };
+}

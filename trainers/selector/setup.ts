@@ -1,0 +1,103 @@
+import { stateSize } from '../../envs/selection-env.ts';
+import type { Example, StanceItem, TaskModel, VeracityItem } from '../../experts/task-models/task-model.ts';
+import { InputError } from '../../src/errors.ts';
+import { Random } from '../../src/tensor/random.ts';
+import type { JsdrvConfig } from './config.ts';
+import { createSelectorPolicy, type SelectorPolicy } from './policy.ts';
+
+/** A claim with its posts, as the selector knows it. */
+export interface SelectorClaim {
+  readonly threadId: string;
+  readonly claim: string;
+  /** Replies, in time order. */
+  readonly posts: readonly string[];
+  /** Index of its veracity among those of the veracity model; null: not known to the selector. */
+  readonly label: number | null;
+}
+
+/** Labels that the selector does not see; −1 where nobody knows. */
+export interface HiddenLabels {
+  readonly stanceOf: (claim: number, post: number) => number;
+  readonly veracityOf: (claim: number) => number;
+}
+
+export interface SelectorSettings {
+  readonly claims: readonly SelectorClaim[];
+  readonly stanceModel: TaskModel<StanceItem>;
+  readonly veracityModel: TaskModel<VeracityItem>;
+  /** What the stance model is pretrained on; the veracity model is on the labelled claims. */
+  readonly stancePretraining: readonly Example<StanceItem>[];
+  /** Row-major `[texts.length, dimensions]`: claims and posts, of which there are only so many. */
+  readonly embedTexts: (texts: readonly string[]) => Promise<Float32Array>;
+  /** The same for explanations, which are new in every epoch and not worth keeping. */
+  readonly embedExplanations: (texts: readonly string[]) => Promise<Float32Array>;
+  readonly dimensions: number;
+  readonly config: JsdrvConfig;
+  readonly seed: number;
+  /** Instead of the policies: as many random posts and claims, of those shown in each epoch; at most so many epochs. */
+  readonly randomOfSize?: readonly { readonly posts: number; readonly claims: number }[];
+  /** Instead of the policies: what the machine labelled right, and what nobody knows better. No policy can do this. */
+  readonly oracle?: HiddenLabels;
+}
+
+export const levels = ['posts', 'claims'] as const;
+export type Level = (typeof levels)[number];
+
+/** Rewards of a level so far: the running mean for the baseline, and a sample for the null control. */
+export interface RewardHistory {
+  mean: number;
+  count: number;
+  recent: number[];
+}
+
+/** All that changes in training. */
+export interface SelectorTraining {
+  readonly settings: SelectorSettings;
+  readonly policies: Readonly<Record<Level, SelectorPolicy>>;
+  readonly rewards: Readonly<Record<Level, RewardHistory>>;
+  random: Random;
+  epoch: number;
+  /** Claims in a row with full reward. */
+  fullRewards: number;
+  isTerminated: boolean;
+  /** Of each epoch. */
+  readonly retainedCounts: { readonly posts: number; readonly claims: number }[];
+}
+
+/** @throws InputError where nothing could be learnt: no labelled claim, or an id that stands there twice. */
+export function createSelectorTraining(settings: SelectorSettings): SelectorTraining {
+  const { claims, config, seed, dimensions, stanceModel, veracityModel } = settings;
+  checkClaims(claims, veracityModel.classes.length);
+  const policy = (level: Level, classes: readonly string[]) =>
+    createSelectorPolicy({
+      features: stateSize({ dimensions, shownClasses: config.showDistribution ? classes.length : 0 }),
+      hidden: config.hidden,
+      random: Random.seeded({ seed, purpose: `selector policy of ${level}` }),
+    });
+  const history = (): RewardHistory => ({ mean: 0, count: 0, recent: [] });
+  return {
+    settings,
+    policies: { posts: policy('posts', stanceModel.classes), claims: policy('claims', veracityModel.classes) },
+    rewards: { posts: history(), claims: history() },
+    random: Random.seeded({ seed, purpose: 'selector' }),
+    epoch: 0,
+    fullRewards: 0,
+    isTerminated: false,
+    retainedCounts: [],
+  };
+}
+
+function checkClaims(claims: readonly SelectorClaim[], veracities: number): void {
+  if (!claims.some(({ label }) => label !== null))
+    throw new InputError(
+      `none of the ${claims.length} claims has a veracity label, and without one there is no reward: the selector needs seed claims; give threads with veracity, or raise the share of seeds`,
+    );
+  const seen = new Set<string>();
+  for (const { threadId, label } of claims) {
+    if (seen.has(threadId))
+      throw new InputError(`two claims have the id ${JSON.stringify(threadId)}; ids must be unique in a data set`);
+    seen.add(threadId);
+    if (label !== null && !(Number.isInteger(label) && label >= 0 && label < veracities))
+      throw new InputError(`claim ${threadId} has the label ${label}; it must be null or from 0 to ${veracities - 1}`);
+  }
+}

@@ -1,0 +1,65 @@
+import type { Step } from './choice.ts';
+import { addEntropyGradient, addLogProbabilityGradient, ascend } from './policy.ts';
+import type { Level, SelectorTraining } from './setup.ts';
+
+/** Steps and rewards of a claim. */
+export interface Learnt {
+  readonly steps: readonly Step[];
+  readonly rewards: readonly number[];
+  readonly step: Step;
+  readonly reward: number;
+}
+
+/** §4.4: up the gradient of the mean over claims of `R log π(A, S) + mean_j r_j log π(a_j, s_j)`. */
+export function updatePolicies(
+  training: SelectorTraining,
+  { learnt, updatesAnEpoch }: { learnt: readonly Learnt[]; updatesAnEpoch: number },
+): void {
+  const { config } = training.settings;
+  const weighted: Record<Level, { step: Step; reward: number; share: number }[]> = {
+    claims: learnt.map(({ step, reward }) => ({ step, reward, share: 1 / learnt.length })),
+    posts: learnt.flatMap(({ steps, rewards }) =>
+      steps.map((step, index) => ({ step, reward: rewards[index], share: 1 / (learnt.length * steps.length) })),
+    ),
+  };
+  for (const level of ['posts', 'claims'] as const) {
+    const policy = training.policies[level];
+    const gradient = new Float64Array(policy.parameters.length);
+    // Of before this update: steps of a claim share rewards, and a baseline that holds a step's own reward biases its gradient.
+    const baseline = config.baseline === 'running-mean' ? training.rewards[level].mean : 0;
+    let steps = 0;
+    for (const { step, reward, share } of weighted[level]) {
+      if (step.state === null) continue;
+      const advantage = creditOf(training, level, reward) - baseline;
+      addLogProbabilityGradient(policy, {
+        state: step.state,
+        action: step.action,
+        weight: share * advantage,
+        gradient,
+      });
+      if (config.entropy > 0)
+        addEntropyGradient(policy, { state: step.state, weight: share * config.entropy, gradient });
+      steps++;
+    }
+    if (steps === 0) continue;
+    const warmupUpdates = config.warmup * config.epochs * updatesAnEpoch;
+    const warmth = Math.min(1, (policy.updates + 1) / Math.max(1, warmupUpdates));
+    ascend(policy, { gradient, learningRate: config.learningRate * warmth });
+  }
+}
+
+/** Rewards kept for the null control to draw from. */
+const recentRewards = 1000;
+/** The newest reward counts at least so much in the running mean, so that it follows the policy. */
+const smallestShare = 0.001;
+
+/** Records the reward of a step. @returns it, or under the null control one of those recorded lately */
+function creditOf(training: SelectorTraining, level: Level, reward: number): number {
+  const history = training.rewards[level];
+  history.count++;
+  history.mean += (reward - history.mean) * Math.max(smallestShare, 1 / history.count);
+  if (training.settings.config.control === 'none') return reward;
+  history.recent.push(reward);
+  if (history.recent.length > recentRewards) history.recent.shift();
+  return history.recent[training.random.integer(history.recent.length)];
+}

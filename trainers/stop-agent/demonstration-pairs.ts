@@ -1,0 +1,74 @@
+import { CONTINUE, STOP, type StateTable, stateRow } from '../../envs/state-table.ts';
+import type { ExpertName } from '../../experts/trajectories.ts';
+import type { Pairs } from '../gail.ts';
+
+/** A demonstration on a thread of the state table. */
+export interface TableDemonstration {
+  readonly expert: ExpertName;
+  readonly thread: number;
+  /** 0-based step of the stop; every later action is stop, too. */
+  readonly stopStep: number;
+}
+
+export interface PairingOptions {
+  /** `same-step` pairs aᵢ with sᵢ; `previous-step` pairs aᵢ with sᵢ₋₁, as the published code does. */
+  readonly pairing: 'same-step' | 'previous-step';
+  /**
+   * `stop-step` repeats trajectories until every stratum of stop steps (0, 1–2, 3–6, 7–14, …) has as many pairs as the
+   * largest: otherwise an expert that mostly stops at the first post teaches just that.
+   */
+  readonly balance: 'none' | 'stop-step';
+}
+
+/** The state-action pairs of demonstrations of one expert. */
+export function demonstrationPairs(
+  table: StateTable,
+  demonstrations: readonly TableDemonstration[],
+  { pairing, balance }: PairingOptions,
+): Pairs {
+  const trajectories = demonstrations.map((demonstration) => ({
+    stratum: Math.floor(Math.log2(demonstration.stopStep + 1)),
+    pairs: trajectoryPairs(table, demonstration, pairing),
+  }));
+  const chosen = balance === 'none' ? trajectories.map(({ pairs }) => pairs) : balanced(trajectories);
+  const flat = chosen.flat();
+  return {
+    rows: Int32Array.from(flat, ({ row }) => row),
+    actions: Uint8Array.from(flat, ({ action }) => action),
+  };
+}
+
+interface Pair {
+  readonly row: number;
+  readonly action: number;
+}
+
+function trajectoryPairs(
+  table: StateTable,
+  { thread, stopStep }: TableDemonstration,
+  pairing: PairingOptions['pairing'],
+): Pair[] {
+  const length = table.lengths[thread];
+  const actionAt = (step: number) => (step >= stopStep ? STOP : CONTINUE);
+  const rowAt = (step: number) =>
+    stateRow(table, { thread, step, previous: step === 0 ? CONTINUE : actionAt(step - 1) });
+  return pairing === 'same-step'
+    ? Array.from({ length }, (_, step) => ({ row: rowAt(step), action: actionAt(step) }))
+    : Array.from({ length: length - 1 }, (_, step) => ({ row: rowAt(step), action: actionAt(step + 1) }));
+}
+
+function balanced(trajectories: readonly { stratum: number; pairs: Pair[] }[]): Pair[][] {
+  const strata = new Map<number, Pair[][]>();
+  for (const { stratum, pairs } of trajectories) strata.set(stratum, [...(strata.get(stratum) ?? []), pairs]);
+  const largest = Math.max(...Array.from(strata.values(), (members) => members.flat().length));
+  return Array.from(strata.values()).flatMap((members) => {
+    const repeated: Pair[][] = [];
+    let count = 0;
+    for (let i = 0; count < largest; i++) {
+      const pairs = members[i % members.length];
+      repeated.push(pairs);
+      count += pairs.length;
+    }
+    return repeated;
+  });
+}
