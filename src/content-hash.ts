@@ -1,12 +1,17 @@
 import { createHash } from 'node:crypto';
-import stringify from 'safe-stable-stringify';
+import { configure } from 'safe-stable-stringify';
 
-/** JSON with sorted keys: equal for equal values. */
+const stringify = configure({ deterministic: true, strict: true });
+
+/**
+ * JSON with sorted keys: equal for equal values. A property that is undefined is left out.
+ * @throws Error for what JSON cannot hold: NaN, an infinity, a function, a cycle
+ */
 export function canonicalJson(value: unknown): string {
   return stringify(value) ?? 'null';
 }
 
-/** Names a value by its content. */
+/** SHA-256 of a value's canonical JSON, in hexadecimal: names the value by its content. */
 export function sha256(value: unknown): string {
   return createHash('sha256').update(canonicalJson(value)).digest('hex');
 }

@@ -1,9 +1,7 @@
-import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { type AnnotateOptions, annotate } from '../../experts/annotate.ts';
-import { canonicalJson } from '../../experts/annotations/annotation-row.ts';
 import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import type { CreatedDetector } from '../../experts/detectors/create-detector.ts';
 import type { Environment } from '../../experts/llm/api-key.ts';
@@ -16,6 +14,7 @@ import { DryRunChatService } from '../../experts/llm/dry-run-chat-service.ts';
 import type { Endpoint } from '../../experts/llm/endpoint.ts';
 import { BudgetSpentError } from '../../experts/llm/provider-failures.ts';
 import { UsageLedger } from '../../experts/llm/usage-ledger.ts';
+import { sha256 } from '../../src/content-hash.ts';
 import { InputError, ProviderError } from '../../src/errors.ts';
 import type { Random } from '../../src/tensor/random.ts';
 import type { DetectorFile } from '../config/detector-file.ts';
@@ -59,7 +58,7 @@ export async function judgeByBatch(options: JudgeByBatchOptions): Promise<Judged
   const asking = new CollectingService();
   const collecting = await create(asking);
   const { name, version, options: settings } = collecting;
-  const folder = join(mode.batchFolder, `${name}-${hashOf({ name, version, settings }).slice(0, 16)}`);
+  const folder = join(mode.batchFolder, `${name}-${sha256({ name, version, settings }).slice(0, 16)}`);
   const handedIn = handedInBefore(folder);
   const empty = AnnotationStore.open(':memory:');
   try {
@@ -195,13 +194,7 @@ class ReplayingService implements ChatService {
 /** The same call has the same name in every process. */
 function idOf(request: ChatRequest): string {
   const body = completionBody({ request, form: fullForm(request) });
-  return hashOf({ baseURL: request.endpoint.baseURL, body, sampleIndex: request.sampleIndex ?? 0 });
-}
-
-function hashOf(value: unknown): string {
-  return createHash('sha256')
-    .update(canonicalJson(value) ?? '')
-    .digest('hex');
+  return sha256({ baseURL: request.endpoint.baseURL, body, sampleIndex: request.sampleIndex ?? 0 });
 }
 
 function partsOf(items: readonly BatchItem[]): BatchItem[][] {

@@ -1,10 +1,6 @@
-import { createHash } from 'node:crypto';
-import { configure } from 'safe-stable-stringify';
 import { z } from 'zod';
+import { sha256 } from '../../src/content-hash.ts';
 import type { Judgement } from '../detector.ts';
-
-/** Sorted keys, and an error instead of a guess for what JSON cannot hold (NaN, functions, cycles). */
-export const canonicalJson = configure({ deterministic: true, strict: true });
 
 const countSchema = z.number().int().nonnegative();
 const usageSchema = z.object({ requests: countSchema, inputTokens: countSchema, outputTokens: countSchema });
@@ -44,7 +40,5 @@ export type AnnotationRow = z.infer<typeof annotationRowSchema>;
 /** SHA-256, in hexadecimal, of the request's canonical JSON. */
 export function keyOf(request: AnnotationRequest): string {
   const { detector, version, options, input, sampleIndex } = request;
-  return createHash('sha256')
-    .update(canonicalJson({ detector, version, options, input, sampleIndex }) ?? '')
-    .digest('hex');
+  return sha256({ detector, version, options, input, sampleIndex });
 }

@@ -1,8 +1,7 @@
-import { createHash } from 'node:crypto';
+import { sha256 } from '../../src/content-hash.ts';
 import type { ChatRequest } from '../llm/chat.ts';
 import { maxTokensOf } from '../llm/completion-body.ts';
 import { answerRelevantOptions } from '../llm/endpoint.ts';
-import { canonicalJson } from './annotation-row.ts';
 
 /**
  * SHA-256, in hexadecimal, of all that can change a call's answer. Keys, prices, time limits and concurrency of the
@@ -23,7 +22,5 @@ export function callKey(request: ChatRequest): string {
     wantLogprobs,
     jsonSchema,
   };
-  return createHash('sha256')
-    .update(canonicalJson(question) ?? '')
-    .digest('hex');
+  return sha256(question);
 }

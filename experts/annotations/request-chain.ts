@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { type AnnotationRequest, annotationRequestSchema, canonicalJson } from './annotation-row.ts';
+import { canonicalJson } from '../../src/content-hash.ts';
+import { type AnnotationRequest, annotationRequestSchema } from './annotation-row.ts';
 import type { AnnotationDatabase } from './database.ts';
 
 const MAX_REMEMBERED = 50_000;
@@ -29,8 +30,8 @@ export class RequestChain {
   write(request: AnnotationRequest): string {
     const { detector, version, options, sampleIndex, input } = request;
     const list = Array.isArray(input);
-    const jsons = [{ detector, version, options, sampleIndex, list }, ...(list ? input : [input])].map(
-      (item) => canonicalJson(item) ?? 'null',
+    const jsons = [{ detector, version, options, sampleIndex, list }, ...(list ? input : [input])].map((item) =>
+      canonicalJson(item),
     );
     let shared = 0;
     while (shared < jsons.length && this.written[shared]?.json === jsons[shared]) shared++;

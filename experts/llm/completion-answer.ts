@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { jsonOrUndefined } from '../../src/json.ts';
 import { CallFailure, failureOfStatus } from './call-failure.ts';
 import type { ChatAnswer, ChatRequest, ChatUsage } from './chat.ts';
 import { estimateMessageTokens, estimateTokens } from './estimate-tokens.ts';
@@ -33,7 +34,7 @@ export interface ReadCompletion {
 /** Reads the body of a response with status 200; it may still hold no answer, which costs tokens all the same. */
 export function readCompletion(options: { body: string; request: ChatRequest }): ReadCompletion {
   const { body, request } = options;
-  const json = parseJson(body);
+  const json = jsonOrUndefined(body);
   const answer =
     json === undefined ? malformed(`the response is not JSON: ${excerpt(body)}`) : readAnswer(json, request);
   const usage = withUsageSchema.safeParse(json);
@@ -95,14 +96,6 @@ function malformed(message: string): CallFailure {
 
 function noAnswer(message: string): CallFailure {
   return new CallFailure({ kind: 'no-answer', message });
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function excerpt(text: string): string {

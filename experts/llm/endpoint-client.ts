@@ -1,6 +1,7 @@
 import OpenAI, { type ClientOptions } from 'openai';
 import { Agent } from 'undici';
 import { z } from 'zod';
+import { jsonOrUndefined } from '../../src/json.ts';
 import { apiKeyOf, type Environment } from './api-key.ts';
 import type { Endpoint } from './endpoint.ts';
 
@@ -48,15 +49,7 @@ const bareErrorSchema = z.union([
 async function withWrappedError(response: Response): Promise<Response> {
   const { status, headers } = response;
   const text = await response.text();
-  const json = parseJson(text);
+  const json = jsonOrUndefined(text);
   const bare = usualErrorSchema.safeParse(json).success ? null : (bareErrorSchema.safeParse(json).data ?? null);
   return new Response(bare === null ? text : JSON.stringify({ error: { message: bare } }), { status, headers });
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { InputError, ProviderError } from '../../src/errors.ts';
+import { jsonOrUndefined } from '../../src/json.ts';
 import type { Random } from '../../src/tensor/random.ts';
 import { CallFailure, callFailureOf, failureOfStatus } from '../llm/call-failure.ts';
 import { RetriesEndedError, type RetryPolicy, withRetries } from '../llm/retry.ts';
@@ -70,7 +71,7 @@ async function attempt<T>(options: {
         code: null,
         headers: response.headers,
       });
-    const parsed = schema.safeParse(parseJson(text));
+    const parsed = schema.safeParse(jsonOrUndefined(text));
     if (parsed.success) return parsed.data;
     throw new CallFailure({
       kind: 'malformed',
@@ -90,12 +91,4 @@ export function serviceUrl(baseURL: string, options: { path: string; query: Read
   const url = new URL(text);
   for (const [name, value] of Object.entries(options.query)) url.searchParams.set(name, value);
   return url;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

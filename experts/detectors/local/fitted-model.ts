@@ -1,9 +1,8 @@
-import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { writeFileAtomically } from '../../../src/atomic-file.ts';
+import { sha256 } from '../../../src/content-hash.ts';
 import { InputError } from '../../../src/errors.ts';
-import { canonicalJson } from '../../annotations/annotation-row.ts';
 import { featureCount, prefixFeatureOptionsSchema } from './prefix-features.ts';
 
 const floatsSchema = z.string().describe('32-bit floats, little-endian, base64');
@@ -37,9 +36,7 @@ export type FittedModel = z.infer<typeof fittedModelSchema>;
 
 /** The name of exactly these weights: part of every annotation made with them. */
 export function fittedModelHash(model: FittedModel): string {
-  return createHash('sha256')
-    .update(canonicalJson(model) ?? '')
-    .digest('hex');
+  return sha256(model);
 }
 
 export function saveFittedModel(options: { model: FittedModel; path: string }): void {

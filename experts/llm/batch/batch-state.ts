@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { writeFileAtomically } from '../../../src/atomic-file.ts';
 import { InputError } from '../../../src/errors.ts';
+import { jsonOrUndefined } from '../../../src/json.ts';
 
 const batchStateSchema = z.strictObject({
   formatVersion: z.literal(1),
@@ -28,7 +29,7 @@ export function readBatchState(options: { directory: string; requestsHash: strin
   const path = batchStatePath(directory);
   if (!existsSync(path))
     return { formatVersion: 1, requestsHash, baseURL, inputFileId: null, batchId: null, status: null };
-  const parsed = batchStateSchema.safeParse(parseJson(readFileSync(path, 'utf8')));
+  const parsed = batchStateSchema.safeParse(jsonOrUndefined(readFileSync(path, 'utf8')));
   if (!parsed.success)
     throw new InputError(`${path} is damaged; delete it to submit the batch anew:\n${z.prettifyError(parsed.error)}`);
   const state = parsed.data;
@@ -42,12 +43,4 @@ export function readBatchState(options: { directory: string; requestsHash: strin
 
 export function writeBatchState(options: { directory: string; state: BatchState }): void {
   writeFileAtomically(batchStatePath(options.directory), `${JSON.stringify(options.state, null, 2)}\n`);
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

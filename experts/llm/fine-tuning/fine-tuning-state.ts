@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { writeFileAtomically } from '../../../src/atomic-file.ts';
 import { InputError } from '../../../src/errors.ts';
+import { jsonOrUndefined } from '../../../src/json.ts';
 import type { FineTuningFile } from './fine-tuning-file.ts';
 
 const fineTuningStateSchema = z.strictObject({
@@ -43,7 +44,7 @@ export function readFineTuningState(task: FineTuningTask): FineTuningState {
   const path = fineTuningStatePath(task);
   const fresh = { formatVersion: 1 as const, fileHash: file.hash, baseURL, model, epochs };
   if (!existsSync(path)) return { ...fresh, fileId: null, jobId: null, status: null, fineTunedModel: null };
-  const parsed = fineTuningStateSchema.safeParse(parseJson(readFileSync(path, 'utf8')));
+  const parsed = fineTuningStateSchema.safeParse(jsonOrUndefined(readFileSync(path, 'utf8')));
   if (!parsed.success)
     throw new InputError(
       `${path} is damaged; look at the endpoint whether it has the job, and delete the file to create the job anew:\n${z.prettifyError(parsed.error)}`,
@@ -58,12 +59,4 @@ export function readFineTuningState(task: FineTuningTask): FineTuningState {
 
 export function writeFineTuningState(options: { path: string; state: FineTuningState }): void {
   writeFileAtomically(options.path, `${JSON.stringify(options.state, null, 2)}\n`);
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,0 +1,16 @@
+/** What a long piece of work is told and tells. Passed whole to everything that the work calls. */
+export interface WorkContext {
+  /** Aborted when the user wants the work to stop. */
+  readonly signal: AbortSignal;
+  /** `done` of `total` steps of a stage are finished. */
+  readonly onProgress: (stage: string, done: number, total: number) => void;
+  /** A line that the user should read, such as "resuming at iteration 200". */
+  readonly onNote: (line: string) => void;
+}
+
+/** A context that nobody listens to and nothing stops; `parts` replace what somebody does care for. */
+export function workContext(parts: Partial<WorkContext> = {}): WorkContext {
+  return { signal: neverAborted, onProgress: () => {}, onNote: () => {}, ...parts };
+}
+
+const neverAborted = new AbortController().signal;
