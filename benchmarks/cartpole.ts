@@ -14,12 +14,17 @@
 import { parseArgs } from 'node:util';
 import * as tf from '@tensorflow/tfjs-core';
 import { markdownTable } from 'markdown-table';
-import { disposeOptimized } from '../src/tensor/adam.ts';
 import { backendSchema, selectBackend } from '../src/tensor/backend.ts';
 import { Random } from '../src/tensor/random.ts';
-import { RowTable } from '../src/tensor/row-table.ts';
+import { RowTables } from '../src/tensor/row-tables.ts';
 import { generalizedAdvantages } from '../trainers/gae.ts';
-import { createPolicyValue, type PolicyValue, policyValueForward, ppoSchema, ppoUpdate } from '../trainers/ppo.ts';
+import {
+  createPolicyValue,
+  disposePolicyValue,
+  type PolicyValue,
+  policyValueForward,
+} from '../trainers/policy-value.ts';
+import { ppoSchema, ppoUpdate } from '../trainers/ppo.ts';
 import { type CartPoleState, hasFailed, maxSteps, resetCartPole, stepCartPole } from './cartpole-env.ts';
 
 const solvedReturn = 475;
@@ -72,23 +77,38 @@ const members = seeds.map((seed): Member => {
 const agent = createPolicyValue({
   inputs,
   actions: 2,
-  hidden: config.hidden,
+  hidden: 64,
   randoms: seeds.map((seed) => Random.seeded({ seed, purpose: 'cartpole weights' })),
 });
 for (let iteration = 0; iteration < iterations; iteration++) {
   const collected = collect(agent, iteration);
-  const observations = new RowTable({ data: collected.observations, columns: inputs });
-  ppoUpdate(agent, withAdvantages(collected), {
-    observations,
-    configs: seeds.map(() => config),
-    randoms: members.map(({ random }) => random),
-    remaining: 1 - iteration / iterations,
-  });
-  observations.dispose();
+  const own = <T extends Float32Array | Uint8Array>(values: T, member: number, width = 1) =>
+    values.subarray(member * stepsPerIteration * width, (member + 1) * stepsPerIteration * width) as T;
+  const states = new RowTables(
+    members.map((_, member) => ({ data: own(collected.observations, member, inputs), columns: inputs })),
+  );
+  const steps = withAdvantages(collected);
+  await ppoUpdate(
+    agent,
+    members.map(({ random }, member) => ({
+      config,
+      random,
+      steps: {
+        rows: Int32Array.from({ length: stepsPerIteration }, (_, row) => row),
+        actions: own(steps.actions, member),
+        logProbabilities: own(steps.logProbabilities, member),
+        values: own(steps.values, member),
+        advantages: own(steps.advantages, member),
+        returns: own(steps.returns, member),
+      },
+    })),
+    { states, remaining: 1 - iteration / iterations },
+  );
+  states.dispose();
 }
 const trainedSeconds = (performance.now() - startedMs) / 1000;
 const evaluated = evaluate(agent);
-disposeOptimized(agent);
+disposePolicyValue(agent);
 if (tf.memory().numTensors !== 0) throw new Error(`${tf.memory().numTensors} tensors were left behind`);
 
 const passes = evaluated.map((meanReturn) => meanReturn >= solvedReturn);
@@ -194,8 +214,7 @@ function withAdvantages(collected: ReturnType<typeof collect>) {
     advantages.set(estimate.advantages, range[0]);
     returns.set(estimate.returns, range[0]);
   }
-  const rows = Int32Array.from(values, (_, row) => row);
-  return { rows, actions, logProbabilities, values, advantages, returns };
+  return { actions, logProbabilities, values, advantages, returns };
 }
 
 /** Mean return of each member's greedy policy over fresh episodes. */

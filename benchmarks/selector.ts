@@ -25,9 +25,10 @@ import type { Thread } from '../src/data/thread.ts';
 import { Random } from '../src/tensor/random.ts';
 import { EmbeddingStore } from '../src/text/embedding-store.ts';
 import { createHashingEncoder } from '../src/text/hashing-encoder.ts';
+import { workContext } from '../src/work-context.ts';
 import { jsdrvSchema } from '../trainers/selector/config.ts';
-import { trainSelector } from '../trainers/selector/jsdrv.ts';
-import { createSelectorTraining, type SelectorTraining } from '../trainers/selector/setup.ts';
+import { createSelector } from '../trainers/selector/jsdrv.ts';
+import type { SelectorTraining } from '../trainers/selector/setup.ts';
 
 const limitSeconds = 60;
 const allowedGrowth = 1.05;
@@ -64,7 +65,7 @@ async function measure(postReward: string): Promise<boolean> {
   const encoder = createHashingEncoder({ dimensions: 256 });
   const embeddings = await EmbeddingStore.open({ encoder });
   const wordEncoder = () => createHashingEncoder({ dimensions: 2048, characterNgrams: { weight: 0 } });
-  const training = createSelectorTraining({
+  const trainer = createSelector({
     claims,
     stanceModel: timed(createLocalStanceModel({ encoder: wordEncoder() }), {
       clock,
@@ -95,25 +96,26 @@ async function measure(postReward: string): Promise<boolean> {
   const seconds: number[] = [];
   const megabytes: number[] = [];
   let startedMs = performance.now();
-  await trainSelector(training, {
-    async onEpoch({ posts }) {
-      const { pretraining: pretrainingMs, ...spentMs } = clock.lap();
-      const epochMs = performance.now() - startedMs - pretrainingMs;
-      const choosingMs = epochMs - Object.values(spentMs).reduce((sum, ms) => sum + ms, 0);
-      await collectGarbage();
-      seconds.push(epochMs / 1000);
-      megabytes.push(megabytesInUse());
-      const retained = posts.filter(({ isRetained }) => isRetained).length;
-      rows.push([
-        String(training.epoch),
-        ...[epochMs, ...Object.values(spentMs), choosingMs].map((ms) => (ms / 1000).toFixed(2)),
-        String(retained),
-        megabytes[megabytes.length - 1].toFixed(1),
-        (process.resourceUsage().maxRSS / 1024).toFixed(0),
-      ]);
-      startedMs = performance.now();
-    },
-  });
+  const { training } = trainer;
+  while (trainer.iteration < trainer.iterations) {
+    await trainer.iterate(workContext());
+    const posts = trainer.selection?.posts ?? [];
+    const { pretraining: pretrainingMs, ...spentMs } = clock.lap();
+    const epochMs = performance.now() - startedMs - pretrainingMs;
+    const choosingMs = epochMs - Object.values(spentMs).reduce((sum, ms) => sum + ms, 0);
+    await collectGarbage();
+    seconds.push(epochMs / 1000);
+    megabytes.push(megabytesInUse());
+    const retained = posts.filter(({ isRetained }) => isRetained).length;
+    rows.push([
+      String(training.epoch),
+      ...[epochMs, ...Object.values(spentMs), choosingMs].map((ms) => (ms / 1000).toFixed(2)),
+      String(retained),
+      megabytes[megabytes.length - 1].toFixed(1),
+      (process.resourceUsage().maxRSS / 1024).toFixed(0),
+    ]);
+    startedMs = performance.now();
+  }
 
   const title = ['epoch', 'seconds', ...phases.slice(1), 'choosing', 'retained', 'in use, MB', 'peak memory, MB'];
   console.log(`\npostReward ${postReward}: learnt ${hashOf(training)}`);

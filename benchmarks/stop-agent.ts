@@ -8,11 +8,11 @@
 import { parseArgs } from 'node:util';
 import * as tf from '@tensorflow/tfjs-core';
 import { markdownTable } from 'markdown-table';
-import { paperShapedData } from '../experiments/run/time-training-step.ts';
+import { paperShapedProblem } from '../experiments/run/time-training-step.ts';
 import { backendSchema, selectBackend } from '../src/tensor/backend.ts';
+import { workContext } from '../src/work-context.ts';
 import { stopAgentSchema } from '../trainers/stop-agent/config.ts';
-import { type StopAgentPhase, trainStopAgent } from '../trainers/stop-agent/loop.ts';
-import { createStopAgentTraining, disposeStopAgentTraining } from '../trainers/stop-agent/setup.ts';
+import { createImitation, type ImitationPhase } from '../trainers/stop-agent/imitation-trainer.ts';
 
 const { values: options } = parseArgs({
   options: {
@@ -24,7 +24,7 @@ const { values: options } = parseArgs({
 const backend = await selectBackend(backendSchema.parse(options.backend));
 console.log(`backend ${backend.name} (${backend.device})`);
 
-const phases: readonly StopAgentPhase[] = ['rollout', 'discriminator', 'rewards', 'policy', 'metrics'];
+const phases: readonly ImitationPhase[] = ['rollout', 'discriminator', 'rewards', 'policy', 'metrics'];
 /** Iterations before the clock starts: they have more discriminator epochs and warm the kernels up. */
 const warmup = 12;
 
@@ -36,19 +36,25 @@ console.log(markdownTable([title, ...rows], { align: title.map(() => 'r') }));
 async function measure(dimensions: number): Promise<string[]> {
   const iterations = Number(options.iterations);
   const config = stopAgentSchema.parse({ iterations: iterations + warmup });
-  const training = createStopAgentTraining(paperShapedData(dimensions), [{ seed: 1, config }]);
   const spentMs = new Map<string, number>();
-  let phase = 'logging';
+  let phase = 'between iterations';
   let sinceMs = performance.now();
-  await trainStopAgent(training, {
-    onPhase(next) {
-      const nowMs = performance.now();
-      if (training.iteration >= warmup) spentMs.set(phase, (spentMs.get(phase) ?? 0) + nowMs - sinceMs);
-      phase = next;
-      sinceMs = nowMs;
-    },
-  });
-  disposeStopAgentTraining(training);
+  let isCounted = false;
+  const enter = (next: string) => {
+    const nowMs = performance.now();
+    if (isCounted) spentMs.set(phase, (spentMs.get(phase) ?? 0) + nowMs - sinceMs);
+    phase = next;
+    sinceMs = nowMs;
+  };
+  const member = { seed: 1, config, problem: paperShapedProblem(dimensions) };
+  const trainer = await createImitation([member], { onPhase: enter });
+  while (trainer.iteration < trainer.iterations) {
+    enter('between iterations');
+    isCounted = trainer.iteration >= warmup;
+    await trainer.iterate(workContext());
+  }
+  enter('after the last');
+  trainer.dispose();
   if (tf.memory().numTensors !== 0) throw new Error(`${tf.memory().numTensors} tensors were left behind`);
   const perIteration = (name: string) => (spentMs.get(name) ?? 0) / iterations;
   const totalMs = phases.reduce((sum, name) => sum + perIteration(name), 0);
@@ -56,7 +62,7 @@ async function measure(dimensions: number): Promise<string[]> {
     String(dimensions),
     totalMs.toFixed(0),
     ...phases.map((name) => perIteration(name).toFixed(0)),
-    ((1000 * config.ppo.stepsPerIteration) / totalMs).toFixed(0),
+    ((1000 * config.imitation.ppo.stepsPerIteration) / totalMs).toFixed(0),
     (process.resourceUsage().maxRSS / 1024).toFixed(0),
   ];
 }

@@ -1,11 +1,11 @@
 import * as tf from '@tensorflow/tfjs-core';
-import { CONTINUE, type StateTable, stateRow } from '../envs/state-table.ts';
-import { adamUpdate } from '../src/tensor/adam.ts';
-import type { RowTable } from '../src/tensor/row-table.ts';
-import { type BlockMasks, type PolicyValue, policyValueBackward, policyValueForward } from './ppo.ts';
+import { z } from 'zod';
+import type { Tensors } from '../src/tensor/adam.ts';
+import type { MlpName } from '../src/tensor/mlp.ts';
+import { type PolicyValue, policyValueBackward, policyValueForward } from './policy-value.ts';
 
 /*
- * The task's own return, on the labelled threads: what the detector's judgement at the stop is worth, less the delay. The
+ * The task's own return on labelled threads: what the detector's judgement at the stop is worth, less the delay. The
  * states of a thread and the worth of stopping at each are known, so the expected return of a policy is a closed form,
  *
  *   J = Σ_k S_k p_k R_k,   S_k = Π_{j<k} (1 − p_j),   p_k = π(stop | s_k),   p = 1 at the last post,
@@ -14,11 +14,21 @@ import { type BlockMasks, type PolicyValue, policyValueBackward, policyValueForw
  * logit z_k. Nothing is sampled: fifty threads are few enough that the noise of rollouts would drown the signal.
  */
 
-/** What stopping is worth at each step of one labelled thread of the table. */
-export interface StopWorth {
-  readonly thread: number;
-  readonly worth: Float32Array;
-}
+export const taskSchema = z.strictObject({
+  target: z
+    .enum(['right', 'probability'])
+    .default('probability')
+    .describe(
+      "what a stop is worth: 1 if the detector is right there, or the detector's probability of the right label",
+    ),
+  delayCost: z.number().min(0).default(0.2).describe('subtracted from the worth of a stop: this × share of posts used'),
+  updates: z.int().min(1).default(4).describe('steps up the return in each iteration'),
+  learningRate: z.number().positive().default(3e-4).describe('of Adam'),
+  learningRateDecay: z.enum(['linear', 'none']).default('linear').describe('linear: to 0 at the last iteration'),
+  maxGradientNorm: z.number().positive().default(0.5).describe('global norm that the gradient is clipped to'),
+  adamEpsilon: z.number().positive().default(1e-5).describe('added to the root of the second moment'),
+});
+export type TaskConfig = z.infer<typeof taskSchema>;
 
 /** J and ∂J/∂z of one thread; `stopProbability` and `worth` are [posts]. */
 export function expectedReturn(
@@ -40,68 +50,49 @@ export function expectedReturn(
   return { value: ahead[0], gradient };
 }
 
+/** A member's labelled threads: the worth of a stop at each step of each thread, [threads][posts]. */
+export type StopWorths = readonly Float32Array[];
+
 /**
- * One Adam step of each member up the mean expected return of its threads, scaled by `weights` (one a member). Returns
- * the means before the step. `worths` is [member][thread]; all members have the same threads.
+ * The mean expected return of each member's threads before the update, and the gradient of −weight · mean.
+ * @param options.observations states of the members' threads, one thread after the other and one row a post,
+ *   [members, rows, inputs]; a member with fewer rows is padded at its end
+ * @param options.worths one entry a member
+ * @param options.weights one a member
  */
-export function taskUpdate(
+export async function returnGradients(
   agent: PolicyValue,
-  worths: readonly (readonly StopWorth[])[],
-  options: {
-    table: StateTable;
-    states: RowTable;
-    weights: readonly number[];
-    learningRates: readonly number[];
-    adamEpsilon: number;
-    maxGradientNorm: readonly number[];
-    blockMasks: BlockMasks;
-  },
-): number[] {
-  const { table, states, weights } = options;
-  const members = worths.length;
-  const own = worths[0].flatMap(({ thread, worth }) =>
-    Array.from(worth, (_, step) => stateRow(table, { thread, step, previous: CONTINUE })),
-  );
-  const rows = own.length;
-  const observations = states.gather(
-    Int32Array.from({ length: members * rows }, (_, i) => own[i % rows]),
-    members,
-  );
-  const means: number[] = [];
-  const gradients = tf.tidy(() => {
-    const { activations, logProbabilities } = policyValueForward(agent.parameters, observations);
-    const logs = logProbabilities.dataSync();
-    const outputs = 3;
-    const outputGradient = new Float32Array(members * rows * outputs);
-    for (const [member, threads] of worths.entries()) {
-      let row = member * rows;
-      let total = 0;
-      for (const { worth } of threads) {
-        const first = row;
-        const probabilities = Array.from(worth, (_, step) => Math.exp(logs[2 * (first + step) + 1]));
-        const { value, gradient } = expectedReturn(probabilities, worth);
-        total += value;
-        for (let step = 0; step < worth.length; step++, row++) {
-          // Adam descends; the stop logit is the difference of the two.
-          const down = (-weights[member] * gradient[step]) / threads.length;
-          outputGradient[row * outputs] = -down;
-          outputGradient[row * outputs + 1] = down;
-        }
+  options: { observations: tf.Tensor3D; worths: readonly StopWorths[]; weights: readonly number[] },
+): Promise<{ returns: number[]; gradients: Tensors<MlpName> }> {
+  const { observations, worths, weights } = options;
+  const [members, rows] = observations.shape;
+  const outputs = 3;
+  const { activations, logProbabilities, values } = policyValueForward(agent.parameters, observations);
+  const logs = await logProbabilities.data();
+  const outputGradient = new Float32Array(members * rows * outputs);
+  const returns = worths.map((threads, member) => {
+    let row = member * rows;
+    let total = 0;
+    for (const worth of threads) {
+      const stopProbability = Float64Array.from(worth, (_, step) => Math.exp(logs[2 * (row + step) + 1]));
+      const { value, gradient } = expectedReturn(stopProbability, worth);
+      total += value;
+      for (let step = 0; step < worth.length; step++, row++) {
+        // Adam descends; the stop logit is the difference of the two.
+        const down = (-weights[member] * gradient[step]) / threads.length;
+        outputGradient[row * outputs] = -down;
+        outputGradient[row * outputs + 1] = down;
       }
-      means.push(total / threads.length);
     }
-    return policyValueBackward(agent.parameters, {
+    return total / threads.length;
+  });
+  const gradients = tf.tidy(() =>
+    policyValueBackward(agent, {
       observations,
       activations,
       outputGradient: tf.tensor3d(outputGradient, [members, rows, outputs]),
-      blockMasks: options.blockMasks,
-    });
-  });
-  observations.dispose();
-  adamUpdate(agent, gradients, {
-    learningRates: options.learningRates,
-    epsilon: options.adamEpsilon,
-    maxGradientNorm: options.maxGradientNorm,
-  });
-  return means;
+    }),
+  );
+  tf.dispose([activations.hidden1, activations.hidden2, activations.output, logProbabilities, values]);
+  return { returns, gradients };
 }

@@ -1,4 +1,4 @@
-import { logComplement } from './log-complement.ts';
+import { logComplement } from './policy-value.ts';
 import type { PpoConfig } from './ppo.ts';
 
 /** One agent's batch before and after its update, [steps] each. */

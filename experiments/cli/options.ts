@@ -15,7 +15,7 @@ export function optionsCommand(): Command {
   return new Command('options')
     .description('Say what may stand in an experiment file or a detector file: every option, its values, its default.')
     .addArgument(new Argument('<file>', 'which kind of file').choices(Object.keys(schemas)))
-    .argument('[option]', 'only this option and those within it, such as agent.gail')
+    .argument('[option]', 'only this option and those within it, such as agent.imitation')
     .option('--json-schema', 'print the JSON Schema instead, for editors that check YAML by one')
     .addHelpText(
       'after',
@@ -24,7 +24,7 @@ Every option of an experiment can be set with --set, too. Where a value can be o
 as stanceModel[local].encoder.
 
 Examples:
-  earshot options stop-agent agent.gail
+  earshot options stop-agent agent.imitation
   earshot options selector selector
   earshot options detector --json-schema > detector.schema.json`,
     )

@@ -34,7 +34,7 @@ export function trainCommand(): Command {
       '--data <path>',
       'thread file to run on; the same as --set data.threads=<path>, or data.train for a selector',
     )
-    .option('--set <path=value>', 'change a setting, such as agent.gail.alpha=0.5; may be repeated', collect, [])
+    .option('--set <path=value>', 'change a setting, such as agent.imitation.alpha=0.5; may be repeated', collect, [])
     .option('--seeds <list>', 'seeds instead of those of the file, such as 1,2,3', integers)
     .option('--runs <folder>', 'where runs and their shared cache go', 'runs')
     .option('--jobs <count>', 'processes that share the runs, each with a budget of its own', positiveInteger, 1)

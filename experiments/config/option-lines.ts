@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 /** One option of a configuration file. */
 export interface OptionLine {
-  /** Dotted, such as `agent.gail.alpha`; alternatives are told apart as in `stanceModel[local].encoder`. */
+  /** Dotted, such as `agent.imitation.alpha`; alternatives are told apart as in `stanceModel[local].encoder`. */
   readonly path: string;
   /** What may stand there: `number`, `local | chat`, … */
   readonly values: string;

@@ -21,7 +21,7 @@ export function mergeDeep(base: PlainObject, over: PlainObject): PlainObject {
 export function parseOverride(text: string): PlainObject {
   const equals = text.indexOf('=');
   if (equals < 1)
-    throw new InputError(`--set needs path=value, such as agent.gail.alpha=0.5; got ${JSON.stringify(text)}`);
+    throw new InputError(`--set needs path=value, such as agent.imitation.alpha=0.5; got ${JSON.stringify(text)}`);
   const path = text.slice(0, equals).split('.');
   const value = parseYaml(text.slice(equals + 1), `the value of --set ${text} is`);
   return path.reduceRight<unknown>((inner, key) => ({ [key]: inner }), value) as PlainObject;

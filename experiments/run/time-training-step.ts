@@ -1,15 +1,12 @@
 import { buildStateTable } from '../../envs/state-table.ts';
 import { Random } from '../../src/tensor/random.ts';
+import { workContext } from '../../src/work-context.ts';
 import { stopAgentSchema } from '../../trainers/stop-agent/config.ts';
-import { trainStopAgent } from '../../trainers/stop-agent/loop.ts';
-import {
-  createStopAgentTraining,
-  disposeStopAgentTraining,
-  type StopAgentData,
-} from '../../trainers/stop-agent/setup.ts';
+import { createImitation } from '../../trainers/stop-agent/imitation-trainer.ts';
+import type { StopProblem } from '../../trainers/stop-agent/problem.ts';
 
-/** Data of the paper's shape: 50 + 100 threads with a median of 16 posts, all three experts; noise for content. */
-export function paperShapedData(dimensions: number): StopAgentData {
+/** A problem of the paper's shape: 50 + 100 threads with a median of 16 posts, all three experts; noise for content. */
+export function paperShapedProblem(dimensions: number): StopProblem {
   const random = Random.seeded({ seed: 1, purpose: 'paper-shaped data' });
   const vector = (length: number) => Float32Array.from({ length }, () => random.normal());
   const lengths = Array.from({ length: 150 }, () => Math.max(3, Math.round(16 * Math.exp(0.6 * random.normal()))));
@@ -33,15 +30,15 @@ export function paperShapedData(dimensions: number): StopAgentData {
 
 /** Milliseconds an iteration of the stop agent takes on the current backend, the mean of two after one of warm-up. */
 export async function timeTrainingStep(dimensions: number): Promise<number> {
-  const config = stopAgentSchema.parse({ iterations: 3, gail: { warmupIterations: 0 } });
-  const training = createStopAgentTraining(paperShapedData(dimensions), [{ seed: 1, config }]);
-  let startedMs = 0;
-  await trainStopAgent(training, {
-    onIteration: ({ iteration }) => {
-      if (iteration === 1) startedMs = performance.now();
-    },
+  const config = stopAgentSchema.parse({
+    iterations: 3,
+    imitation: { discriminator: { warmupIterations: 0 } },
   });
+  const trainer = await createImitation([{ seed: 1, config, problem: paperShapedProblem(dimensions) }]);
+  await trainer.iterate(workContext());
+  const startedMs = performance.now();
+  while (trainer.iteration < trainer.iterations) await trainer.iterate(workContext());
   const tookMs = (performance.now() - startedMs) / 2;
-  disposeStopAgentTraining(training);
+  trainer.dispose();
   return tookMs;
 }

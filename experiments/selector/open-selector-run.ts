@@ -1,8 +1,9 @@
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import type { BudgetLimits } from '../../experts/llm/budget.ts';
 import { InputError } from '../../src/errors.ts';
-import { restoreSelector } from '../../trainers/selector/checkpoint.ts';
-import { createSelectorTraining, type SelectorTraining } from '../../trainers/selector/setup.ts';
+import { loadMember } from '../../trainers/member-checkpoint.ts';
+import { createSelector } from '../../trainers/selector/jsdrv.ts';
+import type { SelectorTraining } from '../../trainers/selector/setup.ts';
 import type { TrialHooks } from '../run/experiment-kind.ts';
 import { runKind } from '../run/run-kind.ts';
 import { selectorDataHash } from './data.ts';
@@ -44,8 +45,10 @@ export async function openSelectorRun(options: {
     throw new InputError(
       `the data of ${run.path} is no longer what it was trained on (${experiment.data.train ?? 'planted threads'}), so its labelled claims are not known; restore the files of data`,
     );
-  const training = createSelectorTraining(await freshSettings({ experiment, seed, shared, hooks }));
-  restoreSelector(latest.path, training, selectorIdentity(training, shared.embeddings));
+  const trainer = createSelector(await freshSettings({ experiment, seed, shared, hooks }));
+  const { training } = trainer;
+  const identity = selectorIdentity(training, shared.embeddings);
+  trainer.restore([loadMember(latest.path, { algorithm: trainer.algorithm, identity })]);
   if (!run.isFinished())
     hooks.onNote?.(`${run.path} is not finished; its selector after ${training.epoch} epochs is used`);
   return { experiment, shared, training };

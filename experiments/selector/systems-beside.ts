@@ -1,7 +1,9 @@
 import { veracityTask } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
-import { trainSelector } from '../../trainers/selector/jsdrv.ts';
-import { createSelectorTraining, type HiddenLabels, type SelectorTraining } from '../../trainers/selector/setup.ts';
+import { workContext } from '../../src/work-context.ts';
+import { createSelector, pretrainTaskModels } from '../../trainers/selector/jsdrv.ts';
+import type { HiddenLabels, SelectorTraining } from '../../trainers/selector/setup.ts';
+import { trainToEnd } from '../../trainers/trainer.ts';
 import { replyStances } from './data.ts';
 import type { besideSystems } from './experiment.ts';
 import { freshSettings, type SelectorTrial } from './settings.ts';
@@ -24,24 +26,27 @@ export async function trainedBeside(
     postReward: 'claim',
     references: 'shown-posts',
   } as const;
-  const training = createSelectorTraining({
+  const trainer = createSelector({
     ...settings,
     ...(name === 'random' && { randomOfSize: selector.retainedCounts }),
     ...(name === 'oracle' && { oracle: hiddenLabels(trial.shared.data.train) }),
-    // Pretrained, and not one epoch more.
-    ...(name === 'untuned' && { randomOfSize: [] }),
     config: { ...everything, epochs: Math.max(1, selector.epoch) },
   });
   const { hooks } = trial;
   if (name === 'supervised') {
     await superviseTaskModels({ settings, threads: trial.shared.data.train, heldOut: trial.heldOut });
-    return training;
+  } else if (name === 'untuned') {
+    await pretrainTaskModels(settings);
+  } else {
+    await trainToEnd(
+      trainer,
+      workContext({
+        onProgress: (stage, done, total) => hooks.onStage?.(`${name}: ${stage}`, done, total),
+        ...(hooks.signal && { signal: hooks.signal }),
+      }),
+    );
   }
-  await trainSelector(training, {
-    onProgress: (stage, done, total) => hooks.onStage?.(`${name}: ${stage}`, done, total),
-    ...(hooks.signal && { signal: hooks.signal }),
-  });
-  return training;
+  return trainer.training;
 }
 
 function hiddenLabels(threads: readonly Thread[]): HiddenLabels {

@@ -4,7 +4,8 @@ import { z } from 'zod';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { diskError } from '../../src/disk-error.ts';
-import { createSelectorTraining, type SelectorTraining } from '../../trainers/selector/setup.ts';
+import { createSelector } from '../../trainers/selector/jsdrv.ts';
+import type { SelectorTraining } from '../../trainers/selector/setup.ts';
 import type { TrialHooks } from '../run/experiment-kind.ts';
 import { selectorDataHash, type TestSet } from './data.ts';
 import { evaluateSelector, type TestScores, testScoresSchema } from './evaluate-selector.ts';
@@ -38,7 +39,7 @@ export type SelectorResult = z.output<typeof selectorResultSchema>;
 
 /**
  * One run: trains the selector, tests it, then every system beside it with the same claims, seed and number of epochs. What
- * is finished is read, what was cut off goes on from the last epoch.
+ * is finished is read, what was cut off goes on from the last epoch. Null when the signal stopped it.
  */
 export async function runSelectorTrial(settings: {
   experiment: SelectorExperiment;
@@ -46,7 +47,7 @@ export async function runSelectorTrial(settings: {
   directory: string;
   shared: SelectorShared;
   hooks: TrialHooks;
-}): Promise<SelectorResult> {
+}): Promise<SelectorResult | null> {
   const { experiment, seed, directory, shared } = settings;
   const { data } = shared;
   const run = RunDirectory.create(directory, {
@@ -65,8 +66,10 @@ export async function runSelectorTrial(settings: {
 
   const { tested, heldOut } = splitTests(data.tests, { share: experiment.evaluation.heldOutShare });
   const trial: SelectorTrial = { ...settings, tested, heldOut };
-  const training = createSelectorTraining(await freshSettings(trial));
-  const lastEpoch = await trainLogged(trial, { run, training });
+  const trainer = createSelector(await freshSettings(trial));
+  const { training } = trainer;
+  const lastEpoch = await trainLogged(trial, { run, trainer });
+  if (lastEpoch === null) return null;
   const systems: SelectorResult['systems'] = [];
   systems.push(await scored(trial, selectorName, () => Promise.resolve(training)));
   // Without a test there is nothing to compare, and training costs.

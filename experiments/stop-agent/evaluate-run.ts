@@ -1,11 +1,11 @@
 import { join } from 'node:path';
-import * as tf from '@tensorflow/tfjs-core';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { rumorTask as task } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
 import { selectBackend } from '../../src/tensor/backend.ts';
-import { loadStopPolicy } from '../../trainers/stop-agent/checkpoint.ts';
+import { loadMember } from '../../trainers/member-checkpoint.ts';
+import { policyOfState } from '../../trainers/stop-agent/network-state.ts';
 import { judgeForTraining, judgeOfRun } from '../judging/judge-for-training.ts';
 import type { TrialHooks } from '../run/experiment-kind.ts';
 import { openCache } from './cache.ts';
@@ -61,11 +61,11 @@ export async function evaluateRun(
     ...(settings.onNote && { onNote: settings.onNote }),
     ...(settings.signal && { signal: settings.signal }),
   });
-  const policy = loadStopPolicy(latest.path, stateIdentityOf({ experiment, cache, student }));
+  const identity = stateIdentityOf({ experiment, cache, student });
+  const policy = policyOfState(loadMember(latest.path, { algorithm: experiment.agent.algorithm, identity }));
   const tested = testThreads(threads, sequences);
   const tableOf = (own: readonly Thread[]) => statesOf(own, { experiment, cache, student });
   const stops = await greedyStops(policy, tested, tableOf);
-  tf.dispose(policy.parameters);
   const options = { seed, resamples: experiment.evaluation.resamples };
   return {
     systems: [

@@ -5,8 +5,7 @@ import { syntheticOptionsSchema } from '../../src/data/synthetic/stream.ts';
 import { InputError } from '../../src/errors.ts';
 import { backendSchema } from '../../src/tensor/backend.ts';
 import { encoderSchema } from '../../src/text/create-encoder.ts';
-import { stopAgentSchema } from '../../trainers/stop-agent/config.ts';
-import { stopAgentPresetNames, stopAgentPresets } from '../../trainers/stop-agent/presets.ts';
+import { stopAgentPresetNames, stopAgentPresets, stopAgentSchema } from '../../trainers/stop-agent/config.ts';
 import { configProblems } from '../config/config-problems.ts';
 import { type ExperimentFile, experimentName, experimentSeeds, loadVariants } from '../config/experiment-file.ts';
 import { isPlainObject, mergeDeep, type PlainObject } from '../config/overrides.ts';
@@ -106,14 +105,7 @@ export const experimentSchema = z
       .describe('the detector that judges: a local one, trained on its part of the split, or one in a file'),
     maxJudgedPosts: z.int().min(1).default(500).describe('posts of a thread that the detector reads'),
     state: stateSchema.prefault({}),
-    agent: stopAgentSchema
-      .extend({
-        preset: z
-          .enum(stopAgentPresetNames)
-          .default('paper')
-          .describe('paper: the paper’s text, made sound; published: the authors’ code, quirks included'),
-      })
-      .prefault({}),
+    agent: stopAgentSchema.prefault({}),
     checkpointEvery: z.int().min(1).default(100).describe('iterations between checkpoints'),
     evaluation: z
       .strictObject({

@@ -7,7 +7,7 @@ import { sha256 } from '../../src/content-hash.ts';
 import { rumorTask as task } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { Random } from '../../src/tensor/random.ts';
-import type { LabelledThread, StopAgentData } from '../../trainers/stop-agent/setup.ts';
+import type { LabelledThread, StopProblem } from '../../trainers/stop-agent/problem.ts';
 import { judgeForTraining, trainedOrFromFile } from '../judging/judge-for-training.ts';
 import { type Cache, cachedStudent, type PrepareProgress } from './cache.ts';
 import type { Experiment } from './experiment.ts';
@@ -20,7 +20,7 @@ export interface PreparedTrial {
   readonly student: Student | null;
   /** Judgements of the demonstration and test threads, by thread id. */
   readonly sequences: ReadonlyMap<string, JudgementSequence>;
-  readonly data: StopAgentData;
+  readonly data: StopProblem;
   /** The table of other threads' states, built as the training's. */
   readonly tableOf: (threads: readonly Thread[]) => Promise<StateTable>;
   /** Names what the states are made of. */
@@ -84,7 +84,7 @@ export async function prepareTrial(settings: {
   const place = new Map(tableThreads.map((thread, index) => [thread.id, index]));
   const random = Random.seeded({ seed, purpose: 'demonstrations' });
   const demonstrations = selectDemonstrations(demonstrationsOf(demonstrating, agent.trajectories), agent.trajectories, {
-    weights: agent.gail,
+    weights: agent.imitation,
     shuffle: (length) => random.permutation(length),
   });
   return {

@@ -2,24 +2,20 @@ import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { MetricsLog } from '../../checkpoints/metrics-log.ts';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
-import { TensorBoardWriter } from '../../checkpoints/tensorboard.ts';
 import type { StateTable } from '../../envs/state-table.ts';
 import { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
 import { expertNames } from '../../experts/trajectories.ts';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import type { BackendChoice } from '../../src/tensor/backend.ts';
-import { restoreStopAgent, saveStopAgent } from '../../trainers/stop-agent/checkpoint.ts';
-import { trainStopAgent } from '../../trainers/stop-agent/loop.ts';
-import { greedyStop, stopProbabilities } from '../../trainers/stop-agent/policy.ts';
-import {
-  createStopAgentTraining,
-  disposeStopAgentTraining,
-  type StopAgentTraining,
-} from '../../trainers/stop-agent/setup.ts';
+import { workContext } from '../../src/work-context.ts';
+import { createStopAgent } from '../../trainers/stop-agent/create.ts';
+import { greedyStop, type StopPolicy, stopProbabilities } from '../../trainers/stop-agent/policy.ts';
+import type { StopProblem } from '../../trainers/stop-agent/problem.ts';
+import { trainToEnd } from '../../trainers/trainer.ts';
 import type { TrialHooks } from '../run/experiment-kind.ts';
+import { trainInDirectories } from '../run/train-in-directories.ts';
 import type { Cache } from './cache.ts';
 import {
   type Decision,
@@ -46,9 +42,6 @@ export const trialResultSchema = z.strictObject({
   systems: z.array(systemScoresSchema),
 });
 export type TrialResult = z.infer<typeof trialResultSchema>;
-
-/** Keeps this many checkpoints of a run. */
-const checkpointsKept = 2;
 
 /**
  * One run: trains one agent with one seed, tests it beside every baseline, leaves everything in `directory`. A run that is
@@ -83,15 +76,25 @@ export async function runTrial(settings: {
 
   if (prepared.detector instanceof LocalDetector) prepared.detector.save(join(directory, 'detector.json'));
   prepared.student?.reader.save(join(directory, 'student.json'));
-  const training = createStopAgentTraining(prepared.data, [{ seed, config: experiment.agent }]);
+  const trainer = await createStopAgent([{ seed, config: experiment.agent, problem: prepared.data }]);
   try {
-    const trained = await train({ run, training, prepared, experiment, hooks });
-    if (!trained) return null;
-    const result = await test({ prepared, training, experiment, seed, run });
+    const isFinished = await trainInDirectories(trainer, {
+      runs: [run],
+      identities: [prepared.stateIdentity],
+      checkpointEvery: experiment.checkpointEvery,
+      context: workContext({
+        ...(hooks.signal && { signal: hooks.signal }),
+        ...(hooks.onNote && { onNote: hooks.onNote }),
+        ...(hooks.onStage && { onProgress: hooks.onStage }),
+      }),
+    });
+    if (!isFinished) return null;
+    const [policy] = await trainer.policies();
+    const result = await test({ prepared, policy, experiment, seed, run });
     run.writeResult(result);
     return result;
   } finally {
-    disposeStopAgentTraining(training);
+    trainer.dispose();
   }
 }
 
@@ -112,67 +115,21 @@ function finishedRun(of: {
   return same ? run.readResult(trialResultSchema) : null;
 }
 
-/** Trains from the last checkpoint on, logging every iteration; false when it was stopped. */
-async function train(settings: {
-  run: RunDirectory;
-  training: StopAgentTraining;
-  prepared: PreparedTrial;
-  experiment: Experiment;
-  hooks: TrialHooks;
-}): Promise<boolean> {
-  const { run, training, prepared, experiment, hooks } = settings;
-  const { iterations } = experiment.agent;
-  const latest = run.latestCheckpoint();
-  if (latest !== null) {
-    restoreStopAgent(latest.path, training, prepared.stateIdentity);
-    hooks.onNote?.(`resuming ${run.path} at iteration ${training.iteration}`);
-  }
-  const resumeStep = latest?.step ?? null;
-  const log = MetricsLog.open(run.metricsPath, { resumeStep });
-  const board = TensorBoardWriter.open(run.path, { resumeStep });
-  const checkpoint = () => {
-    log.sync();
-    saveStopAgent(run.checkpointPath(training.iteration), training, prepared.stateIdentity);
-    run.pruneCheckpoints({ keepLast: checkpointsKept });
-  };
-  try {
-    await trainStopAgent(training, {
-      onIteration: ({ iteration }, [metrics]) => {
-        log.append({ step: iteration, ...metrics });
-        board.scalars(iteration, metrics);
-        if (iteration % experiment.checkpointEvery === 0 || iteration === iterations) checkpoint();
-        hooks.onStage?.('training', iteration, iterations);
-      },
-      ...(hooks.signal && { signal: hooks.signal }),
-    });
-    if (training.iteration < iterations && training.iteration % experiment.checkpointEvery !== 0) checkpoint();
-  } finally {
-    log.close();
-    board.close();
-  }
-  return training.iteration === iterations;
-}
-
 /** The agent beside every baseline on the test threads; each decision goes to `decisions.jsonl`. */
 async function test(settings: {
   prepared: PreparedTrial;
-  training: StopAgentTraining;
+  policy: StopPolicy;
   experiment: Experiment;
   seed: number;
   run: RunDirectory;
 }): Promise<TrialResult> {
-  const { prepared, training, experiment, seed, run } = settings;
+  const { prepared, policy, experiment, seed, run } = settings;
   const { evaluation } = experiment;
   const threads = testThreads(prepared.parts.test, prepared.sequences);
-  const stopsOf = ({ agent, moments }: StopAgentTraining) =>
-    greedyStops({ parameters: agent.parameters, moments }, threads, prepared.tableOf);
-  const trained = [decide(agentName, threads, await stopsOf(training))];
-  if (prepared.data.demonstrations.some(({ expert }) => expert !== 'misleading')) {
-    const config = { ...experiment.agent, initialization: 'behavior-cloning' as const };
-    const cloned = createStopAgentTraining(prepared.data, [{ seed, config }]);
-    trained.push(decide(cloningName, threads, await stopsOf(cloned)));
-    disposeStopAgentTraining(cloned);
-  }
+  const stopsOf = (own: StopPolicy) => greedyStops(own, threads, prepared.tableOf);
+  const trained = [decide(agentName, threads, await stopsOf(policy))];
+  if (prepared.data.demonstrations.some(({ expert }) => expert !== 'misleading'))
+    trained.push(decide(cloningName, threads, await stopsOf(await clonedPolicy(prepared.data, { experiment, seed }))));
   const all: [Decision[], 'one' | 'every' | 'oracle'][] = [
     ...trained.map((decisions): [Decision[], 'one'] => [decisions, 'one']),
     ...evaluationRules(evaluation).map((rule): [Decision[], typeof rule.calls] => [
@@ -199,19 +156,37 @@ async function test(settings: {
   };
 }
 
+/** The cloning baseline: a copy of the same demonstrations, on the same states. */
+async function clonedPolicy(
+  problem: StopProblem,
+  { experiment, seed }: { experiment: Experiment; seed: number },
+): Promise<StopPolicy> {
+  const config = {
+    ...experiment.agent,
+    algorithm: 'behavior-cloning' as const,
+    initialization: 'random' as const,
+    normalizer: 'per-feature' as const,
+  };
+  const cloning = await createStopAgent([{ seed, config, problem }]);
+  await trainToEnd(cloning, workContext());
+  const [policy] = await cloning.policies();
+  cloning.dispose();
+  return policy;
+}
+
 /** Threads whose states are built at a time: bounds the memory of large test sets. */
 const threadsAtOnce = 100;
 
 /** Where a policy stops in each thread. */
 export async function greedyStops(
-  policy: Parameters<typeof stopProbabilities>[0],
+  policy: StopPolicy,
   threads: readonly TestThread[],
   tableOf: (threads: readonly Thread[]) => Promise<StateTable>,
 ): Promise<number[]> {
   const stops: number[] = [];
   for (let start = 0; start < threads.length; start += threadsAtOnce) {
     const table = await tableOf(threads.slice(start, start + threadsAtOnce).map(({ thread }) => thread));
-    stops.push(...stopProbabilities(policy, table).map(greedyStop));
+    stops.push(...(await stopProbabilities(policy, table)).map(greedyStop));
   }
   return stops;
 }

@@ -1,4 +1,4 @@
-import type { Rows } from './row-table.ts';
+import type { Rows } from './row-tables.ts';
 
 /** Mean and variance to standardise with: one a column, or a single pair for all columns. */
 export interface Moments {

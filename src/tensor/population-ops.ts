@@ -10,6 +10,14 @@ export function perMember(values: readonly number[]): tf.Tensor3D {
   return tf.tensor3d(Float32Array.from(values), [values.length, 1, 1]);
 }
 
+/** One array a member, all the same length, as a column: [members, length, 1]. */
+export function columnOf(values: readonly Float32Array[]): tf.Tensor3D {
+  const length = values[0].length;
+  const all = new Float32Array(values.length * length);
+  for (const [member, own] of values.entries()) all.set(own, member * length);
+  return tf.tensor3d(all, [values.length, length, 1]);
+}
+
 /**
  * [members, m, k] · [members, k, n]. The wasm backend multiplies batched operands about twenty times slower than plain
  * matrices, so there the members go one by one.

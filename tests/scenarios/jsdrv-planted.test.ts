@@ -4,9 +4,10 @@ import type { StanceItem, VeracityItem } from '../../experts/task-models/task-mo
 import { Random } from '../../src/tensor/random.ts';
 import { createHashingEncoder } from '../../src/text/hashing-encoder.ts';
 import { jsdrvSchema } from '../../trainers/selector/config.ts';
-import { type EpochSelection, trainSelector } from '../../trainers/selector/jsdrv.ts';
-import { createSelectorTraining, type SelectorClaim } from '../../trainers/selector/setup.ts';
+import { createSelector, type EpochSelection } from '../../trainers/selector/jsdrv.ts';
+import type { SelectorClaim } from '../../trainers/selector/setup.ts';
 import { leaning, scriptedModel } from '../trainers/selector/scripted-task-models.ts';
+import { trainEpochs } from '../trainers/selector/train-epochs.ts';
 
 /*
  * Planted data. The machine mistakes half of the stances (or of the veracities), and only the words of its reasons tell which:
@@ -111,7 +112,7 @@ async function qualities(options: { level: Level; seed: number; config?: z.input
             explanation: of(item.threadId).reason,
           },
   });
-  const training = createSelectorTraining({
+  const trainer = createSelector({
     claims,
     stanceModel: stance.model,
     veracityModel: veracity.model,
@@ -122,8 +123,7 @@ async function qualities(options: { level: Level; seed: number; config?: z.input
     config: jsdrvSchema.parse({ ...sizes[level].config, stopAfterFullRewards: null, ...config }),
     seed,
   });
-  const epochs: EpochSelection[] = [];
-  await trainSelector(training, { onEpoch: (selection) => void epochs.push(selection) });
+  const epochs = await trainEpochs(trainer);
   const quality = (selections: readonly EpochSelection[]) => {
     const items = selections.flatMap(({ posts, claims: shown }) =>
       level === 'posts'

@@ -7,10 +7,11 @@ import { bayesPosterior, optimalStopping, synthesizeThreads } from '../../src/da
 import { rumorTask } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { selectBackend } from '../../src/tensor/backend.ts';
+import { workContext } from '../../src/work-context.ts';
 import { stopAgentSchema } from '../../trainers/stop-agent/config.ts';
-import { trainStopAgent } from '../../trainers/stop-agent/loop.ts';
+import { createStopAgent } from '../../trainers/stop-agent/create.ts';
 import { greedyStop, stopProbabilities } from '../../trainers/stop-agent/policy.ts';
-import { createStopAgentTraining, disposeStopAgentTraining } from '../../trainers/stop-agent/setup.ts';
+import { trainToEnd } from '../../trainers/trainer.ts';
 
 beforeAll(() => selectBackend('wasm'));
 
@@ -96,27 +97,21 @@ describe('the stop agent on the synthetic stream', () => {
       ] as const;
     });
     const config = stopAgentSchema.parse({
+      algorithm: 'exact-return',
       iterations: 100,
-      imitationReward: 0,
-      taskReward: 1,
-      delayCost,
-      ppo: { learningRate: 1e-3 },
+      task: { delayCost, learningRate: 1e-3 },
     });
-    const training = createStopAgentTraining(
-      {
-        table: await tableOf(demonstrations),
-        environment: new Int32Array(0),
-        demonstrations: [],
-        labelled: new Map(labelled),
-      },
-      [{ seed: 1, config }],
-    );
-    await trainStopAgent(training);
-    const stops = stopProbabilities(
-      { parameters: training.agent.parameters, moments: training.moments },
-      await tableOf(test),
-    ).map(greedyStop);
-    disposeStopAgentTraining(training);
+    const problem = {
+      table: await tableOf(demonstrations),
+      environment: new Int32Array(0),
+      demonstrations: [],
+      labelled: new Map(labelled),
+    };
+    const trainer = await createStopAgent([{ seed: 1, config, problem }]);
+    await trainToEnd(trainer, workContext());
+    const [policy] = await trainer.policies();
+    trainer.dispose();
+    const stops = (await stopProbabilities(policy, await tableOf(test))).map(greedyStop);
 
     const best = optimalStopping({ ...stream, delayCostPerThread: delayCost }).expectedReward;
     const agent = reward(test, (_, index) => stops[index]);

@@ -9,9 +9,10 @@ import { rumorTask as goldTask } from '../../src/data/task.ts';
 import { selectBackend } from '../../src/tensor/backend.ts';
 import { Random } from '../../src/tensor/random.ts';
 import { createEncoder, encoderSchema } from '../../src/text/create-encoder.ts';
+import { workContext } from '../../src/work-context.ts';
 import { stopAgentSchema } from '../../trainers/stop-agent/config.ts';
-import { type StopAgentMetrics, trainStopAgent } from '../../trainers/stop-agent/loop.ts';
-import { createStopAgentTraining, disposeStopAgentTraining } from '../../trainers/stop-agent/setup.ts';
+import { createStopAgent } from '../../trainers/stop-agent/create.ts';
+import type { Metrics } from '../../trainers/trainer.ts';
 import { detectorOf, role, startRoles } from '../experts/detectors/roles.ts';
 import { toyThreads } from '../experts/threads.ts';
 
@@ -19,8 +20,11 @@ const doubts = /unconfirmed|allegedly|hoax|doubt|fake/;
 
 const config = stopAgentSchema.parse({
   iterations: 3,
-  ppo: { hidden: 6, stepsPerIteration: 24, epochs: 1, minibatches: 2 },
-  gail: { hidden: 6, batchSize: 8, epochs: 1, warmupEpochs: 1, warmupIterations: 1 },
+  hidden: 6,
+  imitation: {
+    ppo: { stepsPerIteration: 24, epochs: 1, minibatches: 2 },
+    discriminator: { hidden: 6, batchSize: 8, epochs: 1, warmupEpochs: 1, warmupIterations: 1 },
+  },
   behaviorCloning: { epochs: 2, batchSize: 8 },
 });
 
@@ -73,9 +77,9 @@ describe('the stop agent', () => {
       label: goldTask.goldLabel(thread)!,
     }));
     const random = Random.seeded({ seed: 1, purpose: 'demonstrations' });
-    const { trajectories, gail } = config;
+    const { trajectories, imitation } = config;
     const demonstrations = selectDemonstrations(demonstrationsOf(demonstrating, trajectories), trajectories, {
-      weights: gail,
+      weights: imitation,
       shuffle: (length) => random.permutation(length),
     });
     expect(demonstrations.length).toBeGreaterThan(0);
@@ -94,22 +98,20 @@ describe('the stop agent', () => {
       actionEmbeddings: [proceed, stop],
     });
     const place = new Map(threads.map(({ id }, index) => [id, index]));
-    const training = createStopAgentTraining(
-      {
-        table,
-        environment: Int32Array.from(threads.keys()),
-        demonstrations: demonstrations.map(({ expert, threadId, stopStep }) => ({
-          expert,
-          thread: place.get(threadId)!,
-          stopStep,
-        })),
-        labelled: new Map(),
-      },
-      [{ seed: 1, config: { ...config, taskReward: 0, imitationReward: 1 } }],
-    );
-    const metrics: StopAgentMetrics[] = [];
-    await trainStopAgent(training, { onIteration: (_training, own) => void metrics.push(own[0]) });
-    disposeStopAgentTraining(training);
+    const problem = {
+      table,
+      environment: Int32Array.from(threads.keys()),
+      demonstrations: demonstrations.map(({ expert, threadId, stopStep }) => ({
+        expert,
+        thread: place.get(threadId)!,
+        stopStep,
+      })),
+      labelled: new Map(),
+    };
+    const trainer = await createStopAgent([{ seed: 1, config, problem }]);
+    const metrics: Metrics[] = [];
+    while (trainer.iteration < trainer.iterations) metrics.push(...(await trainer.iterate(workContext())));
+    trainer.dispose();
     expect(metrics).toHaveLength(3);
     expect(metrics.flatMap((own) => Object.values(own)).every(Number.isFinite)).toBe(true);
   });

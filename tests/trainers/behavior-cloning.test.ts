@@ -1,11 +1,16 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { disposeOptimized, namesOf } from '../../src/tensor/adam.ts';
+import { namesOf } from '../../src/tensor/adam.ts';
 import { selectBackend } from '../../src/tensor/backend.ts';
 import { Random } from '../../src/tensor/random.ts';
-import { RowTable } from '../../src/tensor/row-table.ts';
-import { behaviorCloningSchema, cloneBehavior } from '../../trainers/behavior-cloning.ts';
-import { createPolicyValue, type PolicyValue, policyValueForward } from '../../trainers/ppo.ts';
+import { RowTables } from '../../src/tensor/row-tables.ts';
+import { behaviorCloningSchema, cloneEpoch, pairsToCopy, type WeightedPairs } from '../../trainers/behavior-cloning.ts';
+import {
+  createPolicyValue,
+  disposePolicyValue,
+  type PolicyValue,
+  policyValueForward,
+} from '../../trainers/policy-value.ts';
 
 const inputs = 3;
 const hidden = 6;
@@ -16,47 +21,54 @@ const data = Float32Array.from({ length: count * inputs }, () => random.normal()
 const wanted = Uint8Array.from({ length: count }, (_, row) => Number(data[row * inputs] > 0));
 const rows = Int32Array.from({ length: count }, (_, row) => row);
 const ones = new Float32Array(count).fill(1);
-const randoms = (seeds: number[]) => seeds.map((seed) => Random.seeded({ seed, purpose: 'behavior cloning' }));
-const newAgent = (seeds: number[]) => createPolicyValue({ inputs, actions: 2, hidden, randoms: randoms(seeds) });
+const newAgent = () =>
+  createPolicyValue({
+    inputs,
+    actions: 2,
+    hidden,
+    randoms: [Random.seeded({ seed: 1, purpose: 'behavior cloning' })],
+  });
 const config = behaviorCloningSchema.parse({ epochs: 60, batchSize: 20, learningRate: 1e-2 });
 
 beforeAll(() => selectBackend('wasm'));
 afterEach(() => expect(tf.memory().numTensors).toBe(0));
 
 function stopProbabilitiesOf(agent: PolicyValue): Float32Array {
-  const members = agent.parameters.w1.shape[0];
   const stop = tf.tidy(() => {
-    const observations = tf.tensor3d(
-      Float32Array.from({ length: members * data.length }, (_, i) => data[i % data.length]),
-      [members, count, inputs],
-    );
-    const { logProbabilities } = policyValueForward(agent.parameters, observations);
-    return tf.exp(tf.slice(logProbabilities, [0, 0, 1], [members, count, 1]));
+    const { logProbabilities } = policyValueForward(agent.parameters, tf.tensor3d(data, [1, count, inputs]));
+    return tf.exp(tf.slice(logProbabilities, [0, 0, 1], [1, count, 1]));
   });
   const values = stop.dataSync() as Float32Array;
   stop.dispose();
   return values;
 }
 
-describe('cloneBehavior', () => {
-  it('learns a separable rule, every member of a population', () => {
-    const agent = newAgent([1, 2]);
-    const observations = new RowTable({ data, columns: inputs });
-    const before = stopProbabilitiesOf(agent);
-    expect(Math.max(...before)).toBeLessThan(0.6);
-    cloneBehavior(agent, { rows, actions: wanted, weights: ones }, { observations, config, randoms: randoms([1, 2]) });
-    const after = stopProbabilitiesOf(agent);
-    const right = after.filter((probability, i) => Number(probability > 0.5) === wanted[i % count]);
-    expect(right.length).toBeGreaterThan(0.97 * 2 * count);
-    expect(Array.from(after.subarray(0, count))).not.toEqual(Array.from(after.subarray(count)));
-    disposeOptimized(agent);
+/** Epochs of cloning; returns the loss of each. */
+async function clone(agent: PolicyValue, pairs: WeightedPairs, epochs = config.epochs): Promise<number[]> {
+  const states = new RowTables([{ data, columns: inputs }]);
+  const random = Random.seeded({ seed: 1, purpose: 'order' });
+  const losses: number[] = [];
+  for (let epoch = 0; epoch < epochs; epoch++) losses.push(await cloneEpoch(agent, pairs, { states, config, random }));
+  states.dispose();
+  return losses;
+}
+
+describe('cloneEpoch', () => {
+  it('learns a separable rule, and its loss falls from log 2', async () => {
+    const agent = newAgent();
+    expect(Math.max(...stopProbabilitiesOf(agent))).toBeLessThan(0.6);
+    const losses = await clone(agent, { rows, actions: wanted, weights: ones });
+    const right = stopProbabilitiesOf(agent).filter((probability, i) => Number(probability > 0.5) === wanted[i]);
+    expect(right.length).toBeGreaterThan(0.97 * count);
+    expect(losses[0]).toBeCloseTo(Math.log(2), 1);
+    expect(losses[losses.length - 1]).toBeLessThan(0.2);
+    disposePolicyValue(agent);
   });
 
-  it('leaves the value half and what lies off the blocks untouched', () => {
-    const agent = newAgent([1]);
+  it('leaves the value half and what lies off the blocks untouched', async () => {
+    const agent = newAgent();
     const before = new Map(namesOf(agent.parameters).map((name) => [name, agent.parameters[name].dataSync().slice()]));
-    const observations = new RowTable({ data, columns: inputs });
-    cloneBehavior(agent, { rows, actions: wanted, weights: ones }, { observations, config, randoms: randoms([1]) });
+    await clone(agent, { rows, actions: wanted, weights: ones });
     for (const name of namesOf(agent.parameters)) {
       const [, height, width] = agent.parameters[name].shape;
       const after = agent.parameters[name].dataSync();
@@ -69,39 +81,36 @@ describe('cloneBehavior', () => {
       }
       expect(moved).toBeGreaterThan(0);
     }
-    disposeOptimized(agent);
+    disposePolicyValue(agent);
   });
 
-  it('weighs contradicting pairs by their weights', () => {
-    const agent = newAgent([1]);
-    const observations = new RowTable({ data, columns: inputs });
-    const pairs = {
-      rows: new Int32Array(2),
-      actions: Uint8Array.of(1, 0),
-      weights: Float32Array.of(3, 1),
-    };
-    cloneBehavior(agent, pairs, { observations, config: { ...config, epochs: 300 }, randoms: randoms([1]) });
+  it('weighs contradicting pairs by their weights', async () => {
+    const agent = newAgent();
+    const pairs = { rows: new Int32Array(2), actions: Uint8Array.of(1, 0), weights: Float32Array.of(3, 1) };
+    await clone(agent, pairs, 300);
     expect(stopProbabilitiesOf(agent)[0]).toBeCloseTo(0.75, 2);
-    disposeOptimized(agent);
+    disposePolicyValue(agent);
   });
 
-  it('says so where there is no pair to copy', () => {
-    const agent = newAgent([1]);
-    const observations = new RowTable({ data, columns: inputs });
+  it('says so where there is no pair to copy', async () => {
+    const agent = newAgent();
     const pairs = { rows: new Int32Array(0), actions: new Uint8Array(0), weights: new Float32Array(0) };
-    expect(() => cloneBehavior(agent, pairs, { observations, config, randoms: randoms([1]) })).toThrow(
-      /nothing to copy/,
-    );
-    disposeOptimized(agent);
+    await expect(clone(agent, pairs)).rejects.toThrow(/nothing to copy/);
+    disposePolicyValue(agent);
   });
+});
 
-  it("leaves a fresh optimiser behind: the next trainer's Adam starts from nothing", () => {
-    const agent = newAgent([1]);
-    const observations = new RowTable({ data, columns: inputs });
-    cloneBehavior(agent, { rows, actions: wanted, weights: ones }, { observations, config, randoms: randoms([1]) });
-    expect(agent.updates).toBe(0);
-    for (const moments of [agent.firstMoments, agent.secondMoments])
-      for (const name of namesOf(moments)) expect(moments[name].dataSync().every((value) => value === 0)).toBe(true);
-    disposeOptimized(agent);
+describe('pairsToCopy', () => {
+  it('weighs conservative pairs by α and early-action ones by β', () => {
+    const pairs = pairsToCopy({
+      conservative: { rows: Int32Array.of(1, 2), actions: Uint8Array.of(0, 1) },
+      earlyAction: { rows: Int32Array.of(3), actions: Uint8Array.of(1) },
+      weights: { alpha: 0.75, beta: 0.25 },
+    });
+    expect(pairs).toEqual({
+      rows: Int32Array.of(1, 2, 3),
+      actions: Uint8Array.of(0, 1, 1),
+      weights: Float32Array.of(0.75, 0.75, 0.25),
+    });
   });
 });

@@ -1,12 +1,15 @@
 import '@tensorflow/tfjs';
 import * as tf from '@tensorflow/tfjs-core';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { type ExpertName, expertNames as experts } from '../../experts/trajectories.ts';
 import { namesOf, type Tensors } from '../../src/tensor/adam.ts';
 import { selectBackend } from '../../src/tensor/backend.ts';
 import { Random } from '../../src/tensor/random.ts';
-import { createDiscriminator, gailGradients, gailLoss, gailRowWeights, gailSchema } from '../../trainers/gail.ts';
-import { createPolicyValue, ppoGradients, ppoLoss } from '../../trainers/ppo.ts';
+import { createDiscriminator, gailGradients } from '../../trainers/discriminator.ts';
+import { gailLoss, gailOptions, gailRowWeights } from '../../trainers/gail.ts';
+import { createPolicyValue } from '../../trainers/policy-value.ts';
+import { ppoGradients, ppoLoss } from '../../trainers/ppo.ts';
 
 beforeAll(() => selectBackend('cpu'));
 
@@ -98,23 +101,19 @@ describe('the gradient of the PPO loss', () => {
       advantages: normal(random, [members, rows, 1]),
       returns: normal(random, [members, rows, 1]),
     };
-    const blockMasks = {
-      w2: tf.cast(tf.notEqual(tf.slice(agent.parameters.w2, [0, 0, 0], [1, -1, -1]), 0), 'float32') as tf.Tensor3D,
-      w3: tf.cast(tf.notEqual(tf.slice(agent.parameters.w3, [0, 0, 0], [1, -1, -1]), 0), 'float32') as tf.Tensor3D,
-    };
-    const weights = {
+    const { blockMasks } = agent;
+    const coefficients = {
       clip: tf.tensor3d([0.1, 0.4], [members, 1, 1]),
-      entropyCoefficient: tf.tensor3d([0.01, 0.2], [members, 1, 1]),
-      valueCoefficient: tf.tensor3d([0.5, 1.5], [members, 1, 1]),
-      blockMasks,
+      entropy: tf.tensor3d([0.01, 0.2], [members, 1, 1]),
+      value: tf.tensor3d([0.5, 1.5], [members, 1, 1]),
     };
     const masked = (parameters: typeof agent.parameters) =>
       ppoLoss(
         { ...parameters, w2: tf.mul(parameters.w2, blockMasks.w2), w3: tf.mul(parameters.w3, blockMasks.w3) },
         batch,
-        weights,
+        coefficients,
       );
-    return { parameters: agent.parameters, gradients: ppoGradients(agent.parameters, batch, weights), loss: masked };
+    return { parameters: agent.parameters, gradients: ppoGradients(agent, batch, coefficients), loss: masked };
   }
 
   it('equals finite differences, for each member with its own coefficients', () => {
@@ -133,14 +132,30 @@ describe('the gradient of the GAIL loss', () => {
   const hidden = 7;
   const batchSize = 5;
 
-  function problem(options: { present: readonly ExpertName[]; config: object; members?: number }) {
+  function problem(options: {
+    present: readonly ExpertName[];
+    config: { discriminator?: object; misleading?: string; misleadingPenalty?: string };
+    members?: number;
+  }) {
     const members = options.members ?? 2;
     const randoms = randomsFor(members);
     const [random] = randoms;
-    const configs = randoms.map((_, member) =>
-      gailSchema.parse({ batchSize, ...options.config, ...(member === 1 ? { alpha: 0.5, penaltyTarget: 0.3 } : {}) }),
-    );
     const sets = options.present.length;
+    const { discriminator: ofDiscriminator = {}, ...ofGail } = options.config;
+    const stream = {
+      pairs: { rows: new Int32Array(1), actions: new Uint8Array(1) },
+      order: new Int32Array(0),
+      position: 0,
+    };
+    const gailMembers = randoms.map((random, member) => ({
+      random,
+      streams: options.present.map(() => stream),
+      config: z.strictObject(gailOptions).parse({
+        ...ofGail,
+        discriminator: { batchSize, ...ofDiscriminator, ...(member === 1 ? { penaltyTarget: 0.3 } : {}) },
+        ...(member === 1 ? { alpha: 0.5 } : {}),
+      }),
+    }));
     const rows = (sets + 1) * batchSize;
     const uniform = (count: number) =>
       tf.tensor3d(
@@ -153,13 +168,9 @@ describe('the gradient of the GAIL loss', () => {
       actions: tf.round(uniform(rows)) as tf.Tensor3D,
       mixture: uniform(sets * batchSize),
     };
-    const rowWeights = gailRowWeights(configs, options.present);
-    const target = tf.tensor3d(
-      configs.map((config) => config.penaltyTarget),
-      [members, 1, 1],
-    );
-    const { gradients } = gailGradients(discriminator.parameters, batch, rowWeights, target);
-    const loss = (parameters: typeof discriminator.parameters) => gailLoss(parameters, batch, rowWeights, target);
+    const rowWeights = gailRowWeights(gailMembers, options.present);
+    const { gradients } = gailGradients(discriminator.parameters, batch, rowWeights);
+    const loss = (parameters: typeof discriminator.parameters) => gailLoss(parameters, batch, rowWeights);
     return { parameters: discriminator.parameters, gradients, loss };
   }
 
@@ -169,7 +180,7 @@ describe('the gradient of the GAIL loss', () => {
       'the misleading set subtracted',
       { present: experts, config: { misleading: 'subtract', misleadingPenalty: 'subtract' } },
     ],
-    ['no penalty', { present: experts, config: { penalty: 0 } }],
+    ['no penalty', { present: experts, config: { discriminator: { penalty: 0 } } }],
     ['no misleading pairs', { present: ['conservative', 'earlyAction'], config: {} }],
     ['one member', { present: experts, config: {}, members: 1 }],
   ] as const)('equals finite differences and automatic differentiation: %s', (_, options) => {
@@ -179,9 +190,9 @@ describe('the gradient of the GAIL loss', () => {
   });
 
   it('has a penalty that is the squared distance of the true input gradient from its target', () => {
-    const config = { present: experts, config: { penalty: 3 }, members: 1 };
+    const config = { present: experts, config: { discriminator: { penalty: 3 } }, members: 1 };
     const { parameters, loss } = problem(config);
-    const withoutPenalty = problem({ ...config, config: { penalty: 0 } });
+    const withoutPenalty = problem({ ...config, config: { discriminator: { penalty: 0 } } });
     const byIdentity = tf.sub(loss(parameters), withoutPenalty.loss(parameters)).dataSync()[0];
 
     // The definition: mix the inputs, differentiate the logit with respect to them.

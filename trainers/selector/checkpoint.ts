@@ -1,40 +1,35 @@
 import { z } from 'zod';
-import { type Checkpoint, loadCheckpoint, saveCheckpoint } from '../../checkpoints/checkpoint.ts';
+import type { NamedArray, NamedArrays } from '../../checkpoints/tensor-file.ts';
 import type { TaskModelState } from '../../experts/task-models/task-model.ts';
 import { InputError } from '../../src/errors.ts';
 import { Random } from '../../src/tensor/random.ts';
+import { type MemberState, valuesOf } from '../trainer.ts';
 import { levels, type SelectorTraining } from './setup.ts';
-
-const kind = 'jsdrv';
-const formatVersion = 1;
 
 const levelSchema = z.strictObject({
   updates: z.int(),
   rewards: z.strictObject({ mean: z.number(), count: z.int(), recent: z.array(z.number()) }),
 });
-const stateSchema = z.strictObject({
+const valuesSchema = z.strictObject({
   epoch: z.int(),
   isTerminated: z.boolean(),
   fullRewards: z.int(),
   retainedCounts: z.array(z.strictObject({ posts: z.int(), claims: z.int() })),
   random: z.array(z.int()),
   levels: z.strictObject({ posts: levelSchema, claims: levelSchema }),
-  /** What states and task models are made of: a policy means nothing on others. */
-  identity: z.string(),
   models: z.strictObject({ stance: z.unknown(), veracity: z.unknown() }),
 });
-type State = z.output<typeof stateSchema>;
-type Arrays = Checkpoint<State>['arrays'];
+type Values = z.output<typeof valuesSchema>;
 
 const parts = ['parameters', 'firstMoments', 'secondMoments'] as const;
 const modelNames = ['stance', 'veracity'] as const;
 
-/** Everything a training needs to go on bit for bit: both policies with their moments, both task models, the random stream. */
-export function saveSelector(path: string, training: SelectorTraining, identity: string): void {
-  const arrays: Record<string, Arrays[string]> = {};
+/** Everything to go on bit for bit: both policies with their moments, both task models, the random stream. */
+export function selectorState(training: SelectorTraining): MemberState {
+  const arrays: Record<string, NamedArray> = {};
   for (const level of levels)
     for (const part of parts) {
-      const data = training.policies[level][part];
+      const data = training.policies[level][part].slice();
       arrays[`${level}/${part}`] = { shape: [data.length], data };
     }
   const models = { stance: training.settings.stanceModel.state(), veracity: training.settings.veracityModel.state() };
@@ -42,48 +37,45 @@ export function saveSelector(path: string, training: SelectorTraining, identity:
     for (const [name, array] of Object.entries(models[model].arrays)) arrays[`${model}/${name}`] = array;
   const ofLevel = (level: (typeof levels)[number]) => ({
     updates: training.policies[level].updates,
-    rewards: training.rewards[level],
+    rewards: structuredClone(training.rewards[level]),
   });
-  const state: State = {
+  const values: Values = {
     epoch: training.epoch,
     isTerminated: training.isTerminated,
     fullRewards: training.fullRewards,
     retainedCounts: [...training.retainedCounts],
     random: training.random.state(),
     levels: { posts: ofLevel('posts'), claims: ofLevel('claims') },
-    identity,
     models: { stance: models.stance.json, veracity: models.veracity.json },
   };
-  saveCheckpoint(path, { kind, formatVersion, arrays, state });
+  return { arrays, values };
 }
 
 /**
- * Puts a freshly created training where the checkpoint left off.
- * @throws InputError when the checkpoint is of other states or task models
+ * Puts a freshly created training where the state was taken.
+ * @throws InputError when the state is of other policies, or of more than one selector
  */
-export function restoreSelector(path: string, training: SelectorTraining, identity: string): void {
-  const { arrays, state } = loadCheckpoint(path, { kind, formatVersion, stateSchema });
-  if (state.identity !== identity)
-    throw new InputError(
-      `${path} was trained with ${state.identity}, and this is ${identity}; use the same encoder, task models and selector`,
-    );
+export function restoreSelector(training: SelectorTraining, states: readonly MemberState[]): void {
+  if (states.length !== 1) throw new InputError(`there are states of ${states.length} selectors, and one is trained`);
+  const [{ arrays }] = states;
+  const values = valuesOf(states[0], valuesSchema);
   for (const level of levels) {
     const policy = training.policies[level];
-    for (const part of parts) policy[part].set(floats64(path, arrays, `${level}/${part}`, policy[part].length));
-    policy.updates = state.levels[level].updates;
-    Object.assign(training.rewards[level], state.levels[level].rewards);
+    for (const part of parts) policy[part].set(floats64(arrays, `${level}/${part}`, policy[part].length));
+    policy.updates = values.levels[level].updates;
+    Object.assign(training.rewards[level], values.levels[level].rewards);
   }
   const { stanceModel, veracityModel } = training.settings;
-  stanceModel.restore(modelState(arrays, 'stance', state.models.stance));
-  veracityModel.restore(modelState(arrays, 'veracity', state.models.veracity));
-  training.random = Random.fromState(state.random);
-  training.epoch = state.epoch;
-  training.isTerminated = state.isTerminated;
-  training.fullRewards = state.fullRewards;
-  training.retainedCounts.splice(0, Number.POSITIVE_INFINITY, ...state.retainedCounts);
+  stanceModel.restore(modelState(arrays, 'stance', values.models.stance));
+  veracityModel.restore(modelState(arrays, 'veracity', values.models.veracity));
+  training.random = Random.fromState(values.random);
+  training.epoch = values.epoch;
+  training.isTerminated = values.isTerminated;
+  training.fullRewards = values.fullRewards;
+  training.retainedCounts.splice(0, Number.POSITIVE_INFINITY, ...values.retainedCounts);
 }
 
-function modelState(arrays: Arrays, model: (typeof modelNames)[number], json: unknown): TaskModelState {
+function modelState(arrays: NamedArrays, model: (typeof modelNames)[number], json: unknown): TaskModelState {
   const own = Object.entries(arrays).flatMap(([name, { shape, data }]) =>
     name.startsWith(`${model}/`) && !(data instanceof Uint8Array)
       ? [[name.slice(model.length + 1), { shape, data }] as const]
@@ -92,11 +84,11 @@ function modelState(arrays: Arrays, model: (typeof modelNames)[number], json: un
   return { arrays: Object.fromEntries(own), json };
 }
 
-function floats64(path: string, arrays: Arrays, name: string, length: number): Float64Array {
+function floats64(arrays: NamedArrays, name: string, length: number): Float64Array {
   const data = arrays[name]?.data;
   if (!(data instanceof Float64Array) || data.length !== length)
     throw new InputError(
-      `${path}: ${name} has ${data?.length ?? 'no'} entries, and ${length} are needed; use the same encoder and selector options`,
+      `${name} has ${data?.length ?? 'no'} entries, and ${length} are needed; use the same encoder and selector options`,
     );
   return data;
 }

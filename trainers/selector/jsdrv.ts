@@ -9,10 +9,20 @@ import {
   veracityPrior,
 } from '../../envs/selection-env.ts';
 import type { Example, StanceItem, TaskPrediction, VeracityItem } from '../../experts/task-models/task-model.ts';
+import type { WorkContext } from '../../src/work-context.ts';
+import type { Trainer } from '../trainer.ts';
+import { restoreSelector, selectorState } from './checkpoint.ts';
 import { chooser, type Shown } from './choice.ts';
 import { type Annotations, embedAll, postEpisodes, type ShownPost } from './episode.ts';
 import { likeliest } from './likeliest.ts';
-import type { SelectorClaim, SelectorTraining } from './setup.ts';
+import type { SelectorPolicy } from './policy.ts';
+import {
+  createSelectorTraining,
+  type Level,
+  type SelectorClaim,
+  type SelectorSettings,
+  type SelectorTraining,
+} from './setup.ts';
 import { updatePolicies } from './update.ts';
 
 /*
@@ -51,32 +61,69 @@ export interface EpochSelection {
   readonly meanPostReward: number;
 }
 
-export async function trainSelector(
-  training: SelectorTraining,
-  hooks: {
-    onEpoch?: (selection: EpochSelection) => void | Promise<void>;
-    onProgress?: (stage: string, done: number, total: number) => void;
-    signal?: AbortSignal;
-  } = {},
-): Promise<void> {
-  const { config, randomOfSize } = training.settings;
+/** Both levels of a selector that has learnt: plain arrays. */
+export type SelectorPolicies = Readonly<Record<Level, SelectorPolicy>>;
+
+/** A population of one, for its task models serve one selector. */
+export interface SelectorTrainer extends Trainer<SelectorPolicies> {
+  /** Policies, task models and counters as they stand. */
+  readonly training: SelectorTraining;
+  /** What the last epoch showed and retained; null before the first. */
+  readonly selection: EpochSelection | null;
+}
+
+/**
+ * JSDRV as a trainer; one iteration is one epoch. Pretraining belongs to the first.
+ * @throws InputError where nothing could be learnt: no labelled claim, or an id that stands there twice
+ */
+export function createSelector(settings: SelectorSettings): SelectorTrainer {
+  const training = createSelectorTraining(settings);
+  const { config, randomOfSize } = settings;
   const epochs = Math.min(config.epochs, randomOfSize?.length ?? config.epochs);
-  hooks.signal?.throwIfAborted();
-  if (training.epoch === 0) await pretrain(training);
-  while (training.epoch < epochs && !training.isTerminated) {
-    hooks.signal?.throwIfAborted();
-    const shown = preselect(training);
-    const annotations = await annotateStances(training, shown);
-    const selection = await selectAndLearn(training, { shown, annotations, ...hooks });
-    await tuneTaskModels(training, selection);
-    training.epoch++;
-    training.retainedCounts.push({ posts: retainedOf(selection.posts), claims: retainedOf(selection.claims) });
-    await hooks.onEpoch?.(selection);
-  }
+  let selection: EpochSelection | null = null;
+  return {
+    algorithm: 'selector',
+    training,
+    get selection() {
+      return selection;
+    },
+    get iteration() {
+      return training.epoch;
+    },
+    get iterations() {
+      return training.isTerminated ? training.epoch : epochs;
+    },
+    /** Algorithm 1, one epoch. */
+    async iterate(context) {
+      context.signal.throwIfAborted();
+      if (training.epoch === 0) await pretrainTaskModels(settings);
+      const shown = preselect(training);
+      const annotations = await annotateStances(training, shown);
+      selection = await selectAndLearn(training, { shown, annotations, context });
+      await tuneTaskModels(training, selection);
+      training.epoch++;
+      training.retainedCounts.push({ posts: retainedOf(selection.posts), claims: retainedOf(selection.claims) });
+      return [
+        {
+          'reward/posts': selection.meanPostReward,
+          'reward/claims': mean(selection.claims.map(({ reward }) => reward)),
+          'retained/posts': retainedOf(selection.posts) / Math.max(1, selection.posts.length),
+          'retained/claims': retainedOf(selection.claims) / Math.max(1, selection.claims.length),
+        },
+      ];
+    },
+    async policies() {
+      const copyOf = (policy: SelectorPolicy) => ({ ...policy, parameters: policy.parameters.slice() });
+      return [{ posts: copyOf(training.policies.posts), claims: copyOf(training.policies.claims) }];
+    },
+    state: async () => [selectorState(training)],
+    restore: (states) => restoreSelector(training, states),
+    dispose() {},
+  };
 }
 
 /** §4.1 and §4.2, Pretraining: SD on another stance data set, RV on the labelled claims, whose posts have no stances yet. */
-async function pretrain({ settings }: SelectorTraining): Promise<void> {
+export async function pretrainTaskModels(settings: SelectorSettings): Promise<void> {
   const { claims, stanceModel, veracityModel, stancePretraining, config } = settings;
   if (config.pretrain.stance && stancePretraining.length > 0) await stanceModel.pretrain(stancePretraining);
   if (!config.pretrain.veracity) return;
@@ -153,20 +200,19 @@ async function selectAndLearn(
   options: {
     shown: readonly Shown[];
     annotations: Annotations;
-    onProgress?: (stage: string, done: number, total: number) => void;
-    signal?: AbortSignal;
+    context: WorkContext;
   },
 ): Promise<EpochSelection> {
   const { settings, epoch } = training;
   const { config } = settings;
-  const { shown, annotations, onProgress, signal } = options;
+  const { shown, annotations, context } = options;
   const choose = chooser(training, shown);
   const claimContext = emptyContext(settings.dimensions);
   const posts: ShownPost[] = [];
   const claims: ShownClaim[] = [];
   const postRewards: number[] = [];
   for (let start = 0; start < shown.length && !training.isTerminated; start += config.batchClaims) {
-    signal?.throwIfAborted();
+    context.signal.throwIfAborted();
     const batch = shown.slice(start, start + config.batchClaims);
     const episodes = await postEpisodes(training, { batch, annotations, choose });
     const explanations = await embedAll(
@@ -207,7 +253,7 @@ async function selectAndLearn(
       };
     });
     updatePolicies(training, { learnt, updatesAnEpoch: Math.ceil(shown.length / config.batchClaims) });
-    onProgress?.(`selecting, epoch ${epoch + 1}`, Math.min(start + batch.length, shown.length), shown.length);
+    context.onProgress(`selecting, epoch ${epoch + 1}`, Math.min(start + batch.length, shown.length), shown.length);
   }
   return { epoch, posts, claims, meanPostReward: mean(postRewards) };
 }

@@ -1,63 +1,131 @@
 import { z } from 'zod';
 import { trajectoriesSchema } from '../../experts/trajectories.ts';
 import { behaviorCloningSchema } from '../behavior-cloning.ts';
-import { gailSchema } from '../gail.ts';
+import { taskSchema } from '../exact-return.ts';
+import { expertWeightsProblem, gailOptions } from '../gail.ts';
 import { ppoSchema } from '../ppo.ts';
 
+/** What the policy is trained by. Each has a group of options of its own; those of the others are not read. */
+export const algorithms = ['imitation', 'behavior-cloning', 'exact-return'] as const;
+export type Algorithm = (typeof algorithms)[number];
+
+export const stopAgentPresetNames = ['paper', 'published'] as const;
+export type StopAgentPreset = (typeof stopAgentPresetNames)[number];
+
+const imitationSchema = z
+  .strictObject({
+    ...gailOptions,
+    ppo: ppoSchema.prefault({}),
+    episodeEnd: z
+      .enum(['last-post', 'stop'])
+      .default('last-post')
+      .describe('stop ends a training episode at the first stop. Rewards of one sign then teach early or late endings'),
+    taskWeight: z
+      .number()
+      .min(0)
+      .default(0)
+      .describe(
+        "weight of the task's own gradient (see `task`) in every update of the policy, beside PPO's; 0 is the paper",
+      ),
+  })
+  .superRefine((config, context) => {
+    const { ppo, discriminator } = config;
+    const problem = expertWeightsProblem(config);
+    if (problem !== null) context.addIssue({ code: 'custom', message: problem });
+    if (ppo.stepsPerIteration < discriminator.batchSize)
+      context.addIssue({
+        code: 'custom',
+        message: `ppo.stepsPerIteration (${ppo.stepsPerIteration}) must be at least discriminator.batchSize (${discriminator.batchSize}), or no minibatch of the discriminator can be filled`,
+      });
+    if (ppo.stepsPerIteration < ppo.minibatches)
+      context.addIssue({
+        code: 'custom',
+        message: `ppo.stepsPerIteration (${ppo.stepsPerIteration}) must be at least ppo.minibatches (${ppo.minibatches})`,
+      });
+  });
+
 /** The stop agent's options. The defaults are the preset `paper`. */
-export const stopAgentSchema = z.strictObject({
-  iterations: z.int().min(1).default(1000).describe('rounds of rollout and updates; 1,000 × 200 steps in the paper'),
-  ppo: ppoSchema.prefault({}),
-  gail: gailSchema.prefault({}),
-  trajectories: trajectoriesSchema.prefault({}),
-  pairing: z
-    .enum(['same-step', 'previous-step'])
-    .default('same-step')
-    .describe('which state a demonstrated action belongs to; previous-step is what the published code does'),
-  balance: z
-    .enum(['none', 'stop-step'])
-    .default('none')
-    .describe('stop-step: repeat demonstrations until early and late stops weigh the same'),
-  lastPost: z
-    .enum(['decision', 'dropped'])
-    .default('decision')
-    .describe('whether the state after the last post is acted upon; dropped is what the published code does'),
-  episodeEnd: z
-    .enum(['last-post', 'stop'])
-    .default('last-post')
-    .describe('stop ends a training episode at the first stop. Rewards of one sign then teach early or late endings'),
-  normalizer: z
-    .enum(['per-feature', 'scalar-running'])
-    .default('per-feature')
-    .describe("per-feature: exact, from the table; scalar-running: the published code's, frozen after 11 iterations"),
-  minPosts: z.int().min(1).default(3).describe('shorter threads are left out of the environment'),
-  maxPosts: z.int().min(1).default(1000).describe('posts of a thread that the environment shows'),
-  initialization: z
-    .enum(['random', 'behavior-cloning'])
-    .default('random')
-    .describe('behavior-cloning: the policy starts from a copy of the demonstrations'),
-  behaviorCloning: behaviorCloningSchema.prefault({}),
-  initialStopProbability: z
-    .number()
-    .gt(0)
-    .lt(1)
-    .default(0.5)
-    .describe(
-      'of the untrained policy at every step. At one half it hardly ever sees the fifth post before its first stop',
-    ),
-  imitationReward: z.number().min(0).default(1).describe("weight of the discriminator's reward; 0 turns GAIL off"),
-  taskReward: z
-    .number()
-    .min(0)
-    .default(0)
-    .describe("weight of the task's own return on the labelled threads, climbed without sampling; 0 is the paper"),
-  taskTarget: z
-    .enum(['right', 'probability'])
-    .default('probability')
-    .describe(
-      "what a stop is worth: 1 if the detector is right there, or the detector's probability of the right label",
-    ),
-  delayCost: z.number().min(0).default(0.2).describe('a stop is worth this times the share of posts used less'),
-  taskUpdates: z.int().min(1).default(4).describe('steps up the task return in each iteration'),
-});
+export const stopAgentSchema = z
+  .strictObject({
+    preset: z
+      .enum(stopAgentPresetNames)
+      .default('paper')
+      .describe('paper: the paper’s text, made sound; published: the authors’ code, quirks included'),
+    algorithm: z
+      .enum(algorithms)
+      .default('imitation')
+      .describe(
+        'imitation: GAIL with PPO, as in the paper; behavior-cloning: copies the demonstrations; exact-return: climbs the expected return of the task itself, without sampling',
+      ),
+    iterations: z.int().min(1).default(1000).describe('rounds of training; 1,000 × 200 steps in the paper'),
+    hidden: z.int().min(1).default(64).describe('units in each of the two hidden layers of policy and value'),
+    initialization: z
+      .enum(['random', 'behavior-cloning'])
+      .default('random')
+      .describe('behavior-cloning: the policy starts from a copy of the demonstrations'),
+    initialStopProbability: z
+      .number()
+      .gt(0)
+      .lt(1)
+      .default(0.5)
+      .describe(
+        'of the untrained policy at every step. At one half it hardly ever sees the fifth post before its first stop',
+      ),
+    imitation: imitationSchema.prefault({}).describe('of GAIL and PPO'),
+    behaviorCloning: behaviorCloningSchema.prefault({}).describe('of behaviour cloning'),
+    task: taskSchema.prefault({}).describe("of the task's own return on the labelled threads"),
+    trajectories: trajectoriesSchema.prefault({}),
+    pairing: z
+      .enum(['same-step', 'previous-step'])
+      .default('same-step')
+      .describe('which state a demonstrated action belongs to; previous-step is what the published code does'),
+    balance: z
+      .enum(['none', 'stop-step'])
+      .default('none')
+      .describe('stop-step: repeat demonstrations until early and late stops weigh the same'),
+    lastPost: z
+      .enum(['decision', 'dropped'])
+      .default('decision')
+      .describe('whether the state after the last post is acted upon; dropped is what the published code does'),
+    normalizer: z
+      .enum(['per-feature', 'scalar-running'])
+      .default('per-feature')
+      .describe("per-feature: exact, from the table; scalar-running: the published code's, frozen after 11 iterations"),
+    minPosts: z.int().min(1).default(3).describe('shorter threads are left out of the environment'),
+    maxPosts: z.int().min(1).default(1000).describe('posts of a thread that the environment shows'),
+  })
+  .superRefine(({ algorithm, normalizer, initialization }, context) => {
+    if (normalizer === 'scalar-running' && (algorithm !== 'imitation' || initialization === 'behavior-cloning'))
+      context.addIssue({
+        code: 'custom',
+        path: ['normalizer'],
+        message: `scalar-running learns from the first rollouts, and ${
+          algorithm === 'imitation' ? 'initialization: behavior-cloning' : `algorithm: ${algorithm}`
+        } needs the states before there are any; use per-feature`,
+      });
+    if (algorithm === 'behavior-cloning' && initialization === 'behavior-cloning')
+      context.addIssue({
+        code: 'custom',
+        path: ['initialization'],
+        message: 'algorithm: behavior-cloning starts from random weights; leave initialization out',
+      });
+  });
 export type StopAgentConfig = z.infer<typeof stopAgentSchema>;
+
+/** Defaults by preset; what the user sets comes on top. */
+export const stopAgentPresets = {
+  /** The paper's text, made sound: the schema's own defaults. */
+  paper: {},
+  /**
+   * What the authors' code (https://github.com/znhy1024/Few-Shot-EARD) does, quirks included, for reproduction:
+   * demonstrations stop one post early, the state after the last post is never acted upon, one scalar normaliser, the
+   * expert ratio counts both in the loss and in the choice of trajectories, the misleading set is subtracted.
+   */
+  published: {
+    pairing: 'previous-step',
+    lastPost: 'dropped',
+    normalizer: 'scalar-running',
+    trajectories: { ratio: 'weights' },
+    imitation: { misleading: 'subtract', misleadingPenalty: 'subtract' },
+  },
+} as const satisfies Record<StopAgentPreset, z.input<typeof stopAgentSchema>>;

@@ -3,46 +3,53 @@ import { CONTINUE, type StateTable, stateRow } from '../../envs/state-table.ts';
 import type { Tensors } from '../../src/tensor/adam.ts';
 import type { MlpName } from '../../src/tensor/mlp.ts';
 import { type Moments, standardized } from '../../src/tensor/normalizer.ts';
-import { RowTable } from '../../src/tensor/row-table.ts';
-import { policyValueForward } from '../ppo.ts';
+import { policyValueForward } from '../policy-value.ts';
+
+/** A trained stop agent: plain arrays, nothing to dispose. */
+export interface StopPolicy {
+  /** Of the network of trainers/policy-value.ts, each row-major [rows, columns]. */
+  readonly parameters: Readonly<Record<MlpName, PolicyMatrix>>;
+  /** What raw states are standardised with. */
+  readonly moments: Moments;
+}
+
+export interface PolicyMatrix {
+  readonly rows: number;
+  readonly columns: number;
+  readonly data: Float32Array;
+}
 
 /** Rows scored in one pass: bounds the memory whatever the table's size. */
 const rowsAtOnce = 4096;
 
 /**
- * π(stop) of one member at every prefix of every thread, given that the agent has continued so far: one array a thread,
- * [posts]. This is all that inference needs, for before its first stop an agent has only continued.
+ * π(stop) at every prefix of every thread of a table, given that the agent has continued so far: one array a thread,
+ * [posts]. This is all that a decision needs, for before its first stop an agent has only continued.
+ * @throws Error when the table's states are not as wide as those the policy was trained on
  */
-export function stopProbabilities(
-  policy: { parameters: Tensors<MlpName>; moments: Moments; member?: number },
-  table: StateTable,
-): Float32Array[] {
-  const { parameters, moments, member = 0 } = policy;
+export async function stopProbabilities(policy: StopPolicy, table: StateTable): Promise<Float32Array[]> {
+  const { moments } = policy;
+  const inputs = policy.parameters.w1.rows;
+  if (table.columns !== inputs)
+    throw new Error(`the policy reads states of ${inputs} numbers, and these have ${table.columns}`);
   const rows = Array.from(table.lengths, (length, thread) =>
     Array.from({ length }, (_, step) => stateRow(table, { thread, step, previous: CONTINUE })),
   ).flat();
   const all = new Float32Array(rows.length);
+  const parameters = parameterTensors(policy);
   for (let start = 0; start < rows.length; start += rowsAtOnce) {
     const chunk = rows.slice(start, start + rowsAtOnce);
-    const raw = new Float32Array(chunk.length * table.columns);
-    for (const [i, row] of chunk.entries())
-      raw.set(table.data.subarray(row * table.columns, (row + 1) * table.columns), i * table.columns);
-    const states = new RowTable(standardized({ data: raw, columns: table.columns }, moments));
+    const raw = new Float32Array(chunk.length * inputs);
+    for (const [i, row] of chunk.entries()) raw.set(table.data.subarray(row * inputs, (row + 1) * inputs), i * inputs);
+    const states = standardized({ data: raw, columns: inputs }, moments);
     const probabilities = tf.tidy(() => {
-      const own = Object.fromEntries(
-        Object.entries(parameters).map(([name, tensor]) => [name, tf.slice(tensor, [member, 0, 0], [1, -1, -1])]),
-      ) as Tensors<MlpName>;
-      const observations = states.gather(
-        Int32Array.from(chunk, (_, i) => i),
-        1,
-      );
-      const { logProbabilities } = policyValueForward(own, observations);
+      const { logProbabilities } = policyValueForward(parameters, tf.tensor3d(states.data, [1, chunk.length, inputs]));
       return tf.exp(tf.slice(logProbabilities, [0, 0, 1], [1, chunk.length, 1]));
     });
-    all.set(probabilities.dataSync(), start);
+    all.set(await probabilities.data(), start);
     probabilities.dispose();
-    states.dispose();
   }
+  tf.dispose(parameters);
   let start = 0;
   return Array.from(table.lengths, (length) => {
     start += length;
@@ -54,4 +61,11 @@ export function stopProbabilities(
 export function greedyStop(stopProbability: Float32Array): number {
   const first = stopProbability.findIndex((probability) => probability > 0.5);
   return first < 0 ? stopProbability.length - 1 : first;
+}
+
+/** [1, rows, columns] each. */
+function parameterTensors({ parameters }: StopPolicy): Tensors<MlpName> {
+  const tensor = ({ rows, columns, data }: PolicyMatrix) => tf.tensor3d(data, [1, rows, columns]);
+  const { w1, b1, w2, b2, w3, b3 } = parameters;
+  return { w1: tensor(w1), b1: tensor(b1), w2: tensor(w2), b2: tensor(b2), w3: tensor(w3), b3: tensor(b3) };
 }

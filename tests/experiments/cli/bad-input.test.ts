@@ -34,10 +34,10 @@ describe('an experiment file that is wrong', () => {
   });
 
   it('has its unknown keys named with the nearest known one, on top, inside and in a variant', async () => {
-    const wrong = await complaint({ sedes: [1], agent: { gail: { alhpa: 1 } }, colour: 'red' });
+    const wrong = await complaint({ sedes: [1], agent: { imitation: { alhpa: 1 } }, colour: 'red' });
     expect(wrong).toContain('my.yaml is not a valid experiment:\n');
     expect(wrong).toContain('  sedes: unknown key; did you mean seeds?\n');
-    expect(wrong).toContain('  agent.gail.alhpa: unknown key; did you mean alpha?\n');
+    expect(wrong).toContain('  agent.imitation.alhpa: unknown key; did you mean alpha?\n');
     expect(wrong).toMatch(/ {2}colour: unknown key; known are name, description, backend, /);
     const inVariant = await complaint({ variants: { plain: {}, odd: { state: { studnet: true } } } });
     expect(inVariant).toContain(
@@ -51,15 +51,15 @@ describe('an experiment file that is wrong', () => {
     expect(wrong).toContain('  split.test: ');
     expect(wrong).toContain('  agent.iterations: Invalid input: expected number, received string (found "many")');
     expect(wrong).toMatch(/ {2}agent\.preset: .*"paper"\|"published" \(found "papr"\)/);
-    expect(await complaint({ agent: { gail: { alpha: 0.2, beta: 0.1, gamma: 0.3 } } })).toContain(
-      '  agent.gail: alpha + beta must exceed gamma, or nothing is left to imitate; got 0.2 + 0.1 ≤ 0.3',
+    expect(await complaint({ agent: { imitation: { alpha: 0.2, beta: 0.1, gamma: 0.3 } } })).toContain(
+      '  agent.imitation: alpha + beta must exceed gamma, or nothing is left to imitate; got 0.2 + 0.1 ≤ 0.3',
     );
   });
 
   it('is not mended by a wrong --set or option', async () => {
     const set = (text: string) => complaint({}, { words: ['--set', text] });
     expect(await set('agent.iterations')).toContain(
-      '--set needs path=value, such as agent.gail.alpha=0.5; got "agent.iterations"',
+      '--set needs path=value, such as agent.imitation.alpha=0.5; got "agent.iterations"',
     );
     expect(await set('seeds=[1')).toMatch(/the value of --set seeds=\[1 is not valid YAML: Flow sequence/);
     expect(await set('agent.iteratons=5')).toContain('agent.iteratons: unknown key; did you mean iterations?');

@@ -75,8 +75,11 @@ export const tiny = {
   detector: { encoder: { name: 'hashing', dimensions: 32 }, l2: [1e-3], folds: 2, steps: 20 },
   agent: {
     iterations: 4,
-    gail: { hidden: 8, batchSize: 16, epochs: 1, warmupIterations: 0 },
-    ppo: { hidden: 8, stepsPerIteration: 32, epochs: 1 },
+    hidden: 8,
+    imitation: {
+      discriminator: { hidden: 8, batchSize: 16, epochs: 1, warmupIterations: 0 },
+      ppo: { stepsPerIteration: 32, epochs: 1 },
+    },
   },
   checkpointEvery: 2,
   evaluation: { resamples: 20, firstPosts: [1, 4], hours: [1], confidences: [0.8] },

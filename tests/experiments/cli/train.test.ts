@@ -157,7 +157,7 @@ describe('a run that is cut off', () => {
 
   it('keeps what it has when a checkpoint cannot be written', async () => {
     const cwd = temporaryFolder();
-    writeExperiment(join(cwd, 'tiny.yaml'), { agent: { ...tiny.agent, ppo: { ...tiny.agent.ppo, hidden: 128 } } });
+    writeExperiment(join(cwd, 'tiny.yaml'), { agent: { ...tiny.agent, hidden: 128 } });
     // A first run fills the cache; what the second writes is small but for its checkpoints.
     await earshot(['train', 'tiny.yaml'], { cwd });
     rmSync(join(cwd, 'runs/tiny'), { recursive: true });

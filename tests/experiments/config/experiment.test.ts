@@ -42,14 +42,14 @@ describe('an experiment file', () => {
 
   it('has variants on top of what they share, and overrides on top of both', async () => {
     const yaml =
-      'name: x\nagent: { iterations: 3, gail: { alpha: 0.6 } }\nvariants:\n  a: {}\n  b: { agent: { iterations: 5 }, seeds: [9] }';
+      'name: x\nagent: { iterations: 3, imitation: { alpha: 0.6 } }\nvariants:\n  a: {}\n  b: { agent: { iterations: 5 }, seeds: [9] }';
     const iterations = async (...overrides: Parameters<typeof load>[1] & object) =>
       (await load(yaml, overrides)).variants.map(({ experiment }) => experiment.agent.iterations);
     expect(await iterations()).toEqual([3, 5]);
     expect(await iterations({ agent: { iterations: 7 } })).toEqual([7, 7]);
     const { variants } = await load(yaml);
     expect(variants.map(({ experiment }) => experiment.seeds)).toEqual([[1, 2, 3, 4, 5], [9]]);
-    expect(variants.map(({ experiment }) => experiment.agent.gail.alpha)).toEqual([0.6, 0.6]);
+    expect(variants.map(({ experiment }) => experiment.agent.imitation.alpha)).toEqual([0.6, 0.6]);
   });
 
   it('takes a preset as defaults that its own settings outdo', () => {
@@ -58,18 +58,18 @@ describe('an experiment file', () => {
       preset: 'published',
       pairing: 'same-step',
       lastPost: 'dropped',
-      gail: { misleading: 'subtract', alpha: 0.7 },
+      imitation: { misleading: 'subtract', alpha: 0.7 },
     });
     expect(resolveExperiment({ name: 'x' }, 'x').agent).toMatchObject({ preset: 'paper', lastPost: 'decision' });
   });
 
   it('reads anchors and merge keys', async () => {
     const { variants } = await load(
-      'name: x\nvariants:\n  a: { agent: &a { iterations: 3, delayCost: 0.1 } }\n  b: { agent: { <<: *a, delayCost: 0.3 } }',
+      'name: x\nvariants:\n  a: { agent: &a { iterations: 3, minPosts: 4 } }\n  b: { agent: { <<: *a, minPosts: 5 } }',
     );
-    expect(variants.map(({ experiment: { agent } }) => [agent.iterations, agent.delayCost])).toEqual([
-      [3, 0.1],
-      [3, 0.3],
+    expect(variants.map(({ experiment: { agent } }) => [agent.iterations, agent.minPosts])).toEqual([
+      [3, 4],
+      [3, 5],
     ]);
   });
 

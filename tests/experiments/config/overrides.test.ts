@@ -10,7 +10,7 @@ it('merges maps key by key and replaces all else', () => {
 });
 
 it('reads values as YAML does', () => {
-  expect(parseOverride('agent.gail.alpha=0.5')).toEqual({ agent: { gail: { alpha: 0.5 } } });
+  expect(parseOverride('agent.imitation.alpha=0.5')).toEqual({ agent: { imitation: { alpha: 0.5 } } });
   expect(parseOverride('seeds=[1, 2]')).toEqual({ seeds: [1, 2] });
   expect(parseOverride('a=true')).toEqual({ a: true });
   expect(parseOverride('a=x=y')).toEqual({ a: 'x=y' });
@@ -19,7 +19,7 @@ it('reads values as YAML does', () => {
 
 it('says what it cannot read', () => {
   expect(() => parseOverride('a.b')).toThrow(
-    new InputError('--set needs path=value, such as agent.gail.alpha=0.5; got "a.b"'),
+    new InputError('--set needs path=value, such as agent.imitation.alpha=0.5; got "a.b"'),
   );
   expect(() => parseOverride('=3')).toThrow('--set needs path=value');
   expect(() => parseOverride('a={')).toThrow(/^the value of --set a=\{ is not valid YAML: /);

@@ -1,18 +1,21 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import type { z } from 'zod';
 import { InputError } from '../../../src/errors.ts';
-import { restoreSelector, saveSelector } from '../../../trainers/selector/checkpoint.ts';
+import { workContext } from '../../../src/work-context.ts';
+import { loadMember, saveMember } from '../../../trainers/member-checkpoint.ts';
 import type { jsdrvSchema } from '../../../trainers/selector/config.ts';
-import { type EpochSelection, trainSelector } from '../../../trainers/selector/jsdrv.ts';
-import { createSelectorTraining, levels, type SelectorTraining } from '../../../trainers/selector/setup.ts';
-import { temporaryFolder } from '../../checkpoints/temporary-folder.ts';
+import { createSelector, type EpochSelection, type SelectorTrainer } from '../../../trainers/selector/jsdrv.ts';
+import { levels } from '../../../trainers/selector/setup.ts';
 import { createScene, leaning, veracityAfter } from './scripted-task-models.ts';
+import { trainEpochs } from './train-epochs.ts';
 
 type Config = z.input<typeof jsdrvSchema>;
 
 /** Models whose answers move with what they were taught. */
-function movingTraining(config: Config, seed = 1): SelectorTraining {
+function movingTrainer(config: Config, seed = 1): SelectorTrainer {
   const { settings } = createScene({
     config: { epochs: 4, batchClaims: 3, learningRate: 0.05, stopAfterFullRewards: null, ...config },
     seed,
@@ -21,16 +24,11 @@ function movingTraining(config: Config, seed = 1): SelectorTraining {
     veracityOf: ({ posts }, taught) =>
       veracityAfter[posts.length].map((share, index) => (share + (index === 1 ? taught : 0)) / (1 + taught)),
   });
-  return createSelectorTraining(settings);
+  return createSelector(settings);
 }
 
-async function train(training: SelectorTraining): Promise<EpochSelection[]> {
-  const selections: EpochSelection[] = [];
-  await trainSelector(training, { onEpoch: (selection) => void selections.push(selection) });
-  return selections;
-}
-
-function everythingOf({ policies, rewards, random, epoch, fullRewards, isTerminated, settings }: SelectorTraining) {
+function everythingOf({ training }: SelectorTrainer) {
+  const { policies, rewards, random, epoch, fullRewards, isTerminated, settings } = training;
   const { stanceModel, veracityModel } = settings;
   const models = [stanceModel.state(), veracityModel.state()];
   return { policies, rewards, random: random.state(), epoch, fullRewards, isTerminated, models };
@@ -45,90 +43,97 @@ const kinds: [string, Config][] = [
   ['gains in cosine', { postReward: 'gain', agreement: 'cosine', showDistribution: true }],
 ];
 
+const folder = mkdtempSync(join(tmpdir(), 'earshot-selector-'));
+const path = join(folder, 'checkpoint.safetensors');
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const owner = { algorithm: 'selector', identity: 'these models' };
+
+async function save(trainer: SelectorTrainer): Promise<void> {
+  const [state] = await trainer.state();
+  saveMember(path, owner, state);
+}
+
+function restored(config: Config = {}): SelectorTrainer {
+  const trainer = movingTrainer(config);
+  trainer.restore([loadMember(path, owner)]);
+  return trainer;
+}
+
 describe.each(kinds)('a training with %s', (_, config) => {
   it('is the same bit for bit with the same seed, and another with another', async () => {
-    const [one, twin, other] = [movingTraining(config), movingTraining(config), movingTraining(config, 2)];
-    const selections = await train(one);
-    expect(await train(twin)).toStrictEqual(selections);
+    const [one, twin, other] = [movingTrainer(config), movingTrainer(config), movingTrainer(config, 2)];
+    const selections = await trainEpochs(one);
+    expect(await trainEpochs(twin)).toStrictEqual(selections);
     expect(everythingOf(twin)).toStrictEqual(everythingOf(one));
-    expect(await train(other)).not.toEqual(selections);
+    expect(await trainEpochs(other)).not.toEqual(selections);
   });
 
   it.each([1, 2, 3])('of 4 epochs is the same bit for bit when it is saved and restored after %i', async (epochs) => {
-    const path = join(temporaryFolder(), 'checkpoint.safetensors');
-    const whole = movingTraining(config);
-    const selections = await train(whole);
-    const begun = movingTraining(config);
-    const controller = new AbortController();
+    const whole = movingTrainer(config);
+    const selections = await trainEpochs(whole);
+    const begun = movingTrainer(config);
     const first: EpochSelection[] = [];
-    const interrupted = trainSelector(begun, {
-      signal: controller.signal,
-      onEpoch(selection) {
-        first.push(selection);
-        if (begun.epoch < epochs) return;
-        saveSelector(path, begun, 'these models');
-        controller.abort();
-      },
-    });
-    await expect(interrupted).rejects.toThrow(/abort/);
-    const resumed = movingTraining(config);
-    restoreSelector(path, resumed, 'these models');
+    while (begun.iteration < epochs) {
+      await begun.iterate(workContext());
+      if (begun.selection !== null) first.push(begun.selection);
+    }
+    await save(begun);
+    const resumed = restored(config);
     expect(everythingOf(resumed)).toStrictEqual(everythingOf(begun));
-    expect([...first, ...(await train(resumed))]).toStrictEqual(selections);
+    expect([...first, ...(await trainEpochs(resumed))]).toStrictEqual(selections);
     expect(everythingOf(resumed)).toStrictEqual(everythingOf(whole));
   });
 });
 
 describe('a checkpoint', () => {
   it('of a training that was never begun, or that has ended, restores as such', async () => {
-    const path = join(temporaryFolder(), 'checkpoint.safetensors');
-    saveSelector(path, movingTraining({}), 'm');
-    const begun = movingTraining({});
-    restoreSelector(path, begun, 'm');
-    expect(await train(begun)).toStrictEqual(await train(movingTraining({})));
-    saveSelector(path, begun, 'm');
-    const ended = movingTraining({});
-    restoreSelector(path, ended, 'm');
-    expect(await train(ended)).toEqual([]);
+    await save(movingTrainer({}));
+    const begun = restored();
+    expect(await trainEpochs(begun)).toStrictEqual(await trainEpochs(movingTrainer({})));
+    await save(begun);
+    expect(await trainEpochs(restored())).toEqual([]);
   });
 
   it('of a terminated training restores as terminated', async () => {
-    const path = join(temporaryFolder(), 'checkpoint.safetensors');
-    const terminated = movingTraining({});
-    Object.assign(terminated, { fullRewards: 100, isTerminated: true });
-    saveSelector(path, terminated, 'm');
-    const restored = movingTraining({});
-    restoreSelector(path, restored, 'm');
-    expect(restored).toMatchObject({ fullRewards: 100, isTerminated: true });
-    expect(await train(restored)).toEqual([]);
+    const terminated = movingTrainer({});
+    Object.assign(terminated.training, { fullRewards: 100, isTerminated: true });
+    await save(terminated);
+    const again = restored();
+    expect(again.training).toMatchObject({ fullRewards: 100, isTerminated: true });
+    expect(await trainEpochs(again)).toEqual([]);
   });
 
   it('shares nothing with the training that was saved', async () => {
-    const path = join(temporaryFolder(), 'checkpoint.safetensors');
-    const training = movingTraining({});
-    saveSelector(path, training, 'm');
-    const restored = movingTraining({});
-    restoreSelector(path, restored, 'm');
-    await train(training);
+    const trainer = movingTrainer({});
+    const states = await trainer.state();
+    const again = movingTrainer({});
+    again.restore(states);
+    await trainEpochs(trainer);
     for (const level of levels) {
-      expect(restored.policies[level].updates).toBe(0);
-      expect(restored.rewards[level]).toEqual({ mean: 0, count: 0, recent: [] });
+      expect(again.training.policies[level].updates).toBe(0);
+      expect(again.training.rewards[level]).toEqual({ mean: 0, count: 0, recent: [] });
     }
   });
 
-  it('is refused with other models', () => {
-    const path = join(temporaryFolder(), 'checkpoint.safetensors');
-    saveSelector(path, movingTraining({}), 'these models');
-    const restore = () => restoreSelector(path, movingTraining({}), 'others');
-    expect(restore).toThrow(InputError);
-    expect(restore).toThrow(`${path} was trained with these models, and this is others; use the same encoder`);
+  it('is refused with other models', async () => {
+    await save(movingTrainer({}));
+    const load = () => loadMember(path, { ...owner, identity: 'others' });
+    expect(load).toThrow(InputError);
+    expect(load).toThrow(`${path} was trained on states made by these models, and these are made by others; use`);
   });
 
-  it('is refused with a policy of another size', () => {
-    const path = join(temporaryFolder(), 'checkpoint.safetensors');
-    saveSelector(path, movingTraining({}), 'm');
-    const restore = () => restoreSelector(path, movingTraining({ hidden: 3 }), 'm');
+  it('is refused with a policy of another size', async () => {
+    await save(movingTrainer({}));
+    const restore = () => restored({ hidden: 3 });
     expect(restore).toThrow(InputError);
     expect(restore).toThrow('posts/parameters has 10 entries, and 34 are needed; use the same encoder');
+  });
+
+  it('is refused of anything that is no state of a selector', async () => {
+    const [state] = await movingTrainer({}).state();
+    expect(() => movingTrainer({}).restore([{ ...state, values: { epoch: 'x' } }])).toThrow(
+      /not what this trainer expects \(epoch: Invalid input/,
+    );
   });
 });

@@ -1,16 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import type { Example, StanceItem } from '../../../experts/task-models/task-model.ts';
-import { type EpochSelection, trainSelector } from '../../../trainers/selector/jsdrv.ts';
-import { createSelectorTraining, levels } from '../../../trainers/selector/setup.ts';
+import { createSelector, type EpochSelection } from '../../../trainers/selector/jsdrv.ts';
+import { levels } from '../../../trainers/selector/setup.ts';
 import { createScene, type Scene, sceneClaims } from './scripted-task-models.ts';
+import { trainEpochs } from './train-epochs.ts';
 
 async function train(scene: Scene): Promise<EpochSelection[]> {
-  const training = createSelectorTraining(scene.settings);
+  const trainer = createSelector(scene.settings);
   // Different sureness for every item.
-  for (const level of levels) training.policies[level].parameters.fill(0.3);
-  const selections: EpochSelection[] = [];
-  await trainSelector(training, { onEpoch: (selection) => void selections.push(selection) });
-  return selections;
+  for (const level of levels) trainer.training.policies[level].parameters.fill(0.3);
+  return trainEpochs(trainer);
 }
 
 const twoEpochs = { epochs: 2, stopAfterFullRewards: null } as const;

@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import type { Example, VeracityItem } from '../../../experts/task-models/task-model.ts';
 import { InputError } from '../../../src/errors.ts';
-import { type EpochSelection, trainSelector } from '../../../trainers/selector/jsdrv.ts';
-import { createSelectorTraining, levels, type SelectorTraining } from '../../../trainers/selector/setup.ts';
+import { workContext } from '../../../src/work-context.ts';
+import { createSelector, type EpochSelection } from '../../../trainers/selector/jsdrv.ts';
+import { levels, type SelectorTraining } from '../../../trainers/selector/setup.ts';
 import { createScene, leaning, type Scene, sceneClaim, sceneClaims } from './scripted-task-models.ts';
+import { trainEpochs } from './train-epochs.ts';
 
 async function train(scene: Scene, prepare: (training: SelectorTraining) => void = () => {}) {
-  const training = createSelectorTraining(scene.settings);
-  prepare(training);
-  const selections: EpochSelection[] = [];
-  await trainSelector(training, { onEpoch: (selection) => void selections.push(selection) });
-  return { training, selections };
+  const trainer = createSelector(scene.settings);
+  prepare(trainer.training);
+  return { trainer, training: trainer.training, selections: await trainEpochs(trainer) };
 }
 
 /** Both policies, whatever they see. */
@@ -150,11 +150,11 @@ describe('termination', () => {
   it('comes with the batch in which so many claims in a row had full reward, after that epoch’s tuning', async () => {
     const config = { epochs: 9, batchClaims: 2, stopAfterFullRewards: 3 };
     const scene = createScene({ claims, config, veracityOf: rightly });
-    const { training, selections } = await train(scene);
+    const { trainer, training, selections } = await train(scene);
     expect(selections.map((selection) => selection.claims.length)).toEqual([4]);
     expect(training).toMatchObject({ isTerminated: true, epoch: 1 });
     expect([scene.stance.tuned.length, scene.veracity.tuned.length]).toEqual([1, 1]);
-    await trainSelector(training);
+    expect([trainer.iteration, trainer.iterations, await trainEpochs(trainer)]).toEqual([1, 1, []]);
     expect([training.epoch, scene.stance.tuned.length]).toEqual([1, 1]);
   });
 
@@ -191,14 +191,14 @@ describe('edges', () => {
     ['a negative label', [0, -1], /claim c1 has the label -1/],
   ])('refuses %s', (_, labels, message) => {
     const claims = labels.map((label, index) => sceneClaim(`c${index}`, { label, stances: [0] }));
-    const create = () => createSelectorTraining(createScene({ claims }).settings);
+    const create = () => createSelector(createScene({ claims }).settings);
     expect(create).toThrow(InputError);
     expect(create).toThrow(message);
   });
 
   it('refuses two claims of one id', () => {
     const { settings } = createScene({ claims: [...sceneClaims, sceneClaims[1]] });
-    expect(() => createSelectorTraining(settings)).toThrow('two claims have the id "b"; ids must be unique');
+    expect(() => createSelector(settings)).toThrow('two claims have the id "b"; ids must be unique');
   });
 
   function expectSound({ training, selections }: { training: SelectorTraining; selections: EpochSelection[] }): void {
@@ -252,19 +252,21 @@ describe('edges', () => {
 
   it('stops at an abort: before anything is asked, or between batches', async () => {
     const scene = createScene({ stancePretraining: [stanceExample] });
-    const training = createSelectorTraining(scene.settings);
-    await expect(trainSelector(training, { signal: AbortSignal.abort() })).rejects.toThrow(/abort/);
+    const trainer = createSelector(scene.settings);
+    await expect(trainer.iterate(workContext({ signal: AbortSignal.abort() }))).rejects.toThrow(/abort/);
     expect([...scene.stance.pretrained, ...scene.veracity.pretrained, ...scene.stance.asked]).toEqual([]);
     const controller = new AbortController();
     const done: number[] = [];
     const slow = createScene({ config: { batchClaims: 1 } });
-    const aborted = trainSelector(createSelectorTraining(slow.settings), {
-      signal: controller.signal,
-      onProgress(stage, claims, total) {
-        expect([stage, total]).toEqual(['selecting, epoch 1', 4]);
-        if (done.push(claims) === 2) controller.abort(new Error('enough'));
-      },
-    });
+    const aborted = createSelector(slow.settings).iterate(
+      workContext({
+        signal: controller.signal,
+        onProgress(stage, claims, total) {
+          expect([stage, total]).toEqual(['selecting, epoch 1', 4]);
+          if (done.push(claims) === 2) controller.abort(new Error('enough'));
+        },
+      }),
+    );
     await expect(aborted).rejects.toThrow('enough');
     expect([done, slow.veracity.tuned.length]).toEqual([[1, 2], 0]);
   });

@@ -2,11 +2,14 @@ import { describe, expect, it } from 'vitest';
 import type { z } from 'zod';
 import { emptyContext, retain, selectionState } from '../../../envs/selection-env.ts';
 import { Random } from '../../../src/tensor/random.ts';
+import { workContext } from '../../../src/work-context.ts';
 import type { jsdrvSchema } from '../../../trainers/selector/config.ts';
-import { type EpochSelection, trainSelector } from '../../../trainers/selector/jsdrv.ts';
+import { createSelector, type EpochSelection } from '../../../trainers/selector/jsdrv.ts';
 import { retainProbability, type SelectorPolicy } from '../../../trainers/selector/policy.ts';
-import { createSelectorTraining, levels, type SelectorTraining } from '../../../trainers/selector/setup.ts';
+import { levels, type SelectorTraining } from '../../../trainers/selector/setup.ts';
+import { trainToEnd } from '../../../trainers/trainer.ts';
 import { createScene, sceneClaims, sceneDimensions, sceneEmbedding } from './scripted-task-models.ts';
+import { trainEpochs } from './train-epochs.ts';
 
 /*
  * One epoch of one update, seen from outside: from what was retained, the test rebuilds states and rewards, and holds Adam's
@@ -133,14 +136,13 @@ async function oneUpdate(options: { config: Config; seed: number; baselines?: { 
   const { seed, baselines } = options;
   const config: Config = { ...options.config, epochs: 1, batchClaims: 4, stopAfterFullRewards: null };
   const { settings } = createScene({ config, seed });
-  const training = createSelectorTraining(settings);
-  const before = createSelectorTraining(settings);
+  const trainer = createSelector(settings);
+  const { training } = trainer;
+  const before = createSelector(settings).training;
   stir(training);
   stir(before);
   for (const level of levels) Object.assign(training.rewards[level], { mean: baselines?.[level] ?? 0, count: 4 });
-  const selections: EpochSelection[] = [];
-  await trainSelector(training, { onEpoch: (selection) => void selections.push(selection) });
-  const [selection] = selections;
+  const [selection] = await trainEpochs(trainer);
   const episodes = rebuild(selection, config);
   const width = 1e-5;
   for (const level of levels) {
@@ -239,10 +241,10 @@ describe('the learning rate', () => {
   /** Adam's first step is the learning rate itself, wherever there is a slope. */
   async function firstWeightAfterEachUpdate(config: Config): Promise<number[]> {
     const { settings } = createScene({ config: { ...config, retain: { posts: 'all' }, stopAfterFullRewards: null } });
-    const training = createSelectorTraining(settings);
+    const trainer = createSelector(settings);
     const weights: number[] = [];
-    const { parameters } = training.policies.claims;
-    await trainSelector(training, { onProgress: () => void weights.push(parameters[0]) });
+    const { parameters } = trainer.training.policies.claims;
+    await trainToEnd(trainer, workContext({ onProgress: () => void weights.push(parameters[0]) }));
     return weights;
   }
 

@@ -1,15 +1,19 @@
 import * as tf from '@tensorflow/tfjs-core';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { buildStateTable, CONTINUE, stateRow } from '../../../envs/state-table.ts';
-import { disposeOptimized, type Tensors } from '../../../src/tensor/adam.ts';
 import { selectBackend } from '../../../src/tensor/backend.ts';
 import type { MlpName } from '../../../src/tensor/mlp.ts';
 import { columnMoments } from '../../../src/tensor/normalizer.ts';
 import { Random } from '../../../src/tensor/random.ts';
-import { createPolicyValue } from '../../../trainers/ppo.ts';
-import { greedyStop, stopProbabilities } from '../../../trainers/stop-agent/policy.ts';
+import { createPolicyValue, disposePolicyValue } from '../../../trainers/policy-value.ts';
+import {
+  greedyStop,
+  type PolicyMatrix,
+  type StopPolicy,
+  stopProbabilities,
+} from '../../../trainers/stop-agent/policy.ts';
 
-beforeAll(() => selectBackend('wasm'));
+await selectBackend('wasm');
 
 describe('greedyStop', () => {
   it.each<[string, number[], number]>([
@@ -36,18 +40,37 @@ describe('stopProbabilities', () => {
   });
   const moments = columnMoments(table);
 
+  const weights = createPolicyValue({
+    inputs: dimensions,
+    actions: 2,
+    hidden,
+    randoms: [Random.seeded({ seed: 5, purpose: 'weights' })],
+  });
+  const matrixOf = (name: MlpName, factor = 1): PolicyMatrix => {
+    const [, rows, columns] = weights.parameters[name].shape;
+    const data = Float32Array.from(weights.parameters[name].dataSync(), (value) => value * factor);
+    return { rows, columns, data };
+  };
+  const policy: StopPolicy = {
+    parameters: {
+      w1: matrixOf('w1'),
+      b1: matrixOf('b1'),
+      w2: matrixOf('w2'),
+      b2: matrixOf('b2'),
+      // A fresh head says one half everywhere.
+      w3: matrixOf('w3', 60),
+      b3: matrixOf('b3'),
+    },
+    moments,
+  };
+  disposePolicyValue(weights);
+
   /** π(stop) after nothing but continues, on plain arrays. */
-  function direct(parameters: Tensors<MlpName>, at: { member: number; thread: number; step: number }): number {
-    const of = (name: MlpName) => {
-      const [members, rows, columns] = parameters[name].shape;
-      const size = rows * columns;
-      expect(members).toBe(2);
-      return { data: parameters[name].dataSync().slice(at.member * size, (at.member + 1) * size), columns };
-    };
+  function direct(at: { thread: number; step: number }): number {
     const layer = (input: number[], w: MlpName, b: MlpName) => {
-      const weights = of(w);
-      return Array.from(of(b).data, (bias, column) =>
-        input.reduce((sum, value, row) => sum + value * weights.data[row * weights.columns + column], bias),
+      const { data, columns } = policy.parameters[w];
+      return Array.from(policy.parameters[b].data, (bias, column) =>
+        input.reduce((sum, value, row) => sum + value * data[row * columns + column], bias),
       );
     };
     const row = stateRow(table, { thread: at.thread, step: at.step, previous: CONTINUE });
@@ -62,27 +85,23 @@ describe('stopProbabilities', () => {
     return 1 / (1 + Math.exp(logitContinue - logitStop));
   }
 
-  it.each([0, 1])('are a forward pass over the states that only continuing leads to, member %i', (member) => {
-    const agent = createPolicyValue({
-      inputs: dimensions,
-      actions: 2,
-      hidden,
-      randoms: [5, 6].map((seed) => Random.seeded({ seed, purpose: 'weights' })),
-    });
-    // A fresh head says one half everywhere.
-    const { w3 } = agent.parameters;
-    agent.parameters.w3 = tf.mul(w3, 60);
-    w3.dispose();
-    const probabilities = stopProbabilities({ parameters: agent.parameters, moments, member }, table);
+  it('are a forward pass over the states that only continuing leads to', async () => {
+    const before = tf.memory().numTensors;
+    const probabilities = await stopProbabilities(policy, table);
+    expect(tf.memory().numTensors).toBe(before);
     expect(probabilities.map(({ length }) => length)).toEqual(lengths);
     const samples = lengths.flatMap((length, thread) =>
       Array.from({ length: Math.min(length, 40) }, (_, i) => ({ thread, step: Math.floor((i * length) / 40) })),
     );
     samples.push({ thread: 2, step: 4092 }, { thread: 2, step: 4093 }, { thread: 2, step: 4499 });
-    const expected = samples.map(({ thread, step }) => direct(agent.parameters, { member, thread, step }));
+    const expected = samples.map(direct);
     expect(Math.max(...expected) - Math.min(...expected)).toBeGreaterThan(0.2);
     for (const [i, { thread, step }] of samples.entries())
       expect(probabilities[thread][step]).toBeCloseTo(expected[i], 4);
-    disposeOptimized(agent);
+  });
+
+  it('refuse states of another width', async () => {
+    const other = { ...table, columns: 1 };
+    await expect(stopProbabilities(policy, other)).rejects.toThrow(/reads states of 3 numbers, and these have 1/);
   });
 });

@@ -1,14 +1,6 @@
 import { CONTINUE, STOP, type StateTable, stateRow } from '../../envs/state-table.ts';
-import type { ExpertName } from '../../experts/trajectories.ts';
 import type { Pairs } from '../gail.ts';
-
-/** A demonstration on a thread of the state table. */
-export interface TableDemonstration {
-  readonly expert: ExpertName;
-  readonly thread: number;
-  /** 0-based step of the stop; every later action is stop, too. */
-  readonly stopStep: number;
-}
+import type { TableDemonstration } from './problem.ts';
 
 export interface PairingOptions {
   /** `same-step` pairs aᵢ with sᵢ; `previous-step` pairs aᵢ with sᵢ₋₁, as the published code does. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { buildStateTable, CONTINUE, STOP, stateRow } from '../../../envs/state-table.ts';
-import { demonstrationPairs, type TableDemonstration } from '../../../trainers/stop-agent/demonstration-pairs.ts';
+import { demonstrationPairs } from '../../../trainers/stop-agent/pairs.ts';
+import type { TableDemonstration } from '../../../trainers/stop-agent/problem.ts';
 
 const none = new Float32Array(0);
 const table = buildStateTable({

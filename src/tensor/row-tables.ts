@@ -1,0 +1,63 @@
+import * as tf from '@tensorflow/tfjs-core';
+
+/** Row-major rows, [rows, columns]. */
+export interface Rows {
+  readonly data: Float32Array;
+  readonly columns: number;
+}
+
+/**
+ * The rows that each member's network reads by index. On a device the tables are uploaded once and gathered there; on
+ * wasm and cpu rows are copied in plain JavaScript, which is fifty times faster than the gather of those backends.
+ */
+export class RowTables {
+  private readonly members: readonly Rows[];
+  private readonly columns: number;
+  private readonly onDevice: { table: tf.Tensor2D; firstRows: readonly number[] } | null;
+
+  /** One table a member, all with the same columns; members may share one. */
+  constructor(members: readonly Rows[]) {
+    this.members = members;
+    this.columns = members[0].columns;
+    this.onDevice = tf.getBackend() === 'tensorflow' ? upload(members, this.columns) : null;
+  }
+
+  /** `rows` holds as many row numbers for each member; returns [members, rows, columns]. The caller disposes it. */
+  gather(rows: readonly Int32Array[]): tf.Tensor3D {
+    const { columns, onDevice } = this;
+    const count = rows[0].length;
+    const shape: [number, number, number] = [rows.length, count, columns];
+    if (onDevice !== null)
+      return tf.tidy(() => {
+        const all = new Int32Array(rows.length * count);
+        for (const [member, own] of rows.entries())
+          for (let i = 0; i < count; i++) all[member * count + i] = onDevice.firstRows[member] + own[i];
+        return tf.reshape(tf.gather(onDevice.table, tf.tensor1d(all, 'int32')), shape);
+      });
+    const copied = new Float32Array(rows.length * count * columns);
+    for (const [member, own] of rows.entries()) {
+      const { data } = this.members[member];
+      for (let i = 0; i < count; i++)
+        copied.set(data.subarray(own[i] * columns, (own[i] + 1) * columns), (member * count + i) * columns);
+    }
+    return tf.tensor3d(copied, shape);
+  }
+
+  dispose(): void {
+    this.onDevice?.table.dispose();
+  }
+}
+
+/** Every distinct table once, one below the other. */
+function upload(members: readonly Rows[], columns: number) {
+  const distinct = [...new Set(members)];
+  const firstRow = new Map<Rows, number>();
+  let rows = 0;
+  for (const table of distinct) {
+    firstRow.set(table, rows);
+    rows += table.data.length / columns;
+  }
+  const data = new Float32Array(rows * columns);
+  for (const table of distinct) data.set(table.data, (firstRow.get(table) ?? 0) * columns);
+  return { table: tf.tensor2d(data, [rows, columns]), firstRows: members.map((own) => firstRow.get(own) ?? 0) };
+}

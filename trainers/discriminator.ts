@@ -1,0 +1,191 @@
+import * as tf from '@tensorflow/tfjs-core';
+import { type Optimized, optimized, type Tensors } from '../src/tensor/adam.ts';
+import { stackMembers, uniformFanIn } from '../src/tensor/initializers.ts';
+import { type UpperName, upperBackward, upperForward } from '../src/tensor/mlp.ts';
+import { matMul, sliceRows, sumRows, tanhDerivative, transpose } from '../src/tensor/population-ops.ts';
+import type { Random } from '../src/tensor/random.ts';
+
+/*
+ * GAIL's discriminator, [state; action] → logit that is high for experts, with the gradient of its loss (`gailLoss` in
+ * gail.ts) written out. Two identities keep the gradient penalty cheap. Mixed inputs have mixed first pre-activations, so
+ * no further large product is needed; and with v = ∂logit/∂z₁, ‖∂logit/∂x‖² = vᵀ(W₁ᵀW₁)v, so the gradient of the penalty
+ * needs no second-order differentiation. The tests hold all of it to automatic differentiation and finite differences.
+ */
+
+export type DiscriminatorName = 'w1' | 'wAction' | 'b1' | UpperName;
+export type Discriminator = Optimized<DiscriminatorName>;
+
+/** A minibatch: the agent's rows first, then as many of each expert. */
+export interface GailMinibatch {
+  /** [members, (1 + experts)·batch, inputs] and [members, (1 + experts)·batch, 1]. */
+  readonly states: tf.Tensor3D;
+  readonly actions: tf.Tensor3D;
+  /** Share of the expert in each mixture, uniform in [0, 1): [members, experts·batch, 1]. */
+  readonly mixture: tf.Tensor3D;
+}
+
+/** What each row of a minibatch counts for; [members, rows, 1], constant through a run. */
+export interface GailRowWeights {
+  /** Label of each row: 1 expert, 0 agent. */
+  readonly labelsExpertIsOne: tf.Tensor3D;
+  /** Weight of each row in the cross-entropy, divided by the batch size; negative to subtract. */
+  readonly weights: tf.Tensor3D;
+  /** Weight of each mixture in the penalty, likewise; null for no penalty. */
+  readonly penalties: tf.Tensor3D | null;
+  /** Gradient norm that the penalty pulls to, [members, 1, 1]. */
+  readonly penaltyTarget: tf.Tensor3D;
+}
+
+/** Weights and biases as PyTorch draws them, uniform in ±1/√fan-in. One member for each generator. */
+export function createDiscriminator(options: {
+  inputs: number;
+  hidden: number;
+  randoms: readonly Random[];
+}): Discriminator {
+  const { inputs, hidden, randoms } = options;
+  const draw = (rows: number, columns: number, fanIn: number) =>
+    stackMembers(
+      randoms.map((random) => uniformFanIn({ rows, columns, fanIn, random })),
+      { rows, columns },
+    );
+  return optimized({
+    w1: draw(inputs, hidden, inputs + 1),
+    wAction: draw(1, hidden, inputs + 1),
+    b1: draw(1, hidden, inputs + 1),
+    w2: draw(hidden, hidden, hidden),
+    b2: draw(1, hidden, hidden),
+    w3: draw(hidden, 1, hidden),
+    b3: draw(1, 1, hidden),
+  });
+}
+
+/** `states` [members, rows, inputs] and `actions` [members, rows, 1] → logits, [members, rows, 1]. */
+export function logitsExpertIsHigh(
+  parameters: Tensors<DiscriminatorName>,
+  states: tf.Tensor3D,
+  actions: tf.Tensor3D,
+): tf.Tensor3D {
+  return tf.tidy(() => upperForward(parameters, firstPreActivation(parameters, states, actions)).output);
+}
+
+/** z₁, [members, rows, hidden]. */
+export function firstPreActivation(
+  { w1, wAction, b1 }: Tensors<DiscriminatorName>,
+  states: tf.Tensor3D,
+  actions: tf.Tensor3D,
+): tf.Tensor3D {
+  return tf.add(matMul(states, w1), tf.add(tf.mul(actions, wAction), b1));
+}
+
+/** z₁ of mixed inputs is the mixture of their z₁: expert share ε of each expert row with the agent row beside it. */
+export function mixPreActivations(preActivation1: tf.Tensor3D, mixture: tf.Tensor3D): tf.Tensor3D {
+  const expertRows = mixture.shape[1];
+  const batch = preActivation1.shape[1] - expertRows;
+  const agent = sliceRows(preActivation1, 0, batch);
+  const agentBesideEach = tf.concat(Array<tf.Tensor3D>(expertRows / batch).fill(agent), 1);
+  const expert = sliceRows(preActivation1, batch, expertRows);
+  return tf.add(agentBesideEach, tf.mul(mixture, tf.sub(expert, agentBesideEach)));
+}
+
+/** v = ∂logit/∂z₁ at each mixture, G = W₁ᵀW₁ over [state; action], and ‖∂logit/∂x‖ = √(vᵀGv). */
+export function mixtureGradient(parameters: Tensors<DiscriminatorName>, preActivation1: tf.Tensor3D) {
+  const { w1, wAction, w2, w3 } = parameters;
+  const { hidden1, hidden2 } = upperForward(parameters, preActivation1);
+  const slope1 = tanhDerivative(hidden1);
+  const slope2 = tanhDerivative(hidden2);
+  const v2 = tf.mul(slope2, transpose(w3)) as tf.Tensor3D;
+  const q = matMul(v2, transpose(w2));
+  const v = tf.mul(q, slope1) as tf.Tensor3D;
+  const gram = tf.add(matMul(transpose(w1), w1), matMul(transpose(wAction), wAction)) as tf.Tensor3D;
+  const gramV = matMul(v, gram);
+  const norm = tf.sqrt(tf.add(tf.sum(tf.mul(v, gramV), 2, true), 1e-12)) as tf.Tensor3D;
+  return { hidden1, hidden2, slope1, slope2, v2, q, v, gramV, norm };
+}
+
+/** The gradient of `gailLoss`; the logits before the update come along for the accuracies. */
+export function gailGradients(
+  parameters: Tensors<DiscriminatorName>,
+  batch: GailMinibatch,
+  rowWeights: GailRowWeights,
+): { gradients: Tensors<DiscriminatorName>; logits: tf.Tensor3D } {
+  return tf.tidy(() => {
+    const preActivation1 = firstPreActivation(parameters, batch.states, batch.actions);
+    const activations = upperForward(parameters, preActivation1);
+    const logits = activations.output;
+    const logitGradient = tf.mul(
+      tf.sub(tf.sigmoid(logits), rowWeights.labelsExpertIsOne),
+      rowWeights.weights,
+    ) as tf.Tensor3D;
+    const imitation = upperBackward(parameters, activations, logitGradient);
+
+    const penalty =
+      rowWeights.penalties === null
+        ? null
+        : penaltyGradients(parameters, {
+            preActivation1,
+            mixture: batch.mixture,
+            weights: rowWeights.penalties,
+            target: rowWeights.penaltyTarget,
+          });
+    const z1Gradient =
+      penalty === null
+        ? imitation.preActivation1Gradient
+        : (tf.add(imitation.preActivation1Gradient, penalty.preActivation1Gradient) as tf.Tensor3D);
+    const gradients: Tensors<DiscriminatorName> = {
+      w1: matMul(transpose(batch.states), z1Gradient),
+      wAction: matMul(transpose(batch.actions), z1Gradient),
+      b1: sumRows(z1Gradient),
+      ...imitation.gradients,
+    };
+    if (penalty !== null)
+      for (const [name, gradient] of Object.entries(penalty.gradients) as [
+        keyof typeof penalty.gradients,
+        tf.Tensor3D,
+      ][])
+        gradients[name] = tf.add(gradients[name], gradient);
+    return { gradients, logits };
+  });
+}
+
+/** Gradients of Σ weight·(‖∂logit/∂x‖ − target)²: backwards through `mixtureGradient`, line by line. */
+function penaltyGradients(
+  parameters: Tensors<DiscriminatorName>,
+  input: { preActivation1: tf.Tensor3D; mixture: tf.Tensor3D; weights: tf.Tensor3D; target: tf.Tensor3D },
+) {
+  const { w1, wAction, w2, w3 } = parameters;
+  const { mixture } = input;
+  const mixed = mixtureGradient(parameters, mixPreActivations(input.preActivation1, mixture));
+  const { hidden1, hidden2, slope1, slope2, v2, q, v, gramV, norm } = mixed;
+
+  // L = weight·(n − target)², n = √(vᵀGv): ∂L/∂v = c·Gv and ∂L/∂G = ½ c·vvᵀ with c = 2·weight·(n − target)/n.
+  const c = tf.div(tf.mul(tf.mul(tf.sub(norm, input.target), input.weights), 2), norm);
+  const vGradient = tf.mul(gramV, c);
+  // G = W₁ᵀW₁, so ∂L/∂W₁ = W₁·(2·∂L/∂G).
+  const twiceGramGradient = matMul(transpose(v), tf.mul(v, c));
+
+  // v = q ⊙ slope₁, q = v₂W₂ᵀ, v₂ = slope₂ ⊙ w₃.
+  const qGradient = tf.mul(vGradient, slope1) as tf.Tensor3D;
+  const v2Gradient = matMul(qGradient, w2);
+  // slope = 1 − hidden², so ∂L/∂hidden = −2·hidden ⊙ ∂L/∂slope.
+  const hidden2Gradient = tf.mul(tf.mul(hidden2, tf.mul(v2Gradient, transpose(w3))), -2);
+  const z2Gradient = tf.mul(hidden2Gradient, slope2) as tf.Tensor3D;
+  const hidden1Gradient = tf.add(matMul(z2Gradient, transpose(w2)), tf.mul(tf.mul(hidden1, tf.mul(vGradient, q)), -2));
+  const mixedZ1Gradient = tf.mul(hidden1Gradient, slope1);
+
+  // A mixture passes its gradient on to the expert row with share ε and to the agent row with 1 − ε.
+  const toExpert = tf.mul(mixedZ1Gradient, mixture) as tf.Tensor3D;
+  const toAgentEach = tf.sub(mixedZ1Gradient, toExpert) as tf.Tensor3D;
+  const batch = input.preActivation1.shape[1] - mixture.shape[1];
+  const sets = mixture.shape[1] / batch;
+  const toAgent = tf.addN(Array.from({ length: sets }, (_, set) => sliceRows(toAgentEach, set * batch, batch)));
+  return {
+    preActivation1Gradient: tf.concat([toAgent, toExpert], 1),
+    gradients: {
+      w1: matMul(w1, twiceGramGradient),
+      wAction: matMul(wAction, twiceGramGradient),
+      w2: tf.add(matMul(transpose(qGradient), v2), matMul(transpose(hidden1), z2Gradient)) as tf.Tensor3D,
+      b2: sumRows(z2Gradient),
+      w3: transpose(sumRows(tf.mul(v2Gradient, slope2))),
+    },
+  };
+}

@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import { loadCheckpoint, saveCheckpoint } from '../checkpoints/checkpoint.ts';
+import { InputError } from '../src/errors.ts';
+import type { MemberState } from './trainer.ts';
+
+/*
+ * One member of a trainer in one file. A member trained in a population leaves the same checkpoint as one trained alone,
+ * so either can be resumed as the other.
+ */
+
+const kind = 'member';
+const formatVersion = 1;
+const stateSchema = z.strictObject({ algorithm: z.string(), identity: z.string(), values: z.unknown() });
+
+/** What a checkpoint must have been made by, for its weights to mean anything. */
+export interface CheckpointOwner {
+  /** The trainer's name; null accepts any. */
+  readonly algorithm: string | null;
+  /** Names what the states are made of: a policy means nothing on the states of another encoder. */
+  readonly identity: string;
+}
+
+/** Writes the file whole or not at all. */
+export function saveMember(path: string, owner: { algorithm: string; identity: string }, state: MemberState): void {
+  const { algorithm, identity } = owner;
+  saveCheckpoint(path, {
+    kind,
+    formatVersion,
+    arrays: state.arrays,
+    state: { algorithm, identity, values: state.values },
+  });
+}
+
+/** @throws InputError when the file is damaged, of another algorithm, or of other states */
+export function loadMember(path: string, owner: CheckpointOwner): MemberState {
+  const { arrays, state } = loadCheckpoint(path, { kind, formatVersion, stateSchema });
+  if (owner.algorithm !== null && state.algorithm !== owner.algorithm)
+    throw new InputError(
+      `${path} is of the algorithm ${state.algorithm}, and ${owner.algorithm} is trained; give a run of that algorithm`,
+    );
+  if (state.identity !== owner.identity)
+    throw new InputError(
+      `${path} was trained on states made by ${state.identity}, and these are made by ${owner.identity}; use the same encoder, models and state options`,
+    );
+  return { arrays, values: state.values };
+}

@@ -1,0 +1,178 @@
+import * as tf from '@tensorflow/tfjs-core';
+import { disposeOptimized, mapTensors, type Optimized, optimized, type Tensors } from '../src/tensor/adam.ts';
+import { orthogonal, stackMembers } from '../src/tensor/initializers.ts';
+import { type Activations, type MlpName, upperBackward, upperForward } from '../src/tensor/mlp.ts';
+import { matMul, sumRows, transpose } from '../src/tensor/population-ops.ts';
+import type { Random } from '../src/tensor/random.ts';
+
+/*
+ * The actor-critic network of PPO. Policy and value are separate perceptrons with two tanh layers, laid side by side in
+ * one block-diagonal network so that they share every product: hidden units 0 … h−1 belong to the policy, h … 2h−1 to
+ * the value; the outputs are the action logits, then the value.
+ */
+
+/** A population's networks with their Adam moments; every tensor is [members, rows, columns]. */
+export interface PolicyValue extends Optimized<MlpName> {
+  readonly blockMasks: BlockMasks;
+}
+
+/** 1 inside the blocks of `w2` and `w3`, 0 outside, [1, rows, columns]: keeps policy and value apart. */
+export interface BlockMasks {
+  readonly w2: tf.Tensor3D;
+  readonly w3: tf.Tensor3D;
+}
+
+interface Sizes {
+  readonly inputs: number;
+  readonly actions: number;
+  /** Units in each hidden layer, of policy and value each. */
+  readonly hidden: number;
+}
+
+/**
+ * Orthogonal weights with gain √2, 0.01 for the policy's head and 1 for the value's; biases 0 (the initialisation of
+ * OpenAI Baselines' PPO). One member for each generator.
+ */
+export function createPolicyValue(options: Sizes & { randoms: readonly Random[] }): PolicyValue {
+  const { inputs, actions, hidden, randoms } = options;
+  const members = randoms.map((random) => {
+    const draw = (rows: number, columns: number, gain: number) => ({
+      rows,
+      columns,
+      data: orthogonal({ rows, columns, gain, random }),
+    });
+    const w1 = [draw(inputs, hidden, Math.SQRT2), draw(inputs, hidden, Math.SQRT2)] as const;
+    const w2 = [draw(hidden, hidden, Math.SQRT2), draw(hidden, hidden, Math.SQRT2)] as const;
+    const w3 = [draw(hidden, actions, 0.01), draw(hidden, 1, 1)] as const;
+    return { w1: besideEachOther(...w1), w2: blockDiagonal(...w2), w3: blockDiagonal(...w3) };
+  });
+  const stack = (name: 'w1' | 'w2' | 'w3') =>
+    stackMembers(
+      members.map((member) => member[name].data),
+      members[0][name],
+    );
+  const zeros = (columns: number) => tf.zeros([randoms.length, 1, columns]) as tf.Tensor3D;
+  return {
+    ...optimized({
+      w1: stack('w1'),
+      b1: zeros(2 * hidden),
+      w2: stack('w2'),
+      b2: zeros(2 * hidden),
+      w3: stack('w3'),
+      b3: zeros(actions + 1),
+    }),
+    blockMasks: createBlockMasks({ hidden, actions }),
+  };
+}
+
+export function createBlockMasks({ hidden, actions }: Pick<Sizes, 'hidden' | 'actions'>): BlockMasks {
+  const ones = (rows: number, columns: number) => ({ rows, columns, data: new Float32Array(rows * columns).fill(1) });
+  const w2 = blockDiagonal(ones(hidden, hidden), ones(hidden, hidden));
+  const w3 = blockDiagonal(ones(hidden, actions), ones(hidden, 1));
+  return { w2: tf.tensor3d(w2.data, [1, w2.rows, w2.columns]), w3: tf.tensor3d(w3.data, [1, w3.rows, w3.columns]) };
+}
+
+/** One population of networks of one member each; takes ownership of them. Their counts of updates must be equal. */
+export function stackPolicyValues(networks: readonly PolicyValue[]): PolicyValue {
+  const [first, ...others] = networks;
+  if (others.length === 0) return first;
+  const stacked = (part: 'parameters' | 'firstMoments' | 'secondMoments') =>
+    mapTensors(first[part], (_, name) =>
+      tf.concat(
+        networks.map((network) => network[part][name]),
+        0,
+      ),
+    );
+  const population = {
+    parameters: stacked('parameters'),
+    firstMoments: stacked('firstMoments'),
+    secondMoments: stacked('secondMoments'),
+    updates: first.updates,
+    blockMasks: first.blockMasks,
+  };
+  disposeOptimized(first);
+  for (const network of others) disposePolicyValue(network);
+  return population;
+}
+
+export function disposePolicyValue(network: PolicyValue): void {
+  disposeOptimized(network);
+  tf.dispose([network.blockMasks.w2, network.blockMasks.w3]);
+}
+
+/** Log-probabilities of the actions [members, rows, actions] and state values [members, rows, 1]. */
+export function policyValueForward(parameters: Tensors<MlpName>, observations: tf.Tensor3D) {
+  const { activations, logProbabilities, values } = tf.tidy(() => {
+    const activations = upperForward(parameters, tf.add(matMul(observations, parameters.w1), parameters.b1));
+    const [members, rows, outputs] = activations.output.shape;
+    const logits = tf.slice(activations.output, [0, 0, 0], [members, rows, outputs - 1]);
+    return {
+      activations,
+      logProbabilities: tf.logSoftmax(logits) as tf.Tensor3D,
+      values: tf.slice(activations.output, [0, 0, outputs - 1], [members, rows, 1]),
+    };
+  });
+  return { activations, logProbabilities, values };
+}
+
+/**
+ * Gradients of a loss given its gradient with respect to the outputs, [members, rows, actions + 1]. Call it in a tidy.
+ */
+export function policyValueBackward(
+  { parameters, blockMasks }: Pick<PolicyValue, 'parameters' | 'blockMasks'>,
+  at: { observations: tf.Tensor3D; activations: Activations; outputGradient: tf.Tensor3D },
+): Tensors<MlpName> {
+  const { gradients, preActivation1Gradient } = upperBackward(parameters, at.activations, at.outputGradient);
+  return {
+    w1: matMul(transpose(at.observations), preActivation1Gradient),
+    b1: sumRows(preActivation1Gradient),
+    w2: tf.mul(gradients.w2, blockMasks.w2),
+    b2: gradients.b2,
+    w3: tf.mul(gradients.w3, blockMasks.w3),
+    b3: gradients.b3,
+  };
+}
+
+/** Below any log-complement that float32 can hold: the largest probability under 1 is 1 − 6e-8, whose is −16.6. */
+const lowestLogComplement = -20;
+
+/**
+ * log(1 − p) given log p: with two actions, the log-probability of the other one. A policy so sure of one action that
+ * its float32 log-probability is 0 gives the other a very small one, not −∞.
+ */
+export function logComplement(logProbability: number): number {
+  return Math.max(lowestLogComplement, Math.log1p(-Math.exp(logProbability)));
+}
+
+interface Matrix {
+  readonly rows: number;
+  readonly columns: number;
+  /** Row-major. */
+  readonly data: Float32Array;
+}
+
+function besideEachOther(left: Matrix, right: Matrix): Matrix {
+  return placed({ rows: left.rows, columns: left.columns + right.columns }, [
+    { matrix: left, row: 0, column: 0 },
+    { matrix: right, row: 0, column: left.columns },
+  ]);
+}
+
+function blockDiagonal(upperLeft: Matrix, lowerRight: Matrix): Matrix {
+  return placed({ rows: upperLeft.rows + lowerRight.rows, columns: upperLeft.columns + lowerRight.columns }, [
+    { matrix: upperLeft, row: 0, column: 0 },
+    { matrix: lowerRight, row: upperLeft.rows, column: upperLeft.columns },
+  ]);
+}
+
+/** Zero outside the given parts. */
+function placed(
+  shape: { rows: number; columns: number },
+  parts: readonly { matrix: Matrix; row: number; column: number }[],
+): Matrix {
+  const data = new Float32Array(shape.rows * shape.columns);
+  for (const { matrix, row, column } of parts)
+    for (let r = 0; r < matrix.rows; r++)
+      data.set(matrix.data.subarray(r * matrix.columns, (r + 1) * matrix.columns), (row + r) * shape.columns + column);
+  return { ...shape, data };
+}

@@ -1,0 +1,24 @@
+import type { Trainer } from '../trainer.ts';
+import { createCloning } from './cloning-trainer.ts';
+import type { Algorithm } from './config.ts';
+import { createExactReturn } from './exact-return-trainer.ts';
+import { createImitation } from './imitation-trainer.ts';
+import type { StopPolicy } from './policy.ts';
+import type { StopMember } from './problem.ts';
+
+type Create = (members: readonly StopMember[]) => Trainer<StopPolicy> | Promise<Trainer<StopPolicy>>;
+
+/** A new algorithm is a file, a line here and a name in `algorithms` (config.ts). */
+const trainers: Readonly<Record<Algorithm, Create>> = {
+  imitation: createImitation,
+  'behavior-cloning': createCloning,
+  'exact-return': createExactReturn,
+};
+
+/**
+ * The trainer of a population of stop agents, by their `algorithm`. The caller disposes it.
+ * @throws InputError when the problem gives the algorithm nothing to learn from, or the members cannot share a program
+ */
+export async function createStopAgent(members: readonly StopMember[]): Promise<Trainer<StopPolicy>> {
+  return trainers[members[0].config.algorithm](members);
+}

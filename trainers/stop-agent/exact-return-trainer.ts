@@ -1,0 +1,84 @@
+import { z } from 'zod';
+import { adamUpdate } from '../../src/tensor/adam.ts';
+import { returnGradients } from '../exact-return.ts';
+import { decayedLearningRate } from '../ppo.ts';
+import { type Trainer, valuesOf } from '../trainer.ts';
+import { labelledRows, labelledStates } from './labelled-threads.ts';
+import {
+  checkMembers,
+  learnerPolicies,
+  momentsArrays,
+  networkArrays,
+  restoreMoments,
+  restoreNetwork,
+  sameForAll,
+} from './network-state.ts';
+import type { StopPolicy } from './policy.ts';
+import type { StopMember } from './problem.ts';
+import { createLearner, disposeLearner } from './setup.ts';
+
+const valuesSchema = z.strictObject({ iteration: z.int(), updates: z.int() });
+
+/**
+ * Gradient ascent on the task's own return (trainers/exact-return.ts) as a trainer: no rollouts, no discriminator.
+ * @throws InputError when a member has no labelled thread, or the members do not fit together
+ */
+export async function createExactReturn(members: readonly StopMember[]): Promise<Trainer<StopPolicy>> {
+  const labelled = members.map(labelledRows);
+  const learner = await createLearner(members);
+  const observations = labelledStates(learner, labelled);
+  const { agent } = learner;
+  const configs = members.map(({ config }) => config.task);
+  const { iterations } = members[0].config;
+  let iteration = 0;
+
+  return {
+    algorithm: 'exact-return',
+    iterations,
+    get iteration() {
+      return iteration;
+    },
+    async iterate() {
+      const remaining = 1 - iteration / iterations;
+      let before: readonly number[] = [];
+      for (let update = 0; update < configs[0].updates; update++) {
+        const { returns, gradients } = await returnGradients(agent, {
+          observations,
+          worths: labelled.map(({ worths }) => worths),
+          weights: members.map(() => 1),
+        });
+        before = returns;
+        adamUpdate(agent, gradients, {
+          learningRates: configs.map((config) => decayedLearningRate(config, remaining)),
+          epsilon: configs[0].adamEpsilon,
+          maxGradientNorm: configs.map(({ maxGradientNorm }) => maxGradientNorm),
+        });
+      }
+      iteration++;
+      return before.map((value) => ({ 'task/expected_return': value }));
+    },
+    policies: () => learnerPolicies(learner),
+    async state() {
+      const arrays = await networkArrays('agent', agent);
+      return learner.members.map(({ moments }, member) => ({
+        arrays: { ...arrays[member], ...momentsArrays(moments) },
+        values: { iteration, updates: agent.updates },
+      }));
+    },
+    restore(states) {
+      checkMembers(states, members);
+      const values = states.map((state) => valuesOf(state, valuesSchema));
+      restoreNetwork(states, { name: 'agent', network: agent, updates: values.map(({ updates }) => updates) });
+      for (const [member, { arrays }] of states.entries())
+        restoreMoments(arrays, learner.members[member], learner.members[member].moments.count);
+      iteration = sameForAll(
+        values.map((own) => own.iteration),
+        'iterations',
+      );
+    },
+    dispose() {
+      observations.dispose();
+      disposeLearner(learner);
+    },
+  };
+}

@@ -1,0 +1,240 @@
+import * as tf from '@tensorflow/tfjs-core';
+import { InputError } from '../../src/errors.ts';
+import { updateScalarMoments } from '../../src/tensor/normalizer.ts';
+import { columnOf } from '../../src/tensor/population-ops.ts';
+import { logitsExpertIsHigh } from '../discriminator.ts';
+import { returnGradients } from '../exact-return.ts';
+import { generalizedAdvantages } from '../gae.ts';
+import { type DiscriminatorAccuracy, updateDiscriminator } from '../gail.ts';
+import { type PpoSteps, ppoUpdate } from '../ppo.ts';
+import type { Metrics, Trainer } from '../trainer.ts';
+import {
+  disposeImitation,
+  type Imitation,
+  type ImitationMember,
+  imitationStates,
+  restoreImitation,
+  startImitation,
+} from './imitation-state.ts';
+import { type LabelledRows, labelledRows, labelledStates } from './labelled-threads.ts';
+import { imitationMetrics } from './metrics.ts';
+import { learnerPolicies } from './network-state.ts';
+import type { StopPolicy } from './policy.ts';
+import type { StopMember } from './problem.ts';
+import { type Collected, collect, scoredAgain, scoreRows } from './rollout.ts';
+import { scaleRewards } from './running-return.ts';
+import { createLearner, refreshStates } from './setup.ts';
+
+/*
+ * The stop agent of EARD (§4): PPO against a discriminator of three experts, over the states of a table. Where paper and
+ * published code disagree, both are options; the presets `paper` and `published` (config.ts) set them.
+ *
+ *   point         paper                            here (preset paper)
+ *   reward        −log D                           logit over the running std of its discounted sum (see gail.ts)
+ *   order         policy, then discriminator       discriminator, rewards, policy: the published code's order
+ *   episode       ends with the stop               runs to the last post in training, as demonstrations do
+ *   normaliser    not mentioned                    per feature, exact, from the table of all states
+ *
+ * `taskWeight` adds the gradient of the task's own return (exact-return.ts) to every update of the policy: one weighted
+ * gradient, one optimiser.
+ */
+
+/** How many iterations the published code's normaliser learns for. */
+const scalarMomentsIterations = 11;
+
+export type ImitationPhase = 'rollout' | 'discriminator' | 'rewards' | 'policy' | 'metrics';
+
+/**
+ * GAIL with PPO as a trainer.
+ * @param options.onPhase called at the beginning of each part of an iteration: for benchmarks, which own the clock
+ * @throws InputError when there is nothing to imitate, no thread to roam, or the members do not fit together
+ */
+export async function createImitation(
+  members: readonly StopMember[],
+  options: { onPhase?: (phase: ImitationPhase) => void } = {},
+): Promise<Trainer<StopPolicy>> {
+  for (const member of members) checkProblem(member);
+  const learner = await createLearner(members);
+  const training = startImitation(learner);
+  const { iterations, imitation } = members[0].config;
+  const labelled = imitation.taskWeight > 0 ? learner.members.map(labelledRows) : null;
+  const { onPhase = () => {} } = options;
+
+  return {
+    algorithm: 'imitation',
+    iterations,
+    get iteration() {
+      return training.iteration;
+    },
+    /** Algorithm 1, one round. */
+    async iterate() {
+      onPhase('rollout');
+      const collected = await withCurrentMoments(training, await collectSteps(training));
+      onPhase('discriminator');
+      const accuracies = await discriminate(training, collected);
+      onPhase('rewards');
+      const rewards = await scoreSteps(training, collected);
+      const steps = collected.map((own, member) =>
+        withAdvantages(training.members[member], own, rewards[member].scaled),
+      );
+      onPhase('policy');
+      const task = await updatePolicy(training, steps, labelled);
+      onPhase('metrics');
+      const metrics = await measure(training, { collected, accuracies, rewards, steps, task });
+      training.iteration++;
+      return metrics;
+    },
+    policies: () => learnerPolicies(learner),
+    state: () => imitationStates(training),
+    restore: (states) => restoreImitation(training, states),
+    dispose: () => disposeImitation(training),
+  };
+}
+
+/** Lines 2 and 4: K steps of each member. */
+function collectSteps({ learner, members }: Imitation): Promise<Collected[]> {
+  return collect(learner, members, { steps: members[0].config.ppo.stepsPerIteration });
+}
+
+/**
+ * The published code's normaliser: scalar moments of what the agent sees in its first iterations. All updates of the
+ * iteration see the states by the new moments, so the policy is asked for its steps again: its probability ratio must
+ * start at 1.
+ */
+async function withCurrentMoments(training: Imitation, collected: Collected[]): Promise<Collected[]> {
+  const { learner, iteration } = training;
+  if (learner.members[0].config.normalizer !== 'scalar-running' || iteration >= scalarMomentsIterations)
+    return collected;
+  for (const [index, { problem, moments }] of learner.members.entries()) {
+    const { data, columns } = problem.table;
+    for (const row of collected[index].rows)
+      updateScalarMoments(moments, data.subarray(row * columns, (row + 1) * columns));
+  }
+  refreshStates(learner);
+  return scoredAgain(learner, collected);
+}
+
+/** Line 8, before the rewards as in the published code: the discriminator learns to tell these steps from the experts'. */
+function discriminate(training: Imitation, collected: readonly Collected[]): Promise<DiscriminatorAccuracy[]> {
+  const { learner, members, discriminator, rowWeights, iteration } = training;
+  const { epochs, warmupEpochs, warmupIterations } = members[0].config.discriminator;
+  return updateDiscriminator(discriminator, collected, {
+    members,
+    states: learner.states,
+    rowWeights,
+    epochs: iteration < warmupIterations ? warmupEpochs : epochs,
+  });
+}
+
+/** The discriminator's logits of one member's steps, and the rewards made of them; [steps] each. */
+export interface Rewards {
+  readonly logits: Float32Array;
+  readonly scaled: Float32Array;
+}
+
+/** Line 3: logit over the running standard deviation of its discounted sum. */
+async function scoreSteps({ learner, members, discriminator }: Imitation, collected: readonly Collected[]) {
+  const logits = tf.tidy(() => {
+    const states = learner.states.gather(collected.map(({ rows }) => rows));
+    const actions = columnOf(collected.map((own) => Float32Array.from(own.actions)));
+    return logitsExpertIsHigh(discriminator.parameters, states, actions);
+  });
+  const values = await logits.data<'float32'>();
+  logits.dispose();
+  return members.map(({ runningReturn, config }, member): Rewards => {
+    const { ends, rows } = collected[member];
+    const own = values.subarray(member * rows.length, (member + 1) * rows.length);
+    return {
+      logits: own,
+      scaled: scaleRewards(runningReturn, { rewards: own, ends, discount: config.ppo.discount }),
+    };
+  });
+}
+
+/** Line 5. */
+function withAdvantages({ config }: ImitationMember, collected: Collected, rewards: Float32Array): PpoSteps {
+  const estimate = generalizedAdvantages({
+    rewards,
+    values: collected.values,
+    ends: collected.ends,
+    bootstrapValue: collected.nextValue,
+    discount: config.ppo.discount,
+    lambda: config.ppo.gaeLambda,
+  });
+  return { ...collected, ...estimate };
+}
+
+/** Lines 6 and 7, and the task's gradient where it has a weight. Returns the members' expected returns before. */
+async function updatePolicy(
+  { learner, members, iteration }: Imitation,
+  steps: readonly PpoSteps[],
+  labelled: readonly LabelledRows[] | null,
+): Promise<number[] | null> {
+  const remaining = 1 - iteration / learner.members[0].config.iterations;
+  const ppoMembers = members.map(({ config, random }, member) => ({
+    steps: steps[member],
+    config: config.ppo,
+    random,
+  }));
+  if (labelled === null) {
+    await ppoUpdate(learner.agent, ppoMembers, { states: learner.states, remaining });
+    return null;
+  }
+  const observations = labelledStates(learner, labelled);
+  let before: number[] | null = null;
+  await ppoUpdate(learner.agent, ppoMembers, {
+    states: learner.states,
+    remaining,
+    async alsoDescend() {
+      const { returns, gradients } = await returnGradients(learner.agent, {
+        observations,
+        worths: labelled.map(({ worths }) => worths),
+        weights: members.map(({ config }) => config.taskWeight),
+      });
+      before ??= returns;
+      return gradients;
+    },
+  });
+  observations.dispose();
+  return before;
+}
+
+async function measure(
+  { learner, members, experts }: Imitation,
+  iteration: {
+    collected: readonly Collected[];
+    accuracies: readonly DiscriminatorAccuracy[];
+    rewards: readonly Rewards[];
+    steps: readonly PpoSteps[];
+    task: readonly number[] | null;
+  },
+): Promise<Metrics[]> {
+  const after = await scoreRows(
+    learner,
+    iteration.collected.map(({ rows }) => rows),
+  );
+  return members.map((member, index) =>
+    imitationMetrics({
+      config: member.config,
+      experts,
+      collected: iteration.collected[index],
+      accuracy: iteration.accuracies[index],
+      rewards: iteration.rewards[index],
+      steps: iteration.steps[index],
+      after: after[index],
+      expectedReturn: iteration.task?.[index] ?? null,
+    }),
+  );
+}
+
+function checkProblem({ problem, config }: StopMember): void {
+  const { demonstrations, environment } = problem;
+  if (environment.length === 0)
+    throw new InputError(
+      `no thread is left for the environment: none of its threads has ${config.minPosts} posts; lower minPosts or give more threads`,
+    );
+  if (!demonstrations.some(({ expert }) => expert !== 'misleading'))
+    throw new InputError(
+      `there is nothing to imitate: ${demonstrations.length} demonstrations, none of them conservative or early-action. The detector is never right on the demonstration threads; give more of them or another detector`,
+    );
+}

@@ -1,0 +1,55 @@
+import type { ExpertName } from '../../experts/trajectories.ts';
+import type { DiscriminatorAccuracy, GailConfig } from '../gail.ts';
+import type { PpoConfig, PpoSteps } from '../ppo.ts';
+import { ppoDiagnostics } from '../ppo-diagnostics.ts';
+import type { Metrics } from '../trainer.ts';
+import type { Collected, RowScores } from './rollout.ts';
+
+/** The metrics of one member's iteration, by their names in the metrics log. */
+export function imitationMetrics(iteration: {
+  config: GailConfig & { ppo: PpoConfig };
+  /** Names the member's streams. */
+  experts: readonly ExpertName[];
+  collected: Collected;
+  accuracy: DiscriminatorAccuracy;
+  rewards: { logits: Float32Array; scaled: Float32Array };
+  steps: PpoSteps;
+  /** What the policy and the value say of the steps after the update. */
+  after: RowScores;
+  expectedReturn: number | null;
+}): Metrics {
+  const { config, experts, collected, accuracy, rewards, steps, after, expectedReturn } = iteration;
+  const stops = Array.from(collected.steps).filter((_, step) => collected.decides[step] === 1);
+  const episodes = collected.ends.reduce((sum, end) => sum + end, 0);
+  const metrics: Record<string, number> = {
+    'rollout/mean_logit': meanOf(rewards.logits),
+    'rollout/mean_return': (meanOf(rewards.scaled) * rewards.scaled.length) / Math.max(1, episodes),
+  };
+  if (stops.length > 0) metrics['rollout/mean_stop_post'] = meanOf(stops) + 1;
+  Object.assign(
+    metrics,
+    ppoDiagnostics({
+      config: config.ppo,
+      actions: steps.actions,
+      oldLogProbabilities: steps.logProbabilities,
+      oldValues: steps.values,
+      advantages: steps.advantages,
+      returns: steps.returns,
+      stopLogProbabilities: after.stopLogProbabilities,
+      values: after.values,
+    }),
+  );
+  metrics['discriminator/accuracy_agent'] = accuracy.agent;
+  for (const [set, expert] of experts.entries()) {
+    const saysExpert = accuracy.saysExpert[set];
+    if (saysExpert !== null) metrics[`discriminator/says_expert_${expert}`] = saysExpert;
+  }
+  if (expectedReturn !== null) metrics['task/expected_return'] = expectedReturn;
+  return metrics;
+}
+
+function meanOf(values: Float32Array | readonly number[]): number {
+  let sum = 0;
+  for (const value of values) sum += value;
+  return sum / values.length;
+}

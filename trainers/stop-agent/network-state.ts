@@ -1,0 +1,155 @@
+import * as tf from '@tensorflow/tfjs-core';
+import type { NamedArray, NamedArrays } from '../../checkpoints/tensor-file.ts';
+import { InputError } from '../../src/errors.ts';
+import { namesOf, type Optimized, type Tensors } from '../../src/tensor/adam.ts';
+import type { Moments } from '../../src/tensor/normalizer.ts';
+import type { MemberState } from '../trainer.ts';
+import type { PolicyMatrix, StopPolicy } from './policy.ts';
+import type { LearnerMember, StopLearner } from './setup.ts';
+
+/*
+ * Networks and normalisers as the named arrays of a checkpoint, one set a member: `agent/parameters/w1`,
+ * `agent/firstMoments/w1`, …, `normalizer/mean`, `normalizer/variance`.
+ */
+
+const parts = ['parameters', 'firstMoments', 'secondMoments'] as const;
+
+/** The arrays of each member's network, [1, rows, columns] each, under `name`. */
+export async function networkArrays(name: string, network: Optimized): Promise<Record<string, NamedArray>[]> {
+  const perMember: Record<string, NamedArray>[] = [];
+  for (const part of parts)
+    for (const [tensorName, tensor] of Object.entries(network[part])) {
+      const [members, rows, columns] = tensor.shape;
+      const data = await tensor.data<'float32'>();
+      for (let member = 0; member < members; member++) {
+        perMember[member] ??= {};
+        perMember[member][`${name}/${part}/${tensorName}`] = {
+          shape: [1, rows, columns],
+          data: data.slice(member * rows * columns, (member + 1) * rows * columns),
+        };
+      }
+    }
+  return perMember;
+}
+
+/** @throws InputError naming the array that is missing or of another size */
+export function restoreNetwork<Name extends string>(
+  states: readonly MemberState[],
+  target: { name: string; network: Optimized<Name>; updates: readonly number[] },
+): void {
+  const { name, network, updates } = target;
+  for (const part of parts) {
+    const tensors: Tensors<Name> = network[part];
+    for (const tensorName of namesOf(tensors)) {
+      const [members, rows, columns] = tensors[tensorName].shape;
+      const data = new Float32Array(members * rows * columns);
+      for (const [member, { arrays }] of states.entries())
+        data.set(
+          floats32(arrays, { name: `${name}/${part}/${tensorName}`, shape: [1, rows, columns] }),
+          member * rows * columns,
+        );
+      tensors[tensorName].dispose();
+      tensors[tensorName] = tf.tensor3d(data, [members, rows, columns]);
+    }
+  }
+  network.updates = sameForAll(updates, `updates of ${name}`);
+}
+
+/** The normaliser of one member. */
+export function momentsArrays({ mean, variance }: Moments): Record<string, NamedArray> {
+  return {
+    'normalizer/mean': { shape: [mean.length], data: mean.slice() },
+    'normalizer/variance': { shape: [variance.length], data: variance.slice() },
+  };
+}
+
+export function restoreMoments(arrays: NamedArrays, member: LearnerMember, count: number): void {
+  for (const part of ['mean', 'variance'] as const) {
+    const saved = floats64(arrays, `normalizer/${part}`);
+    const own = member.moments[part];
+    if (saved.length !== own.length)
+      throw new InputError(
+        `normalizer/${part} has ${saved.length} entries, and ${own.length} are needed; use the same normalizer and states`,
+      );
+    own.set(saved);
+  }
+  member.moments.count = count;
+}
+
+/** The value that every member of a population must share. */
+export function sameForAll(values: readonly number[], what: string): number {
+  const [first] = values;
+  const other = values.find((value) => value !== first);
+  if (other !== undefined)
+    throw new InputError(
+      `the members of a population go on together, and their ${what} differ: ${first} and ${other}; resume them in separate runs`,
+    );
+  return first;
+}
+
+/** One state a member. */
+export function checkMembers(states: readonly MemberState[], members: readonly unknown[]): void {
+  if (states.length !== members.length)
+    throw new InputError(`there are states of ${states.length} members, and ${members.length} are trained`);
+}
+
+export async function learnerPolicies({ agent, members }: StopLearner): Promise<StopPolicy[]> {
+  const arrays = await networkArrays('agent', agent);
+  return members.map(({ moments }, member) => policyOf(arrays[member], moments));
+}
+
+/**
+ * The policy in one member's state, whatever algorithm trained it.
+ * @throws InputError where the state has none
+ */
+export function policyOfState({ arrays }: MemberState): StopPolicy {
+  return policyOf(arrays, {
+    mean: floats64(arrays, 'normalizer/mean'),
+    variance: floats64(arrays, 'normalizer/variance'),
+    count: 0,
+  });
+}
+
+function policyOf(arrays: NamedArrays, { mean, variance, count }: Moments): StopPolicy {
+  const matrix = (name: string): PolicyMatrix => {
+    const full = `agent/parameters/${name}`;
+    const array = arrays[full];
+    if (!(array?.data instanceof Float32Array) || array.shape.length !== 3)
+      throw new InputError(`${full} is missing; this is not a whole checkpoint of a stop agent`);
+    return { rows: array.shape[1], columns: array.shape[2], data: array.data };
+  };
+  return {
+    parameters: {
+      w1: matrix('w1'),
+      b1: matrix('b1'),
+      w2: matrix('w2'),
+      b2: matrix('b2'),
+      w3: matrix('w3'),
+      b3: matrix('b3'),
+    },
+    moments: { mean: mean.slice(), variance: variance.slice(), count },
+  };
+}
+
+function floats32(arrays: NamedArrays, { name, shape }: { name: string; shape: readonly number[] }): Float32Array {
+  const array = arrays[name];
+  if (!(array?.data instanceof Float32Array))
+    throw new InputError(`${name} is missing; this is not a whole checkpoint of a stop agent`);
+  if (array.shape.join(' × ') !== shape.join(' × '))
+    throw new InputError(
+      `${name} is ${array.shape.join(' × ')}, and ${shape.join(' × ')} is needed; use the same states and network sizes`,
+    );
+  return array.data;
+}
+
+export function floats64(arrays: NamedArrays, name: string): Float64Array {
+  const data = arrays[name]?.data;
+  if (!(data instanceof Float64Array)) throw new InputError(`${name} is missing; this is not a whole checkpoint`);
+  return data;
+}
+
+export function integers(arrays: NamedArrays, name: string): Int32Array {
+  const data = arrays[name]?.data;
+  if (!(data instanceof Int32Array)) throw new InputError(`${name} is missing; this is not a whole checkpoint`);
+  return data;
+}

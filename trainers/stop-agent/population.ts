@@ -1,0 +1,74 @@
+import { InputError } from '../../src/errors.ts';
+import type { StopAgentConfig } from './config.ts';
+
+/** Options that each member of a population may set for itself; all others shape the program that they share. */
+const ownOptions: ReadonlySet<string> = new Set([
+  'initialStopProbability',
+  'imitation.alpha',
+  'imitation.beta',
+  'imitation.gamma',
+  'imitation.misleading',
+  'imitation.misleadingPenalty',
+  'imitation.taskWeight',
+  'imitation.discriminator.learningRate',
+  'imitation.discriminator.penalty',
+  'imitation.discriminator.penaltyTarget',
+  'imitation.ppo.clip',
+  'imitation.ppo.entropyCoefficient',
+  'imitation.ppo.valueCoefficient',
+  'imitation.ppo.maxGradientNorm',
+  'imitation.ppo.learningRate',
+  'imitation.ppo.learningRateDecay',
+  'imitation.ppo.discount',
+  'imitation.ppo.gaeLambda',
+  'task.target',
+  'task.delayCost',
+  'task.learningRate',
+  'task.learningRateDecay',
+  'task.maxGradientNorm',
+  // These shape the data that a member brings, which is its own in any case.
+  'trajectories.keepEarlyAction',
+  'trajectories.minPosts',
+  'trajectories.maxConservative',
+  'trajectories.ratio',
+  'trajectories.control',
+  'pairing',
+  'balance',
+  'minPosts',
+  'maxPosts',
+]);
+
+/** Groups that an algorithm does not read: members may differ there as they like. */
+const unread: Readonly<Record<StopAgentConfig['algorithm'], readonly string[]>> = {
+  imitation: [],
+  'behavior-cloning': ['imitation.', 'task.', 'iterations'],
+  'exact-return': ['imitation.'],
+};
+
+/**
+ * The options that the members of a population must agree on, as canonical text: configurations with the same text can
+ * be trained in one program.
+ */
+export function sharedOptions(config: StopAgentConfig): ReadonlyMap<string, unknown> {
+  const skipped = unread[config.algorithm];
+  return new Map(
+    flat(config).filter(([option]) => !ownOptions.has(option) && !skipped.some((group) => option.startsWith(group))),
+  );
+}
+
+/** @throws InputError naming the first option that the members share and that they disagree on. */
+export function checkPopulation(configs: readonly StopAgentConfig[]): void {
+  const [first, ...others] = configs.map(sharedOptions);
+  for (const [index, other] of others.entries())
+    for (const [option, value] of first)
+      if (other.get(option) !== value)
+        throw new InputError(
+          `the members of a population must agree on ${option}, and member 1 has ${value} where member ${index + 2} has ${other.get(option)}; train them in separate runs`,
+        );
+}
+
+function flat(options: object, path = ''): [string, unknown][] {
+  return Object.entries(options).flatMap(([name, value]: [string, unknown]) =>
+    typeof value === 'object' && value !== null ? flat(value, `${path}${name}.`) : [[`${path}${name}`, value]],
+  );
+}
