@@ -1,5 +1,6 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { CONTINUE, type StateTable, stateRow } from '../../envs/state-table.ts';
+import type { Thread } from '../../src/data/thread.ts';
 import type { Tensors } from '../../src/tensor/adam.ts';
 import type { MlpName } from '../../src/tensor/mlp.ts';
 import { type Moments, standardized } from '../../src/tensor/normalizer.ts';
@@ -61,6 +62,41 @@ export async function stopProbabilities(policy: StopPolicy, table: StateTable): 
 export function greedyStop(stopProbability: Float32Array): number {
   const first = stopProbability.findIndex((probability) => probability > 0.5);
   return first < 0 ? stopProbability.length - 1 : first;
+}
+
+/** A thread as a policy decides it. */
+export interface StopDecision {
+  readonly threadId: string;
+  /** 0-based step of the stop; the last post where the policy never stops. */
+  readonly stopStep: number;
+  /** π(stop) at every post, given that the agent has continued so far; [posts]. */
+  readonly stopProbability: Float32Array;
+}
+
+/** Threads whose states are built at a time: bounds the memory of large sets. */
+const threadsAtOnce = 100;
+
+/**
+ * Where a policy stops in each thread.
+ * @param options.tableOf the states of threads, built as those the policy was trained on
+ */
+export async function decideStops(
+  policy: StopPolicy,
+  options: { threads: readonly Thread[]; tableOf: (threads: readonly Thread[]) => Promise<StateTable> },
+): Promise<StopDecision[]> {
+  const { threads, tableOf } = options;
+  const decisions: StopDecision[] = [];
+  for (let start = 0; start < threads.length; start += threadsAtOnce) {
+    const chunk = threads.slice(start, start + threadsAtOnce);
+    const probabilities = await stopProbabilities(policy, await tableOf(chunk));
+    for (const [index, { id }] of chunk.entries())
+      decisions.push({
+        threadId: id,
+        stopStep: greedyStop(probabilities[index]),
+        stopProbability: probabilities[index],
+      });
+  }
+  return decisions;
 }
 
 /** [1, rows, columns] each. */

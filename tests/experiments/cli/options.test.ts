@@ -59,7 +59,7 @@ describe('options', () => {
   it('prints options of a kind of file, or its JSON Schema, and names what there is instead of what there is not', async () => {
     const cwd = temporaryFolder();
     const printed = await earshot(['options', 'stop-agent', 'agent.imitation.alpha'], { cwd });
-    expect(printed.out).toMatch(/^agent\.gail\.alpha: number; default 0\.7\n {4}\S/);
+    expect(printed.out).toMatch(/^agent\.imitation\.alpha: number; default 0\.7\n {4}\S/);
     const unknown = await earshot(['options', 'selector', 'selecter'], { cwd });
     expect(unknown.code).toBe(1);
     expect(unknown.errors).toContain('selector files have no option selecter; `earshot options selector` lists all');

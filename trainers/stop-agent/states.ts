@@ -1,0 +1,49 @@
+import { buildStateTable, type StateTable } from '../../envs/state-table.ts';
+import type { Thread } from '../../src/data/thread.ts';
+
+/** What an agent sees of a thread. At least one of the two is given. */
+export interface StateSource {
+  /** Sum of the embeddings of the posts seen and of the previous action; null leaves both out. */
+  readonly posts: {
+    readonly dimensions: number;
+    /** Row-major [texts, dimensions]. */
+    readonly embed: (texts: readonly string[]) => Promise<Float32Array>;
+  } | null;
+  /** Further numbers that depend on the prefix alone, such as a student's confidence; null for none. */
+  readonly features: {
+    /** Numbers a post. */
+    readonly count: number;
+    /** Row-major [posts, count]. */
+    readonly of: (thread: Thread) => Promise<Float32Array>;
+  } | null;
+}
+
+/** The previous action as a text (EARD §4.1). */
+const actionTexts = ['Continue.', 'Stop.'];
+
+/** Every state of these threads, in their order (see envs/state-table.ts). */
+export async function stateTableOf(threads: readonly Thread[], source: StateSource): Promise<StateTable> {
+  const { posts, features } = source;
+  const dimensions = posts?.dimensions ?? 0;
+  const embed = posts?.embed ?? (async () => new Float32Array(0));
+  const vectors = await embed(threads.flatMap((thread) => thread.posts.map(({ text }) => text)));
+  const actions = await embed(actionTexts);
+  let start = 0;
+  const rows = [];
+  for (const thread of threads) {
+    const end = start + thread.posts.length * dimensions;
+    const embeddings = vectors.subarray(start, end);
+    rows.push(
+      features === null
+        ? { posts: thread.posts.length, embeddings }
+        : { posts: thread.posts.length, embeddings, features: await features.of(thread) },
+    );
+    start = end;
+  }
+  return buildStateTable({
+    threads: rows,
+    dimensions,
+    featureCount: features?.count ?? 0,
+    actionEmbeddings: [actions.subarray(0, dimensions), actions.subarray(dimensions)],
+  });
+}
