@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { writeFileAtomically } from '../src/atomic-file.ts';
 import { InputError } from '../src/errors.ts';
-import { exactJson } from './exact-json.ts';
+import { exactJson } from './json-file.ts';
 import { type NamedArrays, readTensorFile, tensorFile } from './tensor-file.ts';
 
 /**

@@ -9,8 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { z } from 'zod';
-import { diskError } from '../src/disk-error.ts';
-import { InputError } from '../src/errors.ts';
+import { diskError, InputError } from '../src/errors.ts';
 
 /** JSON has no NaN or infinity, and a diverged loss must not read as missing: they stand as strings, as in protobuf. */
 const loggedNumber = z

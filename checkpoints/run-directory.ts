@@ -1,13 +1,9 @@
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { diskError } from '../src/disk-error.ts';
-import { InputError } from '../src/errors.ts';
-import { differences } from './differences.ts';
-import { exactJson } from './exact-json.ts';
-import { readJsonFile, writeJsonFile } from './json-file.ts';
-import { provenance } from './provenance.ts';
-import { type RunFacts, type RunRecord, runRecordSchema } from './run-record.ts';
+import { diskError, InputError } from '../src/errors.ts';
+import { differences, exactJson, readJsonFile, writeJsonFile } from './json-file.ts';
+import { provenance, type RunFacts, type RunRecord, runRecordSchema } from './run-record.ts';
 
 /** What may lie in a folder that becomes a run: left by a start that was cut off before `config.json`. */
 const leftovers = new Set(['run.json', 'checkpoints']);

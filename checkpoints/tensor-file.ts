@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { diskError } from '../src/disk-error.ts';
-import { InputError } from '../src/errors.ts';
+import { diskError, InputError } from '../src/errors.ts';
 
 /** Named arrays with their shapes, row-major. */
 export type NamedArrays = Readonly<Record<string, NamedArray>>;

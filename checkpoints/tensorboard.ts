@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { crc32c } from '@node-rs/crc32';
 import Pbf from 'pbf';
-import { diskError } from '../src/disk-error.ts';
+import { diskError } from '../src/errors.ts';
 
 /** Field numbers of tensorflow/core/util/event.proto and framework/summary.proto, as far as scalars need them. */
 const eventField = { wallTime: 1, step: 2, fileVersion: 3, summary: 5, sessionLog: 7 } as const;

@@ -1,6 +1,6 @@
 import { closeSync, fsyncSync, openSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { diskError } from './disk-error.ts';
+import { diskError } from './errors.ts';
 
 let temporaryFiles = 0;
 

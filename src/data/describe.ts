@@ -1,3 +1,4 @@
+import { quantile } from '../metrics/summary-statistics.ts';
 import { hoursSinceClaim, type Thread } from './thread.ts';
 
 /** Five numbers and a mean; null where there is nothing to count. */
@@ -140,12 +141,4 @@ function spreadOf(values: readonly number[]): Spread | null {
     quantile90: quantile(sorted, 0.9),
     max: sorted[sorted.length - 1],
   };
-}
-
-/** Linear between the neighbours, as numpy's default. */
-function quantile(sorted: Float64Array, share: number): number {
-  const position = share * (sorted.length - 1);
-  const below = Math.floor(position);
-  const above = Math.min(below + 1, sorted.length - 1);
-  return sorted[below] + (position - below) * (sorted[above] - sorted[below]);
 }

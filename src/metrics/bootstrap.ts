@@ -1,5 +1,6 @@
 import { InputError } from '../errors.ts';
 import { Random } from '../tensor/random.ts';
+import { quantile } from './summary-statistics.ts';
 
 /** A number computed from items given by index, some repeated. The array is overwritten after the call. */
 export type Statistic = (items: Int32Array) => number;
@@ -70,12 +71,4 @@ function bootstrap(options: BootstrapOptions & { readonly statistic: Statistic }
 function percentileInterval(sorted: Float64Array, confidence: number): Interval {
   const tail = (1 - confidence) / 2;
   return { low: quantile(sorted, tail), high: quantile(sorted, 1 - tail) };
-}
-
-/** Linear between the two nearest values, as NumPy's default. */
-function quantile(sorted: Float64Array, probability: number): number {
-  const position = probability * (sorted.length - 1);
-  const below = Math.floor(position);
-  const above = Math.min(below + 1, sorted.length - 1);
-  return sorted[below] + (position - below) * (sorted[above] - sorted[below]);
 }

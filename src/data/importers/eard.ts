@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { BadItemError, orSkip, parseItem, shortened } from '../bad-item.ts';
-import { snowflakeTime } from '../snowflake.ts';
 import { assertFile } from '../text-lines.ts';
 import type { Thread } from '../thread.ts';
 import { parseJson } from '../thread-file.ts';
 import { assembleThread } from './assemble-thread.ts';
 import type { Importer } from './importer.ts';
+import { snowflakeTime } from './twitter-post.ts';
 
 const rumorLabel = z.union([z.literal([0, 1]), z.boolean(), z.enum(['0', '1', 'non-rumor', 'rumor'])], {
   error: 'the label must be 1 or "rumor", or 0 or "non-rumor"',

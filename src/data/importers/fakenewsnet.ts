@@ -2,12 +2,12 @@ import { stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { BadItemError, orSkip, parseItem } from '../bad-item.ts';
-import { snowflakeTime } from '../snowflake.ts';
 import type { Thread } from '../thread.ts';
 import { assembleThread } from './assemble-thread.ts';
 import { readDelimitedFile } from './delimited-file.ts';
 import type { Importer, ImportOptions } from './importer.ts';
 import { namesIn, readJsonFile } from './json-file.ts';
+import { snowflakeTime } from './twitter-post.ts';
 
 const contentFile = 'news content.json';
 

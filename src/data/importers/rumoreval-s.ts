@@ -11,12 +11,12 @@ import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { InputError } from '../../errors.ts';
 import { BadItemError, orSkip, shortened } from '../bad-item.ts';
-import { snowflakeTime } from '../snowflake.ts';
 import { readLines } from '../text-lines.ts';
 import type { Post, Thread } from '../thread.ts';
 import { assembleThread } from './assemble-thread.ts';
 import type { Importer } from './importer.ts';
 import { namesIn } from './json-file.ts';
+import { snowflakeTime } from './twitter-post.ts';
 
 const veracityOfCode = new Map<string, Thread['veracity']>([
   ['TR', 'true'],

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { orSkip } from '../bad-item.ts';
-import { sortReplies } from '../sort-replies.ts';
 import { readLines } from '../text-lines.ts';
 import { parseJson, parseThread } from '../thread-file.ts';
+import { sortReplies } from './assemble-thread.ts';
 import type { Importer } from './importer.ts';
 
 export const threadsImporter: Importer = {

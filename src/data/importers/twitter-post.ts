@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { parseItem } from '../bad-item.ts';
-import { snowflakeTime } from '../snowflake.ts';
 import type { Post } from '../thread.ts';
 
 const tweetSchema = z
@@ -34,4 +33,16 @@ function createdTime(created: string | undefined): string | null {
   const parts = created?.match(/^\w{3} (\w{3} \d{2}) (\d{2}:\d{2}:\d{2}) ([+-]\d{4}) (\d{4})$/);
   const ms = Date.parse(parts ? `${parts[1]} ${parts[4]} ${parts[2]} ${parts[3]}` : (created ?? ''));
   return Number.isNaN(ms) ? null : new Date(ms).toISOString();
+}
+
+/** Twitter counted its ids up by one until this one (4 November 2010); from here on they hold their time. */
+const firstSnowflake = 29_700_859_247n;
+const twitterEpochMs = 1_288_834_974_657n;
+
+/** When a tweet was posted, from its id: bits 22 and up are milliseconds. Null for ids that are not snowflakes. */
+export function snowflakeTime(id: string): string | null {
+  if (!/^\d{11,19}$/.test(id)) return null;
+  const number = BigInt(id);
+  if (number < firstSnowflake) return null;
+  return new Date(Number((number >> 22n) + twitterEpochMs)).toISOString();
 }

@@ -1,6 +1,6 @@
 import { BadItemError, shortened } from '../bad-item.ts';
-import { snowflakeTime } from '../snowflake.ts';
 import { assertFile, readLines } from '../text-lines.ts';
+import { snowflakeTime } from './twitter-post.ts';
 
 export interface TreePost {
   readonly id: string;

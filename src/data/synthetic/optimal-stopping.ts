@@ -19,8 +19,7 @@ import {
   noEvidence,
   rumorProbability,
 } from './evidence.ts';
-import { lengthProbabilities } from './lengths.ts';
-import { type SyntheticModel, type SyntheticOptions, syntheticModel } from './options.ts';
+import { lengthProbabilities, type SyntheticModel, type SyntheticOptions, syntheticModel } from './options.ts';
 
 export interface DelayCosts {
   /** Reward lost for each post used, the claim counted. */

@@ -10,8 +10,7 @@
 import { Random } from '../../tensor/random.ts';
 import type { Post, Thread } from '../thread.ts';
 import { type Evidence, saysRumorProbability } from './evidence.ts';
-import { lengthProbabilities } from './lengths.ts';
-import { type SyntheticModel, type SyntheticOptions, syntheticModel } from './options.ts';
+import { lengthProbabilities, type SyntheticModel, type SyntheticOptions, syntheticModel } from './options.ts';
 import { eventName, writeText } from './words.ts';
 
 export { bayesPosterior, type Evidence, evidenceOf } from './evidence.ts';
