@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { BadItemError, orSkip, parseItem } from '../bad-item.ts';
 import type { Thread } from '../thread.ts';
-import { assembleThread } from './assemble-thread.ts';
+import { assembleThread, unixSeconds } from './assemble-thread.ts';
 import { readDelimitedFile } from './delimited-file.ts';
 import type { Importer, ImportOptions } from './importer.ts';
 import { namesIn, readJsonFile } from './json-file.ts';
@@ -18,7 +18,7 @@ const contentSchema = z
   .object({
     title: z.string().nullish(),
     text: z.string().nullish(),
-    publish_date: z.number().nullish().describe('Unix seconds'),
+    publish_date: unixSeconds.nullish(),
   })
   .refine(({ title, text }) => title?.trim() || text?.trim(), { path: ['text'], error: 'has neither text nor title' });
 

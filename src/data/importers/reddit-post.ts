@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { parseItem } from '../bad-item.ts';
 import type { Post } from '../thread.ts';
+import { unixSeconds } from './assemble-thread.ts';
 
 const thingSchema = z.object({
   title: z.string().optional(),
   selftext: z.string().optional(),
   body: z.string().optional(),
-  created_utc: z.number().optional(),
+  created_utc: unixSeconds.optional(),
   author: z.string().nullish(),
   parent_id: z.string().nullish(),
 });
