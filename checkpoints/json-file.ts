@@ -3,12 +3,19 @@ import type { z } from 'zod';
 import { writeFileAtomically } from '../src/atomic-file.ts';
 import { diskError, InputError } from '../src/errors.ts';
 
-/** Whole or not at all, indented for people. */
+/**
+ * Writes a value as JSON, indented for people; the file is replaced whole or not at all.
+ * @throws InputError where the disk refuses; Error for a value that JSON cannot hold (see `exactJson`)
+ */
 export function writeJsonFile(path: string, value: unknown): void {
   const exact: unknown = JSON.parse(exactJson(value, path));
   writeFileAtomically(path, `${JSON.stringify(exact, null, 2)}\n`);
 }
 
+/**
+ * Reads a JSON file that this program wrote, checked against a schema.
+ * @throws InputError, with what to do, for a file that is missing, is not JSON or is not what the schema expects
+ */
 export function readJsonFile<Value>(path: string, schema: z.ZodType<Value>): Value {
   const parsed = schema.safeParse(parse(path));
   if (parsed.success) return parsed.data;
@@ -29,8 +36,10 @@ function parse(path: string): unknown {
 }
 
 /**
- * JSON that reads back as the very same value: like `JSON.stringify`, but it keeps −0 and refuses what JSON would
- * change silently (NaN to null, a Map to {}, a typed array to an object). A property that is undefined is left out.
+ * JSON that reads back as the very same value. Unlike `JSON.stringify` it keeps −0 and refuses what JSON would change
+ * silently (NaN to null, a Map to {}, a typed array to an object). A property that is undefined is left out.
+ * @param path what errors call the value
+ * @throws Error that names the place of a value that JSON cannot hold
  */
 export function exactJson(value: unknown, path = '$'): string {
   if (value === null || typeof value === 'boolean' || typeof value === 'string') return JSON.stringify(value);
@@ -55,7 +64,7 @@ function isPlainObject(value: unknown): value is Record<string, unknown> {
 
 const shownAtMost = 8;
 
-/** Where two JSON values differ, as `path (there x, now y)`, the first few of them; empty where they are equal. */
+/** Where two JSON values differ, as `path (there x, now y)`, at most eight places; empty if they are equal. */
 export function differences(there: unknown, now: unknown): string[] {
   const found = [...walk(there, now, '')];
   return found.length <= shownAtMost

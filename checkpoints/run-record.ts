@@ -5,6 +5,7 @@ import { dirname } from 'node:path';
 import { z } from 'zod';
 import packageJson from '../package.json' with { type: 'json' };
 
+/** Which program made something. */
 export const provenanceSchema = z.object({
   earshot: z.string(),
   node: z.string(),
@@ -18,7 +19,7 @@ export const provenanceSchema = z.object({
 
 export type Provenance = z.infer<typeof provenanceSchema>;
 
-/** Which program this is: what must be the same for a run to be repeated. */
+/** The running program and what it runs on: what must be the same for a run to be repeated. */
 export function provenance(): Provenance {
   return {
     earshot: packageJson.version,
@@ -29,7 +30,7 @@ export function provenance(): Provenance {
   };
 }
 
-/** `package.json` pins exact versions, so what it names is what is installed; optional ones count where present. */
+/** `package.json` pins exact versions, so what it names is what is installed. Optional packages count if present. */
 function packages(): Record<string, string> {
   const require = createRequire(import.meta.url);
   const isInstalled = (name: string) => {
@@ -53,7 +54,7 @@ function gitState(): Provenance['git'] {
       timeout: 10_000,
     });
   try {
-    // Installed inside somebody else's repository, the commit found would be theirs, not Earshot's.
+    // If Earshot is installed inside somebody else's repository, the commit found is theirs.
     if (realpathSync(git('rev-parse', '--show-toplevel').trim()) !== realpathSync(home)) return null;
     return { commit: git('rev-parse', 'HEAD').trim(), dirty: git('status', '--porcelain').trim() !== '' };
   } catch {
@@ -61,6 +62,7 @@ function gitState(): Provenance['git'] {
   }
 }
 
+/** What the caller knows of a run and its configuration does not say. */
 export const runFactsSchema = z.object({
   seed: z.number().int(),
   backend: z.string().describe('the tensor backend, such as wasm'),
@@ -71,7 +73,6 @@ export const runFactsSchema = z.object({
   startedAt: z.iso.datetime().optional().describe('now, unless the caller knows better'),
 });
 
-/** What the caller knows of a run and its config does not say. */
 export type RunFacts = z.infer<typeof runFactsSchema>;
 
 const sessionSchema = provenanceSchema.extend({
@@ -80,7 +81,10 @@ const sessionSchema = provenanceSchema.extend({
   startedAt: z.iso.datetime(),
 });
 
-/** `run.json`: which program made the run, on what, from what; and the same of every process that went on with it. */
+/**
+ * `run.json`: which program made the run, on which backend, with which seed and from which data; and, in `resumed`, the
+ * program and backend of every process that resumed it.
+ */
 export const runRecordSchema = sessionSchema.extend({
   formatVersion: z.literal(1),
   seed: z.number().int(),
