@@ -1,9 +1,9 @@
-/** The user's input is wrong; the message says what, the value seen and what to do. Exit code 1. */
+/** The user's input is wrong. The message says what is wrong, the value seen and what to do. Exit code 1. */
 export class InputError extends Error {
   override readonly name = 'InputError';
 }
 
-/** A service that was called failed for good; the message says which, how and what to do. Exit code 2. */
+/** A service failed, and trying again did not help. The message says which, how and what to do. Exit code 2. */
 export class ProviderError extends Error {
   override readonly name = 'ProviderError';
 }
@@ -21,7 +21,11 @@ const remedies: Readonly<Record<string, string>> = {
   EEXIST: 'a file stands where a folder is needed; move the file away or choose another path',
 };
 
-/** What the person can do about a failed disk operation, as an InputError; anything else is returned as it came. */
+/**
+ * Turns a failed disk operation into an InputError that says what the user can do about it.
+ * @param options.what what was attempted, after "cannot": such as `write 12 bytes to a.txt`
+ * @returns the error to throw; one that is not about the disk comes back as it is
+ */
 export function diskError(error: unknown, { what }: { what: string }): unknown {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   const remedy = remedies[code];

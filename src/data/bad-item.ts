@@ -12,8 +12,9 @@ export interface BadItem {
   readonly reason: string;
 }
 
+/** What to do with a bad item. */
 export interface SkipOptions {
-  /** Leave bad items out and go on, instead of failing at the first one. */
+  /** Leave bad items out and continue, instead of failing at the first one. */
   readonly skipInvalid?: boolean | undefined;
   /** Called for each item left out, so that a caller can count and show them. */
   readonly onSkipped?: ((item: BadItem) => void) | undefined;

@@ -121,6 +121,7 @@ export const threadSchema = z
       });
   });
 
+/** One post as it is in memory, with every field present. */
 export type Post = z.infer<typeof postSchema>;
 /** `posts[0]` is the claim; the others are in time order. */
 export type Thread = z.infer<typeof threadSchema>;

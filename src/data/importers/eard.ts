@@ -25,6 +25,7 @@ const entrySchema = z.object({
   }),
 });
 
+/** The format that the authors' code of EARD and HEARD reads. */
 export const eardImporter: Importer = {
   name: 'eard',
   description: 'the JSON of the EARD and HEARD code: {id: {label, seq: {timeline, tids, texts}}}',
@@ -66,7 +67,7 @@ function threadOf(id: string, input: { value: unknown; place: string }): Thread 
   return assembleThread({ id, rumor, veracity: rumor ? null : 'non-rumor', posts }, input.place);
 }
 
-/** Seconds, or milliseconds where a number is too large for seconds. Offsets from 0 keep their distances. */
+/** A number is seconds, or milliseconds if it is too large for those. Offsets from 0 are taken for times in 1970. */
 function timeOf(value: number | string, place: string): string | null {
   if (value === '') return null;
   const number = Number(value);

@@ -15,7 +15,10 @@ const tweetSchema = z
     error: 'a tweet needs text or full_text',
   });
 
-/** A tweet as Twitter's API v1.1 gave it; the id comes from the file's name, which never loses digits. */
+/**
+ * A tweet as version 1.1 of Twitter's API returned it. The id comes from the file's name, where it has lost no digits.
+ * @throws BadItemError for anything else
+ */
 export function twitterPost(input: { value: unknown; place: string; id: string }): Post {
   const tweet = parseItem(tweetSchema, input);
   return {
@@ -35,11 +38,14 @@ function createdTime(created: string | undefined): string | null {
   return Number.isNaN(ms) ? null : new Date(ms).toISOString();
 }
 
-/** Twitter counted its ids up by one until this one (4 November 2010); from here on they hold their time. */
+/** Until 4 November 2010 Twitter's ids were consecutive numbers; from this one on they contain their time. */
 const firstSnowflake = 29_700_859_247n;
 const twitterEpochMs = 1_288_834_974_657n;
 
-/** When a tweet was posted, from its id: bits 22 and up are milliseconds. Null for ids that are not snowflakes. */
+/**
+ * When a tweet was posted, from its id: the bits from 22 up are milliseconds since Twitter's epoch.
+ * @returns ISO 8601; null for an id that does not contain a time
+ */
 export function snowflakeTime(id: string): string | null {
   if (!/^\d{11,19}$/.test(id)) return null;
   const number = BigInt(id);

@@ -10,7 +10,7 @@ import { readTwitterTree } from './twitter-tree.ts';
 
 const veracities = ['true', 'false', 'unverified', 'non-rumor'] as const;
 
-/** The release names the tweets of the trees, but gives the text of the claims only. */
+/** The release names all tweets of a tree but has the texts of the claims only. */
 export const twitter1516Importer: Importer = {
   name: 'twitter1516',
   description: 'Twitter15 and Twitter16: veracity; reply texts are not in the release, give them with --texts',
@@ -56,7 +56,7 @@ async function* readFolder(
         const text = options.extra.get(reply.id);
         return text === undefined ? [] : [{ ...reply, text, parent: id }];
       });
-      // Parents are what the tree says where that post has a text, else the claim.
+      // A reply answers the tweet that the tree names if that one has a text, else the claim.
       const present = new Set(replies.map((reply) => reply.id));
       for (const reply of replies) {
         const parent = tree.parents.get(reply.id);
@@ -88,7 +88,7 @@ function parseLabel(text: string, place: string): { id: string; veracity: NonNul
 }
 
 /** The lines `id<TAB>text` of a file. */
-export async function readTexts(path: string, options: SkipOptions): Promise<Map<string, string>> {
+async function readTexts(path: string, options: SkipOptions): Promise<Map<string, string>> {
   const texts = new Map<string, string>();
   for await (const line of readLines(path))
     await orSkip(options, () => {
