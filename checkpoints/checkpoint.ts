@@ -35,8 +35,8 @@ export function saveCheckpoint(path: string, checkpoint: Checkpoint<unknown>): v
 
 /**
  * Reads a checkpoint that `saveCheckpoint` wrote.
- * @throws InputError, with what to do, for a file that is missing, cut short, altered, of another kind or format version,
- *   or whose state the schema refuses
+ * @throws InputError, with what to do, for a file that is missing, cut short, altered, of another kind or format
+ *   version, or whose state the schema refuses
  */
 export function loadCheckpoint<State>(
   path: string,

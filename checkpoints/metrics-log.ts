@@ -11,7 +11,9 @@ import {
 import { z } from 'zod';
 import { diskError, InputError } from '../src/errors.ts';
 
-/** JSON has no NaN or infinity, and a diverged loss must not read as missing. They are strings, as in protobuf's JSON. */
+/**
+ * JSON has no NaN or infinity, and a diverged loss must not read as missing. They are strings, as in protobuf's JSON.
+ */
 const loggedNumber = z
   .union([z.number(), z.enum(['NaN', 'Infinity', '-Infinity'])])
   .transform((value) => Number(value));

@@ -26,8 +26,8 @@ export class RunDirectory {
   }
 
   /**
-   * Starts a run, or resumes the one in the folder if it is the same. Configuration, seed and hashes must agree, because
-   * a run resumed on other data is neither of the two. Another backend or version is recorded, not refused.
+   * Starts a run, or resumes the one in the folder if it is the same. Configuration, seed and hashes must agree,
+   * because a run resumed on other data is neither of the two. Another backend or version is recorded, not refused.
    * @throws InputError for a folder that holds another run or other files, or where the disk refuses
    */
   static create(path: string, { config, facts }: { config: unknown; facts: RunFacts }): RunDirectory {
@@ -70,7 +70,10 @@ export class RunDirectory {
     return this.file('metrics.jsonl');
   }
 
-  /** Where wall-clock times go. They are kept apart so that a resumed run's `metrics.jsonl` equals an uninterrupted one's. */
+  /**
+   * Where wall-clock times go. They are kept apart so that a resumed run's `metrics.jsonl` equals an uninterrupted
+   * one's.
+   */
   get timingsPath(): string {
     return this.file('timings.jsonl');
   }

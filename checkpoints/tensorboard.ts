@@ -31,8 +31,8 @@ export class TensorBoardWriter {
 
   /**
    * Starts a new event file.
-   * @param options.resumeStep the step of the checkpoint that training resumes from: TensorBoard then drops what earlier
-   *   files of the folder hold after it. Null for a run that starts.
+   * @param options.resumeStep the step of the checkpoint that training resumes from: TensorBoard then drops what
+   *   earlier files of the folder hold after it. Null for a run that starts.
    * @param options.now milliseconds since 1970
    * @throws InputError where the disk refuses
    */

@@ -2,17 +2,17 @@ import { InputError } from '../src/errors.ts';
 import type { Random } from '../src/tensor/random.ts';
 
 /*
- * The two-level MDP of the selector (JSDRV, §4). Each step shows one item, and the action is 0 (discard) or 1 (retain). A
- * claim's pre-selected posts are shown first, one a step at the post level; then the claim itself is shown at the claim
- * level. At either level the state describes the item shown and the mean of those retained before it, and an action
- * changes nothing but that mean. A policy that retains nothing is allowed: the mean is then zero throughout.
+ * The two-level MDP of the selector (JSDRV, §4). Each step shows one item, and the action is 0 (discard) or 1 (retain).
+ * A claim's pre-selected posts are shown first, one a step at the post level; then the claim itself is shown at the
+ * claim level. At either level the state describes the item shown and the mean of those retained before it, and an
+ * action changes nothing but that mean. A policy that retains nothing is allowed: the mean is then zero throughout.
  *
  *   c, x     a claim, a post      ε        share of steps that explore
  *   p, q     distributions        s_i, a_i state and action of step i; R, r rewards of claim and post level
  *
  * Where we differ from the paper:
- *   sgn(cos(p, q))   Two distributions are never at an obtuse angle, so the sign would always be +1. Here both are centred
- *                    on the class prior first: +1 then says that p and q lean away from the prior to the same side.
+ *   sgn(cos(p, q))   Two distributions are never at an obtuse angle, so the sign would always be +1. Here both are
+ *                    centred on the class prior first: +1 then says that p and q lean away from it to the same side.
  */
 
 /**
@@ -31,8 +31,8 @@ export function preselectPosts(options: { posts: number; take: number; epsilon: 
 }
 
 /**
- * Eq. 2: the claims of an epoch. Each is, with probability 1 − ε, a uniform labelled one, and with probability ε a uniform
- * unlabelled one, without replacement. Once one kind is used up, the other kind is taken.
+ * Eq. 2: the claims of an epoch. Each is, with probability 1 − ε, a uniform labelled one, and with probability ε a
+ * uniform unlabelled one, without replacement. Once one kind is used up, the other kind is taken.
  * @param options.isLabelled [claims]
  * @returns [min(take, claims)] different indices into `isLabelled`
  */
@@ -98,7 +98,10 @@ export function selectionState(parts: {
   return state;
 }
 
-/** A cosine or a distance from the prior below this is a rounding error: a distribution equal to its prior leans nowhere. */
+/**
+ * A cosine or a distance from the prior below this is a rounding error: a distribution equal to its prior leans
+ * nowhere.
+ */
 const rounding = 1e-9;
 
 /**
@@ -185,7 +188,8 @@ export function veracityPrior(options: { labels: readonly number[]; veracities: 
 }
 
 /**
- * Eq. 4, first case, for a claim with a label: how far the predicted veracity, [veracities], leans towards the true one.
+ * Eq. 4, first case, for a claim with a label: how far the predicted veracity, [veracities], leans towards the true
+ * one.
  * @returns in [−1, 1]; its sign is the paper's reward
  */
 export function labelledAgreement(options: { predicted: Float64Array; label: number; prior: Float64Array }): number {

@@ -6,7 +6,9 @@ import type { Thread } from './thread.ts';
 
 /** How to split threads into parts. */
 export interface SplitOptions<Part extends string, Held extends string> {
-  /** For each part a number of threads (an integer), a share (below 1), or whatever is left ('rest', at most one part). */
+  /**
+   * For each part a number of threads (an integer), a share (below 1), or whatever is left ('rest', at most one part).
+   */
   readonly parts: Readonly<Record<Part, PartSize>>;
   readonly seed: number;
   /** Each part gets the labels in the proportions of the whole; null counts as a label. `task.goldLabel` fits. */

@@ -23,8 +23,8 @@ export interface Interval {
 }
 
 /**
- * Percentile bootstrap (Efron & Tibshirani, "An Introduction to the Bootstrap", 1993, ch. 13): the statistic on the items
- * as they are, and its interval over samples drawn with replacement. The same seed gives the same interval.
+ * Percentile bootstrap (Efron & Tibshirani, "An Introduction to the Bootstrap", 1993, ch. 13): the statistic on the
+ * items as they are, and its interval over samples drawn with replacement. The same seed gives the same interval.
  * @throws InputError for no items, no resamples or a confidence outside (0, 1); Error for a statistic that is NaN
  */
 export function bootstrapInterval(
@@ -37,8 +37,8 @@ export function bootstrapInterval(
 /**
  * Compares two systems on the same items: first minus second, each resample taking the same items for both.
  *
- * The p-value is twice the smaller share of differences on one side of 0. One more difference is counted on either side,
- * so that it is never 0. It is below 0.05 about where the 95 % interval leaves out 0, and 1 for equal systems.
+ * The p-value is twice the smaller share of differences on one side of 0. One more difference is counted on either
+ * side, so that it is never 0. It is below 0.05 about where the 95 % interval leaves out 0, and 1 for equal systems.
  * @throws as `bootstrapInterval` does
  */
 export function comparePaired(

@@ -62,9 +62,9 @@ export function confusionMatrix({ gold, predicted, classes, items }: Predictions
 }
 
 /**
- * Scores as scikit-learn computes them with all classes as `labels` and `zero_division=0`: every class counts in macro-F1,
- * and one that occurs neither in the gold labels nor in the predictions scores 0. With predictions of −1, micro-F1 differs
- * from accuracy, because they lower its recall but not its precision.
+ * Scores as scikit-learn computes them with all classes as `labels` and `zero_division=0`: every class counts in
+ * macro-F1, and one that occurs neither in the gold labels nor in the predictions scores 0. With predictions of −1,
+ * micro-F1 differs from accuracy, because they lower its recall but not its precision.
  * https://scikit-learn.org/stable/modules/generated/sklearn.metrics.precision_recall_fscore_support.html
  * @throws as `confusionMatrix` does, and InputError without items
  */

@@ -41,8 +41,9 @@ export interface Margins {
   /** Macro-F1 above the best other point that decides as early or earlier. */
   readonly overStaircase: number;
   /**
-   * The same, but also against mixtures of two other points, which choose between two rules by coin for each thread. The
-   * ER of a mixture is exactly the weighted mean. Its macro-F1 is only close to that, because it is a ratio of counts.
+   * The same, but also against mixtures of two other points, which choose between two rules by coin for each thread.
+   * The ER of a mixture is exactly the weighted mean. Its macro-F1 is only close to that, because it is a ratio of
+   * counts.
    */
   readonly overHull: number;
 }

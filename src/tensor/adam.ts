@@ -2,10 +2,10 @@ import * as tf from '@tensorflow/tfjs-core';
 import { perMember } from './population-ops.ts';
 
 /*
- * Adam (Kingma & Ba, "Adam: A Method for Stochastic Optimization", ICLR 2015, Algorithm 1) in two forms: `adamUpdate` on the
- * tensors of a population, `adamUpdateArrays` on one flat vector for models too small to be worth a tensor. Both use the
- * paper's decay rates β₁ = 0.9 and β₂ = 0.999 and add epsilon outside the root of the corrected second moment, as
- * PyTorch does.
+ * Adam (Kingma & Ba, "Adam: A Method for Stochastic Optimization", ICLR 2015, Algorithm 1) in two forms: `adamUpdate`
+ * on the tensors of a population, `adamUpdateArrays` on one flat vector for models too small to be worth a tensor. Both
+ * use the paper's decay rates β₁ = 0.9 and β₂ = 0.999 and add epsilon outside the root of the corrected second moment,
+ * as PyTorch does.
  */
 
 /** Tensors by name, all [members, rows, columns]. */
@@ -20,11 +20,12 @@ export interface Optimized<Name extends string = string> {
   updates: number;
 }
 
+/** Settings of one update, one number a member where members may differ. */
 export interface AdamOptions {
   /** One learning rate a member. */
   readonly learningRates: readonly number[];
   readonly epsilon: number;
-  /** Gradients of a member are scaled to at most this global norm. */
+  /** A member's gradients are scaled down to this norm over all its parameters, if they exceed it. */
   readonly maxGradientNorm?: readonly number[];
 }
 

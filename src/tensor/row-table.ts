@@ -1,14 +1,16 @@
 import * as tf from '@tensorflow/tfjs-core';
 
-/** Row-major rows that minibatches are drawn from. */
+/** Rows that minibatches are drawn from. */
 export interface Rows {
+  /** Row-major [rows, columns]. */
   readonly data: Float32Array;
   readonly columns: number;
 }
 
 /**
- * Rows that networks read by index. On a device the table is uploaded once and gathered there; on wasm and cpu rows are
- * copied in plain JavaScript, which is fifty times faster than those backends' gather.
+ * Rows that networks read by index. For the tensorflow backend the table is uploaded once and rows are gathered on the
+ * device. On wasm and cpu they are copied in plain JavaScript, which is fifty times faster than those backends' gather.
+ * Make it after the backend was selected; `dispose` frees the uploaded table.
  */
 export class RowTable {
   private readonly rows: Rows;
@@ -20,7 +22,11 @@ export class RowTable {
       tf.getBackend() === 'tensorflow' ? tf.tensor2d(rows.data, [rows.data.length / rows.columns, rows.columns]) : null;
   }
 
-  /** `indices` is [members, count] row-major; returns [members, count, columns]. The caller disposes it. */
+  /**
+   * The rows of each member.
+   * @param indices row-major [members, count]
+   * @returns [members, count, columns]; the caller disposes it
+   */
   gather(indices: Int32Array, members: number): tf.Tensor3D {
     const { data, columns } = this.rows;
     const shape: [number, number, number] = [members, indices.length / members, columns];
@@ -36,6 +42,7 @@ export class RowTable {
     return tf.tensor3d(copied, shape);
   }
 
+  /** Frees the table on the device; the rows given to the constructor stay. */
   dispose(): void {
     this.onDevice?.dispose();
   }

@@ -4,13 +4,15 @@ const HANDLE = /(?<![\p{L}\p{N}_@])@[A-Za-z0-9_]+/gu;
 const LINK = /\b(?:https?:\/\/|www\.)[^\s\u3000-\u303f\uff00-\uffef\p{Script=Han}]+/giu;
 const MESSY_SPACE = /\s\s|[^\S ]|^ | $/u;
 
-/** Unicode NFKC (full-width forms, ligatures, stylised letters become plain), one space between words, none around. */
+/**
+ * Unicode NFKC (full-width forms, ligatures and stylised letters become plain) with single spaces, none at the ends.
+ */
 export function normalizeText(text: string): string {
   const composed = text.normalize('NFKC');
   return MESSY_SPACE.test(composed) ? composed.replace(/\s+/gu, ' ').trim() : composed;
 }
 
-/** Handles and links name persons and pages, not meanings: each kind becomes one word. */
+/** Replaces handles by @USER and links by HTTPURL: they name persons and pages, and say nothing else. */
 export function maskHandlesAndUrls(text: string): string {
   const withoutUrls = /http|www/iu.test(text) ? text.replace(LINK, 'HTTPURL') : text;
   return withoutUrls.includes('@') ? withoutUrls.replace(HANDLE, '@USER') : withoutUrls;
@@ -42,15 +44,16 @@ const token = new RegExp(
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ' };
 
 /**
- * A tweet as BERTweet saw it in training (VinAI's TweetNormalizer over NLTK's TweetTokenizer): tokens parted by spaces,
- * handles as @USER, links as HTTPURL, emoji by name, typographic apostrophes and ellipses plain, contractions split.
+ * A tweet as BERTweet saw it in training (VinAI's TweetNormalizer over NLTK's TweetTokenizer): tokens separated by
+ * spaces, handles as @USER, links as HTTPURL, emoji by name, plain apostrophes and ellipses, contractions split.
+ * https://github.com/VinAIResearch/BERTweet
  *
- * Differs in rare cases: HTML entities beyond the six common ones and numbers are kept, and emoji without an entry in
- * `emojiAliases` stay emoji.
+ * Differs in rare cases: HTML entities other than numbers and the six common ones are kept, and so are emoji without an
+ * entry in `emojiAliases`.
  */
 export function normalizeTweet(text: string): string {
   const plain = decodeEntities(text.replaceAll('’', "'").replaceAll('…', '...'))
-    // A long line of one sign is read as three, as NLTK does before it looks for tokens.
+    // NLTK shortens a run of one sign to three before it looks for tokens.
     .replace(/([^a-zA-Z0-9])\1{3,}/gu, '$1$1$1');
   const words = (plain.match(token) ?? []).map(normalizeToken).join(' ');
   return joinTimes(splitContractions(words)).replace(/\s+/gu, ' ').trim();
@@ -71,7 +74,7 @@ function decodeEntities(text: string): string {
   });
 }
 
-/** Only before a space: the last word of a tweet kept its contraction in training. */
+/** Only before a space, because in training the last word of a tweet kept its contraction. */
 function splitContractions(text: string): string {
   return text
     .replaceAll('cannot ', 'can not ')

@@ -4,10 +4,13 @@ import { loadTransformer } from './load-transformer.ts';
 import { normalizeTweet } from './normalize.ts';
 import { transformersEncoderOptionsSchema } from './transformers-encoder-options.ts';
 
-/** Raise it with every change to this file, the pooling or the tweet normalisation that changes a vector. */
+/** Raise this with every change to this file or the tweet normalisation that changes a vector. */
 const VERSION = 1;
 
-/** Sentence vectors of a pretrained transformer. */
+/**
+ * Sentence vectors of a pretrained transformer, pooled over the tokens of each text.
+ * @throws as `loadTransformer` does
+ */
 export async function createTransformersEncoder(
   options: z.input<typeof transformersEncoderOptionsSchema>,
 ): Promise<Encoder> {
@@ -27,7 +30,7 @@ export async function createTransformersEncoder(
     return poolTokens({ hidden, mask, length, dimensions, pooling });
   }
 
-  // The model itself says how long its vectors are; configurations name that differently.
+  // Measured on the model, because configurations have different names for the length of its vectors.
   const dimensions = (await encodeBatch([tokenize('')])).length;
 
   return {
@@ -46,7 +49,8 @@ export async function createTransformersEncoder(
     },
     async encode(texts) {
       const tokens = texts.map(tokenize);
-      // Texts of similar length share a batch, for less padding; the longest first, so that memory runs out at once or never.
+      // Texts of similar length share a batch, for less padding. The longest come first: if memory is short, it is at
+      // once.
       const order = Array.from(tokens.keys()).sort((a, b) => tokens[b].length - tokens[a].length || a - b);
       const vectors = new Float32Array(texts.length * dimensions);
       for (let start = 0; start < order.length; start += batchSize) {
@@ -61,10 +65,10 @@ export async function createTransformersEncoder(
 }
 
 /**
- * One vector a text from its tokens' vectors. `hidden` is `[batch, length, dimensions]`, `mask` `[batch, length]` with 1
- * at tokens and 0 at padding; returns `[batch, dimensions]`.
+ * One vector for each text from those of its tokens. `hidden` is `[batch, length, dimensions]`, `mask` `[batch,
+ * length]` with 1 at tokens and 0 at padding; returns `[batch, dimensions]`.
  */
-export function poolTokens(options: {
+function poolTokens(options: {
   hidden: Float32Array;
   mask: Uint8Array;
   length: number;

@@ -74,7 +74,10 @@ async function parentsFromStructure(path: string): Promise<Map<string, string>> 
   return parents;
 }
 
-/** The tree's parent, else the one the post names; where that post is missing, its nearest ancestor here, else the claim. */
+/**
+ * The tree's parent, else the one the post names; where that post is missing, its nearest ancestor here, else the
+ * claim.
+ */
 function withParents(posts: readonly Post[], parents: ReadonlyMap<string, string>): Post[] {
   const present = new Set(posts.map(({ id }) => id));
   const [claim] = posts;

@@ -55,8 +55,9 @@ const flag = z.union([z.literal([0, 1]), z.enum(['0', '1'])]).transform(Number);
 const annotationSchema = z.object({ misinformation: flag.optional(), true: flag.optional() });
 
 /**
- * The two flags as the data set's own script convert_veracity_annotations reads them: a rumour found to be misinformation
- * is false, one found true is true, one that is neither is unverified. `true` without the other flag says nothing.
+ * The two flags as the data set's own script convert_veracity_annotations reads them: a rumour found to be
+ * misinformation is false, one found true is true, one that is neither is unverified. `true` without the other flag
+ * says nothing.
  */
 async function rumorVeracity(folder: string): Promise<Thread['veracity']> {
   if (!(await namesIn(folder)).includes('annotation.json')) return null;

@@ -27,7 +27,9 @@ const year: RumourEvalYear = {
   ignores: (name) => /^(twitter-(da|ru)-|danish|russian)/i.test(name),
 };
 
-/** Told by the parent folder (reddit-training-data, …): an id in base 36 may consist of digits only, as Twitter's do. */
+/**
+ * Told by the parent folder (reddit-training-data, …): an id in base 36 may consist of digits only, as Twitter's do.
+ */
 function isReddit(folder: string): boolean {
   return /reddit/i.test(parentName(folder));
 }

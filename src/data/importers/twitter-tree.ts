@@ -24,8 +24,8 @@ const node = String.raw`\['([^']*)', '([^']*)', '([^']*)'\]`;
 const edge = new RegExp(`^${node}->${node}\\s*$`);
 
 /**
- * Reads a tree of Twitter15 or Twitter16: one line `['user', 'tweet', 'minutes']->['user', 'tweet', 'minutes']` an edge,
- * from parent to reply, with the minutes since the claim.
+ * Reads a tree of Twitter15 or Twitter16: one line `['user', 'tweet', 'minutes']->['user', 'tweet', 'minutes']` an
+ * edge, from parent to reply, with the minutes since the claim.
  * @throws BadItemError for a file that cannot be read or a line that is not such an edge
  */
 export async function readTwitterTree(path: string, claimId: string): Promise<TwitterTree> {

@@ -31,7 +31,9 @@ export interface DelayCosts {
 
 /** Decides from the posts so far. */
 export interface StoppingRule {
-  /** Whether to stop after these posts, and P(rumor | these posts). Throws InputError for more than maxPosts or none. */
+  /**
+   * Whether to stop after these posts, and P(rumor | these posts). Throws InputError for more than maxPosts or none.
+   */
   decide(evidence: readonly Evidence[]): { stop: boolean; rumorProbability: number };
 }
 
@@ -56,7 +58,7 @@ interface Node {
 const cost = z.number().min(0).default(0);
 
 /**
- * Computes the best rule of a stream, exactly, in some maxPosts³ steps.
+ * Computes the best rule of a stream exactly. `rule.decide` can then be asked about any prefix of such a stream.
  * @throws InputError for a negative cost or options that are not valid
  */
 export function optimalStopping(options: SyntheticOptions & DelayCosts): OptimalStopping {

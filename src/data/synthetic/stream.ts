@@ -3,9 +3,9 @@
  *
  * A thread is a rumor with probability rumorShare; its length does not depend on that. With probability misleadingShare
  * its early phase misleads. Each post, the claim included, is neutral with probability neutralShare (some of these are
- * off topic). Otherwise it speaks for or against a rumor: rightly with probability earlyAccuracy, or misleadingAccuracy in
- * a misleading thread, among the first earlyPosts posts, and with lateAccuracy after. Words, stances and times depend
- * only on that evidence and the position, so `bayesPosterior` and `optimalStopping` are exact.
+ * off topic). Otherwise it speaks for or against a rumor: rightly with probability earlyAccuracy, or misleadingAccuracy
+ * in a misleading thread, among the first earlyPosts posts, and with lateAccuracy after. Words, stances and times
+ * depend only on that evidence and the position, so `bayesPosterior` and `optimalStopping` are exact.
  */
 import { Random } from '../../tensor/random.ts';
 import type { Post, Thread } from '../thread.ts';
@@ -23,7 +23,8 @@ export {
 export { type SyntheticOptions, syntheticOptionsSchema } from './options.ts';
 
 /**
- * Makes the threads of a stream. The same options give the same threads, and `labels.misleading` says which ones mislead.
+ * Makes the threads of a stream. The same options give the same threads, and `labels.misleading` says which ones
+ * mislead.
  * @throws InputError for an option that is unknown or out of range
  */
 export function synthesizeThreads(options: SyntheticOptions = {}): Thread[] {
@@ -82,7 +83,9 @@ function drawStance(post: { evidence: Evidence; early: boolean }, random: Random
   return random.uniform() < (post.early ? 0.6 : 0.15) ? 'query' : 'deny';
 }
 
-/** Replies come fast at first and ever slower later: exponential gaps whose mean grows from 90 seconds by 18 % a post. */
+/**
+ * Replies come fast at first and ever slower later: exponential gaps whose mean grows from 90 seconds by 18 % a post.
+ */
 function gapMs(post: number, random: Random): number {
   return Math.ceil(-Math.log(1 - random.uniform()) * 90_000 * 1.18 ** (post - 1));
 }
