@@ -68,10 +68,10 @@ export function adamUpdate<Name extends string>(
       const gradient = scale === null ? gradients[name] : tf.mul(gradients[name], scale);
       const first = state.firstMoments[name];
       const second = state.secondMoments[name];
-      const newFirst = tf.add(first, tf.mul(tf.sub(gradient, first), 1 - beta1)) as tf.Tensor3D;
-      const newSecond = tf.add(second, tf.mul(tf.sub(tf.square(gradient), second), 1 - beta2)) as tf.Tensor3D;
+      const newFirst = tf.add<tf.Tensor3D>(first, tf.mul(tf.sub(gradient, first), 1 - beta1));
+      const newSecond = tf.add<tf.Tensor3D>(second, tf.mul(tf.sub(tf.square(gradient), second), 1 - beta2));
       const step = tf.mul(tf.div(newFirst, tf.add(tf.sqrt(newSecond), epsilon)), stepSize);
-      const updated = tf.sub(state.parameters[name], step) as tf.Tensor3D;
+      const updated = tf.sub<tf.Tensor3D>(state.parameters[name], step);
       replace(state.firstMoments, name, newFirst);
       replace(state.secondMoments, name, newSecond);
       replace(state.parameters, name, updated);

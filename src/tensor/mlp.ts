@@ -35,7 +35,7 @@ export function upperForward(parameters: Tensors<UpperName>, preActivation1: tf.
   const hidden1 = tanh(preActivation1);
   const { hidden2, output } = tf.tidy(() => {
     const hidden2 = tanh(tf.add(matMul(hidden1, parameters.w2), parameters.b2));
-    return { hidden2, output: tf.add(matMul(hidden2, parameters.w3), parameters.b3) as tf.Tensor3D };
+    return { hidden2, output: tf.add<tf.Tensor3D>(matMul(hidden2, parameters.w3), parameters.b3) };
   });
   return { hidden1, hidden2, output };
 }
@@ -51,7 +51,7 @@ export function upperBackward(
   outputGradient: tf.Tensor3D,
 ): { gradients: Tensors<UpperName>; preActivation1Gradient: tf.Tensor3D } {
   return tf.tidy(() => {
-    const z2Gradient = tf.mul(matMul(outputGradient, transpose(parameters.w3)), tanhDerivative(hidden2)) as tf.Tensor3D;
+    const z2Gradient = tf.mul<tf.Tensor3D>(matMul(outputGradient, transpose(parameters.w3)), tanhDerivative(hidden2));
     return {
       gradients: {
         w2: matMul(transpose(hidden1), z2Gradient),

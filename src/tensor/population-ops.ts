@@ -21,7 +21,7 @@ export function matMul(left: tf.Tensor3D, right: tf.Tensor3D): tf.Tensor3D {
   return tf.tidy(() => {
     const products = Array.from({ length: members }, (_, member) => {
       const product = tf.matMul(memberMatrix(left, member), memberMatrix(right, member));
-      return tf.reshape(product, [1, m, n]) as tf.Tensor3D;
+      return tf.reshape<tf.Rank.R3>(product, [1, m, n]);
     });
     return members === 1 ? products[0] : tf.concat(products, 0);
   });
