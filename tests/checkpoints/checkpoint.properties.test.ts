@@ -7,7 +7,7 @@ import { loadCheckpoint, saveCheckpoint } from '../../checkpoints/checkpoint.ts'
 import { exactJson } from '../../checkpoints/json-file.ts';
 import type { NamedArray } from '../../checkpoints/tensor-file.ts';
 import { InputError } from '../../src/errors.ts';
-import { temporaryFolder } from './temporary-folder.ts';
+import { temporaryFolder } from '../src/data/fixtures.ts';
 
 const runs = { seed: 23, numRuns: 100 };
 const kinds = [Float64Array, Float32Array, Int32Array, Uint8Array];

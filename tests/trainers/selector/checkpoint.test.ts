@@ -6,7 +6,7 @@ import { restoreSelector, saveSelector } from '../../../trainers/selector/checkp
 import type { jsdrvSchema } from '../../../trainers/selector/config.ts';
 import { type EpochSelection, trainSelector } from '../../../trainers/selector/jsdrv.ts';
 import { createSelectorTraining, levels, type SelectorTraining } from '../../../trainers/selector/setup.ts';
-import { temporaryFolder } from '../../checkpoints/temporary-folder.ts';
+import { temporaryFolder } from '../../src/data/fixtures.ts';
 import { createScene, leaning, veracityAfter } from './scripted-task-models.ts';
 
 type Config = z.input<typeof jsdrvSchema>;
