@@ -1,23 +1,28 @@
 import type { z } from 'zod';
 import { writeFileAtomically } from '../src/atomic-file.ts';
 import { InputError } from '../src/errors.ts';
-import { exactJson } from './exact-json.ts';
+import { exactJson } from './json-file.ts';
 import { type NamedArrays, readTensorFile, tensorFile } from './tensor-file.ts';
 
 /**
- * Everything a training needs to go on as if it had never stopped, in one file.
- * Weights and optimiser moments are arrays; step, random streams, configuration and hashes are `state`.
+ * Everything that a training needs to go on as if it had never stopped, in one file. Weights and optimiser moments are
+ * arrays; the step, random streams, configuration and hashes are `state`.
  */
 export interface Checkpoint<State> {
-  /** Which trainer's it is, such as `stop-agent`. */
+  /** The trainer that it belongs to, such as `stop-agent`. */
   readonly kind: string;
   /** Raised by that trainer whenever the names, shapes or meaning of what it stores change. */
   readonly formatVersion: number;
+  /** Read back bit for bit, every NaN included. */
   readonly arrays: NamedArrays;
-  /** Plain JSON; every finite double in it reads back exactly. */
+  /** Plain JSON. Every finite number in it reads back exactly, −0 included. */
   readonly state: State;
 }
 
+/**
+ * Writes a checkpoint as a safetensors file, whole or not at all.
+ * @throws InputError where the disk refuses; Error for a state that JSON cannot hold or an array unlike its shape
+ */
 export function saveCheckpoint(path: string, checkpoint: Checkpoint<unknown>): void {
   const metadata = {
     earshot: 'checkpoint',
@@ -28,6 +33,11 @@ export function saveCheckpoint(path: string, checkpoint: Checkpoint<unknown>): v
   writeFileAtomically(path, tensorFile({ arrays: checkpoint.arrays, metadata }));
 }
 
+/**
+ * Reads a checkpoint that `saveCheckpoint` wrote.
+ * @throws InputError, with what to do, for a file that is missing, cut short, altered, of another kind or format
+ *   version, or whose state the schema refuses
+ */
 export function loadCheckpoint<State>(
   path: string,
   expected: { kind: string; formatVersion: number; stateSchema: z.ZodType<State> },

@@ -1,16 +1,21 @@
 import { readFileSync } from 'node:fs';
 import type { z } from 'zod';
 import { writeFileAtomically } from '../src/atomic-file.ts';
-import { diskError } from '../src/disk-error.ts';
-import { InputError } from '../src/errors.ts';
-import { exactJson } from './exact-json.ts';
+import { diskError, InputError } from '../src/errors.ts';
 
-/** Whole or not at all, indented for people. */
+/**
+ * Writes a value as JSON, indented for people; the file is replaced whole or not at all.
+ * @throws InputError where the disk refuses; Error for a value that JSON cannot hold (see `exactJson`)
+ */
 export function writeJsonFile(path: string, value: unknown): void {
   const exact: unknown = JSON.parse(exactJson(value, path));
   writeFileAtomically(path, `${JSON.stringify(exact, null, 2)}\n`);
 }
 
+/**
+ * Reads a JSON file that this program wrote, checked against a schema.
+ * @throws InputError, with what to do, for a file that is missing, is not JSON or is not what the schema expects
+ */
 export function readJsonFile<Value>(path: string, schema: z.ZodType<Value>): Value {
   const parsed = schema.safeParse(parse(path));
   if (parsed.success) return parsed.data;
@@ -28,4 +33,64 @@ function parse(path: string): unknown {
       throw new InputError(`${path} is not JSON (${error.message}); restore the file`, { cause: error });
     throw diskError(error, { what: `read ${path}` });
   }
+}
+
+/**
+ * JSON that reads back as the very same value. Unlike `JSON.stringify` it keeps −0 and refuses what JSON would change
+ * silently (NaN to null, a Map to {}, a typed array to an object). A property that is undefined is left out.
+ * @param path what errors call the value
+ * @throws Error that names the place of a value that JSON cannot hold
+ */
+export function exactJson(value: unknown, path = '$'): string {
+  if (value === null || typeof value === 'boolean' || typeof value === 'string') return JSON.stringify(value);
+  if (typeof value === 'number') {
+    if (!Number.isFinite(value)) throw new Error(`${path} is ${value}, which JSON cannot hold; store null or a string`);
+    return Object.is(value, -0) ? '-0' : JSON.stringify(value);
+  }
+  if (Array.isArray(value)) return `[${value.map((item, index) => exactJson(item, `${path}[${index}]`)).join(',')}]`;
+  if (isPlainObject(value)) {
+    const members = Object.entries(value).filter(([, member]) => member !== undefined);
+    return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${exactJson(member, `${path}.${key}`)}`).join(',')}}`;
+  }
+  const found = typeof value === 'object' ? (value.constructor?.name ?? 'an object') : typeof value;
+  throw new Error(`${path} is ${found}, which JSON cannot hold; use plain objects, arrays, strings and numbers`);
+}
+
+function isPlainObject(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== 'object' || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
+
+const shownAtMost = 8;
+
+/** Where two JSON values differ, as `path (there x, now y)`, at most eight places; empty if they are equal. */
+export function differences(there: unknown, now: unknown): string[] {
+  const found = [...walk(there, now, '')];
+  return found.length <= shownAtMost
+    ? found
+    : [...found.slice(0, shownAtMost), `and ${found.length - shownAtMost} more`];
+}
+
+function* walk(there: unknown, now: unknown, path: string): Generator<string> {
+  if (isContainer(there) && isContainer(now) && Array.isArray(there) === Array.isArray(now)) {
+    for (const key of new Set([...Object.keys(there), ...Object.keys(now)]))
+      yield* walk(valueAt(there, key), valueAt(now, key), path === '' ? key : `${path}.${key}`);
+  } else if (there !== now) {
+    yield `${path} (there ${show(there)}, now ${show(now)})`;
+  }
+}
+
+function isContainer(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}
+
+function valueAt(container: object, key: string): unknown {
+  return Object.hasOwn(container, key) ? Reflect.get(container, key) : undefined;
+}
+
+function show(value: unknown): string {
+  if (value === undefined) return 'absent';
+  const text = JSON.stringify(value);
+  return text.length <= 60 ? text : `${text.slice(0, 57)}...`;
 }

@@ -9,10 +9,11 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { z } from 'zod';
-import { diskError } from '../src/disk-error.ts';
-import { InputError } from '../src/errors.ts';
+import { diskError, InputError } from '../src/errors.ts';
 
-/** JSON has no NaN or infinity, and a diverged loss must not read as missing: they stand as strings, as in protobuf. */
+/**
+ * JSON has no NaN or infinity, and a diverged loss must not read as missing. They are strings, as in protobuf's JSON.
+ */
 const loggedNumber = z
   .union([z.number(), z.enum(['NaN', 'Infinity', '-Infinity'])])
   .transform((value) => Number(value));
@@ -22,8 +23,9 @@ const lineSchema = z.object({ step: z.number().int().nonnegative() }).catchall(l
 export type MetricsLine = { readonly step: number } & Readonly<Record<string, number>>;
 
 /**
- * An append-only file of one JSON object a line, in order of steps. Several lines may share a step. The same steps give
- * the same bytes, so wall-clock times belong in a log of their own.
+ * A file that is only appended to: one JSON object a line, in the order of steps. Several lines may share a step. Equal
+ * metrics give equal bytes, so that a resumed run leaves the file of an uninterrupted one; wall-clock times therefore
+ * belong in a log of their own.
  */
 export class MetricsLog {
   private readonly path: string;
@@ -37,8 +39,10 @@ export class MetricsLog {
   }
 
   /**
-   * With `resumeStep`, the step of the checkpoint training goes on from, later lines are cut off, and a half-written
-   * last line with them; with null the log starts empty.
+   * Opens a log to append to.
+   * @param options.resumeStep the step of the checkpoint that training resumes from: later lines are cut off, and so is
+   *   a half-written last line. Null empties the log.
+   * @throws InputError for a broken line before that step, or where the disk refuses
    */
   static open(path: string, { resumeStep }: { resumeStep: number | null }): MetricsLog {
     const kept = resumeStep === null || !existsSync(path) ? { bytes: 0, lastStep: 0 } : keptUntil(path, resumeStep);
@@ -51,6 +55,10 @@ export class MetricsLog {
     }
   }
 
+  /**
+   * Writes one line.
+   * @throws Error for a step before the last one; InputError where the disk refuses
+   */
   append(line: MetricsLine): void {
     if (!Number.isInteger(line.step) || line.step < this.lastStep)
       throw new Error(
@@ -66,17 +74,21 @@ export class MetricsLog {
     }
   }
 
-  /** Call it before a checkpoint is saved: then the log on disk is never behind the checkpoint. */
+  /** Makes what was appended survive a power cut. Call it before saving a checkpoint, or the log may end before it. */
   sync(): void {
     fsyncSync(this.file);
   }
 
+  /** Closes the file; nothing can be appended after. */
   close(): void {
     closeSync(this.file);
   }
 }
 
-/** All complete lines; a last line without its newline was cut off while written and is left out. */
+/**
+ * All complete lines of a log. A last line without its newline was cut off while it was written and is left out.
+ * @throws InputError for a line that is not a metrics line, or a file that cannot be read
+ */
 export function readMetrics(path: string): MetricsLine[] {
   return Array.from(completeLines(path), ({ line }) => line);
 }

@@ -1,19 +1,23 @@
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { diskError } from '../src/disk-error.ts';
-import { InputError } from '../src/errors.ts';
-import { differences } from './differences.ts';
-import { exactJson } from './exact-json.ts';
-import { readJsonFile, writeJsonFile } from './json-file.ts';
-import { provenance } from './provenance.ts';
-import { type RunFacts, type RunRecord, runRecordSchema } from './run-record.ts';
+import { diskError, InputError } from '../src/errors.ts';
+import { differences, exactJson, readJsonFile, writeJsonFile } from './json-file.ts';
+import { provenance, type RunFacts, type RunRecord, runRecordSchema } from './run-record.ts';
 
-/** What may lie in a folder that becomes a run: left by a start that was cut off before `config.json`. */
+/** What a start that was cut off before `config.json` leaves in a folder: it may still become a run. */
 const leftovers = new Set(['run.json', 'checkpoints']);
 const checkpointName = /^step-(\d+)\.safetensors$/;
 
-/** What one training leaves behind, and all that another process needs to go on with it. */
+/**
+ * The folder of one training: what it leaves behind, and all that another process needs to resume it.
+ *
+ *   config.json      the resolved configuration; its presence means that the run has begun
+ *   run.json         versions, backend, seed and hashes (`RunRecord`)
+ *   metrics.jsonl    metrics by step; timings.jsonl: wall-clock times
+ *   checkpoints/     step-00000200.safetensors, …
+ *   result.json      written last; its presence means that the run is finished
+ */
 export class RunDirectory {
   readonly path: string;
 
@@ -22,8 +26,9 @@ export class RunDirectory {
   }
 
   /**
-   * Starts a run, or goes on with the one that stands there if it is the same: config, seed and hashes must agree,
-   * since a run resumed on other data is neither run. Another backend or version is recorded, not refused.
+   * Starts a run, or resumes the one in the folder if it is the same. Configuration, seed and hashes must agree,
+   * because a run resumed on other data is neither of the two. Another backend or version is recorded, not refused.
+   * @throws InputError for a folder that holds another run or other files, or where the disk refuses
    */
   static create(path: string, { config, facts }: { config: unknown; facts: RunFacts }): RunDirectory {
     const { startedAt = new Date().toISOString(), ...seedBackendHashes } = facts;
@@ -45,10 +50,14 @@ export class RunDirectory {
     }
     const record: RunRecord = { formatVersion: 1, ...session, ...seedBackendHashes, resumed: [] };
     writeJsonFile(run.file('run.json'), record);
-    writeJsonFile(run.file('config.json'), config); // the last of the two: its presence means that the run has begun
+    writeJsonFile(run.file('config.json'), config); // the second of the two: its presence means that the run has begun
     return run;
   }
 
+  /**
+   * A run that was started before.
+   * @throws InputError for a folder without a config.json
+   */
   static open(path: string): RunDirectory {
     const run = new RunDirectory(path);
     if (!existsSync(run.file('config.json')))
@@ -56,27 +65,35 @@ export class RunDirectory {
     return run;
   }
 
+  /** Where the run's metrics go, for `MetricsLog`. */
   get metricsPath(): string {
     return this.file('metrics.jsonl');
   }
 
-  /** Wall-clock times are kept apart, so that `metrics.jsonl` is the same for a resumed and an uninterrupted run. */
+  /**
+   * Where wall-clock times go. They are kept apart so that a resumed run's `metrics.jsonl` equals an uninterrupted
+   * one's.
+   */
   get timingsPath(): string {
     return this.file('timings.jsonl');
   }
 
+  /** @throws InputError where config.json cannot be read or is not what the schema expects */
   readConfig<Config>(schema: z.ZodType<Config>): Config {
     return readJsonFile(this.file('config.json'), schema);
   }
 
+  /** @throws InputError where run.json cannot be read or is not a run record */
   readRecord(): RunRecord {
     return readJsonFile(this.file('run.json'), runRecordSchema);
   }
 
+  /** Whether the run has a result. */
   isFinished(): boolean {
     return existsSync(this.file('result.json'));
   }
 
+  /** @throws InputError for a run that is not finished, or a result that is not what the schema expects */
   readResult(): unknown;
   readResult<Result>(schema: z.ZodType<Result>): Result;
   readResult(schema: z.ZodType = z.unknown()): unknown {
@@ -87,35 +104,39 @@ export class RunDirectory {
     return readJsonFile(this.file('result.json'), schema);
   }
 
-  /** The very last thing a run does. */
+  /** Writes result.json, the very last thing that a run does. */
   writeResult(result: unknown): void {
     writeJsonFile(this.file('result.json'), result);
   }
 
-  /** Where the checkpoint made after `step` goes. */
+  /** The file of the checkpoint made after `step`. */
   checkpointPath(step: number): string {
     return join(this.file('checkpoints'), `step-${String(step).padStart(8, '0')}.safetensors`);
   }
 
-  /** Oldest first. */
+  /** The steps that have a checkpoint, in ascending order. */
   checkpointSteps(): number[] {
     const folder = this.file('checkpoints');
     const names = existsSync(folder) ? readdirSync(folder) : [];
     return names.flatMap((name) => checkpointName.exec(name)?.slice(1).map(Number) ?? []).sort((a, b) => a - b);
   }
 
+  /** The newest checkpoint; null before the first. */
   latestCheckpoint(): { step: number; path: string } | null {
     const step = this.checkpointSteps().at(-1);
     return step === undefined ? null : { step, path: this.checkpointPath(step) };
   }
 
-  /** Deletes all but the newest `keepLast` checkpoints. */
+  /**
+   * Deletes all but the newest `keepLast` checkpoints.
+   * @throws InputError for less than one
+   */
   pruneCheckpoints({ keepLast }: { keepLast: number }): void {
     if (!(keepLast >= 1)) throw new InputError(`keepLast is ${keepLast}; a run keeps at least its last checkpoint`);
     for (const step of this.checkpointSteps().slice(0, -keepLast)) rmSync(this.checkpointPath(step), { force: true });
   }
 
-  /** Checkpoints that a killed process was still writing; nothing else ever removes them. */
+  /** Removes checkpoints that a killed process was still writing; nothing else would. */
   private removeCutOffFiles(): void {
     const folder = this.file('checkpoints');
     const names = existsSync(folder) ? readdirSync(folder) : [];

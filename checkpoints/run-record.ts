@@ -1,6 +1,68 @@
+import { execFileSync } from 'node:child_process';
+import { realpathSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname } from 'node:path';
 import { z } from 'zod';
-import { provenanceSchema } from './provenance.ts';
+import packageJson from '../package.json' with { type: 'json' };
 
+/** Which program made something. */
+export const provenanceSchema = z.object({
+  earshot: z.string(),
+  node: z.string(),
+  platform: z.string().describe('operating system and processor, such as linux-x64'),
+  packages: z.record(z.string(), z.string()).describe('every package that Earshot runs on, by name'),
+  git: z
+    .object({ commit: z.string(), dirty: z.boolean().describe('whether any file differs from the commit') })
+    .nullable()
+    .describe('the commit of Earshot itself; null where it is not a checkout'),
+});
+
+export type Provenance = z.infer<typeof provenanceSchema>;
+
+/** The running program and what it runs on: what must be the same for a run to be repeated. */
+export function provenance(): Provenance {
+  return {
+    earshot: packageJson.version,
+    node: process.version,
+    platform: `${process.platform}-${process.arch}`,
+    packages: packages(),
+    git: gitState(),
+  };
+}
+
+/** `package.json` pins exact versions, so what it names is what is installed. Optional packages count if present. */
+function packages(): Record<string, string> {
+  const require = createRequire(import.meta.url);
+  const isInstalled = (name: string) => {
+    try {
+      require.resolve(name);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  const optional = Object.entries(packageJson.optionalDependencies).filter(([name]) => isInstalled(name));
+  return { ...packageJson.dependencies, ...Object.fromEntries(optional) };
+}
+
+function gitState(): Provenance['git'] {
+  const home = dirname(import.meta.dirname);
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-C', home, ...args], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+      timeout: 10_000,
+    });
+  try {
+    // If Earshot is installed inside somebody else's repository, the commit found is theirs.
+    if (realpathSync(git('rev-parse', '--show-toplevel').trim()) !== realpathSync(home)) return null;
+    return { commit: git('rev-parse', 'HEAD').trim(), dirty: git('status', '--porcelain').trim() !== '' };
+  } catch {
+    return null;
+  }
+}
+
+/** What the caller knows of a run and its configuration does not say. */
 export const runFactsSchema = z.object({
   seed: z.number().int(),
   backend: z.string().describe('the tensor backend, such as wasm'),
@@ -11,7 +73,6 @@ export const runFactsSchema = z.object({
   startedAt: z.iso.datetime().optional().describe('now, unless the caller knows better'),
 });
 
-/** What the caller knows of a run and its config does not say. */
 export type RunFacts = z.infer<typeof runFactsSchema>;
 
 const sessionSchema = provenanceSchema.extend({
@@ -20,7 +81,10 @@ const sessionSchema = provenanceSchema.extend({
   startedAt: z.iso.datetime(),
 });
 
-/** `run.json`: which program made the run, on what, from what; and the same of every process that went on with it. */
+/**
+ * `run.json`: which program made the run, on which backend, with which seed and from which data; and, in `resumed`, the
+ * program and backend of every process that resumed it.
+ */
 export const runRecordSchema = sessionSchema.extend({
   formatVersion: z.literal(1),
   seed: z.number().int(),

@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { diskError } from '../src/disk-error.ts';
-import { InputError } from '../src/errors.ts';
+import { diskError, InputError } from '../src/errors.ts';
 
 /** Named arrays with their shapes, row-major. */
 export type NamedArrays = Readonly<Record<string, NamedArray>>;
+/** Any array of numbers with as many elements as its shape says; a scalar has the shape []. */
 export interface NamedArray {
   readonly shape: readonly number[];
   readonly data: Float64Array | Float32Array | Int32Array | Uint8Array;
 }
 
-/** In order of width: written in this order, every array lies at a multiple of its element size. */
+/** Widest first: written in this order, every array starts at a multiple of its element size. */
 const dtypes = { F64: Float64Array, F32: Float32Array, I32: Int32Array, U8: Uint8Array } as const;
 const dtypeNames = ['F64', 'F32', 'I32', 'U8'] as const;
 
@@ -23,18 +23,19 @@ const tensorSchema = z.strictObject({
 });
 const metadataSchema = z.record(z.string(), z.string());
 
-/** What a header starts with, so that the digest lies at a known place; the blank digest stands in while hashing. */
+/** Every header starts like this, so that the digest is at a known place. It is blank while the file is hashed. */
 const headerStart = '{"__metadata__":{"sha256":"';
 const blankDigest = '0'.repeat(64);
 const digestOffset = 8 + headerStart.length;
 
-/** Node reads no larger file at once. */
+/** Node cannot read a larger file at once. */
 const mostBytes = 2 ** 31 - 1;
 
 /**
  * The bytes of a safetensors file (https://github.com/huggingface/safetensors): the header's length (8 bytes,
  * little-endian), a JSON header with dtype, shape and byte range of every array, then the arrays without gaps.
  * Its metadata starts with `sha256`, the hash of the whole file with 64 zeros in the hash's own place.
+ * @throws InputError for more than 2 GiB; Error for an array that is not of its shape or has a name the format reserves
  */
 export function tensorFile(content: { arrays: NamedArrays; metadata: Readonly<Record<string, string>> }): Buffer {
   const arrays = Object.entries(content.arrays).map(([name, array]) => ({ name, array, dtype: dtypeOf(name, array) }));
@@ -61,7 +62,7 @@ export function tensorFile(content: { arrays: NamedArrays; metadata: Readonly<Re
   headerBytes.copy(file, 8);
   let offset = 8 + headerBytes.length;
   for (const { array } of arrays) {
-    // The bytes as they lie in memory: little-endian on every machine that Node supports here, as the format asks.
+    // The bytes as they are in memory: little-endian, as the format asks, on every machine that this Node runs on.
     file.set(new Uint8Array(array.data.buffer, array.data.byteOffset, array.data.byteLength), offset);
     offset += array.data.byteLength;
   }
@@ -69,7 +70,10 @@ export function tensorFile(content: { arrays: NamedArrays; metadata: Readonly<Re
   return file;
 }
 
-/** Reads what `tensorFile` made; a file that is cut, altered or something else is an InputError that says so. */
+/**
+ * Reads a file that `tensorFile` made. The arrays are copies with buffers of their own.
+ * @throws InputError for a file that cannot be read, is cut short, was altered or is something else
+ */
 export function readTensorFile(path: string): { arrays: NamedArrays; metadata: Record<string, string> } {
   const file = readWhole(path);
   const headerLength = file.length < 8 ? 0 : Number(file.readBigUInt64LE());
@@ -90,7 +94,7 @@ export function readTensorFile(path: string): { arrays: NamedArrays; metadata: R
       `${path} is corrupt: its content does not match the SHA-256 stored in it; delete it to go on from the checkpoint before`,
     );
   const arrays = tensors.map(({ name, dtype, shape, data_offsets: [from, to] }) => {
-    // Copied into a buffer of its own: an offset in the file need not suit the element size.
+    // Copied, because an array's offset in the file need not be a multiple of its element size.
     const bytes = new Uint8Array(file.subarray(start + from, start + to));
     return [name, { shape, data: new dtypes[dtype](bytes.buffer) }] as const;
   });

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { crc32c } from '@node-rs/crc32';
 import Pbf from 'pbf';
-import { diskError } from '../src/disk-error.ts';
+import { diskError } from '../src/errors.ts';
 
 /** Field numbers of tensorflow/core/util/event.proto and framework/summary.proto, as far as scalars need them. */
 const eventField = { wallTime: 1, step: 2, fileVersion: 3, summary: 5, sessionLog: 7 } as const;
@@ -14,7 +14,10 @@ const sessionStart = 1;
 
 let openedFiles = 0;
 
-/** Writes scalars as TensorBoard reads them: one event file a process, several in a folder make one run. */
+/**
+ * Writes scalars for TensorBoard: an event file of this process, in a folder whose files TensorBoard shows as one run.
+ * https://www.tensorflow.org/tensorboard
+ */
 export class TensorBoardWriter {
   private readonly path: string;
   private readonly file: number;
@@ -26,7 +29,13 @@ export class TensorBoardWriter {
     this.now = now;
   }
 
-  /** With `resumeStep`, TensorBoard forgets what earlier files of the folder hold after that step. */
+  /**
+   * Starts a new event file.
+   * @param options.resumeStep the step of the checkpoint that training resumes from: TensorBoard then drops what
+   *   earlier files of the folder hold after it. Null for a run that starts.
+   * @param options.now milliseconds since 1970
+   * @throws InputError where the disk refuses
+   */
   static open(
     folder: string,
     { resumeStep, now = Date.now }: { resumeStep: number | null; now?: () => number },
@@ -45,7 +54,10 @@ export class TensorBoardWriter {
     }
   }
 
-  /** `step` is a whole number; a value that is not finite is written as it is. */
+  /**
+   * Writes values by name at a whole step. Values that are not finite are written as they are.
+   * @throws InputError where the disk refuses
+   */
   scalars(step: number, values: Readonly<Record<string, number>>): void {
     this.append((event) => {
       event.writeVarintField(eventField.step, step);
@@ -53,6 +65,7 @@ export class TensorBoardWriter {
     });
   }
 
+  /** Closes the file; nothing can be written after. */
   close(): void {
     closeSync(this.file);
   }
@@ -100,7 +113,7 @@ function tfRecord(data: Uint8Array): Buffer {
   return record;
 }
 
-/** Rotated and shifted, because a CRC over data that holds CRCs says little (tensorflow/core/lib/hash/crc32c.h). */
+/** Rotated and shifted, because a CRC of data that contains CRCs is weak (tensorflow/core/lib/hash/crc32c.h). */
 function maskedCrc(data: Uint8Array): number {
   const crc = crc32c(data);
   return (((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0;

@@ -2,22 +2,24 @@ import { InputError } from '../src/errors.ts';
 import type { Random } from '../src/tensor/random.ts';
 
 /*
- * The two-level MDP of the selector (JSDRV, §4). A step of the claim level shows a claim, after the steps of its post level,
- * one a pre-selected post. At either level the state tells of the item shown and of those retained before it; the actions
- * are 0 discard and 1 retain; nothing else moves. A policy that retains nothing leaves every context empty, which is sound.
+ * The two-level MDP of the selector (JSDRV, §4). Each step shows one item, and the action is 0 (discard) or 1 (retain).
+ * A claim's pre-selected posts are shown first, one a step at the post level; then the claim itself is shown at the
+ * claim level. At either level the state describes the item shown and the mean of those retained before it, and an
+ * action changes nothing but that mean. A policy that retains nothing is allowed: the mean is then zero throughout.
  *
  *   c, x     a claim, a post      ε        share of steps that explore
  *   p, q     distributions        s_i, a_i state and action of step i; R, r rewards of claim and post level
  *
  * Where we differ from the paper:
- *   sgn(cos(p, q)) | two distributions are never at an obtuse angle, so the sign would be +1 for ever | both are centred on
- *   the class prior first: +1 says that p leans from the prior to the side that q leans to
+ *   sgn(cos(p, q))   Two distributions are never at an obtuse angle, so the sign would always be +1. Here both are
+ *                    centred on the class prior first: +1 then says that p and q lean away from it to the same side.
  */
 
 /**
- * Eq. 1. The order in which posts of a claim are shown: with probability 1 − ε the next in time, with ε a uniform one of
- * those left.
- * @returns `min(take, posts)` different indices below `posts`
+ * Eq. 1: the order in which a claim's posts are shown. Each is, with probability 1 − ε, the earliest one left, and with
+ * probability ε a uniform one of those left.
+ * @param options.posts how many there are, in time order
+ * @returns [min(take, posts)] different indices below `posts`
  */
 export function preselectPosts(options: { posts: number; take: number; epsilon: number; random: Random }): Int32Array {
   const { posts, take, epsilon, random } = options;
@@ -29,9 +31,10 @@ export function preselectPosts(options: { posts: number; take: number; epsilon: 
 }
 
 /**
- * Eq. 2. The claims of an epoch: with probability 1 − ε a uniform labelled one, with ε a uniform unlabelled one, each once;
- * where one kind is used up, the other.
- * @returns `min(take, claims)` different indices into `isLabelled`
+ * Eq. 2: the claims of an epoch. Each is, with probability 1 − ε, a uniform labelled one, and with probability ε a
+ * uniform unlabelled one, without replacement. Once one kind is used up, the other kind is taken.
+ * @param options.isLabelled [claims]
+ * @returns [min(take, claims)] different indices into `isLabelled`
  */
 export function preselectClaims(options: {
   isLabelled: readonly boolean[];
@@ -46,33 +49,37 @@ export function preselectClaims(options: {
   return Int32Array.from({ length: Math.min(take, indices.length) }, () => {
     const explores = random.uniform() < epsilon;
     const [wanted, other] = explores ? [unlabelled, labelled] : [labelled, unlabelled];
-    return (wanted.pop() ?? other.pop()) as number;
+    return wanted.pop() ?? other.pop()!;
   });
 }
 
-/** What was retained so far at one level. */
+/** The items retained so far at one level, as the sum of their embeddings [dimensions] and their number. */
 export interface RetainedContext {
   readonly sum: Float64Array;
   count: number;
 }
 
+/** The context at the start of a claim (post level) or of an epoch (claim level). */
 export function emptyContext(dimensions: number): RetainedContext {
   return { sum: new Float64Array(dimensions), count: 0 };
 }
 
+/** Adds a retained item to the context, in place. `embedding` is [dimensions]. */
 export function retain(context: RetainedContext, embedding: ArrayLike<number>): void {
   for (let index = 0; index < context.sum.length; index++) context.sum[index] += embedding[index];
   context.count++;
 }
 
-/** Numbers of a state: claim, context and explanation, and the distribution where it is shown. */
+/** Length of a state: claim, context and explanation, and the class distribution where it is shown (else 0 classes). */
 export function stateSize(options: { dimensions: number; shownClasses: number }): number {
   return 3 * options.dimensions + options.shownClasses;
 }
 
 /**
- * §4.3, at either level: `[e(claim); mean e(items retained so far); e(explanation of the item shown)]`, then the item's class
- * distribution where one is given (an extension, off by default). Nothing retained yet: a mean of zeros.
+ * The state of either level (§4.3): `[e(claim); mean e(items retained so far); e(explanation of the item shown)]`, then
+ * the item's class distribution where one is given (an extension, off by default). The mean of no items is zero.
+ * @param parts.claim [dimensions], as `parts.explanation`
+ * @returns [stateSize]
  */
 export function selectionState(parts: {
   claim: ArrayLike<number>;
@@ -91,10 +98,16 @@ export function selectionState(parts: {
   return state;
 }
 
-/** Below this a cosine, or a distance from the prior, is rounding: a distribution that equals its prior leans to no side. */
+/**
+ * A cosine or a distance from the prior below this is a rounding error: a distribution equal to its prior leans
+ * nowhere.
+ */
 const rounding = 1e-9;
 
-/** cos(p − prior, q − prior), in [−1, 1]; 0 where either is the prior itself. */
+/**
+ * cos(p − prior, q − prior) of three distributions over the same classes, [classes] each.
+ * @returns in [−1, 1]; 0 where p or q is the prior itself
+ */
 export function centredCosine(options: {
   p: ArrayLike<number>;
   q: ArrayLike<number>;
@@ -116,15 +129,18 @@ export function centredCosine(options: {
   return Math.abs(cosine) < rounding ? 0 : Math.max(-1, Math.min(1, cosine));
 }
 
-/** Stances of labelled claims, which unlabelled ones are held against. */
+/** Stances of the labelled claims' posts, which the posts of unlabelled claims are compared with. */
 export interface StanceReferences {
-  /** Mean stance distribution over all posts of all labelled claims. */
+  /** [stances]: mean stance distribution over all posts of all labelled claims. */
   readonly prior: Float64Array;
-  /** The same over those of one veracity each; null where no labelled claim of it has a post. */
+  /** [veracities], each [stances]: the same over the claims of one veracity; null where they have no posts. */
   readonly ofVeracity: readonly (Float64Array | null)[];
 }
 
-/** @param options.claims the labelled ones, each with the stance distributions of all its posts */
+/**
+ * Means of the stance distributions of the labelled claims' posts. Without any post the prior is uniform.
+ * @param options.claims the labelled claims, each with the stance distributions of all its posts, [stances] each
+ */
 export function stanceReferences(options: {
   claims: readonly { readonly veracity: number; readonly stances: readonly ArrayLike<number>[] }[];
   veracities: number;
@@ -144,7 +160,7 @@ export function stanceReferences(options: {
   };
 }
 
-/** Null of none. */
+/** The mean of distributions of [classes] each; null of none. */
 export function meanDistribution(
   distributions: readonly ArrayLike<number>[],
   classes = distributions[0]?.length ?? 0,
@@ -156,7 +172,10 @@ export function meanDistribution(
   return mean;
 }
 
-/** Shares of the classes among labelled claims. */
+/**
+ * The share of each veracity among the labelled claims, [veracities].
+ * @throws InputError without a labelled claim: the reward compares with them, so there would be none
+ */
 export function veracityPrior(options: { labels: readonly number[]; veracities: number }): Float64Array {
   const { labels, veracities } = options;
   if (labels.length === 0)
@@ -169,7 +188,8 @@ export function veracityPrior(options: { labels: readonly number[]; veracities: 
 }
 
 /**
- * Eq. 4, first case: how far the predicted veracity leans to the true one.
+ * Eq. 4, first case, for a claim with a label: how far the predicted veracity, [veracities], leans towards the true
+ * one.
  * @returns in [−1, 1]; its sign is the paper's reward
  */
 export function labelledAgreement(options: { predicted: Float64Array; label: number; prior: Float64Array }): number {
@@ -179,8 +199,10 @@ export function labelledAgreement(options: { predicted: Float64Array; label: num
 }
 
 /**
- * Eq. 4, second case: how far the retained posts' stances lean to where those of labelled claims of the predicted veracity do.
- * @returns in [−1, 1]; 0 where nothing is retained, or nothing labelled is of that veracity
+ * Eq. 4, second case, for a claim without a label: how far the stances of its retained posts lean to the same side as
+ * those of labelled claims whose veracity is the predicted one.
+ * @param options.retained stance distributions of the retained posts, [stances] each
+ * @returns in [−1, 1]; 0 where nothing is retained or no labelled claim of that veracity has a post
  */
 export function unlabelledAgreement(options: {
   predictedVeracity: number;
@@ -194,7 +216,7 @@ export function unlabelledAgreement(options: {
   return centredCosine({ p: mean, q: reference, prior: references.prior });
 }
 
-/** §4.4. The process ends after so many steps of full reward on end. */
+/** Steps of full reward (1) in a row, this one included. The process ends after a given number of them (§4.4). */
 export function stepsOfFullReward(options: { before: number; reward: number }): number {
   return options.reward === 1 ? options.before + 1 : 0;
 }

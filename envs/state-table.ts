@@ -1,40 +1,65 @@
 /*
- * Every state a stop agent can be in, known before training (EARD §4.1): the state at step t is
+ * Every state that a stop agent can be in, computed before training (EARD, §4.1). The state at step t is
  *
  *   s_t = Σ_{i ≤ t} e(m_i) + e(a_{t−1})
  *
- * with no action term at t = 0, so a thread of n posts has 1 + 2(n − 1) states. Further features of the prefix that do
- * not depend on the action (a student's confidence, say) stand behind the sum.
+ * with no action term at t = 0. Transitions are deterministic and the previous action is one of two, so a thread of n
+ * posts has exactly 1 + 2(n − 1) states. Features of the prefix that do not depend on the action, such as a student's
+ * confidence, are appended to the sum.
+ *
+ * The rows of one thread stand together, in this order:
+ *
+ *   row within the thread   0      1                 2             3                 4             …
+ *   step (0-based)          0      1                 1             2                 2
+ *   previous action         none   CONTINUE          STOP          CONTINUE          STOP
  */
 
+/** The action that waits for the next post. */
 export const CONTINUE = 0;
+/** The action that decides on the posts seen so far. */
 export const STOP = 1;
 
+/** What a state table is built from. A thread of n posts has n rows of embeddings and of features. */
 export interface StateTableInput {
-  /** One entry a thread: the embeddings of its posts in time order, [posts, dimensions], and further features. */
   readonly threads: readonly {
+    /** n, at least 1. */
     readonly posts: number;
+    /** Row-major [posts, dimensions]: each post's embedding, in the order in which the posts are seen. */
     readonly embeddings: Float32Array;
+    /** Row-major [posts, featureCount]: features of the prefix that ends with each post. */
     readonly features?: Float32Array;
   }[];
-  /** 0 leaves the posts and the actions out of the state. */
+  /** Length of an embedding; 0 leaves posts and actions out of the state, so that it has features only. */
   readonly dimensions: number;
-  /** Numbers a post in `features`; 0 for none. */
+  /** Length of a row of `features`; 0, the default, for none. */
   readonly featureCount?: number;
-  /** Embeddings of "Continue." and "Stop.", [dimensions] each. */
+  /** Embeddings of the texts "Continue." and "Stop.", [dimensions] each, at the index of the action. */
   readonly actionEmbeddings: readonly [Float32Array, Float32Array];
 }
 
+/** All states of a list of threads. `stateRow` finds the row of one state. */
 export interface StateTable {
-  /** [rows, columns] row-major. */
+  /** Row-major [rows, columns]. */
   readonly data: Float32Array;
+  /** dimensions + featureCount. */
   readonly columns: number;
-  /** First row of each thread, and one entry more: the number of rows. */
+  /** [threads + 1]: the first row of each thread, and at the end the number of rows. */
   readonly firstRows: Int32Array;
-  /** Posts in each thread. */
+  /** [threads]: posts in each thread. */
   readonly lengths: Int32Array;
 }
 
+/**
+ * Computes the states of all threads. Sums are kept in double precision, so that long threads lose nothing.
+ * @example
+ * // Two posts of one number each; the actions are embedded as 10 and 20.
+ * const table = buildStateTable({
+ *   threads: [{ posts: 2, embeddings: Float32Array.of(1, 2) }],
+ *   dimensions: 1,
+ *   actionEmbeddings: [Float32Array.of(10), Float32Array.of(20)],
+ * });
+ * table.data; // [1, 13, 23]: post 1; posts 1 and 2 after "continue"; posts 1 and 2 after "stop"
+ */
 export function buildStateTable(input: StateTableInput): StateTable {
   const { dimensions, featureCount = 0, actionEmbeddings } = input;
   const columns = dimensions + featureCount;
@@ -58,7 +83,12 @@ export function buildStateTable(input: StateTableInput): StateTable {
   return { data, columns, firstRows, lengths };
 }
 
-/** Row of the state at `step` (0-based) of a thread after action `previous`; at step 0 there is none. */
+/**
+ * The row of one state, counted from 0 over the whole table.
+ * @param state.thread index of the thread in the table
+ * @param state.step 0-based; at step t the agent has seen t + 1 posts
+ * @param state.previous CONTINUE or STOP; does not matter at step 0, which no action came before
+ */
 export function stateRow(table: StateTable, state: { thread: number; step: number; previous: number }): number {
   return table.firstRows[state.thread] + rowWithinThread(state.step, state.previous);
 }

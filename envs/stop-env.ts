@@ -1,63 +1,80 @@
 import { CONTINUE, STOP, type StateTable, stateRow } from './state-table.ts';
 
 /*
- * The environment of the stop agent (EARD §4.1): a thread is shown post by post, action 0 continues, action 1 stops.
- * In training an episode runs to the thread's last post whatever the action, as in the authors' code and as the
- * demonstrations do, so that its length carries no information about the reward. `episodeEnd: stop` ends it at the
- * first stop instead; adversarial rewards of one sign then teach the agent to end episodes early or late.
+ * The environment of the stop agent (EARD, §4.1). A thread is shown post by post; action 0 continues, action 1 stops.
+ * In training an episode runs to the thread's last post whatever the action, as in the authors' code and in the
+ * demonstrations, so that its length says nothing about the reward. `episodeEnd: stop` ends it at the first stop
+ * instead; adversarial rewards of one sign then teach the agent to end episodes early or late.
  *
- * Transitions are deterministic and every state is a row of the state table, so a rollout asks for the action
- * probabilities of rows that are already scored and never runs a network itself.
+ * Every state is a row of the state table, so a rollout reads action probabilities of rows that were scored before and
+ * never runs a network itself. One agent's training step is three calls:
+ *
+ *   const state = initialState();                                   // once
+ *   const rows = lookAhead(options, state, { steps, shuffle });      // every row that these steps may visit
+ *   ...score `rows` with the policy in one batched pass...
+ *   const rollout = rollOut(options, state, { steps, stopProbability, uniform });
  */
 
+/** What an environment is made of. It holds no state: `StopEnvState` does, one for each agent. */
 export interface StopEnvOptions {
+  /** May hold more threads than the environment uses. */
   readonly table: StateTable;
-  /** Threads of the table that belong to the environment. */
+  /** [environment threads]: indices of the table's threads that episodes are made of, at least one. */
   readonly threads: Int32Array;
+  /** When an episode ends: at the thread's last post, or at the first stop if that comes earlier. */
   readonly episodeEnd: 'last-post' | 'stop';
   /** Steps in a thread of n posts: n (the last post is a decision), or n − 1 as in the published code. */
   readonly lastPost: 'decision' | 'dropped';
 }
 
-/** Where one agent stands; plain numbers, so that a checkpoint holds it as it is. */
+/** Where one agent stands: plain numbers, so that a checkpoint can hold it as it is. */
 export interface StopEnvState {
-  /** Threads to come, as places in `threads`: shuffled passes one after the other. */
+  /** Places in `StopEnvOptions.threads` still to come, shuffled passes one after another. */
   order: Int32Array;
-  /** Place of the current thread in `order`, and the step in it. */
+  /** Place of the current thread in `order`. */
   position: number;
+  /** 0-based step in the current thread. */
   step: number;
+  /** The action before this step: CONTINUE or STOP. */
   previous: number;
-  /** Whether this episode has seen a stop already. */
+  /** Whether the agent has already stopped in this episode. */
   stopped: boolean;
 }
 
-/** One agent's collected steps, [steps] each. */
+/** The steps that one agent took, in order; every array is [steps]. */
 export interface Rollout {
+  /** Row of the state table that the agent was in. */
   readonly rows: Int32Array;
+  /** CONTINUE or STOP. */
   readonly actions: Uint8Array;
   /** 1 where the episode ended with the step. */
   readonly ends: Uint8Array;
-  /** Thread and step each row belongs to. */
+  /** Thread of the table and 0-based step in it. */
   readonly threads: Int32Array;
   readonly steps: Int32Array;
-  /** 1 on the step that decides an episode: the first stop, or the last post where there was none. */
+  /** 1 at the step that decides an episode: the first stop, or the last post if there was none. */
   readonly decides: Uint8Array;
-  /** The state after the last step: its value bootstraps a cut episode. */
+  /** Row of the state after the last step. Its value bootstraps an episode that the rollout cuts. */
   readonly nextRow: number;
 }
 
+/** An agent before its first episode. `lookAhead` draws the first threads. */
 export function initialState(): StopEnvState {
   return { order: new Int32Array(0), position: 0, step: 0, previous: CONTINUE, stopped: false };
 }
 
-/** Steps in an episode that runs to its end. */
+/** Steps in an episode that runs to the thread's last post; at least 1. `thread` is an index of the table. */
 export function episodeLength({ table, lastPost }: StopEnvOptions, thread: number): number {
   return lastPost === 'decision' ? table.lengths[thread] : Math.max(1, table.lengths[thread] - 1);
 }
 
 /**
- * Draws as many passes over the threads as the next `steps` steps can need and returns every row that they can visit,
- * so that the policy scores them in one pass.
+ * Finds every row that the next `steps` steps can visit, so that the policy can score them in one pass. Draws as many
+ * further passes over the threads as that needs and appends them to `state.order`; nothing else in the environment is
+ * random but the actions.
+ * @param options.steps as many as `rollOut` will be asked for
+ * @param options.shuffle a uniform permutation of 0 … length − 1, from the caller's random stream
+ * @returns rows of the table; a row may occur more than once
  */
 export function lookAhead(
   options: StopEnvOptions,
@@ -82,7 +99,7 @@ export function lookAhead(
       if (step > 0) rows.push(stateRow(table, { thread, step, previous: STOP }));
       if (episodeEnd === 'last-post') ahead++;
     }
-    // An agent that stops at once sees a thread a step.
+    // An agent that stops at once sees a new thread at every step.
     if (episodeEnd === 'stop') ahead++;
     step = 0;
     position++;
@@ -91,9 +108,10 @@ export function lookAhead(
 }
 
 /**
- * `steps` steps of one agent from `state`, which is moved on; `lookAhead` must have been called for as many.
- * `stopProbability` gives π(stop) of a row, `uniform` draws from [0, 1). A thread cut by the end of the rollout goes on
- * in the next one.
+ * Takes `steps` steps with one agent and moves `state` on by as many. Call `lookAhead` for the same number first. A
+ * thread that the end of the rollout cuts goes on in the next one.
+ * @param policy.stopProbability π(stop | state) of a row
+ * @param policy.uniform draws from [0, 1); called once a step
  */
 export function rollOut(
   options: StopEnvOptions,

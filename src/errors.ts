@@ -1,9 +1,34 @@
-/** The user's input is wrong; the message says what, the value seen and what to do. Exit code 1. */
+/** The user's input is wrong. The message says what is wrong, the value seen and what to do. Exit code 1. */
 export class InputError extends Error {
   override readonly name = 'InputError';
 }
 
-/** A service that was called failed for good; the message says which, how and what to do. Exit code 2. */
+/** A service failed, and trying again did not help. The message says which, how and what to do. Exit code 2. */
 export class ProviderError extends Error {
   override readonly name = 'ProviderError';
+}
+
+const remedies: Readonly<Record<string, string>> = {
+  ENOSPC: 'the disk is full; free some space or choose a folder on another disk',
+  EDQUOT: 'your disk quota is used up; free some space or choose a folder on another disk',
+  EFBIG: 'the file would be larger than this system allows (see `ulimit -f`); raise the limit or choose another disk',
+  EACCES: 'permission is denied; change the permissions of its folder or choose another one',
+  EPERM: 'the system does not permit it; change the permissions of its folder or choose another one',
+  EROFS: 'the disk is read-only; choose a folder that can be written',
+  ENOENT: 'there is no such file or folder; correct the path or create the folder',
+  ENOTDIR: 'part of its path is a file, not a folder; correct the path',
+  EISDIR: 'it is a folder; give the path of a file',
+  EEXIST: 'a file stands where a folder is needed; move the file away or choose another path',
+};
+
+/**
+ * Turns a failed disk operation into an InputError that says what the user can do about it.
+ * @param options.what what was attempted, after "cannot": such as `write 12 bytes to a.txt`
+ * @returns the error to throw; one that is not about the disk comes back as it is
+ */
+export function diskError(error: unknown, { what }: { what: string }): unknown {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const remedy = remedies[code];
+  if (remedy === undefined) return error;
+  return new InputError(`cannot ${what} (${code}): ${remedy}`, { cause: error });
 }

@@ -9,8 +9,7 @@ import { formatBadItem } from '../../src/data/bad-item.ts';
 import { rumorTask as task } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { loadThreads } from '../../src/data/thread-file.ts';
-import { diskError } from '../../src/disk-error.ts';
-import { InputError } from '../../src/errors.ts';
+import { diskError, InputError } from '../../src/errors.ts';
 import { selectBackend } from '../../src/tensor/backend.ts';
 
 export interface AnnotateThreadsOptions {

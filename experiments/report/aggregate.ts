@@ -1,5 +1,5 @@
 import { dominatedArea, marginToFront, type OperatingPoint } from '../../src/metrics/pareto.ts';
-import { meanAndDeviation } from '../../src/metrics/running.ts';
+import { meanAndDeviation } from '../../src/metrics/summary-statistics.ts';
 import type { SystemScores } from '../stop-agent/decisions.ts';
 import { agentName, cloningName, type TrialResult } from '../stop-agent/trial.ts';
 

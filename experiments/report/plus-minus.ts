@@ -1,4 +1,4 @@
-import type { meanAndDeviation } from '../../src/metrics/running.ts';
+import type { meanAndDeviation } from '../../src/metrics/summary-statistics.ts';
 
 /** `0.512 ± 0.031`, or the mean alone of a single value; with a sign where it is a difference. */
 export function plusMinus(

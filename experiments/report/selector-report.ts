@@ -1,9 +1,8 @@
 import { markdownTable } from 'markdown-table';
-import { meanAndDeviation } from '../../src/metrics/running.ts';
+import { meanAndDeviation } from '../../src/metrics/summary-statistics.ts';
 import type { VariantResults } from '../run/experiment-kind.ts';
 import type { TaskScores } from '../selector/evaluate-selector.ts';
-import type { SelectorResult } from '../selector/trial.ts';
-import { allPostsName, selectorName } from '../selector/trial.ts';
+import { allPostsName, type SelectorResult, selectorName } from '../selector/trial.ts';
 import { plusMinus } from './plus-minus.ts';
 
 type Task = 'stance' | 'veracity';

@@ -2,8 +2,7 @@ import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
-import { diskError } from '../../src/disk-error.ts';
-import { InputError } from '../../src/errors.ts';
+import { diskError, InputError } from '../../src/errors.ts';
 
 /** Finds out whether items can go there before hours of work do. */
 export function checkItemFile(path: string): void {

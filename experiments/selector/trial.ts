@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
-import { diskError } from '../../src/disk-error.ts';
+import { diskError } from '../../src/errors.ts';
 import { createSelector } from '../../trainers/selector/jsdrv.ts';
 import type { SelectorTraining } from '../../trainers/selector/setup.ts';
 import type { TrialHooks } from '../run/experiment-kind.ts';

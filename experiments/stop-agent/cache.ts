@@ -7,7 +7,7 @@ import { type LocalDetectorOptions, trainLocalDetector } from '../../experts/det
 import { sha256 } from '../../src/content-hash.ts';
 import { rumorTask as task } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
-import { diskError } from '../../src/disk-error.ts';
+import { diskError } from '../../src/errors.ts';
 import { createEncoder } from '../../src/text/create-encoder.ts';
 import { EmbeddingStore } from '../../src/text/embedding-store.ts';
 import type { Experiment } from './experiment.ts';

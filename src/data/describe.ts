@@ -1,6 +1,7 @@
+import { quantile } from '../metrics/summary-statistics.ts';
 import { hoursSinceClaim, type Thread } from './thread.ts';
 
-/** Five numbers and a mean; null where there is nothing to count. */
+/** How a number is distributed over threads. */
 export interface Spread {
   readonly mean: number;
   readonly min: number;
@@ -10,6 +11,7 @@ export interface Spread {
   readonly max: number;
 }
 
+/** What is in a file of threads; every record counts threads or posts by value, the most frequent first. */
 export interface Description {
   readonly threads: number;
   readonly posts: number;
@@ -18,23 +20,24 @@ export interface Description {
   readonly stance: Readonly<Record<string, number>>;
   readonly event: Readonly<Record<string, number>>;
   readonly split: Readonly<Record<string, number>>;
-  /** Values of the further labels, by label. */
+  /** For each further label, how many threads have which value. */
   readonly labels: Readonly<Record<string, Readonly<Record<string, number>>>>;
   readonly postsPerThread: Spread | null;
-  /** From the claim to the last post; threads where both times are known and there is a reply. */
+  /** From the claim to the last post, over threads that have a reply and both times; null if there are none. */
   readonly spanHours: Spread | null;
   readonly postsWithoutTime: number;
   readonly postsWithoutText: number;
-  /** A stop agent has nothing to decide in these; experts and environments leave them out by default. */
+  /** Too short for a stop agent to decide anything; experts and environments leave them out by default. */
   readonly threadsUnder3Posts: number;
-  /** Replies older than their claim: it was quoted, created again, or is itself a reply. */
+  /** Replies older than their claim, which was quoted, created again, or is itself a reply. */
   readonly postsBeforeClaim: number;
   /** Claims whose text is that of an earlier thread's claim: they must not stand on both sides of a split. */
   readonly repeatedClaimTexts: number;
-  /** Posts whose text is that of an earlier post, retweets mostly. */
+  /** Posts whose text is that of an earlier post; mostly retweets. */
   readonly repeatedPostTexts: number;
 }
 
+/** Counts what is in `threads`: labels, lengths, times, and what would mislead a training. */
 export function describeThreads(threads: readonly Thread[]): Description {
   const posts = threads.flatMap((thread) => thread.posts);
   return {
@@ -57,13 +60,17 @@ export function describeThreads(threads: readonly Thread[]): Description {
   };
 }
 
+/** What two files share, ids and texts of claims. */
 export interface Overlap {
   readonly files: readonly [string, string];
   readonly sharedIds: number;
   readonly sharedClaimTexts: number;
 }
 
-/** What pairs of files share: threads that must not be trained on in one and tested on in the other. */
+/**
+ * What pairs of files share: threads that must not be trained on in one and tested on in the other.
+ * @returns an entry for each pair that shares anything
+ */
 export function describeOverlaps(files: readonly { name: string; threads: readonly Thread[] }[]): Overlap[] {
   const sets = files.map(({ name, threads }) => ({
     name,
@@ -115,7 +122,7 @@ function countBeforeClaim(thread: Thread): number {
   return thread.posts.filter(({ time }) => time !== null && Date.parse(time) < Date.parse(start)).length;
 }
 
-/** Case, spacing and addresses aside, for those differ between copies of one text. */
+/** Without case, spacing and links, which differ between copies of one text. */
 function comparable(text: string): string {
   return text
     .toLowerCase()
@@ -140,12 +147,4 @@ function spreadOf(values: readonly number[]): Spread | null {
     quantile90: quantile(sorted, 0.9),
     max: sorted[sorted.length - 1],
   };
-}
-
-/** Linear between the neighbours, as numpy's default. */
-function quantile(sorted: Float64Array, share: number): number {
-  const position = share * (sorted.length - 1);
-  const below = Math.floor(position);
-  const above = Math.min(below + 1, sorted.length - 1);
-  return sorted[below] + (position - below) * (sorted[above] - sorted[below]);
 }

@@ -15,6 +15,7 @@ import { threadsImporter } from './importers/threads.ts';
 import { twitter1516Importer } from './importers/twitter1516.ts';
 import type { Thread } from './thread.ts';
 
+/** Every format that can be imported. A new one is a file in `importers/` and a line here. */
 export const importers: readonly Importer[] = [
   threadsImporter,
   eardImporter,
@@ -28,6 +29,10 @@ export const importers: readonly Importer[] = [
   articlesImporter,
 ];
 
+/**
+ * The importer of a format.
+ * @throws InputError that names the nearest format
+ */
 export function findImporter(format: string): Importer {
   const found = importers.find(({ name }) => name === format);
   if (found !== undefined) return found;
@@ -37,7 +42,12 @@ export function findImporter(format: string): Importer {
   );
 }
 
-/** Threads in a foreign format, one at a time, each id once. */
+/**
+ * Threads in a foreign format, one at a time, each id once.
+ * @param options.paths files or folders, as the format expects them
+ * @throws InputError for an unknown format, an option that the format does not take, a missing path, a bad item that is
+ *   not to be skipped, or where no thread is found
+ */
 export async function* importThreads(
   format: string,
   options: ImportOptions & { paths: readonly string[] },

@@ -1,16 +1,19 @@
 import { InputError } from '../errors.ts';
 
-/** A count (an integer), a share of all (below 1), or what the others leave. */
+/** How large a part of a split is: a count (an integer), a share of all (below 1), or what the other parts leave. */
 export type PartSize = number | 'rest';
 
-/** How many of `total` threads each part gets. */
+/**
+ * How many of `total` threads each part gets, at least one.
+ * @throws InputError for a size that is none of the three, more than one rest, or parts that `total` cannot fill
+ */
 export function partSizes(parts: Readonly<Record<string, PartSize>>, total: number): Map<string, number> {
   const entries = Object.entries(parts);
   const sizes = new Map(entries.map(([name, size]) => [name, size === 'rest' ? 0 : countOf(name, { size, total })]));
   const resting = entries.flatMap(([name, size]) => (size === 'rest' ? [name] : []));
   if (resting.length > 1)
     throw new InputError(`the parts ${resting.join(' and ')} both take the rest; only one part can`);
-  // Shares that add up to the whole may each be rounded up.
+  // Shares that add up to 1 may still need too many threads, because each may have been rounded up.
   shrinkRounding(sizes, { parts, total });
   const wanted = [...sizes.values()].reduce((sum, size) => sum + size, 0);
   const [rest] = resting;
@@ -47,7 +50,7 @@ function shrinkRounding(
     0,
   );
   if (exact > total + 1e-9) return;
-  // The part that rounding up favoured most gives one back.
+  // The part that rounding favoured most gives one back.
   const favour = (name: string) => (sizes.get(name) ?? 0) - Number(parts[name]) * total;
   while ([...sizes.values()].reduce((sum, size) => sum + size, 0) > total) {
     const [most] = shares.sort((a, b) => favour(b) - favour(a));

@@ -1,23 +1,29 @@
 import { closest } from 'fastest-levenshtein';
 import { InputError } from '../errors.ts';
 import { Random } from '../tensor/random.ts';
-import { groupBy } from './group-by.ts';
 import { type PartSize, partSizes } from './part-sizes.ts';
 import type { Thread } from './thread.ts';
 
+/** How to split threads into parts. */
 export interface SplitOptions<Part extends string, Held extends string> {
-  /** How many threads (an integer), which share of them (below 1), or whatever is left ('rest', at most one part). */
+  /**
+   * For each part a number of threads (an integer), a share (below 1), or whatever is left ('rest', at most one part).
+   */
   readonly parts: Readonly<Record<Part, PartSize>>;
   readonly seed: number;
-  /** Each part gets the labels in the proportions of the whole; null is a label of its own. `task.goldLabel` fits. */
+  /** Each part gets the labels in the proportions of the whole; null counts as a label. `task.goldLabel` fits. */
   readonly stratifyBy?: ((thread: Thread) => number | string | boolean | null) | undefined;
-  /** Whole events go to one part. Sizes are then targets, met as closely as the events allow. */
+  /** Never divide an event between parts. Sizes are then targets, met as closely as the events allow. */
   readonly keepEventsTogether?: boolean | undefined;
-  /** All threads of these events, and no others, make up these further parts. */
+  /** Further parts, each made of all threads of the events named. */
   readonly holdOutEvents?: Readonly<Record<Held, readonly string[]>> | undefined;
 }
 
-/** Disjoint parts of `threads`, each in the order of `threads`; the same for the same seed, threads and options. */
+/**
+ * Disjoint parts of `threads`, each in the order of `threads`. The same seed, threads and options give the same parts.
+ * @returns the threads of every part by its name
+ * @throws InputError for ids that repeat, events that no thread has, or parts that the threads cannot fill
+ */
 export function splitThreads<Part extends string, Held extends string = never>(
   threads: readonly Thread[],
   options: SplitOptions<Part, Held>,
@@ -38,8 +44,8 @@ export function splitThreads<Part extends string, Held extends string = never>(
 }
 
 /**
- * Each label's threads, shuffled, are spread evenly over one line; parts are consecutive stretches of it. So a
- * stretch of any length holds every label in proportion, up to rounding.
+ * Each label's threads are shuffled and spread evenly over one line, and the parts are consecutive stretches of it. So
+ * every part has every label in proportion, up to rounding.
  */
 function assignThreads(
   threads: readonly Thread[],
@@ -51,7 +57,7 @@ function assignThreads(
 ): Map<Thread, string> {
   const strata = groupBy(threads, (thread) => options.stratifyBy?.(thread) ?? null);
   const line = [...strata.values()].flatMap((stratum) => {
-    // A random start instead of ½ leaves rounding to chance, so that no label always loses.
+    // A random start, instead of ½, leaves rounding to chance, so that no label is always the one that loses.
     const start = options.random.uniform();
     return options.random
       .shuffled(stratum)
@@ -67,12 +73,12 @@ function assignThreads(
   return assigned;
 }
 
-/** Large events first, each to the part that lacks most; events of one size in random order. */
+/** Large events first, each to the part that is furthest from its size; events of equal size in random order. */
 function assignEvents(
   threads: readonly Thread[],
   options: { sizes: ReadonlyMap<string, number>; random: Random },
 ): Map<Thread, string> {
-  // A thread of no event is an event of its own.
+  // A thread without an event counts as an event by itself.
   const groups = groupBy(threads, (thread) => thread.event ?? `\0${thread.id}`);
   if (groups.size < options.sizes.size)
     throw new InputError(
@@ -85,10 +91,10 @@ function assignEvents(
   const assigned = new Map<Thread, string>();
   const bySize = options.random.shuffled([...groups.values()]).sort((a, b) => b.length - a.length);
   for (const [index, group] of bySize.entries()) {
-    // The last events go to parts that would otherwise stay empty.
+    // The last events go to parts that would otherwise be empty.
     const mustFill = bySize.length - index <= empty.size;
     const [part] = [...(mustFill ? empty : lacking.keys())].sort((a, b) => lacks(b) - lacks(a));
-    // Where threads may be left over, an event that overshoots by what the part lacks, or more, is left over.
+    // If threads may be left over, an event is left out where it overshoots by at least what the part lacks.
     if (!mustFill && !allUsed && group.length >= 2 * lacks(part)) continue;
     for (const thread of group) assigned.set(thread, part);
     lacking.set(part, lacks(part) - group.length);
@@ -138,4 +144,16 @@ function mapRecord<Key extends string, From, To>(
   const result = {} as Record<Key, To>;
   for (const key in record) result[key] = convert(record[key], key);
   return result;
+}
+
+/** `Map.groupBy`, which Node has from version 21 only. */
+function groupBy<T, Key>(items: Iterable<T>, keyOf: (item: T) => Key): Map<Key, T[]> {
+  const groups = new Map<Key, T[]>();
+  for (const item of items) {
+    const key = keyOf(item);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [item]);
+    else group.push(item);
+  }
+  return groups;
 }

@@ -1,6 +1,6 @@
 import type { Thread } from './thread.ts';
 
-/** What a detector decides of a thread. Class indices everywhere are positions in `labels`. */
+/** What a detector decides about a thread. A class index is always a position in `labels`. */
 export interface Task {
   readonly name: string;
   readonly labels: readonly string[];
@@ -8,14 +8,14 @@ export interface Task {
   goldLabel(thread: Thread): number | null;
 }
 
-/** Rumour or not: the task of early rumour detection. */
+/** Rumor or not: the task of early rumor detection. */
 export const rumorTask: Task = {
   name: 'rumor',
   labels: ['non-rumor', 'rumor'],
   goldLabel: (thread) => (thread.rumor === null ? null : Number(thread.rumor)),
 };
 
-/** Four classes of RumourEval and Twitter15/16. */
+/** The four classes of Twitter15 and Twitter16; RumourEval has the last three. */
 export const veracityTask: Task = {
   name: 'veracity',
   labels: ['non-rumor', 'true', 'false', 'unverified'],
@@ -24,4 +24,5 @@ export const veracityTask: Task = {
   },
 };
 
+/** The tasks by name. */
 export const tasks: Readonly<Record<string, Task>> = { rumor: rumorTask, veracity: veracityTask };

@@ -4,13 +4,17 @@ import { pipeline } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { InputError } from '../errors.ts';
 
+/** One line of a file, without its line end. */
 export interface TextLine {
   /** Counted from 1, as editors do. */
   readonly number: number;
   readonly text: string;
 }
 
-/** The lines of a UTF-8 file, plain or gzip, one at a time; a blank line is passed over but counted. */
+/**
+ * The lines of a UTF-8 file, plain or gzip, one at a time. Blank lines are counted but not returned.
+ * @throws InputError for a file that is missing, empty, a folder, not UTF-8 or broken gzip
+ */
 export async function* readLines(path: string): AsyncGenerator<TextLine> {
   const bytes = await openBytes(path);
   const decoder = new TextDecoder('utf-8', { fatal: true });
@@ -37,12 +41,12 @@ async function openBytes(path: string): Promise<AsyncIterable<Buffer>> {
   const file = createReadStream(path);
   if (!gzip) return file;
   const unzipped = createGunzip();
-  // Errors of either stream reach the reader through `unzipped`.
+  // The reader sees the errors of both streams through `unzipped`.
   pipeline(file, unzipped, () => {});
   return unzipped;
 }
 
-/** What a file holds decides, not its name; a name that promises gzip and lies is an error. */
+/** Decided by the first bytes, not by the name; a file that ends in .gz and is not gzip is an error. */
 async function startsAsGzip(path: string): Promise<boolean> {
   await assertFile(path);
   const handle = await open(path).catch((error: unknown) => {
@@ -63,6 +67,7 @@ async function startsAsGzip(path: string): Promise<boolean> {
   }
 }
 
+/** @throws InputError for a path that is missing, a folder or an empty file */
 export async function assertFile(path: string): Promise<void> {
   const found = await stat(path).catch((error: unknown) => {
     throw readingError(error, { path, line: 0 });

@@ -10,7 +10,10 @@ import { BadItemError, orSkip, parseItem, type SkipOptions, shortened } from './
 import { readLines } from './text-lines.ts';
 import { type Thread, threadSchema } from './thread.ts';
 
-/** Threads of a JSON Lines file, plain or gzip, one at a time, in the order of the file. */
+/**
+ * Threads of a JSON Lines file, plain or gzip, one at a time, in the order of the file.
+ * @throws InputError for a file that cannot be read or has no threads, or a bad line that is not to be skipped
+ */
 export async function* readThreads(path: string, options: SkipOptions = {}): AsyncGenerator<Thread> {
   const lineOfId = new Map<string, number>();
   let bad = 0;
@@ -42,6 +45,7 @@ export async function* readThreads(path: string, options: SkipOptions = {}): Asy
     throw new InputError(`${path} holds no threads${bad === 0 ? '' : `: all ${bad} lines are invalid`}`);
 }
 
+/** All threads of a file at once; see `readThreads`. */
 export async function loadThreads(path: string, options: SkipOptions = {}): Promise<Thread[]> {
   const threads: Thread[] = [];
   for await (const thread of readThreads(path, options)) threads.push(thread);
@@ -49,8 +53,10 @@ export async function loadThreads(path: string, options: SkipOptions = {}): Prom
 }
 
 /**
- * Writes one thread a line, as gzip when the name ends in `.gz`, and returns how many. The file appears under its
- * name only when it is whole: readers never see half of it, and a failure leaves an older file as it was.
+ * Writes one thread a line, as gzip if the name ends in `.gz`. The file gets its name only once it is whole: readers
+ * never see half of it, and a failure leaves an older file as it was.
+ * @returns how many threads were written
+ * @throws InputError for no threads, or a path that is a folder
  */
 export async function writeThreads(path: string, threads: Iterable<Thread> | AsyncIterable<Thread>): Promise<number> {
   let written = 0;
@@ -77,6 +83,10 @@ export async function writeThreads(path: string, threads: Iterable<Thread> | Asy
   return written;
 }
 
+/**
+ * The value of a JSON text that stands at `place`.
+ * @throws BadItemError for a text that is not JSON
+ */
 export function parseJson(text: string, place: string): unknown {
   try {
     return JSON.parse(text);
@@ -88,7 +98,10 @@ export function parseJson(text: string, place: string): unknown {
 
 const singleItem = z.looseObject({ text: z.string().nullable(), posts: z.undefined().optional() });
 
-/** A thread from foreign data that stands at `place`. */
+/**
+ * Checks that a value that stands at `place` is a thread.
+ * @throws BadItemError that says what is wrong; for a single post, which importer reads it
+ */
 export function parseThread(value: unknown, place: string): Thread {
   if (singleItem.safeParse(value).success && !threadSchema.safeParse(value).success)
     throw new BadItemError({

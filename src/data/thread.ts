@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { InputError } from '../errors.ts';
+import { unknownKeyError } from './bad-item.ts';
 
 const timestamp = z.iso
   .datetime({ offset: true, error: 'must be an ISO 8601 date and time, such as 2014-08-09T22:33:06Z' })
@@ -7,7 +8,7 @@ const timestamp = z.iso
   .default(null)
   .describe('when it was posted, ISO 8601; null where unknown');
 
-export const postSchema = z.object({
+const postFields = {
   id: z.string().min(1),
   time: timestamp,
   author: z.string().nullable().default(null),
@@ -18,18 +19,86 @@ export const postSchema = z.object({
     .describe('id of the post it answers; null for the claim or where unknown'),
   text: z.string(),
   stance: z.enum(['support', 'deny', 'query', 'comment']).nullable().default(null).describe('towards the claim'),
+};
+
+/** Keys of other formats, without case and underscores, and what they are called here. */
+const otherNamesOfPostFields = {
+  tid: 'id',
+  postid: 'id',
+  tweetid: 'id',
+  createdat: 'time',
+  date: 'time',
+  timestamp: 'time',
+  user: 'author',
+  userid: 'author',
+  username: 'author',
+  screenname: 'author',
+  replyto: 'parent',
+  parentid: 'parent',
+  inreplyto: 'parent',
+  inreplytostatusid: 'parent',
+  inreplytostatusidstr: 'parent',
+  body: 'text',
+  content: 'text',
+  fulltext: 'text',
+  message: 'text',
+  tweet: 'text',
+  label: 'stance (support, deny, query or comment)',
+};
+
+/** One post of a thread: the claim or a reply. */
+export const postSchema = z.strictObject(postFields, {
+  error: unknownKeyError({ known: Object.keys(postFields), nearMisses: otherNamesOfPostFields }),
 });
 
-/** A thread as it stands on one line of a `threads.jsonl` file and in memory. */
+const threadFields = {
+  id: z.string().min(1),
+  event: z.string().nullable().default(null),
+  veracity: z.enum(['true', 'false', 'unverified', 'non-rumor']).nullable().default(null),
+  rumor: z.boolean().nullable().default(null),
+  split: z.string().optional().describe('the official part of the data set, where it has parts'),
+  labels: z
+    .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
+    .optional()
+    .describe('any further labels by name'),
+  posts: z.array(postSchema).min(1, 'a thread needs at least one post, the claim'),
+};
+
+const labelFields = 'rumor (true or false), veracity, or labels ({"name": value})';
+const otherNamesOfThreadFields = {
+  threadid: 'id',
+  claimid: 'id',
+  tid: 'id',
+  topic: 'event',
+  label: labelFields,
+  class: labelFields,
+  target: labelFields,
+  y: labelFields,
+  isrumor: 'rumor',
+  rumour: 'rumor',
+  verdict: 'veracity',
+  truth: 'veracity',
+  part: 'split',
+  fold: 'split',
+  subset: 'split',
+  partition: 'split',
+  tweets: 'posts',
+  messages: 'posts',
+  comments: 'posts (the claim first, then the replies)',
+  replies: 'posts (the claim first, then the replies)',
+  reactions: 'posts (the claim first, then the replies)',
+  claim: 'posts (the claim is the first of them)',
+  source: 'posts (the claim is the first of them)',
+  seq: 'posts; `earshot data import eard` reads files that have seq',
+};
+
+/**
+ * A thread as it stands on one line of a `threads.jsonl` file and in memory. A key that it does not know is an error,
+ * because a label under another name would otherwise be lost without a word.
+ */
 export const threadSchema = z
-  .object({
-    id: z.string().min(1),
-    event: z.string().nullable().default(null),
-    veracity: z.enum(['true', 'false', 'unverified', 'non-rumor']).nullable().default(null),
-    rumor: z.boolean().nullable().default(null),
-    split: z.string().optional().describe('the official part of the data set, where it has parts'),
-    labels: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).optional(),
-    posts: z.array(postSchema).min(1, 'a thread needs at least one post, the claim'),
+  .strictObject(threadFields, {
+    error: unknownKeyError({ known: Object.keys(threadFields), nearMisses: otherNamesOfThreadFields }),
   })
   .superRefine((thread, context) => {
     const seen = new Map<string, number>();
@@ -52,7 +121,9 @@ export const threadSchema = z
       });
   });
 
+/** One post as it is in memory, with every field present. */
 export type Post = z.infer<typeof postSchema>;
+/** `posts[0]` is the claim; the others are in time order. */
 export type Thread = z.infer<typeof threadSchema>;
 
 /** The claim may be younger than a reply (a quoted or re-created source); replies among themselves may not. */
@@ -81,7 +152,11 @@ export interface Prefix {
   readonly posts: readonly Post[];
 }
 
-/** The first `length` posts of a thread, 1 ≤ `length` ≤ number of posts. */
+/**
+ * The first `length` posts of a thread.
+ * @param length 1 to the number of posts
+ * @throws InputError for any other length
+ */
 export function prefixOf(thread: Thread, length: number): Prefix {
   if (length < 1 || length > thread.posts.length)
     throw new InputError(`thread ${thread.id} has ${thread.posts.length} posts; a prefix of ${length} cannot be taken`);

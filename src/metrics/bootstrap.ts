@@ -1,24 +1,32 @@
 import { InputError } from '../errors.ts';
 import { Random } from '../tensor/random.ts';
+import { quantile } from './summary-statistics.ts';
 
-/** A number computed from items given by index, some repeated. The array is overwritten after the call. */
+/** A number computed from items given by index, some of them repeated. The array is reused after the call. */
 export type Statistic = (items: Int32Array) => number;
 
+/** What to draw. */
 export interface BootstrapOptions {
   /** How many items there are; samples are drawn from 0 … items − 1. */
   readonly items: number;
   readonly seed: number;
+  /** 2,000 by default. */
   readonly resamples?: number;
-  /** Probability that the interval is meant to cover, such as 0.95. */
+  /** How much of the samples the interval covers; 0.95 by default. */
   readonly confidence?: number;
 }
 
+/** A confidence interval, in the units of the statistic. */
 export interface Interval {
   readonly low: number;
   readonly high: number;
 }
 
-/** Percentile bootstrap: the statistic on the items as they are, and its interval over samples with replacement. */
+/**
+ * Percentile bootstrap (Efron & Tibshirani, "An Introduction to the Bootstrap", 1993, ch. 13): the statistic on the
+ * items as they are, and its interval over samples drawn with replacement. The same seed gives the same interval.
+ * @throws InputError for no items, no resamples or a confidence outside (0, 1); Error for a statistic that is NaN
+ */
 export function bootstrapInterval(
   options: BootstrapOptions & { readonly statistic: Statistic },
 ): Interval & { readonly estimate: number } {
@@ -27,9 +35,11 @@ export function bootstrapInterval(
 }
 
 /**
- * Two systems judged on the same items: first minus second, each resample taking the same items for both. The p-value
- * is twice the smaller share of resampled differences on one side of 0, the difference observed counting once on
- * either side, so that it is never 0: under 0.05 about where the 95 % interval leaves out 0, and 1 for equal systems.
+ * Compares two systems on the same items: first minus second, each resample taking the same items for both.
+ *
+ * The p-value is twice the smaller share of differences on one side of 0. One more difference is counted on either
+ * side, so that it is never 0. It is below 0.05 about where the 95 % interval leaves out 0, and 1 for equal systems.
+ * @throws as `bootstrapInterval` does
  */
 export function comparePaired(
   options: BootstrapOptions & { readonly first: Statistic; readonly second: Statistic },
@@ -70,12 +80,4 @@ function bootstrap(options: BootstrapOptions & { readonly statistic: Statistic }
 function percentileInterval(sorted: Float64Array, confidence: number): Interval {
   const tail = (1 - confidence) / 2;
   return { low: quantile(sorted, tail), high: quantile(sorted, 1 - tail) };
-}
-
-/** Linear between the two nearest values, as NumPy's default. */
-function quantile(sorted: Float64Array, probability: number): number {
-  const position = probability * (sorted.length - 1);
-  const below = Math.floor(position);
-  const above = Math.min(below + 1, sorted.length - 1);
-  return sorted[below] + (position - below) * (sorted[above] - sorted[below]);
 }

@@ -1,22 +1,25 @@
 import { InputError } from '../errors.ts';
 
-/** Class indices of items, one an item. A prediction of −1 says that no label could be read from the answer. */
+/** [items]: the class index of each item. A prediction of −1 means that no label could be read from the answer. */
 export type ClassIndices = Int8Array | Int32Array | readonly number[];
 
+/** What to score. */
 export interface Predictions {
   readonly gold: ClassIndices;
   readonly predicted: ClassIndices;
   readonly classes: number;
-  /** The items to count, repetitions counting again (a bootstrap sample); all of them when left out. */
+  /** Indices of the items to count, repetitions included (a bootstrap sample); every item once if left out. */
   readonly items?: Int32Array | readonly number[];
 }
 
+/** How often each gold class was predicted as each class. */
 export interface ConfusionMatrix {
   readonly classes: number;
   /** Row-major `[classes, classes + 1]`: gold × predicted, the last column for predictions of −1. */
   readonly counts: Int32Array;
 }
 
+/** Scores of one class, 0 to 1; 0 where nothing was predicted or nothing is of the class. */
 export interface ClassScores {
   readonly precision: number;
   readonly recall: number;
@@ -25,16 +28,21 @@ export interface ClassScores {
   readonly support: number;
 }
 
+/** Scores of a classifier, 0 to 1. */
 export interface ClassificationScores {
   readonly accuracy: number;
   readonly macroF1: number;
   readonly microF1: number;
   readonly perClass: readonly ClassScores[];
   readonly items: number;
-  /** Items with a prediction of −1: wrong, a miss of their gold class, and a false alarm of none. */
+  /** Items with a prediction of −1: a miss of their gold class, but a false alarm of no class. */
   readonly unparsed: number;
 }
 
+/**
+ * Counts gold × predicted classes.
+ * @throws InputError for labels and predictions of different number, or a class out of range
+ */
 export function confusionMatrix({ gold, predicted, classes, items }: Predictions): ConfusionMatrix {
   if (gold.length !== predicted.length)
     throw new InputError(`there are ${gold.length} gold labels and ${predicted.length} predictions; give one an item`);
@@ -54,9 +62,11 @@ export function confusionMatrix({ gold, predicted, classes, items }: Predictions
 }
 
 /**
- * As scikit-learn computes them with `labels` all classes and `zero_division=0`: every class counts in macro-F1, and one
- * that is neither in the gold labels nor in the predictions scores 0. With predictions of −1 micro-F1 is not the
- * accuracy: they lower its recall and leave its precision alone.
+ * Scores as scikit-learn computes them with all classes as `labels` and `zero_division=0`: every class counts in
+ * macro-F1, and one that occurs neither in the gold labels nor in the predictions scores 0. With predictions of −1,
+ * micro-F1 differs from accuracy, because they lower its recall but not its precision.
+ * https://scikit-learn.org/stable/modules/generated/sklearn.metrics.precision_recall_fscore_support.html
+ * @throws as `confusionMatrix` does, and InputError without items
  */
 export function classificationScores(predictions: Predictions): ClassificationScores {
   const { classes, counts } = confusionMatrix(predictions);
@@ -92,6 +102,7 @@ export function classificationScores(predictions: Predictions): ClassificationSc
   };
 }
 
+/** The mean F1 over all classes; see `classificationScores`. */
 export function macroF1(predictions: Predictions): number {
   return classificationScores(predictions).macroF1;
 }

@@ -1,28 +1,37 @@
 import { InputError } from '../errors.ts';
 
-/** Where an agent decided, one entry a thread. */
+/** When an agent decided; one entry for each thread. */
 export interface Decisions {
   /** Posts seen at the decision, 1 to the thread's length. */
   readonly postsUsed: Int32Array | readonly number[];
+  /** Posts in the thread. */
   readonly threadPosts: Int32Array | readonly number[];
-  /** The threads to count, repetitions counting again (a bootstrap sample); all of them when left out. */
+  /** Indices of the threads to count, repetitions included (a bootstrap sample); every thread once if left out. */
   readonly items?: Int32Array | readonly number[];
 }
 
-/** ER: posts used at the decision over posts in the thread, mean over threads; lower is earlier. */
+/**
+ * ER (EARD, §5.1): posts used at the decision / posts in the thread, mean over threads. In (0, 1]; lower is earlier.
+ * @throws InputError without threads, or for a decision outside its thread
+ */
 export function earlyRate(decisions: Decisions): number {
   return meanOver(decisions, (used, posts) => used / posts);
 }
 
+/** How long an agent waited. */
 export interface Delay {
   /** Mean number of posts waited for after the claim. */
   readonly posts: number;
-  /** Mean over the threads where the time is known; null where none is. */
+  /** Mean over the threads whose times are known; null if none are. */
   readonly hours: number | null;
   readonly threadsWithHours: number;
 }
 
-/** `hours`: from the claim to the post of the decision, null where a time is unknown. */
+/**
+ * The mean delay in posts and in hours.
+ * @param options.hours [threads]: from the claim to the post of the decision; null where a time is unknown
+ * @throws as `earlyRate` does, and InputError for a thread without an entry in `hours`
+ */
 export function meanDelay({ hours, ...decisions }: Decisions & { readonly hours: readonly (number | null)[] }): Delay {
   const posts = meanOver(decisions, (used) => used - 1);
   let sum = 0;
@@ -39,9 +48,10 @@ export function meanDelay({ hours, ...decisions }: Decisions & { readonly hours:
 }
 
 /**
- * The fixed rule that explains most of an agent's decisions, `post k` or `last post`, and the share of threads it
- * explains. Near 1, the agent has learned that rule and nothing of the threads. A decision on the last post counts
- * for both; in a tie the last post is named, else the earlier one.
+ * The fixed rule that explains most of an agent's decisions, `post k` or `last post`, and the share of threads that it
+ * explains. Near 1, the agent has learnt that rule and nothing about the threads. A decision on the last post counts
+ * for both rules. In a tie `last post` is named, or else the earlier post.
+ * @throws as `earlyRate` does
  */
 export function mostCommonStopShare(decisions: Decisions): { name: string; share: number } {
   const counts = new Map<number, number>();

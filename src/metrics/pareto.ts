@@ -1,23 +1,27 @@
 import { InputError } from '../errors.ts';
 
-/** A system in the plane of the two aims: ER, lower is better, and macro-F1, higher is better. */
+/** A system by its two aims: ER, where lower is better, and macro-F1, where higher is better. */
 export interface OperatingPoint {
   readonly er: number;
   readonly macroF1: number;
 }
 
-/** The points that no other beats in one aim without losing in the other, by rising ER; of equal points the first. */
+/**
+ * The points that no other point beats in one aim without losing in the other, by rising ER. Of equal points the first.
+ * @throws InputError for a point that is not finite
+ */
 export function paretoFront<Point extends OperatingPoint>(points: readonly Point[]): Point[] {
   const front: Point[] = [];
-  // At equal ER the higher macro-F1 comes first and keeps the others out.
+  // At equal ER the highest macro-F1 comes first and keeps the others out.
   for (const point of [...points.map(finite)].sort((a, b) => a.er - b.er || b.macroF1 - a.macroF1))
     if (front.length === 0 || point.macroF1 > front[front.length - 1].macroF1) front.push(point);
   return front;
 }
 
 /**
- * The area between the staircase of the front and a reference that everything useful beats (hypervolume in two
- * dimensions): 0 where no point beats it, 1 for macro-F1 1 at ER 0 with the default one.
+ * The area between the front's staircase and a reference point that everything useful beats: the hypervolume in two
+ * dimensions. 0 if no point beats the reference; with the default one, 1 for macro-F1 1 at ER 0.
+ * @throws InputError for a point that is not finite
  */
 export function dominatedArea(
   points: readonly OperatingPoint[],
@@ -32,17 +36,24 @@ export function dominatedArea(
   return area;
 }
 
+/** How far a point is above what others attain at its ER; negative if below. */
 export interface Margins {
   /** Macro-F1 above the best other point that decides as early or earlier. */
   readonly overStaircase: number;
   /**
-   * The same against mixtures of two other points as well: a rule chosen by coin for each thread. Its ER is the
-   * weighted mean exactly; its macro-F1 is taken to be, which is close, for macro-F1 is a ratio of counts.
+   * The same, but also against mixtures of two other points, which choose between two rules by coin for each thread.
+   * The ER of a mixture is exactly the weighted mean. Its macro-F1 is only close to that, because it is a ratio of
+   * counts.
    */
   readonly overHull: number;
 }
 
-/** How far `point` lies above (below, if negative) what the others attain at its ER or less; null if none is as early. */
+/**
+ * How far `point` is above what the other points attain at its ER or less; negative if it is below.
+ * @param points may contain `point` itself, which is left out
+ * @returns null if no other point is as early
+ * @throws InputError for a point that is not finite
+ */
 export function marginToFront(point: OperatingPoint, points: readonly OperatingPoint[]): Margins | null {
   const front = paretoFront(points.filter((other) => other !== point));
   const reached = front.filter(({ er }) => er <= finite(point).er);
@@ -53,7 +64,7 @@ export function marginToFront(point: OperatingPoint, points: readonly OperatingP
   };
 }
 
-/** The corners of the smallest concave curve over a front: slopes that only fall. */
+/** The corners of the smallest concave curve above a front: its slopes only fall. */
 function upperHull(front: readonly OperatingPoint[]): OperatingPoint[] {
   const hull: OperatingPoint[] = [];
   for (const point of front) {
@@ -69,7 +80,7 @@ function liesAbove(middle: OperatingPoint, left: OperatingPoint, right: Operatin
   );
 }
 
-/** Linear between corners, level after the last: nobody has to read on. */
+/** Linear between corners and level after the last, because no system has to read on. */
 function heightOfHull(hull: readonly OperatingPoint[], er: number): number {
   const index = hull.findLastIndex((corner) => corner.er <= er);
   const left = hull[index];

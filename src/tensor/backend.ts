@@ -3,13 +3,16 @@ import * as tf from '@tensorflow/tfjs-core';
 import { z } from 'zod';
 import { InputError } from '../errors.ts';
 
+/** The `backend` part of every configuration. */
 export const backendSchema = z
   .enum(['auto', 'tensorflow', 'wasm', 'cpu'])
   .default('auto')
   .describe('where tensors live: tensorflow (tfjs-node-gpu or tfjs-node), wasm, cpu; auto takes the first that works');
 
+/** A backend as tfjs calls it. */
 export type BackendName = Exclude<z.infer<typeof backendSchema>, 'auto'>;
 
+/** Which backend was taken and why. */
 export interface BackendChoice {
   readonly name: BackendName;
   /** The package behind it, and the device it found. */
@@ -26,11 +29,11 @@ const loaders: Readonly<Record<BackendName, () => Promise<string>>> = {
 };
 
 /**
- * Makes a backend current and says which and why. A backend named outright must work; `auto` falls through.
- * @throws InputError when the named backend cannot be had on this machine.
+ * Starts a backend and makes it the current one. `auto` takes the first that works; any other name must work.
+ * @throws InputError if the backend does not work on this machine, with the reasons
  */
 export async function selectBackend(requested: z.infer<typeof backendSchema>): Promise<BackendChoice> {
-  // tfjs would advise its users on every start; `doctor` says what there is to say.
+  // Otherwise tfjs prints advice on every start; `earshot doctor` says what matters.
   tf.enableProdMode();
   const skipped: string[] = [];
   for (const name of requested === 'auto' ? preference : [requested]) {
@@ -44,7 +47,10 @@ export async function selectBackend(requested: z.infer<typeof backendSchema>): P
   throw new InputError(`no tensor backend could be used: ${skipped.join('; ')}. Try \`--set backend=auto\`.`);
 }
 
-/** tfjs-node-gpu before tfjs-node. Both fetch a native library in an install script, so either may be a hollow shell. */
+/**
+ * tfjs-node-gpu before tfjs-node. Both fetch their native library in an install script, so either package may be
+ * present without it.
+ */
 async function loadTensorflow(): Promise<string> {
   const require = createRequire(import.meta.url);
   const reasons: string[] = [];

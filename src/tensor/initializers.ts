@@ -7,8 +7,10 @@ interface Shape {
 }
 
 /**
- * An orthogonal matrix times `gain`, row-major (Saxe et al. 2014): the columns, or the rows where there are fewer of
- * them, are orthonormal. Modified Gram–Schmidt on a normal matrix.
+ * An orthogonal matrix times `gain` (Saxe et al., "Exact solutions to the nonlinear dynamics of learning in deep linear
+ * neural networks", 2014): the columns, or the rows if there are fewer of them, are orthonormal. Made by modified
+ * Gram–Schmidt from a matrix of normal numbers.
+ * @returns row-major [rows, columns]
  */
 export function orthogonal(options: Shape & { gain: number; random: Random }): Float32Array {
   const { rows, columns, gain, random } = options;
@@ -30,7 +32,10 @@ export function orthogonal(options: Shape & { gain: number; random: Random }): F
   return matrix;
 }
 
-/** Uniform in ±1/√fanIn, PyTorch's default for linear layers. */
+/**
+ * A matrix uniform in ±1/√fanIn, PyTorch's default for the weights and biases of linear layers.
+ * @returns row-major [rows, columns]
+ */
 export function uniformFanIn(options: Shape & { fanIn: number; random: Random }): Float32Array {
   const bound = 1 / Math.sqrt(options.fanIn);
   return Float32Array.from(
@@ -39,7 +44,10 @@ export function uniformFanIn(options: Shape & { fanIn: number; random: Random })
   );
 }
 
-/** Stacks one matrix a member into [members, rows, columns]. */
+/**
+ * Stacks the matrices of the members, row-major [rows, columns] each.
+ * @returns [members, rows, columns]; the caller disposes it
+ */
 export function stackMembers(matrices: readonly Float32Array[], { rows, columns }: Shape): tf.Tensor3D {
   const stacked = new Float32Array(matrices.length * rows * columns);
   for (const [member, matrix] of matrices.entries()) stacked.set(matrix, member * rows * columns);

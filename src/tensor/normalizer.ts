@@ -1,17 +1,17 @@
 import type { Rows } from './row-tables.ts';
 
-/** Mean and variance to standardise with: one a column, or a single pair for all columns. */
+/** Mean and variance to standardise with: [columns] each, or [1] for all columns together. */
 export interface Moments {
   mean: Float64Array;
   variance: Float64Array;
-  /** Values behind each mean; 0 before any were seen. */
+  /** How many values each mean is of; 0 before the first. */
   count: number;
 }
 
 /** Standardised values are clipped to this. */
 const clipTo = 10;
 
-/** The exact moments of every column. */
+/** The exact moments of every column, with the variance of the population (divided by n). */
 export function columnMoments({ data, columns }: Rows): Moments {
   const count = data.length / columns;
   const mean = new Float64Array(columns);
@@ -21,12 +21,15 @@ export function columnMoments({ data, columns }: Rows): Moments {
   return { mean, variance, count };
 }
 
-/** One mean and variance over all columns, to be learned batch by batch. */
+/** Mean 0 and variance 1 for all columns, to be updated batch by batch with `updateScalarMoments`. */
 export function scalarMoments(): Moments {
   return { mean: Float64Array.of(0), variance: Float64Array.of(1), count: 0 };
 }
 
-/** Takes further values into scalar moments (Chan et al. 1979). */
+/**
+ * Merges further values into scalar moments, in place (Chan, Golub & LeVeque, "Updating Formulae and a Pairwise
+ * Algorithm for Computing Sample Variances", 1979).
+ */
 export function updateScalarMoments(moments: Moments, values: Float32Array): void {
   if (values.length === 0) return;
   let mean = 0;
@@ -44,7 +47,7 @@ export function updateScalarMoments(moments: Moments, values: Float32Array): voi
   moments.count = total;
 }
 
-/** The rows standardised and clipped to ±10. A column that never varies becomes 0. */
+/** New rows, standardised and clipped to ±10. A column that does not vary becomes 0. */
 export function standardized({ data, columns }: Rows, { mean, variance }: Moments): Rows {
   const scale = variance.map((value) => (value < 1e-12 ? 0 : 1 / Math.sqrt(value)));
   const perColumn = mean.length > 1;

@@ -1,11 +1,11 @@
 import * as tf from '@tensorflow/tfjs-core';
 
 /*
- * The few operations that Earshot's networks are made of. Every tensor is [members, rows, columns]: the leading axis
- * is the population, and a single run is a population of one.
+ * The few operations that Earshot's networks are made of. Every tensor is [members, rows, columns]: the first axis is
+ * the population, and a single run is a population of one. The caller disposes what these functions return.
  */
 
-/** One scalar a member, shaped [members, 1, 1] so that it broadcasts over that member's rows and columns. */
+/** One number for each member, shaped [members, 1, 1] so that it broadcasts over the member's rows and columns. */
 export function perMember(values: readonly number[]): tf.Tensor3D {
   return tf.tensor3d(Float32Array.from(values), [values.length, 1, 1]);
 }
@@ -19,8 +19,8 @@ export function columnOf(values: readonly Float32Array[]): tf.Tensor3D {
 }
 
 /**
- * [members, m, k] · [members, k, n]. The wasm backend multiplies batched operands about twenty times slower than plain
- * matrices, so there the members go one by one.
+ * [members, m, k] · [members, k, n] → [members, m, n]. The wasm backend multiplies batched operands about twenty times
+ * slower than plain matrices, so there the members are multiplied one by one.
  */
 export function matMul(left: tf.Tensor3D, right: tf.Tensor3D): tf.Tensor3D {
   const [members, m] = left.shape;
@@ -29,13 +29,13 @@ export function matMul(left: tf.Tensor3D, right: tf.Tensor3D): tf.Tensor3D {
   return tf.tidy(() => {
     const products = Array.from({ length: members }, (_, member) => {
       const product = tf.matMul(memberMatrix(left, member), memberMatrix(right, member));
-      return tf.reshape(product, [1, m, n]) as tf.Tensor3D;
+      return tf.reshape<tf.Rank.R3>(product, [1, m, n]);
     });
     return members === 1 ? products[0] : tf.concat(products, 0);
   });
 }
 
-/** Rows and columns of each member change places. Transposing first is far cheaper on wasm than matMul's own flags. */
+/** [members, rows, columns] → [members, columns, rows]. On wasm this is far cheaper than the flags of matMul. */
 export function transpose(x: tf.Tensor3D): tf.Tensor3D {
   const [members, rows, columns] = x.shape;
   if (members > 1) return tf.transpose(x, [0, 2, 1]);
@@ -62,7 +62,7 @@ export function sumRows(x: tf.Tensor3D): tf.Tensor3D {
   return tf.sum(x, 1, true);
 }
 
-/** Rows `start` to `start + count` of every member. */
+/** Rows `start` to `start + count − 1` of every member: [members, count, columns]. */
 export function sliceRows(x: tf.Tensor3D, start: number, count: number): tf.Tensor3D {
   return tf.slice(x, [0, start, 0], [x.shape[0], count, x.shape[2]]);
 }

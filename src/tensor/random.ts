@@ -3,8 +3,8 @@ import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
 import { xoroshiro128plusFromState } from 'pure-rand/generator/xoroshiro128plus';
 
 /**
- * A seeded stream of random numbers whose state can be saved. Nothing else in Earshot draws.
- * Streams with different `purpose` under one seed are independent, so that adding a consumer disturbs no other.
+ * A seeded stream of random numbers (xoroshiro128+) whose state can be saved. All random numbers of Earshot come from
+ * such streams. Streams of one seed with different `purpose` are independent, so that a new consumer disturbs no other.
  */
 export class Random {
   private generator;
@@ -13,15 +13,18 @@ export class Random {
     this.generator = xoroshiro128plusFromState(state);
   }
 
+  /** The stream of a seed and purpose, at its beginning. */
   static seeded(options: { seed: number; purpose: string }): Random {
     const digest = createHash('sha256').update(`${options.seed}\n${options.purpose}`).digest();
     return new Random([0, 4, 8, 12].map((offset) => digest.readInt32LE(offset)));
   }
 
+  /** A stream that continues from a saved state. */
   static fromState(state: readonly number[]): Random {
     return new Random(state);
   }
 
+  /** Four 32-bit integers that decide all further draws. */
   state(): number[] {
     return [...this.generator.getState()];
   }
@@ -36,7 +39,7 @@ export class Random {
     return Math.floor(this.uniform() * bound);
   }
 
-  /** Standard normal (Box–Muller; the second value is dropped so that the state alone decides the next draw). */
+  /** Standard normal, by Box–Muller. The second value is dropped, so that the state alone decides the next draw. */
   normal(): number {
     return Math.sqrt(-2 * Math.log(1 - this.uniform())) * Math.cos(2 * Math.PI * this.uniform());
   }
@@ -51,6 +54,7 @@ export class Random {
     return order;
   }
 
+  /** A copy in random order, every order equally likely. */
   shuffled<T>(items: readonly T[]): T[] {
     return Array.from(this.permutation(items.length), (index) => items[index]);
   }

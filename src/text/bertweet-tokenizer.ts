@@ -1,9 +1,10 @@
 const SPECIAL = ['<s>', '<pad>', '</s>', '<unk>'];
 
 /**
- * BERTweet publishes its byte-pair encoding as `vocab.txt` (pieces, `@@` at those that a word continues after) and
- * `bpe.codes` (merges with counts, `</w>` at the end of a word). This is the same as the contents of a tokenizer.json;
- * the one that is published beside them cuts `@USER` and `:name:` at punctuation, which the model never saw.
+ * BERTweet (https://huggingface.co/vinai/bertweet-base) publishes its byte-pair encoding as `vocab.txt` (pieces, with
+ * `@@` where the word continues) and `bpe.codes` (merges with counts, with `</w>` at the end of a word). The
+ * tokenizer.json beside them splits `@USER` and `:name:` at punctuation, which the model never saw in training.
+ * @returns the contents of a tokenizer.json that is equivalent to the two files
  */
 export function bertweetTokenizerJson(options: { vocabulary: string; merges: string }): object {
   const vocab: Record<string, number> = Object.fromEntries(SPECIAL.map((token, id) => [token, id]));
@@ -51,6 +52,7 @@ export function bertweetTokenizerJson(options: { vocabulary: string; merges: str
   };
 }
 
+/** The contents of the tokenizer_config.json that belongs to it. */
 export const bertweetTokenizerConfig = {
   bos_token: '<s>',
   pad_token: '<pad>',

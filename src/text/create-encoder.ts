@@ -17,8 +17,13 @@ export const encoderSchema = z
   ])
   .describe('turns posts into vectors');
 
+/** The `encoder` part with every default filled in. */
 export type EncoderConfig = z.infer<typeof encoderSchema>;
 
+/**
+ * Makes the encoder that a configuration names.
+ * @throws InputError for options that are not valid or a model that is not there; ProviderError for a failed download
+ */
 export async function createEncoder(config: z.input<typeof encoderSchema>): Promise<Encoder> {
   const parsed = encoderSchema.safeParse(config);
   if (!parsed.success) throw new InputError(`the encoder's options are wrong:\n${z.prettifyError(parsed.error)}`);

@@ -2,24 +2,26 @@ import { randomUUID } from 'node:crypto';
 import { type FileHandle, open, readFile, stat, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 
+/** Length of a row's key: half a SHA-256. */
 export const KEY_BYTES = 16;
 const MAX_READ_BYTES = 16 * 2 ** 20;
 /** Reading a few rows too many is cheaper than another call of the operating system. */
 const MAX_GAP_ROWS = 64;
 
-/** Where rows lie. `append` comes from one writer at a time; rows are numbered in the order they were appended. */
+/** Holds rows, numbered from 0 in the order in which they were appended. */
 export interface RowStorage {
+  /** Adds rows; one call at a time. Throws what the system says if they cannot be written. */
   append(rows: { keys: Buffer; vectors: Float32Array }): Promise<void>;
-  /** Calls `visit` with each of the rows asked for (ascending); the vector is valid during the call. */
+  /** Calls `visit` with each of the rows asked for, in ascending order. The vector is valid during the call only. */
   read(rows: readonly number[], visit: (position: number, vector: Float32Array) => void): Promise<void>;
 }
 
 /**
  * Two append-only files: `<name>.f32`, raw float32 rows, and `<name>.keys`, the hash of each row's text.
  *
- * A segment is written by the one process that created it and never after, and a key reaches the disk after its row
- * did. So a process that is killed leaves at worst rows without a key and part of a key behind the last whole one;
- * readers see neither, no reader has to repair anything, and any number of processes may write beside one another.
+ * Only the process that created a segment writes to it, and a key reaches the disk after its row. So a process that is
+ * killed leaves at worst rows without keys, and part of a key after the last whole one. Readers see neither, nobody has
+ * to repair anything, and any number of processes can write into the same folder, each to its own segment.
  */
 export class FileSegment implements RowStorage {
   private readonly path: string;
@@ -30,6 +32,7 @@ export class FileSegment implements RowStorage {
     this.dimensions = options.dimensions;
   }
 
+  /** A segment under a name that no other process uses. */
   static unused(options: { directory: string; dimensions: number }): FileSegment {
     return new FileSegment({ path: join(options.directory, randomUUID()), dimensions: options.dimensions });
   }
@@ -89,7 +92,7 @@ export class MemorySegment implements RowStorage {
   }
 }
 
-/** Leaves the file as it was when not everything could be written. */
+/** Appends all of the bytes, or leaves the file as it was. */
 async function appendWhole(path: string, bytes: Buffer): Promise<void> {
   const file = await open(path, 'a');
   try {
@@ -98,7 +101,7 @@ async function appendWhole(path: string, bytes: Buffer): Promise<void> {
       await file.appendFile(bytes);
       await file.datasync();
     } catch (error) {
-      // Should this fail too, the rest stays behind the last whole row, where nobody reads it.
+      // If this fails too, the rest stays after the last whole row, where nobody reads it.
       await truncate(path, size).catch(() => undefined);
       throw error;
     }

@@ -7,11 +7,12 @@ import { InputError } from '../errors.ts';
 import { FileSegment, KEY_BYTES, MemorySegment, type RowStorage } from './embedding-segment.ts';
 import type { Encoder } from './encoder.ts';
 
-/** Texts between two saves: what an interruption can cost. Fixed, so that batches do not depend on the machine's speed. */
+/** Texts between two saves, which is what an interruption can cost. Fixed, so that batches are the same everywhere. */
 const CHUNK_TEXTS = 512;
 
+/** How far `embed` is. */
 export interface EmbeddingProgress {
-  /** Texts encoded so far, of those that the store did not have. */
+  /** Texts encoded so far, out of the `total` that the store did not have. */
   readonly done: number;
   readonly total: number;
 }
@@ -22,8 +23,9 @@ interface Row {
 }
 
 /**
- * Embeddings by encoder identity and text, each text encoded once. On disk: `<directory>/<hash of the identity>/` with
- * `identity.json` and one segment a writing process (see `FileSegment`); no parsing. Without a directory: in memory.
+ * Embeddings by encoder identity and text, each text encoded once. On disk they are in `<directory>/<hash of the
+ * identity>/` as `identity.json` and a segment for each process that wrote (see `FileSegment`). Without a directory
+ * they are kept in memory.
  */
 export class EmbeddingStore {
   /** Names the encoder's vectors: a SHA-256 of its identity, in hexadecimal. */
@@ -40,12 +42,17 @@ export class EmbeddingStore {
     this.folder = options.directory === undefined ? null : join(options.directory, this.identityHash.slice(0, 16));
   }
 
+  /**
+   * Opens the store of an encoder and reads the keys in it.
+   * @throws InputError for a folder that cannot be used or belongs to another encoder
+   */
   static async open(options: { encoder: Encoder; directory?: string | undefined }): Promise<EmbeddingStore> {
     const store = new EmbeddingStore({ encoder: options.encoder, directory: options.directory });
     if (store.folder !== null) await store.load(store.folder);
     return store;
   }
 
+  /** Length of a vector. */
   get dimensions(): number {
     return this.encoder.dimensions;
   }
@@ -55,12 +62,16 @@ export class EmbeddingStore {
     return this.rows.size;
   }
 
-  /** Row-major `[texts.length, dimensions]`; encodes and saves what is missing first. */
+  /**
+   * The vectors of texts; those that are missing are encoded and saved first.
+   * @returns row-major `[texts.length, dimensions]`
+   * @throws InputError where the disk refuses or the encoder returns a number that is not finite
+   */
   embed(
     texts: readonly string[],
     options: { onProgress?: ((progress: EmbeddingProgress) => void) | undefined } = {},
   ): Promise<Float32Array> {
-    // One call after the other: two at once would encode the texts they share twice.
+    // One call after another: two at once would encode the texts that they share twice.
     const result = this.lastCall.then(() => this.embedNow(texts, options.onProgress));
     this.lastCall = result.catch(() => undefined);
     return result;
@@ -100,7 +111,7 @@ export class EmbeddingStore {
     try {
       await storage.append({ keys: Buffer.from(chunk.map(([key]) => key).join(''), 'latin1'), vectors });
     } catch (error) {
-      // What this segment ends with is unknown now. Its whole rows stay readable; later ones go to a new segment.
+      // How this segment ends is unknown now. Its whole rows stay readable; later rows go to a new segment.
       this.writable = null;
       throw cannotSave({ error, folder: this.folder, missingBytes: vectors.byteLength });
     }
@@ -178,7 +189,7 @@ function describe(encoder: Encoder): string {
   return stringify({ dimensions: encoder.dimensions, identity: encoder.identity })!;
 }
 
-/** UTF-16 keeps apart what UTF-8 would merge: texts that were cut inside a surrogate pair. */
+/** Hashed as UTF-16: in UTF-8, texts that were cut inside different surrogate pairs would be equal. */
 function textKey(text: string): string {
   return createHash('sha256').update(text, 'utf16le').digest('binary').slice(0, KEY_BYTES);
 }

@@ -1,16 +1,16 @@
 import { finishHash, mixIntoHash, scrambleWord } from './murmur3.ts';
 
-/** 1 + ln(count): the tenth "no" of a post says less than the first. */
+/** 1 + ln(count), because the tenth "no" of a post says less than the first. */
 const sublinear = Float64Array.from({ length: 256 }, (_, count) => (count === 0 ? 0 : 1 + Math.log(count)));
 
-/** Counts n-grams by their 32-bit hash in one reused open-addressing table, then adds them to a vector. */
+/** Counts n-grams by their 32-bit hash, in one open-addressing table that is reused, and adds them to a vector. */
 export class HashedCounts {
   private keys = new Int32Array(4096);
   private counts = new Int32Array(4096);
   private usedSlots = new Int32Array(2048);
   private used = 0;
 
-  /** All n-grams of `items[from … to)` with `min` ≤ n ≤ `max`. */
+  /** Counts all n-grams of `items[from … to)` with `min` ≤ n ≤ `max`. */
   addNgrams(range: { items: Int32Array; from: number; to: number; seed: number; min: number; max: number }): void {
     const { items, from, to, seed, min, max } = range;
     for (let start = from; start < to; start++) {
@@ -24,14 +24,14 @@ export class HashedCounts {
     }
   }
 
-  /** Adds weight × (1 + ln count) of every n-gram, with its sign, to its element of `row`; forgets the counts. */
+  /** Adds ±weight × (1 + ln count) for every n-gram to its element of `row`, then forgets the counts. */
   drainInto({ row, weight }: { row: Float32Array; weight: number }): void {
     const { keys, counts, usedSlots, used } = this;
     for (let index = 0; index < used; index++) {
       const slot = usedSlots[index];
       const count = counts[slot];
       const value = weight * (count < sublinear.length ? sublinear[count] : 1 + Math.log(count));
-      // One bit of the hash is the sign, so that colliding n-grams cancel in expectation; the others choose the element.
+      // One bit of the hash is the sign, so that colliding n-grams cancel on average; the others choose the element.
       const hash = keys[slot];
       row[(hash >>> 1) % row.length] += (hash & 1) === 0 ? value : -value;
       counts[slot] = 0;

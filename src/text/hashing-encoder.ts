@@ -13,6 +13,7 @@ const ngramsSchema = (name: string, defaults: { min: number; max: number; weight
     .refine((range) => range.min <= range.max, { error: 'min must not exceed max' })
     .prefault({});
 
+/** Options of the encoder that needs no download. */
 export const hashingEncoderOptionsSchema = z.strictObject({
   dimensions: z.int().min(2).max(65_536).default(256).describe('length of a vector'),
   wordNgrams: ngramsSchema('word', { min: 1, max: 2, weight: 1 }),
@@ -20,18 +21,21 @@ export const hashingEncoderOptionsSchema = z.strictObject({
   maskHandlesAndUrls: z.boolean().default(true).describe('read every handle as @USER and every link as HTTPURL'),
 });
 
+/** The options with every default filled in. */
 export type HashingEncoderOptions = z.infer<typeof hashingEncoderOptionsSchema>;
 
-/** Raise it with every change to this file, the scanner or the normalisation that changes a vector. */
+/** Raise this with every change to this file, the scanner or the normalisation that changes a vector. */
 const VERSION = 1;
 
 const WORD_SEED = 0x776f7264;
 const CHARACTER_SEED = 0x63686172;
 
 /**
- * The encoder that needs no download: signed feature hashing (Weinberger et al., 2009) of word and character n-grams,
- * each counted sublinearly (1 + ln count), the sum scaled to length 1. Text without a letter or symbol is the zero vector.
- * Vectors are the same on every machine: no locale, no dictionary and no random number takes part.
+ * The encoder that needs no download: signed feature hashing (Weinberger et al., "Feature Hashing for Large Scale
+ * Multitask Learning", 2009) of word and character n-grams, each counted sublinearly (1 + ln count), the sum scaled to
+ * length 1. A text without letters and symbols is the zero vector. Vectors are the same on every machine, because no
+ * locale, dictionary or random number is involved.
+ * @throws ZodError for an option that is unknown or out of range
  */
 export function createHashingEncoder(options: z.input<typeof hashingEncoderOptionsSchema> = {}): Encoder {
   const settings = hashingEncoderOptionsSchema.parse(options);
@@ -42,7 +46,7 @@ export function createHashingEncoder(options: z.input<typeof hashingEncoderOptio
   function encodeInto(text: string, row: Float32Array): void {
     scanner.scan(text);
     if (wordNgrams.weight > 0) {
-      // Word n-grams cross punctuation: a post is too short to lose the pairs around a comma.
+      // Word n-grams cross punctuation, because a post is too short to lose the pairs around a comma.
       counts.addNgrams({ items: scanner.words, from: 0, to: scanner.wordCount, seed: WORD_SEED, ...wordNgrams });
       counts.drainInto({ row, weight: wordNgrams.weight });
     }

@@ -12,14 +12,18 @@ import {
 } from './locate-model.ts';
 import type { TransformersEncoderOptions } from './transformers-encoder-options.ts';
 
-/** What the encoder needs of a pretrained model, in plain arrays. */
+/** What the encoder needs from a pretrained model, in plain arrays. */
 export interface LoadedTransformer {
   readonly libraryVersion: string;
-  /** SHA-256 of every file that took part, by name. */
+  /** SHA-256 of every file that was used, by name. */
   readonly fileHashes: Readonly<Record<string, string>>;
+  /** Token ids of a text, special tokens included, of any length. */
   tokenize(text: string): readonly number[];
   isSpecial(token: number): boolean;
-  /** Pads to the longest text of the batch. `hidden` is `[batch, length, dimensions]`, `mask` `[batch, length]`. */
+  /**
+   * Runs the model on a batch of tokenized texts, padded to the longest. `hidden` is `[batch, length, dimensions]`,
+   * `mask` `[batch, length]` with 1 at tokens and 0 at padding.
+   */
   run(
     batch: readonly (readonly number[])[],
   ): Promise<{ hidden: Float32Array; mask: Uint8Array; length: number; dimensions: number }>;
@@ -30,9 +34,14 @@ const outputSchema = z.object({
   data: z.instanceof(Float32Array),
 });
 
+/**
+ * Loads a model and its tokenizer from a folder or the hub.
+ * @throws InputError for a model that is not there or not of this kind, or a device that cannot run it; ProviderError
+ *   for a failed download
+ */
 export async function loadTransformer(options: TransformersEncoderOptions): Promise<LoadedTransformer> {
   const location = await locateModel(options);
-  // Loaded here and not above: the library and its native runtime cost a second that no other encoder should pay.
+  // Imported here because the library and its native runtime take a second to load, which other encoders need not wait.
   const { AutoModel, AutoTokenizer, PreTrainedTokenizer, Tensor, env } = await import('@xenova/transformers');
   env.remoteHost = `${options.hub.replace(/\/+$/, '')}/`;
   const source = {
@@ -62,7 +71,7 @@ export async function loadTransformer(options: TransformersEncoderOptions): Prom
       `maxTokens is ${options.maxTokens}, but ${options.model} reads at most ${config.maxTokens} tokens; lower maxTokens`,
     );
   const special = new Set(tokenizer.all_special_ids);
-  // A tokenizer without a padding token may pad with anything, as the mask hides it.
+  // A tokenizer without a padding token may pad with anything, because the mask hides it.
   const padding = BigInt(tokenizer.pad_token_id ?? 0);
 
   return {

@@ -8,11 +8,12 @@ import { z } from 'zod';
 import { InputError } from '../errors.ts';
 import type { TransformersEncoderOptions } from './transformers-encoder-options.ts';
 
+/** Where the files of a model are, or will be once it is downloaded. */
 export interface ModelLocation {
   readonly kind: 'folder' | 'hub';
-  /** What the library is asked for: an absolute folder or a hub id. */
+  /** What the library is asked for: the absolute path of a folder, or an id on the hub. */
   readonly name: string;
-  /** Where the files lie; for a hub model, after loading. */
+  /** The folder of the files; for a model on the hub, once it is loaded. */
   readonly files: string;
   /** The folder of the graph within `files`. */
   readonly graphFolder: string;
@@ -21,10 +22,14 @@ export interface ModelLocation {
 }
 
 const TOKENIZER = ['tokenizer.json', 'tokenizer_config.json'];
-/** BERTweet's own files, which win: see `bertweetTokenizerJson`. */
+/** BERTweet's own files, which are preferred: see `bertweetTokenizerJson`. */
 export const BERTWEET_TOKENIZER = ['vocab.txt', 'bpe.codes'];
 
-/** A folder that exists wins over a hub id of the same spelling. */
+/**
+ * Decides whether a model is a folder or on the hub. A folder that exists is preferred to a hub id of the same
+ * spelling.
+ * @throws InputError for a path that does not exist, or a folder that lacks files
+ */
 export async function locateModel(options: TransformersEncoderOptions): Promise<ModelLocation> {
   const { model, revision } = options;
   const cacheDirectory = resolve(options.cacheDirectory ?? join(homedir(), '.cache', 'earshot', 'models'));
@@ -52,7 +57,7 @@ async function inspect(folder: string, { dtype }: TransformersEncoderOptions) {
     );
   const hasAll = async (names: readonly string[]) => (await Promise.all(names.map(has))).every(Boolean);
   const modelFile = modelFileName(dtype);
-  // Exporters write the graph beside the configuration, the hub keeps it in a folder.
+  // Exporters write the graph beside the configuration; on the hub it is in a folder.
   const graphFolder = (await has(modelFile)) ? '' : 'onnx';
   const tokenizerFiles = (await hasAll(BERTWEET_TOKENIZER)) ? BERTWEET_TOKENIZER : TOKENIZER;
   const wanted = ['config.json', ...tokenizerFiles, join(graphFolder, modelFile)];
@@ -66,7 +71,7 @@ async function inspect(folder: string, { dtype }: TransformersEncoderOptions) {
   return { files: folder, graphFolder, tokenizerFiles };
 }
 
-/** Of all files that can change a vector; weights beside the graph (`model.onnx_data`) included. */
+/** SHA-256 of all files that can change a vector, by name; weights beside the graph (`model.onnx_data`) included. */
 export async function hashModelFiles(
   location: ModelLocation,
   dtype: TransformersEncoderOptions['dtype'],
@@ -93,9 +98,10 @@ const configSchema = z.looseObject({
   max_position_embeddings: z.int().optional().catch(undefined),
 });
 
-/** These count positions from behind the padding index, which costs two. */
+/** Models that start counting positions after the padding index, so that two positions are lost. */
 const OFFSET_POSITIONS = new Set(['roberta', 'xlm-roberta', 'camembert', 'mpnet']);
 
+/** How many tokens the model can read; null where its config.json does not say. */
 export async function readModelConfig(folder: string): Promise<{ maxTokens: number | null }> {
   const config = configSchema.parse(JSON.parse(await readFile(join(folder, 'config.json'), 'utf8')));
   if (config.max_position_embeddings === undefined) return { maxTokens: null };

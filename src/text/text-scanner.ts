@@ -3,10 +3,10 @@ import { maskHandlesAndUrls, normalizeText } from './normalize.ts';
 
 const UNKNOWN = 0;
 const SEPARATOR = 1;
-/** Dropped without ending the word: don't = dont, and an emoji's variation selector says nothing. */
+/** Dropped without ending the word: don't = dont, and the variation selector of an emoji says nothing. */
 const IGNORED = 2;
 const LETTER = 3;
-/** A word by itself inside a run: scripts written without spaces. A dictionary would differ between ICU versions. */
+/** A word by itself inside a run, in scripts written without spaces. Dictionaries differ between versions of ICU. */
 const IDEOGRAPH = 4;
 /** A word and a run by itself: emoji, and the marks of doubt and excitement. */
 const SYMBOL = 5;
@@ -24,17 +24,19 @@ function classify(character: string): number {
   return symbol.test(character) ? SYMBOL : SEPARATOR;
 }
 
-/** Of every code point, filled in as they are met. */
+/** The class of every code point that occurred so far. */
 const classes = new Uint8Array(0x110000);
 const SPACE = 0x20;
 
 /**
- * Cuts a text into words (as hashes) and runs of characters between separators, each run with a space at both ends so
- * that n-grams know where a word begins. The arrays belong to the scanner and hold until the next `scan`.
+ * Cuts a text into words (as hashes) and runs of characters between separators. Each run has a space at both ends, so
+ * that n-grams tell where a word begins. The arrays belong to the scanner and are valid until the next `scan`.
  */
 export class TextScanner {
+  /** [wordCount]: the hash of each word. */
   words = new Int32Array(1024);
   wordCount = 0;
+  /** Code points of all runs; run r is `characters[runStarts[r] … runEnds[r])`. */
   characters = new Int32Array(4096);
   runStarts = new Int32Array(1024);
   runEnds = new Int32Array(1024);
@@ -46,6 +48,7 @@ export class TextScanner {
     this.masks = options.maskHandlesAndUrls;
   }
 
+  /** Fills the arrays with the words, runs and characters of a text. */
   scan(text: string): void {
     const normalized = normalizeText(text);
     const clean = (this.masks ? maskHandlesAndUrls(normalized) : normalized).toLowerCase();
@@ -59,7 +62,7 @@ export class TextScanner {
     let wordLength = 0;
 
     for (let index = 0; index <= clean.length; index++) {
-      // The end of the text is a separator, which closes what is open.
+      // The end of the text counts as a separator, which ends the last word and run.
       const codePoint = index < clean.length ? clean.codePointAt(index)! : SPACE;
       if (codePoint > 0xffff) index++;
       let kind = classes[codePoint];

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 
+/** Options of the encoder that runs a pretrained transformer. */
 export const transformersEncoderOptionsSchema = z.strictObject({
   model: z
     .string()
@@ -29,4 +30,5 @@ export const transformersEncoderOptionsSchema = z.strictObject({
     .describe('tweet: what BERTweet saw in training (@USER, HTTPURL, :emoji_name:, spaces between tokens)'),
 });
 
+/** The options with every default filled in. */
 export type TransformersEncoderOptions = z.infer<typeof transformersEncoderOptionsSchema>;

@@ -1,14 +1,16 @@
 import type { z } from 'zod';
 import type { Encoder } from './encoder.ts';
 import { loadTransformer } from './load-transformer.ts';
-import { normalizeTweet } from './normalize-tweet.ts';
-import { poolTokens } from './pool-tokens.ts';
+import { normalizeTweet } from './normalize.ts';
 import { transformersEncoderOptionsSchema } from './transformers-encoder-options.ts';
 
-/** Raise it with every change to this file, the pooling or the tweet normalisation that changes a vector. */
+/** Raise this with every change to this file or the tweet normalisation that changes a vector. */
 const VERSION = 1;
 
-/** Sentence vectors of a pretrained transformer. */
+/**
+ * Sentence vectors of a pretrained transformer, pooled over the tokens of each text.
+ * @throws as `loadTransformer` does
+ */
 export async function createTransformersEncoder(
   options: z.input<typeof transformersEncoderOptionsSchema>,
 ): Promise<Encoder> {
@@ -28,7 +30,7 @@ export async function createTransformersEncoder(
     return poolTokens({ hidden, mask, length, dimensions, pooling });
   }
 
-  // The model itself says how long its vectors are; configurations name that differently.
+  // Measured on the model, because configurations have different names for the length of its vectors.
   const dimensions = (await encodeBatch([tokenize('')])).length;
 
   return {
@@ -47,7 +49,8 @@ export async function createTransformersEncoder(
     },
     async encode(texts) {
       const tokens = texts.map(tokenize);
-      // Texts of similar length share a batch, for less padding; the longest first, so that memory runs out at once or never.
+      // Texts of similar length share a batch, for less padding. The longest come first: if memory is short, it is at
+      // once.
       const order = Array.from(tokens.keys()).sort((a, b) => tokens[b].length - tokens[a].length || a - b);
       const vectors = new Float32Array(texts.length * dimensions);
       for (let start = 0; start < order.length; start += batchSize) {
@@ -59,4 +62,38 @@ export async function createTransformersEncoder(
       return vectors;
     },
   };
+}
+
+/**
+ * One vector for each text from those of its tokens. `hidden` is `[batch, length, dimensions]`, `mask` `[batch,
+ * length]` with 1 at tokens and 0 at padding; returns `[batch, dimensions]`.
+ */
+function poolTokens(options: {
+  hidden: Float32Array;
+  mask: Uint8Array;
+  length: number;
+  dimensions: number;
+  pooling: 'cls' | 'mean';
+}): Float32Array {
+  const { hidden, mask, length, dimensions, pooling } = options;
+  const batch = mask.length / length;
+  const pooled = new Float32Array(batch * dimensions);
+  const sum = new Float64Array(dimensions);
+  for (let text = 0; text < batch; text++) {
+    const start = text * length * dimensions;
+    if (pooling === 'cls') {
+      pooled.set(hidden.subarray(start, start + dimensions), text * dimensions);
+      continue;
+    }
+    sum.fill(0);
+    let tokens = 0;
+    for (let token = 0; token < length; token++) {
+      if (mask[text * length + token] === 0) continue;
+      tokens++;
+      const offset = start + token * dimensions;
+      for (let element = 0; element < dimensions; element++) sum[element] += hidden[offset + element];
+    }
+    for (let element = 0; element < dimensions; element++) pooled[text * dimensions + element] = sum[element] / tokens;
+  }
+  return pooled;
 }

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { type Checkpoint, loadCheckpoint, saveCheckpoint } from '../../checkpoints/checkpoint.ts';
 import { InputError } from '../../src/errors.ts';
 import { Random } from '../../src/tensor/random.ts';
-import { temporaryFolder } from './temporary-folder.ts';
+import { temporaryFolder } from '../src/data/fixtures.ts';
 
 const stateSchema = z.object({ step: z.number(), random: z.array(z.number()) });
 const expected = { kind: 'stop-agent', formatVersion: 2, stateSchema };

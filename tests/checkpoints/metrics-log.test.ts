@@ -2,7 +2,7 @@ import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { MetricsLog, readMetrics } from '../../checkpoints/metrics-log.ts';
-import { temporaryFolder } from './temporary-folder.ts';
+import { temporaryFolder } from '../src/data/fixtures.ts';
 
 const fresh = () => join(temporaryFolder(), 'metrics.jsonl');
 const lineAt = (step: number) => ({ step, loss: 1 / (step + 1), 'agent 0/entropy': 0.1 * step });

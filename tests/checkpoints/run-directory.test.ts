@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { InputError } from '../../src/errors.ts';
-import { temporaryFolder } from './temporary-folder.ts';
+import { temporaryFolder } from '../src/data/fixtures.ts';
 
 const config = { kind: 'stop-agent', ppo: { learningRate: 3e-4, clip: 0.1 }, hidden: [64, 64], note: undefined };
 const facts = {

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { TensorBoardWriter } from '../../checkpoints/tensorboard.ts';
-import { temporaryFolder } from './temporary-folder.ts';
+import { temporaryFolder } from '../src/data/fixtures.ts';
 
 const now = () => 1_700_000_000_250;
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { InputError } from '../../src/errors.ts';
-import { temporaryFolder } from '../checkpoints/temporary-folder.ts';
+import { temporaryFolder } from './data/fixtures.ts';
 
 it('writes and replaces text and bytes, and leaves nothing beside them', () => {
   const folder = temporaryFolder();

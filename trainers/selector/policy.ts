@@ -1,3 +1,4 @@
+import { adamUpdateArrays, type OptimizedArrays, optimizedArrays } from '../../src/tensor/adam.ts';
 import type { Random } from '../../src/tensor/random.ts';
 
 /*
@@ -6,14 +7,10 @@ import type { Random } from '../../src/tensor/random.ts';
  */
 
 /** Parameters and Adam's moments, each flat: `[w (features), b]`, or `[W (hidden × features), c (hidden), w (hidden), b]`. */
-export interface SelectorPolicy {
+export interface SelectorPolicy extends OptimizedArrays {
   readonly features: number;
   /** 0: linear. */
   readonly hidden: number;
-  readonly parameters: Float64Array;
-  readonly firstMoments: Float64Array;
-  readonly secondMoments: Float64Array;
-  updates: number;
 }
 
 /** A linear policy starts at π = 1/2 everywhere; a hidden layer needs small random weights below its zero output. */
@@ -22,8 +19,7 @@ export function createSelectorPolicy(options: { features: number; hidden: number
   const size = hidden === 0 ? features + 1 : hidden * (features + 2) + 1;
   const parameters = new Float64Array(size);
   for (let index = 0; index < hidden * features; index++) parameters[index] = random.normal() / Math.sqrt(features);
-  const zeros = () => new Float64Array(size);
-  return { features, hidden, parameters, firstMoments: zeros(), secondMoments: zeros(), updates: 0 };
+  return { features, hidden, ...optimizedArrays(parameters) };
 }
 
 /** Eq. 3. */
@@ -77,22 +73,10 @@ function addLogitGradient(
   }
 }
 
-const adam = { beta1: 0.9, beta2: 0.999, epsilon: 1e-8 };
-
-/** One step of Adam (Kingma & Ba, 2015) uphill. */
+/** One step of Adam uphill. */
 export function ascend(policy: SelectorPolicy, options: { gradient: Float64Array; learningRate: number }): void {
-  const { parameters, firstMoments, secondMoments } = policy;
   const { gradient, learningRate } = options;
-  policy.updates++;
-  const correction1 = 1 - adam.beta1 ** policy.updates;
-  const correction2 = 1 - adam.beta2 ** policy.updates;
-  for (let index = 0; index < parameters.length; index++) {
-    const slope = gradient[index];
-    firstMoments[index] += (1 - adam.beta1) * (slope - firstMoments[index]);
-    secondMoments[index] += (1 - adam.beta2) * (slope ** 2 - secondMoments[index]);
-    const size = Math.sqrt(secondMoments[index] / correction2) + adam.epsilon;
-    parameters[index] += (learningRate * firstMoments[index]) / correction1 / size;
-  }
+  adamUpdateArrays(policy, { gradient, learningRate: -learningRate, epsilon: 1e-8 });
 }
 
 interface Reached {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeFileAtomically } from '../../../src/atomic-file.ts';
-import { diskError } from '../../../src/disk-error.ts';
+import { diskError } from '../../../src/errors.ts';
 import type { ChatMessage } from '../chat.ts';
 
 export interface FineTuningFile {

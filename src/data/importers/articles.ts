@@ -15,6 +15,7 @@ const articleSchema = z
   })
   .refine(({ title, text }) => title || text, { path: ['text'], error: 'has neither a text nor a title' });
 
+/** JSON Lines of single texts: every item becomes a thread of one post. */
 export const articlesImporter: Importer = {
   name: 'articles',
   description: 'articles and single posts with labels from other sources (P-Stance, …): threads of one post',

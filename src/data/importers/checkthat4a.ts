@@ -28,6 +28,7 @@ const rowSchema = z.object({
     .describe('the test part comes without'),
 });
 
+/** https://checkthat.gitlab.io/clef2025/task4/ */
 export const checkthat4aImporter: Importer = {
   name: 'checkthat4a',
   description: 'CheckThat! 2025 task 4a: tweets with three yes-or-no labels on science, as threads of one post',
@@ -37,7 +38,7 @@ export const checkthat4aImporter: Importer = {
   async *read(paths, options) {
     let withoutLabels = 0;
     for (const path of (await Promise.all(paths.map(partsAt))).flat()) {
-      // The parts count their tweets separately, and all of them may be given at once.
+      // Each part numbers its tweets from the start, and all parts may be imported at once.
       const split = basename(path)
         .match(/(train|dev|test)/i)?.[1]
         .toLowerCase();

@@ -4,6 +4,7 @@ import { BadItemError, parseItem } from '../bad-item.ts';
 import type { Post } from '../thread.ts';
 import { firstFolder, namesIn, readJsonFile } from './json-file.ts';
 
+/** The posts of one conversation, each with its parent. */
 export interface Conversation {
   /** The claim first, the replies as the folder lists them. */
   readonly posts: Post[];
@@ -11,15 +12,21 @@ export interface Conversation {
   readonly withoutText: number;
 }
 
+/** Reads one post's JSON; the id comes from the file's name. Null for a stub without text. Throws BadItemError. */
 export type PostReader = (input: { value: unknown; place: string; id: string }) => Post | null;
 
+/** Names of the folder that holds the claim: where one of them stands, there is a conversation. */
 export const sourceFolders = ['source-tweet', 'source-tweets'];
 const replyFolders = ['reactions', 'replies'];
 
-/** A conversation as PHEME and RumourEval lay it out: one folder, one JSON file a post, the tree in structure.json. */
+/**
+ * Reads a conversation as PHEME and RumourEval store it: a folder with one JSON file a post and the tree in
+ * structure.json.
+ * @throws BadItemError for a folder without a claim, or a file that is not what it should be
+ */
 export async function readConversation(folder: string, readPost: PostReader): Promise<Conversation> {
   const sources = await readPosts(await firstFolder(folder, sourceFolders), readPost);
-  // Some archives hold several files there; the thread's own name tells the claim.
+  // Some archives hold several files there; the one named like the thread is the claim.
   const source = sources.posts.find(({ id }) => id === basename(folder)) ?? sources.posts[0];
   if (source === undefined)
     throw new BadItemError({
@@ -67,7 +74,10 @@ async function parentsFromStructure(path: string): Promise<Map<string, string>> 
   return parents;
 }
 
-/** The tree's parent, else the one the post names; where that post is missing, its nearest ancestor here, else the claim. */
+/**
+ * The tree's parent, else the one the post names; where that post is missing, its nearest ancestor here, else the
+ * claim.
+ */
 function withParents(posts: readonly Post[], parents: ReadonlyMap<string, string>): Post[] {
   const present = new Set(posts.map(({ id }) => id));
   const [claim] = posts;

@@ -1,17 +1,22 @@
 import { BadItemError, orSkip, type SkipOptions, shortened } from '../bad-item.ts';
 import { readLines } from '../text-lines.ts';
 
+/** One row of a table with a header. */
 export interface DelimitedRow {
   /** File and line, counted from 1, on which the row starts. */
   readonly place: string;
-  /** By the names in the first row. */
+  /** The fields by their names in the first row. */
   readonly value: Readonly<Record<string, string>>;
 }
 
-/** A quoted field that has not ended after so many lines has lost its closing quote. */
+/** A quoted field that has not ended after this many lines has lost its closing quote. */
 const MOST_LINES_A_ROW = 1000;
 
-/** The rows of a CSV or TSV file with a header, one at a time; a field in double quotes may hold delimiters and line breaks. */
+/**
+ * The rows of a CSV or TSV file with a header, one at a time. A field in double quotes may contain delimiters and line
+ * breaks. A row with another number of fields than the header is a bad item.
+ * @throws InputError for a file that cannot be read, or a bad row that is not to be skipped
+ */
 export async function* readDelimitedFile(
   path: string,
   options: SkipOptions & { delimiter: ',' | '\t' },
@@ -71,7 +76,7 @@ function hasOpenQuote(text: string, delimiter: string): boolean {
     if (text[index] !== '"') continue;
     if (isOpen && text[index + 1] === '"') index++;
     else if (isOpen) isOpen = false;
-    // Only a quote at the beginning of a field opens one: the texts of tab-separated files hold bare quotes.
+    // Only a quote at the beginning of a field opens one: texts in tab-separated files contain bare quotes.
     else if (index === 0 || text[index - 1] === delimiter) isOpen = true;
   }
   return isOpen;

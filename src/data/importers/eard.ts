@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { BadItemError, orSkip, parseItem, shortened } from '../bad-item.ts';
-import { snowflakeTime } from '../snowflake.ts';
 import { assertFile } from '../text-lines.ts';
 import type { Thread } from '../thread.ts';
 import { parseJson } from '../thread-file.ts';
 import { assembleThread } from './assemble-thread.ts';
 import type { Importer } from './importer.ts';
+import { snowflakeTime } from './twitter-post.ts';
 
 const rumorLabel = z.union([z.literal([0, 1]), z.boolean(), z.enum(['0', '1', 'non-rumor', 'rumor'])], {
   error: 'the label must be 1 or "rumor", or 0 or "non-rumor"',
@@ -25,6 +25,7 @@ const entrySchema = z.object({
   }),
 });
 
+/** The format that the authors' code of EARD and HEARD reads. */
 export const eardImporter: Importer = {
   name: 'eard',
   description: 'the JSON of the EARD and HEARD code: {id: {label, seq: {timeline, tids, texts}}}',
@@ -66,7 +67,7 @@ function threadOf(id: string, input: { value: unknown; place: string }): Thread 
   return assembleThread({ id, rumor, veracity: rumor ? null : 'non-rumor', posts }, input.place);
 }
 
-/** Seconds, or milliseconds where a number is too large for seconds. Offsets from 0 keep their distances. */
+/** A number is seconds, or milliseconds if it is too large for those. Offsets from 0 are taken for times in 1970. */
 function timeOf(value: number | string, place: string): string | null {
   if (value === '') return null;
   const number = Number(value);

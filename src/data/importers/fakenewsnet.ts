@@ -2,23 +2,23 @@ import { stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { BadItemError, orSkip, parseItem } from '../bad-item.ts';
-import { snowflakeTime } from '../snowflake.ts';
 import type { Thread } from '../thread.ts';
-import { assembleThread } from './assemble-thread.ts';
+import { assembleThread, unixSeconds } from './assemble-thread.ts';
 import { readDelimitedFile } from './delimited-file.ts';
 import type { Importer, ImportOptions } from './importer.ts';
 import { namesIn, readJsonFile } from './json-file.ts';
+import { snowflakeTime } from './twitter-post.ts';
 
 const contentFile = 'news content.json';
 
-/** The rows of the CSV release; the documentation calls the address `url`, the files `news_url`. */
+/** A row of the CSV release. */
 const rowSchema = z.object({ id: z.string().min(1), title: z.string(), tweet_ids: z.string().default('') });
 
 const contentSchema = z
   .object({
     title: z.string().nullish(),
     text: z.string().nullish(),
-    publish_date: z.number().nullish().describe('Unix seconds'),
+    publish_date: unixSeconds.nullish(),
   })
   .refine(({ title, text }) => title?.trim() || text?.trim(), { path: ['text'], error: 'has neither text nor title' });
 
@@ -28,6 +28,7 @@ interface Counts {
   withoutTime: number;
 }
 
+/** https://github.com/KaiDMML/FakeNewsNet */
 export const fakeNewsNetImporter: Importer = {
   name: 'fakenewsnet',
   description: 'FakeNewsNet (PolitiFact, GossipCop): news articles labelled real or fake, as threads of one post',
@@ -74,7 +75,7 @@ async function readArticle(folder: string, counts: Counts): Promise<Thread> {
   const { title, text, publish_date } = parseItem(contentSchema, { value: await readJsonFile(place), place });
   const label = basename(dirname(folder));
   const event = basename(dirname(dirname(folder)));
-  // A crawl that failed leaves no date; the tweets that shared the article are then the nearest thing to one.
+  // A crawl that failed leaves no date. The first tweet that shared the article then comes closest to one.
   const published = publish_date ? new Date(publish_date * 1000).toISOString() : null;
   const tweets = (await namesIn(join(folder, 'tweets'))).map((name) => name.replace(/\.json$/, ''));
   const time = published ?? firstTweetTime(tweets);
@@ -93,7 +94,7 @@ function firstTweetTime(ids: readonly string[]): string | null {
 async function filesBelow(path: string): Promise<string[]> {
   if ((await stat(path)).isFile()) return isRelease(path) || basename(path) === contentFile ? [path] : [];
   const names = await namesIn(path);
-  // Beside an article lie thousands of its tweets.
+  // The folder of an article also holds thousands of its tweets.
   if (names.includes(contentFile)) return [join(path, contentFile)];
   if (/^(tweets|retweets|user_\w+)$/.test(basename(path))) return [];
   const found: string[] = [];

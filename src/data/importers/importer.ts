@@ -1,16 +1,17 @@
 import type { SkipOptions } from '../bad-item.ts';
 import type { Thread } from '../thread.ts';
 
+/** What an importer is told beside the paths. */
 export interface ImportOptions extends SkipOptions {
-  /** Put replies that are out of order into time order. Formats other than `threads` are always sorted. */
+  /** Sort replies that are out of time order. Formats other than `threads` are always sorted. */
   readonly sort?: boolean | undefined;
-  /** A file of lines `id<TAB>text` with texts that the release does not hold. */
+  /** A file of lines `id<TAB>text` with texts that the release leaves out. */
   readonly texts?: string | undefined;
-  /** Called, at the end, with what a reader of the result should know: what was dropped or guessed, and how often. */
+  /** Called at the end with what the user should know of the result: what was dropped or guessed, and how often. */
   readonly onNote?: ((note: string) => void) | undefined;
 }
 
-/** One format of the world. */
+/** Reads one foreign format. */
 export interface Importer {
   readonly name: string;
   /** Whose data it is, for help. */
@@ -19,5 +20,9 @@ export interface Importer {
   readonly expects: string;
   /** The options, beyond skipping, that mean something here. */
   readonly takes: readonly ('sort' | 'texts')[];
+  /**
+   * Yields the threads one at a time. A bad item goes through `orSkip`; keys that the format does not need are ignored.
+   * @throws InputError for a bad item that is not to be skipped, or paths that are not what the format expects
+   */
   read(paths: readonly string[], options: ImportOptions): AsyncGenerator<Thread>;
 }

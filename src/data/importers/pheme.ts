@@ -10,6 +10,7 @@ import { twitterPost } from './twitter-post.ts';
 
 const classFolders = ['non-rumours', 'rumours'];
 
+/** https://figshare.com/articles/dataset/PHEME_dataset_for_Rumour_Detection_and_Veracity_Classification/6392078 */
 export const phemeImporter: Importer = {
   name: 'pheme',
   description: 'PHEME, rumours and non-rumours of five or nine events, with veracity from annotation.json',
@@ -22,7 +23,7 @@ export const phemeImporter: Importer = {
         for (const kind of classFolders)
           for (const name of await namesIn(join(event, kind))) {
             const folder = join(event, kind, name);
-            // The archive keeps plain files beside the threads in places.
+            // In places the archive has plain files among the threads' folders.
             if ((await namesIn(folder)).length === 0) continue;
             const thread = await orSkip(options, () => readThread(folder, { event, rumor: kind === 'rumours' }));
             if (thread === null) continue;
@@ -34,7 +35,7 @@ export const phemeImporter: Importer = {
   },
 };
 
-/** Folders below `path`, itself included, that hold rumours/ or non-rumours/. */
+/** Folders that contain rumours/ or non-rumours/: `path` itself or folders up to `depth` levels below it. */
 async function eventFolders(path: string, depth: number): Promise<string[]> {
   const names = await namesIn(path);
   if (names.some((name) => classFolders.includes(name))) return [path];
@@ -54,8 +55,9 @@ const flag = z.union([z.literal([0, 1]), z.enum(['0', '1'])]).transform(Number);
 const annotationSchema = z.object({ misinformation: flag.optional(), true: flag.optional() });
 
 /**
- * The data set's own reading of its two flags (its script convert_veracity_annotations): a rumour found to be
- * misinformation is false, one found true is true, one that is neither is unverified; `true` alone says nothing.
+ * The two flags as the data set's own script convert_veracity_annotations reads them: a rumour found to be
+ * misinformation is false, one found true is true, one that is neither is unverified. `true` without the other flag
+ * says nothing.
  */
 async function rumorVeracity(folder: string): Promise<Thread['veracity']> {
   if (!(await namesIn(folder)).includes('annotation.json')) return null;

@@ -1,22 +1,22 @@
-/**
- * RumorEval-S, github.com/2302Jerry/Data-Repo. Its label files are plain to see:
+/*
+ * RumorEval-S, https://github.com/2302Jerry/Data-Repo. The format of its label files is evident:
  *   ClaimLabel.txt   claimID:<id> TAB TR|FR|NR|UR
- *   StanceLabel.txt  claimID:<id> TAB replyID:<id> TAB S|D|Q|C   (a claim's own stance has its id twice)
- * The texts come zipped. All the repository says of them: one file a claim, named with its id, holding claim id, claim
- * text, reply ids and reply texts. So a line here is any of
+ *   StanceLabel.txt  claimID:<id> TAB replyID:<id> TAB S|D|Q|C   (for the claim's own stance, its id stands twice)
+ * The texts are in zip files. The repository says only that there is one file a claim, named after its id, with claim
+ * id, claim text, reply ids and reply texts. So a line here may be any of
  *   [claimID:]<id> <text>,  [replyID:]<id> <text>,  claimID:<id> replyID:<id> <text>
- * with tabs, blanks, colons or commas between, and a line that starts with no id goes on with the text before it.
+ * separated by tabs, spaces, colons or commas, and a line that does not start with an id continues the text before it.
  */
 import { readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { InputError } from '../../errors.ts';
 import { BadItemError, orSkip, shortened } from '../bad-item.ts';
-import { snowflakeTime } from '../snowflake.ts';
 import { readLines } from '../text-lines.ts';
 import type { Post, Thread } from '../thread.ts';
 import { assembleThread } from './assemble-thread.ts';
 import type { Importer } from './importer.ts';
 import { namesIn } from './json-file.ts';
+import { snowflakeTime } from './twitter-post.ts';
 
 const veracityOfCode = new Map<string, Thread['veracity']>([
   ['TR', 'true'],
@@ -31,6 +31,7 @@ const stanceOfCode = new Map<string, Post['stance']>([
   ['C', 'comment'],
 ]);
 
+/** Claims with their veracity and posts with their stance; see the head of this file for the layout. */
 export const rumorevalSImporter: Importer = {
   name: 'rumoreval-s',
   description: 'RumorEval-S (2302Jerry/Data-Repo): veracity with non-rumors, stance of the posts',

@@ -9,10 +9,12 @@ import { type PostReader, readConversation, sourceFolders } from './conversation
 import type { ImportOptions } from './importer.ts';
 import { namesIn, readJsonFile } from './json-file.ts';
 
+/** Stance by post id, as the label files have it. */
 export const stanceKey = z.record(z.string(), z.enum(['support', 'deny', 'query', 'comment']));
+/** Veracity by thread id, as the label files have it. */
 export const veracityKey = z.record(z.string(), z.enum(['true', 'false', 'unverified']));
 
-/** What one label file says. */
+/** The content of one label file: of which split, and labels by id. */
 export interface LabelKey {
   readonly split: string;
   readonly stance: z.output<typeof stanceKey>;
@@ -21,16 +23,22 @@ export interface LabelKey {
 
 /** What differs between the years of the task. */
 export interface RumourEvalYear {
+  /** Names of the label files, for errors. */
   readonly keyNames: string;
-  /** Null for a file that is no label key. */
+  /** Null for a file that is not a label file. */
   parseKey(file: { name: string; value: () => Promise<unknown>; place: string }): Promise<LabelKey | null>;
+  /** The event of a thread's folder; null where the release does not say. */
   eventOf(folder: string): string | null;
+  /** What reads the posts of a thread's folder. */
   postReader(folder: string): PostReader;
-  /** Folders that are not walked. */
+  /** Whether to pass over a folder of this name. */
   ignores(name: string): boolean;
 }
 
-/** All labelled threads below `paths`, wherever the release's folders and label files stand among them. */
+/**
+ * All labelled threads below `paths`, wherever the release's folders and label files are.
+ * @throws InputError for threads without any label file, a broken label file, or a bad thread that is not to be skipped
+ */
 export async function* readRumourEval(
   paths: readonly string[],
   options: ImportOptions & { year: RumourEvalYear },
@@ -98,7 +106,7 @@ async function walk(
   for (const name of names) if (!year.ignores(name)) await walk(join(path, name), context);
 }
 
-/** A broken label file is never skipped: too many threads would lose their labels. */
+/** A broken label file is an error even where bad items are skipped: too many threads would lose their labels. */
 async function parseKey(path: string, year: RumourEvalYear): Promise<LabelKey | null> {
   try {
     return await year.parseKey({ name: basename(path), value: () => readJsonFile(path), place: path });
@@ -107,7 +115,7 @@ async function parseKey(path: string, year: RumourEvalYear): Promise<LabelKey | 
   }
 }
 
-/** The name of the folder a thread's folder stands in. */
+/** The name of the folder that contains a thread's folder. */
 export function parentName(folder: string): string {
   return basename(dirname(folder));
 }

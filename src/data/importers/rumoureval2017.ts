@@ -16,18 +16,19 @@ const year: RumourEvalYear = {
       ? { split, stance: parseItem(stanceKey, input), veracity: {} }
       : { split, stance: {}, veracity: parseItem(z.preprocess(answerOnly, veracityKey), input) };
   },
-  // The test part has no event folders: its threads lie side by side.
+  // The test part has no event folders: all its threads are in one.
   eventOf: (folder) => (/semeval|test|rumoureval/i.test(parentName(folder)) ? null : parentName(folder)),
   postReader: () => twitterPost,
   ignores: () => false,
 };
 
-/** Submissions and some copies of the key give [label, confidence]. */
+/** Submissions, and some copies of the key, have [label, confidence] where the key has the label. */
 function answerOnly(value: unknown): unknown {
   const pairs = z.record(z.string(), z.tuple([z.string(), z.number()])).safeParse(value);
   return pairs.success ? Object.fromEntries(Object.entries(pairs.data).map(([id, [label]]) => [id, label])) : value;
 }
 
+/** https://alt.qcri.org/semeval2017/task8/ */
 export const rumoureval2017Importer: Importer = {
   name: 'rumoureval2017',
   description: 'RumourEval 2017 (SemEval-2017 task 8, English): trees, stance and veracity',

@@ -23,15 +23,18 @@ const year: RumourEvalYear = {
   eventOf: (folder) =>
     isReddit(folder) ? 'reddit' : /twitter|test-data/i.test(parentName(folder)) ? null : parentName(folder),
   postReader: (folder) => (isReddit(folder) ? redditPost : twitterPost),
-  // Danish and Russian test folders came with the English one; their labels are other tasks.
+  // The test data has Danish and Russian folders beside the English one; their labels belong to other tasks.
   ignores: (name) => /^(twitter-(da|ru)-|danish|russian)/i.test(name),
 };
 
-/** Twitter's ids are digits only, Reddit's base 36; the parent folder (reddit-training-data, …) settles doubtful ones. */
+/**
+ * Told by the parent folder (reddit-training-data, …): an id in base 36 may consist of digits only, as Twitter's do.
+ */
 function isReddit(folder: string): boolean {
   return /reddit/i.test(parentName(folder));
 }
 
+/** https://competitions.codalab.org/competitions/19938 */
 export const rumoureval2019Importer: Importer = {
   name: 'rumoureval2019',
   description: 'RumourEval 2019 (SemEval-2019 task 7, English, Twitter and Reddit): trees, stance and veracity',

@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { orSkip } from '../bad-item.ts';
-import { sortReplies } from '../sort-replies.ts';
 import { readLines } from '../text-lines.ts';
 import { parseJson, parseThread } from '../thread-file.ts';
+import { sortReplies } from './assemble-thread.ts';
 import type { Importer } from './importer.ts';
 
+/** Earshot's own thread files. Unlike other formats they are checked strictly: an unknown key is a bad item. */
 export const threadsImporter: Importer = {
   name: 'threads',
   description: 'thread files of this program: checks them, joins several, sorts replies with --sort',
@@ -30,7 +31,7 @@ export const threadsImporter: Importer = {
 
 const sortable = z.looseObject({ posts: z.array(z.looseObject({ time: z.string().nullish() })) });
 
-/** The same value when nothing had to move, or when it is no thread (which the thread schema will then say). */
+/** The same value if nothing had to move, or if it is not a thread, which the thread schema will then report. */
 function withSortedReplies(value: unknown): unknown {
   const result = sortable.safeParse(value);
   if (!result.success) return value;

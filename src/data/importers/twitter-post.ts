@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { parseItem } from '../bad-item.ts';
-import { snowflakeTime } from '../snowflake.ts';
 import type { Post } from '../thread.ts';
 
 const tweetSchema = z
@@ -16,7 +15,10 @@ const tweetSchema = z
     error: 'a tweet needs text or full_text',
   });
 
-/** A tweet as Twitter's API v1.1 gave it; the id comes from the file's name, which never loses digits. */
+/**
+ * A tweet as version 1.1 of Twitter's API returned it. The id comes from the file's name, where it has lost no digits.
+ * @throws BadItemError for anything else
+ */
 export function twitterPost(input: { value: unknown; place: string; id: string }): Post {
   const tweet = parseItem(tweetSchema, input);
   return {
@@ -34,4 +36,19 @@ function createdTime(created: string | undefined): string | null {
   const parts = created?.match(/^\w{3} (\w{3} \d{2}) (\d{2}:\d{2}:\d{2}) ([+-]\d{4}) (\d{4})$/);
   const ms = Date.parse(parts ? `${parts[1]} ${parts[4]} ${parts[2]} ${parts[3]}` : (created ?? ''));
   return Number.isNaN(ms) ? null : new Date(ms).toISOString();
+}
+
+/** Until 4 November 2010 Twitter's ids were consecutive numbers; from this one on they contain their time. */
+const firstSnowflake = 29_700_859_247n;
+const twitterEpochMs = 1_288_834_974_657n;
+
+/**
+ * When a tweet was posted, from its id: the bits from 22 up are milliseconds since Twitter's epoch.
+ * @returns ISO 8601; null for an id that does not contain a time
+ */
+export function snowflakeTime(id: string): string | null {
+  if (!/^\d{11,19}$/.test(id)) return null;
+  const number = BigInt(id);
+  if (number < firstSnowflake) return null;
+  return new Date(Number((number >> 22n) + twitterEpochMs)).toISOString();
 }

@@ -1,17 +1,20 @@
 import { BadItemError, shortened } from '../bad-item.ts';
-import { snowflakeTime } from '../snowflake.ts';
 import { assertFile, readLines } from '../text-lines.ts';
+import { snowflakeTime } from './twitter-post.ts';
 
+/** A tweet as a tree names it: without its text. */
 export interface TreePost {
   readonly id: string;
   readonly time: string | null;
   readonly author: string;
 }
 
+/** One propagation tree of Twitter15 or Twitter16. */
 export interface TwitterTree {
   readonly claim: TreePost;
-  /** Each tweet once, though the files repeat some and hold a few cycles. */
+  /** Each tweet once, although the files repeat some and contain a few cycles. */
   readonly replies: TreePost[];
+  /** From a reply's id to that of the tweet it answers. */
   readonly parents: ReadonlyMap<string, string>;
   /** Nodes that repeat the claim's id under another user. */
   readonly retweets: number;
@@ -20,7 +23,11 @@ export interface TwitterTree {
 const node = String.raw`\['([^']*)', '([^']*)', '([^']*)'\]`;
 const edge = new RegExp(`^${node}->${node}\\s*$`);
 
-/** A tree of Twitter15/16: a line `['user', 'tweet', 'minutes']->['user', 'tweet', 'minutes']` for each edge. */
+/**
+ * Reads a tree of Twitter15 or Twitter16: one line `['user', 'tweet', 'minutes']->['user', 'tweet', 'minutes']` an
+ * edge, from parent to reply, with the minutes since the claim.
+ * @throws BadItemError for a file that cannot be read or a line that is not such an edge
+ */
 export async function readTwitterTree(path: string, claimId: string): Promise<TwitterTree> {
   await assertFile(path).catch((error: Error) => {
     throw new BadItemError({ place: path, value: 'nothing', reason: `the tree cannot be read (${error.message})` });
@@ -33,7 +40,8 @@ export async function readTwitterTree(path: string, claimId: string): Promise<Tw
   for await (const line of readLines(path)) {
     const match = line.text.match(edge);
     const minutes = Number(match?.[6]);
-    if (match === null || Number.isNaN(minutes))
+    // Some 1,900 years: beyond any real delay and within what a date can hold.
+    if (match === null || !(Math.abs(minutes) < 1e9))
       throw new BadItemError({
         place: `${path}:${line.number}`,
         value: shortened(line.text),
@@ -46,7 +54,7 @@ export async function readTwitterTree(path: string, claimId: string): Promise<Tw
       continue;
     }
     if (replies.has(id)) continue;
-    // A tweet's own id is exact; the delay has hundredths of a minute.
+    // The time in a tweet's id is exact; the delay is rounded to hundredths of a minute.
     const delayed = claimTime === null ? null : new Date(Date.parse(claimTime) + minutes * 60_000).toISOString();
     replies.set(id, { id, time: snowflakeTime(id) ?? delayed, author: user });
     if (parent !== 'ROOT') parents.set(id, parent);

@@ -1,17 +1,16 @@
 import { basename, join, resolve } from 'node:path';
 import { InputError } from '../../errors.ts';
-import { BadItemError, orSkip, shortened } from '../bad-item.ts';
+import { BadItemError, orSkip, type SkipOptions, shortened } from '../bad-item.ts';
 import { readLines } from '../text-lines.ts';
 import type { Thread } from '../thread.ts';
 import { assembleThread } from './assemble-thread.ts';
 import type { Importer, ImportOptions } from './importer.ts';
 import { namesIn } from './json-file.ts';
-import { readTexts } from './tab-separated.ts';
 import { readTwitterTree } from './twitter-tree.ts';
 
 const veracities = ['true', 'false', 'unverified', 'non-rumor'] as const;
 
-/** The release names the tweets of the trees, but gives the text of the claims only. */
+/** The release names all tweets of a tree but has the texts of the claims only. */
 export const twitter1516Importer: Importer = {
   name: 'twitter1516',
   description: 'Twitter15 and Twitter16: veracity; reply texts are not in the release, give them with --texts',
@@ -57,7 +56,7 @@ async function* readFolder(
         const text = options.extra.get(reply.id);
         return text === undefined ? [] : [{ ...reply, text, parent: id }];
       });
-      // Parents are what the tree says where that post has a text, else the claim.
+      // A reply answers the tweet that the tree names if that one has a text, else the claim.
       const present = new Set(replies.map((reply) => reply.id));
       for (const reply of replies) {
         const parent = tree.parents.get(reply.id);
@@ -86,4 +85,22 @@ function parseLabel(text: string, place: string): { id: string; veracity: NonNul
       reason: `must be label:id with a label of ${veracities.join(', ')}`,
     });
   return { id, veracity };
+}
+
+/** The lines `id<TAB>text` of a file. */
+async function readTexts(path: string, options: SkipOptions): Promise<Map<string, string>> {
+  const texts = new Map<string, string>();
+  for await (const line of readLines(path))
+    await orSkip(options, () => {
+      const tab = line.text.indexOf('\t');
+      const id = line.text.slice(0, tab).trim();
+      if (tab < 0 || id === '')
+        throw new BadItemError({
+          place: `${path}:${line.number}`,
+          value: shortened(line.text),
+          reason: 'must be an id, a tab and a text',
+        });
+      texts.set(id, line.text.slice(tab + 1).trim());
+    });
+  return texts;
 }

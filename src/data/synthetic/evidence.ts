@@ -5,22 +5,25 @@ import { type Evidence, tellingWords } from './words.ts';
 
 export type { Evidence };
 
+/** All kinds of evidence, in the order in which they are enumerated. */
 export const evidences: readonly Evidence[] = ['rumor', 'nonRumor', 'neutral'];
 
 /**
- * All that the posts so far say of the class. Early counts are kept apart because the two kinds of thread
+ * All that the posts so far say about the class. Early posts are counted separately because the two kinds of thread
  * (misleading or not) weigh them differently; of late posts only the difference matters.
  */
 export interface EvidenceCounts {
   readonly posts: number;
   readonly earlyRumor: number;
   readonly earlyNonRumor: number;
-  /** Late posts for a rumor less late posts against. */
+  /** Late posts that speak for a rumor minus late posts that speak against. */
   readonly lateMargin: number;
 }
 
+/** Before the first post. */
 export const noEvidence: EvidenceCounts = { posts: 0, earlyRumor: 0, earlyNonRumor: 0, lateMargin: 0 };
 
+/** The counts after one more post. */
 export function addEvidence(
   counts: EvidenceCounts,
   next: { evidence: Evidence; model: SyntheticModel },
@@ -34,7 +37,7 @@ export function addEvidence(
     : { ...counts, posts, lateMargin: counts.lateMargin + rumor - nonRumor };
 }
 
-/** Posterior probabilities of the four kinds of thread. */
+/** One of the four kinds of thread with its posterior probability. */
 interface Hypothesis {
   readonly rumor: boolean;
   readonly misleading: boolean;
@@ -53,7 +56,7 @@ function hypotheses(counts: EvidenceCounts, model: SyntheticModel): Hypothesis[]
     const prior =
       (kind.rumor ? model.rumorShare : 1 - model.rumorShare) *
       (kind.misleading ? model.misleadingShare : 1 - model.misleadingShare);
-    // p^for (1−p)^against is, up to a factor both classes share, the root of the odds to the power of the margin.
+    // p^for (1−p)^against is √(odds)^margin times a factor that both classes share.
     const late = Math.exp((kind.rumor ? 1 : -1) * counts.lateMargin * halfLogOdds);
     return { ...kind, weight: prior * earlyAccuracy ** right * (1 - earlyAccuracy) ** wrong * late };
   });
@@ -66,7 +69,7 @@ export function rumorProbability(counts: EvidenceCounts, model: SyntheticModel):
   return hypotheses(counts, model).reduce((sum, { rumor, probability }) => sum + (rumor ? probability : 0), 0);
 }
 
-/** P(the next post's evidence | the posts so far), should there be a next post. */
+/** P(the next post's evidence | the posts so far), if there is a next post. */
 export function nextEvidence(counts: EvidenceCounts, model: SyntheticModel): Record<Evidence, number> {
   const next = { rumor: 0, nonRumor: 0, neutral: model.neutralShare };
   for (const kind of hypotheses(counts, model)) {
@@ -77,7 +80,7 @@ export function nextEvidence(counts: EvidenceCounts, model: SyntheticModel): Rec
   return next;
 }
 
-/** How likely a telling post, at position `post` from 0, speaks for a rumor. */
+/** P(a post that is not neutral speaks for a rumor); `post` is its position, from 0. */
 export function saysRumorProbability(
   about: { rumor: boolean; misleading: boolean; post: number },
   model: SyntheticModel,
@@ -97,8 +100,10 @@ export function evidenceOf(thread: Thread): Evidence[] {
 }
 
 /**
- * P(rumor | the first 1, 2, … posts): what an ideal observer, who knows how the stream is made, would believe.
- * Of a thread it reads the words; `options` must be those that the stream was made with.
+ * What an ideal observer, who knows how the stream is made, would believe after each post. The evidence of a thread is
+ * read from its words; `options` must be those that the stream was made with.
+ * @returns [posts]: P(rumor | the first 1, 2, … posts)
+ * @throws InputError for more posts than the stream's threads can have, or options that are not valid
  */
 export function bayesPosterior(stream: Thread | readonly Evidence[], options: SyntheticOptions): Float64Array {
   const model = syntheticModel(options);

@@ -1,10 +1,10 @@
-/**
+/*
  * The best stopping rule of the synthetic stream, by backward induction.
  *
- * After each post the rule stops and names the likelier class, or waits for the next. It sees the posts and how many
- * there are, not how long the thread will be; a wait at the last post ends there, as a stop would. The reward is
+ * After each post the rule stops and names the likelier class, or waits for the next one. It sees the posts so far but
+ * not how long the thread will be; if it waits at the last post, the thread ends there, as with a stop. The reward is
  *   1 if the class is right − delayCostPerPost · posts used − delayCostPerThread · posts used / posts in the thread.
- * Length and class are independent, so (posts seen, evidence counts) is all that matters of the past.
+ * Length and class are independent, so of the past only the number of posts and the evidence counts matter.
  */
 import { z } from 'zod';
 import { InputError } from '../../errors.ts';
@@ -19,27 +19,31 @@ import {
   noEvidence,
   rumorProbability,
 } from './evidence.ts';
-import { lengthProbabilities } from './lengths.ts';
-import { type SyntheticModel, type SyntheticOptions, syntheticModel } from './options.ts';
+import { lengthProbabilities, type SyntheticModel, type SyntheticOptions, syntheticModel } from './options.ts';
 
+/** What waiting costs; both are 0 by default. */
 export interface DelayCosts {
   /** Reward lost for each post used, the claim counted. */
   readonly delayCostPerPost?: number | undefined;
-  /** Reward lost when the whole thread is used; in proportion when less is. Times ER, that is. */
+  /** Reward lost when the whole thread is used, and in proportion when less is: this times ER. */
   readonly delayCostPerThread?: number | undefined;
 }
 
+/** Decides from the posts so far. */
 export interface StoppingRule {
-  /** Whether to stop after these posts, and P(rumor) then. */
+  /**
+   * Whether to stop after these posts, and P(rumor | these posts). Throws InputError for more than maxPosts or none.
+   */
   decide(evidence: readonly Evidence[]): { stop: boolean; rumorProbability: number };
 }
 
+/** The best rule and what it attains in expectation over the stream's threads. */
 export interface OptimalStopping {
   readonly rule: StoppingRule;
   readonly expectedReward: number;
   readonly accuracy: number;
   readonly meanPosts: number;
-  /** ER: mean of posts used over posts in the thread. */
+  /** ER: the mean of posts used / posts in the thread. */
   readonly earlyRate: number;
 }
 
@@ -53,6 +57,10 @@ interface Node {
 
 const cost = z.number().min(0).default(0);
 
+/**
+ * Computes the best rule of a stream exactly. `rule.decide` can then be asked about any prefix of such a stream.
+ * @throws InputError for a negative cost or options that are not valid
+ */
 export function optimalStopping(options: SyntheticOptions & DelayCosts): OptimalStopping {
   const { delayCostPerPost, delayCostPerThread, ...stream } = options;
   const costs = z.object({ perPost: cost, perThread: cost }).safeParse({
@@ -76,7 +84,7 @@ export function optimalStopping(options: SyntheticOptions & DelayCosts): Optimal
       const ended = right - delay(posts, 1);
       const goneOn = node.next.reduce((sum, { probability, node: after }) => sum + probability * after.value, 0);
       const waited = lengths.endsHere[posts] * ended + (1 - lengths.endsHere[posts]) * goneOn;
-      // A tie stops: the same reward, sooner.
+      // In a tie the rule stops: the same reward, sooner.
       node.stop = stopped >= waited - 1e-12;
       node.value = Math.max(stopped, waited);
     }
@@ -87,7 +95,7 @@ export function optimalStopping(options: SyntheticOptions & DelayCosts): Optimal
   for (const node of first.values()) reached.set(node, start[firstEvidence(node.counts, model)]);
   const outcome = { expectedReward: 0, accuracy: 0, meanPosts: 0, earlyRate: 0 };
   for (const [node, probability] of reached) outcome.expectedReward += probability * node.value;
-  // A Map visits what is added on the way, and each layer is complete before the next is reached.
+  // A Map also visits what is added during the loop, and each layer is complete before the next is reached.
   for (const [node, probability] of reached) {
     const { posts } = node.counts;
     const endsHere = lengths.endsHere[posts];
@@ -103,7 +111,7 @@ export function optimalStopping(options: SyntheticOptions & DelayCosts): Optimal
   return { ...outcome, rule: ruleOf(layers, model) };
 }
 
-/** Each thread's decision under a rule; of a thread it reads the words. */
+/** Each thread's decision under a rule. The evidence of a thread is read from its words. */
 export function applyStoppingRule(
   rule: StoppingRule,
   threads: readonly Thread[],
@@ -128,7 +136,7 @@ function lengthTables(model: SyntheticModel): { endsHere: Float64Array; meanInve
   for (let posts = model.maxPosts; posts >= 1; posts--) {
     longEnough += lengths[posts];
     inverse += lengths[posts] / posts;
-    // A length so unlikely that its weight is 0 ends nothing and is never reached.
+    // A length so unlikely that its probability is rounded to 0 is never reached.
     endsHere[posts] = longEnough === 0 ? 1 : lengths[posts] / longEnough;
     meanInverse[posts] = longEnough === 0 ? 1 / posts : inverse / longEnough;
   }
@@ -139,7 +147,7 @@ function keyOf(counts: EvidenceCounts): string {
   return `${counts.earlyRumor} ${counts.earlyNonRumor} ${counts.lateMargin}`;
 }
 
-/** All reachable counts after 1, 2, … maxPosts posts, joined to what may follow them. */
+/** All reachable counts after 1, 2, … maxPosts posts, each linked to those that may follow. */
 function buildLayers(model: SyntheticModel): Map<string, Node>[] {
   const after = (counts: EvidenceCounts) => evidences.map((evidence) => addEvidence(counts, { evidence, model }));
   const reachable: EvidenceCounts[][] = [];
@@ -169,7 +177,7 @@ function buildLayers(model: SyntheticModel): Map<string, Node>[] {
   return layers;
 }
 
-/** What the one post behind the counts said. */
+/** The evidence of the only post that these counts are of. */
 function firstEvidence(counts: EvidenceCounts, model: SyntheticModel): Evidence {
   const found = evidences.find((evidence) => keyOf(addEvidence(noEvidence, { evidence, model })) === keyOf(counts));
   return found ?? 'neutral';

@@ -3,9 +3,10 @@ import { InputError } from '../../errors.ts';
 import { firstIssue } from '../bad-item.ts';
 
 const share = z.number().min(0).max(1);
-/** Certainty would make single posts decide everything, and the posterior divide by zero. */
+/** With certainty a single post would decide everything, and the posterior would divide by zero. */
 const accuracy = z.number().min(0.01).max(0.99);
 
+/** How a synthetic stream is made; the head of stream.ts tells the whole. */
 export const syntheticOptionsSchema = z
   .strictObject({
     threads: z.int().min(1).default(600).describe('how many threads'),
@@ -41,13 +42,31 @@ export const syntheticOptionsSchema = z
     error: 'must lie between minPosts and maxPosts',
   });
 
-/** What a caller may leave out takes its default. */
+/** The options as a caller gives them: what is left out takes its default. */
 export type SyntheticOptions = z.input<typeof syntheticOptionsSchema>;
+/** The options with every default filled in. */
 export type SyntheticModel = z.output<typeof syntheticOptionsSchema>;
 
+/**
+ * Fills in the defaults.
+ * @throws InputError for an option that is unknown or out of range
+ */
 export function syntheticModel(options: SyntheticOptions): SyntheticModel {
   const result = syntheticOptionsSchema.safeParse(options);
   if (result.success) return result.data;
   const { path, value, reason } = firstIssue(result.error, options);
   throw new InputError(`synthetic stream ${path}: ${reason}; found ${value}`);
+}
+
+/**
+ * P(a thread has n posts) at index n: the density of a normal around typicalPosts, at whole numbers from minPosts to
+ * maxPosts.
+ * @returns [maxPosts + 1], sum 1
+ */
+export function lengthProbabilities(model: SyntheticModel): Float64Array {
+  const weights = Float64Array.from({ length: model.maxPosts + 1 }, (_, posts) =>
+    posts < model.minPosts ? 0 : Math.exp(-(((posts - model.typicalPosts) / model.spreadPosts) ** 2) / 2),
+  );
+  const total = weights.reduce((sum, weight) => sum + weight, 0);
+  return weights.map((weight) => weight / total);
 }

@@ -2,29 +2,35 @@ import { z } from 'zod';
 import { Random } from '../../tensor/random.ts';
 import type { Post, Thread } from '../thread.ts';
 
-/**
- * Made-up threads in which a known share of the replies looks like another stance than it has. How replies stand tells the
- * veracity of the claim, and nothing else does. An honest reply says its stance in plain words. A slippery one says another
- * stance, in words that only slippery replies use. Every reply also has words of its true stance that mean nothing to a
- * reader at first. The pretraining items are of another place, where all words mean what they say and the meaningless ones
- * are not used. So a model that learnt there is wrong of the slippery replies; which words those are can
- * be learnt from the veracity of claims alone; and a model tuned on honest replies learns the other words, and with them
- * reads the slippery ones.
+/*
+ * Made-up threads in which a known share of the replies seems to have another stance than it has.
+ *
+ * The veracity of a claim can be told from the stances of its replies and from nothing else. An honest reply says its
+ * stance in plain words. A slippery one says another stance, in words that only slippery replies use. Every reply also
+ * contains words that go with its true stance but mean nothing to a model at first. The pretraining items come from
+ * elsewhere: all their words mean what they say, and the meaningless ones do not occur.
+ *
+ * So a model that was pretrained on them is wrong about slippery replies. Which words mark those can be learnt from the
+ * veracity of claims alone. A model tuned on honest replies then learns the meaningless words, and through them reads
+ * slippery replies correctly.
  */
+
+/** How many threads and items to make, and how hard they are. */
 export const plantedStanceOptionsSchema = z.strictObject({
   threads: z.int().min(8).default(400).describe('threads to train on'),
   testThreads: z.int().min(8).default(200).describe('threads to test on'),
   replies: z.int().min(1).default(12).describe('replies of a thread'),
   slipperyShare: z.number().min(0).max(1).default(0.5).describe('share of the replies that look like another stance'),
-  pretrainingItems: z.int().min(8).default(400).describe('posts of another place that stance is learnt from first'),
+  pretrainingItems: z.int().min(8).default(400).describe('posts from elsewhere that stance is learnt from first'),
   seed: z.int().default(1),
 });
+/** The options as a caller gives them: what is left out takes its default. */
 export type PlantedStanceOptions = z.input<typeof plantedStanceOptionsSchema>;
 
 const stances = ['support', 'deny', 'query', 'comment'] as const;
 const veracities = ['non-rumor', 'true', 'false', 'unverified'] as const;
 
-/** Of each veracity: how often replies support, deny, query, comment. */
+/** For each veracity, how often replies support, deny, query and comment. */
 const stancesOfVeracity: readonly (readonly number[])[] = [
   [0.1, 0.1, 0.1, 0.7],
   [0.7, 0.1, 0.1, 0.1],
@@ -44,7 +50,7 @@ const slippery: readonly (readonly string[])[] = [
   ['nonsense', 'bullshit', 'propaganda', 'rubbish'],
   ['really ?', 'how do you know ?', 'link ?', 'i wonder why ?'],
 ];
-/** Words without a meaning, of the true stance. */
+/** Words without a meaning that go with the true stance. */
 const telling: readonly (readonly string[])[] = [
   ['maro', 'tulen', 'besk', 'orvid', 'palun'],
   ['zorv', 'kelim', 'drast', 'uvent', 'noreg'],
@@ -54,10 +60,14 @@ const telling: readonly (readonly string[])[] = [
 const fillers = ['people', 'news', 'today', 'city', 'they', 'police', 'report', 'area', 'time', 'now', 'here', 'about'];
 const subjects = ['bridge', 'museum', 'airport', 'factory', 'stadium', 'harbour', 'school', 'market'];
 
+/**
+ * Makes the threads and the items. The same options give the same threads, and veracities take turns.
+ * @throws ZodError for an option that is unknown or out of range
+ */
 export function plantedStances(options: PlantedStanceOptions = {}): {
   train: Thread[];
   test: Thread[];
-  /** Items of one post with `labels.stance`. */
+  /** Threads of one post with `labels.stance`. */
   pretraining: Thread[];
 } {
   const { threads, testThreads, pretrainingItems, seed, ...shape } = plantedStanceOptionsSchema.parse(options);

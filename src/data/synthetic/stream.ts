@@ -1,17 +1,16 @@
-/**
- * A made-up stream of threads whose best stopping rule can be computed, so that a trained one can be held against it.
+/*
+ * A made-up stream of threads whose best stopping rule can be computed, so that a trained one can be compared with it.
  *
- * A thread is a rumor with probability rumorShare. Its length is drawn without regard to that. With probability
- * misleadingShare its early phase misleads. Each post, the claim first, is neutral with probability neutralShare
- * (some of these are off topic), else it tells for or against a rumor: rightly with probability earlyAccuracy or
- * misleadingAccuracy while the thread has up to earlyPosts posts, with lateAccuracy after. Words, stances and times
- * depend on nothing but that evidence and the position, so `bayesPosterior` and `optimalStopping` are exact.
+ * A thread is a rumor with probability rumorShare; its length does not depend on that. With probability misleadingShare
+ * its early phase misleads. Each post, the claim included, is neutral with probability neutralShare (some of these are
+ * off topic). Otherwise it speaks for or against a rumor: rightly with probability earlyAccuracy, or misleadingAccuracy
+ * in a misleading thread, among the first earlyPosts posts, and with lateAccuracy after. Words, stances and times
+ * depend only on that evidence and the position, so `bayesPosterior` and `optimalStopping` are exact.
  */
 import { Random } from '../../tensor/random.ts';
 import type { Post, Thread } from '../thread.ts';
 import { type Evidence, saysRumorProbability } from './evidence.ts';
-import { lengthProbabilities } from './lengths.ts';
-import { type SyntheticModel, type SyntheticOptions, syntheticModel } from './options.ts';
+import { lengthProbabilities, type SyntheticModel, type SyntheticOptions, syntheticModel } from './options.ts';
 import { eventName, writeText } from './words.ts';
 
 export { bayesPosterior, type Evidence, evidenceOf } from './evidence.ts';
@@ -23,6 +22,11 @@ export {
 } from './optimal-stopping.ts';
 export { type SyntheticOptions, syntheticOptionsSchema } from './options.ts';
 
+/**
+ * Makes the threads of a stream. The same options give the same threads, and `labels.misleading` says which ones
+ * mislead.
+ * @throws InputError for an option that is unknown or out of range
+ */
 export function synthesizeThreads(options: SyntheticOptions = {}): Thread[] {
   const model = syntheticModel(options);
   const random = Random.seeded({ seed: model.seed, purpose: 'synthetic stream' });
@@ -48,7 +52,7 @@ function synthesizeThread(
       id: post === 0 ? id : `${id}-${post}`,
       time: new Date(timeMs).toISOString(),
       author: post === 0 ? 'u1' : `u${1 + random.integer(length)}`,
-      // Most answer the claim, the others an earlier post.
+      // Most replies answer the claim, the others an earlier reply.
       parent: post === 0 ? null : random.uniform() < 0.6 || post === 1 ? id : `${id}-${1 + random.integer(post - 1)}`,
       text: writeText({ evidence, distractor, event, claim: post === 0 }, random),
       stance: post === 0 ? 'support' : drawStance({ evidence, early: post < model.earlyPosts }, random),
@@ -72,14 +76,16 @@ function drawEvidence(
   return random.uniform() < saysRumorProbability(about, model) ? 'rumor' : 'nonRumor';
 }
 
-/** Doubt drifts from asking to denying; a little noise, so that a stance is not the evidence in another word. */
+/** Doubters ask at first and deny later. A little noise keeps the stance from being the evidence by another name. */
 function drawStance(post: { evidence: Evidence; early: boolean }, random: Random): Post['stance'] {
   if (post.evidence === 'neutral' || random.uniform() < 0.1) return 'comment';
   if (post.evidence === 'nonRumor') return 'support';
   return random.uniform() < (post.early ? 0.6 : 0.15) ? 'query' : 'deny';
 }
 
-/** Answers come fast at first, then ever slower: exponential gaps whose mean grows from 90 seconds by 18 % a post. */
+/**
+ * Replies come fast at first and ever slower later: exponential gaps whose mean grows from 90 seconds by 18 % a post.
+ */
 function gapMs(post: number, random: Random): number {
   return Math.ceil(-Math.log(1 - random.uniform()) * 90_000 * 1.18 ** (post - 1));
 }

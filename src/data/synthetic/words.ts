@@ -5,7 +5,7 @@ export type Evidence = 'rumor' | 'nonRumor' | 'neutral';
 
 const list = (words: string) => words.split(' ');
 
-/** No word stands in two lists: an encoder can tell the classes apart, and evidence can be read back from a text. */
+/** No word is in two lists, so that an encoder can tell the classes apart and evidence can be read back from a text. */
 export const tellingWords: Readonly<Record<Exclude<Evidence, 'neutral'>, readonly string[]>> = {
   rumor: list(
     'fake hoax debunked fabricated photoshopped unverified false bogus misleading untrue doctored retracted denied ' +
@@ -26,14 +26,14 @@ const offTopic = list(
   'giveaway playlist recipe football concert discount followers selfie horoscope lottery sneakers pizza puppy ' +
     'weekend birthday ringtone wallpaper coupon karaoke yoga',
 );
-/** Three words an event. */
+/** Three words for each event. */
 const topics = list(
   'bridge collapse river senator resignation ballot vaccine clinic outbreak airport runway pilot stadium crowd gate ' +
     'tunnel metro smoke museum theft painting factory chemical leak festival stage storm embassy visa protest ' +
     'reactor coolant alarm bank transfer outage',
 );
 
-/** One post's text: chatter and topic words, with a few words that carry the evidence. */
+/** The text of one post: chatter and words of the topic, and a few words that carry the evidence. */
 export function writeText(
   post: { evidence: Evidence; distractor: boolean; event: number; claim: boolean },
   random: Random,
@@ -49,6 +49,7 @@ export function writeText(
   return `${sentence[0].toUpperCase()}${sentence.slice(1)}${end}`;
 }
 
+/** The name of an event, from two of its words. */
 export function eventName(event: number): string {
   return eventTopics(event).slice(0, 2).join('-');
 }

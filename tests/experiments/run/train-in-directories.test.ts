@@ -10,7 +10,7 @@ import { workContext } from '../../../src/work-context.ts';
 import { loadMember } from '../../../trainers/member-checkpoint.ts';
 import { createStopAgent } from '../../../trainers/stop-agent/create.ts';
 import { type Trainer, valuesOf } from '../../../trainers/trainer.ts';
-import { temporaryFolder } from '../../checkpoints/temporary-folder.ts';
+import { temporaryFolder } from '../../src/data/fixtures.ts';
 import { type AgentInput, smallMember } from '../../trainers/stop-agent/small-problem.ts';
 
 beforeAll(() => selectBackend('wasm'));

@@ -4,16 +4,21 @@ import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { type Thread, threadSchema } from '../../../src/data/thread.ts';
 
-/** A folder of its own for one test, with these files in it; values that are no text are written as JSON. */
+/** A folder of its own for one test, with these files in it. */
 export function temporaryFolder(files: Record<string, unknown> = {}): string {
   const folder = mkdtempSync(join(tmpdir(), 'earshot-data-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  writeFiles(folder, files);
+  return folder;
+}
+
+/** Writes files into a folder, making folders as needed; content that is neither text nor bytes is written as JSON. */
+export function writeFiles(folder: string, files: Record<string, unknown>): void {
   for (const [name, content] of Object.entries(files)) {
     const path = join(folder, name);
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, typeof content === 'string' || Buffer.isBuffer(content) ? content : JSON.stringify(content));
   }
-  return folder;
 }
 
 export function makeThread(

@@ -81,6 +81,37 @@ describe('reading threads', () => {
     expect(await failure(line({ id: 'b', posts: [post('b'), post('b')] }))).toContain('repeats the id "b" of posts.0');
   });
 
+  it('names the key that an unknown one was meant for', async () => {
+    const thread = { id: 'b', posts: [post('b')] };
+    const messages: [unknown, string][] = [
+      [
+        { ...thread, label: 'rumor' },
+        'threads.jsonl:1 label: unknown key, did you mean rumor (true or false), veracity, or labels ({"name": value})?; ' +
+          'found "rumor"',
+      ],
+      [{ ...thread, rumuor: true }, 'threads.jsonl:1 rumuor: unknown key, did you mean rumor?; found true'],
+      [{ ...thread, isRumor: true }, 'threads.jsonl:1 isRumor: unknown key, did you mean rumor?; found true'],
+      [
+        { ...thread, source_url: 'x' },
+        'threads.jsonl:1 source_url: unknown key, known are id, event, veracity, rumor, split, labels, posts; found "x"',
+      ],
+      [
+        { id: 'b', posts: [post('b'), { ...post('c'), created_at: '2020-01-01' }] },
+        'threads.jsonl:1 posts.1.created_at: unknown key, did you mean time?; found "2020-01-01"',
+      ],
+    ];
+    for (const [value, message] of messages) expect(await failure(line(value))).toContain(message);
+  });
+
+  it('tells of an unknown key before it tells of what is missing for it', async () => {
+    expect(await failure(line({ id: 'b', tweets: [post('b')] }))).toContain(
+      'threads.jsonl:1 tweets: unknown key, did you mean posts? (and 1 more in this item); found [',
+    );
+    expect(await failure(line({ id: 'b', toppic: 'x', posts: [{ ...post('b'), body: 'y' }] }))).toContain(
+      'threads.jsonl:1 toppic: unknown key',
+    );
+  });
+
   it('names the importer for single posts', async () => {
     expect(await failure(line({ id: 'b', text: 'hello', labels: {} }))).toContain('earshot data import articles');
   });

@@ -3,9 +3,11 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import {
   type AdamOptions,
   adamUpdate,
+  adamUpdateArrays,
   disposeOptimized,
   type Optimized,
   optimized,
+  optimizedArrays,
   resetOptimizer,
 } from '../../../src/tensor/adam.ts';
 import { selectBackend } from '../../../src/tensor/backend.ts';
@@ -122,5 +124,25 @@ describe.each(['cpu', 'wasm'] as const)('adamUpdate on %s', (backend) => {
       own.update(memberOf(gradients, member), { learningRate: 0.1, epsilon: 1e-8, maxNorm: Infinity });
     expect(difference(state, plain)).toBeLessThan(1e-6);
     disposeOptimized(state);
+  });
+});
+
+describe('on one flat array', () => {
+  it('follows the paper step by step, in place, and goes uphill at a negative rate', () => {
+    const start = draw(1).bias;
+    const plain = new PlainAdam({ weights: Array(6).fill(0), bias: [...start.subarray(0, 2)] });
+    const state = optimizedArrays(Float64Array.from(start.subarray(0, 2)));
+    const mirrored = optimizedArrays(state.parameters.map((value) => -value));
+    for (let update = 1; update <= 40; update++) {
+      const gradient = Float64Array.from(draw(10 ** (update % 5)).bias.subarray(0, 2));
+      const learningRate = 0.1 / update;
+      plain.update({ weights: Array(6).fill(0), bias: [...gradient] }, { learningRate, epsilon: 1e-8, maxNorm: 1e9 });
+      adamUpdateArrays(state, { gradient, learningRate, epsilon: 1e-8 });
+      adamUpdateArrays(mirrored, { gradient, learningRate: -learningRate, epsilon: 1e-8 });
+      expect(state.updates).toBe(update);
+      for (const [index, expected] of plain.parameters.bias.entries())
+        expect(state.parameters[index]).toBeCloseTo(expected, 12);
+      expect(mirrored.parameters.map((value) => -value)).toEqual(state.parameters);
+    }
   });
 });

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { maskHandlesAndUrls, normalizeText } from '../../../src/text/normalize.ts';
-import { normalizeTweet } from '../../../src/text/normalize-tweet.ts';
+import { maskHandlesAndUrls, normalizeText, normalizeTweet } from '../../../src/text/normalize.ts';
 
 describe('normalizeText', () => {
   it('makes compatibility forms plain and spaces single', () => {

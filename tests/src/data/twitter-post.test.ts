@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { snowflakeTime } from '../../../src/data/snowflake.ts';
+import { snowflakeTime } from '../../../src/data/importers/twitter-post.ts';
 
 it('reads the time in a tweet id', () => {
   expect(snowflakeTime('498248415223246848')).toBe('2014-08-09T23:24:13.854Z');

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { meanAndDeviation } from '../../../src/metrics/running.ts';
+import { meanAndDeviation, quantile } from '../../../src/metrics/summary-statistics.ts';
 
 it('gives the mean and the sample standard deviation', () => {
   expect(meanAndDeviation([2, 4, 4, 4, 5, 5, 7, 9])).toEqual({ mean: 5, deviation: Math.sqrt(32 / 7) });
@@ -13,4 +13,10 @@ it('keeps its digits far from zero', () => {
 it('knows no deviation of one value, and nothing of none', () => {
   expect(meanAndDeviation([0.7])).toEqual({ mean: 0.7, deviation: null });
   expect(() => meanAndDeviation([])).toThrow('there are no values to average');
+});
+
+it('interpolates quantiles linearly', () => {
+  const sorted = Float64Array.of(1, 2, 4, 8);
+  expect([0, 0.25, 0.5, 1].map((probability) => quantile(sorted, probability))).toEqual([1, 1.75, 3, 8]);
+  expect(quantile(Float64Array.of(7), 0.9)).toBe(7);
 });

@@ -1,0 +1,26 @@
+import { InputError } from '../errors.ts';
+
+/**
+ * The mean over seeds and the sample standard deviation (n − 1).
+ * @returns a deviation of null where there is only one value, since one value says nothing of the spread
+ * @throws InputError without values
+ */
+export function meanAndDeviation(values: readonly number[]): { mean: number; deviation: number | null } {
+  if (values.length === 0) throw new InputError('there are no values to average; give at least one');
+  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+  if (values.length === 1) return { mean, deviation: null };
+  const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0);
+  return { mean, deviation: Math.sqrt(squares / (values.length - 1)) };
+}
+
+/**
+ * A quantile of values in ascending order, interpolated linearly between the two nearest, as NumPy does by default.
+ * @param sorted at least one value
+ * @param probability 0 for the smallest value, 0.5 for the median, 1 for the largest
+ */
+export function quantile(sorted: Float64Array, probability: number): number {
+  const position = probability * (sorted.length - 1);
+  const below = Math.floor(position);
+  const above = Math.min(below + 1, sorted.length - 1);
+  return sorted[below] + (position - below) * (sorted[above] - sorted[below]);
+}
