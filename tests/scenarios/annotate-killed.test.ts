@@ -5,7 +5,7 @@ import { loadDetectorFile } from '../../experiments/config/detector-file.ts';
 import { judgeWithModels } from '../../experiments/judging/judge-with-models.ts';
 import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import { Random } from '../../src/tensor/random.ts';
-import { earshot, start, until } from '../experiments/cli/command-line.ts';
+import { earshot, startProcess, until } from '../experiments/cli/command-line.ts';
 import { startServer } from '../experts/llm/service.ts';
 import { threadOf } from '../experts/threads.ts';
 import { temporaryFolder } from '../src/data/fixtures.ts';
@@ -54,7 +54,7 @@ it.each([
     for (let kill = 0; kill < 3; kill++) {
       const before = asked.length;
       const requests = 5 + random.integer(15);
-      const running = start([...words, '--concurrency', '3'], { cwd });
+      const running = startProcess([...words, '--concurrency', '3'], { cwd });
       await until(() => asked.length - before >= requests);
       running.signal('SIGKILL');
       const killedMs = performance.now();
