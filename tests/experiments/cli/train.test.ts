@@ -108,7 +108,7 @@ describe('a run that is cut off', () => {
     const expected = outcomeOf(runOf('whole'));
 
     const killed = startProcess([...train, 'killed'], { cwd });
-    await until(() => logged(runOf('killed')) >= 10);
+    await until(() => logged(runOf('killed')) >= 6);
     killed.signal('SIGKILL');
     expect((await killed.outcome).code).toBe(null);
     expect(existsSync(join(runOf('killed'), 'result.json'))).toBe(false);
@@ -119,7 +119,7 @@ describe('a run that is cut off', () => {
     expect(JSON.parse(read(runOf('killed'), 'run.json')).resumed).toHaveLength(1);
 
     const stopped = start([...train, 'stopped'], { cwd });
-    await until(() => logged(runOf('stopped')) >= 10);
+    await until(() => logged(runOf('stopped')) >= 6);
     stopped.interrupt();
     const stop = await stopped.outcome;
     expect(stop).toMatchObject({ code: 130, out: '' });
@@ -142,7 +142,7 @@ describe('a run that is cut off', () => {
     expect(full.errors).not.toContain('    at ');
     expect(logged(runOf('full'))).toBeGreaterThan(20);
     const room = await earshot([...train, 'full'], { cwd });
-    expect(room.errors).toMatch(/at iteration [2-7]\d\n/);
+    expect(room.errors).toMatch(/at iteration \d+\n/);
     expect(outcomeOf(runOf('full'))).toEqual(expected);
   });
 
