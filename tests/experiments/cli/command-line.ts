@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Writable } from 'node:stream';
-import { setTimeout as delay } from 'node:timers/promises';
+import { vi } from 'vitest';
 import { runCommandLine } from '../../../experiments/cli/main.ts';
 import type { Thread } from '../../../src/data/thread.ts';
 import { makeThread } from '../../src/data/fixtures.ts';
@@ -98,9 +98,9 @@ export function startProcess(
   return { outcome, signal: (name) => void process.kill(-child.pid!, name) };
 }
 
-/** Waits for a condition that a running command brings about; the timeout of the test ends a wait in vain. */
+/** Waits for a condition that a running command brings about. Gives up before the test does, so that nothing polls on. */
 export async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await delay(5);
+  await vi.waitUntil(condition, { interval: 5, timeout: 100_000 });
 }
 
 /** How many iterations a run has logged. */
