@@ -36,7 +36,7 @@ async function setUp(
   const model = { name: 'scripted', baseURL: server.baseURL, model: 'tiny', logprobs: 'off', ...options.model };
   const chat = { name: 'chat', model, examplesShown: 4 };
   const cwd = tinyFolder({
-    data: { planted: { threads: 12, testThreads: 8, replies: 3, pretrainingItems: 12 } },
+    data: { planted: { threads: 8, testThreads: 8, replies: 3, pretrainingItems: 12 } },
     stanceModel: chat,
     veracityModel: chat,
     selector: { ...tinySelector.selector, epochs: 2 },
@@ -100,7 +100,7 @@ describe('a selector whose task models are language models', () => {
     const sent: string[] = [];
     const stop = (requests: number) =>
       `the budget of ${requests} requests is spent; what was answered is kept: run again with a larger budget to go on`;
-    for (const requests of [1, 2, 60]) {
+    for (const requests of [1, 2, 30]) {
       await expect(trainHere(cwd, { budget: { requests } })).rejects.toThrow(stop(requests));
       const own = asked();
       expect(own).toHaveLength(requests);

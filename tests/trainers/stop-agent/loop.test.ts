@@ -515,7 +515,7 @@ describe('training', () => {
       labelled: new Map(),
     };
     const more: Input = {
-      iterations: 80,
+      iterations: 50,
       ppo: {
         hidden: 16,
         stepsPerIteration: 60,
@@ -543,7 +543,7 @@ describe('training', () => {
     );
     expect(Math.max(...probabilities.subarray(0, 2))).toBeLessThan(0.3);
     expect(Math.min(...probabilities.subarray(2))).toBeGreaterThan(0.7);
-    expect(metrics[79][0]['rollout/mean_stop_post']).toBeCloseTo(3, 0);
+    expect(metrics[49][0]['rollout/mean_stop_post']).toBeCloseTo(3, 0);
     disposeStopAgentTraining(training);
   });
 });
