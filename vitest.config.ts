@@ -3,9 +3,16 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['tests/**/*.test.ts'],
+    // Tests change the working directory, of which a process has one; threads would share it.
     pool: 'forks',
+    // Importing the sources and their packages anew for every file took as long as the tests. So a test must leave nothing
+    // behind that another could see.
+    isolate: false,
+    restoreMocks: true,
     maxWorkers: 2,
-    testTimeout: 60_000,
+    // For machines that do other things, too. Nothing passes or fails by its speed.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     coverage: {
       provider: 'v8',
       include: [

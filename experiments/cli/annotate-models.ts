@@ -3,6 +3,7 @@ import { dryRunSummary } from '../../experts/llm/dry-run-chat-service.ts';
 import { usageSummary } from '../../experts/llm/usage-ledger.ts';
 import { ProviderError } from '../../src/errors.ts';
 import type { AnnotatedWithModels } from '../judging/annotate-with-models.ts';
+import type { Terminal } from './terminal.ts';
 
 /** Failures named one by one; the others are counted. */
 const failuresShown = 5;
@@ -10,13 +11,14 @@ const failuresShown = 5;
 /** Prints what a language-model detector judged and what that took; what could not be judged ends in an error. */
 export function printAnnotated(
   { stopped, estimates, usage, failures, ...counts }: AnnotatedWithModels,
-  { store, detector, json }: { store: string; detector: string; json?: boolean },
+  { store, detector, json, terminal }: { store: string; detector: string; json?: boolean; terminal: Terminal },
 ): void {
+  const { stdout, stderr } = terminal;
   const { threads, asked, cached, failed, remaining } = counts;
   const total = asked + cached + failed + remaining;
   if (estimates !== null) {
     const summary = `${threads} threads, ${total} prefixes: ${asked} to ask about, ${cached} cached\n${dryRunSummary(estimates)}\nNothing was sent.\n`;
-    process.stdout.write(
+    stdout.write(
       json
         ? `${JSON.stringify({ store, detector, dryRun: true, threads, toAsk: asked, cached, estimates })}\n`
         : summary,
@@ -24,12 +26,12 @@ export function printAnnotated(
     return;
   }
   if (json)
-    process.stdout.write(
+    stdout.write(
       `${JSON.stringify({ store, detector, ...counts, stopped: stopped?.message ?? null, usage, failures })}\n`,
     );
   else {
     const left = remaining > 0 ? `, not asked ${remaining}` : '';
-    process.stdout.write(
+    stdout.write(
       `${threads} threads, ${total} prefixes: asked ${asked}, cached ${cached}, failed ${failed}${left}\n` +
         `${usageSummary(usage)}\nAnnotations: ${store}\n`,
     );
@@ -38,21 +40,22 @@ export function printAnnotated(
     throw new ProviderError(
       remaining > 0 ? `${stopped.message} (${remaining} of ${total} prefixes remain)` : stopped.message,
     );
-  if (failed > 0) throw failureOf(failures);
+  if (failed === 0) return;
+  const [first, ...others] = unlikeFailures(failures);
+  for (const { threadId, prefixLength, message } of others.slice(0, failuresShown))
+    stderr.write(`thread ${threadId}, first ${prefixLength} posts: ${message}\n`);
+  throw new ProviderError(
+    `${failures.length} prefixes could not be judged, such as the first ${first.prefixLength} posts of thread ${first.threadId}: ` +
+      `${first.message}. Give the same command again to ask about them once more`,
+  );
 }
 
-/** What failed alike is told once. */
-function failureOf(failures: AnnotateResult['failures']): ProviderError {
+/** One failure of each kind; messages that differ in numbers alone are of one kind. */
+function unlikeFailures(failures: AnnotateResult['failures']): AnnotateResult['failures'][number][] {
   const kinds = new Map<string, AnnotateResult['failures'][number]>();
   for (const failure of failures) {
     const kind = failure.message.replace(/\d+/g, '#');
     if (!kinds.has(kind)) kinds.set(kind, failure);
   }
-  const [first, ...others] = kinds.values();
-  for (const { threadId, prefixLength, message } of others.slice(0, failuresShown))
-    process.stderr.write(`thread ${threadId}, first ${prefixLength} posts: ${message}\n`);
-  return new ProviderError(
-    `${failures.length} prefixes could not be judged, such as the first ${first.prefixLength} posts of thread ${first.threadId}: ` +
-      `${first.message}. Give the same command again to ask about them once more`,
-  );
+  return [...kinds.values()];
 }

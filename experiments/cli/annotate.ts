@@ -7,11 +7,11 @@ import { type AnnotatedThreads, annotateThreads } from '../judging/annotate-thre
 import { annotateWithModels } from '../judging/annotate-with-models.ts';
 import { printAnnotated } from './annotate-models.ts';
 import { amount, budgetOf } from './budget-options.ts';
-import { interruptSignal } from './interrupt.ts';
 import { stageProgress } from './progress.ts';
+import { Interrupted, type Terminal } from './terminal.ts';
 import { positiveInteger, wholeNumber } from './whole-number.ts';
 
-interface AnnotateCommandOptions {
+interface Flags {
   store: string;
   detector: string;
   trainOn?: string;
@@ -29,10 +29,14 @@ interface AnnotateCommandOptions {
   json?: boolean;
 }
 
+interface AnnotateCommandOptions extends Flags {
+  terminal: Terminal;
+}
+
 /** Failures named one by one; the others are counted. */
 const failuresShown = 5;
 
-export function annotateCommand(): Command {
+export function annotateCommand(terminal: Terminal): Command {
   return new Command('annotate')
     .description('Judge every prefix of every thread of a file with a detector, into an annotation store.')
     .argument('<threads>', 'thread file, .jsonl or .jsonl.gz')
@@ -73,14 +77,15 @@ Examples:
   earshot annotate threads.jsonl --store judged.sqlite --detector experiments/detectors/single-prompt.yaml --batch
   earshot annotations stats judged.sqlite`,
     )
-    .action(annotateFile);
+    .action((threads: string, flags: Flags) => annotateFile(threads, { ...flags, terminal }));
 }
 
 async function annotateFile(threads: string, options: AnnotateCommandOptions): Promise<void> {
   const byModels = isDetectorFile(options.detector);
   if (!byModels) refuseModelOptions(options);
-  const progress = stageProgress(threads);
-  const signal = interruptSignal();
+  const { terminal } = options;
+  const progress = stageProgress(threads, terminal);
+  const signal = terminal.interruptSignal();
   let counts: AnnotateProgress | null = null;
   const schedule = options.schedule ?? { name: 'every' };
   const shared = { threads, schedule, skipInvalid: options.skipInvalid ?? false, onNote: progress.onNote, signal };
@@ -111,9 +116,7 @@ async function annotateFile(threads: string, options: AnnotateCommandOptions): P
   } catch (error) {
     progress.done();
     if (!signal.aborted) throw error;
-    process.stderr.write(`earshot: ${stoppedAt(counts, options)}; give the same command again to go on\n`);
-    process.exitCode = 130;
-    return;
+    throw new Interrupted(stoppedAt(counts, options));
   }
   progress.done();
   finish();
@@ -151,16 +154,18 @@ function stoppedAt(counts: AnnotateProgress | null, { store }: AnnotateCommandOp
   return `stopped with ${counts.cached + counts.asked} of ${counts.total} prefixes judged, all kept in ${store}`;
 }
 
-function print({ failures, ...counts }: AnnotatedThreads, { store, detector, json }: AnnotateCommandOptions): void {
+function print({ failures, ...counts }: AnnotatedThreads, options: AnnotateCommandOptions): void {
+  const { store, detector, json } = options;
+  const { stdout, stderr } = options.terminal;
   const { threads, asked, cached, failed } = counts;
-  if (json) process.stdout.write(`${JSON.stringify({ store, detector, ...counts })}\n`);
+  if (json) stdout.write(`${JSON.stringify({ store, detector, ...counts })}\n`);
   else
-    process.stdout.write(
+    stdout.write(
       `${threads} threads, ${asked + cached + failed} prefixes: asked ${asked}, cached ${cached}, failed ${failed}\nAnnotations: ${store}\n`,
     );
   if (failed === 0) return;
   for (const { threadId, prefixLength, message } of failures.slice(0, failuresShown))
-    process.stderr.write(`thread ${threadId}, first ${prefixLength} posts: ${message}\n`);
+    stderr.write(`thread ${threadId}, first ${prefixLength} posts: ${message}\n`);
   throw new ProviderError(
     `${failed} prefixes could not be judged; give the same command again to ask for them once more`,
   );

@@ -4,9 +4,10 @@ import { markdownTable } from 'markdown-table';
 import { type AnnotationStats, AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import { InputError } from '../../src/errors.ts';
 import { annotationNamed, debateText, listTable } from './annotations-show.ts';
+import type { Terminal } from './terminal.ts';
 import { positiveInteger } from './whole-number.ts';
 
-export function annotationsCommand(): Command {
+export function annotationsCommand(terminal: Terminal): Command {
   const command = new Command('annotations')
     .description('Count, list, read, share and merge the judgements of an annotation store.')
     .addHelpText(
@@ -27,7 +28,7 @@ Examples:
     .description('Count the annotations of each detector, and what they cost.')
     .argument('<store>', 'annotation store')
     .option('--json', 'print the counts as JSON')
-    .action(statsOf);
+    .action((path: string, flags: Flags) => statsOf(path, { ...flags, terminal }));
   command
     .command('list')
     .description('List annotations: key, thread, posts read, detector, label, date.')
@@ -38,7 +39,7 @@ Examples:
     .option('--label <label>', 'only with this label')
     .option('--limit <count>', 'at most so many', positiveInteger, 100)
     .option('--json', 'print the rows as JSON')
-    .action(listStore);
+    .action((path: string, flags: ListOptions) => listStore(path, { ...flags, terminal }));
   command
     .command('show')
     .description('Print one annotation as a readable debate: the posts, who said what, the label.')
@@ -46,39 +47,43 @@ Examples:
     .argument('<annotation>', 'beginning of its key, or <thread>:<posts>')
     .option('--detector <name>', 'by this detector, where several judged the same posts')
     .option('--json', 'print the whole row as JSON')
-    .action(showOne);
+    .action((path: string, name: string, flags: ShowOptions) => showOne(path, { ...flags, name, terminal }));
   command
     .command('export')
     .description('Write every annotation as a line of JSON, with its request and its key.')
     .argument('<store>', 'annotation store')
     .argument('<file>', 'file to write: .jsonl, or .jsonl.gz for gzip')
     .option('--json', 'print the count as JSON')
-    .action(exportStore);
+    .action((path: string, file: string, flags: Flags) => exportStore(path, { ...flags, file, terminal }));
   command
     .command('import')
     .description('Add the annotations of an exported file; a question that the store has an answer to keeps it.')
     .argument('<store>', 'annotation store; made when absent')
     .argument('<file>', 'exported annotations')
     .option('--json', 'print the counts as JSON')
-    .action(importFile);
+    .action((path: string, file: string, flags: Flags) => importFile(path, { ...flags, file, terminal }));
   return command;
 }
 
-async function statsOf(path: string, { json }: { json?: boolean }): Promise<void> {
-  const stats = await withStore(existing(path), (store) => store.stats());
-  process.stdout.write(json ? `${JSON.stringify({ store: path, ...stats }, null, 2)}\n` : statsTable(path, stats));
+interface Flags {
+  json?: boolean;
 }
 
-interface ListOptions {
+async function statsOf(path: string, { json, terminal }: Flags & { terminal: Terminal }): Promise<void> {
+  const stats = await withStore(existing(path), (store) => store.stats());
+  terminal.stdout.write(json ? `${JSON.stringify({ store: path, ...stats }, null, 2)}\n` : statsTable(path, stats));
+}
+
+interface ListOptions extends Flags {
   detector?: string;
   thread?: string;
   posts?: number;
   label?: string;
   limit: number;
-  json?: boolean;
 }
 
-async function listStore(path: string, { detector, thread, posts, label, limit, json }: ListOptions): Promise<void> {
+async function listStore(path: string, options: ListOptions & { terminal: Terminal }): Promise<void> {
+  const { detector, thread, posts, label, limit, json, terminal } = options;
   const filter = {
     ...(detector !== undefined && { detector }),
     ...(thread !== undefined && { threadId: thread }),
@@ -88,29 +93,38 @@ async function listStore(path: string, { detector, thread, posts, label, limit, 
   // One more tells that there is more.
   const rows = await withStore(existing(path), (store) => store.list({ ...filter, limit: limit + 1 }));
   const shown = rows.slice(0, limit);
-  process.stdout.write(json ? `${JSON.stringify(shown, null, 2)}\n` : listTable(shown));
-  if (rows.length > limit) process.stderr.write(`earshot: there are more than ${limit}; raise --limit or filter\n`);
+  terminal.stdout.write(json ? `${JSON.stringify(shown, null, 2)}\n` : listTable(shown));
+  if (rows.length > limit) terminal.stderr.write(`earshot: there are more than ${limit}; raise --limit or filter\n`);
 }
 
-async function showOne(path: string, name: string, options: { detector?: string; json?: boolean }): Promise<void> {
-  const { detector, json } = options;
+interface ShowOptions extends Flags {
+  detector?: string;
+}
+
+async function showOne(path: string, options: ShowOptions & { name: string; terminal: Terminal }): Promise<void> {
+  const { name, detector, json, terminal } = options;
   const row = await withStore(existing(path), (store) =>
     annotationNamed({ store, name, ...(detector !== undefined && { detector }) }),
   );
-  process.stdout.write(json ? `${JSON.stringify(row, null, 2)}\n` : debateText(row));
+  terminal.stdout.write(json ? `${JSON.stringify(row, null, 2)}\n` : debateText(row));
 }
 
-async function exportStore(path: string, file: string, { json }: { json?: boolean }): Promise<void> {
+interface TransferOptions extends Flags {
+  file: string;
+  terminal: Terminal;
+}
+
+async function exportStore(path: string, { file, json, terminal }: TransferOptions): Promise<void> {
   const exported = await withStore(existing(path), (store) => store.export(file));
-  process.stdout.write(
+  terminal.stdout.write(
     json ? `${JSON.stringify({ store: path, file, exported })}\n` : `${exported} annotations: ${file}\n`,
   );
 }
 
-async function importFile(path: string, file: string, { json }: { json?: boolean }): Promise<void> {
+async function importFile(path: string, { file, json, terminal }: TransferOptions): Promise<void> {
   if (!existsSync(file)) throw new InputError(`there is no file ${file}; give one that annotations export wrote`);
   const { read, added } = await withStore(path, (store) => store.import(file));
-  process.stdout.write(
+  terminal.stdout.write(
     json
       ? `${JSON.stringify({ store: path, file, read, added })}\n`
       : `${read} annotations read, ${added} of them new: ${path}\n`,

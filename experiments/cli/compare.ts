@@ -1,9 +1,10 @@
 import { Command } from 'commander';
 import { compareSystems } from '../stop-agent/compare-runs.ts';
 import { agentName } from '../stop-agent/trial.ts';
+import type { Terminal } from './terminal.ts';
 import { wholeNumber } from './whole-number.ts';
 
-export function compareCommand(): Command {
+export function compareCommand({ stdout }: Terminal): Command {
   return new Command('compare')
     .description('Compare two systems on the threads that both decided: paired bootstrap of macro-F1 and ER.')
     .argument('<first>', 'run directory, or a folder of runs with one seed each')
@@ -31,15 +32,15 @@ Examples:
           options,
         );
         if (options.json) {
-          process.stdout.write(`${JSON.stringify(comparison, null, 2)}\n`);
+          stdout.write(`${JSON.stringify(comparison, null, 2)}\n`);
           return;
         }
         const line = (name: string, { difference, low, high, pValue }: typeof comparison.er) =>
           `${name}  ${signed(difference)}  95 % [${signed(low)}, ${signed(high)}]  p = ${pValue.toFixed(4)}\n`;
-        process.stdout.write(
+        stdout.write(
           `${options.system} of ${first}\nminus ${options.secondSystem} of ${second}, ${comparison.threads} decisions paired\n\n`,
         );
-        process.stdout.write(line('macro-F1', comparison.macroF1) + line('ER      ', comparison.er));
+        stdout.write(line('macro-F1', comparison.macroF1) + line('ER      ', comparison.er));
       },
     );
 }

@@ -5,11 +5,17 @@ import { describeOverlaps, describeThreads } from '../../src/data/describe.ts';
 import { loadThreads } from '../../src/data/thread-file.ts';
 import { comparisonTable, descriptionTable } from './description-table.ts';
 import { collectSkipped } from './skipped-items.ts';
+import type { Terminal } from './terminal.ts';
 
 /** Beyond this many files, columns of label counts fit no screen. */
 const maxColumns = 3;
 
-export function dataDescribeCommand(): Command {
+interface Flags {
+  skipInvalid?: true;
+  json?: true;
+}
+
+export function dataDescribeCommand(terminal: Terminal): Command {
   return new Command('describe')
     .description('Count what threads files hold: labels, lengths, time spans, gaps, repeats, overlaps between files.')
     .argument('<file...>', 'threads files, .jsonl or .jsonl.gz')
@@ -22,37 +28,38 @@ Examples:
   earshot data describe pheme.jsonl.gz
   earshot data describe train.jsonl test.jsonl --json | jq .overlaps`,
     )
-    .action(describeFiles);
+    .action((paths: string[], options: Flags) => describeFiles(paths, { ...options, terminal }));
 }
 
-async function describeFiles(paths: string[], options: { skipInvalid?: true; json?: true }): Promise<void> {
-  const skipped = collectSkipped();
+async function describeFiles(paths: string[], options: Flags & { terminal: Terminal }): Promise<void> {
+  const { terminal, skipInvalid, json } = options;
+  const { stdout } = terminal;
+  const skipped = collectSkipped(terminal);
   const files = [];
   for (const path of paths) {
     const before = skipped.count();
-    const threads = await loadThreads(path, { ...options, onSkipped: skipped.onSkipped });
+    const threads = await loadThreads(path, { skipInvalid, onSkipped: skipped.onSkipped });
     files.push({ path, threads, skipped: skipped.count() - before, description: describeThreads(threads) });
   }
   skipped.report();
   const overlaps = describeOverlaps(files.map(({ path, threads }) => ({ name: path, threads })));
-  if (options.json) {
+  if (json) {
     const described = files.map(({ path, skipped, description }) => ({ path, skipped, ...description }));
-    process.stdout.write(`${JSON.stringify({ files: described, overlaps })}\n`);
+    stdout.write(`${JSON.stringify({ files: described, overlaps })}\n`);
     return;
   }
   const named = files.map(({ path, description }) => ({ name: basename(path), description }));
-  if (named.length <= maxColumns) process.stdout.write(`${descriptionTable(named)}\n`);
+  if (named.length <= maxColumns) stdout.write(`${descriptionTable(named)}\n`);
   else
-    process.stdout.write(
+    stdout.write(
       `${comparisonTable(named)}\nmean, median and min–max: posts a thread; hours: median to the last post\n`,
     );
-  for (const { path, skipped } of files)
-    if (skipped > 0) process.stdout.write(`${path}: ${skipped} bad lines left out\n`);
+  for (const { path, skipped } of files) if (skipped > 0) stdout.write(`${path}: ${skipped} bad lines left out\n`);
   if (overlaps.length > 0) {
     const rows = overlaps.map(({ files: pair, sharedIds, sharedClaimTexts }) =>
       [...pair.map((path) => basename(path)), sharedIds, sharedClaimTexts].map(String),
     );
-    process.stdout.write(`\n${markdownTable([['file', 'and file', 'shared ids', 'shared claim texts'], ...rows])}\n`);
-    process.stdout.write('drop what is shared before training on one of two files and testing on the other\n');
+    stdout.write(`\n${markdownTable([['file', 'and file', 'shared ids', 'shared claim texts'], ...rows])}\n`);
+    stdout.write('drop what is shared before training on one of two files and testing on the other\n');
   }
 }

@@ -3,6 +3,7 @@ import { findImporter, importers, importThreads } from '../../src/data/import-th
 import type { Thread } from '../../src/data/thread.ts';
 import { writeThreads } from '../../src/data/thread-file.ts';
 import { collectSkipped } from './skipped-items.ts';
+import type { Terminal } from './terminal.ts';
 
 interface Options {
   out: string;
@@ -12,7 +13,7 @@ interface Options {
   json?: true;
 }
 
-export function dataImportCommand(): Command {
+export function dataImportCommand(terminal: Terminal): Command {
   return new Command('import')
     .description('Read threads in one of the formats people have and write one threads file.')
     .argument('<format>', `one of ${importers.map(({ name }) => name).join(', ')}`)
@@ -23,37 +24,42 @@ export function dataImportCommand(): Command {
     .option('--skip-invalid', 'leave bad items out, count them and go on')
     .option('--json', 'print the summary as JSON')
     .addHelpText('after', helpAfter)
-    .action(importToFile);
+    .action((format: string, paths: string[], options: Options) =>
+      importToFile(format, { ...options, paths, terminal }),
+    );
 }
 
-async function importToFile(format: string, paths: string[], options: Options): Promise<void> {
+async function importToFile(
+  format: string,
+  { terminal, ...options }: Options & { paths: string[]; terminal: Terminal },
+): Promise<void> {
+  const { stdout } = terminal;
   // A misspelt format should be told before anything is read.
   findImporter(format);
-  const skipped = collectSkipped();
+  const skipped = collectSkipped(terminal);
   const notes: string[] = [];
   const counts = { threads: 0, posts: 0 };
   const threads = importThreads(format, {
     ...options,
-    paths,
     onSkipped: skipped.onSkipped,
     onNote: (note) => notes.push(note),
   });
-  await writeThreads(options.out, counted(threads, counts));
+  await writeThreads(options.out, counted(threads, { counts, terminal }));
   skipped.report();
   if (options.json) {
     const summary = { format, out: options.out, ...counts, skipped: skipped.count(), notes };
-    process.stdout.write(`${JSON.stringify(summary)}\n`);
+    stdout.write(`${JSON.stringify(summary)}\n`);
     return;
   }
-  for (const note of notes) process.stdout.write(`note: ${note}\n`);
-  if (skipped.count() > 0) process.stdout.write(`${skipped.count()} bad items left out\n`);
-  process.stdout.write(`${counts.threads} threads, ${counts.posts} posts: ${options.out}\n`);
+  for (const note of notes) stdout.write(`note: ${note}\n`);
+  if (skipped.count() > 0) stdout.write(`${skipped.count()} bad items left out\n`);
+  stdout.write(`${counts.threads} threads, ${counts.posts} posts: ${options.out}\n`);
 }
 
 /** How many there will be is not known before they are read, so no bar: a line every five seconds. */
 async function* counted(
   threads: AsyncIterable<Thread>,
-  counts: { threads: number; posts: number },
+  { counts, terminal }: { counts: { threads: number; posts: number }; terminal: Terminal },
 ): AsyncGenerator<Thread> {
   const startedMs = performance.now();
   let toldMs = startedMs;
@@ -63,7 +69,7 @@ async function* counted(
     const nowMs = performance.now();
     if (nowMs - toldMs > 5000) {
       const rate = ((counts.threads * 1000) / (nowMs - startedMs)).toFixed(0);
-      process.stderr.write(`importing: ${counts.threads} threads, ${counts.posts} posts · ${rate} threads/s\n`);
+      terminal.stderr.write(`importing: ${counts.threads} threads, ${counts.posts} posts · ${rate} threads/s\n`);
       toldMs = nowMs;
     }
     yield thread;

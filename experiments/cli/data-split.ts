@@ -7,6 +7,7 @@ import { tasks } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { loadThreads, writeThreads } from '../../src/data/thread-file.ts';
 import { collectSkipped } from './skipped-items.ts';
+import type { Terminal } from './terminal.ts';
 
 interface Options {
   out: string;
@@ -33,7 +34,7 @@ const labelOf: Record<string, (thread: Thread) => string> = {
   event: ({ event }) => event ?? 'no event',
 };
 
-export function dataSplitCommand(): Command {
+export function dataSplitCommand(terminal: Terminal): Command {
   return new Command('split')
     .description('Split a threads file into disjoint parts, one file each.')
     .argument('<file>', 'threads file, .jsonl or .jsonl.gz')
@@ -58,11 +59,12 @@ Examples:
   earshot data split pheme.jsonl.gz -p train=0.8 -p test=rest --by-event --seed 3 --out parts
   earshot data split pheme.jsonl.gz --hold-out test=ferguson -p train=rest --out leave-ferguson-out`,
     )
-    .action(splitFile);
+    .action((path: string, options: Options) => splitFile(path, { ...options, terminal }));
 }
 
-async function splitFile(path: string, options: Options): Promise<void> {
-  const skipped = collectSkipped();
+async function splitFile(path: string, options: Options & { terminal: Terminal }): Promise<void> {
+  const { stdout } = options.terminal;
+  const skipped = collectSkipped(options.terminal);
   const threads = await loadThreads(path, { skipInvalid: options.skipInvalid, onSkipped: skipped.onSkipped });
   skipped.report();
   const parts = splitThreads<string, string>(threads, {
@@ -80,7 +82,7 @@ async function splitFile(path: string, options: Options): Promise<void> {
   }
   const unused = threads.length - summary.reduce((sum, part) => sum + part.threads, 0);
   if (options.json) {
-    process.stdout.write(`${JSON.stringify({ parts: summary, unused, skipped: skipped.count() })}\n`);
+    stdout.write(`${JSON.stringify({ parts: summary, unused, skipped: skipped.count() })}\n`);
     return;
   }
   const labels = [...new Set(summary.flatMap((part) => Object.keys(part.labels)))].sort();
@@ -91,10 +93,10 @@ async function splitFile(path: string, options: Options): Promise<void> {
     part.out,
   ]);
   const table = [['part', 'threads', ...labels, 'file'], ...rows].map((row) => row.map(String));
-  process.stdout.write(`${markdownTable(table)}\n`);
-  if (skipped.count() > 0) process.stdout.write(`${skipped.count()} bad lines left out\n`);
-  if (unused > 0) process.stdout.write(`${unused} of ${threads.length} threads are in no part\n`);
-  process.stdout.write(`${summary.length} parts: ${options.out}\n`);
+  stdout.write(`${markdownTable(table)}\n`);
+  if (skipped.count() > 0) stdout.write(`${skipped.count()} bad lines left out\n`);
+  if (unused > 0) stdout.write(`${unused} of ${threads.length} threads are in no part\n`);
+  stdout.write(`${summary.length} parts: ${options.out}\n`);
 }
 
 function countLabels(threads: readonly Thread[], options: Options): Record<string, number> {

@@ -6,6 +6,7 @@ import {
   syntheticOptionsSchema,
 } from '../../src/data/synthetic/stream.ts';
 import { writeThreads } from '../../src/data/thread-file.ts';
+import type { Terminal } from './terminal.ts';
 
 interface Options extends Record<string, unknown> {
   out: string;
@@ -13,7 +14,7 @@ interface Options extends Record<string, unknown> {
   json?: true;
 }
 
-export function dataSynthCommand(): Command {
+export function dataSynthCommand(terminal: Terminal): Command {
   const command = new Command('synth')
     .description('Make up a stream of threads whose best stopping rule is known.')
     .requiredOption('-o, --out <file>', 'threads file to write: .jsonl, or .jsonl.gz for gzip')
@@ -25,10 +26,10 @@ export function dataSynthCommand(): Command {
     const { description } = syntheticOptionsSchema.shape[name];
     command.option(`--${kebab(name)} <number>`, `${description} (default ${defaults[name]})`, number);
   }
-  return command.action(synthToFile);
+  return command.action((options: Options) => synthToFile(options, terminal));
 }
 
-async function synthToFile(options: Options): Promise<void> {
+async function synthToFile(options: Options, { stdout }: Terminal): Promise<void> {
   const { out, delayCost, json, ...rest } = options;
   const stream: SyntheticOptions = rest;
   const threads = synthesizeThreads(stream);
@@ -39,15 +40,15 @@ async function synthToFile(options: Options): Promise<void> {
   if (json) {
     const { rule: _, ...optimal } = best ?? { rule: null };
     const summary = { out, threads: threads.length, posts, rumors, ...(best === null ? {} : { optimal }) };
-    process.stdout.write(`${JSON.stringify(summary)}\n`);
+    stdout.write(`${JSON.stringify(summary)}\n`);
     return;
   }
   if (best !== null)
-    process.stdout.write(
+    stdout.write(
       `best stopping rule at ${delayCost} a post: reward ${best.expectedReward.toFixed(4)}, ` +
         `accuracy ${best.accuracy.toFixed(4)}, ${best.meanPosts.toFixed(2)} posts, ER ${best.earlyRate.toFixed(3)}\n`,
     );
-  process.stdout.write(`${threads.length} threads (${rumors} rumors), ${posts} posts: ${out}\n`);
+  stdout.write(`${threads.length} threads (${rumors} rumors), ${posts} posts: ${out}\n`);
 }
 
 function number(text: string): number {

@@ -3,12 +3,13 @@ import { dataDescribeCommand } from './data-describe.ts';
 import { dataImportCommand } from './data-import.ts';
 import { dataSplitCommand } from './data-split.ts';
 import { dataSynthCommand } from './data-synth.ts';
+import type { Terminal } from './terminal.ts';
 
-export function dataCommand(): Command {
-  const command = new Command('data')
+export function dataCommand(terminal: Terminal): Command {
+  return new Command('data')
     .description('Bring threads into one format, make some up, count them, split them.')
-    .showHelpAfterError('(add --help for the options)');
-  const parts = [dataImportCommand(), dataSynthCommand(), dataDescribeCommand(), dataSplitCommand()];
-  for (const part of parts) command.addCommand(part.copyInheritedSettings(command));
-  return command;
+    .addCommand(dataImportCommand(terminal))
+    .addCommand(dataSynthCommand(terminal))
+    .addCommand(dataDescribeCommand(terminal))
+    .addCommand(dataSplitCommand(terminal));
 }

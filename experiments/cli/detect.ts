@@ -6,8 +6,8 @@ import { loadThreads } from '../../src/data/thread-file.ts';
 import { ProviderError } from '../../src/errors.ts';
 import { type DetectorEvaluation, detect, earlyDetectionReplies, type Replies } from '../judging/detect.ts';
 import { amount, budgetOf } from './budget-options.ts';
-import { interruptSignal } from './interrupt.ts';
 import { stageProgress } from './progress.ts';
+import type { Terminal } from './terminal.ts';
 import { positiveInteger } from './whole-number.ts';
 
 interface DetectCommandOptions {
@@ -22,7 +22,7 @@ interface DetectCommandOptions {
   json?: boolean;
 }
 
-export function detectCommand(): Command {
+export function detectCommand(terminal: Terminal): Command {
   return new Command('detect')
     .description('Score detectors on labelled threads: how right they are, and how early.')
     .argument('<threads>', 'thread file, .jsonl or .jsonl.gz')
@@ -49,12 +49,13 @@ Examples:
   earshot detect pheme-test.jsonl --detector s2mad.yaml s2mad-no-debate.yaml s2mad-one-prompt.yaml --store judged.sqlite
   earshot detect ct_dev.jsonl --detector experiments/detectors/debate-council.yaml --at all --json`,
     )
-    .action(detectIn);
+    .action((path: string, options: DetectCommandOptions) => detectIn(path, { ...options, terminal }));
 }
 
-async function detectIn(path: string, options: DetectCommandOptions): Promise<void> {
-  const { detector, store, at, concurrency, skipInvalid = false, json } = options;
-  const progress = stageProgress(path);
+async function detectIn(path: string, options: DetectCommandOptions & { terminal: Terminal }): Promise<void> {
+  const { detector, store, at, concurrency, skipInvalid = false, json, terminal } = options;
+  const { stdout } = terminal;
+  const progress = stageProgress(path, terminal);
   const threads = await loadThreads(path, {
     skipInvalid,
     onSkipped: (item) => progress.onNote(`skipped ${formatBadItem(item)}`),
@@ -68,18 +69,18 @@ async function detectIn(path: string, options: DetectCommandOptions): Promise<vo
       budget: budgetOf(options),
       onCounts: (name, { done, total }) => progress.onStage(`${name} judges prefixes`, done, total),
       onNote: progress.onNote,
-      signal: interruptSignal(),
+      signal: terminal.interruptSignal(),
       ...(store !== undefined && { store }),
       ...(concurrency !== undefined && { concurrency }),
     });
   } finally {
     progress.done();
   }
-  if (json) process.stdout.write(`${JSON.stringify({ threads: path, evaluations }, null, 2)}\n`);
+  if (json) stdout.write(`${JSON.stringify({ threads: path, evaluations }, null, 2)}\n`);
   else {
     const usage = evaluations.flatMap((evaluation) => evaluation.usage);
     const kept = store === undefined ? '' : `Annotations: ${store}\n`;
-    process.stdout.write(`${detectionTable(evaluations)}\n\n${usageSummary(usage)}\n${kept}`);
+    stdout.write(`${detectionTable(evaluations)}\n\n${usageSummary(usage)}\n${kept}`);
   }
   const failures = evaluations.flatMap((evaluation) => evaluation.failures);
   if (failures.length > 0)

@@ -1,33 +1,36 @@
-import { Command } from 'commander';
+import { Argument, Command } from 'commander';
 import { markdownTable } from 'markdown-table';
 import { type BackendName, selectBackend } from '../../src/tensor/backend.ts';
 import { timeTrainingStep } from '../run/time-training-step.ts';
+import type { Terminal } from './terminal.ts';
 import { positiveInteger } from './whole-number.ts';
 
-export function doctorCommand(): Command {
+const backends: readonly BackendName[] = ['tensorflow', 'wasm', 'cpu'];
+
+export function doctorCommand({ stdout }: Terminal): Command {
   return new Command('doctor')
     .description('Say which tensor backend is used and why, and time a real training step on each that works.')
+    .addArgument(new Argument('[backend...]', 'only these are timed').choices(backends).default(backends))
     .option('--dimensions <count>', 'width of the states', positiveInteger, 256)
     .option('--json', 'print as JSON')
-    .action(async (options: { dimensions: number; json?: boolean }) => {
+    .action(async (names: BackendName[], options: { dimensions: number; json?: boolean }) => {
       const chosen = await selectBackend('auto');
-      const names: readonly BackendName[] = ['tensorflow', 'wasm', 'cpu'];
       const rows: (Timing & { backend: BackendName })[] = [];
       for (const name of names) rows.push({ backend: name, ...(await timeBackend(name, options.dimensions)) });
       const node = process.versions.node;
       if (options.json) {
-        process.stdout.write(`${JSON.stringify({ node, chosen, backends: rows }, null, 2)}\n`);
+        stdout.write(`${JSON.stringify({ node, chosen, backends: rows }, null, 2)}\n`);
         return;
       }
       const describe = (row: (typeof rows)[number]): string[] =>
         row.iterationMs === null
           ? [row.backend, '–', row.problem ?? '']
           : [row.backend, row.iterationMs.toFixed(0), row.device ?? ''];
-      process.stdout.write(`Node ${node}. Chosen by auto: ${chosen.name} (${chosen.device}).\n\n`);
-      process.stdout.write(
+      stdout.write(`Node ${node}. Chosen by auto: ${chosen.name} (${chosen.device}).\n\n`);
+      stdout.write(
         `${markdownTable([['backend', 'ms an iteration', 'device, or why not'], ...rows.map(describe)])}\n\n`,
       );
-      process.stdout.write(
+      stdout.write(
         `An iteration is 200 environment steps with 16 policy and 15 discriminator updates at ${options.dimensions} dimensions.\n`,
       );
     });

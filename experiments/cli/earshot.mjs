@@ -3,4 +3,6 @@
 import { register } from 'tsx/esm/api';
 
 register();
-await import('./main.ts');
+const { runCommandLine } = await import('./main.ts');
+const { processTerminal } = await import('./terminal.ts');
+process.exitCode = await runCommandLine(processTerminal());

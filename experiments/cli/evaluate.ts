@@ -7,10 +7,10 @@ import { runKind } from '../run/run-kind.ts';
 import type { TaskScores } from '../selector/evaluate-selector.ts';
 import { evaluateSelectorRun } from '../selector/evaluate-selector-run.ts';
 import { evaluateRun } from '../stop-agent/evaluate-run.ts';
-import { interruptSignal } from './interrupt.ts';
 import { stageProgress } from './progress.ts';
+import type { Terminal } from './terminal.ts';
 
-export function evaluateCommand(): Command {
+export function evaluateCommand(terminal: Terminal): Command {
   return new Command('evaluate')
     .description('Test the agent or the selector of a run on another data set.')
     .argument('<run>', 'run directory, such as runs/quickstart/agent/seed-1')
@@ -28,7 +28,7 @@ out: give other data, or the table flatters it.
 Example:
   earshot evaluate runs/quickstart/agent/seed-1 --data other-threads.jsonl`,
     )
-    .action(evaluate);
+    .action((run: string, options: EvaluateOptions) => evaluate(run, { ...options, terminal }));
 }
 
 interface EvaluateOptions {
@@ -39,10 +39,12 @@ interface EvaluateOptions {
   json?: boolean;
 }
 
-async function evaluate(run: string, { data, runs, skipInvalid = false, out, json }: EvaluateOptions): Promise<void> {
-  const progress = stageProgress(run);
+async function evaluate(run: string, options: EvaluateOptions & { terminal: Terminal }): Promise<void> {
+  const { data, runs, skipInvalid = false, out, json, terminal } = options;
+  const { stdout, stderr } = terminal;
+  const progress = stageProgress(run, terminal);
   const { onStage, onNote } = progress;
-  const settings = { run, data, runs, skipInvalid, onStage, onNote, signal: interruptSignal() };
+  const settings = { run, data, runs, skipInvalid, onStage, onNote, signal: terminal.interruptSignal() };
   let evaluated: { scores: object; text: string };
   try {
     evaluated =
@@ -53,10 +55,10 @@ async function evaluate(run: string, { data, runs, skipInvalid = false, out, jso
     progress.done();
   }
   const scores = `${JSON.stringify({ run, data, ...evaluated.scores }, null, 2)}\n`;
-  process.stdout.write(json ? scores : evaluated.text);
+  stdout.write(json ? scores : evaluated.text);
   if (out === undefined) return;
   writeFileAtomically(out, scores);
-  process.stderr.write(`\nScores: ${out}\n`);
+  stderr.write(`\nScores: ${out}\n`);
 }
 
 async function evaluatedAgent(settings: Parameters<typeof evaluateRun>[0]) {

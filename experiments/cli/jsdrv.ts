@@ -3,15 +3,14 @@ import { markdownTable } from 'markdown-table';
 import { type SelectionSummary, selectItems } from '../selector/select-items.ts';
 import type { Count } from '../selector/selection-counts.ts';
 import { amount, budgetOf } from './budget-options.ts';
-import { interruptSignal } from './interrupt.ts';
 import { stageProgress } from './progress.ts';
+import type { Terminal } from './terminal.ts';
 import { positiveInteger } from './whole-number.ts';
 
-export function jsdrvCommand(): Command {
-  const command = new Command('jsdrv')
+export function jsdrvCommand(terminal: Terminal): Command {
+  return new Command('jsdrv')
     .description('Use a trained selector (JSDRV); `train` trains one.')
-    .showHelpAfterError('(add --help for the options)');
-  return command.addCommand(selectCommand().copyInheritedSettings(command));
+    .addCommand(selectCommand(terminal));
 }
 
 interface SelectOptions {
@@ -26,7 +25,7 @@ interface SelectOptions {
   json?: true;
 }
 
-function selectCommand(): Command {
+function selectCommand(terminal: Terminal): Command {
   return new Command('select')
     .description("Write the claims and posts that a run's selector retains, labelled, for others to train on.")
     .argument('<run>', 'run directory of a selector, such as runs/selector-quickstart/agent/seed-1')
@@ -55,12 +54,13 @@ Examples:
   earshot jsdrv select runs/mine/agent/seed-1 --data new-threads.jsonl.gz --kind posts --out stances.jsonl.gz
   earshot jsdrv select runs/mine/agent/seed-1 --all --out everything.jsonl --json | jq .posts.byStance`,
     )
-    .action(select);
+    .action((run: string, options: SelectOptions) => select(run, { ...options, terminal }));
 }
 
-async function select(run: string, options: SelectOptions): Promise<void> {
-  const { out, data = null, kind, all = false, runs, json } = options;
-  const { done, ...hooks } = stageProgress(run);
+async function select(run: string, options: SelectOptions & { terminal: Terminal }): Promise<void> {
+  const { out, data = null, kind, all = false, runs, json, terminal } = options;
+  const { stdout, stderr } = terminal;
+  const { done, ...hooks } = stageProgress(run, terminal);
   let summary: SelectionSummary;
   try {
     summary = await selectItems({
@@ -71,13 +71,13 @@ async function select(run: string, options: SelectOptions): Promise<void> {
       all,
       runs,
       budget: budgetOf(options),
-      hooks: { ...hooks, signal: interruptSignal() },
+      hooks: { ...hooks, signal: terminal.interruptSignal() },
     });
   } finally {
     done();
   }
-  process.stdout.write(json ? `${JSON.stringify(summary, null, 2)}\n` : `${summaryTable(summary)}\n`);
-  process.stderr.write(`\n${summary.lines} items: ${out}\n`);
+  stdout.write(json ? `${JSON.stringify(summary, null, 2)}\n` : `${summaryTable(summary)}\n`);
+  stderr.write(`\n${summary.lines} items: ${out}\n`);
 }
 
 function summaryTable({ posts, claims }: SelectionSummary): string {

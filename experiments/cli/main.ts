@@ -11,48 +11,66 @@ import { evaluateCommand } from './evaluate.ts';
 import { jsdrvCommand } from './jsdrv.ts';
 import { optionsCommand } from './options.ts';
 import { reportCommand } from './report.ts';
+import { Interrupted, type Terminal } from './terminal.ts';
 import { trainCommand } from './train.ts';
 
-const program = new Command('earshot')
-  .description('Train, test and compare small decision policies over social-media threads.')
-  .version(packageJson.version)
-  .showHelpAfterError('(add --help for the options)')
-  .exitOverride();
-
-for (const command of [
-  dataCommand(),
-  annotateCommand(),
-  annotationsCommand(),
-  detectCommand(),
-  trainCommand(),
-  evaluateCommand(),
-  compareCommand(),
-  reportCommand(),
-  jsdrvCommand(),
-  optionsCommand(),
-  doctorCommand(),
-])
-  program.addCommand(command.copyInheritedSettings(program));
-
-try {
-  await program.parseAsync();
-} catch (error) {
-  process.exitCode = report(error);
+/**
+ * Runs one command and returns its exit code: 0, 1 for the user's input, 2 for a service, 3 for a defect, 130 when it was
+ * interrupted. Errors are printed, never thrown, and the process goes on.
+ */
+export async function runCommandLine(terminal: Terminal): Promise<number> {
+  const { words, stdout, stderr } = terminal;
+  const program = new Command('earshot')
+    .description('Train, test and compare small decision policies over social-media threads.')
+    .version(packageJson.version)
+    .showHelpAfterError('(add --help for the options)')
+    .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(text) })
+    .exitOverride();
+  const commands = [
+    dataCommand,
+    annotateCommand,
+    annotationsCommand,
+    detectCommand,
+    trainCommand,
+    evaluateCommand,
+    compareCommand,
+    reportCommand,
+    jsdrvCommand,
+    optionsCommand,
+    doctorCommand,
+  ];
+  for (const command of commands) program.addCommand(command(terminal));
+  passSettingsDown(program);
+  try {
+    await program.parseAsync(words, { from: 'user' });
+    return 0;
+  } catch (error) {
+    return report(error, terminal);
+  }
 }
 
-/** Prints an error the way its reader needs it and returns the exit code: 1 the user's input, 2 a provider, 3 a defect, 130 Ctrl-C. */
-function report(error: unknown): number {
+/** Commander copies settings only to a subcommand that its parent makes. */
+function passSettingsDown(command: Command): void {
+  for (const part of command.commands) {
+    part.copyInheritedSettings(command);
+    passSettingsDown(part);
+  }
+}
+
+/** Prints an error the way its reader needs it and returns the exit code. */
+function report(error: unknown, { stderr }: Terminal): number {
   if (error instanceof Error && 'code' in error && String(error.code).startsWith('commander.'))
     return 'exitCode' in error ? Number(error.exitCode) : 1;
-  if (error instanceof Error && error.name === 'AbortError') {
-    process.stderr.write('earshot: stopped; give the same command again to go on\n');
+  if (error instanceof Interrupted || (error instanceof Error && error.name === 'AbortError')) {
+    const what = error instanceof Interrupted ? error.message : 'stopped';
+    stderr.write(`earshot: ${what}; give the same command again to go on\n`);
     return 130;
   }
   if (error instanceof InputError || error instanceof ProviderError) {
-    process.stderr.write(`earshot: ${error.message}\n`);
+    stderr.write(`earshot: ${error.message}\n`);
     return error instanceof InputError ? 1 : 2;
   }
-  process.stderr.write(`earshot: this is a defect in Earshot; please report it with the lines below.\n`);
-  process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
+  stderr.write('earshot: this is a defect in Earshot; please report it with the lines below.\n');
+  stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
   return 3;
 }

@@ -4,6 +4,7 @@ import { detectorFileSchema } from '../config/detector-file.ts';
 import { jsonSchemaOf, type OptionLine, optionLines } from '../config/option-lines.ts';
 import { selectorExperimentSchema } from '../selector/experiment.ts';
 import { experimentSchema } from '../stop-agent/experiment.ts';
+import type { Terminal } from './terminal.ts';
 
 const schemas = {
   'stop-agent': experimentSchema,
@@ -11,7 +12,7 @@ const schemas = {
   detector: detectorFileSchema,
 } as const;
 
-export function optionsCommand(): Command {
+export function optionsCommand({ stdout }: Terminal): Command {
   return new Command('options')
     .description('Say what may stand in an experiment file or a detector file: every option, its values, its default.')
     .addArgument(new Argument('<file>', 'which kind of file').choices(Object.keys(schemas)))
@@ -31,7 +32,7 @@ Examples:
     .action((file: keyof typeof schemas, option: string | undefined, { jsonSchema }: { jsonSchema?: true }) => {
       const schema = schemas[file];
       if (jsonSchema) {
-        process.stdout.write(`${JSON.stringify(jsonSchemaOf(schema), null, 2)}\n`);
+        stdout.write(`${JSON.stringify(jsonSchemaOf(schema), null, 2)}\n`);
         return;
       }
       const lines = optionLines(schema, option);
@@ -39,7 +40,7 @@ Examples:
         throw new InputError(
           `${file} files have no option ${option}; \`earshot options ${file}\` lists all, beginning with ${topLevel(schema)}`,
         );
-      process.stdout.write(lines.map(printed).join(''));
+      stdout.write(lines.map(printed).join(''));
     });
 }
 

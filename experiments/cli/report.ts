@@ -3,8 +3,9 @@ import { InputError } from '../../src/errors.ts';
 import { parseOverride } from '../config/overrides.ts';
 import { openExperiment } from '../run/open-experiment.ts';
 import { collect } from './collect.ts';
+import type { Terminal } from './terminal.ts';
 
-export function reportCommand(): Command {
+export function reportCommand({ stdout, stderr }: Terminal): Command {
   return new Command('report')
     .description('Print the table of an experiment from its finished runs, without running anything.')
     .argument('<experiment>', 'YAML experiment file')
@@ -23,7 +24,7 @@ export function reportCommand(): Command {
       const missing = total - results.reduce((sum, { trials }) => sum + trials.length, 0);
       const command = ['earshot train', path, ...options.set.map((set) => `--set ${set}`)].join(' ');
       const report = experiment.writeReport(command);
-      process.stdout.write(options.json ? `${JSON.stringify(results, null, 2)}\n` : report);
-      if (missing > 0) process.stderr.write(`\nearshot: ${missing} of ${total} runs are not finished yet\n`);
+      stdout.write(options.json ? `${JSON.stringify(results, null, 2)}\n` : report);
+      if (missing > 0) stderr.write(`\nearshot: ${missing} of ${total} runs are not finished yet\n`);
     });
 }

@@ -2,14 +2,13 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Command, InvalidArgumentError } from 'commander';
 import { InputError } from '../../src/errors.ts';
-import type { ExperimentHead } from '../config/experiment-file.ts';
 import { type PlainObject, parseOverride } from '../config/overrides.ts';
-import { openExperiment } from '../run/open-experiment.ts';
+import { openExperiment, type RunOptions } from '../run/open-experiment.ts';
 import { runInProcesses } from '../run/run-in-processes.ts';
 import type { Trial } from '../run/trials.ts';
 import { collect } from './collect.ts';
-import { interruptSignal } from './interrupt.ts';
 import { stageProgress } from './progress.ts';
+import { Interrupted, type Terminal } from './terminal.ts';
 import { positiveInteger } from './whole-number.ts';
 
 interface TrainOptions {
@@ -24,7 +23,7 @@ interface TrainOptions {
   share?: { index: number; of: number };
 }
 
-export function trainCommand(): Command {
+export function trainCommand(terminal: Terminal): Command {
   return new Command('train')
     .description(
       'Run an experiment: train every variant with every seed, test it beside the baselines, print the table.',
@@ -56,25 +55,24 @@ Examples:
   earshot train experiments/recipes/pheme-cross-event.yaml --data pheme.jsonl.gz --jobs 2
   earshot train my.yaml --set agent.preset=published --seeds 1,2`,
     )
-    .action(train);
+    .action((path: string, options: TrainOptions) => train(path, { ...options, terminal }));
 }
 
-async function train(path: string, options: TrainOptions): Promise<void> {
+async function train(path: string, options: TrainOptions & { terminal: Terminal }): Promise<void> {
   const overrides: PlainObject[] = [
     ...options.set.map(parseOverride),
     ...(options.seeds === undefined ? [] : [{ seeds: options.seeds }]),
   ];
-  const { runs, data } = options;
+  const { runs, data, terminal } = options;
+  const { words, stdout, stderr } = terminal;
   const experiment = await openExperiment({ path, overrides, data, runs });
   const { name, trials } = experiment;
-  const signal = interruptSignal();
+  const signal = terminal.interruptSignal();
   if (options.resume && experiment.results().length === 0 && !hasStarted(trials))
     throw new InputError(`--resume: no run of ${name} has begun in ${runs}; leave --resume out to start one`);
 
   if (options.jobs > 1 && trials.length > 1 && options.share === undefined) {
-    const args = process.argv
-      .slice(2)
-      .filter((arg, i, all) => arg !== '--json' && arg !== '--jobs' && all[i - 1] !== '--jobs');
+    const args = words.filter((word, i) => word !== '--json' && word !== '--jobs' && words[i - 1] !== '--jobs');
     await runInProcesses({
       jobs: Math.min(options.jobs, trials.length),
       child: ({ index, of }) => [launcher, ...args, '--share', `${index}/${of}`],
@@ -82,33 +80,20 @@ async function train(path: string, options: TrainOptions): Promise<void> {
     });
   } else {
     const { share = { index: 0, of: 1 }, restart = false } = options;
-    await experiment.run({ share, restart, hooksFor: terminalHooks, onBackend: announce, signal });
+    const hooksFor: RunOptions['hooksFor'] = ({ variant, seed }, { index, total }) =>
+      stageProgress(`[${index + 1}/${total}] ${variant}, seed ${seed}`, terminal);
+    const onBackend: RunOptions['onBackend'] = ({ name, device }) =>
+      void stderr.write(`earshot: backend ${name} (${device})\n`);
+    await experiment.run({ share, restart, hooksFor, onBackend, signal });
     if (options.share !== undefined) return;
   }
-  if (signal.aborted) {
-    process.stderr.write(`earshot: stopped; give the same command again to go on\n`);
-    process.exitCode = 130;
-    return;
-  }
-  const report = experiment.writeReport(commandLine());
-  process.stdout.write(options.json ? `${JSON.stringify(experiment.results(), null, 2)}\n` : report);
-  process.stderr.write(`\nRuns: ${runs}/${name}   Report: ${runs}/${name}/report.md\n`);
+  if (signal.aborted) throw new Interrupted('stopped');
+  const report = experiment.writeReport(['earshot', ...words].join(' '));
+  stdout.write(options.json ? `${JSON.stringify(experiment.results(), null, 2)}\n` : report);
+  stderr.write(`\nRuns: ${runs}/${name}   Report: ${runs}/${name}/report.md\n`);
 }
 
 const launcher = fileURLToPath(new URL('./earshot.mjs', import.meta.url));
-
-/** Progress on the terminal: one bar a stage of a trial. */
-function terminalHooks(trial: Trial<ExperimentHead>, { index, total }: { index: number; total: number }) {
-  return stageProgress(`[${index + 1}/${total}] ${trial.variant}, seed ${trial.seed}`);
-}
-
-function announce({ name, device }: { name: string; device: string }): void {
-  process.stderr.write(`earshot: backend ${name} (${device})\n`);
-}
-
-function commandLine(): string {
-  return ['earshot', ...process.argv.slice(2)].join(' ');
-}
 
 function hasStarted(trials: readonly Trial<unknown>[]): boolean {
   return trials.some(({ directory }) => existsSync(`${directory}/config.json`));

@@ -11,8 +11,6 @@ import type { ScriptedLlmServer } from '../llm-server/scripted-llm-server.ts';
 import { temporaryFolder } from '../src/data/fixtures.ts';
 import { moodyAnswer } from './moody-model.ts';
 
-vi.setConfig({ testTimeout: 60_000 });
-
 const claim = 'Jamie Foxx will marry Katie Holmes in Paris.';
 const threads = [
   threadOf({ id: 'a', texts: [claim, 'gibberish', 'They are only friends.'] }),

@@ -1,13 +1,11 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { earshot, threadLines, writeExperiment } from '../experiments/cli/command-line.ts';
 import { startServer } from '../experts/llm/service.ts';
 import type { ScriptedLlmServer } from '../llm-server/scripted-llm-server.ts';
 import { lastMessage, type ScriptedRule } from '../llm-server/scripted-rule.ts';
 import { temporaryFolder } from '../src/data/fixtures.ts';
-
-vi.setConfig({ testTimeout: 180_000 });
 
 const train = ['train', 'judged-by-models.yaml'];
 

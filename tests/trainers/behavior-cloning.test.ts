@@ -1,5 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core';
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { namesOf } from '../../src/tensor/adam.ts';
 import { selectBackend } from '../../src/tensor/backend.ts';
 import { Random } from '../../src/tensor/random.ts';
@@ -30,8 +30,12 @@ const newAgent = () =>
   });
 const config = behaviorCloningSchema.parse({ epochs: 60, batchSize: 20, learningRate: 1e-2 });
 
-beforeAll(() => selectBackend('wasm'));
-afterEach(() => expect(tf.memory().numTensors).toBe(0));
+let tensorsBefore = 0;
+beforeEach(async () => {
+  await selectBackend('wasm');
+  tensorsBefore = tf.memory().numTensors;
+});
+afterEach(() => expect(tf.memory().numTensors).toBe(tensorsBefore));
 
 function stopProbabilitiesOf(agent: PolicyValue): Float32Array {
   const stop = tf.tidy(() => {

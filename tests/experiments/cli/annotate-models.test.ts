@@ -1,15 +1,12 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { loadDetectorFile } from '../../../experiments/config/detector-file.ts';
 import { startServer, stopServer } from '../../experts/llm/service.ts';
 import type { ScriptedLlmServer } from '../../llm-server/scripted-llm-server.ts';
 import { lastMessage, type ScriptedRule } from '../../llm-server/scripted-rule.ts';
 import { makeThread, temporaryFolder } from '../../src/data/fixtures.ts';
 import { earshot, start, until } from './command-line.ts';
-
-// Processes on a machine that does other things, too.
-vi.setConfig({ testTimeout: 180_000 });
 
 const threads = Array.from(
   { length: 4 },
@@ -95,7 +92,7 @@ describe('annotate with language models', () => {
     const batch = [...judge, '--batch', '--batch-poll', '0.05'];
     const waiting = start(batch, { cwd });
     await until(() => server.batches.created === 1);
-    waiting.signal('SIGINT');
+    waiting.interrupt();
     expect((await waiting.outcome).code).toBe(130);
     server.batches.pollsUntilDone = 1;
     // A judgement that came another way meanwhile changes nothing of the batch.

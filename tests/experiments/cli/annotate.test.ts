@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
-import { earshot, start, threadLines, until } from './command-line.ts';
+import { earshot, start, startProcess, threadLines, until } from './command-line.ts';
 
 const files = { 'threads.jsonl': threadLines(6), 'labelled.jsonl': threadLines(12, { prefix: 'l' }) };
 const judge = ['annotate', 'threads.jsonl', '--store', 'judged.sqlite', '--detector', 'made/mine.json'];
@@ -63,14 +63,14 @@ describe('annotate', () => {
     const cwd = temporaryFolder({ ...files, 'many.jsonl': manyThreads });
     const all = ['annotate', 'many.jsonl', ...judge.slice(2)];
     await earshot([...judge, '--train-on', 'labelled.jsonl'], { cwd });
-    const full = await earshot([...all, '--json'], { cwd, fileKilobytes: 600 });
+    const full = await startProcess([...all, '--json'], { cwd, fileKilobytes: 200 }).outcome;
     expect(full.code, full.errors).toBe(1);
     expect(full.errors).toMatch(/earshot: the annotation store judged\.sqlite: .*\n$/);
 
-    const process_ = start([...all, '--store', 'other.sqlite'], { cwd });
+    const command = start([...all, '--store', 'other.sqlite'], { cwd });
     await until(() => existsSync(join(cwd, 'other.sqlite-wal')));
-    process_.signal('SIGINT');
-    const stopped = await process_.outcome;
+    command.interrupt();
+    const stopped = await command.outcome;
     expect(stopped, stopped.errors).toMatchObject({ code: 130, out: '' });
     const [, kept, total] =
       /earshot: stopped with (\d+) of (\d+) prefixes judged, all kept in other\.sqlite; give the same command again to go on\n$/.exec(
@@ -92,7 +92,7 @@ describe('annotate', () => {
 });
 
 /** No two prefixes read alike. */
-const manyThreads = threadLines(1000, { prefix: 'm', posts: 12 })
+const manyThreads = threadLines(100, { prefix: 'm', posts: 12 })
   .split('\n')
   .map((line, index) => line.replaceAll('"text":"', `"text":"number ${index} `))
   .join('\n');

@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
+import { Writable } from 'node:stream';
+import { vi } from 'vitest';
+import { runCommandLine } from '../../../experiments/cli/main.ts';
 import type { Thread } from '../../../src/data/thread.ts';
 import { makeThread } from '../../src/data/fixtures.ts';
-
-const launcher = join(import.meta.dirname, '../../../experiments/cli/earshot.mjs');
 
 export interface Outcome {
   readonly code: number | null;
@@ -15,12 +15,65 @@ export interface Outcome {
 
 export interface Started {
   readonly outcome: Promise<Outcome>;
+  /** What Ctrl-C does. */
+  interrupt(): void;
+}
+
+/** Commands take paths from the working directory, of which a process has one, so they wait for each other. */
+let turn: Promise<unknown> = Promise.resolve();
+
+/** Starts the command line in this process, with `cwd` as the working directory until it ends. */
+export function start(words: readonly string[], { cwd }: { cwd: string }): Started {
+  const interruption = new AbortController();
+  const stdout = new TextCollector();
+  const stderr = new TextCollector();
+  const outcome = turn.then(async () => {
+    const before = process.cwd();
+    process.chdir(cwd);
+    try {
+      const code = await runCommandLine({ words, stdout, stderr, interruptSignal: () => interruption.signal });
+      return { code, out: stdout.text, errors: stderr.text };
+    } finally {
+      process.chdir(before);
+    }
+  });
+  turn = outcome.catch(() => {});
+  return { outcome, interrupt: () => interruption.abort() };
+}
+
+export function earshot(words: readonly string[], options: { cwd: string }): Promise<Outcome> {
+  return start(words, options).outcome;
+}
+
+class TextCollector extends Writable {
+  text = '';
+
+  constructor() {
+    super({ decodeStrings: false });
+  }
+
+  override _write(chunk: string, _: string, done: () => void): void {
+    this.text += chunk;
+    done();
+  }
+}
+
+const launcher = join(import.meta.dirname, '../../../experiments/cli/earshot.mjs');
+
+export interface StartedProcess {
+  readonly outcome: Promise<Outcome>;
   /** To the process and its workers, as a terminal sends it. */
   signal(name: NodeJS.Signals): void;
 }
 
-/** Starts the command line in `cwd`; with `fileKilobytes` no file may grow larger, as on a disk that fills up. */
-export function start(words: readonly string[], options: { cwd: string; fileKilobytes?: number }): Started {
+/**
+ * Starts the command line in a process of its own, where signals, workers or limits of the system are the subject. With
+ * `fileKilobytes` no file may grow larger, as on a disk that fills up.
+ */
+export function startProcess(
+  words: readonly string[],
+  options: { cwd: string; fileKilobytes?: number },
+): StartedProcess {
   const { cwd, fileKilobytes } = options;
   const command = [process.execPath, launcher, ...words];
   const [program, ...rest] =
@@ -45,17 +98,9 @@ export function start(words: readonly string[], options: { cwd: string; fileKilo
   return { outcome, signal: (name) => void process.kill(-child.pid!, name) };
 }
 
-export function earshot(words: readonly string[], options: Parameters<typeof start>[1]): Promise<Outcome> {
-  return start(words, options).outcome;
-}
-
-/** Waits for a condition that another process brings about. */
+/** Waits for a condition that a running command brings about. Gives up before the test does, so that nothing polls on. */
 export async function until(condition: () => boolean): Promise<void> {
-  const deadlineMs = performance.now() + 40_000;
-  while (!condition()) {
-    if (performance.now() > deadlineMs) throw new Error(`waited in vain for ${condition}`);
-    await delay(5);
-  }
+  await vi.waitUntil(condition, { interval: 5, timeout: 100_000 });
 }
 
 /** How many iterations a run has logged. */

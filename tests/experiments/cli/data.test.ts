@@ -1,14 +1,13 @@
-import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadThreads } from '../../../src/data/thread-file.ts';
 import { makeThread, temporaryFolder } from '../../src/data/fixtures.ts';
+import { earshot } from './command-line.ts';
 
-function earshot(...words: string[]): { code: number | null; out: string; errors: string } {
-  const result = spawnSync(process.execPath, ['experiments/cli/earshot.mjs', 'data', ...words], { encoding: 'utf8' });
-  return { code: result.status, out: result.stdout, errors: result.stderr };
-}
+/** Paths are absolute here, so that any folder will do. */
+const data = (...words: string[]) => earshot(['data', ...words], { cwd: tmpdir() });
 
 const lines = (count: number) =>
   Array.from({ length: count }, (_, index) => JSON.stringify(makeThread(`t${index}`, { rumor: index % 2 === 0 }))).join(
@@ -19,7 +18,7 @@ describe('data import', () => {
   it('writes a threads file and says where', async () => {
     const folder = temporaryFolder({ 'a.jsonl': lines(3) });
     const out = join(folder, 'out.jsonl.gz');
-    const run = earshot('import', 'threads', join(folder, 'a.jsonl'), '--sort', '--out', out);
+    const run = await data('import', 'threads', join(folder, 'a.jsonl'), '--sort', '--out', out);
     expect(run.out).toBe(
       `note: the replies of 0 threads were out of time order and are now sorted\n3 threads, 9 posts: ${out}\n`,
     );
@@ -27,24 +26,24 @@ describe('data import', () => {
     expect(await loadThreads(out)).toHaveLength(3);
   });
 
-  it('skips, shows and counts bad items when asked, and writes nothing otherwise', () => {
+  it('skips, shows and counts bad items when asked, and writes nothing otherwise', async () => {
     const folder = temporaryFolder({ 'a.jsonl': `${'x\n'.repeat(7)}${lines(1)}` });
     const out = join(folder, 'out.jsonl');
-    const failed = earshot('import', 'threads', join(folder, 'a.jsonl'), '-o', out);
+    const failed = await data('import', 'threads', join(folder, 'a.jsonl'), '-o', out);
     expect(failed.code).toBe(1);
     expect(failed.errors).toMatch(/^earshot: .*a\.jsonl:1: is not JSON .*found "x"\. Mend it, or leave such items out/);
     expect(existsSync(out)).toBe(false);
-    const run = earshot('import', 'threads', join(folder, 'a.jsonl'), '-o', out, '--skip-invalid', '--json');
+    const run = await data('import', 'threads', join(folder, 'a.jsonl'), '-o', out, '--skip-invalid', '--json');
     expect(JSON.parse(run.out)).toEqual({ format: 'threads', out, threads: 1, posts: 3, skipped: 7, notes: [] });
     expect(run.errors.trim().split('\n')).toHaveLength(6);
     expect(run.errors).toContain('skipped 2 more');
   });
 
-  it('names the nearest format', () => {
-    const run = earshot('import', 'twiter1516', 'x', '-o', 'y');
+  it('names the nearest format', async () => {
+    const run = await data('import', 'twiter1516', 'x', '-o', 'y');
     expect(run).toMatchObject({ code: 1, out: '' });
     expect(run.errors).toContain('there is no format "twiter1516"; did you mean twitter1516?');
-    expect(earshot('import', '--help').out).toMatch(/Formats:[\s\S]*rumoreval-s[\s\S]*Examples:/);
+    expect((await data('import', '--help')).out).toMatch(/Formats:[\s\S]*rumoreval-s[\s\S]*Examples:/);
   });
 });
 
@@ -52,43 +51,43 @@ describe('data synth', () => {
   it('writes the same stream for the same seed and tells the best rule', async () => {
     const folder = temporaryFolder();
     const [a, b] = [join(folder, 'a.jsonl'), join(folder, 'b.jsonl')];
-    const run = earshot('synth', '--threads', '20', '--seed', '4', '--delay-cost', '0.01', '-o', a);
+    const run = await data('synth', '--threads', '20', '--seed', '4', '--delay-cost', '0.01', '-o', a);
     expect(run.out).toMatch(
       /best stopping rule at 0\.01 a post: reward 0\.8336, .*\n20 threads \(\d+ rumors\), \d+ posts: .*a\.jsonl\n$/,
     );
-    const json = earshot('synth', '--threads', '20', '--seed', '4', '--delay-cost', '0.01', '-o', b, '--json');
+    const json = await data('synth', '--threads', '20', '--seed', '4', '--delay-cost', '0.01', '-o', b, '--json');
     expect(JSON.parse(json.out)).toMatchObject({ threads: 20, optimal: { expectedReward: expect.closeTo(0.8336, 4) } });
     expect(await loadThreads(a)).toEqual(await loadThreads(b));
   });
 
-  it('says which option is wrong', () => {
-    expect(earshot('synth', '-o', 'x', '--seed', 'one').errors).toContain(
+  it('says which option is wrong', async () => {
+    expect((await data('synth', '-o', 'x', '--seed', 'one')).errors).toContain(
       "'--seed <number>' argument 'one' is invalid",
     );
-    const run = earshot('synth', '-o', 'x', '--neutral-share', '2');
+    const run = await data('synth', '-o', 'x', '--neutral-share', '2');
     expect(run).toMatchObject({ code: 1 });
     expect(run.errors).toContain('synthetic stream neutralShare: Too big');
   });
 });
 
 describe('data describe', () => {
-  it('prints tables, or everything as JSON', () => {
+  it('prints tables, or everything as JSON', async () => {
     const folder = temporaryFolder({ 'a.jsonl': lines(4), 'b.jsonl': lines(2), 'bad.jsonl': `x\n${lines(1)}` });
     const [a, b, bad] = ['a.jsonl', 'b.jsonl', 'bad.jsonl'].map((name) => join(folder, name));
-    const table = earshot('describe', a, b).out;
+    const table = (await data('describe', a, b)).out;
     expect(table).toMatch(/\| rumor +\| rumor 2, non-rumor 2 +\| rumor 1, non-rumor 1 +\|/);
     expect(table).toMatch(/\| a\.jsonl \| b\.jsonl +\| 2 +\| 2 /);
-    expect(earshot('describe', a, b, a, b).out).toMatch(/\| a\.jsonl \| +4 \| +12 \| +3\.0 \| +3 \|/);
-    const json = JSON.parse(earshot('describe', bad, '--skip-invalid', '--json').out);
+    expect((await data('describe', a, b, a, b)).out).toMatch(/\| a\.jsonl \| +4 \| +12 \| +3\.0 \| +3 \|/);
+    const json = JSON.parse((await data('describe', bad, '--skip-invalid', '--json')).out);
     expect(json).toMatchObject({ files: [{ path: bad, skipped: 1, threads: 1, posts: 3 }], overlaps: [] });
-    expect(earshot('describe', join(folder, 'none')).errors).toContain('does not exist; check the path');
+    expect((await data('describe', join(folder, 'none'))).errors).toContain('does not exist; check the path');
   });
 });
 
 describe('data split', () => {
   it('writes disjoint, stratified parts', async () => {
     const folder = temporaryFolder({ 'a.jsonl': lines(20) });
-    const run = earshot(
+    const run = await data(
       'split',
       join(folder, 'a.jsonl'),
       '-p',
@@ -103,7 +102,7 @@ describe('data split', () => {
     const train = await loadThreads(join(folder, 'parts/train.jsonl'));
     const test = await loadThreads(join(folder, 'parts/test.jsonl'));
     expect(new Set([...train, ...test].map(({ id }) => id)).size).toBe(18);
-    const json = earshot(
+    const json = await data(
       'split',
       join(folder, 'a.jsonl'),
       '-p',
@@ -122,14 +121,16 @@ describe('data split', () => {
     });
   });
 
-  it('says what is wrong with a part', () => {
+  it('says what is wrong with a part', async () => {
     const folder = temporaryFolder({ 'a.jsonl': lines(2) });
-    const split = (...words: string[]) => earshot('split', join(folder, 'a.jsonl'), '-o', folder, ...words);
-    expect(split('-p', 'a=30')).toMatchObject({ code: 1 });
-    expect(split('-p', 'a=30').errors).toContain('the parts need 30 threads (a: 30) but there are 2');
-    expect(split('-p', 'a').errors).toContain('Write it as train=0.8 or test=rest.');
-    expect(split('-p', 'a=many').errors).toContain('The size must be a count such as 100');
-    expect(split('-p', 'a=1', '-p', 'a=1').errors).toContain('The part a is given twice.');
-    expect(split('-p', 'a=1', '--stratify', 'x').errors).toContain('Allowed choices are rumor, veracity, event, none.');
+    const split = (...words: string[]) => data('split', join(folder, 'a.jsonl'), '-o', folder, ...words);
+    expect(await split('-p', 'a=30')).toMatchObject({ code: 1 });
+    expect((await split('-p', 'a=30')).errors).toContain('the parts need 30 threads (a: 30) but there are 2');
+    expect((await split('-p', 'a')).errors).toContain('Write it as train=0.8 or test=rest.');
+    expect((await split('-p', 'a=many')).errors).toContain('The size must be a count such as 100');
+    expect((await split('-p', 'a=1', '-p', 'a=1')).errors).toContain('The part a is given twice.');
+    expect((await split('-p', 'a=1', '--stratify', 'x')).errors).toContain(
+      'Allowed choices are rumor, veracity, event, none.',
+    );
   });
 });

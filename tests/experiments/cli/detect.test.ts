@@ -1,4 +1,4 @@
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { scoreDetections } from '../../../experiments/judging/detect.ts';
 import { scoredTask } from '../../../experiments/judging/gold-labels.ts';
 import { singlePrice } from '../../../experiments/judging/single-price.ts';
@@ -9,9 +9,6 @@ import { startServer } from '../../experts/llm/service.ts';
 import { lastMessage } from '../../llm-server/scripted-rule.ts';
 import { makeThread, temporaryFolder } from '../../src/data/fixtures.ts';
 import { earshot } from './command-line.ts';
-
-// Processes on a machine that does other things, too.
-vi.setConfig({ testTimeout: 180_000 });
 
 const science = scoredTask(await loadJudgingTask('checkthat4a'));
 

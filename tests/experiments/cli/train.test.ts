@@ -2,7 +2,7 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statS
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
-import { earshot, logged, start, tiny, until, writeExperiment } from './command-line.ts';
+import { earshot, logged, start, startProcess, tiny, until, writeExperiment } from './command-line.ts';
 
 const read = (...path: string[]) => readFileSync(join(...path), 'utf8');
 const checkpoints = (run: string) => readdirSync(join(run, 'checkpoints')).filter((name) => !name.startsWith('.'));
@@ -72,10 +72,11 @@ describe('train', () => {
     const words = ['train', 'tiny.yaml', '--seeds', '1,2', '--set', 'agent.iterations=3', '--json'];
     const [alone, shared] = await Promise.all([
       earshot([...words, '--runs', 'alone'], { cwd }),
-      earshot([...words, '--runs', 'shared', '--jobs', '2'], { cwd }),
+      startProcess([...words, '--runs', 'shared', '--jobs', '2'], { cwd }).outcome,
     ]);
     expect(alone.code, alone.errors).toBe(0);
     expect(shared.code, shared.errors).toBe(0);
+    expect(shared.errors.match(/training: 3\/3 iterations/g)).toHaveLength(4);
     expect(JSON.parse(shared.out)).toEqual(JSON.parse(alone.out));
     expect(JSON.parse(alone.out)).toMatchObject([
       { variant: 'paper', trials: [{ seed: 1 }, { seed: 2 }] },
@@ -90,15 +91,6 @@ describe('train', () => {
     expect(read(cwd, 'alone/tiny/paper/seed-1/metrics.jsonl')).not.toBe(
       read(cwd, 'alone/tiny/paper/seed-2/metrics.jsonl'),
     );
-  });
-
-  it('ends the workers’ failure as what it is: wrong input', async () => {
-    const cwd = temporaryFolder();
-    writeExperiment(join(cwd, 'tiny.yaml'), { data: { threads: 'none.jsonl' }, seeds: [1, 2] });
-    const run = await earshot(['train', 'tiny.yaml', '--jobs', '2'], { cwd });
-    expect(run.code).toBe(1);
-    expect(run.errors).toContain('none.jsonl does not exist');
-    expect(run.errors).toContain('2 of 2 worker processes failed; their messages stand above');
   });
 });
 
@@ -115,8 +107,8 @@ describe('a run that is cut off', () => {
     expect(whole.code, whole.errors).toBe(0);
     const expected = outcomeOf(runOf('whole'));
 
-    const killed = start([...train, 'killed'], { cwd });
-    await until(() => logged(runOf('killed')) >= 10);
+    const killed = startProcess([...train, 'killed'], { cwd });
+    await until(() => logged(runOf('killed')) >= 6);
     killed.signal('SIGKILL');
     expect((await killed.outcome).code).toBe(null);
     expect(existsSync(join(runOf('killed'), 'result.json'))).toBe(false);
@@ -127,11 +119,10 @@ describe('a run that is cut off', () => {
     expect(JSON.parse(read(runOf('killed'), 'run.json')).resumed).toHaveLength(1);
 
     const stopped = start([...train, 'stopped'], { cwd });
-    await until(() => logged(runOf('stopped')) >= 10);
-    stopped.signal('SIGINT');
+    await until(() => logged(runOf('stopped')) >= 6);
+    stopped.interrupt();
     const stop = await stopped.outcome;
     expect(stop).toMatchObject({ code: 130, out: '' });
-    expect(stop.errors).toContain('earshot: saving and stopping; press Ctrl-C again to stop at once');
     expect(stop.errors).toMatch(/earshot: stopped; give the same command again to go on\n$/);
     const saved = checkpoints(runOf('stopped')).at(-1);
     expect(saved).toBe(`step-${String(logged(runOf('stopped'))).padStart(8, '0')}.safetensors`);
@@ -143,7 +134,7 @@ describe('a run that is cut off', () => {
     // The judgements and the detector are there already, so that the log is what outgrows the limit.
     mkdirSync(join(cwd, 'full'));
     cpSync(join(cwd, 'whole/cache'), join(cwd, 'full/cache'), { recursive: true });
-    const full = await earshot([...train, 'full'], { cwd, fileKilobytes: 32 });
+    const full = await startProcess([...train, 'full'], { cwd, fileKilobytes: 32 }).outcome;
     expect(full.code, full.errors).toBe(1);
     expect(full.errors).toMatch(
       /earshot: cannot append \d+ bytes to full\/tiny\/agent\/seed-1\/metrics\.jsonl \(EFBIG\)/,
@@ -151,7 +142,7 @@ describe('a run that is cut off', () => {
     expect(full.errors).not.toContain('    at ');
     expect(logged(runOf('full'))).toBeGreaterThan(20);
     const room = await earshot([...train, 'full'], { cwd });
-    expect(room.errors).toMatch(/at iteration [2-7]\d of 80\n/);
+    expect(room.errors).toMatch(/at iteration \d+ of 80\n/);
     expect(outcomeOf(runOf('full'))).toEqual(expected);
   });
 
@@ -161,7 +152,7 @@ describe('a run that is cut off', () => {
     // A first run fills the cache; what the second writes is small but for its checkpoints.
     await earshot(['train', 'tiny.yaml'], { cwd });
     rmSync(join(cwd, 'runs/tiny'), { recursive: true });
-    const full = await earshot(['train', 'tiny.yaml'], { cwd, fileKilobytes: 64 });
+    const full = await startProcess(['train', 'tiny.yaml'], { cwd, fileKilobytes: 64 }).outcome;
     expect(full.code, full.errors).toBe(1);
     expect(full.errors).toMatch(
       /earshot: cannot write \d+ bytes to .*step-00000002\.safetensors \(EFBIG\): .*ulimit -f/,
@@ -176,21 +167,23 @@ describe('a run that is cut off', () => {
     const cwd = temporaryFolder();
     writeExperiment(join(cwd, 'tiny.yaml'), { ...long, seeds: [1, 2], checkpointEvery: 1000 });
     const runs = [1, 2].map((seed) => join(cwd, `runs/tiny/agent/seed-${seed}`));
-    const process_ = start(['train', 'tiny.yaml', '--jobs', '2'], { cwd });
+    const process_ = startProcess(['train', 'tiny.yaml', '--jobs', '2'], { cwd });
     await until(() => runs.every((run) => logged(run) >= 3));
     process_.signal('SIGINT');
     const { code, errors } = await process_.outcome;
     expect(code, errors).toBe(130);
+    expect(errors).toContain('earshot: saving and stopping; press Ctrl-C again to stop at once');
+    expect(errors).toMatch(/earshot: stopped; give the same command again to go on\n$/);
     for (const run of runs) expect(checkpoints(run)).toHaveLength(1);
   });
 
   it('stops before the training, too', async () => {
     const cwd = temporaryFolder();
     writeExperiment(join(cwd, 'tiny.yaml'), { detector: { ...tiny.detector, steps: 1_000_000 } });
-    const process_ = start(['train', 'tiny.yaml'], { cwd });
+    const command = start(['train', 'tiny.yaml'], { cwd });
     await until(() => existsSync(join(cwd, 'runs/cache/annotations.sqlite')));
-    process_.signal('SIGINT');
-    const { code, errors } = await process_.outcome;
+    command.interrupt();
+    const { code, errors } = await command.outcome;
     expect(code, errors).toBe(130);
     expect(errors).toMatch(/earshot: stopped; give the same command again to go on\n$/);
   });

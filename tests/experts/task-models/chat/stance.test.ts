@@ -167,7 +167,7 @@ describe('the chat stance model', () => {
     expect(server.maxConcurrency).toBe(4);
   });
 
-  it('reads 20,000 known answers in little time, and hears of an abort meanwhile', async () => {
+  it('reads 20,000 known answers without asking, and hears of an abort meanwhile', async () => {
     const known = { label: 'deny', probabilities: null, explanation: '', transcript: [], usage: noUsage };
     const remember = { remember: async () => known };
     const abort = new AbortController();

@@ -59,7 +59,7 @@ describe('the posterior', () => {
   });
 
   it('is calibrated on threads, whose words it reads', () => {
-    const threads = synthesizeThreads({ threads: 4000, seed: 11 });
+    const threads = synthesizeThreads({ threads: 1500, seed: 11 });
     const last = threads.map((thread) => bayesPosterior(thread, {}).at(-1) ?? 0);
     for (const [low, high] of [
       [0, 0.1],
@@ -116,7 +116,7 @@ describe('the best stopping rule', () => {
   });
 
   it('does on drawn threads what it promises', () => {
-    const options = { threads: 6000, seed: 5 };
+    const options = { threads: 2500, seed: 5 };
     const { rule, accuracy, meanPosts, earlyRate } = optimalStopping({ ...options, delayCostPerPost: 0.01 });
     const runs = applyStoppingRule(rule, synthesizeThreads(options));
     const mean = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;

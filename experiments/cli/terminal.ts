@@ -1,0 +1,39 @@
+import type { Writable } from 'node:stream';
+
+/** What a command may touch of the process around it. A test gives another one and needs no process of its own. */
+export interface Terminal {
+  /** The words after the name of the program. */
+  readonly words: readonly string[];
+  readonly stdout: Writable;
+  readonly stderr: Writable & { readonly isTTY?: boolean };
+  /** Aborts when the user asks to stop. A command that calls this saves its work before it ends. */
+  interruptSignal(): AbortSignal;
+}
+
+/** The terminal of this process. */
+export function processTerminal(): Terminal {
+  const { argv, stdout, stderr } = process;
+  return { words: argv.slice(2), stdout, stderr, interruptSignal };
+}
+
+/**
+ * Aborts at the first Ctrl-C or SIGTERM, so that a command can save and stop. A second one of the same kind ends the
+ * process at once. The kinds count apart because a terminal sends Ctrl-C to worker processes too, and they get the
+ * parent's SIGTERM on top.
+ */
+function interruptSignal(): AbortSignal {
+  const controller = new AbortController();
+  const received = new Set<string>();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.on(signal, () => {
+      if (received.has(signal)) process.exit(130);
+      received.add(signal);
+      if (controller.signal.aborted) return;
+      process.stderr.write('\nearshot: saving and stopping; press Ctrl-C again to stop at once\n');
+      controller.abort();
+    });
+  return controller.signal;
+}
+
+/** The user stopped the command; the message says what is left. The exit code is 130. */
+export class Interrupted extends Error {}
