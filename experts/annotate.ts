@@ -8,7 +8,7 @@ import { CommitQueue } from './annotations/commit-queue.ts';
 import type { KeptCalls } from './annotations/kept-calls.ts';
 import type { Detector, Judgement } from './detector.ts';
 import { type JudgementSequence, judgementSequence } from './judgement-sequence.ts';
-import { BudgetSpentError, EndpointUnusableError } from './llm/provider-failures.ts';
+import { BudgetSpentError, EndpointUnusableError } from './llm/failures.ts';
 import { type PrefixSchedule, scheduledLengths } from './prefix-schedule.ts';
 
 const THREADS_A_LOOKUP = 20;

@@ -3,10 +3,10 @@ import type { AnnotationStore } from '../../experts/annotations/annotation-store
 import { KeptCalls } from '../../experts/annotations/kept-calls.ts';
 import { type RememberedCalls, rememberedIn } from '../../experts/annotations/remembered-calls.ts';
 import { createDetector } from '../../experts/detectors/create-detector.ts';
-import type { Environment } from '../../experts/llm/api-key.ts';
 import type { BudgetLimits } from '../../experts/llm/budget.ts';
 import type { ChatService } from '../../experts/llm/chat.ts';
 import { DryRunChatService } from '../../experts/llm/dry-run-chat-service.ts';
+import type { Environment } from '../../experts/llm/endpoint.ts';
 import { LiveChatService } from '../../experts/llm/live-chat-service.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { Random } from '../../src/tensor/random.ts';

@@ -1,7 +1,7 @@
 import type { AnnotateOptions, AnnotateResult } from '../../experts/annotate.ts';
 import type { CreatedDetector } from '../../experts/detectors/create-detector.ts';
+import type { EndpointUsage } from '../../experts/llm/budget.ts';
 import type { DryRunEstimate } from '../../experts/llm/dry-run-chat-service.ts';
-import type { EndpointUsage } from '../../experts/llm/usage-ledger.ts';
 
 /** Judgements under way at once unless told: the endpoints' own limits then decide. */
 const CONCURRENCY = 64;

@@ -1,6 +1,6 @@
 import { sha256 } from '../../src/content-hash.ts';
 import type { ChatRequest } from '../llm/chat.ts';
-import { maxTokensOf } from '../llm/completion-body.ts';
+import { maxTokensOf } from '../llm/completion.ts';
 import { answerRelevantOptions } from '../llm/endpoint.ts';
 
 /**

@@ -1,7 +1,7 @@
 import type { Judgement, Usage } from '../detector.ts';
 import { type ChatAnswer, type ChatMessage, type ChatService, usageOf } from '../llm/chat.ts';
 import type { Endpoint } from '../llm/endpoint.ts';
-import { withoutThinking } from './strict-answer.ts';
+import { withoutThinking } from './answers.ts';
 
 /** The calls of one judgement. */
 export interface Session {

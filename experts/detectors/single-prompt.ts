@@ -2,17 +2,15 @@ import { z } from 'zod';
 import type { Prefix } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
 import type { Detector, Judgement } from '../detector.ts';
+import { estimateTokens } from '../llm/budget.ts';
 import type { ChatAnswer, ChatRequest, ChatService } from '../llm/chat.ts';
-import { classProbabilities } from '../llm/class-probabilities.ts';
+import { classProbabilities, sampledProbabilities } from '../llm/class-probabilities.ts';
 import { answerRelevantOptions } from '../llm/endpoint.ts';
-import { estimateTokens } from '../llm/estimate-tokens.ts';
-import { sampledProbabilities } from '../llm/sampled-probabilities.ts';
-import { categoryCombination, type JudgingTask, judgementLabels } from '../tasks/task-file.ts';
-import { categoryProbabilities } from './debate/category-probabilities.ts';
+import { categoryCombination, categoryProbabilities, type JudgingTask, judgementLabels } from '../tasks/task-file.ts';
+import { type AnswerWords, strictAnswer, substringAnswer } from './answers.ts';
 import { endpointOf, endpointsSchema, modelSchema } from './models-by-role.ts';
-import { numberedPosts, oneLine } from './numbered-posts.ts';
+import { numberedPosts, oneLine } from './prompt-text.ts';
 import { inSession, type Session, usageIn } from './session.ts';
-import { type AnswerWords, strictAnswer, substringAnswer } from './strict-answer.ts';
 
 /*
  * The prompt of EARD (§5.1.3): one question over the posts seen so far, to be answered in one word.

@@ -1,5 +1,8 @@
+import { estimateTokenCount } from 'tokenx';
 import { z } from 'zod';
-import { BudgetSpentError } from './provider-failures.ts';
+import type { ChatMessage, ChatUsage } from './chat.ts';
+import type { Endpoint } from './endpoint.ts';
+import { BudgetSpentError } from './failures.ts';
 
 const limit = z.number().nonnegative().nullable().default(null);
 
@@ -101,3 +104,96 @@ export class Budget {
 }
 
 const WHAT_TO_DO = 'what was answered is kept: run again with a larger budget to go on';
+
+export interface EndpointUsage {
+  readonly endpoint: string;
+  readonly model: string;
+  /** Sent, retries included. */
+  readonly requests: number;
+  readonly answers: number;
+  readonly inputTokens: number;
+  readonly cachedInputTokens: number;
+  readonly outputTokens: number;
+  readonly cost: number;
+  /** Answers whose tokens the endpoint did not count, so that they were estimated. */
+  readonly estimatedAnswers: number;
+}
+
+type Tokens = Omit<ChatUsage, 'requests'>;
+
+/** What every endpoint was asked and what it cost. */
+export class UsageLedger {
+  private readonly entries = new Map<string, { -readonly [key in keyof EndpointUsage]: EndpointUsage[key] }>();
+
+  addRequest(endpoint: Endpoint): void {
+    this.entryOf(endpoint).requests++;
+  }
+
+  /** Answers that could not be used cost tokens as well; `isAnswer` is false for them. */
+  addTokens(options: { endpoint: Endpoint; tokens: Tokens; isEstimated: boolean; isAnswer: boolean }): void {
+    const { endpoint, tokens, isEstimated, isAnswer } = options;
+    const entry = this.entryOf(endpoint);
+    if (isAnswer) entry.answers++;
+    if (isAnswer && isEstimated) entry.estimatedAnswers++;
+    entry.inputTokens += tokens.inputTokens;
+    entry.cachedInputTokens += tokens.cachedInputTokens;
+    entry.outputTokens += tokens.outputTokens;
+    entry.cost += costOf({ endpoint, usage: tokens });
+  }
+
+  rows(): EndpointUsage[] {
+    return [...this.entries.values()].map((entry) => ({ ...entry }));
+  }
+
+  private entryOf(endpoint: Endpoint) {
+    const { name, model } = endpoint;
+    const key = JSON.stringify([name, model]);
+    const found = this.entries.get(key);
+    if (found) return found;
+    const counts = { requests: 0, answers: 0, inputTokens: 0, cachedInputTokens: 0, outputTokens: 0 };
+    const entry = { endpoint: name, model, ...counts, cost: 0, estimatedAnswers: 0 };
+    this.entries.set(key, entry);
+    return entry;
+  }
+}
+
+/** A line for each endpoint and model, for the end of a command. */
+export function usageSummary(rows: readonly EndpointUsage[]): string {
+  if (rows.length === 0) return 'no language model was asked';
+  return rows
+    .map((row) => {
+      const cached = row.cachedInputTokens > 0 ? ` (${row.cachedInputTokens} cached)` : '';
+      const estimated = row.estimatedAnswers > 0 ? `; tokens of ${row.estimatedAnswers} answers are estimates` : '';
+      const cost = row.cost > 0 ? `, cost ${row.cost.toFixed(4)}` : '';
+      return (
+        `${row.endpoint} (${row.model}): ${row.answers} answers in ${row.requests} requests, ` +
+        `${row.inputTokens}${cached} tokens in, ${row.outputTokens} out${cost}${estimated}`
+      );
+    })
+    .join('\n');
+}
+
+/** In the currency of the endpoint's prices. */
+export function costOf(options: { endpoint: Endpoint; usage: Omit<ChatUsage, 'requests'> }): number {
+  const { prices } = options.endpoint;
+  const { inputTokens, cachedInputTokens, outputTokens } = options.usage;
+  const cachedPrice = prices.cachedInputPerMillion ?? prices.inputPerMillion;
+  const input = (inputTokens - cachedInputTokens) * prices.inputPerMillion + cachedInputTokens * cachedPrice;
+  return (input + outputTokens * prices.outputPerMillion) / 1_000_000;
+}
+
+/** What the common chat templates add to each message for its role and borders. */
+const TOKENS_A_MESSAGE = 4;
+
+/**
+ * A guess without shipping anyone's vocabulary: about six characters a token in long Latin words, one in Chinese, rules for
+ * digits, punctuation and accents. Against OpenAI's two latest vocabularies English prose and Chinese posts came out
+ * within 30 %, tweets full of links and emoji 25 % low, and Arabic at as little as a third.
+ */
+export function estimateTokens(text: string): number {
+  return estimateTokenCount(text);
+}
+
+export function estimateMessageTokens(messages: readonly ChatMessage[]): number {
+  return messages.reduce((sum, { content }) => sum + estimateTokens(content) + TOKENS_A_MESSAGE, 0);
+}

@@ -1,7 +1,6 @@
+import { costOf, estimateMessageTokens, estimateTokens } from './budget.ts';
 import type { ChatAnswer, ChatRequest, ChatService } from './chat.ts';
-import { maxTokensOf } from './completion-body.ts';
-import { costOf } from './cost.ts';
-import { estimateMessageTokens, estimateTokens } from './estimate-tokens.ts';
+import { maxTokensOf } from './completion.ts';
 
 export interface DryRunEstimate {
   readonly endpoint: string;

@@ -2,21 +2,14 @@ import { setMaxListeners } from 'node:events';
 import type OpenAI from 'openai';
 import type { z } from 'zod';
 import type { Random } from '../../src/tensor/random.ts';
-import { apiKeyOf, type Environment } from './api-key.ts';
-import { Budget, type budgetSchema } from './budget.ts';
-import { CallFailure, callFailureOf } from './call-failure.ts';
+import { Budget, type budgetSchema, costOf, type EndpointUsage, estimateMessageTokens, UsageLedger } from './budget.ts';
 import type { ChatAnswer, ChatRequest, ChatService } from './chat.ts';
-import { readCompletion } from './completion-answer.ts';
-import { completionBody, fullForm, maxTokensOf, type RequestForm } from './completion-body.ts';
+import { completionBody, fullForm, maxTokensOf, type RequestForm, readCompletion } from './completion.ts';
 import { ConcurrencyLimiter } from './concurrency-limiter.ts';
-import { costOf } from './cost.ts';
-import type { Endpoint } from './endpoint.ts';
-import { endpointClient } from './endpoint-client.ts';
-import { estimateMessageTokens } from './estimate-tokens.ts';
-import { providerErrorOf } from './provider-error-of.ts';
+import { apiKeyOf, type Endpoint, type Environment } from './endpoint.ts';
+import { endpointClient, send } from './endpoint-client.ts';
+import { CallFailure, callFailureOf, providerErrorOf } from './failures.ts';
 import { RetriesEndedError, type RetryPolicy, retrySchema, withRetries } from './retry.ts';
-import { send } from './send.ts';
-import { type EndpointUsage, UsageLedger } from './usage-ledger.ts';
 
 export interface LiveChatOptions {
   /** Draws the jitter of waiting times; it touches no answer. */

@@ -1,29 +1,33 @@
 import { z } from 'zod';
-import { aggregateTokens } from './aggregate-tokens.ts';
-import type { RoleModel } from './ask-model.ts';
-import type { AskOnce } from './ask-once.ts';
-import type { Entity } from './entity.ts';
 import { patternEntities } from './pattern-entities.ts';
 import { PROMPT_VERSION, promptedEntities } from './prompted-entities.ts';
-import { entityThresholdSchema, selectEntities } from './select-entities.ts';
-import { splitSentences } from './sentences.ts';
-import { loadTermCorpus } from './term-corpus.ts';
-import { documentFrequencies, tfIdfEntities } from './tf-idf.ts';
-import { loadTokenClassifier, tokenClassifierSchema } from './token-classifier.ts';
+import type { AskOnce, RoleModel } from './shared-questions.ts';
+import { type Entity, splitSentences } from './text-spans.ts';
+import { documentFrequencies, loadTermCorpus, tfIdfEntities } from './tf-idf-entities.ts';
+import { aggregateTokens, loadTokenClassifier, tokenClassifierSchema } from './token-classifier.ts';
 
-const threshold = entityThresholdSchema;
+export const entityThresholdSchema = z
+  .strictObject({
+    initial: z.number().min(0).max(1).default(0.8).describe('confidence asked for at first (λ_init)'),
+    step: z.number().min(0.001).max(1).default(0.1).describe('lowered by this while too few entities reach it (Δλ)'),
+    floor: z.number().min(0).max(1).default(0.1).describe('never lowered further'),
+    minEntities: z.int().min(1).default(1).describe('entities wanted (n_min)'),
+  })
+  .refine(({ initial, floor }) => floor <= initial, 'floor must not exceed initial')
+  .prefault({})
+  .describe('how sure the recogniser must be of an entity');
 
 export const entitiesSchema = z
   .discriminatedUnion('method', [
     tokenClassifierSchema.extend({
       method: z.literal('model').describe('a pretrained token classifier, as in the paper'),
-      threshold,
+      threshold: entityThresholdSchema,
     }),
     z.strictObject({
       method: z
         .literal('patterns')
         .describe('no model: capitalised runs, hashtags, handles, quoted titles, numbers with units'),
-      threshold,
+      threshold: entityThresholdSchema,
     }),
     z.strictObject({
       method: z.literal('tf-idf').describe('ablation (Table 3): words that are frequent here and rare elsewhere'),
@@ -100,4 +104,20 @@ export async function createEntityRecognizer(settings: {
       };
     }
   }
+}
+
+/** Algorithm 2: the entities above the highest threshold of the schedule that enough of them reach. */
+export function selectEntities(options: {
+  entities: readonly Entity[];
+  threshold: z.output<typeof entityThresholdSchema>;
+}): Entity[] {
+  const { entities, threshold } = options;
+  let selected: Entity[] = [];
+  for (let steps = 0; selected.length < threshold.minEntities; steps++) {
+    // Counted in steps and rounded: 0.8 − 7 · 0.1 must be 0.1, not a little less.
+    const current = Number((threshold.initial - steps * threshold.step).toFixed(9));
+    if (current < threshold.floor) break;
+    selected = entities.filter(({ confidence }) => confidence >= current);
+  }
+  return selected;
 }

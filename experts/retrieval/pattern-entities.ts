@@ -1,6 +1,4 @@
-import type { Entity } from './entity.ts';
-import { namesNothing } from './names-nothing.ts';
-import { withoutLinks } from './without-links.ts';
+import { type Entity, withoutLinks } from './text-spans.ts';
 
 const UNIT =
   '%|‰|°[CF]?|percent|per cent|km|m|cm|mm|miles?|kg|g|mg|tons?|tonnes?|million|billion|trillion|thousand|hundred|dollars?|euros?|pounds?|yuan|years?|months?|weeks?|days?|hours?|minutes?|people|deaths?|dead|cases|亿|万|元|人|名|岁|年|月|日|公里|吨|美元';
@@ -74,4 +72,20 @@ function nameWithin(run: string): { from: number; to: number } | null {
   const from = words[0].from;
   const length = run.slice(from, words[words.length - 1].to).replace(/(?:['’]s?|[.&-])+$/u, '').length;
   return length < 2 ? null : { from, to: from + length };
+}
+
+/** Words that name nothing, also where they begin a sentence with a capital. */
+const NO_NAMES = new Set(
+  (
+    'a about after again all also am an and another any are as at be because been before being both but by can could did ' +
+    'do does during each every few for from get had has have he her here him his how however i if in into is it its just ' +
+    'let made many may me might more most much must my never no not now of off on once one only or other our out over ' +
+    'please rt same see she should so some such than thanks that the their them then there these they this those though ' +
+    'to today too under until up us very via was we were what when where which while who whom why will with would yes ' +
+    'yesterday you your breaking watch update'
+  ).split(' '),
+);
+
+export function namesNothing(word: string): boolean {
+  return NO_NAMES.has(word.toLowerCase().replace(/['’.].*$/, ''));
 }

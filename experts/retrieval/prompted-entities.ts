@@ -1,9 +1,7 @@
 import { z } from 'zod';
-import { askModel, type RoleModel } from './ask-model.ts';
-import type { AskOnce } from './ask-once.ts';
-import type { Entity } from './entity.ts';
-import { mentionsOf } from './mentions.ts';
 import { patternEntities } from './pattern-entities.ts';
+import { type AskOnce, askModel, type RoleModel } from './shared-questions.ts';
+import type { Entity } from './text-spans.ts';
 
 /** Raise it with every change to a prompt or a schema below. */
 export const PROMPT_VERSION = 1;
@@ -71,4 +69,30 @@ export async function promptedEntities(question: {
 
 function inOrder(entities: readonly Entity[]): Entity[] {
   return entities.toSorted((one, other) => one.start - other.start);
+}
+
+/**
+ * Every place where a name stands in a text: as it is spelt and as a word of its own, else in other capitals, else within
+ * other words, as scripts without blanks have it. None for a name that the text does not hold: a model made it up.
+ */
+function mentionsOf(name: { text: string; type: string }, text: string): Entity[] {
+  const spelling = name.text
+    .trim()
+    .replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+    .replace(/\s+/g, '\\s+');
+  if (spelling === '') return [];
+  const word = `(?<![\\p{L}\\p{N}])${spelling}(?![\\p{L}\\p{N}])`;
+  const patterns = [new RegExp(word, 'gu'), new RegExp(word, 'giu'), new RegExp(spelling, 'giu')];
+  for (const pattern of patterns) {
+    const found = [...text.matchAll(pattern)];
+    if (found.length > 0)
+      return found.map(({ 0: own, index: start }) => ({
+        text: own,
+        start,
+        end: start + own.length,
+        type: name.type,
+        confidence: 1,
+      }));
+  }
+  return [];
 }

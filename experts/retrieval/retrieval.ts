@@ -3,22 +3,24 @@ import type { Post } from '../../src/data/thread.ts';
 import { Random } from '../../src/tensor/random.ts';
 import { createEncoder, encoderSchema } from '../../src/text/create-encoder.ts';
 import { once } from '../annotations/remembered-calls.ts';
-import type { Environment } from '../llm/api-key.ts';
+import type { Environment } from '../llm/endpoint.ts';
 import { retrySchema } from '../llm/retry.ts';
-import type { RoleModel } from './ask-model.ts';
-import type { AskOnce } from './ask-once.ts';
-import { chunksSchema, type RetrievedChunk, retrieveChunks, splitIntoChunks } from './chunks.ts';
-import { cosine } from './cosine.ts';
-import { cutoffOf, cutoffSchema } from './cutoff.ts';
-import { dryRunWebSearch, dryRunWikipedia } from './dry-run-retrieval.ts';
-import { embedTexts } from './embed-texts.ts';
 import { createEntityRecognizer, type EntityRecognizer, entitiesSchema } from './entities.ts';
-import type { Evidence } from './evidence.ts';
-import { salientEntities } from './salience.ts';
-import { scMmrSchema, selectKeywords } from './sc-mmr.ts';
-import { splitSentences } from './sentences.ts';
-import { createWebSearch, type WebQuestion, webSearchSchema } from './web-search.ts';
-import { createWikipedia, wikipediaSchema } from './wikipedia.ts';
+import {
+  chunksSchema,
+  cutoffOf,
+  cutoffSchema,
+  type Evidence,
+  type RetrievedChunk,
+  retrieveChunks,
+  splitIntoChunks,
+} from './evidence.ts';
+import { salientEntities, scMmrSchema, selectKeywords } from './keywords.ts';
+import type { AskOnce, RoleModel } from './shared-questions.ts';
+import { cosine, embedTexts } from './text-similarity.ts';
+import { splitSentences } from './text-spans.ts';
+import { createWebSearch, type WebQuestion, type WebSearch, webSearchSchema } from './web-search.ts';
+import { createWikipedia, type Wikipedia, wikipediaSchema } from './wikipedia.ts';
 
 export const retrievalSchema = z
   .strictObject({
@@ -73,7 +75,7 @@ export interface Retrieval {
 }
 
 /** What of retrieval will be asked for; the rest takes no part in the options. */
-export interface RetrievalUse {
+interface RetrievalUse {
   readonly web: boolean;
   readonly wikipedia: boolean;
   readonly passages: boolean;
@@ -182,3 +184,26 @@ const noRetrieval: Retrieval = {
   fromWikipedia: async () => [],
   passagesFor: async () => [],
 };
+
+/** Asks nobody and finds the question itself, so that a dry run counts the calls that evidence leads to. */
+function dryRunWebSearch(options: WebSearch['options']): WebSearch {
+  return {
+    options,
+    search: async ({ ask, cutoff }) => {
+      const text = 'sentence' in ask ? ask.sentence : ask.keywords.join(', ');
+      return [{ title: 'Pretended result', url: 'https://dry-run.invalid/', text, date: cutoff }];
+    },
+  };
+}
+
+function dryRunWikipedia(options: Wikipedia['options']): Wikipedia {
+  return {
+    options,
+    lookUp: async ({ keyword, context, cutoff }) => ({
+      title: keyword,
+      url: 'https://dry-run.invalid/',
+      text: context,
+      date: cutoff,
+    }),
+  };
+}

@@ -1,12 +1,11 @@
 import { z } from 'zod';
 import { InputError } from '../../src/errors.ts';
-import type { Environment } from '../llm/api-key.ts';
-import type { AskOnce } from './ask-once.ts';
-import type { Evidence } from './evidence.ts';
+import type { Environment } from '../llm/endpoint.ts';
+import { type Evidence, htmlText } from './evidence.ts';
 import { encyclopediaDomains, factCheckDomains, isInDomains, newsDomains } from './excluded-domains.ts';
 import { type FetchContext, fetchJson, serviceUrl } from './fetch-json.ts';
-import { htmlText } from './html-text.ts';
-import { sentenceQuery, webQuery } from './web-query.ts';
+import type { AskOnce } from './shared-questions.ts';
+import { withoutLinks } from './text-spans.ts';
 
 /** What Brave gives at once. */
 const MOST_RESULTS = 20;
@@ -167,4 +166,78 @@ function dayOf(text: string | null | undefined): string | null {
   if (!/\b(?:19|20)\d\d\b/.test(text)) return null;
   const time = Date.parse(`${text} UTC`);
   return Number.isNaN(time) ? null : new Date(time).toISOString().slice(0, 10);
+}
+
+const QUOTES = 2;
+
+interface WebQueryLimits {
+  readonly maxCharacters: number;
+  readonly maxWords: number;
+}
+
+/**
+ * Eq. 6: all keywords at once, each as a phrase, then the domains to leave out. Keywords come in order of importance and
+ * are dropped from the end where the service's limits are reached; of the domains those that still fit are named, and the
+ * results are checked against all.
+ */
+export function webQuery(options: {
+  keywords: readonly string[];
+  composition: 'and' | 'or';
+  excludedDomains: readonly string[];
+  limits: WebQueryLimits;
+}): string {
+  const { composition, excludedDomains, limits } = options;
+  // A headline in capitals can be one name that is longer than a query: its beginning asks for more than nothing does.
+  const room = { ...limits, maxCharacters: limits.maxCharacters - QUOTES };
+  let query = '';
+  for (const keyword of options.keywords) {
+    const phrase = quoted(beginningOf(keyword, room));
+    if (phrase === null) continue;
+    const longer = query === '' ? phrase : `${query} ${composition === 'and' ? 'AND' : 'OR'} ${phrase}`;
+    if (query !== '' && !fits(longer, limits)) break;
+    query = longer;
+  }
+  return withExclusions(query, { excludedDomains, limits });
+}
+
+/** A sentence as it is, cut to the service's limits, without links and without what the service would take for commands. */
+export function sentenceQuery(options: {
+  sentence: string;
+  excludedDomains: readonly string[];
+  limits: WebQueryLimits;
+}): string {
+  const { sentence, excludedDomains, limits } = options;
+  const words = withoutLinks(sentence)
+    .replace(/["“”]/g, ' ')
+    .replace(/(?<!\S)[-+]+/g, ' ')
+    .replace(/(?<!\S)(?:AND|OR|NOT)(?!\S)/g, (operator) => operator.toLowerCase());
+  return withExclusions(beginningOf(words, limits), { excludedDomains, limits });
+}
+
+function beginningOf(text: string, limits: WebQueryLimits): string {
+  const words = text.trim().split(/\s+/).slice(0, limits.maxWords);
+  while (words.length > 1 && words.join(' ').length > limits.maxCharacters) words.pop();
+  return words.join(' ').slice(0, limits.maxCharacters);
+}
+
+function withExclusions(
+  query: string,
+  options: { excludedDomains: readonly string[]; limits: WebQueryLimits },
+): string {
+  if (query === '') return '';
+  let longest = query;
+  for (const domain of options.excludedDomains) {
+    const longer = `${longest} -site:${domain}`;
+    if (fits(longer, options.limits)) longest = longer;
+  }
+  return longest;
+}
+
+function quoted(keyword: string): string | null {
+  const clean = keyword.replace(/["“”]/g, ' ').replace(/\s+/g, ' ').trim();
+  return clean === '' ? null : `"${clean}"`;
+}
+
+function fits(query: string, limits: WebQueryLimits): boolean {
+  return query.length <= limits.maxCharacters && query.split(' ').length <= limits.maxWords;
 }

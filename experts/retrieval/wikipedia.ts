@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import type { Encoder } from '../../src/text/encoder.ts';
-import type { AskOnce } from './ask-once.ts';
-import { disambiguate } from './disambiguate.ts';
-import type { Evidence } from './evidence.ts';
+import { type Evidence, htmlParagraphs } from './evidence.ts';
 import { type FetchContext, fetchJson, serviceUrl } from './fetch-json.ts';
-import { htmlParagraphs } from './html-text.ts';
-import { splitSentences } from './sentences.ts';
+import type { AskOnce } from './shared-questions.ts';
+import { cosine, embedTexts } from './text-similarity.ts';
+import { splitSentences } from './text-spans.ts';
 
 export const wikipediaSchema = z
   .strictObject({
@@ -192,4 +191,24 @@ export function createWikipedia(settings: {
 function senseText(page: z.output<typeof pageSchema>): string {
   const [first] = splitSentences(page.extract);
   return first?.text ?? [page.title, page.description].filter(Boolean).join(', ');
+}
+
+/**
+ * Eq. 7: the sense whose description, put in the entity's place, leaves its context most like what it was. Returns the
+ * index; the first of equals, which is the one that the encyclopedia finds likeliest.
+ */
+export async function disambiguate(options: {
+  entity: string;
+  context: string;
+  senses: readonly string[];
+  encoder: Encoder;
+}): Promise<number> {
+  const { entity, context, senses, encoder } = options;
+  if (senses.length < 2) return 0;
+  const modified = senses.map((sense) =>
+    context.includes(entity) ? context.replaceAll(entity, () => sense) : `${sense} ${context}`,
+  );
+  const [original, ...vectors] = await embedTexts({ encoder, texts: [context, ...modified] });
+  const similarities = vectors.map((vector) => cosine(original, vector));
+  return similarities.indexOf(Math.max(...similarities));
 }

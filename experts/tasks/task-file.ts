@@ -38,7 +38,7 @@ export const judgingTaskSchema = z
 export type JudgingTask = z.infer<typeof judgingTaskSchema>;
 
 /** The label of "no category at all". */
-export const noCategory = 'none';
+const noCategory = 'none';
 
 /** The labels of a task's judgements: its own, or every combination of its categories. */
 export function judgementLabels(task: JudgingTask): string[] {
@@ -86,4 +86,32 @@ export async function loadJudgingTask(nameOrPath: string): Promise<JudgingTask> 
   const parsed = judgingTaskSchema.safeParse(parse(text));
   if (!parsed.success) throw new InputError(`the task ${nameOrPath} is wrong:\n${z.prettifyError(parsed.error)}`);
   return parsed.data;
+}
+
+/**
+ * Probabilities of a category task's labels from those of its categories, taken as independent; what the task's
+ * implications rule out goes to what they lead to.
+ */
+export function categoryProbabilities(options: {
+  task: JudgingTask;
+  /** For each category the probability that it is present. */
+  present: Readonly<Record<string, number>>;
+}): Record<string, number> {
+  const { task, present } = options;
+  const names = (task.categories ?? []).map(({ name }) => name);
+  const probabilities = Object.fromEntries(judgementLabels(task).map((label) => [label, 0]));
+  for (let bits = 0; bits < 2 ** names.length; bits++) {
+    const isIn = (index: number) => Boolean((bits >> index) & 1);
+    const probability = names.reduce(
+      (product, name, index) => product * (isIn(index) ? present[name] : 1 - present[name]),
+      1,
+    );
+    probabilities[
+      categoryCombination(
+        task,
+        names.filter((_, index) => isIn(index)),
+      )
+    ] += probability;
+  }
+  return probabilities;
 }

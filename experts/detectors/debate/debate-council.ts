@@ -2,14 +2,13 @@ import { z } from 'zod';
 import { ProviderError } from '../../../src/errors.ts';
 import type { Detector } from '../../detector.ts';
 import type { ChatService } from '../../llm/chat.ts';
-import { MalformedAnswerError } from '../../llm/provider-failures.ts';
-import { sampledProbabilities } from '../../llm/sampled-probabilities.ts';
+import { sampledProbabilities } from '../../llm/class-probabilities.ts';
+import { MalformedAnswerError } from '../../llm/failures.ts';
 import type { JudgingTask } from '../../tasks/task-file.ts';
 import { endpointOf, endpointsSchema, modelSchema, speakerOptions } from '../models-by-role.ts';
+import { dialogueOf, type TranscriptEntry } from '../prompt-text.ts';
 import { speak } from '../session.ts';
-import { dialogueOf, type TranscriptEntry } from '../transcript.ts';
-import { askVerdict, type Verdict } from '../verdict.ts';
-import { sidesInWords } from './debate-question.ts';
+import { askVerdict, sidesInWords, type Verdict } from './debate-question.ts';
 import { type Debate, type DebateOutcome, debatingDetector } from './debating-detector.ts';
 
 /*

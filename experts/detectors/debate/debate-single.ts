@@ -3,10 +3,9 @@ import type { Detector } from '../../detector.ts';
 import type { ChatService } from '../../llm/chat.ts';
 import type { JudgingTask } from '../../tasks/task-file.ts';
 import { endpointsByRole, endpointsSchema, modelSchema, speakerOptions } from '../models-by-role.ts';
+import { dialogueOf, type TranscriptEntry } from '../prompt-text.ts';
 import { speak } from '../session.ts';
-import { dialogueOf, type TranscriptEntry } from '../transcript.ts';
-import { askVerdict } from '../verdict.ts';
-import type { Side } from './debate-question.ts';
+import { askVerdict, type Side } from './debate-question.ts';
 import { type Debate, type DebateOutcome, debatingDetector } from './debating-detector.ts';
 
 /*

@@ -4,10 +4,9 @@ import type { ChatService } from '../../llm/chat.ts';
 import type { Endpoint } from '../../llm/endpoint.ts';
 import type { JudgingTask } from '../../tasks/task-file.ts';
 import { endpointOf, endpointsSchema, modelSchema, speakerOptions } from '../models-by-role.ts';
+import { dialogueOf, type TranscriptEntry } from '../prompt-text.ts';
 import { speak } from '../session.ts';
-import { dialogueOf, type TranscriptEntry } from '../transcript.ts';
-import { askVerdict } from '../verdict.ts';
-import type { Side } from './debate-question.ts';
+import { askVerdict, type Side } from './debate-question.ts';
 import { type Debate, type DebateOutcome, debatingDetector } from './debating-detector.ts';
 
 /*

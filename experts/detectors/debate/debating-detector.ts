@@ -1,13 +1,15 @@
 import type { Prefix } from '../../../src/data/thread.ts';
 import type { Detector, Judgement } from '../../detector.ts';
 import type { ChatService } from '../../llm/chat.ts';
-import { categoryCombination, type JudgingTask, judgementLabels } from '../../tasks/task-file.ts';
-import { numberedPosts } from '../numbered-posts.ts';
+import {
+  categoryCombination,
+  categoryProbabilities,
+  type JudgingTask,
+  judgementLabels,
+} from '../../tasks/task-file.ts';
+import { numberedPosts, type TranscriptEntry } from '../prompt-text.ts';
 import { inSession, type Session, usageIn } from '../session.ts';
-import type { TranscriptEntry } from '../transcript.ts';
-import type { Verdict } from '../verdict.ts';
-import { categoryProbabilities } from './category-probabilities.ts';
-import { type DebateQuestion, debateQuestions, sidesInWords } from './debate-question.ts';
+import { type DebateQuestion, debateQuestions, sidesInWords, type Verdict } from './debate-question.ts';
 
 /** What the participants of one debate share. */
 export interface Debate {

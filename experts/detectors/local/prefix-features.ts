@@ -37,7 +37,7 @@ export interface TrainingRows {
 }
 
 /** Lengths 1, g, g², … and the whole thread (or its first `maxPosts` posts). */
-export function trainingLengths(options: { posts: number; maxPosts: number; growth: number }): number[] {
+function trainingLengths(options: { posts: number; maxPosts: number; growth: number }): number[] {
   const last = Math.min(options.posts, options.maxPosts);
   const lengths: number[] = [];
   for (let length = 1; length < last; length = Math.max(length + 1, Math.round(length * options.growth)))

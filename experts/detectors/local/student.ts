@@ -8,8 +8,7 @@ import { Random } from '../../../src/tensor/random.ts';
 import { createEncoder, encoderSchema } from '../../../src/text/create-encoder.ts';
 import type { Detector } from '../../detector.ts';
 import type { JudgementSequence } from '../../judgement-sequence.ts';
-import { fittedModelSchema, floatsFromBase64, floatsToBase64 } from './fitted-model.ts';
-import { LocalDetector } from './local-detector.ts';
+import { fittedModelSchema, floatsFromBase64, floatsToBase64, LocalDetector } from './local-detector.ts';
 import { type LocalDetectorOptions, trainLocalDetector } from './train-local-detector.ts';
 
 /*

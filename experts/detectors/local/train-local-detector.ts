@@ -6,12 +6,9 @@ import { InputError } from '../../../src/errors.ts';
 import { Random } from '../../../src/tensor/random.ts';
 import { createEncoder, encoderSchema } from '../../../src/text/create-encoder.ts';
 import type { Encoder } from '../../../src/text/encoder.ts';
-import { floatsToBase64 } from './fitted-model.ts';
 import { fitLinearClassifiers, type LinearFit } from './linear-classifier.ts';
-import { LocalDetector } from './local-detector.ts';
+import { floatsToBase64, LocalDetector } from './local-detector.ts';
 import { prefixFeatureOptionsSchema, trainingRows } from './prefix-features.ts';
-import { stratifiedFolds } from './stratified-folds.ts';
-import { fitTemperature, logLoss } from './temperature.ts';
 
 export const localDetectorOptionsSchema = z
   .strictObject({
@@ -208,4 +205,62 @@ function accuracyOf(options: {
     if (own.indexOf(Math.max(...own)) === label) right += rowWeights[row];
   }
   return right / weight;
+}
+
+const SMALLEST = 0.05;
+const LARGEST = 20;
+const GOLDEN = (Math.sqrt(5) - 1) / 2;
+
+interface Scored {
+  /** Row-major `[rows, classes]`. */
+  readonly logits: Float32Array;
+  readonly classes: Int32Array;
+  readonly rowWeights: Float32Array;
+  readonly classCount: number;
+}
+
+/** Weighted mean of −log p(true class) after dividing the logits by `temperature`. */
+export function logLoss(scored: Scored, temperature = 1): number {
+  const { logits, classes, rowWeights, classCount } = scored;
+  let loss = 0;
+  let weight = 0;
+  for (let row = 0; row < classes.length; row++) {
+    const offset = row * classCount;
+    let largest = Number.NEGATIVE_INFINITY;
+    for (let index = 0; index < classCount; index++) largest = Math.max(largest, logits[offset + index] / temperature);
+    let sum = 0;
+    for (let index = 0; index < classCount; index++) sum += Math.exp(logits[offset + index] / temperature - largest);
+    loss += rowWeights[row] * (largest + Math.log(sum) - logits[offset + classes[row]] / temperature);
+    weight += rowWeights[row];
+  }
+  return loss / weight;
+}
+
+/**
+ * The temperature that makes held-out probabilities honest (Guo et al., 2017), by golden-section search: the loss is
+ * convex in 1 / temperature, hence has one minimum in its logarithm too. One number keeps every decision as it was.
+ */
+export function fitTemperature(scored: Scored): number {
+  let low = Math.log(SMALLEST);
+  let high = Math.log(LARGEST);
+  while (high - low > 1e-4) {
+    const left = high - GOLDEN * (high - low);
+    const right = low + GOLDEN * (high - low);
+    if (logLoss(scored, Math.exp(left)) < logLoss(scored, Math.exp(right))) high = right;
+    else low = left;
+  }
+  return Math.exp((low + high) / 2);
+}
+
+/** A fold number 0 … `folds` − 1 for each item, every class spread over the folds as evenly as it goes. */
+export function stratifiedFolds(options: { classes: readonly number[]; folds: number; random: Random }): Int32Array {
+  const { classes, folds, random } = options;
+  const fold = new Int32Array(classes.length);
+  // The count runs on from class to class, so that small classes do not all land in the first folds.
+  let dealt = 0;
+  for (const label of [...new Set(classes)].sort((left, right) => left - right)) {
+    const members = classes.flatMap((own, index) => (own === label ? [index] : []));
+    for (const index of random.shuffled(members)) fold[index] = dealt++ % folds;
+  }
+  return fold;
 }

@@ -7,13 +7,11 @@ import type { Detector, Judgement } from '../../detector.ts';
 import type { ChatMessage, ChatService } from '../../llm/chat.ts';
 import type { Endpoint } from '../../llm/endpoint.ts';
 import { type JudgingTask, judgementLabels } from '../../tasks/task-file.ts';
+import { concludingAnswer } from '../answers.ts';
 import { endpointsByRole, endpointsSchema, modelSchema, speakerOptions } from '../models-by-role.ts';
-import { numberedPosts, oneLine } from '../numbered-posts.ts';
+import { numberedPosts, oneLine, type TranscriptEntry } from '../prompt-text.ts';
 import { inSession, type Session, speak, usageIn } from '../session.ts';
-import { concludingAnswer } from '../strict-answer.ts';
-import type { TranscriptEntry } from '../transcript.ts';
-import { createSubjectivityClassifier } from './claim-subjectivity.ts';
-import { type Comment, createCommentScorer } from './comment-score.ts';
+import { type Comment, createCommentScorer, createSubjectivityClassifier } from './comments-and-claim.ts';
 
 /*
  * S2MAD, stance-separated multi-agent debate (Algorithm 1).

@@ -3,11 +3,11 @@ import type { ChatMessage } from '../../llm/chat.ts';
 import { chatJson } from '../../llm/chat-json.ts';
 import type { Endpoint } from '../../llm/endpoint.ts';
 import { type Session, speak } from '../session.ts';
-import { pretended } from './analysis.ts';
+import { pretended } from './analysts.ts';
+import { bothSides, type Side, type Sides } from './options.ts';
 import { insufficient, prompts } from './prompts.ts';
-import { bothSides, type Side, type Sides } from './sides.ts';
 
-export interface Debater {
+interface Debater {
   /** Rebuts what the opponent said last, if anything, and argues on. */
   generateArgument(opponent: string | null): Promise<string>;
 }

@@ -2,23 +2,30 @@ import type { Prefix } from '../../../src/data/thread.ts';
 import type { Random } from '../../../src/tensor/random.ts';
 import type { RememberedCalls } from '../../annotations/remembered-calls.ts';
 import type { Detector, Judgement } from '../../detector.ts';
-import type { Environment } from '../../llm/api-key.ts';
 import type { ChatService } from '../../llm/chat.ts';
 import { DryRunChatService } from '../../llm/dry-run-chat-service.ts';
-import { askOnceIn, type Known } from '../../retrieval/ask-once.ts';
+import type { Environment } from '../../llm/endpoint.ts';
 import { createRetrieval } from '../../retrieval/retrieval.ts';
+import { askOnceIn, type Known } from '../../retrieval/shared-questions.ts';
 import { type JudgingTask, judgementLabels } from '../../tasks/task-file.ts';
 import { speakerOptions } from '../models-by-role.ts';
-import { numberedPosts } from '../numbered-posts.ts';
+import { dialogueOf, numberedPosts, type TranscriptEntry } from '../prompt-text.ts';
 import { inSession, type Session, usageIn } from '../session.ts';
-import { dialogueOf, type TranscriptEntry } from '../transcript.ts';
-import { type Analysis, type Bench, listOf, type Reading, VERSION } from './analysis.ts';
-import { expert, linguist, wikipediaAsFound } from './analysts.ts';
-import { claimVerification, webAsFound } from './claims.ts';
+import {
+  type Analysis,
+  type Bench,
+  claimVerification,
+  expert,
+  linguist,
+  listOf,
+  type Reading,
+  VERSION,
+  webAsFound,
+  wikipediaAsFound,
+} from './analysts.ts';
 import { assess, createDebater, type Decision } from './debate.ts';
-import { type ZofiaOptions, zofiaEndpoints } from './options.ts';
+import { sidesOf, type ZofiaOptions, zofiaEndpoints } from './options.ts';
 import { insufficient, PROMPT_VERSION } from './prompts.ts';
-import { sidesOf } from './sides.ts';
 
 /*
  * ZoFia: entity-guided retrieval, then analysts that do not hear one another, then a debate (Algorithm 1).

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { ProviderError } from '../../../src/errors.ts';
-import { CallFailure } from '../call-failure.ts';
 import type { ChatAnswer, ChatRequest } from '../chat.ts';
-import { readCompletion } from '../completion-answer.ts';
+import { readCompletion } from '../completion.ts';
+import { CallFailure } from '../failures.ts';
 
 export interface BatchItem {
   /** Unique in the batch; the answer comes back under it. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { createReadStream, mkdirSync } from 'node:fs';
+import { createReadStream, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type OpenAI from 'openai';
@@ -7,15 +7,13 @@ import { z } from 'zod';
 import { writeFileAtomically } from '../../../src/atomic-file.ts';
 import { diskError } from '../../../src/disk-error.ts';
 import { InputError, ProviderError } from '../../../src/errors.ts';
+import { jsonOrUndefined } from '../../../src/json.ts';
 import type { Random } from '../../../src/tensor/random.ts';
-import { apiKeyOf, type Environment, withoutKey } from '../api-key.ts';
-import { completionBody, fullForm } from '../completion-body.ts';
-import type { Endpoint } from '../endpoint.ts';
-import { endpointClient } from '../endpoint-client.ts';
-import { endpointSteps, type TryStep } from '../endpoint-steps.ts';
+import { completionBody, fullForm } from '../completion.ts';
+import { apiKeyOf, type Endpoint, type Environment, withoutKey } from '../endpoint.ts';
+import { endpointClient, endpointSteps, type TryStep } from '../endpoint-client.ts';
 import type { retrySchema } from '../retry.ts';
 import { type BatchItem, type BatchOutcome, batchOutcomes } from './batch-outcome.ts';
-import { type BatchState, batchStatePath, readBatchState, writeBatchState } from './batch-state.ts';
 
 /** OpenAI's limits for one batch. */
 const MOST_REQUESTS = 50_000;
@@ -201,4 +199,44 @@ function makeDirectory(path: string): void {
 
 function requestsPath(directory: string): string {
   return join(directory, 'requests.jsonl');
+}
+
+const batchStateSchema = z.strictObject({
+  formatVersion: z.literal(1),
+  /** SHA-256 of the requests, so that a folder is never resumed with other ones. */
+  requestsHash: z.string(),
+  baseURL: z.string(),
+  inputFileId: z.string().nullable(),
+  batchId: z.string().nullable(),
+  /** As the endpoint last told it. */
+  status: z.string().nullable(),
+});
+
+/** How far a batch has come; after each step it is written, so that the next run goes on from there. */
+type BatchState = z.infer<typeof batchStateSchema>;
+
+function batchStatePath(directory: string): string {
+  return join(directory, 'batch-state.json');
+}
+
+/** The state of this batch in the folder, or a fresh one. */
+function readBatchState(options: { directory: string; requestsHash: string; baseURL: string }): BatchState {
+  const { directory, requestsHash, baseURL } = options;
+  const path = batchStatePath(directory);
+  if (!existsSync(path))
+    return { formatVersion: 1, requestsHash, baseURL, inputFileId: null, batchId: null, status: null };
+  const parsed = batchStateSchema.safeParse(jsonOrUndefined(readFileSync(path, 'utf8')));
+  if (!parsed.success)
+    throw new InputError(`${path} is damaged; delete it to submit the batch anew:\n${z.prettifyError(parsed.error)}`);
+  const state = parsed.data;
+  if (state.requestsHash !== requestsHash || state.baseURL !== baseURL)
+    throw new InputError(
+      `${directory} holds batch ${state.batchId ?? '(not yet submitted)'} of other requests at ${state.baseURL}; ` +
+        'give this one a folder of its own, or delete that one',
+    );
+  return state;
+}
+
+function writeBatchState(options: { directory: string; state: BatchState }): void {
+  writeFileAtomically(batchStatePath(options.directory), `${JSON.stringify(options.state, null, 2)}\n`);
 }

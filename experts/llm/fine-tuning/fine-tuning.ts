@@ -1,21 +1,18 @@
-import { createReadStream } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { createReadStream, existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type OpenAI from 'openai';
 import { z } from 'zod';
-import { ProviderError } from '../../../src/errors.ts';
+import { writeFileAtomically } from '../../../src/atomic-file.ts';
+import { diskError } from '../../../src/disk-error.ts';
+import { InputError, ProviderError } from '../../../src/errors.ts';
+import { jsonOrUndefined } from '../../../src/json.ts';
 import type { Random } from '../../../src/tensor/random.ts';
-import { apiKeyOf, type Environment, withoutKey } from '../api-key.ts';
-import type { Endpoint } from '../endpoint.ts';
-import { endpointClient } from '../endpoint-client.ts';
-import { endpointSteps, type TryStep } from '../endpoint-steps.ts';
+import type { ChatMessage } from '../chat.ts';
+import { apiKeyOf, type Endpoint, type Environment, withoutKey } from '../endpoint.ts';
+import { endpointClient, endpointSteps, type TryStep } from '../endpoint-client.ts';
 import type { retrySchema } from '../retry.ts';
-import type { FineTuningFile } from './fine-tuning-file.ts';
-import {
-  type FineTuningState,
-  fineTuningStatePath,
-  readFineTuningState,
-  writeFineTuningState,
-} from './fine-tuning-state.ts';
 
 const ENDED = ['succeeded', 'failed', 'cancelled'];
 
@@ -139,4 +136,91 @@ function failedJob(options: { job: Job; endpoint: Endpoint; env: Environment; st
     `endpoint ${endpoint.name} (${endpoint.baseURL}): fine-tuning job ${job.id} of model ${endpoint.model} ended as ` +
       `${job.status}: ${said}; mend the cause and delete ${statePath} to create the job anew`,
   );
+}
+
+export interface FineTuningFile {
+  readonly path: string;
+  /** SHA-256 of the content, in hexadecimal. */
+  readonly hash: string;
+}
+
+/**
+ * Writes the conversations as chat models are fine-tuned on them, one `{"messages": […]}` a line, each ending with the
+ * answer to learn. The file is named by its content, so that the same examples are the same file.
+ */
+export function writeFineTuningFile(options: {
+  directory: string;
+  /** The first word of the file's name. */
+  name: string;
+  conversations: readonly (readonly ChatMessage[])[];
+}): FineTuningFile {
+  const { directory, name, conversations } = options;
+  const lines = conversations.map((messages) =>
+    JSON.stringify({ messages: messages.map(({ role, content }) => ({ role, content })) }),
+  );
+  const text = lines.map((line) => `${line}\n`).join('');
+  const hash = createHash('sha256').update(text).digest('hex');
+  const path = join(directory, `${name}-${hash.slice(0, 16)}.jsonl`);
+  try {
+    mkdirSync(directory, { recursive: true });
+  } catch (error) {
+    throw diskError(error, { what: `make the folder ${directory}` });
+  }
+  if (!existsSync(path)) writeFileAtomically(path, text);
+  return { path, hash };
+}
+
+const fineTuningStateSchema = z.strictObject({
+  formatVersion: z.literal(1),
+  fileHash: z.string(),
+  baseURL: z.string(),
+  /** The one that is tuned. */
+  model: z.string(),
+  epochs: z.number().nullable(),
+  fileId: z.string().nullable(),
+  jobId: z.string().nullable(),
+  /** As the endpoint last told it. */
+  status: z.string().nullable(),
+  fineTunedModel: z.string().nullable(),
+});
+
+/** How far a fine-tuning has come; after each step it is written, so that nothing is paid for twice. */
+type FineTuningState = z.infer<typeof fineTuningStateSchema>;
+
+interface FineTuningTask {
+  readonly file: FineTuningFile;
+  readonly baseURL: string;
+  readonly model: string;
+  readonly epochs: number | null;
+}
+
+/** Beside the file; one for each model that learns from it, and for each way to. */
+function fineTuningStatePath({ file, baseURL, model, epochs }: FineTuningTask): string {
+  const hash = createHash('sha256')
+    .update(JSON.stringify([baseURL, model, epochs]))
+    .digest('hex');
+  return `${file.path.replace(/\.jsonl$/, '')}-job-${hash.slice(0, 8)}.json`;
+}
+
+/** The state of this fine-tuning, or a fresh one. */
+function readFineTuningState(task: FineTuningTask): FineTuningState {
+  const { file, baseURL, model, epochs } = task;
+  const path = fineTuningStatePath(task);
+  const fresh = { formatVersion: 1 as const, fileHash: file.hash, baseURL, model, epochs };
+  if (!existsSync(path)) return { ...fresh, fileId: null, jobId: null, status: null, fineTunedModel: null };
+  const parsed = fineTuningStateSchema.safeParse(jsonOrUndefined(readFileSync(path, 'utf8')));
+  if (!parsed.success)
+    throw new InputError(
+      `${path} is damaged; look at the endpoint whether it has the job, and delete the file to create the job anew:\n${z.prettifyError(parsed.error)}`,
+    );
+  const { data: state } = parsed;
+  if (state.fileHash !== file.hash || state.baseURL !== baseURL || state.model !== model || state.epochs !== epochs)
+    throw new InputError(
+      `${path} is the state of another fine-tuning (of ${state.model} at ${state.baseURL}); move it out of the way`,
+    );
+  return state;
+}
+
+function writeFineTuningState(options: { path: string; state: FineTuningState }): void {
+  writeFileAtomically(options.path, `${JSON.stringify(options.state, null, 2)}\n`);
 }

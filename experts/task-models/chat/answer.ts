@@ -1,12 +1,40 @@
-import { oneLine } from '../../detectors/numbered-posts.ts';
-import { strictAnswer, withoutThinking } from '../../detectors/strict-answer.ts';
+import type { Judgement } from '../../detector.ts';
+import { type AnswerWords, strictAnswer, withoutThinking } from '../../detectors/answers.ts';
+import { oneLine } from '../../detectors/prompt-text.ts';
 import type { ChatAnswer, TokenLogprob } from '../../llm/chat.ts';
 import { classProbabilities } from '../../llm/class-probabilities.ts';
-import type { ChatTask } from './task.ts';
+import type { TaskPrediction } from '../task-model.ts';
+
+/** What a language model is asked of one item, and in which words it answers. */
+export interface ChatTask<Item> {
+  /** For messages: "stance". */
+  readonly name: string;
+  /** In annotation keys: `jsdrv/stance`. */
+  readonly asker: string;
+  /** Raised whenever the same question could be answered, or the same answer read, differently. */
+  readonly version: string;
+  readonly promptVersion: number;
+  readonly classes: readonly string[];
+  /** What an answer begins with, before a colon and the class: "Stance". */
+  readonly field: string;
+  /** For each class the words that mean it; the first is what is asked for and shown. */
+  readonly words: AnswerWords;
+  readonly instruction: string;
+  /** What of the options decides how an item is put, as plain JSON. */
+  readonly limits: Readonly<Record<string, number>>;
+  /** The item as it is asked about, and as it is learned by fine-tuning. */
+  question(item: Item): string;
+  /** The item as it is shown, solved, before another one. */
+  shownQuestion(item: Item): string;
+  /** What has but one right answer; two items that share it, from whatever threads, echo one another. */
+  subject(item: Item): string;
+  /** Texts that the question holds, for people who look at annotations. */
+  length(item: Item): number;
+}
 
 type Form = Pick<ChatTask<never>, 'field' | 'words'>;
 
-export interface ReadAnswer {
+interface ReadAnswer {
   /** Null when the answer names no class, or several. */
   readonly label: string | null;
   /** Null without a label, or without log-probabilities that tell. */
@@ -101,4 +129,30 @@ function ofTokens(options: {
     return end > answerAt + start;
   });
   return classProbabilities({ answerWords: words, logprobs: logprobs.slice(first) })?.probabilities ?? null;
+}
+
+/**
+ * What several answers to one question come to: the log-probabilities of the first that has them, else the shares of the
+ * classes with `smoothing` answers added to each. Answers that name no class count for none; where all are such, every
+ * class is as likely and nothing is explained. The explanation is the first given for the likeliest class.
+ */
+export function predictionOf(options: {
+  classes: readonly string[];
+  answers: readonly Pick<Judgement, 'label' | 'probabilities' | 'explanation'>[];
+  smoothing: number;
+}): TaskPrediction {
+  const { classes, answers, smoothing } = options;
+  const readable = answers.filter(({ label }) => label !== null);
+  if (readable.length === 0) return uniformPrediction(classes);
+  const told = readable.find(({ probabilities }) => probabilities !== null)?.probabilities;
+  const countOf = (name: string) => readable.filter(({ label }) => label === name).length;
+  const total = readable.length + smoothing * classes.length;
+  const distribution = Float64Array.from(classes, (name) => told?.[name] ?? (countOf(name) + smoothing) / total);
+  const likeliest = classes[distribution.indexOf(Math.max(...distribution))];
+  const explained = readable.find(({ label }) => label === likeliest) ?? readable[0];
+  return { distribution, explanation: explained.explanation };
+}
+
+export function uniformPrediction(classes: readonly string[]): TaskPrediction {
+  return { distribution: new Float64Array(classes.length).fill(1 / classes.length), explanation: '' };
 }

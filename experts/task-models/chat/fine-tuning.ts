@@ -1,11 +1,9 @@
 import { z } from 'zod';
 import { InputError } from '../../../src/errors.ts';
 import { Random } from '../../../src/tensor/random.ts';
-import type { Environment } from '../../llm/api-key.ts';
 import type { ChatMessage } from '../../llm/chat.ts';
-import type { Endpoint } from '../../llm/endpoint.ts';
-import { fineTune } from '../../llm/fine-tuning/fine-tuning.ts';
-import { writeFineTuningFile } from '../../llm/fine-tuning/fine-tuning-file.ts';
+import type { Endpoint, Environment } from '../../llm/endpoint.ts';
+import { fineTune, writeFineTuningFile } from '../../llm/fine-tuning/fine-tuning.ts';
 import type { RetryPolicy } from '../../llm/retry.ts';
 import type { ChatOptions } from './options.ts';
 import type { Asked, ChatTuning, TuningExample } from './tuning.ts';

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { BudgetSpentError, EndpointUnusableError } from '../../llm/provider-failures.ts';
+import { BudgetSpentError, EndpointUnusableError } from '../../llm/failures.ts';
 
 /**
  * `work` on every item, so many at a time; results in the order of the items. After a failure no item is begun; what is

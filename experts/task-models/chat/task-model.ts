@@ -7,14 +7,11 @@ import { type ChatMessage, type ChatRequest, type ChatService, usageOf } from '.
 import { DryRunChatService } from '../../llm/dry-run-chat-service.ts';
 import { answerRelevantOptions, type Endpoint } from '../../llm/endpoint.ts';
 import type { Example, TaskModel, TaskPrediction } from '../task-model.ts';
-import { readAnswer, writeAnswer } from './answer.ts';
+import { type ChatTask, predictionOf, readAnswer, uniformPrediction, writeAnswer } from './answer.ts';
 import { createFineTuning, type FineTuningContext } from './fine-tuning.ts';
-import { createInContextTuning } from './in-context.ts';
 import { inParallel, isEnd } from './in-parallel.ts';
 import type { ChatOptions } from './options.ts';
-import { predictionOf, uniformPrediction } from './prediction.ts';
-import type { ChatTask } from './task.ts';
-import type { Asked, ChatTuning, TuningExample } from './tuning.ts';
+import { type Asked, type ChatTuning, createInContextTuning, type TuningExample } from './tuning.ts';
 
 export interface ChatSettings<Options> extends FineTuningContext {
   readonly options: Options;

@@ -1,5 +1,16 @@
+import { z } from 'zod';
+import { InputError } from '../../../src/errors.ts';
 import type { Endpoint } from '../../llm/endpoint.ts';
-import type { ChatExample } from './examples.ts';
+
+/** An example as it is shown, kept in the words in which it is shown. */
+const chatExampleSchema = z.strictObject({
+  threadId: z.string(),
+  subject: z.string(),
+  label: z.int().nonnegative(),
+  question: z.string(),
+  answer: z.string(),
+});
+export type ChatExample = z.infer<typeof chatExampleSchema>;
 
 /** Who is asked about an item, after what was learned. */
 export interface Asked {
@@ -24,4 +35,94 @@ export interface ChatTuning {
   /** Plain JSON. */
   state(): unknown;
   restore(state: unknown): void;
+}
+
+const stateSchema = z.strictObject({
+  tuning: z.literal('in-context'),
+  pretrained: z.array(chatExampleSchema),
+  tuned: z.array(chatExampleSchema),
+});
+
+/** Learns by showing examples before the question; those of pretraining where there are no others. */
+export function createInContextTuning(settings: {
+  endpoint: Endpoint;
+  shown: number;
+  usePretraining: boolean;
+}): ChatTuning {
+  const { endpoint, shown, usePretraining } = settings;
+  let pretrained: readonly ChatExample[] = [];
+  let tuned: readonly ChatExample[] = [];
+  const showable = (examples: readonly TuningExample[]) =>
+    showableExamples({ examples: examples.map((example) => example.shown), shown });
+
+  return {
+    askedAbout({ threadId, subject }) {
+      const own = chooseExamples({ examples: tuned, shown, threadId, subject });
+      const examples = own.length > 0 ? own : chooseExamples({ examples: pretrained, shown, threadId, subject });
+      return { endpoint, examples, trainedOn: [] };
+    },
+    async pretrain(examples) {
+      pretrained = usePretraining ? showable(examples) : [];
+      tuned = [];
+    },
+    async tune(examples) {
+      tuned = showable(examples);
+    },
+    state: () => ({ tuning: 'in-context', pretrained, tuned }),
+    restore(state) {
+      const parsed = stateSchema.safeParse(state);
+      if (!parsed.success)
+        throw new InputError(
+          `this is not the state of a chat model with in-context tuning:\n${z.prettifyError(parsed.error)}`,
+        );
+      ({ pretrained, tuned } = parsed.data);
+    },
+  };
+}
+
+/**
+ * Of the examples, in their order, those that can ever be shown: whichever thread's own are then left out, `chooseExamples`
+ * takes the same ones as from all. Of several examples of one subject the first is kept.
+ */
+export function showableExamples(options: { examples: readonly ChatExample[]; shown: number }): ChatExample[] {
+  const { examples, shown } = options;
+  const subjects = new Set<string>();
+  const kept = new Map<number, ChatExample[]>();
+  for (const example of examples) {
+    if (subjects.has(example.subject)) continue;
+    subjects.add(example.subject);
+    const own = kept.get(example.label) ?? [];
+    const countOf = (threadId: string) => own.filter((other) => other.threadId === threadId).length;
+    const others = new Set(own.map(({ threadId }) => threadId).filter((id) => id !== example.threadId));
+    // Beside a thread's own, one more may be left out: that of the subject asked about.
+    if (own.length - Math.max(0, ...[...others].map(countOf)) > shown) continue;
+    kept.set(example.label, [...own, example]);
+  }
+  const showable = new Set([...kept.values()].flat());
+  return examples.filter((example) => showable.has(example));
+}
+
+/**
+ * At most `shown` examples, balanced: the first of each class, then the second, and so on, in the order in which they were
+ * given. None of the item's own thread, or of the same subject in another thread.
+ */
+export function chooseExamples(options: {
+  examples: readonly ChatExample[];
+  shown: number;
+  threadId: string;
+  subject: string;
+}): ChatExample[] {
+  const { examples, shown, threadId, subject } = options;
+  const ranks = new Map<number, number>();
+  const ranked: { example: ChatExample; rank: number }[] = [];
+  for (const example of examples) {
+    if (example.threadId === threadId || example.subject === subject) continue;
+    const rank = ranks.get(example.label) ?? 0;
+    ranks.set(example.label, rank + 1);
+    ranked.push({ example, rank });
+  }
+  return ranked
+    .sort((one, other) => one.rank - other.rank || one.example.label - other.example.label)
+    .slice(0, shown)
+    .map(({ example }) => example);
 }

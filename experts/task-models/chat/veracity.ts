@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { oneLine } from '../../detectors/numbered-posts.ts';
+import { oneLine } from '../../detectors/prompt-text.ts';
 import { type StancedPost, stanceClasses, type TaskModel, type VeracityItem, veracityClasses } from '../task-model.ts';
+import type { ChatTask } from './answer.ts';
 import { chatOptionsShape } from './options.ts';
-import type { ChatTask } from './task.ts';
 import { type ChatSettings, createChatTaskModel } from './task-model.ts';
 
 /*

@@ -144,7 +144,7 @@ const COMMENT_BIAS = 1.2;
 /** Whom a reply is addressed to, and links at its end, are no part of what it says. */
 const FRAME = /^(?:@user|rt|:|\s|\.)+|(?:httpurl|\s)+$/gu;
 
-export interface FoundCue {
+interface FoundCue {
   /** As the text has it, in lower case. */
   readonly expression: string;
   /** Index of the cue. */

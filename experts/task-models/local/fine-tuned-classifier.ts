@@ -1,14 +1,56 @@
 import { z } from 'zod';
 import { InputError } from '../../../src/errors.ts';
+import { finishHash, mixIntoHash, scrambleWord } from '../../../src/text/murmur3.ts';
 import type { TaskModelState } from '../task-model.ts';
-import type { FineTunedClassifierOptions } from './fine-tuned-classifier-options.ts';
-import { holdOutFold } from './hold-out-fold.ts';
-import { minimize } from './minimize.ts';
-import { softmaxLoss } from './softmax-loss.ts';
+import { minimize, softmaxLoss } from './softmax-regression.ts';
 import type { SparseMatrix } from './sparse-matrix.ts';
 
+/** The pulls differ by task, as do the numbers and the kinds of labels. */
+export const fineTunedClassifierOptionsSchema = (defaults: { l2: number; pretrainL2: number }) =>
+  z
+    .strictObject({
+      l2: z
+        .number()
+        .positive()
+        .default(defaults.l2)
+        .describe(
+          'pull of tuned weights to the pretrained ones, beside the summed loss; higher trusts new labels less',
+        ),
+      pretrainL2: z
+        .number()
+        .positive()
+        .default(defaults.pretrainL2)
+        .describe('the same for pretraining: pull to the weights before it'),
+      tuneFrom: z
+        .enum(['pretrained', 'nothing'])
+        .default('pretrained')
+        .describe(
+          'the weights that tuned ones are pulled to: the pretrained ones, or none, so that all is learnt anew from the examples',
+        ),
+      classWeights: z
+        .enum(['none', 'root', 'balanced'])
+        .default('root')
+        .describe('weigh examples by 1, by 1/√ or by 1/ the count of their class; "none" gives calibrated frequencies'),
+      tolerance: z
+        .number()
+        .positive()
+        .default(1e-3)
+        .describe('distance of the loss to its minimum that ends a fit, in nats'),
+      steps: z.int().min(1).default(300).describe('most steps of a fit'),
+      folds: z
+        .int()
+        .min(1)
+        .max(20)
+        .default(3)
+        .describe('held-out classifiers, for threads that were trained on; 1 lets labels echo back'),
+    })
+    .prefault({})
+    .describe('how weights are fitted');
+
+export type FineTunedClassifierOptions = z.infer<ReturnType<typeof fineTunedClassifierOptionsSchema>>;
+
 /** Rows with their labels; threads tell which rows must be held out together. */
-export interface LabelledRows {
+interface LabelledRows {
   readonly features: SparseMatrix;
   /** Indices of classes, checked by `checkLabels`. */
   readonly labels: readonly number[];
@@ -180,4 +222,13 @@ function weightsOfRows(options: {
   let total = 0;
   for (const [label, count] of counts) total += count * weightOf(label);
   return Float64Array.from(labels, (label, row) => (isUsed[row] ? weightOf(label) / total : 0));
+}
+
+/** Which fold a thread belongs to: by its id alone, so that it stays there whatever else is trained on. */
+function holdOutFold(options: { threadId: string; folds: number }): number {
+  const { threadId, folds } = options;
+  let hash = 0;
+  for (let index = 0; index < threadId.length; index++)
+    hash = mixIntoHash(hash, scrambleWord(threadId.charCodeAt(index)));
+  return (finishHash(hash, 4 * threadId.length) >>> 0) % folds;
 }

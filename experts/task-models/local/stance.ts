@@ -2,11 +2,9 @@ import { z } from 'zod';
 import { InputError } from '../../../src/errors.ts';
 import type { Encoder } from '../../../src/text/encoder.ts';
 import { type StanceItem, stanceClasses, type TaskModel } from '../task-model.ts';
-import { FineTunedClassifier } from './fine-tuned-classifier.ts';
-import { fineTunedClassifierOptionsSchema } from './fine-tuned-classifier-options.ts';
-import { cueReaderOf, localModelOptionsSchema } from './model-options.ts';
+import { FineTunedClassifier, fineTunedClassifierOptionsSchema } from './fine-tuned-classifier.ts';
 import { ScoredTexts } from './scored-texts.ts';
-import { localTaskModel } from './task-model.ts';
+import { cueReaderOf, localModelOptionsSchema, localTaskModel } from './task-model.ts';
 import { TextReader } from './text-reader.ts';
 
 export const localStanceOptionsSchema = localModelOptionsSchema.extend({

@@ -1,12 +1,28 @@
+import { z } from 'zod';
 import type { Example, TaskModel, TaskPrediction } from '../task-model.ts';
-import { explanationOf } from './explanation.ts';
+import { englishCueReader } from './cues.ts';
 import type { FineTunedClassifier } from './fine-tuned-classifier.ts';
-import { softmaxInPlace } from './softmax-loss.ts';
+import { explanationOf, type TellingWord } from './scored-texts.ts';
+import { softmaxInPlace } from './softmax-regression.ts';
 import { SparseMatrixBuilder } from './sparse-matrix.ts';
-import type { TellingWord } from './telling-words.ts';
+
+const languages = { english: englishCueReader, none: null };
+
+/** What the two local task models share, beside their classifiers. */
+export const localModelOptionsSchema = z.strictObject({
+  cues: z
+    .enum(['english', 'none'])
+    .default('english')
+    .describe('expressions of support, denial and doubt that are known before any training'),
+  explanationWords: z.int().min(0).max(20).default(5).describe('most words an explanation names; 0 gives none'),
+});
+
+export function cueReaderOf(cues: keyof typeof languages) {
+  return languages[cues];
+}
 
 /** What the classifier says of one item. */
-export interface ItemScore {
+interface ItemScore {
   readonly logits: Float64Array;
   /** The words that speak for a class; one may come several times, its margins are then summed. */
   wordsFor(label: number): TellingWord[];

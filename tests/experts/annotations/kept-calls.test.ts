@@ -6,7 +6,7 @@ import { KeptCalls } from '../../../experts/annotations/kept-calls.ts';
 import type { Judgement } from '../../../experts/detector.ts';
 import { inSession } from '../../../experts/detectors/session.ts';
 import type { ChatAnswer, ChatRequest, ChatService } from '../../../experts/llm/chat.ts';
-import { BudgetSpentError, MalformedAnswerError } from '../../../experts/llm/provider-failures.ts';
+import { BudgetSpentError, MalformedAnswerError } from '../../../experts/llm/failures.ts';
 import { ProviderError } from '../../../src/errors.ts';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
 import { ask, endpointAt } from '../llm/service.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Budget } from '../../../experts/llm/budget.ts';
-import { BudgetSpentError } from '../../../experts/llm/provider-failures.ts';
+import { BudgetSpentError } from '../../../experts/llm/failures.ts';
 import { ProviderError } from '../../../src/errors.ts';
 import { ask, endpointAt, quickService, startServer } from './service.ts';
 

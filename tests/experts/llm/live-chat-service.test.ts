@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { usageSummary } from '../../../experts/llm/budget.ts';
 import { usageOf } from '../../../experts/llm/chat.ts';
 import { parseEndpoint } from '../../../experts/llm/endpoint.ts';
-import { ContextLengthError } from '../../../experts/llm/provider-failures.ts';
-import { usageSummary } from '../../../experts/llm/usage-ledger.ts';
+import { ContextLengthError } from '../../../experts/llm/failures.ts';
 import { ProviderError } from '../../../src/errors.ts';
 import { inTurn, lastMessage, type ScriptedReply } from '../../llm-server/scripted-rule.ts';
 import { ask, endpointAt, quickService, startServer } from './service.ts';

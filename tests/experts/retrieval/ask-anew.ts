@@ -1,4 +1,4 @@
-import { type AskOnce, askOnceIn } from '../../../experts/retrieval/ask-once.ts';
+import { type AskOnce, askOnceIn } from '../../../experts/retrieval/shared-questions.ts';
 
 /** Remembers nothing. */
 export const askAnew: AskOnce = (question, ask) =>

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { AnnotationStore } from '../../../../experts/annotations/annotation-store.ts';
 import { rememberedIn } from '../../../../experts/annotations/remembered-calls.ts';
-import { type ChatExample, chooseExamples, showableExamples } from '../../../../experts/task-models/chat/examples.ts';
+import { type ChatExample, chooseExamples, showableExamples } from '../../../../experts/task-models/chat/tuning.ts';
 import { InputError } from '../../../../src/errors.ts';
 import { Random } from '../../../../src/tensor/random.ts';
 import type { ScriptedLlmServer } from '../../../llm-server/scripted-llm-server.ts';

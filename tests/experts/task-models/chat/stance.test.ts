@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { AnnotationStore } from '../../../../experts/annotations/annotation-store.ts';
 import { rememberedIn } from '../../../../experts/annotations/remembered-calls.ts';
 import { DryRunChatService } from '../../../../experts/llm/dry-run-chat-service.ts';
-import { BudgetSpentError } from '../../../../experts/llm/provider-failures.ts';
+import { BudgetSpentError } from '../../../../experts/llm/failures.ts';
 import { chatStanceOptionsSchema } from '../../../../experts/task-models/chat/stance.ts';
 import { InputError, ProviderError } from '../../../../src/errors.ts';
 import { inTurn, lastMessage, type ScriptedReply } from '../../../llm-server/scripted-rule.ts';
