@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { type AnnotateOptions, annotate } from '../../experts/annotate.ts';
 import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
-import type { CreatedDetector } from '../../experts/detectors/create-detector.ts';
+import type { Detector } from '../../experts/detector.ts';
 import { runBatch } from '../../experts/llm/batch/batch.ts';
 import type { BatchItem, BatchOutcome } from '../../experts/llm/batch/batch-outcome.ts';
 import { type BudgetLimits, UsageLedger } from '../../experts/llm/budget.ts';
@@ -30,7 +30,7 @@ interface JudgeByBatchOptions {
   mode: BatchMode;
   threads: AnnotateOptions['threads'];
   store: AnnotationStore;
-  create: (service: ChatService) => Promise<CreatedDetector>;
+  create: (service: ChatService) => Promise<Detector>;
   limits: BudgetLimits;
   random: Random;
   schedule?: AnnotateOptions['schedule'];

@@ -1,5 +1,5 @@
 import type { AnnotateOptions, AnnotateResult } from '../../experts/annotate.ts';
-import type { CreatedDetector } from '../../experts/detectors/create-detector.ts';
+import type { Detector } from '../../experts/detector.ts';
 import type { EndpointUsage } from '../../experts/llm/budget.ts';
 import type { DryRunEstimate } from '../../experts/llm/dry-run-chat-service.ts';
 
@@ -7,7 +7,7 @@ import type { DryRunEstimate } from '../../experts/llm/dry-run-chat-service.ts';
 const CONCURRENCY = 64;
 
 export interface JudgedByModels {
-  readonly detector: CreatedDetector;
+  readonly detector: Detector;
   readonly result: AnnotateResult;
   /** What was sent now, by endpoint and model. */
   readonly usage: readonly EndpointUsage[];
@@ -21,15 +21,13 @@ type PassedOn = Pick<AnnotateOptions, 'threads'> & { [name in Name]?: AnnotateOp
 /** The options of `annotate` that are handed through. */
 export function annotateOptions(
   options: PassedOn,
-  by: { detector: CreatedDetector; store: AnnotateOptions['store'] },
+  by: { detector: Detector; store: AnnotateOptions['store'] },
 ): AnnotateOptions {
   const { threads, schedule, maxPosts, concurrency = CONCURRENCY, onProgress, signal } = options;
-  const { inputOf } = by.detector;
   return {
     threads,
     ...by,
     concurrency,
-    ...(inputOf && { inputOf }),
     ...(schedule && { schedule }),
     ...(maxPosts !== undefined && { maxPosts }),
     ...(onProgress && { onProgress }),

@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { InputError } from '../../src/errors.ts';
 import type { Judgement } from '../detector.ts';
 import { type AnnotationRequest, type AnnotationRow, judgementSchema, keyOf } from './annotation-row.ts';
-import { AnsweredCalls } from './answered-calls.ts';
 import {
   type AnnotationDatabase,
   closeAnnotationDatabase,
@@ -11,6 +10,7 @@ import {
   inTransaction,
   openAnnotationDatabase,
 } from './database.ts';
+import { KeptCallTable } from './kept-call-table.ts';
 import { RequestChain } from './request-chain.ts';
 import { exportAnnotations, importAnnotations } from './transfer.ts';
 
@@ -65,8 +65,8 @@ const KEYS_A_QUERY = 1000;
  */
 export class AnnotationStore {
   readonly path: string;
-  /** Of judgements that are not finished. */
-  readonly answeredCalls: AnsweredCalls;
+  /** Answers for judgements that are not finished. */
+  readonly keptCalls: KeptCallTable;
   private readonly database: AnnotationDatabase;
   private readonly chain: RequestChain;
   private readonly insert;
@@ -77,7 +77,7 @@ export class AnnotationStore {
     this.path = path;
     this.database = openAnnotationDatabase(path);
     this.chain = new RequestChain(this.database);
-    this.answeredCalls = new AnsweredCalls({ path, database: this.database });
+    this.keptCalls = new KeptCallTable({ path, database: this.database });
     this.insert = this.database.prepare(
       `INSERT OR IGNORE INTO annotation VALUES
        (?, ?, ?, ?, ?, ?, ?, ?, ?, coalesce(?, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')), ?, ?)`,
@@ -235,8 +235,8 @@ export class AnnotationStore {
   private insertRow(row: AnnotationRow & { readonly date?: string }): number {
     const { usage } = row.judgement;
     const key = keyOf(row.request);
-    // The judgement holds what they came to.
-    this.answeredCalls.forgetWithin(key);
+    // The calls have come to this judgement, so they are no longer needed.
+    this.keptCalls.forgetWithin(key);
     return this.insert.run(
       key,
       row.request.detector,

@@ -35,7 +35,7 @@ export function endpointsByRole<Role extends string>(options: {
   byDefault: Model;
   endpoints: Endpoints;
   /** Of every call, instead of the endpoints' own. */
-  temperature?: number | null;
+  temperature?: number | null | undefined;
 }): (role: Role) => Endpoint {
   const { models, byDefault, endpoints, temperature } = options;
   return (role) => {

@@ -1,4 +1,4 @@
-import type { Judgement, Usage } from '../detector.ts';
+import type { Detector, Judgement, Usage } from '../detector.ts';
 import { type ChatAnswer, type ChatMessage, type ChatService, usageOf } from '../llm/chat.ts';
 import type { Endpoint } from '../llm/endpoint.ts';
 import { withoutThinking } from './answers.ts';
@@ -12,14 +12,22 @@ export interface Session {
   readonly parts: Usage[];
 }
 
-/** Runs the calls of one judgement. When one fails, the others under way are ended: nobody waits for them any more. */
-export async function inSession<T>(service: ChatService, work: (session: Session) => Promise<T>): Promise<T> {
+/**
+ * Runs the calls of one judgement. When one fails, the others are cancelled, since nobody waits for them any more; so
+ * are all when the judgement's context is aborted.
+ */
+export async function inSession<T>(
+  options: { service: ChatService; context: Parameters<Detector['judge']>[1] },
+  work: (session: Session) => Promise<T>,
+): Promise<T> {
+  const { service, context } = options;
   const controller = new AbortController();
+  const signal = context ? AbortSignal.any([controller.signal, context.signal]) : controller.signal;
   const answers: ChatAnswer[] = [];
   const parts: Usage[] = [];
   const chat: ChatService['chat'] = async (request) => {
-    controller.signal.throwIfAborted();
-    const answer = await service.chat({ ...request, signal: controller.signal });
+    signal.throwIfAborted();
+    const answer = await service.chat({ ...request, signal });
     answers.push(answer);
     return answer;
   };
@@ -52,7 +60,7 @@ export async function speak(options: {
   session: Session;
   endpoint: Endpoint;
   messages: readonly ChatMessage[];
-  dryRunText?: string;
+  dryRunText?: string | undefined;
 }): Promise<string> {
   const { session, endpoint, messages, dryRunText = '' } = options;
   const dryRun = `${pretendedArgument}\n${dryRunText}`.trim();

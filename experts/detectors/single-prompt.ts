@@ -140,8 +140,8 @@ export function createSinglePrompt(settings: {
       samples,
     },
     labels: judgementLabels(task),
-    judge: (prefix) =>
-      inSession(service, async (session): Promise<Judgement> => {
+    judge: (prefix, context) =>
+      inSession({ service, context }, async (session): Promise<Judgement> => {
         const answers = await Promise.all(questions.map((question) => ask(question, prefix, session)));
         const { label, probabilities } = combined({ task, questions, answers });
         return {
@@ -204,10 +204,8 @@ function combined(options: {
 function ofTokens(answer: ChatAnswer, words: AnswerWords): Readonly<Record<string, number>> | null {
   const { logprobs, text } = answer;
   if (logprobs === null) return null;
-  const thinks = text.includes('</think>');
-  return (
-    classProbabilities({ answerWords: words, logprobs, ...(thinks && { after: '</think>' }) })?.probabilities ?? null
-  );
+  const after = text.includes('</think>') ? '</think>' : undefined;
+  return classProbabilities({ answerWords: words, logprobs, after })?.probabilities ?? null;
 }
 
 /** Of labels equally frequent the one said first. */

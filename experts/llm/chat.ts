@@ -12,16 +12,16 @@ export interface ChatRequest {
   /** What a dry run pretends was answered: as long as a typical answer, and readable by the caller's parser. */
   readonly dryRunText: string;
   /** Instead of the endpoint's own; null leaves the parameter out. */
-  readonly temperature?: number | null;
-  readonly maxTokens?: number | null;
+  readonly temperature?: number | null | undefined;
+  readonly maxTokens?: number | null | undefined;
   /** Which of several answers to the same question; moves the seed, where there is one. */
-  readonly sampleIndex?: number;
+  readonly sampleIndex?: number | undefined;
   /** Ask for token log-probabilities, as far as the endpoint's `logprobs` mode allows. */
-  readonly wantLogprobs?: boolean;
+  readonly wantLogprobs?: boolean | undefined;
   /** Ask for an answer in JSON; weakened to what the endpoint understands. */
-  readonly jsonSchema?: { readonly name: string; readonly schema: Readonly<Record<string, unknown>> };
+  readonly jsonSchema?: { readonly name: string; readonly schema: Readonly<Record<string, unknown>> } | undefined;
   /** Ends this call: at once while it waits, with a short grace once it was sent. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface TokenLogprob {

@@ -22,7 +22,7 @@ export function classProbabilities(options: {
   answerWords: Readonly<Record<string, readonly string[]>>;
   logprobs: readonly TokenLogprob[];
   /** The text before the answer, such as `"label":`; reading starts after its last occurrence. */
-  after?: string;
+  after?: string | undefined;
 }): ClassProbabilities | null {
   const { logprobs } = options;
   const words = Object.entries(options.answerWords).flatMap(([label, own]) =>
@@ -94,7 +94,7 @@ function endsAt(text: string, index: number): boolean {
 }
 
 /** The first token with text after the last occurrence of `after`; the first of all without one. */
-function startOf(options: { logprobs: readonly TokenLogprob[]; after?: string }): number {
+function startOf(options: { logprobs: readonly TokenLogprob[]; after?: string | undefined }): number {
   const { logprobs, after } = options;
   if (after === undefined) return 0;
   const found = logprobs
@@ -116,7 +116,7 @@ function startOf(options: { logprobs: readonly TokenLogprob[]; after?: string })
 export function sampledProbabilities(options: {
   labels: readonly string[];
   answers: readonly (string | null)[];
-  addHalf?: boolean;
+  addHalf?: boolean | undefined;
 }): Record<string, number> | null {
   const { labels, answers, addHalf = false } = options;
   const readable = answers.filter((answer): answer is string => answer !== null);

@@ -119,7 +119,7 @@ export function endpointSteps(options: {
   const key = apiKeyOf({ endpoint, env });
 
   return async (step) => {
-    const once = async () => {
+    const attempt = async () => {
       const timeout = AbortSignal.timeout(STEP_TIMEOUT_MS);
       try {
         return await step({
@@ -134,7 +134,7 @@ export function endpointSteps(options: {
       }
     };
     try {
-      return await withRetries({ attempt: once, policy, random, signal });
+      return await withRetries({ attempt, policy, random, signal });
     } catch (error) {
       if (!(error instanceof RetriesEndedError)) throw error;
       const { failure, attempts } = error;

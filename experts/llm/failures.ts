@@ -126,6 +126,11 @@ export class BudgetSpentError extends ProviderError {}
 /** No request to this endpoint can succeed before a person changes something: key, model, address, credit. */
 export class EndpointUnusableError extends ProviderError {}
 
+/** Whether asking about anything else would be in vain after this failure. */
+export function endsAllCalls(error: unknown): boolean {
+  return error instanceof BudgetSpentError || error instanceof EndpointUnusableError;
+}
+
 /** The model answered, also when asked again, with something that could not be read as what was asked for. */
 export class MalformedAnswerError extends ProviderError {
   readonly lastAnswer: string;

@@ -14,12 +14,12 @@ import { RetriesEndedError, type RetryPolicy, retrySchema, withRetries } from '.
 export interface LiveChatOptions {
   /** Draws the jitter of waiting times; it touches no answer. */
   random: Random;
-  budget?: z.input<typeof budgetSchema>;
-  retry?: z.input<typeof retrySchema>;
+  budget?: z.input<typeof budgetSchema> | undefined;
+  retry?: z.input<typeof retrySchema> | undefined;
   /** Ends every call: at once what waits, after `graceMs` what was sent. Answers that arrive by then are returned. */
-  signal?: AbortSignal;
-  graceMs?: number;
-  env?: Environment;
+  signal?: AbortSignal | undefined;
+  graceMs?: number | undefined;
+  env?: Environment | undefined;
 }
 
 /** What is shared by all calls to one model at one address. */

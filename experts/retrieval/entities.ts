@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { patternEntities } from './pattern-entities.ts';
 import { PROMPT_VERSION, promptedEntities } from './prompted-entities.ts';
-import type { AskOnce, RoleModel } from './shared-questions.ts';
+import type { AskShared, RoleModel } from './shared-questions.ts';
 import { type Entity, splitSentences } from './text-spans.ts';
 import { documentFrequencies, loadTermCorpus, tfIdfEntities } from './tf-idf-entities.ts';
 import { aggregateTokens, loadTokenClassifier, tokenClassifierSchema } from './token-classifier.ts';
@@ -58,7 +58,7 @@ export interface EntityRecognizer {
   /** Method, version and all that can change what is recognised. */
   readonly options: Readonly<Record<string, unknown>>;
   /** The entities in the order of the text; those of a method with confidences pass the falling threshold. */
-  recognize(text: string, askOnce: AskOnce): Promise<Entity[]>;
+  recognize(text: string, askShared: AskShared): Promise<Entity[]>;
 }
 
 export async function createEntityRecognizer(settings: {
@@ -100,7 +100,7 @@ export async function createEntityRecognizer(settings: {
       const { method } = options;
       return {
         options: { method, version: 1, promptVersion: PROMPT_VERSION, model: model.options },
-        recognize: (text, askOnce) => promptedEntities({ method, text, model, askOnce }),
+        recognize: (text, askShared) => promptedEntities({ method, text, model, askShared }),
       };
     }
   }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { patternEntities } from './pattern-entities.ts';
-import { type AskOnce, askModel, type RoleModel } from './shared-questions.ts';
+import { type AskShared, askModel, type RoleModel } from './shared-questions.ts';
 import type { Entity } from './text-spans.ts';
 
 /** Raise it with every change to a prompt or a schema below. */
@@ -48,10 +48,10 @@ export async function promptedEntities(question: {
   method: 'prompt-ner' | 'llm-ner';
   text: string;
   model: RoleModel;
-  askOnce: AskOnce;
+  askShared: AskShared;
 }): Promise<Entity[]> {
-  const { method, text, model, askOnce } = question;
-  const shared = { model, version: VERSION, promptVersion: PROMPT_VERSION, part: `retrieval/${method}`, askOnce };
+  const { method, text, model, askShared } = question;
+  const shared = { model, version: VERSION, promptVersion: PROMPT_VERSION, part: `retrieval/${method}`, askShared };
   const pretended = patternEntities(text).map((entity) => entity.text);
   if (method === 'llm-ner') {
     const content = onlyLlm(text);

@@ -2,9 +2,9 @@ import { z } from 'zod';
 import type { Post } from '../../src/data/thread.ts';
 import { Random } from '../../src/tensor/random.ts';
 import { createEncoder, encoderSchema } from '../../src/text/create-encoder.ts';
-import { once } from '../annotations/remembered-calls.ts';
 import type { Environment } from '../llm/endpoint.ts';
 import { retrySchema } from '../llm/retry.ts';
+import { PromiseCache } from '../promise-cache.ts';
 import { createEntityRecognizer, type EntityRecognizer, entitiesSchema } from './entities.ts';
 import {
   chunksSchema,
@@ -16,7 +16,7 @@ import {
   splitIntoChunks,
 } from './evidence.ts';
 import { salientEntities, scMmrSchema, selectKeywords } from './keywords.ts';
-import type { AskOnce, RoleModel } from './shared-questions.ts';
+import type { AskShared, RoleModel } from './shared-questions.ts';
 import { cosine, embedTexts } from './text-similarity.ts';
 import { splitSentences } from './text-spans.ts';
 import { createWebSearch, type WebQuestion, type WebSearch, webSearchSchema } from './web-search.ts';
@@ -56,9 +56,9 @@ export interface Keyword {
   readonly salience: number;
 }
 
-interface Request {
+interface RetrievalRequest {
   readonly claim: Post;
-  readonly askOnce: AskOnce;
+  readonly askShared: AskShared;
 }
 
 /** Stage 1 of ZoFia: from a claim to keywords, and from keywords to evidence that is not younger than the cut-off. */
@@ -66,10 +66,10 @@ export interface Retrieval {
   /** What of the configuration can change the evidence. */
   readonly options: Readonly<Record<string, unknown>>;
   /** §3.1–3.3; null where no source is asked by keywords. */
-  keywordsOf(request: Request): Promise<readonly Keyword[] | null>;
+  keywordsOf(request: RetrievalRequest): Promise<readonly Keyword[] | null>;
   /** @param request.coreClaim asked for by `query: core-claim` alone. */
-  fromWeb(request: Request & { coreClaim: () => Promise<string> }): Promise<Evidence[]>;
-  fromWikipedia(request: Request): Promise<Evidence[]>;
+  fromWeb(request: RetrievalRequest & { coreClaim: () => Promise<string> }): Promise<Evidence[]>;
+  fromWikipedia(request: RetrievalRequest): Promise<Evidence[]>;
   /** The passages that speak to a claim. */
   passagesFor(claim: string, evidence: readonly Evidence[]): Promise<RetrievedChunk[]>;
 }
@@ -86,10 +86,10 @@ export async function createRetrieval(settings: {
   use: RetrievalUse;
   /** Names the entities, where that is left to a language model. */
   model: RoleModel;
-  env?: Environment;
-  random?: Random;
-  signal?: AbortSignal;
-  isDryRun?: boolean;
+  env?: Environment | undefined;
+  random?: Random | undefined;
+  signal?: AbortSignal | undefined;
+  isDryRun?: boolean | undefined;
 }): Promise<Retrieval> {
   const { options, use, model, env = process.env, signal = null, isDryRun = false } = settings;
   // Without a source nothing is loaded either.
@@ -105,11 +105,14 @@ export async function createRetrieval(settings: {
   const web = isDryRun ? dryRunWebSearch(liveWeb.options) : liveWeb;
   const wikipedia = isDryRun ? dryRunWikipedia(liveWikipedia.options) : liveWikipedia;
   const { composition: _, ...webOptions } = web.options;
-  const known = new Map<string, Promise<readonly Keyword[]>>();
+  const keywordsByText = new PromiseCache<readonly Keyword[]>();
 
-  async function findKeywords(recognizer: EntityRecognizer, { claim, askOnce }: Request): Promise<readonly Keyword[]> {
+  async function findKeywords(
+    recognizer: EntityRecognizer,
+    { claim, askShared }: RetrievalRequest,
+  ): Promise<readonly Keyword[]> {
     const { text } = claim;
-    const entities = await salientEntities({ text, entities: await recognizer.recognize(text, askOnce), encoder });
+    const entities = await salientEntities({ text, entities: await recognizer.recognize(text, askShared), encoder });
     const similarity = entities.map(({ vector }) => entities.map((other) => cosine(vector, other.vector)));
     const salience = entities.map((entity) => entity.salience);
     return selectKeywords({ salience, similarity }, options.keywords).map((index) => {
@@ -118,9 +121,9 @@ export async function createRetrieval(settings: {
     });
   }
 
-  async function keywordsOf(request: Request): Promise<readonly Keyword[] | null> {
+  async function keywordsOf(request: RetrievalRequest): Promise<readonly Keyword[] | null> {
     if (recognizer === null || cutoffOf(request.claim, options.cutoff) === 'none') return null;
-    return once({ known, key: request.claim.text, ask: () => findKeywords(recognizer, request) });
+    return keywordsByText.get(request.claim.text, () => findKeywords(recognizer, request));
   }
 
   async function salientSentence(text: string): Promise<string> {
@@ -157,7 +160,7 @@ export async function createRetrieval(settings: {
       const cutoff = cutoffOf(request.claim, options.cutoff);
       if (cutoff === 'none') return [];
       const ask = await webQuestion(request);
-      return ask === null ? [] : web.search({ ask, cutoff, askOnce: request.askOnce });
+      return ask === null ? [] : web.search({ ask, cutoff, askShared: request.askShared });
     },
 
     async fromWikipedia(request) {
@@ -165,7 +168,7 @@ export async function createRetrieval(settings: {
       if (cutoff === 'none') return [];
       const found = await Promise.all(
         ((await keywordsOf(request)) ?? []).map(({ text, context: around }) =>
-          wikipedia.lookUp({ keyword: text, context: around, cutoff, askOnce: request.askOnce }),
+          wikipedia.lookUp({ keyword: text, context: around, cutoff, askShared: request.askShared }),
         ),
       );
       // Two keywords may mean the same article.

@@ -1,61 +1,61 @@
 import type { z } from 'zod';
-import { once, type RememberedCall, type RememberedCalls } from '../annotations/remembered-calls.ts';
+import type { KeptParts, PartQuestion } from '../annotations/kept-calls.ts';
 import type { Usage } from '../detector.ts';
 import { type ChatAnswer, type ChatService, usageOf } from '../llm/chat.ts';
 import { chatJson } from '../llm/chat-json.ts';
 import type { Endpoint } from '../llm/endpoint.ts';
+import type { PromiseCache } from '../promise-cache.ts';
 
-export interface Question<T> extends Omit<RememberedCall, 'threadId' | 'prefixLength'> {
-  /** What an answer that was kept must still be. */
+export interface SharedQuestion<T> extends Omit<PartQuestion, 'threadId' | 'prefixLength'> {
+  /** What a kept answer must still be. */
   readonly schema: z.ZodType<T>;
 }
 
-export interface Known {
-  readonly text: string;
+/** An answer, as JSON, with what it took where it is kept as a part. */
+export interface SharedAnswer {
+  readonly json: string;
   readonly usage: Usage | null;
 }
 
-/** Asks for plain JSON, once for each question, however often and from wherever it is put. */
-export type AskOnce = <T>(
-  question: Question<T>,
+/** Asks a question whose answer is plain JSON; once for all who put the same question. */
+export type AskShared = <T>(
+  question: SharedQuestion<T>,
   ask: () => Promise<{ readonly value: T; readonly answers?: readonly ChatAnswer[] }>,
 ) => Promise<T>;
 
-export function askOnceIn(options: {
-  /** Questions under way in this process and, where nothing else remembers, those answered. */
-  known: Map<string, Promise<Known>>;
-  remember: RememberedCalls | undefined;
-  /** Where it is asked now. */
+/** An asker for one judgement. Its answers are those of all judgements that use the same cache or the same kept parts. */
+export function sharedAsker(options: {
+  /** Questions under way in this process; without kept parts, the answered ones, too. */
+  cache: PromiseCache<SharedAnswer>;
+  keptParts: KeptParts | undefined;
+  /** Where the question is asked now. */
   place: { readonly threadId: string; readonly prefixLength: number };
-  /** Gets the answers where nothing else counts what they cost. */
+  /** Without kept parts: gets the answers of the questions that nobody has asked before. */
   onAnswers: (answers: readonly ChatAnswer[]) => void;
-  /** Gets what an answer took that is remembered, whoever asked for it first. */
+  /** With kept parts: gets what the answer took, whoever asked for it first. */
   onPart: (usage: Usage) => void;
-}): AskOnce {
-  const { known, remember, place, onAnswers, onPart } = options;
+}): AskShared {
+  const { cache, keptParts, place, onAnswers, onPart } = options;
   return async ({ schema, ...question }, ask) => {
+    const askOrFind = async (): Promise<SharedAnswer> => {
+      if (keptParts === undefined) {
+        const { value, answers = [] } = await ask();
+        onAnswers(answers);
+        return { json: JSON.stringify(value), usage: null };
+      }
+      const { transcript, usage } = await keptParts.part({ ...question, ...place }, async () => {
+        const { value, answers = [] } = await ask();
+        const transcript = [{ role: question.detector, text: JSON.stringify(value) }];
+        return { label: null, probabilities: null, explanation: '', transcript, usage: usageOf(answers) };
+      });
+      return { json: transcript[0].text, usage };
+    };
     const key = JSON.stringify(question);
-    const { text, usage } = await once<Known>({
-      known,
-      key,
-      ask: async () => {
-        if (remember === undefined) {
-          const { value, answers = [] } = await ask();
-          onAnswers(answers);
-          return { text: JSON.stringify(value), usage: null };
-        }
-        const judgement = await remember.remember({ ...question, ...place }, async () => {
-          const { value, answers = [] } = await ask();
-          const transcript = [{ role: question.detector, text: JSON.stringify(value) }];
-          return { label: null, probabilities: null, explanation: '', transcript, usage: usageOf(answers) };
-        });
-        return { text: judgement.transcript[0].text, usage: judgement.usage };
-      },
-    });
+    const { json, usage } = await cache.get(key, askOrFind);
     if (usage !== null) onPart(usage);
-    // A store answers from now on; this process need not keep it, too.
-    if (remember !== undefined) known.delete(key);
-    return schema.parse(JSON.parse(text));
+    // From now on the store knows the answer, so this process need not hold it as well.
+    if (keptParts !== undefined) cache.delete(key);
+    return schema.parse(JSON.parse(json));
   };
 }
 
@@ -67,7 +67,7 @@ export interface RoleModel {
   readonly options: Readonly<Record<string, unknown>>;
 }
 
-/** Puts a question that is answered from its words alone, so that the same one needs no second answer. */
+/** Asks a model a question that it answers from the question's own words, so that the same words need no second answer. */
 export function askModel<T>(question: {
   model: RoleModel;
   /** The detector's name, a slash and what is asked, as annotations of parts are called. */
@@ -77,12 +77,12 @@ export function askModel<T>(question: {
   content: string;
   schema: z.ZodType<T>;
   dryRunValue: T;
-  askOnce: AskOnce;
+  askShared: AskShared;
 }): Promise<T> {
-  const { model, part, version, promptVersion, content, schema, dryRunValue, askOnce } = question;
+  const { model, part, version, promptVersion, content, schema, dryRunValue, askShared } = question;
   const { service, endpoint } = model;
   const schemaName = part.replace(/^.*\//, '').replaceAll('-', '_');
-  return askOnce(
+  return askShared(
     { detector: part, version, options: { promptVersion, model: model.options }, input: content, schema },
     () => chatJson({ service, endpoint, messages: [{ role: 'user', content }], schema, schemaName, dryRunValue }),
   );

@@ -4,7 +4,7 @@ import type { Environment } from '../llm/endpoint.ts';
 import { type Evidence, htmlText } from './evidence.ts';
 import { encyclopediaDomains, factCheckDomains, isInDomains, newsDomains } from './excluded-domains.ts';
 import { type FetchContext, fetchJson, serviceUrl } from './fetch-json.ts';
-import type { AskOnce } from './shared-questions.ts';
+import type { AskShared } from './shared-questions.ts';
 import { withoutLinks } from './text-spans.ts';
 
 /** What Brave gives at once. */
@@ -56,7 +56,7 @@ export interface WebSearch {
   /** What of the configuration can change the results. */
   readonly options: Readonly<Record<string, unknown>>;
   /** @param request.cutoff last day a result may have; null: any day */
-  search(request: { ask: WebQuestion; cutoff: string | null; askOnce: AskOnce }): Promise<Evidence[]>;
+  search(request: { ask: WebQuestion; cutoff: string | null; askShared: AskShared }): Promise<Evidence[]>;
 }
 
 const resultSchema = z.object({
@@ -101,7 +101,7 @@ export function createWebSearch(settings: {
 
   return {
     options: { baseURL, ...relevant },
-    async search({ ask, cutoff, askOnce }) {
+    async search({ ask, cutoff, askShared }) {
       const query =
         'keywords' in ask
           ? webQuery({ keywords: ask.keywords, composition: options.composition, excludedDomains, limits })
@@ -119,7 +119,7 @@ export function createWebSearch(settings: {
         ...(cutoff !== null && { freshness: `${options.earliestDate}to${cutoff}` }),
       };
       // What came back is kept, not what was left of it: other exclusions need no new request.
-      const results = await askOnce(
+      const results = await askShared(
         {
           detector: 'retrieval/web-search',
           version: '1',

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Encoder } from '../../src/text/encoder.ts';
 import { type Evidence, htmlParagraphs } from './evidence.ts';
 import { type FetchContext, fetchJson, serviceUrl } from './fetch-json.ts';
-import type { AskOnce } from './shared-questions.ts';
+import type { AskShared } from './shared-questions.ts';
 import { cosine, embedTexts } from './text-similarity.ts';
 import { splitSentences } from './text-spans.ts';
 
@@ -44,7 +44,7 @@ export interface Wikipedia {
     keyword: string;
     context: string;
     cutoff: string | null;
-    askOnce: AskOnce;
+    askShared: AskShared;
   }): Promise<Evidence | null>;
 }
 
@@ -84,10 +84,10 @@ export function createWikipedia(settings: {
 
   type Ask = <T>(parameters: Record<string, string>, schema: z.ZodType<T>) => Promise<T>;
   const askerWith =
-    (askOnce: AskOnce): Ask =>
+    (askShared: AskShared): Ask =>
     (parameters, schema) => {
       const query = { ...parameters, format: 'json', formatversion: '2' };
-      return askOnce(
+      return askShared(
         { detector: 'retrieval/wikipedia', version: '2', options: { baseURL: options.baseURL }, input: query, schema },
         async () => ({
           value: await fetchJson({
@@ -161,8 +161,8 @@ export function createWikipedia(settings: {
 
   return {
     options: { ...relevant },
-    async lookUp({ keyword, context, cutoff, askOnce }) {
-      const ask = askerWith(askOnce);
+    async lookUp({ keyword, context, cutoff, askShared }) {
+      const ask = askerWith(askShared);
       const pages = await senses(keyword, ask);
       if (pages.length === 0) return null;
       const index =

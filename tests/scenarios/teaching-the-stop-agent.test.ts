@@ -2,7 +2,6 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { buildStateTable } from '../../envs/state-table.ts';
 import { annotate } from '../../experts/annotate.ts';
 import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
-import { rememberedIn } from '../../experts/annotations/remembered-calls.ts';
 import { loadJudgingTask } from '../../experts/tasks/task-file.ts';
 import { demonstrationsOf, selectDemonstrations } from '../../experts/trajectories.ts';
 import { rumorTask as goldTask } from '../../src/data/task.ts';
@@ -12,6 +11,7 @@ import { createEncoder, encoderSchema } from '../../src/text/create-encoder.ts';
 import { stopAgentSchema } from '../../trainers/stop-agent/config.ts';
 import { type StopAgentMetrics, trainStopAgent } from '../../trainers/stop-agent/loop.ts';
 import { createStopAgentTraining, disposeStopAgentTraining } from '../../trainers/stop-agent/setup.ts';
+import { keptPartsIn } from '../experts/annotations/kept-parts.ts';
 import { detectorOf, role, startRoles } from '../experts/detectors/roles.ts';
 import { toyThreads } from '../experts/threads.ts';
 
@@ -59,7 +59,7 @@ describe('the stop agent', () => {
         rounds: 1,
       },
       task,
-      remember: rememberedIn({ store }),
+      keptParts: keptPartsIn(store),
     });
     expect(detector.labels).toEqual(goldTask.labels);
 

@@ -64,7 +64,7 @@ export async function askVerdict(options: {
   content: string;
   question: Pick<DebateQuestion, 'sides'>;
   /** What a dry run pretends was decided. */
-  dryRunSide?: number;
+  dryRunSide?: number | undefined;
 }): Promise<Verdict> {
   const { session, endpoint, content, question, dryRunSide = 0 } = options;
   const names = question.sides.map(({ name }) => name);

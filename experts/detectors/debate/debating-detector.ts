@@ -22,7 +22,7 @@ export interface Debate {
 
 export interface DebateOutcome extends Verdict {
   /** Share of the votes of each side, where there were votes. */
-  readonly shares?: Readonly<Record<string, number>>;
+  readonly shares?: Readonly<Record<string, number>> | undefined;
   readonly transcript: readonly TranscriptEntry[];
 }
 
@@ -43,8 +43,8 @@ export function debatingDetector(settings: {
     version,
     options: { task, ...options },
     labels: judgementLabels(task),
-    judge: (prefix) =>
-      inSession(service, async (session) => {
+    judge: (prefix, context) =>
+      inSession({ service, context }, async (session) => {
         const about = caseOf({ task, prefix });
         const outcomes = await Promise.all(
           questions.map((question) => debate({ question, session, about, asked: sidesInWords(question) })),

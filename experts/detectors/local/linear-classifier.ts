@@ -34,8 +34,8 @@ export async function fitLinearClassifiers(options: {
   classCount: number;
   problems: readonly LinearProblem[];
   steps: number;
-  onStep?: (done: number) => void;
-  signal?: AbortSignal;
+  onStep?: ((done: number) => void) | undefined;
+  signal?: AbortSignal | undefined;
 }): Promise<LinearFit> {
   const { classes, classCount, problems, steps } = options;
   const rows = classes.length;

@@ -43,7 +43,7 @@ export async function trainStudent(settings: {
   task: Task;
   options: LocalDetectorOptions;
   seed: number;
-  onProgress?: (done: number, total: number) => void;
+  onProgress?: ((done: number, total: number) => void) | undefined;
 }): Promise<Student> {
   const { demonstrations, further, task, options, seed, onProgress } = settings;
   const train = (examples: readonly JudgedThread[]) => {

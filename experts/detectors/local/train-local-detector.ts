@@ -42,17 +42,17 @@ export type LocalDetectorOptions = z.infer<typeof localDetectorOptionsSchema>;
 export async function trainLocalDetector(settings: {
   threads: readonly Thread[];
   task: Task;
-  options?: z.input<typeof localDetectorOptionsSchema>;
+  options?: z.input<typeof localDetectorOptionsSchema> | undefined;
   seed: number;
   /**
    * The class that a prefix of so many posts is trained towards, null to leave it out; the thread's gold label when not
    * given. A student of another detector takes that one's judgements.
    */
-  targetOf?: (thread: Thread, length: number) => number | null;
+  targetOf?: ((thread: Thread, length: number) => number | null) | undefined;
   /** Used in place of `options.encoder`: one that exists already, or one that stores its embeddings. */
-  encoder?: Encoder;
-  onProgress?: (progress: { done: number; total: number }) => void;
-  signal?: AbortSignal;
+  encoder?: Encoder | undefined;
+  onProgress?: ((progress: { done: number; total: number }) => void) | undefined;
+  signal?: AbortSignal | undefined;
 }): Promise<LocalDetector> {
   const { task, seed, onProgress, signal } = settings;
   const options = parseOptions(settings.options);
@@ -92,7 +92,7 @@ export async function trainLocalDetector(settings: {
     problems,
     steps: options.steps,
     onStep: (done) => onProgress?.({ done, total: options.steps }),
-    ...(signal && { signal }),
+    signal,
   });
 
   const candidates = options.l2.map((l2, index) => {
@@ -145,7 +145,7 @@ function parseOptions(options: z.input<typeof localDetectorOptionsSchema> | unde
 function labelledThreads(settings: {
   threads: readonly Thread[];
   task: Task;
-  targetOf?: (thread: Thread, length: number) => number | null;
+  targetOf?: ((thread: Thread, length: number) => number | null) | undefined;
 }): {
   threads: Thread[];
   labels: number[];

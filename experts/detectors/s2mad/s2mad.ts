@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Prefix } from '../../../src/data/thread.ts';
 import { InputError } from '../../../src/errors.ts';
 import { Random } from '../../../src/tensor/random.ts';
-import type { RememberedCalls } from '../../annotations/remembered-calls.ts';
+import type { KeptParts } from '../../annotations/kept-calls.ts';
 import type { Detector, Judgement } from '../../detector.ts';
 import type { ChatMessage, ChatService } from '../../llm/chat.ts';
 import type { Endpoint } from '../../llm/endpoint.ts';
@@ -122,9 +122,9 @@ export function createS2mad(settings: {
   task: JudgingTask;
   service: ChatService;
   /** Keeps scores and subjectivity beyond this process; their usage then counts there, not in judgements. */
-  remember?: RememberedCalls;
+  keptParts?: KeptParts | undefined;
 }): Detector {
-  const { options, task, service, remember } = settings;
+  const { options, task, service, keptParts } = settings;
   const { topComments, rounds, stanceSeparation, claimPrompt, debate, seed } = options;
   const labels = task.labels;
   if (labels === undefined)
@@ -140,9 +140,8 @@ export function createS2mad(settings: {
   const choice = `End with the answer alone on the last line, one of: ${names.join(', ')}.`;
   const meanings = labels.map(({ name, description }) => `- ${name}: ${description}`).join('\n');
   const ending = `${task.question}\n${meanings}\n${choice}`;
-  const asking = { service, ...(remember && { remember }) };
-  const scoreOf = createCommentScorer({ ...asking, endpoint: endpoints.scorer });
-  const isSubjective = createSubjectivityClassifier({ ...asking, endpoint: endpoints.classifier });
+  const scoreOf = createCommentScorer({ service, keptParts, endpoint: endpoints.scorer });
+  const isSubjective = createSubjectivityClassifier({ service, keptParts, endpoint: endpoints.classifier });
 
   async function judge(prefix: Prefix, session: Session): Promise<Judgement> {
     const [claim, ...texts] = prefix.posts.map(({ text }) => oneLine(text));
@@ -240,7 +239,7 @@ export function createS2mad(settings: {
       }),
     },
     labels: judgementLabels(task),
-    judge: (prefix) => inSession(service, (session) => judge(prefix, session)),
+    judge: (prefix, context) => inSession({ service, context }, (session) => judge(prefix, session)),
   };
 }
 

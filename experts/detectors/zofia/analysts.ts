@@ -4,7 +4,7 @@ import type { ChatService } from '../../llm/chat.ts';
 import type { Endpoint } from '../../llm/endpoint.ts';
 import type { Evidence } from '../../retrieval/evidence.ts';
 import type { Retrieval } from '../../retrieval/retrieval.ts';
-import { type AskOnce, askModel } from '../../retrieval/shared-questions.ts';
+import { type AskShared, askModel } from '../../retrieval/shared-questions.ts';
 import { checkedQuotation } from '../answers.ts';
 import { speakerOptions } from '../models-by-role.ts';
 import type { TranscriptEntry } from '../prompt-text.ts';
@@ -15,7 +15,7 @@ import { linguisticDimensions, PROMPT_VERSION, prompts } from './prompts.ts';
 export const VERSION = '2';
 
 /** What the analysts of all judgements share. */
-export interface Bench {
+export interface AnalystSettings {
   readonly options: ZofiaOptions;
   readonly endpoints: Readonly<Record<ZofiaRole, Endpoint>>;
   /** Not that of one judgement: others wait for the same answers, and must get them if that one fails. */
@@ -25,11 +25,11 @@ export interface Bench {
 }
 
 /** What they read of one prefix. */
-export interface Reading {
+export interface AnalystInput {
   /** T */
   readonly news: string;
   readonly claim: Post;
-  readonly askOnce: AskOnce;
+  readonly askShared: AskShared;
 }
 
 /** One analyst's part of the evidence pool. */
@@ -44,19 +44,19 @@ export const pretended = 'This is one of the sentences that an analysis of a tex
 
 /** An analyst answers from what it is shown alone. */
 function askAnalyst<T>(
-  bench: Bench,
+  settings: AnalystSettings,
   question: {
     part: string;
     role: ZofiaRole;
     content: string;
     schema: z.ZodType<T>;
     dryRunValue: T;
-    askOnce: AskOnce;
+    askShared: AskShared;
   },
 ): Promise<T> {
   const { part, role, ...asked } = question;
-  const endpoint = bench.endpoints[role];
-  const model = { service: bench.service, endpoint, options: speakerOptions(endpoint) };
+  const endpoint = settings.endpoints[role];
+  const model = { service: settings.service, endpoint, options: speakerOptions(endpoint) };
   return askModel({ model, part: `zofia/${part}`, version: VERSION, promptVersion: PROMPT_VERSION, ...asked });
 }
 
@@ -65,17 +65,17 @@ export function listOf(items: readonly string[]): string {
 }
 
 /** §4.1.1: five sessions that know nothing of one another. */
-export async function linguist(bench: Bench, { news, askOnce }: Reading): Promise<Analysis> {
-  const { real, fake } = bench.sides;
+export async function linguist(settings: AnalystSettings, { news, askShared }: AnalystInput): Promise<Analysis> {
+  const { real, fake } = settings.sides;
   const schema = z.object({ analysis: z.string(), verdict: z.enum([real.name, fake.name]) });
   const sessions = linguisticDimensions.map(async (dimension) => {
-    const { analysis, verdict } = await askAnalyst(bench, {
+    const { analysis, verdict } = await askAnalyst(settings, {
       part: 'linguist',
       role: 'linguist',
-      content: prompts.linguist({ dimension, news, sides: bothSides(bench.sides) }),
+      content: prompts.linguist({ dimension, news, sides: bothSides(settings.sides) }),
       schema,
       dryRunValue: { analysis: pretended, verdict: real.name },
-      askOnce,
+      askShared,
     });
     return { role: `linguist: ${dimension.name}`, text: `${analysis}\nPoints to: ${verdict}` };
   });
@@ -85,21 +85,21 @@ export async function linguist(bench: Bench, { news, askOnce }: Reading): Promis
 const triageSchema = z.object({ domain: z.string().min(1), expert: z.string().min(1).describe('a profession') });
 
 /** §4.1.2: the field of the news, then an examination by its expert, who has Wikipedia at hand. */
-export async function expert(bench: Bench, reading: Reading): Promise<Analysis> {
-  const { news, askOnce } = reading;
-  const { real, fake } = bench.sides;
+export async function expert(settings: AnalystSettings, input: AnalystInput): Promise<Analysis> {
+  const { news, askShared } = input;
+  const { real, fake } = settings.sides;
   const [{ domain, expert }, wikipedia] = await Promise.all([
-    askAnalyst(bench, {
+    askAnalyst(settings, {
       part: 'expert-triage',
       role: 'expert',
       content: prompts.triage({ news }),
       schema: triageSchema,
       dryRunValue: { domain: 'Politics', expert: 'Political scientist' },
-      askOnce,
+      askShared,
     }),
-    wikipediaAsFound(bench, reading),
+    wikipediaAsFound(settings, input),
   ]);
-  const { knowledge, logic, verdict } = await askAnalyst(bench, {
+  const { knowledge, logic, verdict } = await askAnalyst(settings, {
     part: 'expert',
     role: 'expert',
     content: prompts.expert({
@@ -107,11 +107,11 @@ export async function expert(bench: Bench, reading: Reading): Promise<Analysis> 
       domain,
       news,
       wikipedia: wikipedia.findings[0]?.text ?? listOf([]),
-      sides: bothSides(bench.sides),
+      sides: bothSides(settings.sides),
     }),
     schema: z.object({ knowledge: z.string(), logic: z.string(), verdict: z.enum([real.name, fake.name]) }),
     dryRunValue: { knowledge: pretended, logic: pretended, verdict: real.name },
-    askOnce,
+    askShared,
   });
   const text = `Knowledge: ${knowledge}\nLogic: ${logic}\nPoints to: ${verdict}`;
   return {
@@ -121,9 +121,12 @@ export async function expert(bench: Bench, reading: Reading): Promise<Analysis> 
 }
 
 /** What Wikipedia says of the keywords. An article's title is today's and may tell the outcome: its text names it, too. */
-export async function wikipediaAsFound({ options, retrieval }: Bench, reading: Reading): Promise<Analysis> {
+export async function wikipediaAsFound(
+  { options, retrieval }: AnalystSettings,
+  input: AnalystInput,
+): Promise<Analysis> {
   if (!options.use.wikipedia) return { material: [], findings: [] };
-  const articles = await retrieval.fromWikipedia(reading);
+  const articles = await retrieval.fromWikipedia(input);
   return { material: [], findings: [{ role: 'wikipedia', text: listOf(articles.map(({ text }) => text)) }] };
 }
 
@@ -139,12 +142,12 @@ const verificationSchema = z.object({
 type Verification = z.output<typeof verificationSchema>;
 
 /** §4.1.3: extract the claims while the web is searched, then verify each on its own. */
-export async function claimVerification(bench: Bench, reading: Reading): Promise<Analysis> {
-  const { askOnce } = reading;
-  const { use, maxSubclaims } = bench.options;
-  const [{ core, subclaims }, web] = await Promise.all([extraction(bench, reading), searched(bench, reading)]);
+export async function claimVerification(settings: AnalystSettings, input: AnalystInput): Promise<Analysis> {
+  const { askShared } = input;
+  const { use, maxSubclaims } = settings.options;
+  const [{ core, subclaims }, web] = await Promise.all([extraction(settings, input), searched(settings, input)]);
   const claims = [core, ...subclaims.slice(0, maxSubclaims ?? undefined)];
-  const verifications = await Promise.all(claims.map((q) => verification(bench, { q, web, askOnce })));
+  const verifications = await Promise.all(claims.map((q) => verification(settings, { q, web, askShared })));
   return {
     material: [
       ...(use.web ? [asEntry(web)] : []),
@@ -163,49 +166,52 @@ export async function claimVerification(bench: Bench, reading: Reading): Promise
 }
 
 /** Eq. 8 */
-function extraction(bench: Bench, { news, askOnce }: Reading): Promise<z.output<typeof claimsSchema>> {
+function extraction(
+  settings: AnalystSettings,
+  { news, askShared }: AnalystInput,
+): Promise<z.output<typeof claimsSchema>> {
   // About as many claims as the paper counts (3.24), like enough to the evidence that they will be verified.
   const excerpt = news.slice(0, 200);
-  return askAnalyst(bench, {
+  return askAnalyst(settings, {
     part: 'claim-extraction',
     role: 'extractor',
     content: prompts.extract({ news }),
     schema: claimsSchema,
     dryRunValue: { core: excerpt, subclaims: [`Second claim: ${excerpt}`, `Third claim: ${excerpt}`] },
-    askOnce,
+    askShared,
   });
 }
 
 /** Strictly by C_rel(q), the passages of I_web that speak to it (Eq. 9). */
 async function verification(
-  bench: Bench,
-  options: { q: string; web: readonly Evidence[]; askOnce: AskOnce },
+  settings: AnalystSettings,
+  options: { q: string; web: readonly Evidence[]; askShared: AskShared },
 ): Promise<Verification> {
-  const { q, web, askOnce } = options;
-  const passages = await bench.retrieval.passagesFor(q, web);
+  const { q, web, askShared } = options;
+  const passages = await settings.retrieval.passagesFor(q, web);
   if (passages.length === 0)
     return { label: 'not enough information', reasoning: 'Nothing was found that speaks to it.', evidence: [] };
   const shown = passages.map(({ text, source }) => described({ ...source, text }));
-  const verified = await askAnalyst(bench, {
+  const verified = await askAnalyst(settings, {
     part: 'claim-verification',
     role: 'verifier',
     content: prompts.verify({ claim: q, passages: listOf(shown) }),
     schema: verificationSchema,
     dryRunValue: { label: 'supports' as const, reasoning: pretended, evidence: [passages[0].text.slice(0, 100)] },
-    askOnce,
+    askShared,
   });
   const evidence = verified.evidence.map((quotation) => checkedQuotation({ quotation, passages: shown }));
   return { ...verified, evidence };
 }
 
 /** What the web says, for debaters who must do without verified claims. */
-export async function webAsFound(bench: Bench, reading: Reading): Promise<Analysis> {
-  return { material: [], findings: bench.options.use.web ? [asEntry(await searched(bench, reading))] : [] };
+export async function webAsFound(settings: AnalystSettings, input: AnalystInput): Promise<Analysis> {
+  return { material: [], findings: settings.options.use.web ? [asEntry(await searched(settings, input))] : [] };
 }
 
-async function searched(bench: Bench, reading: Reading): Promise<readonly Evidence[]> {
-  if (!bench.options.use.web) return [];
-  return bench.retrieval.fromWeb({ ...reading, coreClaim: async () => (await extraction(bench, reading)).core });
+async function searched(settings: AnalystSettings, input: AnalystInput): Promise<readonly Evidence[]> {
+  if (!settings.options.use.web) return [];
+  return settings.retrieval.fromWeb({ ...input, coreClaim: async () => (await extraction(settings, input)).core });
 }
 
 function asEntry(web: readonly Evidence[]): TranscriptEntry {

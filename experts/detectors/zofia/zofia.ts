@@ -1,30 +1,31 @@
 import type { Prefix } from '../../../src/data/thread.ts';
 import type { Random } from '../../../src/tensor/random.ts';
-import type { RememberedCalls } from '../../annotations/remembered-calls.ts';
+import type { KeptParts } from '../../annotations/kept-calls.ts';
 import type { Detector, Judgement } from '../../detector.ts';
 import type { ChatService } from '../../llm/chat.ts';
 import { DryRunChatService } from '../../llm/dry-run-chat-service.ts';
 import type { Environment } from '../../llm/endpoint.ts';
+import { PromiseCache } from '../../promise-cache.ts';
 import { createRetrieval } from '../../retrieval/retrieval.ts';
-import { askOnceIn, type Known } from '../../retrieval/shared-questions.ts';
+import { type SharedAnswer, sharedAsker } from '../../retrieval/shared-questions.ts';
 import { type JudgingTask, judgementLabels } from '../../tasks/task-file.ts';
 import { speakerOptions } from '../models-by-role.ts';
 import { dialogueOf, numberedPosts, type TranscriptEntry } from '../prompt-text.ts';
 import { inSession, type Session, usageIn } from '../session.ts';
 import {
   type Analysis,
-  type Bench,
+  type AnalystInput,
+  type AnalystSettings,
   claimVerification,
   expert,
   linguist,
   listOf,
-  type Reading,
   VERSION,
   webAsFound,
   wikipediaAsFound,
 } from './analysts.ts';
 import { assess, createDebater, type Decision } from './debate.ts';
-import { sidesOf, type ZofiaOptions, zofiaEndpoints } from './options.ts';
+import { sidesOf, type ZofiaOptions, zofiaEndpoints, zofiaInputOf } from './options.ts';
 import { insufficient, PROMPT_VERSION } from './prompts.ts';
 
 /*
@@ -57,15 +58,15 @@ export async function createZofia(settings: {
   task: JudgingTask;
   service: ChatService;
   /** Keeps evidence and analyses beyond this process; their usage then counts there, not in judgements. */
-  remember?: RememberedCalls;
+  keptParts?: KeptParts | undefined;
   /** Where the key of the web search is looked up. */
-  env?: Environment;
+  env?: Environment | undefined;
   /** Draws the jitter of waiting times in retrieval. */
-  random?: Random;
+  random?: Random | undefined;
   /** Ends waiting for evidence. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }): Promise<Detector> {
-  const { options, task, service, remember, env, random, signal } = settings;
+  const { options, task, service, keptParts, env, random, signal } = settings;
   const { use, analyses, maxRounds, maxSubclaims, insufficientLabel } = options;
   const sides = sidesOf({ options, task });
   const endpoints = zofiaEndpoints(options);
@@ -74,34 +75,34 @@ export async function createZofia(settings: {
     use: { web: use.web, wikipedia: use.wikipedia, passages: use.web && use.claims },
     model: { service, endpoint: endpoints.recognizer, options: speakerOptions(endpoints.recognizer) },
     isDryRun: service instanceof DryRunChatService,
-    ...(env && { env }),
-    ...(random && { random }),
-    ...(signal && { signal }),
+    env,
+    random,
+    signal,
   });
-  const bench: Bench = { options, endpoints, service, sides, retrieval };
-  const known = new Map<string, Promise<Known>>();
+  const analystSettings: AnalystSettings = { options, endpoints, service, sides, retrieval };
+  const cache = new PromiseCache<SharedAnswer>();
 
   async function judge(prefix: Prefix, session: Session): Promise<Judgement> {
     const [claim, ...replies] = prefix.posts;
     const news = analyses === 'claim' ? claim.text : numberedPosts(prefix.posts);
     const reactions = analyses === 'claim' ? replies : [];
-    const askOnce = askOnceIn({
-      known,
-      remember,
+    const askShared = sharedAsker({
+      cache,
+      keptParts,
       // The first post is all that most questions read; the store should not name a later one.
       place: { threadId: prefix.threadId, prefixLength: analyses === 'claim' ? 1 : prefix.posts.length },
       onAnswers: (answers) => session.answers.push(...answers),
       onPart: (usage) => session.parts.push(usage),
     });
-    const reading: Reading = { news, claim, askOnce };
+    const input: AnalystInput = { news, claim, askShared };
 
     // Stage 1 and LLM Collaboration: retrieval is part of the analysis that reads it, and all run at the same time.
     const analysed = await Promise.all([
-      use.linguist ? linguist(bench, reading) : nothing,
-      use.expert ? expert(bench, reading) : wikipediaAsFound(bench, reading),
-      use.claims ? claimVerification(bench, reading) : webAsFound(bench, reading),
+      use.linguist ? linguist(analystSettings, input) : nothing,
+      use.expert ? expert(analystSettings, input) : wikipediaAsFound(analystSettings, input),
+      use.claims ? claimVerification(analystSettings, input) : webAsFound(analystSettings, input),
     ]);
-    const keywords = await retrieval.keywordsOf(reading);
+    const keywords = await retrieval.keywordsOf(input);
     const transcript: TranscriptEntry[] = [
       ...(keywords === null ? [] : [{ role: 'keywords', text: listOf(keywords.map(({ text }) => text)) }]),
       ...analysed.flatMap(({ material, findings }) => [...material, ...findings]),
@@ -171,7 +172,8 @@ export async function createZofia(settings: {
       retrieval: retrieval.options,
     },
     labels: judgementLabels(task),
-    judge: (prefix) => inSession(service, (session) => judge(prefix, session)),
+    inputOf: zofiaInputOf(options),
+    judge: (prefix, context) => inSession({ service, context }, (session) => judge(prefix, session)),
   };
 }
 

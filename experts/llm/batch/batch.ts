@@ -27,12 +27,12 @@ export interface BatchOptions {
   directory: string;
   /** Draws the jitter of waiting times. */
   random: Random;
-  pollMs?: number;
-  retry?: z.input<typeof retrySchema>;
-  onStatus?: (status: string) => void;
+  pollMs?: number | undefined;
+  retry?: z.input<typeof retrySchema> | undefined;
+  onStatus?: ((status: string) => void) | undefined;
   /** Aborting stops waiting; the batch goes on at the endpoint and the next run collects it. */
-  signal?: AbortSignal;
-  env?: Environment;
+  signal?: AbortSignal | undefined;
+  env?: Environment | undefined;
 }
 
 interface Session {

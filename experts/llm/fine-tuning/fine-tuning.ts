@@ -21,15 +21,15 @@ export interface FineTuneOptions {
   endpoint: Endpoint;
   file: FineTuningFile;
   /** Null: the endpoint's choice. */
-  epochs?: number | null;
+  epochs?: number | null | undefined;
   /** Draws the jitter of waiting times. */
   random: Random;
-  pollMs?: number;
-  retry?: z.input<typeof retrySchema>;
-  onStatus?: (status: string) => void;
+  pollMs?: number | undefined;
+  retry?: z.input<typeof retrySchema> | undefined;
+  onStatus?: ((status: string) => void) | undefined;
   /** Aborting stops waiting; the job goes on at the endpoint and the next run finds it. */
-  signal?: AbortSignal;
-  env?: Environment;
+  signal?: AbortSignal | undefined;
+  env?: Environment | undefined;
 }
 
 const fileSchema = z.object({ id: z.string() });

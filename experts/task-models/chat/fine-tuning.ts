@@ -6,7 +6,7 @@ import type { Endpoint, Environment } from '../../llm/endpoint.ts';
 import { fineTune, writeFineTuningFile } from '../../llm/fine-tuning/fine-tuning.ts';
 import type { RetryPolicy } from '../../llm/retry.ts';
 import type { ChatOptions } from './options.ts';
-import type { Asked, ChatTuning, TuningExample } from './tuning.ts';
+import type { ChatTuning, TunedModel, TuningExample } from './tuning.ts';
 
 /** A file that was written, or found written, for a tuning. */
 export interface WrittenTuningFile {
@@ -17,14 +17,14 @@ export interface WrittenTuningFile {
 
 export interface FineTuningContext {
   /** Draws the jitter of waiting times; it touches no answer. */
-  readonly random?: Random;
-  readonly retry?: Partial<RetryPolicy>;
-  readonly env?: Environment;
+  readonly random?: Random | undefined;
+  readonly retry?: Partial<RetryPolicy> | undefined;
+  readonly env?: Environment | undefined;
   /** Aborting stops waiting; the job goes on at the endpoint and the next run finds it. */
-  readonly signal?: AbortSignal;
-  readonly onFile?: (file: WrittenTuningFile) => void;
+  readonly signal?: AbortSignal | undefined;
+  readonly onFile?: ((file: WrittenTuningFile) => void) | undefined;
   /** Told at every look at a job. */
-  readonly onStatus?: (status: string) => void;
+  readonly onStatus?: ((status: string) => void) | undefined;
 }
 
 const tunedSchema = z.strictObject({
@@ -91,20 +91,24 @@ export function createFineTuning(settings: {
       epochs,
       pollMs,
       random,
-      ...(retry && { retry }),
-      ...(onStatus && { onStatus }),
-      ...(signal && { signal }),
-      ...(env && { env }),
+      retry,
+      onStatus,
+      signal,
+      env,
     });
     const subjects = new Set([...(from?.subjects ?? []), ...examples.map(({ shown }) => shown.subject)]);
     return { model, trainedOn: [...(from?.trainedOn ?? []), file.hash], subjects: [...subjects] };
   }
 
   return {
-    askedAbout({ subject }): Asked {
+    modelFor({ subject }): TunedModel {
       const knows = (each: Tuned) => learnedBy(each).has(subject);
-      const asked = [tuned, pretrained].find((each) => each !== null && !(holdOut && knows(each))) ?? null;
-      return { endpoint: endpointOf(asked?.model ?? endpoint.model), examples: [], trainedOn: asked?.trainedOn ?? [] };
+      const usable = [tuned, pretrained].find((each) => each !== null && !(holdOut && knows(each))) ?? null;
+      return {
+        endpoint: endpointOf(usable?.model ?? endpoint.model),
+        examples: [],
+        trainedOn: usable?.trainedOn ?? [],
+      };
     },
     async pretrain(examples) {
       pretrained = usePretraining ? await learn({ examples, from: null, purpose: 'pretrain' }) : null;

@@ -43,7 +43,7 @@ const stanceTask: ChatTask<StanceItem> = {
   length: () => 2,
 };
 
-/** Without `remember` every prediction asks anew. */
+/** Without `keptParts` every prediction asks anew. */
 export function createChatStanceModel(settings: ChatSettings<ChatStanceOptions>): TaskModel<StanceItem> {
   return createChatTaskModel({ ...settings, task: stanceTask });
 }

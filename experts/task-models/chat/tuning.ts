@@ -12,8 +12,8 @@ const chatExampleSchema = z.strictObject({
 });
 export type ChatExample = z.infer<typeof chatExampleSchema>;
 
-/** Who is asked about an item, after what was learned. */
-export interface Asked {
+/** The model that is asked about an item, after all that it has learned. */
+export interface TunedModel {
   readonly endpoint: Endpoint;
   /** Shown, solved, before the question. */
   readonly examples: readonly ChatExample[];
@@ -29,7 +29,8 @@ export interface TuningExample {
 
 /** A way to learn from examples. */
 export interface ChatTuning {
-  askedAbout(item: { readonly threadId: string; readonly subject: string }): Asked;
+  /** The model to ask about an item, which must not repeat what it learned from that very item. */
+  modelFor(item: { readonly threadId: string; readonly subject: string }): TunedModel;
   pretrain(examples: readonly TuningExample[]): Promise<void>;
   tune(examples: readonly TuningExample[]): Promise<void>;
   /** Plain JSON. */
@@ -56,7 +57,7 @@ export function createInContextTuning(settings: {
     showableExamples({ examples: examples.map((example) => example.shown), shown });
 
   return {
-    askedAbout({ threadId, subject }) {
+    modelFor({ threadId, subject }) {
       const own = chooseExamples({ examples: tuned, shown, threadId, subject });
       const examples = own.length > 0 ? own : chooseExamples({ examples: pretrained, shown, threadId, subject });
       return { endpoint, examples, trainedOn: [] };

@@ -76,7 +76,7 @@ function veracityTask(limits: { maxPosts: number; maxExamplePosts: number }): Ch
   };
 }
 
-/** Without `remember` every prediction asks anew. */
+/** Without `keptParts` every prediction asks anew. */
 export function createChatVeracityModel(settings: ChatSettings<ChatVeracityOptions>): TaskModel<VeracityItem> {
   const { maxPosts, maxExamplePosts } = settings.options;
   return createChatTaskModel({ ...settings, task: veracityTask({ maxPosts, maxExamplePosts }) });

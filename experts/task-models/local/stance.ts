@@ -20,7 +20,7 @@ const VERSION = 1;
  * The claim is not read: its cosine with the post told stances apart no better on held-out threads.
  */
 export function createLocalStanceModel(setup: {
-  options?: z.input<typeof localStanceOptionsSchema>;
+  options?: z.input<typeof localStanceOptionsSchema> | undefined;
   encoder: Encoder;
 }): TaskModel<StanceItem> {
   const { encoder } = setup;

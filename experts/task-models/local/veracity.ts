@@ -24,7 +24,7 @@ const VERSION = 1;
  * words tell how a post stands, not whether a claim is so.
  */
 export function createLocalVeracityModel(setup: {
-  options?: z.input<typeof localVeracityOptionsSchema>;
+  options?: z.input<typeof localVeracityOptionsSchema> | undefined;
   encoder: Encoder;
 }): TaskModel<VeracityItem> {
   const { encoder } = setup;

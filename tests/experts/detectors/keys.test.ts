@@ -1,8 +1,7 @@
 import { expect, it } from 'vitest';
 import { annotationRequest } from '../../../experts/annotate.ts';
 import { AnnotationStore } from '../../../experts/annotations/annotation-store.ts';
-import { callKey } from '../../../experts/annotations/call-key.ts';
-import { rememberedIn } from '../../../experts/annotations/remembered-calls.ts';
+import { callKey } from '../../../experts/annotations/kept-calls.ts';
 import {
   createDetector,
   type DetectorConfigInput,
@@ -13,6 +12,7 @@ import { DryRunChatService } from '../../../experts/llm/dry-run-chat-service.ts'
 import { loadJudgingTask } from '../../../experts/tasks/task-file.ts';
 import { sha256 } from '../../../src/content-hash.ts';
 import { prefixOf } from '../../../src/data/thread.ts';
+import { keptPartsIn } from '../annotations/kept-parts.ts';
 import { threadOf } from '../threads.ts';
 
 /*
@@ -142,11 +142,10 @@ it.each(Object.keys(configs))('%s keeps its keys and prompts', async (name) => {
     config: detectorSchema.parse(config),
     task: await loadJudgingTask(task),
     service,
-    remember: rememberedIn({ store }),
+    keptParts: keptPartsIn(store),
   });
   const prefix = prefixOf(thread, 3);
-  const { inputOf } = detector;
-  const request = annotationRequest({ detector, prefix, ...(inputOf && { inputOf }) });
+  const request = annotationRequest({ detector, prefix });
   const judgement = await detector.judge(prefix);
   expect({
     annotation: store.keyOf(request).slice(0, 16),

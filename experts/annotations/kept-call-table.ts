@@ -1,19 +1,19 @@
 import { z } from 'zod';
 import { type AnnotationDatabase, describingFailures, inTransaction } from './database.ts';
 
-/** A call of a judgement that is being made. */
-export interface AnsweredCall {
-  /** Key of the judgement's annotation. */
+/** Names a kept call. */
+export interface KeptCallId {
+  /** Key of the annotation that the judgement will have. */
   readonly judgement: string;
-  /** Which of its calls. */
+  /** Which of the judgement's calls it is. */
   readonly call: string;
 }
 
 /**
- * The `answered_call` table: what was answered for judgements that are not finished yet. Nobody counts, lists or exports
- * it; the store empties it of a judgement's calls with the transaction that stores the judgement.
+ * What was answered for judgements that are not finished yet, in the table `answered_call`. No command counts, lists or
+ * exports these rows; the transaction that stores a judgement deletes its calls.
  */
-export class AnsweredCalls {
+export class KeptCallTable {
   private readonly path: string;
   private readonly database: AnnotationDatabase;
   private readonly select;
@@ -25,7 +25,7 @@ export class AnsweredCalls {
     this.path = path;
     this.database = database;
     this.select = database.prepare('SELECT answer FROM answered_call WHERE judgement = ? AND call = ?').raw();
-    // Of a judgement that another process has stored meanwhile nothing is needed, and nothing would ever delete it.
+    // Once another process has stored the judgement, its calls are of no use, and nothing would ever delete them.
     this.insert = database.prepare(
       `INSERT OR IGNORE INTO answered_call SELECT ?1, ?2, ?3, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
        WHERE NOT EXISTS (SELECT 1 FROM annotation WHERE key = ?1)`,
@@ -33,15 +33,15 @@ export class AnsweredCalls {
     this.remove = database.prepare('DELETE FROM answered_call WHERE judgement = ?');
   }
 
-  find({ judgement, call }: AnsweredCall): string | null {
+  find({ judgement, call }: KeptCallId): string | null {
     return describingFailures(this.path, () => {
       const [row] = this.select.all(judgement, call);
       return row === undefined ? null : rowSchema.parse(row)[0];
     });
   }
 
-  /** On disk when it returns. The first answer stays: returns false where there is one, or the judgement itself. */
-  keep({ judgement, call }: AnsweredCall, answer: string): boolean {
+  /** On disk when it returns. The first answer stays: false where there is one already, or the judgement itself. */
+  keep({ judgement, call }: KeptCallId, answer: string): boolean {
     return describingFailures(this.path, () => this.insert.run(judgement, call, answer).changes === 1);
   }
 
@@ -51,7 +51,7 @@ export class AnsweredCalls {
     describingFailures(this.path, () => inTransaction(this.database, () => judgements.forEach(this.forgetWithin)));
   }
 
-  /** The same for one judgement, as part of a transaction that somebody else has begun. */
+  /** The same for one judgement, as part of a transaction that the caller has begun. */
   readonly forgetWithin = (judgement: string): void => {
     this.remove.run(judgement);
   };
