@@ -24,7 +24,10 @@ export const prefixScheduleSchema = z
 
 export type PrefixSchedule = z.infer<typeof prefixScheduleSchema>;
 
-/** The prefix lengths judged of a thread, increasing; always 1 and all `posts`, unless the lengths are given. */
+/**
+ * The lengths of a thread's prefixes that are judged, increasing. They include 1 and all `posts`, unless the schedule
+ * lists the lengths itself.
+ */
 export function scheduledLengths(options: { schedule: PrefixSchedule; posts: number }): number[] {
   const { schedule, posts } = options;
   if (schedule.name === 'lengths')

@@ -31,10 +31,13 @@ export const annotationRowSchema = z.object({
   prefixLength: z.number().int().positive(),
 });
 
-/** Everything that could change a judgement; two requests with the same canonical JSON are the same question. */
+/** Everything that could change a judgement. Two requests with the same canonical JSON are the same question. */
 export type AnnotationRequest = z.infer<typeof annotationRequestSchema>;
 
-/** A judgement at rest, with what was asked and where it came from. Thread id and length are for people, not the key. */
+/**
+ * An annotation: a judgement at rest, with what was asked and where. Thread id and prefix length are for people; they
+ * are not part of the key.
+ */
 export type AnnotationRow = z.infer<typeof annotationRowSchema>;
 
 /** SHA-256, in hexadecimal, of the request's canonical JSON. */

@@ -1,19 +1,19 @@
-/** For each label the words that mean it; case does not matter. */
+/** The words that stand for each label; case does not matter. */
 export type AnswerWords = Readonly<Record<string, readonly string[]>>;
 
 const LEAD = /^[\s"'`*_([{]*(?:(?:the\s+)?(?:final\s+)?answer(?:\s+is)?\s*[:=]?[\s"'`*_([{]*)?/iu;
-/** What may follow an answer: nothing, or a mark that ends it. "No doubt" and "Yes/No" are no answers. */
+/** What may follow an answer: nothing, or a mark that ends it. "No doubt" and "Yes/No" are not answers. */
 const ENDS = /^["'`*_)\]}]*(?:$|[.,;:!]|\s*\n|\s+[-–—])/u;
 const TAIL = /["'`*_)\]}.!\s]*$/u;
 const NEGATED =
   /(?:\b(?:not|never|neither|nor|or|isn't|than|hardly)|n['’]t)\s+(?:(?:an?|the|necessarily|really)\s+)?["'`*_(]*$/iu;
 
-/** What a reasoning model thought aloud is not what it said, even where it never came to say anything. */
+/** A model's text without its reasoning, which is not its answer even if it never got to one. */
 export function withoutThinking(text: string): string {
   return text.replace(/^\s*<think>[\s\S]*?(?:<\/think>|$)/, '').trim();
 }
 
-/** The label an answer begins with, as a word of its own; null for everything else. */
+/** The label whose answer word the text begins with; null where it begins with none, or goes on after it. */
 export function strictAnswer(options: { text: string; words: AnswerWords }): string | null {
   const text = withoutThinking(options.text).replace(LEAD, '');
   for (const { label, word } of longestFirst(options.words))
@@ -22,8 +22,8 @@ export function strictAnswer(options: { text: string; words: AnswerWords }): str
 }
 
 /**
- * The label that an argument comes to: its last line is the answer, or ends with it. Null where that line names several
- * labels, denies the one it names, or goes on after it.
+ * The label that an argument concludes with: its last line is the answer word or ends with it. Null where that line
+ * names several labels, negates the one it names, or goes on after it.
  */
 export function concludingAnswer(options: { text: string; words: AnswerWords }): string | null {
   const line = withoutThinking(options.text)
@@ -39,10 +39,13 @@ export function concludingAnswer(options: { text: string; words: AnswerWords }):
   return isLast && !NEGATED.test(line.slice(0, start)) ? label : null;
 }
 
-/** What the EARD code takes for yes and no. */
+/** What EARD's published code takes for yes and no. */
 const PUBLISHED: AnswerWords = { yes: ['yes', 'y', 'true', '1'], no: ['no', 'n', 'false', '0'] };
 
-/** The EARD code's reading: a search for substrings, one label's after the other's; other words by their initial, too. */
+/**
+ * How EARD's published code reads an answer: a search for substrings, one label's after the other's. Other answer
+ * words are also found by their initial.
+ */
 export function substringAnswer(options: { text: string; words: AnswerWords }): string | null {
   const text = options.text.toLowerCase();
   for (const [label, own] of Object.entries(options.words)) {
@@ -52,7 +55,7 @@ export function substringAnswer(options: { text: string; words: AnswerWords }): 
   return null;
 }
 
-/** Whole answer words of a line; "non-rumor" does not name "rumor". */
+/** The whole answer words in a line; "non-rumor" does not contain the word "rumor". */
 function namedIn(options: { line: string; words: AnswerWords }): { label: string; start: number; end: number }[] {
   const line = options.line.toLowerCase();
   const found: { label: string; start: number; end: number }[] = [];
@@ -73,7 +76,10 @@ function longestFirst(words: AnswerWords): { label: string; word: string }[] {
     .sort((one, other) => other.word.length - one.word.length);
 }
 
-/** The quotation where it stands in a passage, word for word but for marks and case; else a note in its place. */
+/**
+ * The quotation, if a passage contains it word for word, apart from quotation marks and case; otherwise a note that
+ * it was dropped.
+ */
 export function checkedQuotation(options: { quotation: string; passages: readonly string[] }): string {
   const plain = (text: string) =>
     text

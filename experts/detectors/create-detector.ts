@@ -12,7 +12,7 @@ import { createSinglePrompt, singlePromptOptionsSchema } from './single-prompt.t
 import { zofiaOptionsSchema } from './zofia/options.ts';
 import { createZofia } from './zofia/zofia.ts';
 
-/** Every detector that asks language models, by its name. */
+/** The configuration of every detector that asks language models, by its name. */
 export const detectorSchema = z
   .discriminatedUnion('name', [
     singlePromptOptionsSchema,
@@ -30,9 +30,9 @@ export async function createDetector(settings: {
   config: DetectorConfig;
   task: JudgingTask;
   service: ChatService;
-  /** Where parts of judgements that later prefixes share are kept beyond this process. */
+  /** Where the parts that judgements share are kept beyond this process. */
   keptParts?: KeptParts | undefined;
-  /** For detectors that also ask others than language models: where keys are looked up, what ends waiting. */
+  /** For detectors that also ask other services: where their keys are looked up. */
   env?: Environment | undefined;
   signal?: AbortSignal | undefined;
 }): Promise<Detector> {

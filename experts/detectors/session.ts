@@ -5,16 +5,16 @@ import { withoutThinking } from './answers.ts';
 
 /** The calls of one judgement. */
 export interface Session {
-  /** Counts every answer, unusable ones included. */
+  /** Counts every answer, including unusable ones. */
   readonly service: ChatService;
   readonly answers: ChatAnswer[];
-  /** What parts took that are annotations of their own, whoever asked for them first. */
+  /** What the shared parts took, whoever asked for them first; they are annotations of their own. */
   readonly parts: Usage[];
 }
 
 /**
- * Runs the calls of one judgement. When one fails, the others are cancelled, since nobody waits for them any more; so
- * are all when the judgement's context is aborted.
+ * Runs the calls of one judgement. When one of them fails, the others are cancelled, since nobody waits for them any
+ * more. Aborting the judgement's context cancels them all.
  */
 export async function inSession<T>(
   options: { service: ChatService; context: Parameters<Detector['judge']>[1] },
@@ -39,7 +39,7 @@ export async function inSession<T>(
   }
 }
 
-/** What a judgement has taken by now. */
+/** What a judgement has taken so far. */
 export function usageIn({ answers, parts }: Session): Pick<Judgement, 'usage' | 'partsUsage'> {
   return { usage: usageOf(answers), ...(parts.length > 0 && { partsUsage: parts.reduce(addedUsage) }) };
 }
@@ -52,10 +52,10 @@ export function addedUsage(one: Usage, other: Usage): Usage {
   };
 }
 
-/** As long as a typical argument. */
+/** Answer of a dry run, as long as a typical argument. */
 const pretendedArgument = 'This is one of the sentences that an argument in a debate is made of. '.repeat(8);
 
-/** What a model says, without what it thought aloud before; never empty, since some endpoints refuse empty messages. */
+/** What a model says, without its reasoning. Never empty, since some endpoints refuse empty messages. */
 export async function speak(options: {
   session: Session;
   endpoint: Endpoint;

@@ -80,10 +80,10 @@ export const singlePromptOptionsSchema = z.strictObject({
 export type SinglePromptOptions = z.infer<typeof singlePromptOptionsSchema>;
 
 interface Question {
-  /** Null for the only question of a task of labels. */
+  /** Null for a task of labels, which is a single question. */
   readonly category: string | null;
   readonly instruction: string;
-  /** The positive label first, as the published reading tries them. */
+  /** The positive label comes first: the published code tries it first. */
   readonly words: AnswerWords;
 }
 
@@ -123,7 +123,7 @@ export function createSinglePrompt(settings: {
       return { label: mostFrequent(labels), probabilities, text: first.text };
     }
     const label = read(first);
-    // An answer that is neither label has no probabilities either: the model did not want to say one.
+    // An answer that is none of the labels has no probabilities either: the model wanted to say something else.
     return { label, probabilities: label === null ? null : ofTokens(first, words), text: first.text };
   }
 
@@ -158,7 +158,7 @@ export function createSinglePrompt(settings: {
 function questionsOf(task: JudgingTask): Question[] {
   const { subject, question, labels, categories = [] } = task;
   if (labels) {
-    // By convention the last label is the positive one, and "Yes or No" is how people ask.
+    // By convention the last label is the positive one, and people ask "Yes or No" in that order.
     const positiveFirst = labels.toReversed();
     const answers = listed(positiveFirst.map((label) => label.answers[0]));
     const words = Object.fromEntries(positiveFirst.map((label) => [label.name, label.answers]));
@@ -175,7 +175,7 @@ function questionsOf(task: JudgingTask): Question[] {
   }));
 }
 
-/** What the answers say together: themselves, or the combination of the categories that got a yes. */
+/** The label of a task: its only answer, or the combination of the categories that got a yes. */
 function combined(options: {
   task: JudgingTask;
   questions: readonly Question[];
@@ -208,7 +208,7 @@ function ofTokens(answer: ChatAnswer, words: AnswerWords): Readonly<Record<strin
   return classProbabilities({ answerWords: words, logprobs, after })?.probabilities ?? null;
 }
 
-/** Of labels equally frequent the one said first. */
+/** The most frequent label; among equally frequent ones, the one said first. */
 function mostFrequent(labels: readonly (string | null)[]): string | null {
   const readable = labels.filter((label) => label !== null);
   const countOf = (label: string) => readable.filter((other) => other === label).length;
@@ -218,7 +218,7 @@ function mostFrequent(labels: readonly (string | null)[]): string | null {
   );
 }
 
-/** The longest end of a text that is estimated at so many tokens at most. */
+/** The longest end of a text that has at most this many tokens, as estimated. */
 function lastTokens(options: { text: string; tokens: number }): string {
   const { text, tokens } = options;
   if (estimateTokens(text) <= tokens) return text;

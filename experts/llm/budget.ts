@@ -16,7 +16,7 @@ export const budgetSchema = z
 
 export type BudgetLimits = z.infer<typeof budgetSchema>;
 
-/** What a request may cost at most, and then what it did cost. */
+/** What a request may cost at most, and later what it did cost. */
 export interface Spending {
   readonly tokens: number;
   readonly money: number;
@@ -29,8 +29,9 @@ export interface Reservation {
 const UNITS = ['tokens', 'money'] as const;
 
 /**
- * Says before each request whether it may be sent. A request reserves the most it can cost, so that the limits hold
- * also while many are under way; one that finds only reservations in its way waits for them to settle.
+ * Decides before each request whether it may be sent. A request reserves the most that it can cost, so the limits
+ * hold even while many are under way. A request that only reservations stand in the way of waits until they are
+ * settled.
  */
 export class Budget {
   private readonly limits: BudgetLimits;
@@ -108,20 +109,20 @@ const WHAT_TO_DO = 'what was answered is kept: run again with a larger budget to
 export interface EndpointUsage {
   readonly endpoint: string;
   readonly model: string;
-  /** Sent, retries included. */
+  /** Requests sent, including retries. */
   readonly requests: number;
   readonly answers: number;
   readonly inputTokens: number;
   readonly cachedInputTokens: number;
   readonly outputTokens: number;
   readonly cost: number;
-  /** Answers whose tokens the endpoint did not count, so that they were estimated. */
+  /** Answers whose tokens had to be estimated because the endpoint did not count them. */
   readonly estimatedAnswers: number;
 }
 
 type Tokens = Omit<ChatUsage, 'requests'>;
 
-/** What every endpoint was asked and what it cost. */
+/** Counts requests, tokens and money for every endpoint. */
 export class UsageLedger {
   private readonly entries = new Map<string, { -readonly [key in keyof EndpointUsage]: EndpointUsage[key] }>();
 
@@ -129,7 +130,7 @@ export class UsageLedger {
     this.entryOf(endpoint).requests++;
   }
 
-  /** Answers that could not be used cost tokens as well; `isAnswer` is false for them. */
+  /** Unusable answers cost tokens, too; `isAnswer` is false for them. */
   addTokens(options: { endpoint: Endpoint; tokens: Tokens; isEstimated: boolean; isAnswer: boolean }): void {
     const { endpoint, tokens, isEstimated, isAnswer } = options;
     const entry = this.entryOf(endpoint);
@@ -157,7 +158,7 @@ export class UsageLedger {
   }
 }
 
-/** A line for each endpoint and model, for the end of a command. */
+/** One line for each endpoint and model, printed at the end of a command. */
 export function usageSummary(rows: readonly EndpointUsage[]): string {
   if (rows.length === 0) return 'no language model was asked';
   return rows
@@ -173,7 +174,7 @@ export function usageSummary(rows: readonly EndpointUsage[]): string {
     .join('\n');
 }
 
-/** In the currency of the endpoint's prices. */
+/** The cost of a request, in the currency of the endpoint's prices. */
 export function costOf(options: { endpoint: Endpoint; usage: Omit<ChatUsage, 'requests'> }): number {
   const { prices } = options.endpoint;
   const { inputTokens, cachedInputTokens, outputTokens } = options.usage;
@@ -182,13 +183,13 @@ export function costOf(options: { endpoint: Endpoint; usage: Omit<ChatUsage, 're
   return (input + outputTokens * prices.outputPerMillion) / 1_000_000;
 }
 
-/** What the common chat templates add to each message for its role and borders. */
+/** Tokens that common chat templates add to each message for its role and its delimiters. */
 const TOKENS_A_MESSAGE = 4;
 
 /**
- * A guess without shipping anyone's vocabulary: about six characters a token in long Latin words, one in Chinese, rules for
- * digits, punctuation and accents. Against OpenAI's two latest vocabularies English prose and Chinese posts came out
- * within 30 %, tweets full of links and emoji 25 % low, and Arabic at as little as a third.
+ * An estimate that needs no model's vocabulary: about six characters a token in long Latin words, one in Chinese, and
+ * rules for digits, punctuation and accents. Compared with OpenAI's two latest vocabularies, English prose and
+ * Chinese posts came out within 30 %, tweets full of links and emoji 25 % too low, and Arabic as low as a third.
  */
 export function estimateTokens(text: string): number {
   return estimateTokenCount(text);

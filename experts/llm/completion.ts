@@ -4,7 +4,7 @@ import { estimateMessageTokens, estimateTokens } from './budget.ts';
 import type { ChatAnswer, ChatRequest, ChatUsage } from './chat.ts';
 import { CallFailure, failureOfStatus } from './failures.ts';
 
-/** How much of the protocol a request uses; endpoints that refuse something get less of it. */
+/** How much of the protocol a request uses. Endpoints that refuse a part are asked without it. */
 export interface RequestForm {
   readonly logprobs: boolean;
   readonly json: 'schema' | 'object' | 'none';
@@ -18,7 +18,7 @@ export function fullForm(request: ChatRequest): RequestForm {
   };
 }
 
-/** The body of a chat-completions request. `extraBody` wins, since a person wrote it for this endpoint. */
+/** The body of a chat-completions request. `extraBody` takes precedence, since somebody wrote it for this endpoint. */
 export function completionBody(options: { request: ChatRequest; form: RequestForm }): Record<string, unknown> {
   const { request, form } = options;
   const { endpoint, messages, sampleIndex = 0, jsonSchema } = request;
@@ -48,7 +48,8 @@ function responseFormat(options: {
   const { json, jsonSchema } = options;
   if (json === 'none') return {};
   if (json === 'object') return { response_format: { type: 'json_object' } };
-  // `strict` is left out: OpenAI then refuses every schema with an optional field, and the answer is checked here anyway.
+  // `strict` is left out: with it, OpenAI refuses every schema that has an optional field, and the answer is checked
+  // here anyway.
   return { response_format: { type: 'json_schema', json_schema: jsonSchema } };
 }
 
@@ -75,11 +76,11 @@ const errorSchema = z.object({
 export interface ReadCompletion {
   readonly answer: Omit<ChatAnswer, 'usage' | 'latencyMs'> | CallFailure;
   readonly tokens: Omit<ChatUsage, 'requests'>;
-  /** The endpoint did not count the tokens. */
+  /** The tokens are an estimate because the endpoint did not count them. */
   readonly isEstimated: boolean;
 }
 
-/** Reads the body of a response with status 200; it may still hold no answer, which costs tokens all the same. */
+/** Reads the body of a response with status 200. It may hold no answer and still cost tokens. */
 export function readCompletion(options: { body: string; request: ChatRequest }): ReadCompletion {
   const { body, request } = options;
   const json = jsonOrUndefined(body);

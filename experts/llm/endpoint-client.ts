@@ -11,10 +11,13 @@ import { RetriesEndedError, retrySchema, withRetries } from './retry.ts';
 
 type Dispatcher = NonNullable<NonNullable<ClientOptions['fetchOptions']>['dispatcher']>;
 
-/** Fetch gives up after 300 s of silence by default, which a large model on a small machine needs. Our timer decides. */
+/**
+ * By default fetch gives up after 300 s of silence, which a large model on a small machine may need. Our own timer
+ * decides.
+ */
 const patient = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
 
-/** The `openai` client for an endpoint. It neither retries nor logs, and takes nothing from OpenAI's own variables. */
+/** The `openai` client for an endpoint. It neither retries nor logs, and ignores OpenAI's own environment variables. */
 export function endpointClient(options: { endpoint: Endpoint; env: Environment }): OpenAI {
   const { endpoint } = options;
   return new OpenAI({
@@ -26,9 +29,9 @@ export function endpointClient(options: { endpoint: Endpoint; env: Environment }
     project: null,
     maxRetries: 0,
     logLevel: 'off',
-    // Ours ends sooner; the client's stops at the headers, and a body can trickle for ever.
+    // Our timeout fires first. The client's only covers the headers, and a body can trickle in for ever.
     timeout: endpoint.timeoutMs + 1000,
-    // The same class, described twice: Node's types bundle undici's of another release.
+    // The same class, but Node's types come from another release of undici.
     fetch: async (url, init) => {
       const response = await fetch(url, init);
       return response.ok ? response : withWrappedError(response);
@@ -47,8 +50,8 @@ const bareErrorSchema = z.union([
 ]);
 
 /**
- * Servers that put the message elsewhere than OpenAI (older vLLM, FastAPI, Ollama) would be understood as silent by the
- * client, and the message is how a context that is too long, or a field that is not known, is told.
+ * Some servers (older vLLM, FastAPI, Ollama) put the message elsewhere than OpenAI, so the client would drop it. But
+ * the message is what tells of a context that is too long, or of an unknown field.
  */
 async function withWrappedError(response: Response): Promise<Response> {
   const { status, headers } = response;
@@ -59,8 +62,8 @@ async function withWrappedError(response: Response): Promise<Response> {
 }
 
 /**
- * Posts a body and reads the whole response within `timeoutMs`. After an abort the request has `graceMs` left to end,
- * because what was sent is paid for; then the signal's reason is thrown.
+ * Posts a body and reads the whole response within `timeoutMs`. After an abort the request has another `graceMs` to
+ * finish, because it is already paid for; then the signal's reason is thrown.
  */
 export async function send(options: {
   client: OpenAI;
@@ -99,19 +102,19 @@ export async function send(options: {
   }
 }
 
-/** For one step, the transfer of a whole file included. */
+/** For one step, including the transfer of a whole file. */
 const STEP_TIMEOUT_MS = 600_000;
 
 export type TryStep = <T>(step: (request: { signal: AbortSignal; timeout: number }) => Promise<T>) => Promise<T>;
 
-/** Runs the steps of a long job at an endpoint, each with its retries. */
+/** Runs the steps of a long job at an endpoint (a batch, a fine-tuning), each with its own retries. */
 export function endpointSteps(options: {
   endpoint: Endpoint;
   random: Random;
   retry: z.input<typeof retrySchema>;
   signal: AbortSignal | null;
   env: Environment;
-  /** What a person can do about a kind of failure; null where it is like that of any call. */
+  /** What the user can do about a kind of failure; null where the advice is the same as for any call. */
   advice: (failure: { kind: CallFailure['kind']; said: string }) => string | null;
 }): TryStep {
   const { endpoint, random, signal, env, advice } = options;

@@ -3,7 +3,7 @@ import { InputError } from '../../src/errors.ts';
 
 const price = z.number().nonnegative().default(0);
 
-/** An OpenAI-compatible service and how one of its models is asked. */
+/** An OpenAI-compatible service, and how to ask one of its models. */
 export const endpointSchema = z
   .strictObject({
     name: z.string().min(1).describe('what messages, summaries and reports call this endpoint'),
@@ -64,7 +64,10 @@ export const endpointSchema = z
 export type Endpoint = z.infer<typeof endpointSchema>;
 export type EndpointInput = z.input<typeof endpointSchema>;
 
-/** Checks an endpoint as a person wrote it and fills in the defaults. */
+/**
+ * Checks an endpoint as the user wrote it and fills in the defaults.
+ * @throws InputError that names every wrong setting
+ */
 export function parseEndpoint(input: EndpointInput): Endpoint {
   const parsed = endpointSchema.safeParse(input);
   if (!parsed.success) throw new InputError(`the endpoint is not usable:\n${z.prettifyError(parsed.error)}`);
@@ -72,8 +75,8 @@ export function parseEndpoint(input: EndpointInput): Endpoint {
 }
 
 /**
- * What of an endpoint can change an answer, for a detector's `options` and so for annotation keys. Names, keys, prices,
- * time limits and concurrency cannot, and stay out so that changing them pays for nothing twice.
+ * The settings of an endpoint that can change an answer, for a detector's `options` and thus for annotation keys.
+ * Names, keys, prices, time limits and concurrency cannot, so changing them makes nobody pay twice.
  */
 export function answerRelevantOptions(endpoint: Endpoint): Record<string, unknown> {
   const { baseURL, model, temperature, topP, seed, maxTokens, logprobs, topLogprobs, extraBody } = endpoint;
@@ -89,12 +92,12 @@ function hasCredentials(url: string): boolean {
 /** The environment, or a stand-in of the same shape. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Only the header of a request ever holds the key; it is not written, logged or put into an error. */
+/** The endpoint's key, or null. It goes into request headers only: it is never written, logged or put into an error. */
 export function apiKeyOf(options: { endpoint: Endpoint; env: Environment }): string | null {
   const { apiKeyEnv } = options.endpoint;
   if (apiKeyEnv === null) return null;
   const key = options.env[apiKeyEnv]?.trim() || null;
-  // Checked here, because the header would refuse it with a message that quotes it.
+  // Checked here, because the header would be refused with a message that quotes the key.
   if (key !== null && !/^[\x21-\x7e]+$/.test(key))
     throw new InputError(
       `the environment variable ${apiKeyEnv} holds characters that no key has (spaces, line breaks or letters outside ` +
@@ -103,7 +106,7 @@ export function apiKeyOf(options: { endpoint: Endpoint; env: Environment }): str
   return key;
 }
 
-/** Servers quote keys in their complaints; this takes them out of a text again. */
+/** A server's message without the key, which some servers quote. */
 export function withoutKey(options: { text: string; key: string | null; endpoint: Endpoint }): string {
   const { text, key, endpoint } = options;
   if (key === null) return text;

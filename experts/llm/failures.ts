@@ -19,7 +19,7 @@ export type CallFailureKind =
 
 const RETRYABLE: readonly CallFailureKind[] = ['rate-limit', 'timeout', 'connection', 'server', 'malformed'];
 
-/** One request that came to nothing. It stays inside the calling layer, which retries it or makes it a ProviderError. */
+/** A failed request. The calling layer retries it or turns it into a ProviderError; it goes no further up. */
 export class CallFailure extends Error {
   override readonly name = 'CallFailure';
   readonly kind: CallFailureKind;
@@ -37,13 +37,13 @@ export class CallFailure extends Error {
     return RETRYABLE.includes(this.kind);
   }
 
-  /** The endpoint has more to do than it can. */
+  /** Whether the endpoint is overloaded. */
   get isCongestion(): boolean {
     return this.kind === 'rate-limit' || this.kind === 'timeout' || this.status === 503 || this.status === 529;
   }
 }
 
-/** What a request failed of, from whatever the client or the network threw; null for a defect of ours. */
+/** The failure behind whatever the client or the network threw; null for a defect of our own. */
 export function callFailureOf(error: unknown): CallFailure | null {
   if (error instanceof CallFailure) return error;
   if (error instanceof APIConnectionTimeoutError) return new CallFailure({ kind: 'timeout', message: 'timed out' });
@@ -57,13 +57,13 @@ export function callFailureOf(error: unknown): CallFailure | null {
       headers: error.headers ?? null,
     });
   }
-  // A body that breaks off reaches us as fetch's own TypeError ("terminated"), with the socket's error as its cause.
+  // When a body breaks off, fetch throws a TypeError of its own ("terminated"), with the socket's error as its cause.
   if (error instanceof TypeError && (error.message === 'terminated' || error.message === 'fetch failed'))
     return new CallFailure({ kind: 'connection', message: causeOf(error) });
   return null;
 }
 
-/** Also for the servers that say 200 and put the error into the body. */
+/** Also used for servers that answer 200 and put the error into the body. */
 export function failureOfStatus(options: {
   status: number;
   message: string;
@@ -77,7 +77,7 @@ export function failureOfStatus(options: {
 
 function kindOf(options: { status: number; message: string; code: string | null }): CallFailureKind {
   const { status, message, code } = options;
-  // A spent quota is a 429 as well, but waiting does not fill it.
+  // A spent quota is also a 429, but waiting does not refill it.
   if (status === 429) return code === 'insufficient_quota' ? 'quota' : 'rate-limit';
   if (status === 408) return 'timeout';
   if (status === 409 || status >= 500) return 'server';
@@ -89,7 +89,10 @@ function kindOf(options: { status: number; message: string; code: string | null 
   return status === 404 ? 'not-found' : 'bad-request';
 }
 
-/** OpenAI and vLLM name the maximum context length, llama.cpp the context size, others a prompt that is too long. */
+/**
+ * OpenAI and vLLM speak of the maximum context length, llama.cpp of the context size, others of a prompt that is too
+ * long.
+ */
 function isContextLength(options: { message: string; code: string | null }): boolean {
   if (options.code === 'context_length_exceeded') return true;
   return /context[ _](length|size|window)|maximum (model|input) length|(prompt|input) is too long|too many (input )?tokens/i.test(
@@ -106,7 +109,7 @@ function causeOf(error: Error): string {
   return parsed.success && !message.includes(parsed.data.code) ? `${parsed.data.code} ${message}`.trim() : message;
 }
 
-/** How long a server asks to wait, in milliseconds; null when it does not say. */
+/** How long the server asks us to wait, in milliseconds; null when it does not say. */
 export function retryAfterMs(headers: Headers): number | null {
   const milliseconds = Number(headers.get('retry-after-ms') ?? Number.NaN);
   if (milliseconds >= 0) return milliseconds;
@@ -115,23 +118,23 @@ export function retryAfterMs(headers: Headers): number | null {
   const seconds = Number(value);
   if (!Number.isNaN(seconds)) return seconds >= 0 ? seconds * 1000 : null;
   const until = Date.parse(value);
-  // Against the server's own clock where it shows it: ours may be off. A date is the one case that needs a clock at all.
+  // Measured by the server's own clock if it sends one, since ours may be off. Only a date needs a clock at all.
   const sent = Date.parse(headers.get('date') ?? '');
   return Number.isNaN(until) ? null : Math.max(0, until - (Number.isNaN(sent) ? Date.now() : sent));
 }
 
-/** The budget does not allow another request. Nothing was sent; what was answered before is not lost. */
+/** The budget does not allow another request. Nothing was sent, and earlier answers are not lost. */
 export class BudgetSpentError extends ProviderError {}
 
-/** No request to this endpoint can succeed before a person changes something: key, model, address, credit. */
+/** No request to this endpoint can succeed until the user changes something: key, model, address or credit. */
 export class EndpointUnusableError extends ProviderError {}
 
-/** Whether asking about anything else would be in vain after this failure. */
+/** Whether all further calls would fail as well, so that asking on is pointless. */
 export function endsAllCalls(error: unknown): boolean {
   return error instanceof BudgetSpentError || error instanceof EndpointUnusableError;
 }
 
-/** The model answered, also when asked again, with something that could not be read as what was asked for. */
+/** The model's answer could not be read as what was asked for, not even when it was asked again. */
 export class MalformedAnswerError extends ProviderError {
   readonly lastAnswer: string;
 
@@ -143,7 +146,7 @@ export class MalformedAnswerError extends ProviderError {
 
 /** The messages are longer than the model reads. */
 export class ContextLengthError extends ProviderError {
-  /** As far as the endpoint told or the configuration says. */
+  /** As told by the endpoint, or else by the configuration; null if neither says. */
   readonly contextTokens: number | null;
   readonly requestedTokens: number | null;
 
@@ -157,8 +160,8 @@ export class ContextLengthError extends ProviderError {
 const nobodyThere = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|bad port/;
 
 /**
- * The failure as a person reads it: where, what, how often it was tried, what to do. The client's error is not kept as
- * the cause, because it quotes what the server said, and servers quote keys.
+ * The failure in words for the user: where, what, how often it was tried, what to do. The client's error is not kept
+ * as the cause, because it quotes the server, and servers quote keys.
  */
 export function providerErrorOf(options: {
   failure: CallFailure;
@@ -211,7 +214,7 @@ export function providerErrorOf(options: {
       );
     case 'connection': {
       const unreachable = `${where} could not be reached ${tried}: ${said}; check that it runs and that baseURL is right, then run again`;
-      // A connection that breaks may be one answer's misfortune; one that nobody takes is not.
+      // A broken connection may concern one answer only. A refused one concerns them all.
       return nobodyThere.test(said) ? new EndpointUnusableError(unreachable) : new ProviderError(unreachable);
     }
     case 'server':

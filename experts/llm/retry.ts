@@ -14,7 +14,7 @@ export const retrySchema = z
 
 export type RetryPolicy = z.infer<typeof retrySchema>;
 
-/** A failure that is final, with the attempts made. */
+/** The last failure, after which no further attempt is made. */
 export class RetriesEndedError extends Error {
   readonly failure: CallFailure;
   readonly attempts: number;
@@ -26,7 +26,11 @@ export class RetriesEndedError extends Error {
   }
 }
 
-/** Tries until it succeeds, fails for good, or was tried often enough. Everything but call failures passes through. */
+/**
+ * Retries until the attempt succeeds, fails for good, or the attempts are used up. Errors that are not call failures
+ * pass through.
+ * @throws RetriesEndedError with the last failure
+ */
 export async function withRetries<T>(options: {
   attempt: () => Promise<T>;
   policy: RetryPolicy;
@@ -47,8 +51,8 @@ export async function withRetries<T>(options: {
 }
 
 /**
- * Exponential with full jitter: uniform between nothing and the exponential bound, so that calls refused together do
- * not come back together. A wish of the server is a floor, with the first step's jitter on top.
+ * Exponential backoff with full jitter: uniform between zero and the exponential bound, so that requests refused
+ * together do not come back together. The server's own wish is a lower bound, plus the first step's jitter.
  */
 export function waitMs(options: {
   failure: Pick<CallFailure, 'retryAfterMs'>;

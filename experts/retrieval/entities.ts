@@ -32,7 +32,7 @@ export const entitiesSchema = z
     z.strictObject({
       method: z.literal('tf-idf').describe('ablation (Table 3): words that are frequent here and rare elsewhere'),
       maxTerms: z.int().min(1).default(10).describe('so many words of the highest weights are candidates'),
-      // The paper does not say where its document frequencies come from.
+      // The paper does not say where its document frequencies come from, so there is a choice.
       corpus: z
         .string()
         .min(1)
@@ -55,15 +55,15 @@ export const entitiesSchema = z
   .describe('recognises the names in a claim, which become the query');
 
 export interface EntityRecognizer {
-  /** Method, version and all that can change what is recognised. */
+  /** Method, version and everything else that can change what is recognised. */
   readonly options: Readonly<Record<string, unknown>>;
-  /** The entities in the order of the text; those of a method with confidences pass the falling threshold. */
+  /** The entities in the order of the text. A method with confidences gives those above the falling threshold. */
   recognize(text: string, askShared: AskShared): Promise<Entity[]>;
 }
 
 export async function createEntityRecognizer(settings: {
   options: z.output<typeof entitiesSchema>;
-  /** Asked by the methods that ask one. */
+  /** The language model of the methods that ask one. */
   model: RoleModel;
 }): Promise<EntityRecognizer> {
   const { options, model } = settings;
@@ -106,7 +106,7 @@ export async function createEntityRecognizer(settings: {
   }
 }
 
-/** Algorithm 2: the entities above the highest threshold of the schedule that enough of them reach. */
+/** Algorithm 2: the entities above the highest threshold of the schedule that at least `minEntities` of them reach. */
 export function selectEntities(options: {
   entities: readonly Entity[];
   threshold: z.output<typeof entityThresholdSchema>;
@@ -114,7 +114,7 @@ export function selectEntities(options: {
   const { entities, threshold } = options;
   let selected: Entity[] = [];
   for (let steps = 0; selected.length < threshold.minEntities; steps++) {
-    // Counted in steps and rounded: 0.8 − 7 · 0.1 must be 0.1, not a little less.
+    // Rounded, since 0.8 − 7 · 0.1 must be 0.1 and not a little less.
     const current = Number((threshold.initial - steps * threshold.step).toFixed(9));
     if (current < threshold.floor) break;
     selected = entities.filter(({ confidence }) => confidence >= current);

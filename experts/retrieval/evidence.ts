@@ -5,7 +5,7 @@ import type { Encoder } from '../../src/text/encoder.ts';
 import { cosine, embedTexts } from './text-similarity.ts';
 import { splitSentences } from './text-spans.ts';
 
-/** A text that was found outside the thread, and when it stood there. */
+/** A text found outside the thread, and when it was published. */
 const evidenceSchema = z.object({
   title: z.string(),
   url: z.string(),
@@ -32,7 +32,10 @@ export const cutoffSchema = z
   .prefault({})
   .describe('no evidence is younger than this');
 
-/** Until when evidence may be: a day as YYYY-MM-DD in UTC, `none` for no evidence at all, null for no cut-off. */
+/**
+ * The last day that evidence may have, as YYYY-MM-DD in UTC; `none` for no evidence at all, null for no cut-off.
+ * @throws InputError where the claim has no time and `undatedClaims` is `fail`
+ */
 export function cutoffOf(claim: Post, options: z.output<typeof cutoffSchema>): string | 'none' | null {
   if (options.date !== null) return options.date;
   if (claim.time !== null)
@@ -68,7 +71,7 @@ export interface RetrievedChunk extends Chunk {
   readonly similarity: number;
 }
 
-/** Cuts the evidence into chunks of whole sentences; only a sentence that is longer than a chunk is cut itself. */
+/** Splits the evidence into chunks of whole sentences. Only a sentence longer than a chunk is itself cut. */
 export function splitIntoChunks(evidence: readonly Evidence[], options: { maxCharacters: number }): Chunk[] {
   return evidence.flatMap((source) => {
     const chunks: string[] = [];
@@ -82,7 +85,7 @@ export function splitIntoChunks(evidence: readonly Evidence[], options: { maxCha
   });
 }
 
-/** Eq. 9: the chunks most like the claim, none below the threshold, the likest first. */
+/** Eq. 9: the chunks most similar to the claim, most similar first, none below the threshold. */
 export async function retrieveChunks(options: {
   claim: string;
   chunks: readonly Chunk[];
@@ -100,7 +103,7 @@ export async function retrieveChunks(options: {
     .slice(0, topK);
 }
 
-/** Between words where there are blanks; elsewhere between characters, never inside a surrogate pair. */
+/** Cuts a sentence between words if it has spaces; otherwise between characters, but never inside a surrogate pair. */
 function cut(sentence: string, maxCharacters: number): string[] {
   const pieces: string[] = [];
   let rest = sentence;
@@ -116,7 +119,7 @@ function cut(sentence: string, maxCharacters: number): string[] {
 
 const NAMED: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ' };
 
-/** The text of a piece of HTML: tags gone, character references resolved, white space joined. */
+/** The text of a piece of HTML: without tags, with character references resolved and white space collapsed. */
 export function htmlText(html: string): string {
   return html
     .replace(/<[^>]*>/g, '')
@@ -129,13 +132,13 @@ export function htmlText(html: string): string {
     .trim();
 }
 
-/** The paragraphs of an article's HTML; what tables (info boxes), notes and styles hold is no part of them. */
+/** The paragraphs of an article's HTML, without tables (info boxes), notes and styles. */
 export function htmlParagraphs(html: string): string[] {
   const prose = ['table', 'style', 'script', 'sup', 'figure'].reduce((rest, tag) => withoutElement(rest, tag), html);
   return [...prose.matchAll(/<p(?:\s[^>]*)?>([\s\S]*?)<\/p>/gi)].map((match) => htmlText(match[1])).filter(Boolean);
 }
 
-/** Tables nest, so that a pattern alone would end at the first inner end tag. */
+/** Tables can be nested, so a regular expression alone would stop at the first inner end tag. */
 function withoutElement(html: string, tag: string): string {
   let kept = '';
   let depth = 0;

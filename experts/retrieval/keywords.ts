@@ -43,7 +43,7 @@ export function salienceWeight(chosen: number, options: ScMmrOptions): number {
 }
 
 /**
- * The indices of the keywords, in the order they were chosen.
+ * The indices of the keywords, in the order in which they were chosen.
  * @param input.similarity symmetric, `similarity[i][j]` between candidates i and j
  */
 export function selectKeywords(
@@ -72,7 +72,7 @@ export function selectKeywords(
   return selected;
 }
 
-/** Of equal scores the first candidate's, so that the result depends on nothing else. */
+/** Of equal scores the first candidate wins, so the result does not depend on anything else. */
 function best(candidates: ReadonlySet<number>, score: (index: number) => number): { index: number; score: number } {
   let found = { index: -1, score: Number.NEGATIVE_INFINITY };
   for (const index of candidates) {
@@ -98,7 +98,10 @@ export function hierarchicalSalience(vectors: {
   return cosine(vectors.entity, vectors.context) * cosine(vectors.context, vectors.text);
 }
 
-/** The entities of a text with their salience, each spelling once: where it stands several times, at its best place. */
+/**
+ * The entities of a text with their salience, each spelling once: if it occurs several times, at its most salient
+ * place.
+ */
 export async function salientEntities(options: {
   text: string;
   entities: readonly Entity[];
@@ -121,7 +124,7 @@ export async function salientEntities(options: {
   return [...best.values()];
 }
 
-/** An entity that crosses what looks like the end of a sentence has the sentences around all of it. */
+/** The sentences around an entity, even if the entity crosses what looks like the end of a sentence. */
 export function localContext(options: { text: string; entity: { start: number; end: number } }): string {
   const { text, entity } = options;
   const sentences = splitSentences(text);

@@ -3,11 +3,11 @@ import { type Entity, withoutLinks } from './text-spans.ts';
 const UNIT =
   '%|‰|°[CF]?|percent|per cent|km|m|cm|mm|miles?|kg|g|mg|tons?|tonnes?|million|billion|trillion|thousand|hundred|dollars?|euros?|pounds?|yuan|years?|months?|weeks?|days?|hours?|minutes?|people|deaths?|dead|cases|亿|万|元|人|名|岁|年|月|日|公里|吨|美元';
 
-/** In order of precedence; a later pattern takes nothing from an earlier one. */
+/** In order of precedence: a later pattern only sees what earlier ones left. */
 const PATTERNS: readonly { type: string; confidence: number; pattern: RegExp }[] = [
   { type: 'HASHTAG', confidence: 0.9, pattern: /[#＃][\p{L}\p{N}_]+/gu },
   { type: 'HANDLE', confidence: 0.9, pattern: /@[A-Za-z0-9_]+/g },
-  // Book and film names, and what Chinese puts into quotation marks.
+  // Titles of books and films, and what Chinese puts into quotation marks.
   {
     type: 'QUOTED',
     confidence: 0.85,
@@ -27,7 +27,8 @@ const PATTERNS: readonly { type: string; confidence: number; pattern: RegExp }[]
       'giu',
     ),
   },
-  // Runs in scripts that have no capitals: no word list here knows where a name begins, so a whole clause stands for it.
+  // Runs in scripts without capitals. Without a word list nobody knows where a name begins, so a whole clause is
+  // taken.
   {
     type: 'CLAUSE',
     confidence: 0.2,
@@ -37,13 +38,13 @@ const PATTERNS: readonly { type: string; confidence: number; pattern: RegExp }[]
 ];
 
 /**
- * Candidates for names without any model: hashtags, handles, quoted titles, runs of capitalised words, numbers with units,
- * and clauses in scripts without capitals. The confidences are no probabilities; they make the falling threshold prefer
- * the surer patterns.
+ * Finds candidates for names without any model: hashtags, handles, quoted titles, runs of capitalised words, numbers
+ * with units, and clauses in scripts without capitals. The confidences are not probabilities; they make the falling
+ * threshold prefer the more reliable patterns.
  */
 export function patternEntities(text: string): Entity[] {
   const found: Entity[] = [];
-  // What is taken becomes blanks, so that the rest of a run can still be found.
+  // Matches are replaced by spaces, so that the rest of a run can still be found.
   let rest = withoutLinks(text);
   for (const { type, confidence, pattern } of PATTERNS)
     rest = rest.replace(pattern, (match: string, offset: number) => {
@@ -57,12 +58,12 @@ export function patternEntities(text: string): Entity[] {
   return found.sort((one, other) => one.start - other.start);
 }
 
-/** As long as before, so that all other places stay. */
+/** Of the same length, so that all positions stay the same. */
 function blank(text: string): string {
   return ' '.repeat(text.length);
 }
 
-/** A run of capitalised words without words at its edges that name nothing. */
+/** A run of capitalised words, without words at its edges that are not names. */
 function nameWithin(run: string): { from: number; to: number } | null {
   let words = [...run.matchAll(/\S+/g)].map((match) => ({ from: match.index, to: match.index + match[0].length }));
   const isName = ({ from, to }: { from: number; to: number }) => !namesNothing(run.slice(from, to));
@@ -74,7 +75,7 @@ function nameWithin(run: string): { from: number; to: number } | null {
   return length < 2 ? null : { from, to: from + length };
 }
 
-/** Words that name nothing, also where they begin a sentence with a capital. */
+/** Words that are never names, even when they are capitalised at the beginning of a sentence. */
 const NO_NAMES = new Set(
   (
     'a about after again all also am an and another any are as at be because been before being both but by can could did ' +

@@ -3,7 +3,7 @@ import { patternEntities } from './pattern-entities.ts';
 import { type AskShared, askModel, type RoleModel } from './shared-questions.ts';
 import type { Entity } from './text-spans.ts';
 
-/** Raise it with every change to a prompt or a schema below. */
+/** To be raised with every change to a prompt or a schema below. */
 export const PROMPT_VERSION = 1;
 
 const VERSION = '1';
@@ -43,7 +43,7 @@ const candidatesSchema = z.object({
 });
 const entitiesSchema = z.object({ entities: z.array(z.string()) });
 
-/** Entities that a language model names, in the order of the text. What does not stand there is dropped. */
+/** The entities that a language model names, in the order of the text. Those that do not occur in it are dropped. */
 export async function promptedEntities(question: {
   method: 'prompt-ner' | 'llm-ner';
   text: string;
@@ -72,8 +72,9 @@ function inOrder(entities: readonly Entity[]): Entity[] {
 }
 
 /**
- * Every place where a name stands in a text: as it is spelt and as a word of its own, else in other capitals, else within
- * other words, as scripts without blanks have it. None for a name that the text does not hold: a model made it up.
+ * Every occurrence of a name in a text: with the same spelling and as a whole word; if there is none, in other
+ * capitals; if there is none, inside words, as in scripts without spaces. Empty where the text does not contain the
+ * name, which the model then made up.
  */
 function mentionsOf(name: { text: string; type: string }, text: string): Entity[] {
   const spelling = name.text

@@ -61,20 +61,20 @@ interface RetrievalRequest {
   readonly askShared: AskShared;
 }
 
-/** Stage 1 of ZoFia: from a claim to keywords, and from keywords to evidence that is not younger than the cut-off. */
+/** Stage 1 of ZoFia: from a claim to keywords, and from keywords to evidence no later than the cut-off. */
 export interface Retrieval {
-  /** What of the configuration can change the evidence. */
+  /** The settings that can change the evidence. */
   readonly options: Readonly<Record<string, unknown>>;
-  /** §3.1–3.3; null where no source is asked by keywords. */
+  /** §3.1–3.3; null where no source is searched by keywords. */
   keywordsOf(request: RetrievalRequest): Promise<readonly Keyword[] | null>;
-  /** @param request.coreClaim asked for by `query: core-claim` alone. */
+  /** @param request.coreClaim only called with `query: core-claim` */
   fromWeb(request: RetrievalRequest & { coreClaim: () => Promise<string> }): Promise<Evidence[]>;
   fromWikipedia(request: RetrievalRequest): Promise<Evidence[]>;
-  /** The passages that speak to a claim. */
+  /** The passages that are relevant to a claim. */
   passagesFor(claim: string, evidence: readonly Evidence[]): Promise<RetrievedChunk[]>;
 }
 
-/** What of retrieval will be asked for; the rest takes no part in the options. */
+/** Which parts of retrieval will be used; the options leave out the others. */
 interface RetrievalUse {
   readonly web: boolean;
   readonly wikipedia: boolean;
@@ -84,7 +84,7 @@ interface RetrievalUse {
 export async function createRetrieval(settings: {
   options: RetrievalOptions;
   use: RetrievalUse;
-  /** Names the entities, where that is left to a language model. */
+  /** Names the entities, if a language model is to do that. */
   model: RoleModel;
   env?: Environment | undefined;
   random?: Random | undefined;
@@ -92,7 +92,7 @@ export async function createRetrieval(settings: {
   isDryRun?: boolean | undefined;
 }): Promise<Retrieval> {
   const { options, use, model, env = process.env, signal = null, isDryRun = false } = settings;
-  // Without a source nothing is loaded either.
+  // Without a source there is nothing to load either.
   if (!use.web && !use.wikipedia) return noRetrieval;
   const { chunks, query, withoutEntities } = options;
   const random = settings.random ?? Random.seeded({ seed: 0, purpose: 'waiting times of retrieval' });
@@ -134,7 +134,7 @@ export async function createRetrieval(settings: {
     return sentences[saliences.indexOf(Math.max(...saliences))];
   }
 
-  /** What the web is asked about a claim; null for nothing. */
+  /** What to search the web for; null for nothing. */
   async function webQuestion(request: Parameters<Retrieval['fromWeb']>[0]): Promise<WebQuestion | null> {
     if (query === 'core-claim') return { sentence: await request.coreClaim() };
     const keywords = query === 'entities' ? await keywordsOf(request) : null;
@@ -171,7 +171,7 @@ export async function createRetrieval(settings: {
           wikipedia.lookUp({ keyword: text, context: around, cutoff, askShared: request.askShared }),
         ),
       );
-      // Two keywords may mean the same article.
+      // Two keywords may lead to the same article.
       return [...new Map(found.flatMap((entry) => (entry === null ? [] : [[entry.url, entry] as const]))).values()];
     },
 
@@ -188,7 +188,9 @@ const noRetrieval: Retrieval = {
   passagesFor: async () => [],
 };
 
-/** Asks nobody and finds the question itself, so that a dry run counts the calls that evidence leads to. */
+/**
+ * Asks nobody and returns the question itself as evidence, so that a dry run counts the calls that evidence leads to.
+ */
 function dryRunWebSearch(options: WebSearch['options']): WebSearch {
   return {
     options,

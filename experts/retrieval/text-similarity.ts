@@ -1,6 +1,6 @@
 import type { Encoder } from '../../src/text/encoder.ts';
 
-/** One vector a text, in the texts' order; equal texts are encoded once. */
+/** One vector for each text, in order; equal texts are encoded once. */
 export async function embedTexts(options: {
   encoder: Encoder;
   texts: readonly string[];
@@ -15,7 +15,7 @@ export async function embedTexts(options: {
   return texts.map((text) => rowOf.get(text) ?? new Float32Array(encoder.dimensions));
 }
 
-/** Cosine similarity; 0 when either vector has no direction, so that text without a word resembles nothing. */
+/** Cosine similarity; 0 if either vector is zero, so that a text without words is similar to nothing. */
 export function cosine(left: ArrayLike<number>, right: ArrayLike<number>): number {
   let product = 0;
   let leftSquares = 0;

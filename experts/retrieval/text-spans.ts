@@ -1,16 +1,19 @@
-/** A piece of a text and where it stands there. */
+/** A piece of a text and its position. */
 export interface TextSpan {
   readonly text: string;
   readonly start: number;
   readonly end: number;
 }
 
-/** Where one may end: closing marks included; Latin stops need a blank behind them, Chinese and Japanese ones do not. */
+/**
+ * Possible ends of a sentence, including closing quotation marks. Latin full stops need a space after them, Chinese
+ * and Japanese ones do not.
+ */
 const ENDING = /[.!?…]+["'”’»)\]]*(?=\s|$)|[。！？]+["'”’」』）]*|\n+/gu;
 const ABBREVIATION =
   /(?:^|[\s("'“‘])(?:\p{Lu}|(?:\p{L}\.)+\p{L}|Mr|Mrs|Ms|Dr|Prof|Sen|Rep|Gov|Gen|Lt|Col|Sgt|St|Jr|Sr|vs|No|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\.$/u;
 
-/** The sentences of a text. No dictionary of the machine takes part, so that they are the same everywhere. */
+/** The sentences of a text. Uses no dictionary of the machine, so the result is the same everywhere. */
 export function splitSentences(text: string): TextSpan[] {
   const sentences: TextSpan[] = [];
   let start = 0;
@@ -32,14 +35,14 @@ export function splitSentences(text: string): TextSpan[] {
   return sentences;
 }
 
-/** A name in a text, with how sure the recogniser is of it, 0 to 1. */
+/** A name in a text, with the recogniser's confidence, 0 to 1. */
 export interface Entity extends TextSpan {
-  /** PER, LOC, … as the model calls it. */
+  /** PER, LOC, …, as the recogniser calls it. */
   readonly type: string;
   readonly confidence: number;
 }
 
-/** The text with blanks in the place of links, so that everything else stays where it was. */
+/** The text with links replaced by spaces, so that all positions stay the same. */
 export function withoutLinks(text: string): string {
   return text.replace(/https?:\/\/\S+|www\.\S+/gi, (link) => ' '.repeat(link.length));
 }

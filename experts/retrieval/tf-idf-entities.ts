@@ -3,7 +3,7 @@ import { loadThreads } from '../../src/data/thread-file.ts';
 import { namesNothing } from './pattern-entities.ts';
 import { type Entity, withoutLinks } from './text-spans.ts';
 
-/** How many of so many documents hold a word, in lower case. */
+/** How many documents contain each word, in lower case. */
 export interface DocumentFrequencies {
   readonly documents: number;
   readonly of: ReadonlyMap<string, number>;
@@ -20,8 +20,8 @@ export function documentFrequencies(documents: Iterable<string>): DocumentFreque
 }
 
 /**
- * The words of highest tf · (1 + ln((1 + N) / (1 + df))), wherever they stand, in the order of the text; of equal ones those
- * that stand first. The confidence is the weight in units of the highest.
+ * The words with the highest tf · (1 + ln((1 + N) / (1 + df))), at every place where they occur, in the order of the
+ * text. Of equal weights the word that comes first wins. The confidence is the weight relative to the highest.
  */
 export function tfIdfEntities(options: { text: string; frequencies: DocumentFrequencies; maxTerms: number }): Entity[] {
   const { text, frequencies, maxTerms } = options;
@@ -40,14 +40,17 @@ export function tfIdfEntities(options: { text: string; frequencies: DocumentFreq
   });
 }
 
-/** Words that may name something; in scripts without blanks whole clauses, since no word list here cuts them. */
+/**
+ * Words that may be names. In scripts without spaces these are whole clauses, since there is no word list to split
+ * them.
+ */
 function wordsOf(text: string): { word: string; start: number; end: number }[] {
   return [...withoutLinks(text).matchAll(/[\p{L}\p{M}\p{N}]{2,}(?:[-'’][\p{L}\p{M}\p{N}]{2,})*/gu)]
     .filter(([word]) => !namesNothing(word))
     .map(({ 0: word, index }) => ({ word: word.toLowerCase(), start: index, end: index + word.length }));
 }
 
-/** The claims of a threads file as documents. It is known by what it counts, not by where it lies. */
+/** Document frequencies in the claims of a threads file. Its identity is what was counted, not the path of the file. */
 export async function loadTermCorpus(path: string): Promise<{ frequencies: DocumentFrequencies; sha256: string }> {
   const frequencies = documentFrequencies((await loadThreads(path)).map(({ posts }) => posts[0].text));
   const counted = [frequencies.documents, ...[...frequencies.of].sort(([one], [other]) => (one < other ? -1 : 1))];

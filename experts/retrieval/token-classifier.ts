@@ -10,7 +10,7 @@ export const tokenClassifierSchema = transformersEncoderOptionsSchema
     model: z
       .string()
       .min(1)
-      // The paper's dslim/bert-base-NER, in the layout that this library reads.
+      // The paper's dslim/bert-base-NER, in the layout that the library expects.
       .default('Xenova/bert-base-NER')
       .describe(
         'folder with config.json, tokenizer.json, tokenizer_config.json and onnx/model.onnx of a token classifier, or the id of such a model on the hub',
@@ -19,7 +19,7 @@ export const tokenClassifierSchema = transformersEncoderOptionsSchema
   });
 
 export interface TokenClassifier {
-  /** Library and files, as they change what is recognised. */
+  /** The library's version and the hashes of the files, which can change what is recognised. */
   readonly identity: Readonly<Record<string, unknown>>;
   classify(text: string): Promise<ClassifiedToken[]>;
 }
@@ -33,12 +33,13 @@ interface Word {
 const labelsSchema = z.object({ id2label: z.record(z.string(), z.string()) });
 const logitsSchema = z.object({ dims: z.tuple([z.literal(1), z.int(), z.int()]), data: z.instanceof(Float32Array) });
 
-/** As BERT's own pre-tokenizer cuts: runs of letters and digits, single ideographs, single other characters. */
+/** Splits like BERT's pre-tokenizer: runs of letters and digits, single ideographs, single other characters. */
 const WORD = /\p{Script=Han}|[\p{L}\p{N}\p{M}]+|[^\s]/gu;
 
 /**
- * A pretrained model that labels tokens. Each word is tokenized on its own, so that every token's place in the text is
- * known; for WordPiece models that is what they do themselves, for others the tokens may differ a little.
+ * Loads a pretrained model that labels tokens. Each word is tokenized on its own, so that the position of every token
+ * in the text is known. WordPiece models do the same themselves; for others the tokens may differ slightly.
+ * @throws InputError where the folder holds no token classifier, ProviderError where the download fails
  */
 export async function loadTokenClassifier(options: z.output<typeof tokenClassifierSchema>): Promise<TokenClassifier> {
   const { model: name, maxTokens, ...source } = options;
@@ -124,7 +125,7 @@ export async function loadTokenClassifier(options: z.output<typeof tokenClassifi
       const sentences = splitSentences(text).map((sentence) =>
         [...sentence.text.matchAll(WORD)].map(({ 0: word, index }): Word => {
           const start = sentence.start + index;
-          // Byte-level vocabularies tell a word after a blank from one that is glued to what was before.
+          // Byte-level vocabularies distinguish a word after a space from one that directly follows other characters.
           const blank = start > 0 && /\s/.test(text[start - 1]) ? ' ' : '';
           const tokens = tokenizer.encode(blank + word, { add_special_tokens: false }).slice(0, room);
           return { start, end: start + word.length, tokens };
@@ -137,7 +138,7 @@ export async function loadTokenClassifier(options: z.output<typeof tokenClassifi
   };
 }
 
-/** Whole sentences as long as they fit; a sentence that is longer than a window is cut between words. */
+/** Windows of whole sentences, as many as fit. A sentence longer than a window is cut between words. */
 function windows(sentences: readonly (readonly Word[])[], room: number): Word[][] {
   const size = (words: readonly Word[]) => words.reduce((sum, { tokens }) => sum + tokens.length, 0);
   const all: Word[][] = [];
@@ -154,27 +155,27 @@ function windows(sentences: readonly (readonly Word[])[], room: number): Word[][
   return all;
 }
 
-/** The likeliest class and its probability (softmax). */
+/** The likeliest class and its softmax probability. */
 function likeliest(logits: Float32Array): { index: number; probability: number } {
   const largest = Math.max(...logits);
   const sum = logits.reduce((total, logit) => total + Math.exp(logit - largest), 0);
   return { index: logits.indexOf(largest), probability: 1 / sum };
 }
 
-/** What a token classifier said of one token: where it stands and each class's probability. */
+/** A token's position, likeliest label and that label's probability. */
 export interface ClassifiedToken {
   readonly start: number;
   readonly end: number;
-  /** As in the model's configuration: O, B-PER, I-PER, or PER alone. */
+  /** As in the model's configuration: O, B-PER, I-PER, or just PER. */
   readonly label: string;
   readonly probability: number;
-  /** The token goes on with the word of the one before it. */
+  /** The token continues the word of the previous one. */
   readonly continuesWord: boolean;
 }
 
 /**
- * Joins consecutive entity tokens; the confidence is the mean over them (Eq. 2). A word is never cut: its later pieces
- * follow its first one, whatever the model says of them, since models are trained on first pieces.
+ * Joins consecutive entity tokens; the confidence is their mean (Eq. 2). A word is never cut: its later pieces follow
+ * its first one, whatever the model says about them, since models are trained on first pieces.
  */
 export function aggregateTokens(options: { text: string; tokens: readonly ClassifiedToken[] }): Entity[] {
   const { text, tokens } = options;

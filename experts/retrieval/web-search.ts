@@ -7,7 +7,7 @@ import { type FetchContext, fetchJson, serviceUrl } from './fetch-json.ts';
 import type { AskShared } from './shared-questions.ts';
 import { withoutLinks } from './text-spans.ts';
 
-/** What Brave gives at once. */
+/** Most results of one request to Brave. */
 const MOST_RESULTS = 20;
 
 const domains = z.array(z.string().regex(/^[^\s/:]+\.[^\s/:]+$/, 'must be a domain such as snopes.com'));
@@ -49,13 +49,16 @@ export const webSearchSchema = z
 
 export type WebSearchOptions = z.output<typeof webSearchSchema>;
 
-/** A query of all keywords, or a sentence as it is. */
+/** A query of keywords, or a sentence as it stands. */
 export type WebQuestion = { readonly keywords: readonly string[] } | { readonly sentence: string };
 
 export interface WebSearch {
-  /** What of the configuration can change the results. */
+  /** The settings that can change the results. */
   readonly options: Readonly<Record<string, unknown>>;
-  /** @param request.cutoff last day a result may have; null: any day */
+  /**
+   * @param request.cutoff the last day a result may have; null: any day
+   * @throws InputError where the key is missing, ProviderError where the service fails
+   */
   search(request: { ask: WebQuestion; cutoff: string | null; askShared: AskShared }): Promise<Evidence[]>;
 }
 
@@ -109,7 +112,7 @@ export function createWebSearch(settings: {
       if (query === '') return [];
       const parameters = {
         q: query,
-        // More than are taken: a query has no room for every exclusion, so that some results will be dropped.
+        // More than are used: a query has no room for every exclusion, so some results will be dropped.
         count: String(MOST_RESULTS),
         result_filter: 'web',
         text_decorations: 'false',
@@ -118,7 +121,7 @@ export function createWebSearch(settings: {
         ...(options.language !== null && { search_lang: options.language }),
         ...(cutoff !== null && { freshness: `${options.earliestDate}to${cutoff}` }),
       };
-      // What came back is kept, not what was left of it: other exclusions need no new request.
+      // The raw results are kept, not the filtered ones, so that other exclusions need no new request.
       const results = await askShared(
         {
           detector: 'retrieval/web-search',
@@ -132,7 +135,7 @@ export function createWebSearch(settings: {
       const usable = results.map(evidenceOf).filter((evidence) => {
         if (evidence.text === '' || isInDomains(evidence.url, excludedDomains)) return false;
         if (cutoff === null) return true;
-        // Services take their own range of dates loosely, so that it is checked again.
+        // Services apply their date filter loosely, so dates are checked again here.
         return evidence.date === null ? !options.dropUndated : evidence.date <= cutoff;
       });
       return usable.slice(0, options.maxResults);
@@ -140,7 +143,10 @@ export function createWebSearch(settings: {
   };
 }
 
-/** The first of each list, then the second of each, and so on: of every kind the weightiest find room in a query. */
+/**
+ * The first of each list, then the second of each, and so on, so that the most important ones of each kind fit into a
+ * query.
+ */
 function dealtFrom(lists: readonly (readonly string[])[]): string[] {
   const longest = Math.max(...lists.map(({ length }) => length));
   return Array.from({ length: longest }, (_, place) =>
@@ -158,7 +164,7 @@ function evidenceOf(result: Result): Evidence {
   };
 }
 
-/** Ages such as "2 days ago" count from a moment nobody kept, so that they are no dates. */
+/** Ages such as "2 days ago" are relative to an unknown time, so they are not dates. */
 function dayOf(text: string | null | undefined): string | null {
   if (!text) return null;
   const iso = /^\d{4}-\d{2}-\d{2}/.exec(text)?.[0];
@@ -176,9 +182,9 @@ interface WebQueryLimits {
 }
 
 /**
- * Eq. 6: all keywords at once, each as a phrase, then the domains to leave out. Keywords come in order of importance and
- * are dropped from the end where the service's limits are reached; of the domains those that still fit are named, and the
- * results are checked against all.
+ * Eq. 6: all keywords, each as a phrase, then the domains to exclude. Keywords come in order of importance and are
+ * dropped from the end if the service's limits are reached. As many domains are named as still fit; the results are
+ * checked against all of them.
  */
 export function webQuery(options: {
   keywords: readonly string[];
@@ -187,7 +193,7 @@ export function webQuery(options: {
   limits: WebQueryLimits;
 }): string {
   const { composition, excludedDomains, limits } = options;
-  // A headline in capitals can be one name that is longer than a query: its beginning asks for more than nothing does.
+  // A headline in capitals can be a single name that is longer than a query. Its beginning is better than no query.
   const room = { ...limits, maxCharacters: limits.maxCharacters - QUOTES };
   let query = '';
   for (const keyword of options.keywords) {
@@ -200,7 +206,10 @@ export function webQuery(options: {
   return withExclusions(query, { excludedDomains, limits });
 }
 
-/** A sentence as it is, cut to the service's limits, without links and without what the service would take for commands. */
+/**
+ * A sentence cut to the service's limits, without links and without anything that the service would take for an
+ * operator.
+ */
 export function sentenceQuery(options: {
   sentence: string;
   excludedDomains: readonly string[];

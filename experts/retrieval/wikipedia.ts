@@ -37,9 +37,12 @@ export const wikipediaSchema = z
 export type WikipediaOptions = z.output<typeof wikipediaSchema>;
 
 export interface Wikipedia {
-  /** What of the configuration can change what is found. */
+  /** The settings that can change what is found. */
   readonly options: Readonly<Record<string, unknown>>;
-  /** The beginning of the article on a keyword; null where there is none, or none yet on the last day of evidence. */
+  /**
+   * The beginning of the article about a keyword; null where there is none, or was none yet on the last day of
+   * evidence.
+   */
   lookUp(request: {
     keyword: string;
     context: string;
@@ -55,7 +58,7 @@ const pageSchema = z.object({
   description: z.string().default(''),
   pageprops: z.object({ disambiguation: z.string().optional() }).optional(),
 });
-/** Errors come with status 200: without the first line "search is down" would read as "there is no article", for ever. */
+/** Errors come with status 200. Without `error`, "search is down" would be kept for ever as "there is no article". */
 const searchSchema = z.object({
   error: z.never().optional(),
   query: z.object({ pages: z.array(pageSchema).default([]) }).optional(),
@@ -65,13 +68,13 @@ const revisionSchema = z.object({
     pages: z.array(z.object({ revisions: z.array(z.object({ revid: z.number(), timestamp: z.string() })).optional() })),
   }),
 });
-/** Hidden and lost revisions are answered with an error; other errors pass. */
+/** For hidden and lost revisions the service answers with one of these errors; others may pass and are not kept. */
 const lost = ['nosuchrevid', 'missingcontent', 'missingcontent-revid', 'missingcontent-revid-role', 'permissiondenied'];
 const parseSchema = z.union([
   z.object({ parse: z.object({ text: z.string() }) }),
   z.object({ error: z.object({ code: z.enum(lost) }) }),
 ]);
-/** The search refuses longer queries. */
+/** The search refuses queries longer than this. */
 const MOST_CHARACTERS = 300;
 
 export function createWikipedia(settings: {
@@ -124,7 +127,7 @@ export function createWikipedia(settings: {
       .sort((one, other) => one.index - other.index);
   }
 
-  /** The article as it stood at the end of a day; null where it did not exist, or where that state is hidden. */
+  /** The article as it was at the end of a day; null where it did not exist, or where that revision is hidden. */
   async function beginningOn(
     title: string,
     options: { day: string; ask: Ask },
@@ -187,15 +190,15 @@ export function createWikipedia(settings: {
   };
 }
 
-/** The description of a sense: its first sentence as a rule names it and says what it is. */
+/** The description of a sense: usually its first sentence names it and says what it is. */
 function senseText(page: z.output<typeof pageSchema>): string {
   const [first] = splitSentences(page.extract);
   return first?.text ?? [page.title, page.description].filter(Boolean).join(', ');
 }
 
 /**
- * Eq. 7: the sense whose description, put in the entity's place, leaves its context most like what it was. Returns the
- * index; the first of equals, which is the one that the encyclopedia finds likeliest.
+ * Eq. 7: the sense whose description, in place of the entity, changes its context least. Returns its index. Of equals
+ * the first wins, which is the one that the encyclopedia ranks highest.
  */
 export async function disambiguate(options: {
   entity: string;

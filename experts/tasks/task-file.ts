@@ -37,7 +37,7 @@ export const judgingTaskSchema = z
   }, 'an implication names a category that the task does not have');
 export type JudgingTask = z.infer<typeof judgingTaskSchema>;
 
-/** The label of "no category at all". */
+/** The label of a thread that no category applies to. */
 const noCategory = 'none';
 
 /** The labels of a task's judgements: its own, or every combination of its categories. */
@@ -49,7 +49,7 @@ export function judgementLabels(task: JudgingTask): string[] {
   );
 }
 
-/** The label of a set of categories, after the task's implications. */
+/** The label for a set of categories, after applying the task's implications. */
 export function categoryCombination(task: JudgingTask, present: Iterable<string>): string {
   const all = new Set(present);
   for (let before = -1; before !== all.size; ) {
@@ -59,7 +59,7 @@ export function categoryCombination(task: JudgingTask, present: Iterable<string>
   return combinationName((task.categories ?? []).map(({ name }) => name).filter((name) => all.has(name)));
 }
 
-/** The categories that a combination's label names. */
+/** The categories in a combination's label. */
 export function categoriesOf(label: string): string[] {
   return label === noCategory ? [] : label.split(' + ');
 }
@@ -71,7 +71,10 @@ function combinationName(present: readonly string[]): string {
 const shipped = new URL('./', import.meta.url);
 export const shippedTasks = ['rumor', 'veracity', 'news', 'checkthat4a'] as const;
 
-/** Reads a task by the name of one that ships with Earshot, or by the path of a YAML file. */
+/**
+ * Reads a task that ships with Earshot, by its name, or a YAML file, by its path.
+ * @throws InputError where there is no such file or it is not a task
+ */
 export async function loadJudgingTask(nameOrPath: string): Promise<JudgingTask> {
   const isShipped = shippedTasks.some((name) => name === nameOrPath);
   const path = isShipped ? new URL(`${nameOrPath}.yaml`, shipped) : nameOrPath;
@@ -89,12 +92,12 @@ export async function loadJudgingTask(nameOrPath: string): Promise<JudgingTask> 
 }
 
 /**
- * Probabilities of a category task's labels from those of its categories, taken as independent; what the task's
- * implications rule out goes to what they lead to.
+ * Probabilities of the labels of a task of categories, from those of its categories, which are taken as independent.
+ * What the task's implications rule out is added to the combination that they lead to.
  */
 export function categoryProbabilities(options: {
   task: JudgingTask;
-  /** For each category the probability that it is present. */
+  /** For each category the probability that it applies. */
   present: Readonly<Record<string, number>>;
 }): Record<string, number> {
   const { task, present } = options;

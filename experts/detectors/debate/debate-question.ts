@@ -18,7 +18,7 @@ export interface Side {
 
 /** What one debate is about. */
 export interface DebateQuestion {
-  /** Null for the only question of a task of labels. */
+  /** Null for a task of labels, which is a single question. */
   readonly category: string | null;
   readonly question: string;
   /** The first is the proponent's. */

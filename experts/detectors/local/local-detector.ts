@@ -13,7 +13,9 @@ import { PrefixScorer } from './prefix-scorer.ts';
 
 const WEIGHTIEST_POSTS = 3;
 
-/** A linear classifier of encoded prefixes, trained here: the detector that needs no network and no key. */
+/**
+ * A linear classifier of encoded prefixes, trained on this machine: the detector that needs neither network nor key.
+ */
 export class LocalDetector implements Detector {
   readonly name = 'local';
   readonly version = '1';
@@ -40,7 +42,10 @@ export class LocalDetector implements Detector {
     });
   }
 
-  /** @param settings.encoder needed only where the one it was trained with cannot be made from its identity alone. */
+  /**
+   * @param settings.encoder needed only if the training's encoder cannot be created from its identity alone
+   * @throws InputError where the file is not a trained detector, or belongs to another encoder
+   */
   static async load(settings: { path: string; encoder?: Encoder }): Promise<LocalDetector> {
     const model = await loadFittedModel(settings.path);
     return new LocalDetector({ model, encoder: settings.encoder ?? (await encoderOf(model, settings.path)) });
@@ -77,7 +82,7 @@ async function encoderOf(model: FittedModel, path: string): Promise<Encoder> {
   return createEncoder(parsed.data);
 }
 
-/** How far each post moves the predicted label's logit away from the mean of all; the largest first. */
+/** How far each post moves the predicted label's logit away from the mean of all labels, largest first. */
 function weightiestPosts(options: { contributions: Float64Array; classCount: number; predicted: number }) {
   const { contributions, classCount, predicted } = options;
   const posts = Array.from({ length: contributions.length / classCount }, (_, post) => {
@@ -94,14 +99,14 @@ function softmax(logits: Float64Array): Float64Array {
   return powers.map((power) => power / sum);
 }
 
-/** As JSON would bring it back, so that identities from a file and from memory compare alike. */
+/** A value as it comes back from JSON, so that identities from a file and from memory can be compared. */
 function plain(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value));
 }
 
 const floatsSchema = z.string().describe('32-bit floats, little-endian, base64');
 
-/** A trained local detector, in memory and as the one JSON file it is saved in. */
+/** A trained local detector, in memory and as the JSON file that it is saved in. */
 export const fittedModelSchema = z.strictObject({
   format: z.literal('earshot-local-detector'),
   formatVersion: z.literal(1),
@@ -128,7 +133,7 @@ export const fittedModelSchema = z.strictObject({
 
 export type FittedModel = z.infer<typeof fittedModelSchema>;
 
-/** The name of exactly these weights: part of every annotation made with them. */
+/** Identifies exactly these weights; part of the key of every annotation made with them. */
 function fittedModelHash(model: FittedModel): string {
   return sha256(model);
 }

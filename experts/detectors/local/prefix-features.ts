@@ -19,8 +19,9 @@ export const prefixFeatureOptionsSchema = z.strictObject({
 export type PrefixFeatureOptions = z.infer<typeof prefixFeatureOptionsSchema>;
 
 /**
- * Features of a prefix: the claim's embedding at length 1 (`loneClaimWeight` when alone), the mean of the replies' embeddings at length `replyWeight`
- * (both after weighing dimensions), ln(posts seen), and a constant. A part without content is zero.
+ * Features of a prefix: the claim's embedding scaled to length 1 (`loneClaimWeight` if it stands alone), the mean of
+ * the replies' embeddings scaled to length `replyWeight`, both after weighing the dimensions, then ln(posts seen) and
+ * a constant. A part without content is zero.
  */
 export function featureCount(dimensions: number): number {
   return 2 * dimensions + 2;
@@ -29,14 +30,14 @@ export function featureCount(dimensions: number): number {
 export interface TrainingRows {
   /** Row-major `[rows, featureCount]`. */
   readonly features: Float32Array;
-  /** Position in `threads` of each row's thread. */
+  /** For each row, the index of its thread in `threads`. */
   readonly threadOfRow: Int32Array;
-  /** Posts in each row's prefix. */
+  /** For each row, the posts in its prefix. */
   readonly lengthOfRow: Int32Array;
   readonly dimensionWeights: Float32Array;
 }
 
-/** Lengths 1, g, g², … and the whole thread (or its first `maxPosts` posts). */
+/** Prefix lengths 1, g, g², … and the whole thread, or its first `maxPosts` posts. */
 function trainingLengths(options: { posts: number; maxPosts: number; growth: number }): number[] {
   const last = Math.min(options.posts, options.maxPosts);
   const lengths: number[] = [];
@@ -45,7 +46,7 @@ function trainingLengths(options: { posts: number; maxPosts: number; growth: num
   return [...lengths, last];
 }
 
-/** Encodes every post once, a thread at a time, and lays out the rows the classifier is trained on. */
+/** Encodes every post once, thread by thread, and builds the rows that the classifier is trained on. */
 export async function trainingRows(options: {
   threads: readonly Thread[];
   encoder: Encoder;

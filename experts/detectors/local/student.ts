@@ -18,15 +18,15 @@ import { type LocalDetectorOptions, trainLocalDetector } from './train-local-det
  */
 
 const folds = 5;
-/** Probabilities closer to 0 or 1 than this are held to it, so that their logarithms stay finite. */
+/** Probabilities are clipped at this distance from 0, so that their logarithms stay finite. */
 const nearlyCertain = 1e-4;
 
 export interface Student {
   /** Judges any thread's prefixes. */
   readonly reader: LocalDetector;
   /**
-   * Features of each demonstration thread, read by a student that was trained on the other folds: what the agent sees in
-   * training must be no surer than what it will see elsewhere.
+   * Features of each demonstration thread, made by a student that was trained on the other folds. In training the
+   * agent must not see a surer student than it will meet elsewhere.
    */
   readonly heldOut: ReadonlyMap<string, Float32Array>;
 }
@@ -38,7 +38,7 @@ export interface JudgedThread {
 
 export async function trainStudent(settings: {
   demonstrations: readonly JudgedThread[];
-  /** Threads that the agent is not taught on, read by every fold's student. */
+  /** Threads that the agent does not learn from; every fold's student is trained on them, too. */
   further: readonly JudgedThread[];
   task: Task;
   options: LocalDetectorOptions;
@@ -96,15 +96,15 @@ export async function loadStudent(path: string): Promise<Student> {
   };
 }
 
-/** Numbers a prefix in `studentFeatures`. */
+/** Features a prefix in `studentFeatures`. */
 export function studentFeatureCount(task: Task): number {
   return task.labels.length + 2;
 }
 
 /**
- * For each prefix of the first `posts` posts, [posts, labels + 2]: log-odds of every label but the first against it, the
- * margin between the likeliest label and the next in log-odds, ln of the posts seen, and ln of how many posts in a row the
- * student has said the same.
+ * Features of each prefix of the first `posts` posts, row-major [posts, labels + 2]: log-odds of every label
+ * but the first against the first, the margin between the likeliest label and the next in log-odds, ln of the posts
+ * seen, and ln of how many posts in a row the student has given the same label.
  */
 export async function studentFeatures(reader: Detector, thread: Thread, posts: number): Promise<Float32Array> {
   const { labels } = reader;

@@ -35,9 +35,10 @@ export const localDetectorOptionsSchema = z
 export type LocalDetectorOptions = z.infer<typeof localDetectorOptionsSchema>;
 
 /**
- * Trains on prefixes of labelled threads that no later stage uses; every thread weighs the same, however long. The
- * penalty is the one with the smallest held-out loss after calibration, and the temperature is that of its held-out
- * predictions. Runs on whatever tensor backend is current.
+ * Trains on prefixes of labelled threads that no later stage uses. Every thread has the same weight, however long it
+ * is. The penalty chosen is the one with the smallest held-out loss after calibration, and the temperature is fitted
+ * to its held-out predictions. Runs on the current tensor backend.
+ * @throws InputError where a label has fewer than two training threads
  */
 export async function trainLocalDetector(settings: {
   threads: readonly Thread[];
@@ -45,11 +46,11 @@ export async function trainLocalDetector(settings: {
   options?: z.input<typeof localDetectorOptionsSchema> | undefined;
   seed: number;
   /**
-   * The class that a prefix of so many posts is trained towards, null to leave it out; the thread's gold label when not
-   * given. A student of another detector takes that one's judgements.
+   * The class that a prefix of this many posts is trained towards; null leaves it out. By default the thread's gold
+   * label. A student of another detector uses that detector's judgements.
    */
   targetOf?: ((thread: Thread, length: number) => number | null) | undefined;
-  /** Used in place of `options.encoder`: one that exists already, or one that stores its embeddings. */
+  /** Replaces `options.encoder`, for example by one that exists already or stores its embeddings. */
   encoder?: Encoder | undefined;
   onProgress?: ((progress: { done: number; total: number }) => void) | undefined;
   signal?: AbortSignal | undefined;
@@ -78,7 +79,7 @@ export async function trainLocalDetector(settings: {
   const foldOfThread = stratifiedFolds({ classes: labels, folds, random });
   const foldOfRow = rows.threadOfRow.map((thread) => foldOfThread[thread]);
 
-  // For each penalty one problem a fold, without that fold's rows, and a last one on all rows.
+  // For each penalty, one problem a fold, without that fold's rows, and a last one on all rows.
   const problems = options.l2.flatMap((l2) =>
     Array.from({ length: folds + 1 }, (_, fold) => ({
       l2,
@@ -141,7 +142,7 @@ function parseOptions(options: z.input<typeof localDetectorOptionsSchema> | unde
   return parsed.data;
 }
 
-/** Threads with the class that they count as: their gold label, or what they are trained towards when read whole. */
+/** Threads with their class: the gold label, or what the whole thread is trained towards. */
 function labelledThreads(settings: {
   threads: readonly Thread[];
   task: Task;
@@ -174,7 +175,7 @@ function countByLabel(options: { task: Task; labels: readonly number[] }): Recor
   );
 }
 
-/** Each row's logits from the problem that was fitted without it, with the reference class's 0 in front. */
+/** Each row's logits from the problem fitted without that row, preceded by the reference class's 0. */
 function heldOutLogits(options: {
   fit: LinearFit;
   problemOfRow: Int32Array;
@@ -237,8 +238,9 @@ export function logLoss(scored: Scored, temperature = 1): number {
 }
 
 /**
- * The temperature that makes held-out probabilities honest (Guo et al., 2017), by golden-section search: the loss is
- * convex in 1 / temperature, hence has one minimum in its logarithm too. One number keeps every decision as it was.
+ * The temperature that calibrates held-out probabilities (Guo et al., 2017, https://arxiv.org/abs/1706.04599), found
+ * by golden-section search: the loss is convex in 1 / temperature, so it has a single minimum in its logarithm, too.
+ * A temperature changes no decision.
  */
 export function fitTemperature(scored: Scored): number {
   let low = Math.log(SMALLEST);
@@ -252,11 +254,11 @@ export function fitTemperature(scored: Scored): number {
   return Math.exp((low + high) / 2);
 }
 
-/** A fold number 0 … `folds` − 1 for each item, every class spread over the folds as evenly as it goes. */
+/** A fold number, 0 … `folds` − 1, for each item. Every class is spread over the folds as evenly as possible. */
 export function stratifiedFolds(options: { classes: readonly number[]; folds: number; random: Random }): Int32Array {
   const { classes, folds, random } = options;
   const fold = new Int32Array(classes.length);
-  // The count runs on from class to class, so that small classes do not all land in the first folds.
+  // The count goes on from class to class. Otherwise small classes would all land in the first folds.
   let dealt = 0;
   for (const label of [...new Set(classes)].sort((left, right) => left - right)) {
     const members = classes.flatMap((own, index) => (own === label ? [index] : []));

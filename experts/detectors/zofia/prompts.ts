@@ -1,4 +1,4 @@
-/** Raise it with every change to this file that changes what a model is told. */
+/** To be raised with every change to this file that changes what a model is told. */
 export const PROMPT_VERSION = 2;
 
 /** What the judge says when neither side has made its point. */

@@ -23,14 +23,14 @@ const ENDED = ['completed', 'failed', 'expired', 'cancelled'];
 export interface BatchOptions {
   endpoint: Endpoint;
   items: readonly BatchItem[];
-  /** Holds the requests, the state and what came back; made when absent. The same folder resumes. */
+  /** Holds the requests, the state and the results; created when absent. The same folder resumes the batch. */
   directory: string;
   /** Draws the jitter of waiting times. */
   random: Random;
   pollMs?: number | undefined;
   retry?: z.input<typeof retrySchema> | undefined;
   onStatus?: ((status: string) => void) | undefined;
-  /** Aborting stops waiting; the batch goes on at the endpoint and the next run collects it. */
+  /** Aborting only stops the waiting: the batch goes on at the endpoint, and the next run collects it. */
   signal?: AbortSignal | undefined;
   env?: Environment | undefined;
 }
@@ -52,7 +52,10 @@ const batchSchema = z.object({
 });
 type Batch = z.infer<typeof batchSchema>;
 
-/** Writes the requests, submits them, waits and collects: as a rule for half the price, within a day. */
+/**
+ * Writes the requests, submits them, waits and collects the answers; usually for half the price and within a day.
+ * @throws InputError where the folder holds another batch, ProviderError where the endpoint failed the batch
+ */
 export async function runBatch(options: BatchOptions): Promise<Map<string, BatchOutcome>> {
   const { endpoint, items, directory, pollMs = 30_000, onStatus, signal } = options;
   const text = batchText({ endpoint, items });
@@ -87,7 +90,10 @@ export async function runBatch(options: BatchOptions): Promise<Map<string, Batch
   return batchOutcomes({ items, lines: await download({ session, batch }), status: batch.status });
 }
 
-/** The JSON Lines of a batch: one request a line. */
+/**
+ * A batch as JSON Lines, one request a line.
+ * @throws InputError where ids repeat or the batch is too large
+ */
 export function batchText(options: { endpoint: Endpoint; items: readonly BatchItem[] }): string {
   const { endpoint, items } = options;
   const seen = new Set<string>();
@@ -137,7 +143,10 @@ async function upload(session: Session): Promise<string> {
   return file.id;
 }
 
-/** Looks first whether an earlier attempt came through whose answer was lost: two batches would be paid for twice. */
+/**
+ * First looks for an earlier attempt that succeeded but whose response was lost: a second batch would be paid for
+ * again.
+ */
 function submit(options: { session: Session; inputFileId: string }): Promise<Batch> {
   const { session, inputFileId } = options;
   const { client, tried } = session;
@@ -161,7 +170,7 @@ function retrieve(options: { session: Session; batchId: string }): Promise<Batch
   );
 }
 
-/** Keeps the files beside the requests, since endpoints delete theirs after some weeks. */
+/** Saves the files beside the requests, since endpoints delete theirs after some weeks. */
 async function download(options: { session: Session; batch: Batch }): Promise<string[]> {
   const { session, batch } = options;
   const { client, directory, tried } = session;
@@ -203,16 +212,16 @@ function requestsPath(directory: string): string {
 
 const batchStateSchema = z.strictObject({
   formatVersion: z.literal(1),
-  /** SHA-256 of the requests, so that a folder is never resumed with other ones. */
+  /** SHA-256 of the requests, so that a folder is never resumed with different ones. */
   requestsHash: z.string(),
   baseURL: z.string(),
   inputFileId: z.string().nullable(),
   batchId: z.string().nullable(),
-  /** As the endpoint last told it. */
+  /** As last reported by the endpoint. */
   status: z.string().nullable(),
 });
 
-/** How far a batch has come; after each step it is written, so that the next run goes on from there. */
+/** How far a batch has got. Written after each step, so that the next run goes on from there. */
 type BatchState = z.infer<typeof batchStateSchema>;
 
 function batchStatePath(directory: string): string {

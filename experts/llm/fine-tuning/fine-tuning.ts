@@ -17,17 +17,17 @@ import type { retrySchema } from '../retry.ts';
 const ENDED = ['succeeded', 'failed', 'cancelled'];
 
 export interface FineTuneOptions {
-  /** Its model is the one that is tuned. */
+  /** Its model is the one to be tuned. */
   endpoint: Endpoint;
   file: FineTuningFile;
-  /** Null: the endpoint's choice. */
+  /** Null: the endpoint chooses. */
   epochs?: number | null | undefined;
   /** Draws the jitter of waiting times. */
   random: Random;
   pollMs?: number | undefined;
   retry?: z.input<typeof retrySchema> | undefined;
   onStatus?: ((status: string) => void) | undefined;
-  /** Aborting stops waiting; the job goes on at the endpoint and the next run finds it. */
+  /** Aborting only stops the waiting: the job goes on at the endpoint, and the next run finds it. */
   signal?: AbortSignal | undefined;
   env?: Environment | undefined;
 }
@@ -43,8 +43,9 @@ const jobSchema = z.object({
 type Job = z.infer<typeof jobSchema>;
 
 /**
- * Hands the file in, creates a job, follows it to its end and returns the name of the new model. What was begun earlier
- * for the same file, model and epochs is gone on with, and one that has ended is not asked for again.
+ * Uploads the file, creates a job, follows it to its end and returns the name of the new model. A job begun earlier
+ * for the same file, model and epochs is continued, and a finished one is not asked about again.
+ * @throws ProviderError where the job failed
  */
 export async function fineTune(options: FineTuneOptions): Promise<string> {
   const { endpoint, file, epochs = null, random, pollMs = 30_000, retry = {}, onStatus, signal = null } = options;
@@ -107,7 +108,10 @@ async function upload(options: { client: OpenAI; tried: TryStep; file: FineTunin
   return uploaded.id;
 }
 
-/** Looks first whether an earlier attempt came through whose answer was lost: two jobs would be paid for twice. */
+/**
+ * First looks for an earlier attempt that succeeded but whose response was lost: a second job would be paid for
+ * again.
+ */
 function createJob(options: {
   client: OpenAI;
   tried: TryStep;
@@ -119,7 +123,7 @@ function createJob(options: {
   return tried(async (request) => {
     const latest = await client.fineTuning.jobs.list({ limit: 100 }, request);
     const earlier = latest.data.find((job) => job.training_file === fileId);
-    // The older place of the hyperparameters, which every compatible endpoint knows.
+    // The older place for hyperparameters, which every compatible endpoint understands.
     const hyperparameters = epochs === null ? {} : { hyperparameters: { n_epochs: epochs } };
     return jobSchema.parse(
       earlier ?? (await client.fineTuning.jobs.create({ model, training_file: fileId, ...hyperparameters }, request)),
@@ -145,8 +149,8 @@ export interface FineTuningFile {
 }
 
 /**
- * Writes the conversations as chat models are fine-tuned on them, one `{"messages": […]}` a line, each ending with the
- * answer to learn. The file is named by its content, so that the same examples are the same file.
+ * Writes the conversations in the format for fine-tuning chat models: one `{"messages": […]}` a line, each ending
+ * with the answer to learn. The file is named after its content, so the same examples always give the same file.
  */
 export function writeFineTuningFile(options: {
   directory: string;
@@ -174,17 +178,17 @@ const fineTuningStateSchema = z.strictObject({
   formatVersion: z.literal(1),
   fileHash: z.string(),
   baseURL: z.string(),
-  /** The one that is tuned. */
+  /** The model to be tuned. */
   model: z.string(),
   epochs: z.number().nullable(),
   fileId: z.string().nullable(),
   jobId: z.string().nullable(),
-  /** As the endpoint last told it. */
+  /** As last reported by the endpoint. */
   status: z.string().nullable(),
   fineTunedModel: z.string().nullable(),
 });
 
-/** How far a fine-tuning has come; after each step it is written, so that nothing is paid for twice. */
+/** How far a fine-tuning has got. Written after each step, so that nothing is paid for twice. */
 type FineTuningState = z.infer<typeof fineTuningStateSchema>;
 
 interface FineTuningTask {
@@ -194,7 +198,7 @@ interface FineTuningTask {
   readonly epochs: number | null;
 }
 
-/** Beside the file; one for each model that learns from it, and for each way to. */
+/** Beside the file; one for each model that is tuned on it and each number of epochs. */
 function fineTuningStatePath({ file, baseURL, model, epochs }: FineTuningTask): string {
   const hash = createHash('sha256')
     .update(JSON.stringify([baseURL, model, epochs]))

@@ -16,11 +16,11 @@ export interface WrittenTuningFile {
 }
 
 export interface FineTuningContext {
-  /** Draws the jitter of waiting times; it touches no answer. */
+  /** Draws the jitter of waiting times; it does not influence any answer. */
   readonly random?: Random | undefined;
   readonly retry?: Partial<RetryPolicy> | undefined;
   readonly env?: Environment | undefined;
-  /** Aborting stops waiting; the job goes on at the endpoint and the next run finds it. */
+  /** Aborting only stops the waiting: the job goes on at the endpoint, and the next run finds it. */
   readonly signal?: AbortSignal | undefined;
   readonly onFile?: ((file: WrittenTuningFile) => void) | undefined;
   /** Told at every look at a job. */
