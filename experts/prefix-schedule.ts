@@ -9,14 +9,14 @@ export const prefixScheduleSchema = z
     }),
     z.strictObject({
       name: z.literal('geometric').describe('1 post, then longer by a factor each time'),
-      factor: z.number().gt(1).default(1.5).describe('length of a judged prefix over that of the one before'),
+      factor: z.number().gt(1).default(1.5).describe("ratio of a judged prefix's length to the previous one's"),
     }),
     z.strictObject({
       name: z.literal('lengths').describe('prefixes of exactly these lengths'),
       lengths: z
         .array(z.int().min(1))
         .min(1)
-        .describe('numbers of posts, the claim included; a shorter thread is judged whole'),
+        .describe('numbers of posts, including the claim; a shorter thread is judged whole'),
     }),
   ])
   .default({ name: 'every' })

@@ -3,14 +3,14 @@ import type { JudgementSequence } from './judgement-sequence.ts';
 
 /*
  * The three experts of EARD (§4.2.1). Each turns one thread's judgements ŷ_1 … ŷ_n and its label y into a stop: the
- * first prefix at which the expert says stop; every later action is stop, too.
+ * first prefix at which the expert stops. Every later action is stop, too.
  *
  *   CE   conservative   the first prefix from which ŷ stays equal to y to the end
  *   EAE  early action   the first prefix whose ŷ equals y
  *   ME   misleading     where ŷ_n ≠ y: the first prefix from which ŷ stays as it ends, wrong
  *
- * An answer that could not be parsed is no label: it breaks a stable stretch, is never right, and a sequence that ends
- * in one has neither CE nor ME.
+ * An answer that could not be parsed is no label: it interrupts a stable stretch and is never right, and a sequence that
+ * ends with one has neither CE nor ME.
  */
 
 export const expertNames = ['conservative', 'earlyAction', 'misleading'] as const;

@@ -17,7 +17,7 @@ export const judgementSchema: z.ZodType<Judgement> = z.object({
 export const annotationRequestSchema = z.object({
   detector: z.string().min(1),
   version: z.string(),
-  options: z.record(z.string(), z.unknown()).describe('all else that can change the answer'),
+  options: z.record(z.string(), z.unknown()).describe('everything else that can change the answer'),
   input: z.unknown().describe('what of the prefix the detector reads, by default the texts of its posts in order'),
   sampleIndex: countSchema.describe('0 for the first answer to the same question, 1 for a second sample, …'),
 });

@@ -8,7 +8,9 @@ const unnamedSchema = endpointSchema.partial({ name: true });
 export const endpointsSchema = z
   .record(z.string().min(1), unnamedSchema)
   .default({})
-  .describe('endpoints by name, for models that are given as one; called by that name unless they have another');
+  .describe(
+    'endpoints by name, for models that refer to one; the name is also used in messages unless the endpoint has its own',
+  );
 
 export const modelSchema = z
   .union([z.string().min(1), unnamedSchema])

@@ -13,22 +13,22 @@ import { numberedPosts, oneLine } from './prompt-text.ts';
 import { inSession, type Session, usageIn } from './session.ts';
 
 /*
- * The prompt of EARD (§5.1.3): one question over the posts seen so far, to be answered in one word.
+ * The prompt of EARD (§5.1.3): one question about the posts seen so far, to be answered in one word.
  *
  *   M_k  the first k posts, in order of time
  *   ŷ_k  the answer
  *
  * Differences from the paper and its code:
- *   - The question and the answers come from the task, so that it is not bound to rumours. A task of categories is
- *     asked one category at a time; their combination is the label.
- *   - Each post stands on one numbered line; the paper only says that they are a list in order.
- *   - The answer is read strictly: what does not begin with one of the answers is neither. `parse: published` is the
- *     search for substrings of the authors' code, in which "Maybe" holds a y and so is a yes.
- *   - The paper has no probabilities. Here they come from the log-probabilities of the answer's tokens, else from the
+ *   - The question and the answers come from the task, so it is not limited to rumours. With a task of categories, each
+ *     category is asked about separately, and their combination is the label.
+ *   - Each post is on one numbered line; the paper only says that they are an ordered list.
+ *   - The answer is read strictly: unless it begins with one of the answer words, it has no label. `parse: published` is
+ *     the substring search of the authors' code, in which "Maybe" contains a y and so is a yes.
+ *   - The paper has no probabilities. Here they come from the log-probabilities of the answer's tokens, or else from the
  *     shares of several samples.
- *   - `prompt: published` is the code's: the instruction before and after the posts, post 1 repeated after the last, and
- *     only the end of the posts kept when they are too long. Tokens are estimated, and line breaks in posts are spaces.
- *     The code lets the model write 3 tokens (gpt-4o-mini 5); here that is the endpoint's maxTokens.
+ *   - `prompt: published` is the prompt of the authors' code: the instruction before and after the posts, post 1 repeated
+ *     after the last, and only the end of the posts if they are too long. Here tokens are estimated, and line breaks in
+ *     posts become spaces. The code allows an answer of 3 tokens (gpt-4o-mini: 5); here that is the endpoint's maxTokens.
  */
 
 const PROMPT_VERSION = 1;
@@ -53,29 +53,33 @@ interface PromptParts {
 }
 
 export const singlePromptOptionsSchema = z.strictObject({
-  name: z.literal('single-prompt').describe('one question over the posts, answered in one word (EARD, §5.1.3)'),
+  name: z.literal('single-prompt').describe('one question about the posts, answered in one word (EARD, §5.1.3)'),
   endpoints: endpointsSchema,
   model: modelSchema,
   prompt: z
     .enum(['paper', 'published'])
     .default('paper')
-    .describe("the paper's one line, or the code's: instruction twice, the first post repeated at the end"),
+    .describe("the paper's one line, or the published code's: instruction twice, first post repeated at the end"),
   promptTokens: z
     .int()
     .positive()
     .nullable()
     .default(8000)
-    .describe('of longer posts the published prompt keeps the last tokens, as estimated; null: all'),
+    .describe(
+      'if the posts are longer, the published prompt keeps this many tokens (estimated) of their end; null: all',
+    ),
   parse: z
     .enum(['strict', 'published'])
     .default('strict')
-    .describe("what counts as an answer: one that begins with it, or the code's substring search"),
+    .describe("what counts as an answer: a text that begins with it, or the published code's substring search"),
   samples: z
     .int()
     .min(1)
     .max(100)
     .default(1)
-    .describe('answers whose shares are the probabilities where the endpoint has no log-probabilities; 1: none then'),
+    .describe(
+      'where the endpoint has no log-probabilities, the shares of this many answers are the probabilities; 1: no probabilities then',
+    ),
 });
 export type SinglePromptOptions = z.infer<typeof singlePromptOptionsSchema>;
 

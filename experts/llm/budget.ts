@@ -8,9 +8,9 @@ const limit = z.number().nonnegative().nullable().default(null);
 
 export const budgetSchema = z
   .strictObject({
-    requests: limit.describe('requests sent at most, retries included; null: no limit'),
-    tokens: limit.describe('input and output tokens at most'),
-    money: limit.describe("at most so much, in the currency of the endpoints' prices"),
+    requests: limit.describe('most requests sent, including retries; null: no limit'),
+    tokens: limit.describe('most input and output tokens together'),
+    money: limit.describe("most money spent, in the currency of the endpoints' prices"),
   })
   .describe('what language models may cost in this process');
 
@@ -99,7 +99,7 @@ export class Budget {
     const show = (value: number) => (unit === 'tokens' ? String(Math.ceil(value)) : value.toPrecision(4));
     return (
       `the budget of ${this.limits[unit]} ${unit === 'tokens' ? 'tokens' : 'of money'} is spent: ${show(this.spent[unit])} used, ` +
-      `and the next request may take ${show(most[unit])}; ${WHAT_TO_DO}`
+      `and the next request may cost ${show(most[unit])}; ${WHAT_TO_DO}`
     );
   }
 }

@@ -58,7 +58,7 @@ export async function chatJson<T>(options: ChatJsonRequest<T>): Promise<ChatJson
   const repaired = readAnswer({ answer: second, schema });
   if ('value' in repaired) return { value: repaired.value, answers: [first, second] };
   throw new MalformedAnswerError(
-    `endpoint ${call.endpoint.name} (model ${call.endpoint.model}) answered twice with something else than the JSON ` +
+    `endpoint ${call.endpoint.name} (model ${call.endpoint.model}) answered twice with something other than the JSON ` +
       `asked for (${schemaName}): ${repaired.problem} The answer began: ${JSON.stringify(second.text.slice(0, 200))}. ` +
       'It counts as unanswered and is asked again by the next run; a larger model or maxTokens may help.',
     { lastAnswer: second.text },

@@ -109,7 +109,7 @@ function readAnswer(json: unknown, request: ChatRequest): ReadCompletion['answer
   const parsed = completionSchema.safeParse(json);
   if (!parsed.success) {
     const told = errorSchema.safeParse(json);
-    if (!told.success) return malformed(`the response is no chat completion: ${excerpt(JSON.stringify(json))}`);
+    if (!told.success) return malformed(`the response is not a chat completion: ${excerpt(JSON.stringify(json))}`);
     const { message, code } = told.data.error;
     const status = Number(code ?? Number.NaN);
     return status >= 400
@@ -124,15 +124,15 @@ function readAnswer(json: unknown, request: ChatRequest): ReadCompletion['answer
     if (refusal?.trim()) return { text: refusal, logprobs: null, finishReason: 'refusal' };
     if (finishReason === 'length')
       return noAnswer(
-        'the answer was cut off before it began (a reasoning model thought up all tokens?); raise maxTokens',
+        'the answer was cut off before it began (did a reasoning model use up all tokens?); raise maxTokens',
       );
     if (finishReason === 'content_filter')
-      return noAnswer("the endpoint's content filter withheld the answer; use an endpoint that may read such posts");
+      return noAnswer("the endpoint's content filter withheld the answer; use an endpoint that accepts such posts");
     return malformed(`the answer is empty (finish reason ${finishReason})`);
   }
   const tokens = choice.logprobs?.content;
   if (!tokens?.length && request.wantLogprobs && request.endpoint.logprobs === 'on')
-    return noAnswer('the endpoint sends no log-probabilities, though logprobs is on; set it to auto or off');
+    return noAnswer('the endpoint sends no log-probabilities, although logprobs is on; set it to auto or off');
   const logprobs = tokens?.length
     ? tokens.map(({ token, logprob, top_logprobs }) => ({ token, logprob, top: top_logprobs ?? [] }))
     : null;

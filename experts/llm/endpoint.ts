@@ -14,8 +14,8 @@ export const endpointSchema = z
           'must hold no user name, password or query; put the key into an environment variable and name it in apiKeyEnv',
       })
       .transform((url) => url.replace(/\/+$/, ''))
-      .describe('where the chat-completions protocol is spoken, as a rule ending in /v1'),
-    model: z.string().min(1).describe('the model as the endpoint calls it'),
+      .describe('where the chat-completions protocol is spoken, usually ending in /v1'),
+    model: z.string().min(1).describe('the name of the model at the endpoint'),
     apiKeyEnv: z
       .string()
       .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable, not the key itself')
@@ -24,7 +24,7 @@ export const endpointSchema = z
       .describe('name of the environment variable that holds the key; null for endpoints without keys'),
     temperature: z.number().min(0).max(2).nullable().default(0).describe('null: not sent; some models refuse it'),
     topP: z.number().gt(0).max(1).nullable().default(null).describe('nucleus sampling; null: not sent'),
-    seed: z.number().int().nullable().default(null).describe('sample i is asked with seed + i; null: not sent'),
+    seed: z.number().int().nullable().default(null).describe('sample i is sent with seed + i; null: not sent'),
     maxTokens: z.number().int().positive().nullable().default(1024).describe('longest answer; null: not sent'),
     maxTokensField: z
       .enum(['max_tokens', 'max_completion_tokens'])
@@ -33,7 +33,7 @@ export const endpointSchema = z
     logprobs: z
       .enum(['auto', 'on', 'off'])
       .default('auto')
-      .describe('token log-probabilities: auto asks and does without where refused; on fails without them'),
+      .describe('token log-probabilities: auto asks for them and does without if refused; on fails without them'),
     topLogprobs: z.number().int().min(1).max(20).default(20).describe('alternatives asked for at each token'),
     extraBody: z
       .record(z.string(), z.json())
@@ -47,8 +47,14 @@ export const endpointSchema = z
       })
       .prefault({})
       .describe('money for a million tokens; cached input costs as much as other input unless stated'),
-    contextLength: z.number().int().positive().nullable().default(null).describe('tokens the model reads at most'),
-    timeoutMs: z.number().int().positive().max(3_600_000).default(120_000).describe('for one request, answer included'),
+    contextLength: z.number().int().positive().nullable().default(null).describe('most tokens that the model reads'),
+    timeoutMs: z
+      .number()
+      .int()
+      .positive()
+      .max(3_600_000)
+      .default(120_000)
+      .describe('for one request, including the answer'),
     concurrency: z
       .strictObject({
         initial: z.number().int().positive().default(8),
@@ -57,7 +63,7 @@ export const endpointSchema = z
       })
       .refine(({ initial, min, max }) => min <= initial && initial <= max, 'must satisfy min <= initial <= max')
       .prefault({})
-      .describe('requests under way at once; adapts between min and max'),
+      .describe('requests under way at the same time; adapts between min and max'),
   })
   .describe('an OpenAI-compatible endpoint');
 

@@ -202,7 +202,7 @@ export function providerErrorOf(options: {
       return new ProviderError(`${where}: ${said}`);
     case 'malformed':
       return new ProviderError(
-        `${where} gave no usable answer ${tried}: ${said}; check that baseURL is right (it ends in /v1 as a rule) and speaks chat completions`,
+        `${where} gave no usable answer ${tried}: ${said}; check that baseURL is right (it usually ends in /v1) and speaks chat completions`,
       );
     case 'rate-limit':
       return new ProviderError(

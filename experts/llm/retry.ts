@@ -6,9 +6,17 @@ import { type CallFailure, callFailureOf } from './failures.ts';
 export const retrySchema = z
   .strictObject({
     maxAttempts: z.number().int().positive().default(6),
-    baseMs: z.number().nonnegative().default(500).describe('the first wait is between 0 and this; each next doubles'),
-    capMs: z.number().nonnegative().default(30_000).describe('no wait of our own is longer'),
-    retryAfterCapMs: z.number().nonnegative().default(60_000).describe("the server's wish is followed up to this"),
+    baseMs: z
+      .number()
+      .nonnegative()
+      .default(500)
+      .describe('the first wait is between 0 and this; the bound doubles each time'),
+    capMs: z.number().nonnegative().default(30_000).describe('upper bound of our own waits'),
+    retryAfterCapMs: z
+      .number()
+      .nonnegative()
+      .default(60_000)
+      .describe('a retry-after of the server is honoured up to this'),
   })
   .describe('what happens after a failed request');
 

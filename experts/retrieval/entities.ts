@@ -8,14 +8,14 @@ import { aggregateTokens, loadTokenClassifier, tokenClassifierSchema } from './t
 
 export const entityThresholdSchema = z
   .strictObject({
-    initial: z.number().min(0).max(1).default(0.8).describe('confidence asked for at first (λ_init)'),
+    initial: z.number().min(0).max(1).default(0.8).describe('confidence required at first (λ_init)'),
     step: z.number().min(0.001).max(1).default(0.1).describe('lowered by this while too few entities reach it (Δλ)'),
-    floor: z.number().min(0).max(1).default(0.1).describe('never lowered further'),
+    floor: z.number().min(0).max(1).default(0.1).describe('lowest confidence accepted'),
     minEntities: z.int().min(1).default(1).describe('entities wanted (n_min)'),
   })
   .refine(({ initial, floor }) => floor <= initial, 'floor must not exceed initial')
   .prefault({})
-  .describe('how sure the recogniser must be of an entity');
+  .describe('how confident the recogniser must be of an entity');
 
 export const entitiesSchema = z
   .discriminatedUnion('method', [
@@ -31,7 +31,7 @@ export const entitiesSchema = z
     }),
     z.strictObject({
       method: z.literal('tf-idf').describe('ablation (Table 3): words that are frequent here and rare elsewhere'),
-      maxTerms: z.int().min(1).default(10).describe('so many words of the highest weights are candidates'),
+      maxTerms: z.int().min(1).default(10).describe('how many words, those of the highest weights, are candidates'),
       // The paper does not say where its document frequencies come from, so there is a choice.
       corpus: z
         .string()
@@ -48,7 +48,9 @@ export const entitiesSchema = z
         .describe('ablation (Table 3): a language model justifies each candidate by a definition (PromptNER)'),
     }),
     z.strictObject({
-      method: z.literal('llm-ner').describe('ablation (Table 3): a language model names the entities, untaught'),
+      method: z
+        .literal('llm-ner')
+        .describe('ablation (Table 3): a language model names the entities without being given a definition'),
     }),
   ])
   .prefault({ method: 'model' })

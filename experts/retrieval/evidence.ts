@@ -10,7 +10,7 @@ const evidenceSchema = z.object({
   title: z.string(),
   url: z.string(),
   text: z.string(),
-  date: z.string().nullable().describe('day as YYYY-MM-DD, in UTC; null where the source tells none'),
+  date: z.string().nullable().describe('day as YYYY-MM-DD, in UTC; null where the source gives none'),
 });
 export type Evidence = z.infer<typeof evidenceSchema>;
 
@@ -21,7 +21,7 @@ export const cutoffSchema = z
       .nullable()
       .default(null)
       .describe('last day of evidence for every thread; null: from the day of its claim'),
-    daysBeforeClaim: z.int().min(0).default(1).describe("last day of evidence, counted back from the claim's day"),
+    daysBeforeClaim: z.int().min(0).default(1).describe('how many days before the claim the last day of evidence is'),
     undatedClaims: z
       .enum(['fail', 'no-retrieval', 'search-everything'])
       .default('fail')
@@ -30,7 +30,7 @@ export const cutoffSchema = z
       ),
   })
   .prefault({})
-  .describe('no evidence is younger than this');
+  .describe('evidence from later days is not used');
 
 /**
  * The last day that evidence may have, as YYYY-MM-DD in UTC; `none` for no evidence at all, null for no cut-off.
@@ -43,7 +43,7 @@ export function cutoffOf(claim: Post, options: z.output<typeof cutoffSchema>): s
   if (options.undatedClaims === 'no-retrieval') return 'none';
   if (options.undatedClaims === 'search-everything') return null;
   throw new InputError(
-    `post ${claim.id} has no time, so that nobody knows which evidence is older than it; give retrieval.cutoff.date, ` +
+    `post ${claim.id} has no time, so it is unknown which evidence is older than it; give retrieval.cutoff.date, ` +
       'or set retrieval.cutoff.undatedClaims to no-retrieval (or, if leaked verdicts do not matter, to search-everything)',
   );
 }
@@ -55,12 +55,12 @@ export const chunksSchema = z
       .min(-1)
       .max(1)
       .default(0.1)
-      .describe('cosine similarity to the claim asked of a chunk (θ_sim)'),
-    topK: z.int().min(1).default(5).describe('at most so many chunks a claim'),
-    maxCharacters: z.int().min(40).default(500).describe('longest chunk; whole sentences where they fit'),
+      .describe('smallest cosine similarity of a chunk to the claim (θ_sim)'),
+    topK: z.int().min(1).default(5).describe('most chunks for a claim'),
+    maxCharacters: z.int().min(40).default(500).describe('longest chunk; made of whole sentences if they fit'),
   })
   .prefault({})
-  .describe('what of the evidence a claim is verified with');
+  .describe('which passages of the evidence a claim is verified with');
 
 export interface Chunk {
   readonly text: string;

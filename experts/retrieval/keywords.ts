@@ -3,34 +3,35 @@ import type { Encoder } from '../../src/text/encoder.ts';
 import { cosine, embedTexts } from './text-similarity.ts';
 import { type Entity, splitSentences } from './text-spans.ts';
 
-/**
- * SC-MMR (Eqs. 4 and 5, Algorithm 3): picks keywords that are salient and unlike one another.
+/*
+ * Keywords: how salient each entity is (Eq. 3), and which ones to search for. SC-MMR (Eqs. 4 and 5, Algorithm 3) picks
+ * keywords that are salient and unlike one another.
  *
- * Where we differ from the paper:
- *   MMR*_prev after the seed | Algorithm 3 sets it to 1, §3.3 compares with the score of the keyword chosen before | the
- *   seed's own salience by default | a product of two cosines is rarely above 0.56, what the second keyword would need
- *   against 1, so that nearly every query would hold one keyword; `seedScore: one` is Algorithm 3 as printed
+ * Difference from the paper:
+ *   - MMR*_prev after the seed: Algorithm 3 sets it to 1, while §3.3 compares with the score of the keyword chosen before.
+ *     The default is the seed's own salience. A product of two cosines is rarely above 0.56, which the second keyword
+ *     would need against 1, so nearly every query would have a single keyword. `seedScore: one` is Algorithm 3 as printed.
  *
- * Figure 3, k keywords with the weight fixed at 0.5: lambdaMax 0.5, lambdaMin 0.5, gamma null, maxKeywords k.
+ * For Figure 3, k keywords with the weight fixed at 0.5, set lambdaMax 0.5, lambdaMin 0.5, gamma null, maxKeywords k.
  */
 
 export const scMmrSchema = z
   .strictObject({
-    lambdaMax: z.number().min(0).max(1).default(1).describe('weight of salience that the schedule starts below'),
+    lambdaMax: z.number().min(0).max(1).default(1).describe('the weight of salience starts just below this'),
     lambdaMin: z.number().min(0).max(1).default(0.1).describe('weight of salience never goes below this'),
     alpha: z.number().min(0).default(0.3).describe('how fast the weight falls with the number of keywords chosen'),
-    beta: z.number().default(2.5).describe('where the weight falls: at α·k = β it is λ_max − 1'),
+    beta: z.number().default(2.5).describe('when the weight falls: at α·k = β it would be λ_max − 1'),
     gamma: z
       .number()
       .min(0)
       .nullable()
       .default(0.5)
-      .describe('stops when the best score is at most this times the one before; null: maxKeywords alone stops it'),
+      .describe('stops when the best score is at most this times the previous one; null: only maxKeywords stops it'),
     seedScore: z
       .enum(['salience', 'one'])
       .default('salience')
       .describe('what the second keyword is compared with: the salience of the first, or 1 as Algorithm 3 has it'),
-    maxKeywords: z.int().min(1).nullable().default(null).describe('at most so many keywords; null: as many as pass'),
+    maxKeywords: z.int().min(1).nullable().default(null).describe('most keywords; null: as many as pass'),
   })
   .prefault({})
   .describe('how keywords are chosen among the entities (SC-MMR)');

@@ -38,7 +38,7 @@ export const retrievalSchema = z
     withoutEntities: z
       .enum(['sentence', 'skip'])
       .default('sentence')
-      .describe('a text without any entity: ask the web with its most salient sentence, or not at all'),
+      .describe('a text without any entity: search the web for its most salient sentence, or not at all'),
     cutoff: cutoffSchema,
     webSearch: webSearchSchema,
     wikipedia: wikipediaSchema,

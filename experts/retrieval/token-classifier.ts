@@ -70,14 +70,14 @@ export async function loadTokenClassifier(options: z.output<typeof tokenClassifi
       throw new InputError(`cannot load the model in ${location.files}: ${reason}; ${advice}`);
     if (options.localFilesOnly)
       throw new InputError(
-        `model ${name} is not complete in ${location.files} and localFilesOnly forbids to download it: ${reason}; ${advice}`,
+        `model ${name} is not complete in ${location.files} and localFilesOnly forbids downloading it: ${reason}; ${advice}`,
       );
     throw new ProviderError(
       `cannot load model ${name} (revision ${options.revision}) from ${options.hub}: ${reason}; ${advice}`,
     );
   });
   const config = labelsSchema.safeParse(model.config);
-  if (!config.success) throw new InputError(`${name} has no id2label in config.json; it is no token classifier`);
+  if (!config.success) throw new InputError(`${name} has no id2label in config.json; it is not a token classifier`);
   const { id2label } = config.data;
   const limit = (await readModelConfig(location.files)).maxTokens ?? maxTokens;
   const special = tokenizer.encode('');

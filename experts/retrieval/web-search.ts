@@ -17,35 +17,36 @@ export const webSearchSchema = z
     baseURL: z
       .url({ protocol: /^https?$/ })
       .default('https://api.search.brave.com/res/v1')
-      .describe("where Brave's web search API, or one of its shape, is spoken"),
+      .describe("address of Brave's web search API, or of a compatible one"),
     apiKeyEnv: z
       .string()
       .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable, not the key itself')
       .nullable()
       .default('BRAVE_API_KEY')
       .describe('name of the environment variable that holds the key; null for services without keys'),
-    maxResults: z.int().min(1).max(MOST_RESULTS).default(10).describe('at most so many entries are taken'),
+    maxResults: z.int().min(1).max(MOST_RESULTS).default(10).describe('most results used'),
     composition: z
       .enum(['and', 'or'])
       .default('and')
       .describe('results must concern all keywords, or (ablation, Table 3) any'),
-    extraSnippets: z.boolean().default(true).describe('more than one passage a page, where the plan allows'),
-    country: z.string().nullable().default(null).describe('two letters; null: as the service likes'),
+    extraSnippets: z.boolean().default(true).describe('more than one passage a page, if the plan allows it'),
+    country: z.string().nullable().default(null).describe('two letters; null: the service chooses'),
     language: z.string().nullable().default(null).describe('language of the results, such as en; null: any'),
-    earliestDate: z.iso.date().default('1990-01-01').describe('first day of the range of dates that is asked for'),
-    dropUndated: z
-      .boolean()
-      .default(true)
-      .describe('drop results without a date, which may be younger than the cut-off'),
-    excludedFactChecks: domains.default(factCheckDomains).describe('they hold the verdicts themselves'),
-    excludedNews: domains.default(newsDomains).describe('news sites, which hold copies of the report'),
-    excludedEncyclopedias: domains.default(encyclopediaDomains).describe('asked on their own'),
-    maxQueryCharacters: z.int().min(50).default(400).describe('longest query the service takes'),
-    maxQueryWords: z.int().min(5).default(50).describe('most words in a query that the service takes'),
+    earliestDate: z.iso.date().default('1990-01-01').describe('first day of the date range that is requested'),
+    dropUndated: z.boolean().default(true).describe('drop results without a date, which may be later than the cut-off'),
+    excludedFactChecks: domains
+      .default(factCheckDomains)
+      .describe('fact checkers, which publish the verdicts themselves'),
+    excludedNews: domains.default(newsDomains).describe('news sites, which have copies of the report'),
+    excludedEncyclopedias: domains
+      .default(encyclopediaDomains)
+      .describe('encyclopedias; Wikipedia is asked separately'),
+    maxQueryCharacters: z.int().min(50).default(400).describe('longest query that the service accepts'),
+    maxQueryWords: z.int().min(5).default(50).describe('most words in a query that the service accepts'),
     timeoutMs: z.int().positive().default(30_000).describe('for one request'),
   })
   .prefault({})
-  .describe('search in the open web');
+  .describe('search of the open web');
 
 export type WebSearchOptions = z.output<typeof webSearchSchema>;
 
@@ -88,7 +89,7 @@ export function createWebSearch(settings: {
     const key = apiKeyEnv === null ? null : env[apiKeyEnv]?.trim() || null;
     if (apiKeyEnv !== null && (key === null || !/^[\x21-\x7e]+$/.test(key)))
       throw new InputError(
-        `web search needs a key in the environment variable ${apiKeyEnv}, which ${key === null ? 'is not set' : 'holds characters that no key has'}; ` +
+        `web search needs a key in the environment variable ${apiKeyEnv}, which ${key === null ? 'is not set' : 'contains characters that no key has'}; ` +
           'set it (keys: https://brave.com/search/api/), or switch web search off (use.web: false)',
       );
     return fetchJson({

@@ -12,12 +12,17 @@ export const wikipediaSchema = z
       .url({ protocol: /^https?$/ })
       .default('https://en.wikipedia.org/w/api.php')
       .describe("a wiki's api.php; other languages have other hosts"),
-    senses: z.int().min(1).max(20).default(5).describe('articles a keyword may mean, among which its context decides'),
-    sentences: z.int().min(1).default(3).describe('first sentences of an article that are taken'),
+    senses: z
+      .int()
+      .min(1)
+      .max(20)
+      .default(5)
+      .describe('articles that a keyword may mean; its context decides among them'),
+    sentences: z.int().min(1).default(3).describe('how many of the first sentences of an article are used'),
     disambiguation: z
       .enum(['context', 'first'])
       .default('context')
-      .describe('context: the sense that fits the place in the text; first: what the search finds first'),
+      .describe("context: the sense that fits the keyword's context best; first: the first result of the search"),
     asOf: z
       .enum(['cutoff', 'today'])
       .default('cutoff')
@@ -32,7 +37,7 @@ export const wikipediaSchema = z
     timeoutMs: z.int().positive().default(30_000).describe('for one request'),
   })
   .prefault({})
-  .describe('look-up of keywords in Wikipedia');
+  .describe('lookup of keywords in Wikipedia');
 
 export type WikipediaOptions = z.output<typeof wikipediaSchema>;
 

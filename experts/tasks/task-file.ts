@@ -5,7 +5,7 @@ import { InputError } from '../../src/errors.ts';
 
 const labelSchema = z.strictObject({
   name: z.string().min(1),
-  description: z.string().describe('what the label means, as a model is told'),
+  description: z.string().describe('what the label means; shown to language models'),
   answers: z.array(z.string().min(1)).min(1).describe('words that a model may answer with, such as Yes'),
 });
 
@@ -17,7 +17,7 @@ export const judgingTaskSchema = z
   .strictObject({
     name: z.string().min(1),
     subject: z.string().describe('what is judged, such as "sequence of social media posts"'),
-    question: z.string().describe('the question, as put to a model'),
+    question: z.string().describe('the question, as a language model is asked it'),
     labels: z.array(labelSchema).min(2).optional(),
     categories: z
       .array(z.strictObject({ name: z.string().min(1), description: z.string() }))
@@ -26,7 +26,7 @@ export const judgingTaskSchema = z
     implications: z
       .array(z.strictObject({ if: z.string(), implies: z.string() }))
       .default([])
-      .describe('a category that is present makes another present, too'),
+      .describe('a category that applies implies another one'),
   })
   .refine(({ labels, categories }) => (labels === undefined) !== (categories === undefined), {
     error: 'a task has either labels or categories',

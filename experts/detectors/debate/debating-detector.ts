@@ -15,22 +15,22 @@ import { type DebateQuestion, debateQuestions, sidesInWords, type Verdict } from
 export interface Debate {
   readonly question: DebateQuestion;
   readonly session: Session;
-  /** What every prompt begins with: the posts, at whose end a longer prefix adds, then the question and its answers. */
+  /** The beginning of every prompt: the posts. A longer prefix only adds to its end, for the sake of prompt caches. */
   readonly about: string;
   readonly asked: string;
 }
 
 export interface DebateOutcome extends Verdict {
-  /** Share of the votes of each side, where there were votes. */
+  /** Each side's share of the votes, where there were votes. */
   readonly shares?: Readonly<Record<string, number>> | undefined;
   readonly transcript: readonly TranscriptEntry[];
 }
 
-/** Holds the debates of a task, one a question, at the same time, and puts their verdicts together. */
+/** Holds the debates of a task, one for each question, at the same time, and combines their verdicts. */
 export function debatingDetector(settings: {
   name: string;
   version: string;
-  /** All but the task that can change a judgement. */
+  /** Everything except the task that can change a judgement. */
   options: Readonly<Record<string, unknown>>;
   task: JudgingTask;
   service: ChatService;
@@ -66,7 +66,7 @@ Posts:
 ${numberedPosts(prefix.posts)}`;
 }
 
-/** What the debates on the categories come to. */
+/** Combines the debates about the categories. */
 function combined(options: {
   task: JudgingTask;
   questions: readonly DebateQuestion[];

@@ -77,7 +77,7 @@ async function encoderOf(model: FittedModel, path: string): Promise<Encoder> {
   const parsed = encoderSchema.safeParse(config);
   if (!parsed.success)
     throw new InputError(
-      `${path} was trained with the encoder ${JSON.stringify(model.encoder)}, which cannot be made from that alone; give it`,
+      `${path} was trained with the encoder ${JSON.stringify(model.encoder)}, which cannot be created from that alone; pass the encoder`,
     );
   return createEncoder(parsed.data);
 }
@@ -128,7 +128,7 @@ export const fittedModelSchema = z.strictObject({
       heldOutLogLoss: z.number().describe('nats, of cross-validation after calibration'),
       heldOutAccuracy: z.number(),
     })
-    .describe('how it came about'),
+    .describe('how the model was trained'),
 });
 
 export type FittedModel = z.infer<typeof fittedModelSchema>;

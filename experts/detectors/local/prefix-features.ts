@@ -6,13 +6,21 @@ export const prefixFeatureOptionsSchema = z.strictObject({
   inverseDocumentFrequency: z
     .boolean()
     .default(true)
-    .describe('weigh each dimension by how few training posts have it; changes nothing for dense encoders'),
-  replyWeight: z.number().min(0).default(2).describe('length of the reply part, where the claim part has length 1'),
+    .describe(
+      'weigh each dimension by its inverse document frequency in the training posts; changes nothing for dense encoders',
+    ),
+  replyWeight: z
+    .number()
+    .min(0)
+    .default(2)
+    .describe('length of the reply part, relative to the length 1 of the claim part'),
   loneClaimWeight: z
     .number()
     .min(0)
     .default(2)
-    .describe('length of the claim part while there is no reply, so that first posts do not look like faint evidence'),
+    .describe(
+      'length of the claim part as long as there is no reply, so that first posts do not look like weak evidence',
+    ),
   postCountWeight: z.number().min(0).default(0).describe('factor of the feature ln(posts seen); 0 leaves it out'),
 });
 

@@ -12,9 +12,9 @@ import { fittedModelSchema, floatsFromBase64, floatsToBase64, LocalDetector } fr
 import { type LocalDetectorOptions, trainLocalDetector } from './train-local-detector.ts';
 
 /*
- * The student: a small classifier distilled from the cached judgements of the demonstration threads, of which every
- * prefix is a labelled example. It costs no detector call, so its confidence may join the state: the agent then knows
- * how sure a cheap reader is, and how long it has been so.
+ * The student: a small classifier distilled from the cached judgements of the demonstration threads, where every prefix
+ * is a labelled example. It costs no detector call, so its confidence may join the state: the agent then knows how
+ * certain a cheap reader is, and for how long it has been.
  */
 
 const folds = 5;
@@ -87,7 +87,8 @@ export function saveStudent(path: string, { reader, heldOut }: Student): void {
 /** @throws InputError when the file is not what `saveStudent` wrote. */
 export async function loadStudent(path: string): Promise<Student> {
   const saved = savedStudentSchema.safeParse(JSON.parse(readFileSync(path, 'utf8')));
-  if (!saved.success) throw new InputError(`${path} is no saved student; remove it, and it is trained again`);
+  if (!saved.success)
+    throw new InputError(`${path} is not a saved student; delete it, and the student is trained again`);
   const { reader, heldOut } = saved.data;
   const { version: _, ...config } = reader.encoder;
   return {

@@ -14,9 +14,9 @@ export const localDetectorOptionsSchema = z
   .strictObject({
     encoder: encoderSchema
       .prefault({ name: 'hashing', dimensions: 4096, characterNgrams: { weight: 0 } })
-      .describe('may differ from the agent’s'),
-    features: prefixFeatureOptionsSchema.prefault({}).describe('what the classifier sees of a prefix'),
-    maxPosts: z.int().min(1).default(500).describe('posts of a training thread that are read'),
+      .describe("may differ from the agent's"),
+    features: prefixFeatureOptionsSchema.prefault({}).describe("the classifier's features of a prefix"),
+    maxPosts: z.int().min(1).default(500).describe('most posts read of a training thread'),
     prefixGrowth: z
       .number()
       .min(1.1)
@@ -27,8 +27,8 @@ export const localDetectorOptionsSchema = z
       .min(1)
       .default([1e-5, 1e-4, 1e-3])
       .describe('penalties to choose from by cross-validation'),
-    folds: z.int().min(2).default(5).describe('parts of the cross-validation'),
-    steps: z.int().min(1).default(300).describe('steps of the optimiser, each over all rows'),
+    folds: z.int().min(2).default(5).describe('folds of the cross-validation'),
+    steps: z.int().min(1).default(300).describe('steps of the optimiser, each on all rows'),
   })
   .describe('the local detector: a linear classifier of encoded prefixes, trained here');
 
@@ -164,7 +164,7 @@ function labelledThreads(settings: {
         counts,
       )
         .map(([label, count]) => `${label} ${count}`)
-        .join(', ')}. Give it more labelled threads, or choose a task whose labels they have`,
+        .join(', ')}. Give it more labelled threads, or choose a task whose labels these threads have`,
     );
   return { threads: labelled.map(({ thread }) => thread), labels };
 }

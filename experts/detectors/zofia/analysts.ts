@@ -11,20 +11,23 @@ import type { TranscriptEntry } from '../prompt-text.ts';
 import { bothSides, type Sides, type ZofiaOptions, type ZofiaRole } from './options.ts';
 import { linguisticDimensions, PROMPT_VERSION, prompts } from './prompts.ts';
 
-/** Raised with every change of the detector or its parts that changes a judgement. */
+/** To be raised with every change of the detector or its parts that changes a judgement. */
 export const VERSION = '2';
 
 /** What the analysts of all judgements share. */
 export interface AnalystSettings {
   readonly options: ZofiaOptions;
   readonly endpoints: Readonly<Record<ZofiaRole, Endpoint>>;
-  /** Not that of one judgement: others wait for the same answers, and must get them if that one fails. */
+  /**
+   * Not the service of one judgement: others wait for the same answers and must get them even if that judgement
+   * fails.
+   */
   readonly service: ChatService;
   readonly sides: Sides;
   readonly retrieval: Retrieval;
 }
 
-/** What they read of one prefix. */
+/** What the analysts read of one prefix. */
 export interface AnalystInput {
   /** T */
   readonly news: string;
@@ -32,17 +35,17 @@ export interface AnalystInput {
   readonly askShared: AskShared;
 }
 
-/** One analyst's part of the evidence pool. */
+/** An analyst's contribution to the evidence. */
 export interface Analysis {
-  /** What it was made from. The debaters do not see it. */
+  /** What the findings are based on. The debaters do not see it. */
   readonly material: readonly TranscriptEntry[];
   readonly findings: readonly TranscriptEntry[];
 }
 
-/** As long as a typical analysis. */
+/** Answer of a dry run, as long as a typical analysis. */
 export const pretended = 'This is one of the sentences that an analysis of a text consists of. '.repeat(4).trim();
 
-/** An analyst answers from what it is shown alone. */
+/** Asks an analyst, who answers only from what it is shown. */
 function askAnalyst<T>(
   settings: AnalystSettings,
   question: {
@@ -64,7 +67,7 @@ export function listOf(items: readonly string[]): string {
   return items.length === 0 ? '(none)' : items.map((item) => `- ${item.replace(/\s+/g, ' ')}`).join('\n');
 }
 
-/** §4.1.1: five sessions that know nothing of one another. */
+/** §4.1.1: five isolated sessions, one for each dimension. */
 export async function linguist(settings: AnalystSettings, { news, askShared }: AnalystInput): Promise<Analysis> {
   const { real, fake } = settings.sides;
   const schema = z.object({ analysis: z.string(), verdict: z.enum([real.name, fake.name]) });
@@ -84,7 +87,10 @@ export async function linguist(settings: AnalystSettings, { news, askShared }: A
 
 const triageSchema = z.object({ domain: z.string().min(1), expert: z.string().min(1).describe('a profession') });
 
-/** §4.1.2: the field of the news, then an examination by its expert, who has Wikipedia at hand. */
+/**
+ * §4.1.2: finds the field of the news, then has it examined by an expert of that field, who is given notes from
+ * Wikipedia.
+ */
 export async function expert(settings: AnalystSettings, input: AnalystInput): Promise<Analysis> {
   const { news, askShared } = input;
   const { real, fake } = settings.sides;
@@ -120,7 +126,10 @@ export async function expert(settings: AnalystSettings, input: AnalystInput): Pr
   };
 }
 
-/** What Wikipedia says of the keywords. An article's title is today's and may tell the outcome: its text names it, too. */
+/**
+ * What Wikipedia says about the keywords, without the titles of the articles: a title is today's and may reveal the
+ * outcome, and the text names its subject anyway.
+ */
 export async function wikipediaAsFound(
   { options, retrieval }: AnalystSettings,
   input: AnalystInput,
@@ -141,7 +150,7 @@ const verificationSchema = z.object({
 });
 type Verification = z.output<typeof verificationSchema>;
 
-/** §4.1.3: extract the claims while the web is searched, then verify each on its own. */
+/** §4.1.3: extracts the claims while the web is being searched, then verifies each of them separately. */
 export async function claimVerification(settings: AnalystSettings, input: AnalystInput): Promise<Analysis> {
   const { askShared } = input;
   const { use, maxSubclaims } = settings.options;
@@ -170,7 +179,7 @@ function extraction(
   settings: AnalystSettings,
   { news, askShared }: AnalystInput,
 ): Promise<z.output<typeof claimsSchema>> {
-  // About as many claims as the paper counts (3.24), like enough to the evidence that they will be verified.
+  // In a dry run, about as many claims as the paper counts (3.24), and similar enough to the evidence to be verified.
   const excerpt = news.slice(0, 200);
   return askAnalyst(settings, {
     part: 'claim-extraction',
@@ -182,7 +191,7 @@ function extraction(
   });
 }
 
-/** Strictly by C_rel(q), the passages of I_web that speak to it (Eq. 9). */
+/** Verifies a claim strictly by C_rel(q), the passages of I_web that are relevant to it (Eq. 9). */
 async function verification(
   settings: AnalystSettings,
   options: { q: string; web: readonly Evidence[]; askShared: AskShared },
@@ -204,7 +213,7 @@ async function verification(
   return { ...verified, evidence };
 }
 
-/** What the web says, for debaters who must do without verified claims. */
+/** What the web says, for debaters who have no verified claims. */
 export async function webAsFound(settings: AnalystSettings, input: AnalystInput): Promise<Analysis> {
   return { material: [], findings: settings.options.use.web ? [asEntry(await searched(settings, input))] : [] };
 }

@@ -18,12 +18,12 @@ export const zofiaOptionsSchema = z.strictObject({
   endpoints: endpointsSchema,
   models: z
     .strictObject({
-      judge: modelSchema.describe('decides; every role not given is its, too'),
+      judge: modelSchema.describe('decides; plays every role that is not given, too'),
       linguist: modelSchema.optional().describe('examines the language'),
       expert: modelSchema.optional().describe('chooses the field and examines as its expert'),
       recognizer: modelSchema
         .optional()
-        .describe('names the entities, where retrieval.entities leaves that to a model'),
+        .describe('names the entities, if retrieval.entities leaves that to a language model'),
       extractor: modelSchema.optional().describe('names the claims'),
       verifier: modelSchema.optional().describe('verifies a claim by passages from the web'),
       pro: modelSchema.optional().describe('debater for the real side'),
@@ -36,31 +36,34 @@ export const zofiaOptionsSchema = z.strictObject({
     .max(2)
     .nullable()
     .default(0)
-    .describe("of every call, instead of the endpoints' own; null: not sent"),
+    .describe("temperature of every call, instead of the endpoints' own; null: not sent"),
   maxRounds: z.int().min(1).max(20).default(5).describe('rounds of debate before the evidence counts as insufficient'),
   maxSubclaims: z
     .int()
     .min(0)
     .nullable()
     .default(null)
-    .describe('at most so many claims are verified beside the core claim; null: all that were named'),
+    .describe('most claims that are verified besides the core claim; null: all that were named'),
   use: z
     .strictObject({
-      web: z.boolean().default(true).describe('search in the open web'),
-      wikipedia: z.boolean().default(true).describe('look-up in Wikipedia'),
+      web: z.boolean().default(true).describe('search of the open web'),
+      wikipedia: z.boolean().default(true).describe('lookup in Wikipedia'),
       linguist: z.boolean().default(true).describe('linguist analysis'),
       expert: z
         .boolean()
         .default(true)
-        .describe('expert analysis; without it what Wikipedia says is debated as it was found'),
+        .describe("expert analysis; without it the debate is given Wikipedia's text as it was found"),
       claims: z
         .boolean()
         .default(true)
-        .describe('claim extraction and verification; without them what the web says is debated as it was found'),
-      debate: z.boolean().default(true).describe('debate; without it the judge decides from the evidence at once'),
+        .describe("claim extraction and verification; without them the debate is given the web's text as it was found"),
+      debate: z
+        .boolean()
+        .default(true)
+        .describe('debate; without it the judge decides from the evidence straight away'),
     })
     .prefault({})
-    .describe('ablations (Table 2): what takes part'),
+    .describe('ablations (Table 2): what is switched on'),
   analyses: z
     .enum(['claim', 'prefix'])
     .default('claim')
@@ -81,7 +84,7 @@ export const zofiaOptionsSchema = z.strictObject({
 });
 export type ZofiaOptions = z.output<typeof zofiaOptionsSchema>;
 
-/** What of a prefix ZoFia reads, for annotation keys: the texts, and the last day of evidence. */
+/** What ZoFia reads of a prefix, for annotation keys: the texts, and the last day of evidence. */
 export function zofiaInputOf(options: Pick<ZofiaOptions, 'retrieval' | 'use'>): (prefix: Prefix) => unknown {
   const { web, wikipedia } = options.use;
   return ({ posts }) => {
@@ -92,7 +95,7 @@ export function zofiaInputOf(options: Pick<ZofiaOptions, 'retrieval' | 'use'>): 
 
 export type ZofiaRole = keyof ZofiaOptions['models'];
 
-/** The endpoint of each role, at the temperature of all. */
+/** The endpoint of each role, all at the same temperature. */
 export function zofiaEndpoints({ models, endpoints, temperature }: ZofiaOptions): Record<ZofiaRole, Endpoint> {
   const of = endpointsByRole({ models, byDefault: models.judge, endpoints, temperature });
   return {
@@ -107,7 +110,7 @@ export function zofiaEndpoints({ models, endpoints, temperature }: ZofiaOptions)
   };
 }
 
-/** What a debater argues for. */
+/** A label that a debater argues for. */
 export interface Side {
   readonly name: string;
   readonly meaning: string;
@@ -118,7 +121,11 @@ export interface Sides {
   readonly fake: Side;
 }
 
-/** The two labels of a task that are debated: the ones named, or those of a task that has two, the trusting one first. */
+/**
+ * The two labels of a task that are debated: those named in the options, or the labels of a task that has just two,
+ * first the one for real news.
+ * @throws InputError where the task has no two such labels
+ */
 export function sidesOf(settings: {
   options: {
     readonly sides: { readonly real?: string | undefined; readonly fake?: string | undefined };
@@ -154,7 +161,7 @@ export function sidesOf(settings: {
   return sides;
 }
 
-/** Both sides as the analysts and the judge are told of them. */
+/** Both sides, as described to the analysts and the judge. */
 export function bothSides({ real, fake }: Sides): string {
   return [real, fake].map(({ name, meaning }) => `- ${name}: ${meaning}`).join('\n');
 }

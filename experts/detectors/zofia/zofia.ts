@@ -29,41 +29,44 @@ import { sidesOf, type ZofiaOptions, zofiaEndpoints, zofiaInputOf } from './opti
 import { insufficient, PROMPT_VERSION } from './prompts.ts';
 
 /*
- * ZoFia: entity-guided retrieval, then analysts that do not hear one another, then a debate (Algorithm 1).
+ * ZoFia: entity-guided retrieval, then analysts who do not hear each other, then a debate (Algorithm 1).
  *
  *   T      the news, here the first post                 K        keywords of T (§3.1–3.3, experts/retrieval)
- *   I_web  what the web says on K (Eq. 6)                I_wiki   what Wikipedia says on each of K (Eq. 7)
- *   q      a claim that T makes (Eq. 8)                  C_rel(q) passages of I_web that speak to q (Eq. 9)
- *   E      the pool of all that the analysts found       H        the debate so far
+ *   I_web  what the web says about K (Eq. 6)             I_wiki   what Wikipedia says about each of K (Eq. 7)
+ *   q      a claim that T makes (Eq. 8)                  C_rel(q) passages of I_web relevant to q (Eq. 9)
+ *   E      everything that the analysts found            H        the debate so far
  *
- * §4.1.1 and §4.1.2 stand in zofia-analysts.ts, §4.1.3 in zofia-claims.ts, the agents of §4.2 in zofia-debate.ts.
+ * §4.1 is in analysts.ts, the agents of §4.2 in debate.ts.
  *
  * Differences from the paper:
  *   - Real and fake are two labels of the task (`sides`), so that it can also be asked about rumours.
- *   - The paper knows no replies. The analysts read the first post alone and are asked once a thread; later posts reach
- *     the debaters and the judge as reactions. `analyses: prefix` lets the analysts read all posts instead.
- *   - A debater sees its own earlier arguments as its own turns, and so can tell what is new; Algorithm 1 names the
- *     opponent's last alone.
- *   - The judge reads T beside H. Without debate it decides once, from E.
- *   - A claim that no passage speaks to has not enough information, which follows without asking: the verifier may use
+ *   - The paper has no replies. Here the analysts read only the first post and are asked once a thread, and later posts
+ *     reach the debaters and the judge as reactions. With `analyses: prefix` the analysts read all posts instead.
+ *   - A debater sees its own earlier arguments as its own turns, so it can tell what is new. Algorithm 1 mentions only
+ *     the opponent's last argument.
+ *   - The judge reads T as well as H. Without debate it decides once, from E.
+ *   - A claim without any relevant passage has "not enough information". Nobody is asked, since the verifier may use
  *     nothing but C_rel(q).
- *   - A quotation that stands in no passage is dropped and said to be; the paper only asks the model to quote.
- *   - What an analyst that is switched off would have read goes into E as it was found. The paper does not say, but in its
- *     Table 2 the system without claim verification does better than the one without the web.
- *   - The extracted paper lost the prompts (Appendix B); these are written after §4.
+ *   - A quotation that occurs in no passage is dropped, and a note says so; the paper only asks the model to quote.
+ *   - When an analyst is switched off, what it would have read goes into E as it was found. The paper does not specify
+ *     this, but in its Table 2 the system without claim verification does better than the one without the web.
+ *   - Our extraction of the paper lost the prompts (Appendix B); these are based on §4.
  */
 
 export async function createZofia(settings: {
   options: ZofiaOptions;
   task: JudgingTask;
   service: ChatService;
-  /** Keeps evidence and analyses beyond this process; their usage then counts there, not in judgements. */
+  /**
+   * Keeps evidence and analyses beyond this process. They are then annotations of their own, and judgements count
+   * them as parts.
+   */
   keptParts?: KeptParts | undefined;
-  /** Where the key of the web search is looked up. */
+  /** Where the web search's key is looked up. */
   env?: Environment | undefined;
-  /** Draws the jitter of waiting times in retrieval. */
+  /** Draws the jitter of waiting times during retrieval. */
   random?: Random | undefined;
-  /** Ends waiting for evidence. */
+  /** Aborting ends the waiting for evidence. */
   signal?: AbortSignal | undefined;
 }): Promise<Detector> {
   const { options, task, service, keptParts, env, random, signal } = settings;
@@ -89,14 +92,15 @@ export async function createZofia(settings: {
     const askShared = sharedAsker({
       cache,
       keptParts,
-      // The first post is all that most questions read; the store should not name a later one.
+      // Most questions read only the first post, so the store should not name a later one.
       place: { threadId: prefix.threadId, prefixLength: analyses === 'claim' ? 1 : prefix.posts.length },
       onAnswers: (answers) => session.answers.push(...answers),
       onPart: (usage) => session.parts.push(usage),
     });
     const input: AnalystInput = { news, claim, askShared };
 
-    // Stage 1 and LLM Collaboration: retrieval is part of the analysis that reads it, and all run at the same time.
+    // Stage 1 and LLM Collaboration. Retrieval is part of the analysis that reads its results, and all analyses run
+    // at the same time.
     const analysed = await Promise.all([
       use.linguist ? linguist(analystSettings, input) : nothing,
       use.expert ? expert(analystSettings, input) : wikipediaAsFound(analystSettings, input),
@@ -145,7 +149,7 @@ export async function createZofia(settings: {
       say(`con, round ${round}`, A_con);
       const D = await assess({ ...judging, material: `${text}\n\nThe debate:\n${dialogueOf(H)}` });
       say(`judge, round ${round}`, `${D.reasoning}\nDecision: ${D.decision}`);
-      // Appendix B.6: after the last round a judge who still cannot decide has found the evidence insufficient.
+      // Appendix B.6: a judge who still cannot decide after the last round has found the evidence insufficient.
       if (D.decision !== insufficient || round === maxRounds) return decided(D);
     }
   }
@@ -154,7 +158,7 @@ export async function createZofia(settings: {
   return {
     name: 'zofia',
     version: VERSION,
-    // What an ablation takes out cannot change a judgement and is left out.
+    // Options of parts that an ablation switches off cannot change a judgement, so they are left out.
     options: {
       task,
       promptVersion: PROMPT_VERSION,

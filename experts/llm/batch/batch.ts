@@ -128,7 +128,7 @@ function sessionOf(options: BatchOptions): Session {
     advice: ({ kind, said }) =>
       kind === 'not-found'
         ? `does not have it: ${said}; if it has no batches, ask without them; if the batch is gone, delete ` +
-          `${batchStatePath(directory)} to submit it anew`
+          `${batchStatePath(directory)} to submit it again`
         : null,
   });
   return { client: endpointClient({ endpoint, env }), directory, tried };
@@ -193,8 +193,8 @@ function failedBatch(options: { batch: Batch; options: BatchOptions }): Provider
   const reasons = batch.errors?.data?.map(({ message }) => message).join('; ') || 'no reason given';
   const text = withoutKey({ text: reasons, key: apiKeyOf({ endpoint, env }), endpoint });
   return new ProviderError(
-    `endpoint ${endpoint.name} (${endpoint.baseURL}) failed batch ${batch.id}: ${text}; mend the requests and delete ` +
-      `${batchStatePath(directory)} to submit it anew`,
+    `endpoint ${endpoint.name} (${endpoint.baseURL}) failed batch ${batch.id}: ${text}; fix the requests and delete ` +
+      `${batchStatePath(directory)} to submit it again`,
   );
 }
 
@@ -236,12 +236,12 @@ function readBatchState(options: { directory: string; requestsHash: string; base
     return { formatVersion: 1, requestsHash, baseURL, inputFileId: null, batchId: null, status: null };
   const parsed = batchStateSchema.safeParse(jsonOrUndefined(readFileSync(path, 'utf8')));
   if (!parsed.success)
-    throw new InputError(`${path} is damaged; delete it to submit the batch anew:\n${z.prettifyError(parsed.error)}`);
+    throw new InputError(`${path} is damaged; delete it to submit the batch again:\n${z.prettifyError(parsed.error)}`);
   const state = parsed.data;
   if (state.requestsHash !== requestsHash || state.baseURL !== baseURL)
     throw new InputError(
       `${directory} holds batch ${state.batchId ?? '(not yet submitted)'} of other requests at ${state.baseURL}; ` +
-        'give this one a folder of its own, or delete that one',
+        'give this batch a folder of its own, or delete the other one',
     );
   return state;
 }

@@ -51,9 +51,9 @@ export async function fineTune(options: FineTuneOptions): Promise<string> {
   const { endpoint, file, epochs = null, random, pollMs = 30_000, retry = {}, onStatus, signal = null } = options;
   const { env = process.env } = options;
   const { baseURL, model } = endpoint;
-  const task = { file, baseURL, model, epochs };
-  const statePath = fineTuningStatePath(task);
-  let state = readFineTuningState(task);
+  const job = { file, baseURL, model, epochs };
+  const statePath = fineTuningStatePath(job);
+  let state = readFineTuningState(job);
   if (state.fineTunedModel !== null) return state.fineTunedModel;
   const advance = (change: Partial<FineTuningState>) => {
     state = { ...state, ...change };
@@ -70,7 +70,7 @@ export async function fineTune(options: FineTuneOptions): Promise<string> {
       if (kind === 'not-found')
         return (
           `does not have it: ${said}; if it has no fine-tuning, use in-context tuning or take the file elsewhere ` +
-          `(createJob: false); if the job is gone, delete ${statePath} to create it anew`
+          `(createJob: false); if the job is gone, delete ${statePath} to create it again`
         );
       if (kind === 'bad-request')
         return (
@@ -138,7 +138,7 @@ function failedJob(options: { job: Job; endpoint: Endpoint; env: Environment; st
   const said = withoutKey({ text: reason, key: apiKeyOf({ endpoint, env }), endpoint });
   return new ProviderError(
     `endpoint ${endpoint.name} (${endpoint.baseURL}): fine-tuning job ${job.id} of model ${endpoint.model} ended as ` +
-      `${job.status}: ${said}; mend the cause and delete ${statePath} to create the job anew`,
+      `${job.status}: ${said}; fix the cause and delete ${statePath} to create the job again`,
   );
 }
 
@@ -191,7 +191,7 @@ const fineTuningStateSchema = z.strictObject({
 /** How far a fine-tuning has got. Written after each step, so that nothing is paid for twice. */
 type FineTuningState = z.infer<typeof fineTuningStateSchema>;
 
-interface FineTuningTask {
+interface FineTuningJob {
   readonly file: FineTuningFile;
   readonly baseURL: string;
   readonly model: string;
@@ -199,7 +199,7 @@ interface FineTuningTask {
 }
 
 /** Beside the file; one for each model that is tuned on it and each number of epochs. */
-function fineTuningStatePath({ file, baseURL, model, epochs }: FineTuningTask): string {
+function fineTuningStatePath({ file, baseURL, model, epochs }: FineTuningJob): string {
   const hash = createHash('sha256')
     .update(JSON.stringify([baseURL, model, epochs]))
     .digest('hex');
@@ -207,15 +207,15 @@ function fineTuningStatePath({ file, baseURL, model, epochs }: FineTuningTask): 
 }
 
 /** The state of this fine-tuning, or a fresh one. */
-function readFineTuningState(task: FineTuningTask): FineTuningState {
-  const { file, baseURL, model, epochs } = task;
-  const path = fineTuningStatePath(task);
+function readFineTuningState(job: FineTuningJob): FineTuningState {
+  const { file, baseURL, model, epochs } = job;
+  const path = fineTuningStatePath(job);
   const fresh = { formatVersion: 1 as const, fileHash: file.hash, baseURL, model, epochs };
   if (!existsSync(path)) return { ...fresh, fileId: null, jobId: null, status: null, fineTunedModel: null };
   const parsed = fineTuningStateSchema.safeParse(jsonOrUndefined(readFileSync(path, 'utf8')));
   if (!parsed.success)
     throw new InputError(
-      `${path} is damaged; look at the endpoint whether it has the job, and delete the file to create the job anew:\n${z.prettifyError(parsed.error)}`,
+      `${path} is damaged; check whether the endpoint has the job, and delete the file to create the job again:\n${z.prettifyError(parsed.error)}`,
     );
   const { data: state } = parsed;
   if (state.fileHash !== file.hash || state.baseURL !== baseURL || state.model !== model || state.epochs !== epochs)

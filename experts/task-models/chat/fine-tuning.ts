@@ -8,7 +8,7 @@ import type { RetryPolicy } from '../../llm/retry.ts';
 import type { ChatOptions } from './options.ts';
 import type { ChatTuning, TunedModel, TuningExample } from './tuning.ts';
 
-/** A file that was written, or found written, for a tuning. */
+/** A file for a tuning, written now or earlier. */
 export interface WrittenTuningFile {
   readonly path: string;
   readonly purpose: 'pretrain' | 'tune';
@@ -23,14 +23,14 @@ export interface FineTuningContext {
   /** Aborting only stops the waiting: the job goes on at the endpoint, and the next run finds it. */
   readonly signal?: AbortSignal | undefined;
   readonly onFile?: ((file: WrittenTuningFile) => void) | undefined;
-  /** Told at every look at a job. */
+  /** Called whenever a job was looked at. */
   readonly onStatus?: ((status: string) => void) | undefined;
 }
 
 const tunedSchema = z.strictObject({
   model: z.string(),
   trainedOn: z.array(z.string()),
-  /** What it learned, its pretraining included. */
+  /** Hashes of the subjects that it learned, including those of its pretraining. */
   subjects: z.array(z.string()),
 });
 type Tuned = z.infer<typeof tunedSchema>;
@@ -41,14 +41,17 @@ const stateSchema = z.strictObject({
   tuned: tunedSchema.nullable(),
 });
 
-/** Learns by files of conversations, and by jobs at the endpoint where those are asked for. */
+/**
+ * Tunes by writing files of conversations and, if wanted, by fine-tuning jobs at the endpoint.
+ * @throws InputError where no directory is given
+ */
 export function createFineTuning(settings: {
   endpoint: Endpoint;
-  /** For messages and names of files. */
+  /** For messages and file names. */
   task: string;
   options: ChatOptions['fineTuning'];
   usePretraining: boolean;
-  /** Neither writes nor sends anything: the examples of a dry run are pretended. */
+  /** Neither writes nor sends anything, since the examples of a dry run are made up. */
   isDryRun: boolean;
   context: FineTuningContext;
   conversation: (example: TuningExample['learned']) => readonly ChatMessage[];
@@ -65,7 +68,7 @@ export function createFineTuning(settings: {
 
   let pretrained: Tuned | null = null;
   let tuned: Tuned | null = null;
-  // One object a model, because the service keeps a client for each.
+  // One object for each model, because the service keeps a client for each object.
   const endpoints = new Map<string, Endpoint>([[endpoint.model, endpoint]]);
   const endpointOf = (model: string) => {
     const found = endpoints.get(model) ?? { ...endpoint, model };

@@ -19,7 +19,7 @@ import { type ChatTuning, createInContextTuning, type TunedModel, type TuningExa
 export interface ChatSettings<Options> extends FineTuningContext {
   readonly options: Options;
   readonly service: ChatService;
-  /** Where answers are kept, so that no process pays for them twice. */
+  /** Keeps the answers, so that no process pays for one twice. */
   readonly keptParts?: KeptParts | undefined;
 }
 
@@ -32,12 +32,13 @@ interface Question {
   readonly length: number;
 }
 
-/** As long as a typical reason. */
+/** Answer of a dry run, as long as a typical reason. */
 const pretendedReason = 'this is what the words of the post say, read together with the claim that it replies to';
 
 /**
- * A task model that asks a language model one question an item, many at a time. Each answer is kept under the hash of all
- * that could change it, examples and fine-tuned model included, so that a killed epoch asks nothing again.
+ * A task model that asks a language model one question for each item, many at a time. Each answer is kept under the
+ * hash of everything that could change it, including the examples and the fine-tuned model, so a killed epoch asks
+ * nothing twice.
  */
 export function createChatTaskModel<Item extends { readonly threadId: string }>(
   settings: ChatSettings<ChatOptions> & { readonly task: ChatTask<Item> },
@@ -47,7 +48,7 @@ export function createChatTaskModel<Item extends { readonly threadId: string }>(
   const { samples, smoothing, failuresAtMost } = options;
   const endpoint = checkedEndpoint({ options, task: task.name });
   const tuning = tuningOf({ settings, endpoint });
-  // Hashed, because checkpoints keep them.
+  // Hashed, because they end up in checkpoints.
   const subjectOf = (item: Item) => hashOf(task.subject(item)).slice(0, 16);
 
   function questionOf(item: Item): Question {
@@ -62,7 +63,7 @@ export function createChatTaskModel<Item extends { readonly threadId: string }>(
     return { text: task.question(item), model, modelOptions, threadId, length: task.length(item) };
   }
 
-  /** One answer; one that names no class is sent back once. */
+  /** One answer. If it names no class, it is sent back once. */
   async function ask(question: Question, sample: number): Promise<Judgement> {
     const { text, model } = question;
     const messages = messagesOf({ instruction: task.instruction, examples: model.examples, question: text });
@@ -107,7 +108,7 @@ export function createChatTaskModel<Item extends { readonly threadId: string }>(
   async function predictionFor(question: Question): Promise<TaskPrediction> {
     const first = await answerOf(question, 0);
     if (first.probabilities !== null || samples === 1) return predictionOf({ classes, answers: [first], smoothing });
-    // All awaited, also when one fails: each that was paid for is kept.
+    // Awaits them all even when one fails, so that every answer that was paid for is kept.
     const others = await Promise.allSettled(
       Array.from({ length: samples - 1 }, (_, index) => answerOf(question, index + 1)),
     );
@@ -176,8 +177,8 @@ export function createChatTaskModel<Item extends { readonly threadId: string }>(
 }
 
 /**
- * Examples are earlier turns of the conversation. The instruction stands before the first question rather than in a
- * system message, which not every model has.
+ * Examples become earlier turns of the conversation. The instruction precedes the first question instead of being a
+ * system message, which not every model supports.
  */
 function messagesOf(options: {
   instruction: string;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { InputError } from '../../../src/errors.ts';
 import type { Endpoint } from '../../llm/endpoint.ts';
 
-/** An example as it is shown, kept in the words in which it is shown. */
+/** An example in the words in which it is shown to the model. */
 const chatExampleSchema = z.strictObject({
   threadId: z.string(),
   subject: z.string(),
@@ -12,16 +12,16 @@ const chatExampleSchema = z.strictObject({
 });
 export type ChatExample = z.infer<typeof chatExampleSchema>;
 
-/** The model that is asked about an item, after all that it has learned. */
+/** The model to ask about an item, after everything it has learned. */
 export interface TunedModel {
   readonly endpoint: Endpoint;
-  /** Shown, solved, before the question. */
+  /** Solved examples, shown before the question. */
   readonly examples: readonly ChatExample[];
-  /** Hashes of the files that the endpoint's model was fine-tuned on, one after the other. */
+  /** Hashes of the files that the endpoint's model was fine-tuned on, in order. */
   readonly trainedOn: readonly string[];
 }
 
-/** What an example is to a tuning: shown in one form, learned in another, which may be longer. */
+/** An example in two forms: as it is shown in context, and as it is learned by fine-tuning, which may be longer. */
 export interface TuningExample {
   readonly shown: ChatExample;
   readonly learned: Pick<ChatExample, 'question' | 'answer'>;
@@ -44,7 +44,7 @@ const stateSchema = z.strictObject({
   tuned: z.array(chatExampleSchema),
 });
 
-/** Learns by showing examples before the question; those of pretraining where there are no others. */
+/** Tunes by showing examples before the question; those of pretraining as long as there are no others. */
 export function createInContextTuning(settings: {
   endpoint: Endpoint;
   shown: number;
@@ -82,8 +82,9 @@ export function createInContextTuning(settings: {
 }
 
 /**
- * Of the examples, in their order, those that can ever be shown: whichever thread's own are then left out, `chooseExamples`
- * takes the same ones as from all. Of several examples of one subject the first is kept.
+ * The examples that can ever be shown, in their order: whichever thread's examples are left out later,
+ * `chooseExamples` picks the same ones from these as from all. Of several examples with the same subject, the first
+ * is kept.
  */
 export function showableExamples(options: { examples: readonly ChatExample[]; shown: number }): ChatExample[] {
   const { examples, shown } = options;
@@ -95,7 +96,7 @@ export function showableExamples(options: { examples: readonly ChatExample[]; sh
     const own = kept.get(example.label) ?? [];
     const countOf = (threadId: string) => own.filter((other) => other.threadId === threadId).length;
     const others = new Set(own.map(({ threadId }) => threadId).filter((id) => id !== example.threadId));
-    // Beside a thread's own, one more may be left out: that of the subject asked about.
+    // Besides a thread's own examples, one more may be left out: the one with the subject asked about.
     if (own.length - Math.max(0, ...[...others].map(countOf)) > shown) continue;
     kept.set(example.label, [...own, example]);
   }
@@ -104,8 +105,8 @@ export function showableExamples(options: { examples: readonly ChatExample[]; sh
 }
 
 /**
- * At most `shown` examples, balanced: the first of each class, then the second, and so on, in the order in which they were
- * given. None of the item's own thread, or of the same subject in another thread.
+ * At most `shown` examples, balanced: the first of each class, then the second, and so on, in the order given. Leaves
+ * out examples of the item's own thread and those with the same subject in other threads.
  */
 export function chooseExamples(options: {
   examples: readonly ChatExample[];

@@ -1,26 +1,27 @@
 import type { SparseRow } from './sparse-matrix.ts';
 import { BoundedCache, type ReadText, type TextReader } from './text-reader.ts';
 
-/** What one text adds to a prediction, under one classifier. */
+/** What a text contributes to a prediction, under one classifier. */
 export interface ScoredText {
-  /** One a class. */
+  /** One for each class. */
   readonly logits: Float64Array;
-  /** Of each class, the words that speak most for it. */
+  /** For each class, the words that speak most for it. */
   readonly words: readonly (readonly TellingWord[])[];
 }
 
-/** Where among the features the embedding and the cues of a text stand. */
+/** The positions of a text's embedding and cues among the features. */
 interface TextRole {
   readonly rowStart: number;
   readonly cueStart: number;
 }
 
-/** Numbers and words held, of about 30 bytes each, for every classifier. */
+/** Numbers and words cached for each classifier, of about 30 bytes each. */
 const CACHED_SIZE = 2_000_000;
 
 /**
- * Scores each text once for every classifier: a prediction on a claim and k posts is then a sum of k + 1 short vectors,
- * however long the texts are. A classifier is known by its weights, which never change, and takes its scores with it.
+ * Scores each text once for each classifier, so that a prediction for a claim and k posts is a sum of k + 1 short
+ * vectors, however long the texts are. A classifier is identified by its weights array, which never changes, and its
+ * scores are dropped with it.
  */
 export class ScoredTexts {
   private readonly reader: TextReader;
@@ -36,7 +37,7 @@ export class ScoredTexts {
     this.wordCount = options.wordCount;
   }
 
-  /** Aligned with `texts`. */
+  /** One for each text, in order. */
   async of(options: { texts: readonly string[]; weights: Float64Array }): Promise<ScoredText[]> {
     const { texts, weights } = options;
     const cache = this.cacheOf(weights);
@@ -96,17 +97,17 @@ export class ScoredTexts {
 
 export interface TellingWord {
   readonly word: string;
-  /** Logits it adds to the class, over the mean of what it adds to the others. */
+  /** What it adds to the logit of the class, minus the mean of what it adds to the others. */
   readonly margin: number;
 }
 
-/** Below it, chance collisions of hashed n-grams would be named as reasons. */
+/** Below this margin, chance collisions of hashed n-grams would be given as reasons. */
 const LEAST_MARGIN = 0.02;
 
 /**
- * Of each class, the words and cues of a text that speak most for it. A word counts as what the encoder makes of it
- * alone, scaled to its share in a text of so many words: exact where the text is a sum of words of equal length, near
- * enough elsewhere.
+ * For each class, the words and cues of a text that speak most for it. A word's weight is that of its own embedding,
+ * scaled to its share in a text of this many words. This is exact where the text is a sum of words of equal length,
+ * and close enough elsewhere.
  */
 export function tellingWords(options: {
   read: ReadText;
@@ -132,7 +133,7 @@ export function tellingWords(options: {
   });
 }
 
-/** The heaviest words of several texts; those of equal weight in the order met. */
+/** The words with the largest margins; equal ones in the order of their appearance. */
 function heaviest(options: { words: readonly TellingWord[]; wordCount: number }): TellingWord[] {
   return options.words
     .filter(({ margin }) => margin >= LEAST_MARGIN)
@@ -146,7 +147,7 @@ function margin(logits: Float64Array, label: number): number {
   return logits[label] - others / (logits.length - 1);
 }
 
-/** A local model's reason: the words that weighed most, heaviest first. The selector embeds it. */
+/** A local model's explanation: the words with the largest weights, largest first. The selector embeds it. */
 export function explanationOf(options: { words: readonly TellingWord[]; wordCount: number }): string {
   const { wordCount } = options;
   const margins = new Map<string, number>();

@@ -1,23 +1,23 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { SparseMatrix } from './sparse-matrix.ts';
 
-/** A weighted softmax regression whose weights are drawn to a prior. */
+/** A weighted softmax regression with a Gaussian prior on its weights. */
 export interface SoftmaxProblem {
   readonly features: SparseMatrix;
-  /** Of each row, the index of its class. */
+  /** For each row, the index of its class. */
   readonly labels: Int32Array;
-  /** Of each row; they sum to 1, and 0 leaves a row out. */
+  /** One for each row, summing to 1; 0 leaves a row out. */
   readonly rowWeights: Float64Array;
-  /** Which classes a row is known to be one of; the others get no gradient but that of the prior. */
+  /** The classes that rows may have; the others get no gradient except that of the prior. */
   readonly candidates: readonly boolean[];
-  /** `[columns, classes]`: a feature's weights lie side by side, as the products read them. */
+  /** `[columns, classes]`: the weights of a feature are adjacent, in the order in which they are read. */
   readonly prior: Float64Array;
   readonly l2: number;
 }
 
 /**
- * Σ rowWeight · −log p(label | row) + l2 / 2 · ‖weights − prior‖², and its gradient into `gradient`. The sums run in
- * the order of rows and entries, so that the same data gives the same bits.
+ * Returns Σ rowWeight · −log p(label | row) + l2 / 2 · ‖weights − prior‖² and writes its gradient into `gradient`.
+ * Sums run in the order of rows and entries, so the same data always gives the same bits.
  */
 export function softmaxLoss(options: {
   problem: SoftmaxProblem;
@@ -80,19 +80,19 @@ const MAXIMUM_HALVINGS = 30;
 export interface Minimum {
   readonly point: Float64Array;
   readonly steps: number;
-  /** A bound on how far the loss still is from its minimum. */
+  /** An upper bound on the distance of the loss from its minimum. */
   readonly gap: number;
 }
 
 /**
- * L-BFGS (Nocedal and Wright, algorithm 7.5) with halving of the step, for losses that are smooth and strongly convex
- * with constant `convexity`: there the curvature pairs need no Wolfe search, and ‖gradient‖² / (2 convexity) bounds the
- * distance to the minimum, which is what `tolerance` is compared with. Nothing is drawn. Gives way to other work after
- * every step.
+ * L-BFGS (Nocedal and Wright, Numerical Optimization, algorithm 7.5) with step halving, for losses that are smooth
+ * and strongly convex with constant `convexity`. For these the curvature pairs need no Wolfe search, and ‖gradient‖²
+ * / (2 convexity) bounds the distance to the minimum, which is compared with `tolerance`. Uses no randomness. Yields
+ * to other work after every step.
  */
 export async function minimize(options: {
   start: Float64Array;
-  /** Writes the gradient at the point and returns the loss. */
+  /** Returns the loss at the point and writes its gradient. */
   lossAt: (point: Float64Array, gradient: Float64Array) => number;
   convexity: number;
   tolerance: number;
@@ -119,7 +119,7 @@ export async function minimize(options: {
       if (nextLoss <= loss + SUFFICIENT_DECREASE * length * slope || halvings === MAXIMUM_HALVINGS) break;
       length /= 2;
     }
-    // No step goes down any more: the sums' rounding is reached.
+    // No step reduces the loss any more: rounding errors dominate.
     if (!(nextLoss < loss)) break;
     pushPair({ pairs, point, nextPoint, gradient, nextGradient });
     [point, nextPoint] = [nextPoint, point];

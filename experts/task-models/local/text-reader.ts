@@ -3,28 +3,28 @@ import { maskHandlesAndUrls, normalizeText } from '../../../src/text/normalize.t
 import { type CueReader, noCueReader, type ReadCues } from './cues.ts';
 import { type SparseRow, sparseRow } from './sparse-matrix.ts';
 
-/** A text as the local models see it, whatever their weights. */
+/** A text as the local models see it, independent of their weights. */
 export interface ReadText {
   readonly row: SparseRow;
   readonly cues: ReadCues;
-  /** Each word once, in the order of the text; none unless they were asked for. */
+  /** Each word once, in the order of the text; empty unless words were asked for. */
   readonly words: readonly Word[];
 }
 
 export interface Word {
   readonly text: string;
-  /** Of the word alone. */
+  /** The embedding of the word alone. */
   readonly row: SparseRow;
 }
 
 const BATCH = 128;
-/** Non-zeros, of 8 bytes each. */
+/** Non-zero entries cached, of 8 bytes each. */
 const CACHED_TEXT_ENTRIES = 8_000_000;
 const CACHED_WORD_ENTRIES = 4_000_000;
 
-/** Words an explanation may name: shorter ones give no reason, or are cues. */
+/** Words that an explanation may name. Shorter ones explain nothing, or are cues. */
 const WORD = /[\p{L}\p{N}_][\p{L}\p{N}_'\u2019]{2,}|[\p{Script=Han}?]|\p{Extended_Pictographic}/gu;
-/** What handles and links are masked as, and the commonest English words of three letters or more. */
+/** The masks of handles and links, and the most common English words of three letters or more. */
 const NAMELESS = new Set(
   (
     'user httpurl the and for you your are was were has have had his her its our their they them this that these those ' +
@@ -32,7 +32,7 @@ const NAMELESS = new Set(
   ).split(' '),
 );
 
-/** Encodes each text and each word once, as long as they fit the caches. */
+/** Encodes each text and each word once, as long as they fit into the caches. */
 export class TextReader {
   readonly cues: CueReader;
   private readonly encoder: Encoder;
@@ -51,7 +51,7 @@ export class TextReader {
     this.words = new BoundedCache<Word>({ maximumSize: CACHED_WORD_ENTRIES, sizeOf: entries });
   }
 
-  /** Aligned with `texts`. */
+  /** One for each text, in order. */
   async read(texts: readonly string[]): Promise<ReadText[]> {
     const known = new Map<string, ReadText>();
     const unread: string[] = [];
@@ -112,8 +112,8 @@ function distinctWords(text: string): string[] {
 }
 
 /**
- * Values by text, up to a total size: two generations, of which the older is dropped when the younger is half of the
- * size allowed. What is in use moves to the younger one, so a working set that fits stays.
+ * Caches values by text, up to a total size, in two generations: when the younger one reaches half of the size, the
+ * older one is dropped. Values in use move to the younger one, so a working set that fits stays cached.
  */
 export class BoundedCache<Value> {
   private young = new Map<string, Value>();

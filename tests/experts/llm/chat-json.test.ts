@@ -104,7 +104,9 @@ describe('chatJson', () => {
     expect(error).toBeInstanceOf(ProviderError);
     expect(error).toMatchObject({
       lastAnswer: '{"label": "fal',
-      message: expect.stringMatching(/answered twice with something else than the JSON asked for \(verdict\).*cut off/),
+      message: expect.stringMatching(
+        /answered twice with something other than the JSON asked for \(verdict\).*cut off/,
+      ),
     });
     expect(server.requests).toHaveLength(2);
   });

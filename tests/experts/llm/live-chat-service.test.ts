@@ -190,7 +190,7 @@ describe('LiveChatService', () => {
   it('fails when log-probabilities are on and do not come', async () => {
     const server = await startServer();
     const failed = quickService().chat(ask(endpointAt(server, { logprobs: 'on' }), { wantLogprobs: true }));
-    await expect(failed).rejects.toThrow(/sends no log-probabilities, though logprobs is on/);
+    await expect(failed).rejects.toThrow(/sends no log-probabilities, although logprobs is on/);
   });
 
   it('sums usage and cost for each endpoint', async () => {

@@ -185,7 +185,7 @@ describe('the cut-off', () => {
   });
 
   it('is never guessed for a claim without a time', () => {
-    expect(() => of(null)).toThrow('post p has no time, so that nobody knows which evidence is older than it');
+    expect(() => of(null)).toThrow('post p has no time, so it is unknown which evidence is older than it');
     expect(of(null, { undatedClaims: 'no-retrieval' })).toBe('none');
     expect(of(null, { undatedClaims: 'search-everything' })).toBeNull();
   });

@@ -145,7 +145,7 @@ describe('fine-tuning', () => {
         const failing = tuned.tune(examples);
         await expect(failing).rejects.toThrow(ProviderError);
         await expect(failing).rejects.toThrow(
-          new RegExp(`job ftjob-1 of model tiny ended as ${status}: .*delete .*-job-.*json to create the job anew`),
+          new RegExp(`job ftjob-1 of model tiny ended as ${status}: .*delete .*-job-.*json to create the job again`),
         );
       }
       if (status === 'failed') await expect(tuned.tune(examples)).rejects.toThrow(/too few examples/);
@@ -175,7 +175,7 @@ describe('fine-tuning', () => {
     writeFileSync(path, '{');
     const damaged = model().tune(examples);
     await expect(damaged).rejects.toThrow(InputError);
-    await expect(damaged).rejects.toThrow(/is damaged; look at the endpoint whether it has the job/);
+    await expect(damaged).rejects.toThrow(/is damaged; check whether the endpoint has the job/);
   });
 
   it('makes no job of too few examples', async () => {
