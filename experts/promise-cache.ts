@@ -1,4 +1,7 @@
-/** Computes the value of each key once, however many ask for it at the same time. A failure is forgotten, so the next one who asks tries again. */
+/**
+ * Computes the value of each key once, however many ask for it at the same time. A failure is forgotten, so that the next
+ * one who asks tries again.
+ */
 export class PromiseCache<Value> {
   private readonly promises = new Map<string, Promise<Value>>();
 
