@@ -7,10 +7,12 @@ import type { AnnotationStore } from './annotations/annotation-store.ts';
 import { CommitQueue } from './annotations/commit-queue.ts';
 import type { KeptCalls } from './annotations/kept-calls.ts';
 import type { Detector, Judgement } from './detector.ts';
+import { inParallel } from './in-parallel.ts';
 import { type JudgementSequence, judgementSequence } from './judgement-sequence.ts';
-import { BudgetSpentError, EndpointUnusableError } from './llm/provider-failures.ts';
+import { endsAllCalls } from './llm/failures.ts';
 import { type PrefixSchedule, scheduledLengths } from './prefix-schedule.ts';
 
+/** Threads whose prefixes are looked up in the store at the same time. */
 const THREADS_A_LOOKUP = 20;
 
 export interface AnnotateProgress {
@@ -22,14 +24,16 @@ export interface AnnotateProgress {
 }
 
 export interface AnnotateResult {
-  /** Of every thread whose prefixes were all asked about. */
+  /** One for each thread whose prefixes were all asked about. */
   readonly sequences: Map<string, JudgementSequence>;
-  /** Prefixes judged now, found in the store, and given up on; a failed one is asked again by the next run. */
+  /** Prefixes judged now. */
   readonly asked: number;
+  /** Prefixes whose judgement was in the store. */
   readonly cached: number;
+  /** Prefixes given up; the next run asks about them again. */
   readonly failed: number;
   readonly failures: readonly { readonly threadId: string; readonly prefixLength: number; readonly message: string }[];
-  /** Why the rest was not asked about: the budget is spent, or an endpoint cannot be used at all. Null when nothing is left. */
+  /** Why the rest was not asked about: the budget is spent, or an endpoint is unusable. Null when nothing is left. */
   readonly stopped: ProviderError | null;
   /** Prefixes that were not asked about. */
   readonly remaining: number;
@@ -39,21 +43,40 @@ export interface AnnotateOptions {
   threads: readonly Thread[];
   detector: Detector;
   store: Pick<AnnotationStore, 'keyOf' | 'getMany' | 'putMany'>;
-  /** Posts of a thread that are judged; later ones do not exist for the sequences. */
-  maxPosts?: number;
-  schedule?: PrefixSchedule;
+  /** Posts of a thread that are judged; for the sequences, later ones do not exist. */
+  maxPosts?: number | undefined;
+  schedule?: PrefixSchedule | undefined;
   /** Judgements under way at the same time. */
-  concurrency?: number;
-  sampleIndex?: number;
-  /** Keeps the calls of judgements that come to no end, where the detector sends its calls through it. */
-  calls?: Pick<KeptCalls, 'ofJudgement'>;
-  /** What of the prefix the detector reads; the texts of its posts unless it reads more. */
-  inputOf?: (prefix: Prefix) => unknown;
-  onProgress?: (progress: AnnotateProgress) => void;
-  /** Aborting stops asking; answers under way are awaited and stored, then `annotate` throws the signal's reason. */
-  signal?: AbortSignal;
+  concurrency?: number | undefined;
+  sampleIndex?: number | undefined;
+  /** Keeps the calls of judgements that are not finished, where the detector sends its calls through it. */
+  calls?: Pick<KeptCalls, 'ofJudgement'> | undefined;
+  onProgress?: ((progress: AnnotateProgress) => void) | undefined;
+  /** Aborting stops asking; judgements under way are awaited and stored, then `annotate` throws the signal's reason. */
+  signal?: AbortSignal | undefined;
 }
 
+/** The question that a detector is asked about a prefix, as the store knows it. */
+export function annotationRequest(options: {
+  detector: Detector;
+  prefix: Prefix;
+  sampleIndex?: number | undefined;
+}): AnnotationRequest {
+  const { detector, prefix, sampleIndex = 0 } = options;
+  const { name, version, options: relevant } = detector;
+  const input = detector.inputOf ? detector.inputOf(prefix) : prefix.posts.map(({ text }) => text);
+  return { detector: name, version, options: relevant, input, sampleIndex };
+}
+
+/**
+ * Judges the prefixes of every thread and stores the judgements, asking the detector only what the store does not know.
+ * @throws InputError where two threads share an id or an option is out of range
+ */
+export async function annotate(options: AnnotateOptions): Promise<AnnotateResult> {
+  return new AnnotationRun(options).run();
+}
+
+/** A prefix that is to be judged. */
 interface Question {
   readonly group: Group;
   readonly thread: Thread;
@@ -62,128 +85,140 @@ interface Question {
   readonly key: string;
 }
 
-/** Threads that are looked up together; their sequences are made when the last open question is settled. */
+/** Threads that are looked up together. Their sequences are made when the last of their questions is settled. */
 interface Group {
   readonly threads: readonly Thread[];
-  readonly questions: readonly Question[];
+  readonly questions: Question[];
+  /** By key; null where the detector failed. */
   readonly answers: Map<string, Judgement | null>;
-  open: number;
+  unsettled: number;
 }
 
-/** The question that a detector is asked about a prefix, as the store knows it. */
-export function annotationRequest(options: {
-  detector: Detector;
-  prefix: Prefix;
-  sampleIndex?: number;
-  inputOf?: (prefix: Prefix) => unknown;
-}): AnnotationRequest {
-  const { detector, prefix, sampleIndex = 0, inputOf = textsOf } = options;
-  const { name, version, options: relevant } = detector;
-  return { detector: name, version, options: relevant, input: inputOf(prefix), sampleIndex };
-}
+class AnnotationRun {
+  private readonly threads: readonly Thread[];
+  private readonly detector: Detector;
+  private readonly store: AnnotateOptions['store'];
+  private readonly commits: CommitQueue;
+  private readonly calls: AnnotateOptions['calls'];
+  private readonly maxPosts: number;
+  private readonly schedule: PrefixSchedule;
+  private readonly concurrency: number;
+  private readonly sampleIndex: number;
+  private readonly onProgress: AnnotateOptions['onProgress'];
+  private readonly signal: AbortSignal | undefined;
 
-function textsOf(prefix: Prefix): unknown {
-  return prefix.posts.map((post) => post.text);
-}
+  private readonly total: number;
+  private done = 0;
+  private asked = 0;
+  private cached = 0;
+  private readonly failures: AnnotateResult['failures'][number][] = [];
+  private readonly openGroups = new Set<Group>();
+  private readonly underWay = new Map<string, Promise<Judgement | null>>();
+  private readonly finished = new Map<string, JudgementSequence>();
 
-/** Judges the prefixes of every thread, asking the detector only what the store does not know. */
-export async function annotate(options: AnnotateOptions): Promise<AnnotateResult> {
-  const { threads, detector, store, calls, onProgress, signal, inputOf = textsOf } = options;
-  const { maxPosts = 500, schedule = { name: 'every' }, concurrency = 1, sampleIndex = 0 } = options;
-  checkOptions({ threads, maxPosts, concurrency });
+  constructor(options: AnnotateOptions) {
+    const { threads, maxPosts = 500, schedule = { name: 'every' }, concurrency = 1, sampleIndex = 0 } = options;
+    checkOptions({ threads, maxPosts, concurrency });
+    this.threads = threads;
+    this.detector = options.detector;
+    this.store = options.store;
+    this.commits = new CommitQueue(options.store);
+    this.calls = options.calls;
+    this.maxPosts = maxPosts;
+    this.schedule = schedule;
+    this.concurrency = concurrency;
+    this.sampleIndex = sampleIndex;
+    this.onProgress = options.onProgress;
+    this.signal = options.signal;
+    this.total = threads.reduce((sum, thread) => sum + this.lengthsOf(thread).length, 0);
+  }
 
-  const postsOf = (thread: Thread) => Math.min(thread.posts.length, maxPosts);
-  const lengthsOf = (thread: Thread) => scheduledLengths({ schedule, posts: postsOf(thread) });
-  const counts = { done: 0, total: threads.reduce((sum, thread) => sum + lengthsOf(thread).length, 0) };
-  const outcome = { asked: 0, cached: 0, failed: 0 };
-  const failures: AnnotateResult['failures'][number][] = [];
-  const made = new Map<string, JudgementSequence>();
-  const commits = new CommitQueue(store);
-  const report = () => onProgress?.({ ...counts, ...outcome });
-
-  const groups = new Set<Group>();
-  const underWay = new Map<string, Promise<Judgement | null>>();
-  let waiting: Question[] = [];
-  let nextThread = 0;
-  let lookUp: Promise<void> | null = null;
-
-  /** Workers never wait for the end of a group: the next one is looked up as soon as a worker finds nothing to do. */
-  async function nextQuestion(): Promise<Question | null> {
-    while (waiting.length === 0 && nextThread < threads.length && !signal?.aborted) {
-      lookUp ??= lookUpGroup().finally(() => {
-        lookUp = null;
+  async run(): Promise<AnnotateResult> {
+    let stopped: ProviderError | null = null;
+    try {
+      await inParallel({
+        items: this.openQuestions(),
+        concurrency: this.concurrency,
+        work: (question) => this.settle(question),
       });
-      await lookUp;
-    }
-    return signal?.aborted ? null : (waiting.pop() ?? null);
-  }
-
-  async function lookUpGroup(): Promise<void> {
-    // Where all is known, nothing else would let Ctrl-C be heard.
-    await nextTurn();
-    const chosen = threads.slice(nextThread, nextThread + THREADS_A_LOOKUP);
-    nextThread += chosen.length;
-    const questions: Question[] = [];
-    const group: Group = { threads: chosen, questions, answers: new Map(), open: 0 };
-    for (const thread of chosen)
-      for (const length of lengthsOf(thread)) {
-        const request = annotationRequest({ detector, prefix: prefixOf(thread, length), sampleIndex, inputOf });
-        questions.push({ group, thread, length, request, key: store.keyOf(request) });
-      }
-    // What was answered a moment ago may be the answer to one of these as well.
-    commits.flush();
-    for (const [key, judgement] of store.getMany(questions.map(({ key }) => key))) group.answers.set(key, judgement);
-    const missing = firstOfEachKey(questions.filter(({ key }) => !group.answers.has(key)));
-    group.open = missing.length;
-    groups.add(group);
-    outcome.cached += questions.length - missing.length;
-    counts.done += questions.length - missing.length;
-    report();
-    if (missing.length === 0) close(group);
-    else waiting = missing.toReversed();
-  }
-
-  function close(group: Group): void {
-    groups.delete(group);
-    for (const thread of group.threads) {
-      const own = group.questions.filter((question) => question.thread === thread);
-      // Left open by what ended the annotation.
-      if (own.some(({ key }) => !group.answers.has(key))) continue;
-      const judgements = heldUntilNext({ own, answers: group.answers, posts: postsOf(thread) });
-      made.set(thread.id, judgementSequence({ threadId: thread.id, labels: detector.labels, judgements }));
-    }
-  }
-
-  async function settle(question: Question): Promise<void> {
-    const { group, key } = question;
-    // The same texts in another thread, asked about right now.
-    const elsewhere = await underWay.get(key)?.catch(() => null);
-    if (elsewhere) outcome.cached++;
-    const judgement = elsewhere ?? (await ask(question));
-    group.answers.set(key, judgement);
-    counts.done++;
-    report();
-    if (--group.open === 0) close(group);
-    await commits.commitWhenDue();
-  }
-
-  async function ask(question: Question): Promise<Judgement | null> {
-    const asked = answer(question);
-    underWay.set(question.key, asked);
-    try {
-      return await asked;
+      this.signal?.throwIfAborted();
+    } catch (error) {
+      this.signal?.throwIfAborted();
+      if (!(error instanceof ProviderError && endsAllCalls(error))) throw error;
+      stopped = error;
+      for (const group of this.openGroups) this.finish(group);
     } finally {
-      underWay.delete(question.key);
+      this.commits.close();
+    }
+    return this.result(stopped);
+  }
+
+  /** Questions without an answer in the store. The next group is looked up as soon as a worker has nothing to do. */
+  private async *openQuestions(): AsyncGenerator<Question, void> {
+    for (let start = 0; start < this.threads.length; start += THREADS_A_LOOKUP) {
+      // Where the store knows every answer, nothing else would let Ctrl-C be heard.
+      await nextTurn();
+      if (this.signal?.aborted) return;
+      for (const question of this.lookUp(this.threads.slice(start, start + THREADS_A_LOOKUP))) {
+        if (this.signal?.aborted) return;
+        yield question;
+      }
     }
   }
 
-  async function answer({ thread, length, request, key }: Question): Promise<Judgement | null> {
-    const started = performance.now();
-    const judge = () => detector.judge(prefixOf(thread, length));
+  /** Opens a group for the threads and returns those of its questions that must be asked. */
+  private lookUp(threads: readonly Thread[]): Question[] {
+    const { detector, sampleIndex, store } = this;
+    const group: Group = { threads, questions: [], answers: new Map(), unsettled: 0 };
+    for (const thread of threads)
+      for (const length of this.lengthsOf(thread)) {
+        const request = annotationRequest({ detector, prefix: prefixOf(thread, length), sampleIndex });
+        group.questions.push({ group, thread, length, request, key: store.keyOf(request) });
+      }
+    // What was answered a moment ago may answer one of these as well.
+    this.commits.flush();
+    for (const [key, judgement] of store.getMany(group.questions.map(({ key }) => key)))
+      group.answers.set(key, judgement);
+    const missing = firstOfEachKey(group.questions.filter(({ key }) => !group.answers.has(key)));
+    group.unsettled = missing.length;
+    this.openGroups.add(group);
+    this.cached += group.questions.length - missing.length;
+    this.done += group.questions.length - missing.length;
+    this.report();
+    if (missing.length === 0) this.finish(group);
+    return missing;
+  }
+
+  private async settle(question: Question): Promise<void> {
+    const { group, key } = question;
+    // Another thread with the same texts may be asking this very question right now.
+    const elsewhere = await this.underWay.get(key)?.catch(() => null);
+    if (elsewhere) this.cached++;
+    group.answers.set(key, elsewhere ?? (await this.ask(question)));
+    this.done++;
+    this.report();
+    if (--group.unsettled === 0) this.finish(group);
+    await this.commits.commitWhenDue();
+  }
+
+  private async ask(question: Question): Promise<Judgement | null> {
+    const judgement = this.judge(question);
+    this.underWay.set(question.key, judgement);
     try {
-      const judgement = await (calls ? calls.ofJudgement(key, judge) : judge());
-      outcome.asked++;
-      commits.add({
+      return await judgement;
+    } finally {
+      this.underWay.delete(question.key);
+    }
+  }
+
+  /** Null where the detector failed in a way that leaves hope for the other prefixes. */
+  private async judge({ thread, length, request, key }: Question): Promise<Judgement | null> {
+    const started = performance.now();
+    const judge = () => this.detector.judge(prefixOf(thread, length));
+    try {
+      const judgement = await (this.calls ? this.calls.ofJudgement(key, judge) : judge());
+      this.asked++;
+      this.commits.add({
         request,
         judgement,
         rawResponse: judgement.transcript.at(-1)?.text ?? null,
@@ -193,33 +228,48 @@ export async function annotate(options: AnnotateOptions): Promise<AnnotateResult
       });
       return judgement;
     } catch (error) {
-      // An answer that could not be had leaves a gap; everything else is the user's to solve, or a defect.
-      if (!(error instanceof ProviderError) || isEnd(error) || signal?.aborted) throw error;
-      outcome.failed++;
-      failures.push({ threadId: thread.id, prefixLength: length, message: error.message });
+      // A service that failed this once leaves a gap. Anything else is for the user to solve, or a defect.
+      if (!(error instanceof ProviderError) || endsAllCalls(error) || this.signal?.aborted) throw error;
+      this.failures.push({ threadId: thread.id, prefixLength: length, message: error.message });
       return null;
     }
   }
 
-  let stopped: ProviderError | null = null;
-  try {
-    await inParallel({ next: nextQuestion, concurrency, work: settle });
-    signal?.throwIfAborted();
-  } catch (error) {
-    signal?.throwIfAborted();
-    if (!(error instanceof ProviderError && isEnd(error))) throw error;
-    stopped = error;
-    for (const group of groups) close(group);
-  } finally {
-    commits.close();
+  /** Makes the sequences of the group's threads, except of those with prefixes that nobody asked about. */
+  private finish(group: Group): void {
+    this.openGroups.delete(group);
+    for (const thread of group.threads) {
+      const own = group.questions.filter((question) => question.thread === thread);
+      if (own.some(({ key }) => !group.answers.has(key))) continue;
+      const judgements = heldUntilNext({ own, answers: group.answers, posts: this.postsOf(thread) });
+      const { labels } = this.detector;
+      this.finished.set(thread.id, judgementSequence({ threadId: thread.id, labels, judgements }));
+    }
   }
-  const sequences = new Map(threads.flatMap(({ id }) => (made.has(id) ? [[id, made.get(id)!] as const] : [])));
-  return { sequences, ...outcome, failures, stopped, remaining: counts.total - counts.done };
-}
 
-/** After these, asking about anything else is in vain. */
-function isEnd(error: unknown): boolean {
-  return error instanceof BudgetSpentError || error instanceof EndpointUnusableError;
+  private result(stopped: ProviderError | null): AnnotateResult {
+    const { asked, cached, failures, total, done } = this;
+    // In the order of the threads, whatever the order in which they were finished.
+    const sequences = new Map<string, JudgementSequence>();
+    for (const { id } of this.threads) {
+      const sequence = this.finished.get(id);
+      if (sequence !== undefined) sequences.set(id, sequence);
+    }
+    return { sequences, asked, cached, failed: failures.length, failures, stopped, remaining: total - done };
+  }
+
+  private report(): void {
+    const { done, total, asked, cached, failures } = this;
+    this.onProgress?.({ done, total, asked, cached, failed: failures.length });
+  }
+
+  private lengthsOf(thread: Thread): number[] {
+    return scheduledLengths({ schedule: this.schedule, posts: this.postsOf(thread) });
+  }
+
+  private postsOf(thread: Thread): number {
+    return Math.min(thread.posts.length, this.maxPosts);
+  }
 }
 
 function checkOptions(options: { threads: readonly Thread[]; maxPosts: number; concurrency: number }): void {
@@ -248,30 +298,4 @@ function heldUntilNext(options: {
   const judgements = new Array<Judgement | null>(options.posts).fill(null);
   for (const { length, key } of options.own) judgements.fill(options.answers.get(key) ?? null, length - 1);
   return judgements;
-}
-
-/**
- * Runs `work` on one item after the other, so many at a time. After a failure no item is begun; what is under way is
- * awaited, and then the first failure is thrown, a defect before the end of a budget.
- */
-async function inParallel<T>(options: {
-  next: () => Promise<T | null>;
-  concurrency: number;
-  work: (item: T) => Promise<void>;
-}): Promise<void> {
-  const { next, work, concurrency } = options;
-  const errors: unknown[] = [];
-  const worker = async () => {
-    try {
-      while (errors.length === 0) {
-        const item = await next();
-        if (item === null || errors.length > 0) return;
-        await work(item);
-      }
-    } catch (error) {
-      errors.push(error);
-    }
-  };
-  await Promise.all(Array.from({ length: concurrency }, worker));
-  if (errors.length > 0) throw errors.find((error) => !isEnd(error)) ?? errors[0];
 }

@@ -1,8 +1,10 @@
+import { sha256 } from '../src/content-hash.ts';
 import type { Prefix } from '../src/data/thread.ts';
+import type { WorkContext } from '../src/work-context.ts';
 
 /** What a detector said of one prefix. */
 export interface Judgement {
-  /** One of the detector's labels, or null when its answer could not be parsed as any. */
+  /** One of the detector's labels; null when its answer could not be parsed as any of them. */
   readonly label: string | null;
   /** A probability for each label, summing to 1; null when the detector gives none. */
   readonly probabilities: Readonly<Record<string, number>> | null;
@@ -10,7 +12,7 @@ export interface Judgement {
   /** Who said what, in order; empty for detectors that do not talk. */
   readonly transcript: readonly { readonly role: string; readonly text: string }[];
   readonly usage: Usage;
-  /** What the parts took that it shares with other judgements and that annotations of their own count. */
+  /** What its shared parts took. They are annotations of their own, which count it, too. */
   readonly partsUsage?: Usage | undefined;
 }
 
@@ -20,13 +22,23 @@ export interface Usage {
   readonly outputTokens: number;
 }
 
-/** Anything that judges a prefix. It sees nothing of a thread but the prefix. */
+/** Anything that judges a prefix. It sees nothing of the thread beyond the prefix. */
 export interface Detector {
   readonly name: string;
   /** Raised whenever the same prefix could be judged differently. */
   readonly version: string;
-  /** Everything else that can change a judgement, as plain JSON (model, prompt, training data hash, …). */
+  /** Everything else that can change a judgement, as plain JSON: model, prompt, hash of the training data, … */
   readonly options: Readonly<Record<string, unknown>>;
   readonly labels: readonly string[];
-  judge(prefix: Prefix): Promise<Judgement>;
+  /** @param context.signal ends the judgement when it is aborted, where the detector waits for anybody */
+  judge(prefix: Prefix, context?: Pick<WorkContext, 'signal'>): Promise<Judgement>;
+  /** What it reads of a prefix, for annotation keys; absent where that is the texts of the posts and nothing else. */
+  inputOf?(prefix: Prefix): unknown;
+  /** Present where the detector was trained here: writes all that is needed to load it again. */
+  save?(path: string): void;
+}
+
+/** Names a detector by all that can change its judgements: SHA-256, in hexadecimal, of name, version and options. */
+export function detectorIdentity({ name, version, options }: Pick<Detector, 'name' | 'version' | 'options'>): string {
+  return sha256({ name, version, options });
 }

@@ -1,6 +1,6 @@
 import type { Judgement } from './detector.ts';
 
-/** A thread's judgements as later stages read them: entry k − 1 belongs to the prefix of k posts. */
+/** A thread's judgements in the form later stages use: entry k − 1 belongs to the prefix of k posts. */
 export interface JudgementSequence {
   readonly threadId: string;
   readonly labels: readonly string[];

@@ -9,14 +9,14 @@ export const prefixScheduleSchema = z
     }),
     z.strictObject({
       name: z.literal('geometric').describe('1 post, then longer by a factor each time'),
-      factor: z.number().gt(1).default(1.5).describe('length of a judged prefix over that of the one before'),
+      factor: z.number().gt(1).default(1.5).describe("ratio of a judged prefix's length to the previous one's"),
     }),
     z.strictObject({
       name: z.literal('lengths').describe('prefixes of exactly these lengths'),
       lengths: z
         .array(z.int().min(1))
         .min(1)
-        .describe('numbers of posts, the claim included; a shorter thread is judged whole'),
+        .describe('numbers of posts, including the claim; a shorter thread is judged whole'),
     }),
   ])
   .default({ name: 'every' })
@@ -24,7 +24,10 @@ export const prefixScheduleSchema = z
 
 export type PrefixSchedule = z.infer<typeof prefixScheduleSchema>;
 
-/** The prefix lengths judged of a thread, increasing; always 1 and all `posts`, unless the lengths are given. */
+/**
+ * The lengths of a thread's prefixes that are judged, increasing. They include 1 and all `posts`, unless the schedule
+ * lists the lengths itself.
+ */
 export function scheduledLengths(options: { schedule: PrefixSchedule; posts: number }): number[] {
   const { schedule, posts } = options;
   if (schedule.name === 'lengths')

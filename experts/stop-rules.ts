@@ -15,7 +15,10 @@ export interface StopRuleInput {
 
 export interface StopRule {
   readonly name: string;
-  /** `one`: the detector is called at the stop; `every`: at every post up to it; `oracle`: the rule sees the gold label. */
+  /**
+   * `one`: the detector is called once, at the stop; `every`: at every post up to it; `oracle`: the rule sees the
+   * gold label.
+   */
   readonly calls: 'one' | 'every' | 'oracle';
   stopStep(input: StopRuleInput): number;
 }
@@ -32,7 +35,10 @@ export const allPosts: StopRule = {
   stopStep: ({ sequence }) => sequence.predicted.length - 1,
 };
 
-/** All posts up to a fixed time after the claim (EARD's preset time checkpoints); a post without a time is later. */
+/**
+ * All posts up to a fixed time after the claim (EARD's preset time checkpoints); a post without a time counts as
+ * later.
+ */
 export const afterHours = (limit: number): StopRule => ({
   name: `after ${limit} h`,
   calls: 'one',
@@ -52,7 +58,7 @@ export const confidentAt = (threshold: number): StopRule => ({
   },
 });
 
-/** EAE on the test threads: what no agent can know. */
+/** EAE on the test threads, which uses what no agent can know. */
 export const labelAware: StopRule = {
   name: 'label-aware bound',
   calls: 'oracle',

@@ -3,14 +3,14 @@ import type { JudgementSequence } from './judgement-sequence.ts';
 
 /*
  * The three experts of EARD (§4.2.1). Each turns one thread's judgements ŷ_1 … ŷ_n and its label y into a stop: the
- * first prefix at which the expert says stop; every later action is stop, too.
+ * first prefix at which the expert stops. Every later action is stop, too.
  *
  *   CE   conservative   the first prefix from which ŷ stays equal to y to the end
  *   EAE  early action   the first prefix whose ŷ equals y
  *   ME   misleading     where ŷ_n ≠ y: the first prefix from which ŷ stays as it ends, wrong
  *
- * An answer that could not be parsed is no label: it breaks a stable stretch, is never right, and a sequence that ends
- * in one has neither CE nor ME.
+ * An answer that could not be parsed is no label: it interrupts a stable stretch and is never right, and a sequence that
+ * ends with one has neither CE nor ME.
  */
 
 export const expertNames = ['conservative', 'earlyAction', 'misleading'] as const;
@@ -25,24 +25,24 @@ export interface Demonstration {
   readonly length: number;
 }
 
-/** CE's stop step, or null where the judgements do not end right. */
+/** CE's stop step; null where the last judgement is wrong. */
 export function conservativeStop(predicted: ArrayLike<number>, label: number): number | null {
   return predicted[predicted.length - 1] === label ? stableFrom(predicted) : null;
 }
 
-/** EAE's stop step, or null where no judgement is right. */
+/** EAE's stop step; null where no judgement is right. */
 export function earlyActionStop(predicted: ArrayLike<number>, label: number): number | null {
   const step = Array.prototype.indexOf.call(predicted, label);
   return step < 0 ? null : step;
 }
 
-/** ME's stop step, or null where the judgements end right or unparsable. */
+/** ME's stop step; null where the last judgement is right or could not be parsed. */
 export function misleadingStop(predicted: ArrayLike<number>, label: number): number | null {
   const last = predicted[predicted.length - 1];
   return last === label || last < 0 ? null : stableFrom(predicted);
 }
 
-/** First step from which the sequence no longer changes. */
+/** The first step from which the sequence no longer changes. */
 function stableFrom(predicted: ArrayLike<number>): number {
   let step = predicted.length - 1;
   while (step > 0 && predicted[step - 1] === predicted[step]) step--;
@@ -92,8 +92,8 @@ export function demonstrationsOf(
 }
 
 /**
- * Caps the conservative set and, with `ratio: weights`, cuts the others to its share: β/α and γ/α trajectories for each
- * conservative one, rounded up. `shuffle` permutes 0 … length − 1.
+ * Caps the conservative set. With `ratio: weights` it also cuts the other sets to their share, β/α and γ/α
+ * trajectories for each conservative one, rounded up. `shuffle` permutes 0 … length − 1.
  */
 export function selectDemonstrations(
   demonstrations: readonly Demonstration[],

@@ -2,12 +2,10 @@ import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
 import { type AnnotateProgress, type AnnotateResult, annotate, annotationRequest } from '../../experts/annotate.ts';
 import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
-import type { Usage } from '../../experts/detector.ts';
-import type { CreatedDetector } from '../../experts/detectors/create-detector.ts';
+import type { Detector, Usage } from '../../experts/detector.ts';
 import { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
 import { addedUsage } from '../../experts/detectors/session.ts';
-import type { BudgetLimits } from '../../experts/llm/budget.ts';
-import type { EndpointUsage } from '../../experts/llm/usage-ledger.ts';
+import type { BudgetLimits, EndpointUsage } from '../../experts/llm/budget.ts';
 import { type PrefixSchedule, scheduledLengths } from '../../experts/prefix-schedule.ts';
 import { categoriesOf } from '../../experts/tasks/task-file.ts';
 import { prefixOf, type Thread } from '../../src/data/thread.ts';
@@ -146,7 +144,7 @@ interface OpenedDetector {
   readonly name: string;
   readonly task: ScoredTask;
   judge(options: Omit<DetectOptions, 'store'> & { store: AnnotationStore; schedule: PrefixSchedule }): Promise<{
-    readonly detector: CreatedDetector;
+    readonly detector: Detector;
     readonly result: AnnotateResult;
     readonly usage: readonly EndpointUsage[];
     readonly costOf: ((usage: Usage) => number) | null;
@@ -233,8 +231,7 @@ async function evaluateDetector(
   if (stopped !== null)
     throw new ProviderError(`${stopped.message} (${name}: ${remaining} prefixes remain, nothing was scored)`);
   const keyOf = (thread: Thread, length: number) => {
-    const { inputOf } = detector;
-    return store.keyOf(annotationRequest({ detector, prefix: prefixOf(thread, length), ...(inputOf && { inputOf }) }));
+    return store.keyOf(annotationRequest({ detector, prefix: prefixOf(thread, length) }));
   };
   const at = replies.map((seen) => {
     const keys = threads.map((thread) => {

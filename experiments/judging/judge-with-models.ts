@@ -1,12 +1,11 @@
 import { type AnnotateOptions, annotate } from '../../experts/annotate.ts';
 import type { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
-import { KeptCalls } from '../../experts/annotations/kept-calls.ts';
-import { type RememberedCalls, rememberedIn } from '../../experts/annotations/remembered-calls.ts';
+import { KeptCalls, type KeptParts } from '../../experts/annotations/kept-calls.ts';
 import { createDetector } from '../../experts/detectors/create-detector.ts';
-import type { Environment } from '../../experts/llm/api-key.ts';
 import type { BudgetLimits } from '../../experts/llm/budget.ts';
 import type { ChatService } from '../../experts/llm/chat.ts';
 import { DryRunChatService } from '../../experts/llm/dry-run-chat-service.ts';
+import type { Environment } from '../../experts/llm/endpoint.ts';
 import { LiveChatService } from '../../experts/llm/live-chat-service.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { Random } from '../../src/tensor/random.ts';
@@ -42,7 +41,8 @@ export async function judgeWithModels(options: JudgeWithModelsOptions): Promise<
   if (mode === 'dry-run') {
     const service = new DryRunChatService();
     const pretending = new DryRunStore(store);
-    const detector = await detectorFor(options, service, rememberedIn({ store: pretending }));
+    const keptParts = new KeptCalls({ service, store: pretending, table: null });
+    const detector = await detectorFor(options, service, keptParts);
     const result = await annotate(annotateOptions(options, { detector, store: pretending }));
     return { detector, result, usage: [], estimates: service.rows() };
   }
@@ -59,12 +59,11 @@ export async function judgeWithModels(options: JudgeWithModelsOptions): Promise<
     ...(signal && { signal }),
     ...(env && { env }),
   });
-  const calls = keepsCalls(options) ? new KeptCalls({ service, store: store.answeredCalls }) : null;
-  const remember = keepsParts ? rememberedIn({ store, ...(calls && { calls }) }) : undefined;
-  const detector = await detectorFor(options, calls ?? service, remember);
-  const annotating = annotate({ ...annotateOptions(options, { detector, store }), ...(calls && { calls }) });
-  const result = await annotating.finally(() => calls?.settled());
-  if (result.stopped === null) calls?.forgetUnreadable();
+  const calls = new KeptCalls({ service, store, table: keepsCalls(options) ? store.keptCalls : null });
+  const detector = await detectorFor(options, calls, keepsParts ? calls : undefined);
+  const annotating = annotate({ ...annotateOptions(options, { detector, store }), calls });
+  const result = await annotating.finally(() => calls.settled());
+  if (result.stopped === null) calls.forgetUnreadable();
   return { detector, result, usage: service.usage(), estimates: null };
 }
 
@@ -78,14 +77,14 @@ function limitsOf({ file, budget }: JudgeWithModelsOptions): BudgetLimits {
   return { ...file.budget, ...budget };
 }
 
-function detectorFor(options: JudgeWithModelsOptions, service: ChatService, remember: RememberedCalls | undefined) {
+function detectorFor(options: JudgeWithModelsOptions, service: ChatService, keptParts: KeptParts | undefined) {
   const { file, signal, env } = options;
   return createDetector({
     config: file.detector,
     task: file.task,
     service,
-    ...(remember && { remember }),
-    ...(signal && { signal }),
-    ...(env && { env }),
+    keptParts,
+    signal,
+    env,
   });
 }

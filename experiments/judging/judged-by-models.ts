@@ -1,13 +1,13 @@
 import type { AnnotateOptions, AnnotateResult } from '../../experts/annotate.ts';
-import type { CreatedDetector } from '../../experts/detectors/create-detector.ts';
+import type { Detector } from '../../experts/detector.ts';
+import type { EndpointUsage } from '../../experts/llm/budget.ts';
 import type { DryRunEstimate } from '../../experts/llm/dry-run-chat-service.ts';
-import type { EndpointUsage } from '../../experts/llm/usage-ledger.ts';
 
 /** Judgements under way at once unless told: the endpoints' own limits then decide. */
 const CONCURRENCY = 64;
 
 export interface JudgedByModels {
-  readonly detector: CreatedDetector;
+  readonly detector: Detector;
   readonly result: AnnotateResult;
   /** What was sent now, by endpoint and model. */
   readonly usage: readonly EndpointUsage[];
@@ -21,15 +21,13 @@ type PassedOn = Pick<AnnotateOptions, 'threads'> & { [name in Name]?: AnnotateOp
 /** The options of `annotate` that are handed through. */
 export function annotateOptions(
   options: PassedOn,
-  by: { detector: CreatedDetector; store: AnnotateOptions['store'] },
+  by: { detector: Detector; store: AnnotateOptions['store'] },
 ): AnnotateOptions {
   const { threads, schedule, maxPosts, concurrency = CONCURRENCY, onProgress, signal } = options;
-  const { inputOf } = by.detector;
   return {
     threads,
     ...by,
     concurrency,
-    ...(inputOf && { inputOf }),
     ...(schedule && { schedule }),
     ...(maxPosts !== undefined && { maxPosts }),
     ...(onProgress && { onProgress }),

@@ -1,6 +1,6 @@
 import type { Judgement } from '../../experts/detector.ts';
 import type { DetectorConfig } from '../../experts/detectors/create-detector.ts';
-import { costOf } from '../../experts/llm/cost.ts';
+import { costOf } from '../../experts/llm/budget.ts';
 import { type Endpoint, endpointSchema } from '../../experts/llm/endpoint.ts';
 import { isPlainObject } from '../config/overrides.ts';
 

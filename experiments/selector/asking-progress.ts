@@ -1,4 +1,4 @@
-import type { RememberedCalls } from '../../experts/annotations/remembered-calls.ts';
+import type { KeptParts } from '../../experts/annotations/kept-calls.ts';
 import type { TaskModel } from '../../experts/task-models/task-model.ts';
 import type { TrialHooks } from '../run/experiment-kind.ts';
 
@@ -9,19 +9,19 @@ const fewestItems = 100;
 export function withAskingProgress<Item>(options: {
   /** What is asked for: "stances". */
   task: string;
-  remember: RememberedCalls;
+  keptParts: KeptParts;
   onStage: TrialHooks['onStage'];
-  create: (remember: RememberedCalls) => TaskModel<Item>;
+  create: (keptParts: KeptParts) => TaskModel<Item>;
 }): TaskModel<Item> {
-  const { task, remember, onStage, create } = options;
-  if (onStage === undefined) return create(remember);
+  const { task, keptParts, onStage, create } = options;
+  if (onStage === undefined) return create(keptParts);
   let underWay: { answered: number; total: number } | null = null;
   const show = () => {
     if (underWay !== null) onStage(`asking for ${task}`, underWay.answered, underWay.total);
   };
   const model = create({
-    async remember(call, ask) {
-      const answer = await remember.remember(call, ask);
+    async part(question, ask) {
+      const answer = await keptParts.part(question, ask);
       // With several samples of an item there are more answers than items; the last step is shown when all is there.
       if (underWay !== null && underWay.answered < underWay.total - 1) {
         underWay.answered++;

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import type { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import { KeptCalls } from '../../experts/annotations/kept-calls.ts';
-import { rememberedIn } from '../../experts/annotations/remembered-calls.ts';
 import type { ChatService } from '../../experts/llm/chat.ts';
 import { LiveChatService } from '../../experts/llm/live-chat-service.ts';
 import { createChatStanceModel } from '../../experts/task-models/chat/stance.ts';
@@ -43,16 +42,16 @@ export function chatServiceOf(experiment: SelectorExperiment, signal?: AbortSign
 /** Fresh, untuned models. */
 export async function createTaskModels(experiment: SelectorExperiment, context: ModelContext): Promise<TaskModels> {
   const { stanceModel, veracityModel, retry } = experiment;
-  const { remember, ...asking } = { ...chatSettings(context), retry };
-  const withProgress = { remember, onStage: context.onStage };
+  const { keptParts, ...asking } = { ...chatSettings(context), retry };
+  const withProgress = { keptParts, onStage: context.onStage };
   return {
     stanceModel:
       stanceModel.name === 'chat'
         ? withAskingProgress({
             ...withProgress,
             task: 'stances',
-            create: (remember) =>
-              createChatStanceModel({ ...asking, remember, options: withFolder(stanceModel, context) }),
+            create: (keptParts) =>
+              createChatStanceModel({ ...asking, keptParts, options: withFolder(stanceModel, context) }),
           })
         : createLocalStanceModel(await localSettings(stanceModel)),
     veracityModel:
@@ -60,8 +59,8 @@ export async function createTaskModels(experiment: SelectorExperiment, context: 
         ? withAskingProgress({
             ...withProgress,
             task: 'veracities',
-            create: (remember) =>
-              createChatVeracityModel({ ...asking, remember, options: withFolder(veracityModel, context) }),
+            create: (keptParts) =>
+              createChatVeracityModel({ ...asking, keptParts, options: withFolder(veracityModel, context) }),
           })
         : createLocalVeracityModel(await localSettings(veracityModel)),
   };
@@ -77,10 +76,10 @@ async function localSettings<Options extends { encoder: Parameters<typeof create
 
 function chatSettings({ service, annotations, onNote, signal }: ModelContext) {
   // An answer that must be sent back is paid for, too, and kept until the one that can be read is there.
-  const calls = new KeptCalls({ service, store: annotations.answeredCalls });
+  const calls = new KeptCalls({ service, store: annotations, table: annotations.keptCalls });
   return {
     service: calls,
-    remember: rememberedIn({ store: annotations, calls }),
+    keptParts: calls,
     ...(onNote && {
       onFile: ({ path, examples }: { path: string; examples: number }) =>
         onNote(`${examples} examples for fine-tuning: ${path}`),

@@ -17,7 +17,7 @@ export const judgementSchema: z.ZodType<Judgement> = z.object({
 export const annotationRequestSchema = z.object({
   detector: z.string().min(1),
   version: z.string(),
-  options: z.record(z.string(), z.unknown()).describe('all else that can change the answer'),
+  options: z.record(z.string(), z.unknown()).describe('everything else that can change the answer'),
   input: z.unknown().describe('what of the prefix the detector reads, by default the texts of its posts in order'),
   sampleIndex: countSchema.describe('0 for the first answer to the same question, 1 for a second sample, …'),
 });
@@ -31,10 +31,13 @@ export const annotationRowSchema = z.object({
   prefixLength: z.number().int().positive(),
 });
 
-/** Everything that could change a judgement; two requests with the same canonical JSON are the same question. */
+/** Everything that could change a judgement. Two requests with the same canonical JSON are the same question. */
 export type AnnotationRequest = z.infer<typeof annotationRequestSchema>;
 
-/** A judgement at rest, with what was asked and where it came from. Thread id and length are for people, not the key. */
+/**
+ * An annotation: a judgement at rest, with what was asked and where. Thread id and prefix length are for people; they
+ * are not part of the key.
+ */
 export type AnnotationRow = z.infer<typeof annotationRowSchema>;
 
 /** SHA-256, in hexadecimal, of the request's canonical JSON. */

@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { InputError } from '../../src/errors.ts';
 import type { Judgement } from '../detector.ts';
 import { type AnnotationRequest, type AnnotationRow, judgementSchema, keyOf } from './annotation-row.ts';
-import { AnsweredCalls } from './answered-calls.ts';
 import {
   type AnnotationDatabase,
   closeAnnotationDatabase,
@@ -11,10 +10,11 @@ import {
   inTransaction,
   openAnnotationDatabase,
 } from './database.ts';
+import { KeptCallTable } from './kept-call-table.ts';
 import { RequestChain } from './request-chain.ts';
 import { exportAnnotations, importAnnotations } from './transfer.ts';
 
-/** A row as it is read back: with its key and the moment it was stored. */
+/** An annotation as it is read back, with its key and the time it was stored. */
 export interface StoredAnnotation extends AnnotationRow {
   readonly key: string;
   readonly date: string;
@@ -36,7 +36,7 @@ export interface AnnotationStats {
   readonly fileBytes: number | null;
 }
 
-/** A row as a list shows it. */
+/** An annotation as shown in a list. */
 export interface ListedAnnotation {
   readonly key: string;
   readonly threadId: string;
@@ -50,23 +50,23 @@ export interface AnnotationFilter {
   readonly keyPrefix?: string;
   readonly threadId?: string;
   readonly prefixLength?: number;
-  /** Without the parts of judgements, which stand as `detector/part`. */
+  /** Exact name; parts of judgements have names of their own, such as `s2mad/comment-score`. */
   readonly detector?: string;
   readonly label?: string;
-  /** At most so many rows. */
+  /** At most this many rows. */
   readonly limit?: number;
 }
 
 const KEYS_A_QUERY = 1000;
 
 /**
- * Judgements that were paid for once, in one SQLite file that many processes may read and write. Nothing expires, the
- * first answer to a question stays, and failures are never stored.
+ * Annotations in one SQLite file that many processes may read and write, so that no judgement is paid for twice.
+ * Nothing expires, the first answer to a question stays, and failures are never stored.
  */
 export class AnnotationStore {
   readonly path: string;
-  /** Of judgements that are not finished. */
-  readonly answeredCalls: AnsweredCalls;
+  /** Answers for judgements that are not finished. */
+  readonly keptCalls: KeptCallTable;
   private readonly database: AnnotationDatabase;
   private readonly chain: RequestChain;
   private readonly insert;
@@ -77,7 +77,7 @@ export class AnnotationStore {
     this.path = path;
     this.database = openAnnotationDatabase(path);
     this.chain = new RequestChain(this.database);
-    this.answeredCalls = new AnsweredCalls({ path, database: this.database });
+    this.keptCalls = new KeptCallTable({ path, database: this.database });
     this.insert = this.database.prepare(
       `INSERT OR IGNORE INTO annotation VALUES
        (?, ?, ?, ?, ?, ?, ?, ?, ?, coalesce(?, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')), ?, ?)`,
@@ -93,7 +93,10 @@ export class AnnotationStore {
       .raw();
   }
 
-  /** @param path a file, made when absent, or `:memory:`. */
+  /**
+   * @param path a file, created when absent, or `:memory:`
+   * @throws InputError where the file is not an annotation store or cannot be used
+   */
   static open(path: string): AnnotationStore {
     return new AnnotationStore(path);
   }
@@ -108,7 +111,8 @@ export class AnnotationStore {
       const found = new Map<string, Judgement>();
       for (let start = 0; start < keys.length; start += KEYS_A_QUERY) {
         const query = JSON.stringify(keys.slice(start, start + KEYS_A_QUERY));
-        // Our own rows were checked when they were written, so that reading 100,000 of them takes well under a second.
+        // Our own rows were checked when they were written. Not checking them again lets 100,000 be read in well
+        // under a second.
         for (const [key, judgement] of this.selectJudgements.all(query) as [string, string][])
           found.set(key, JSON.parse(judgement) as Judgement);
       }
@@ -116,7 +120,7 @@ export class AnnotationStore {
     });
   }
 
-  /** Whole rows, checked, for inspection and export. */
+  /** Whole annotations, checked, for inspection and export. */
   getRows(keys: readonly string[]): Map<string, StoredAnnotation> {
     return describingFailures(this.path, () => {
       const found = new Map<string, StoredAnnotation>();
@@ -135,7 +139,10 @@ export class AnnotationStore {
     return this.putMany([row]) === 1;
   }
 
-  /** All rows or none, in one transaction. Returns how many were new. `date` is now unless a row brings one. */
+  /**
+   * Stores all rows or none, in one transaction. Returns how many were new. `date` is the present unless a row has
+   * one.
+   */
   putMany(rows: readonly (AnnotationRow & { readonly date?: string })[]): number {
     if (rows.length === 0) return 0;
     return describingFailures(this.path, () => {
@@ -152,7 +159,7 @@ export class AnnotationStore {
     });
   }
 
-  /** Every key, ordered by detector, thread and prefix length, so that exports are easy to compare. */
+  /** All keys, ordered by detector, thread and prefix length, so that exports are easy to compare. */
   keys(): string[] {
     return describingFailures(this.path, () =>
       this.database
@@ -163,7 +170,7 @@ export class AnnotationStore {
     );
   }
 
-  /** Rows that a filter lets through, ordered as keys are. */
+  /** The annotations that match a filter, in the order of `keys`. */
   list(filter: AnnotationFilter = {}): ListedAnnotation[] {
     const { keyPrefix, threadId, prefixLength, detector, label, limit = -1 } = filter;
     const labelSql = `json_extract(judgement, '$.label')`;
@@ -196,7 +203,7 @@ export class AnnotationStore {
     return exportAnnotations({ path, keys: this.keys(), rowsOf: (keys) => this.getRows(keys) });
   }
 
-  /** Adds the annotations of an exported file to those here; a question that has an answer here keeps it. */
+  /** Adds the annotations of an exported file. A question that already has an answer here keeps it. */
   import(path: string): Promise<{ read: number; added: number }> {
     return importAnnotations({ path, add: (rows) => this.putMany(rows) });
   }
@@ -235,8 +242,8 @@ export class AnnotationStore {
   private insertRow(row: AnnotationRow & { readonly date?: string }): number {
     const { usage } = row.judgement;
     const key = keyOf(row.request);
-    // The judgement holds what they came to.
-    this.answeredCalls.forgetWithin(key);
+    // The calls have come to this judgement, so they are no longer needed.
+    this.keptCalls.forgetWithin(key);
     return this.insert.run(
       key,
       row.request.detector,

@@ -2,11 +2,14 @@ import { performance } from 'node:perf_hooks';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { AnnotationRow } from './annotation-row.ts';
 
-/** Answers wait at most this long, and at most so many of them, before they are committed. */
+/** Rows are committed after this time at the latest, or when there are this many of them. */
 const INTERVAL_MS = 50;
 const ROWS = 500;
 
-/** Gathers rows so that a fast detector is not slowed by a transaction a row, and a killed process loses next to nothing. */
+/**
+ * Gathers rows, so that a fast detector need not wait for a transaction a row and a killed process still loses next
+ * to nothing.
+ */
 export class CommitQueue {
   private readonly store: { putMany(rows: readonly AnnotationRow[]): unknown };
   private rows: AnnotationRow[] = [];
@@ -20,7 +23,7 @@ export class CommitQueue {
 
   add(row: AnnotationRow): void {
     this.rows.push(row);
-    // For a slow detector, whose next answer may be minutes away.
+    // A slow detector's next answer may be minutes away.
     this.timer ??= setTimeout(() => this.commitOnTimer(), INTERVAL_MS);
   }
 
@@ -28,7 +31,7 @@ export class CommitQueue {
     if (this.failure !== null) throw this.failure;
     if (this.rows.length < ROWS && performance.now() - this.lastCommit < INTERVAL_MS) return;
     this.commit();
-    // A detector that never waits would keep Ctrl-C from being heard.
+    // With a detector that never waits, nothing else would let Ctrl-C be heard.
     await nextTurn();
   }
 
@@ -38,7 +41,10 @@ export class CommitQueue {
     if (this.rows.length > 0) this.commit();
   }
 
-  /** Commits what is left, or throws what kept it from being committed. */
+  /**
+   * Commits what is left.
+   * @throws whatever an earlier commit on the timer failed with
+   */
   close(): void {
     if (this.failure !== null) throw this.failure;
     this.commit();
@@ -53,7 +59,7 @@ export class CommitQueue {
     this.lastCommit = performance.now();
   }
 
-  /** Nobody awaits a timer: a failure is kept for the next one who asks. */
+  /** Nobody awaits a timer, so its failure is kept for the next call. */
   private commitOnTimer(): void {
     try {
       this.commit();

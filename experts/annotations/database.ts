@@ -32,7 +32,7 @@ const SCHEMA = `
   PRAGMA user_version = ${SCHEMA_VERSION};
 `;
 
-/** Came later; a store without it is no less a store of format 1, and gets it when it is opened. */
+/** Added later. A store without this table is still of format 1, and gets the table when it is opened. */
 const ADDED_SCHEMA = `
   -- Answers for judgements that are not finished; they go when the judgement comes.
   CREATE TABLE IF NOT EXISTS answered_call (
@@ -44,14 +44,14 @@ const ADDED_SCHEMA = `
   );
 `;
 
-/** Opens the file, or makes it, ready for many processes at once. */
+/** Opens or creates the file, ready for many processes at once. */
 export function openAnnotationDatabase(path: string): AnnotationDatabase {
   return describingFailures(path, () => {
     if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true });
     const database = new Database(path, { timeout: BUSY_TIMEOUT_MS });
     try {
       database.pragma('journal_mode = WAL');
-      // A killed process loses nothing that was committed; only a power cut can take the last commits.
+      // A killed process loses nothing that was committed. Only a power cut can lose the last commits.
       database.pragma('synchronous = NORMAL');
       inTransaction(database, () => {
         prepareSchema(database, path);
@@ -65,13 +65,13 @@ export function openAnnotationDatabase(path: string): AnnotationDatabase {
   });
 }
 
-/** Leaves everything in the one file, as far as other processes allow, so that a copy of it alone is whole. */
+/** Moves everything into the one file, as far as other processes allow, so that a copy of that file is complete. */
 export function closeAnnotationDatabase(database: AnnotationDatabase): void {
   try {
     database.pragma('busy_timeout = 0');
     database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').all();
   } catch {
-    // What could not be moved (a reader, a full disk) stays in the -wal file, where the next process finds it.
+    // What could not be moved, because of a reader or a full disk, stays in the -wal file for the next process.
   }
   database.close();
 }
@@ -97,7 +97,9 @@ function pragmaNumber(database: AnnotationDatabase, name: string): number {
   return row[0];
 }
 
-/** All or nothing; takes the write lock at once, so that waiting happens here and not in the middle. */
+/**
+ * Runs `work` as one transaction. It takes the write lock at once, so that any waiting happens here and not half-way.
+ */
 export function inTransaction<T>(database: AnnotationDatabase, work: () => T): T {
   database.exec('BEGIN IMMEDIATE');
   try {

@@ -1,106 +1,156 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { performance } from 'node:perf_hooks';
 import { z } from 'zod';
+import { sha256 } from '../../src/content-hash.ts';
 import { ProviderError } from '../../src/errors.ts';
+import { jsonOrUndefined } from '../../src/json.ts';
+import type { Judgement } from '../detector.ts';
 import type { ChatAnswer, ChatRequest, ChatService } from '../llm/chat.ts';
-import type { AnsweredCall, AnsweredCalls } from './answered-calls.ts';
-import { callKey } from './call-key.ts';
+import { maxTokensOf } from '../llm/completion.ts';
+import { answerRelevantOptions } from '../llm/endpoint.ts';
+import type { AnnotationRequest, AnnotationRow } from './annotation-row.ts';
+import type { KeptCallId, KeptCallTable } from './kept-call-table.ts';
 
-/** Something that is to become an annotation, and the calls made for it so far. */
-interface Making {
-  readonly judgement: string;
-  /** How often each call was made. */
-  readonly made: Map<string, number>;
+/** A part of a judgement that other judgements ask for as well, word for word. */
+export interface PartQuestion {
+  /** The detector's name, a slash and what is asked, such as `s2mad/comment-score`. */
+  readonly detector: string;
+  readonly version: string;
+  /** Everything that can change the answer, like a detector's options. */
+  readonly options: Readonly<Record<string, unknown>>;
+  readonly input: unknown;
+  /** Where it was asked first; for people, not part of the key. */
+  readonly threadId: string;
+  readonly prefixLength: number;
+}
+
+/** Where the parts that judgements share are kept, so that no process pays for one twice. */
+export interface KeptParts {
+  /** The answer kept for this question; asks when there is none. Failures are not kept. */
+  part(question: PartQuestion, ask: () => Promise<Judgement>): Promise<Judgement>;
+}
+
+/** A judgement, or a part of one, that is being made. */
+interface UnfinishedJudgement {
+  readonly key: string;
+  /** How often each call has been made for it so far. */
+  readonly timesMade: Map<string, number>;
 }
 
 /**
- * Keeps every answer at once, so that a judgement of many calls that was killed half-way goes on where it stopped. Calls
- * belong to the judgement they are made for, whichever service a detector sends them through: `ofJudgement` runs the
- * making of one, and what is asked meanwhile is found by its async context. So nothing is shared between judgements,
- * which stay as independent as without it, and all calls of one can go when it is stored.
+ * Keeps every answer as soon as it arrives, so that a judgement of many calls that was killed half-way goes on where it
+ * stopped. A call belongs to the judgement that it is made for, whichever service the detector sends it through:
+ * `ofJudgement` runs the work of one judgement, and the async context tells which calls were made by it. Judgements do
+ * not share calls, so they stay as independent of each other as they are without this class, and the calls of a judgement
+ * can be deleted when it is stored. What judgements do share are parts, each of which becomes an annotation of its own.
  *
- * The answers keep their usage: a judgement counts what it took in all, the service below what was sent now.
+ * A kept answer keeps its usage: a judgement counts all that it took, the service below only what was sent just now.
  */
-export class KeptCalls implements ChatService {
+export class KeptCalls implements ChatService, KeptParts {
   private readonly service: ChatService;
-  private readonly store: Pick<AnsweredCalls, 'find' | 'keep' | 'forget'>;
-  private readonly making = new AsyncLocalStorage<Making>();
+  private readonly store: PartStore;
+  private readonly table: Pick<KeptCallTable, 'find' | 'keep' | 'forget'> | null;
+  private readonly current = new AsyncLocalStorage<UnfinishedJudgement>();
   private readonly underWay = new Set<Promise<unknown>>();
-  /** What calls failed of. Any other failure of a judgement comes of what was answered. */
+  /** Errors thrown by calls. A judgement that fails with any other error fails because of what was answered. */
   private readonly callFailures = new WeakSet<Error>();
-  /** Judgements and parts of them that failed of what was answered, with their failures. */
+  /** Judgements and parts that failed because of what was answered, with their errors. */
   private readonly unreadable = new Map<string, unknown>();
 
-  constructor(options: { service: ChatService; store: Pick<AnsweredCalls, 'find' | 'keep' | 'forget'> }) {
+  constructor(options: {
+    service: ChatService;
+    store: PartStore;
+    /** Null keeps parts only, for judgements of one call, and for stores that do not outlive the process. */
+    table: Pick<KeptCallTable, 'find' | 'keep' | 'forget'> | null;
+  }) {
     this.service = options.service;
     this.store = options.store;
+    this.table = options.table;
   }
 
-  /** Runs the making of the judgement, or of the remembered part of one, that will be annotated under this key. */
-  ofJudgement<T>(judgement: string, make: () => Promise<T>): Promise<T> {
-    return this.followed(this.make(judgement, make));
+  /** Does the work of the judgement, or of the part of one, that will be annotated under this key. */
+  ofJudgement<T>(key: string, work: () => Promise<T>): Promise<T> {
+    return this.followed(this.work(key, work));
+  }
+
+  async part(question: PartQuestion, ask: () => Promise<Judgement>): Promise<Judgement> {
+    const { threadId, prefixLength, ...asked } = question;
+    const request = { ...asked, sampleIndex: 0 };
+    const key = this.store.keyOf(request);
+    const known = this.store.getMany([key]).get(key);
+    if (known !== undefined) return known;
+    return this.ofJudgement(key, async () => {
+      const started = performance.now();
+      const judgement = await ask();
+      const latencyMs = performance.now() - started;
+      const rawResponse = judgement.transcript.at(-1)?.text ?? null;
+      this.store.put({ request, judgement, rawResponse, latencyMs, threadId, prefixLength });
+      return judgement;
+    });
   }
 
   chat(request: ChatRequest): Promise<ChatAnswer> {
-    const making = this.making.getStore();
-    return making === undefined ? this.service.chat(request) : this.followed(this.keptOrAsked(making, request));
+    const judgement = this.current.getStore();
+    return judgement === undefined ? this.service.chat(request) : this.followed(this.answer(judgement, request));
   }
 
-  /** Waits for what is still under way for judgements that have failed: it is paid for, and a store should be open for it. */
+  /** Waits for the calls that failed judgements left under way: they are paid for, so the store should still be open. */
   async settled(): Promise<void> {
     while (this.underWay.size > 0) await Promise.allSettled(this.underWay);
   }
 
   /**
-   * To be called when nothing is left to judge: forgets the answers of parts that could not be read and that their
-   * judgements did without, so that the next run asks again. Until then those judgements may have to be repeated.
+   * To be called when nothing is left to judge. Forgets the answers of parts that could not be read and that their
+   * judgements did without, so that the next run asks again. Not earlier: those judgements may still have to be repeated.
    */
   forgetUnreadable(): void {
-    this.store.forget([...this.unreadable.keys()]);
+    this.table?.forget([...this.unreadable.keys()]);
     this.unreadable.clear();
   }
 
-  private async make<T>(judgement: string, make: () => Promise<T>): Promise<T> {
-    const isPart = this.making.getStore() !== undefined;
-    this.unreadable.delete(judgement);
+  private async work<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const isPart = this.current.getStore() !== undefined;
+    this.unreadable.delete(key);
     try {
-      return await this.making.run({ judgement, made: new Map() }, make);
+      return await this.current.run({ key, timesMade: new Map() }, work);
     } catch (error) {
-      if (error instanceof ProviderError && !this.callFailures.has(error)) this.unreadable.set(judgement, error);
-      // A recorded failure, which the next run must not repeat word for word; nor may it repeat the part it came from.
-      if (!isPart) this.store.forget([...this.unreadable].flatMap(([key, of]) => (of === error ? [key] : [])));
+      if (error instanceof ProviderError && !this.callFailures.has(error)) this.unreadable.set(key, error);
+      // The next run must not fail with the same answers, neither in the judgement nor in the part that it failed with.
+      if (!isPart) this.table?.forget([...this.unreadable].flatMap(([own, reason]) => (reason === error ? [own] : [])));
       throw error;
     }
   }
 
-  private async keptOrAsked({ judgement, made }: Making, request: ChatRequest): Promise<ChatAnswer> {
+  private async answer({ key, timesMade }: UnfinishedJudgement, request: ChatRequest): Promise<ChatAnswer> {
     request.signal?.throwIfAborted();
-    const key = callKey(request);
-    // Two debaters may be asked the same in the same words, and are two samples all the same.
-    const before = made.get(key) ?? 0;
-    made.set(key, before + 1);
-    const id: AnsweredCall = { judgement, call: before === 0 ? key : `${key}-${before + 1}` };
-    return this.kept(id) ?? (await this.ask(id, request));
+    const call = callKey(request);
+    // Two debaters may be asked the same in the same words. Their answers are two samples all the same.
+    const before = timesMade.get(call) ?? 0;
+    timesMade.set(call, before + 1);
+    const id: KeptCallId = { judgement: key, call: before === 0 ? call : `${call}-${before + 1}` };
+    return this.find(id) ?? (await this.send(id, request));
   }
 
-  private async ask(id: AnsweredCall, request: ChatRequest): Promise<ChatAnswer> {
+  private async send(id: KeptCallId, request: ChatRequest): Promise<ChatAnswer> {
     let answer: ChatAnswer;
     try {
       answer = await this.service.chat(request);
     } catch (error) {
-      // What was ended failed of nothing of its own; its error may be the one its judgement failed of.
+      // A cancelled call has not failed: it throws what cancelled it, which may be the error of its own judgement.
       if (error instanceof Error && !request.signal?.aborted) this.callFailures.add(error);
       throw error;
     }
-    // An answer that comes late for a failed judgement must not be what the next run begins with.
-    if (this.unreadable.has(id.judgement) || this.store.keep(id, JSON.stringify(answer))) return answer;
-    // Another process was first: from here on both go on with the same answer, and can use each other's.
-    return this.kept(id) ?? answer;
+    // The judgement may have failed meanwhile. Then the next run must not begin with this late answer.
+    if (this.table === null || this.unreadable.has(id.judgement)) return answer;
+    if (this.table.keep(id, JSON.stringify(answer))) return answer;
+    // Another process was first. From here on both go on with the same answer and can use each other's.
+    return this.find(id) ?? answer;
   }
 
-  /** Null also for what cannot be read, which costs no more than asking again. */
-  private kept(id: AnsweredCall): ChatAnswer | null {
-    const json = this.store.find(id);
-    return json === null ? null : (storedAnswerSchema.safeParse(json).data ?? null);
+  /** Null also where the kept answer cannot be read, which costs no more than asking again. */
+  private find(id: KeptCallId): ChatAnswer | null {
+    const json = this.table?.find(id) ?? null;
+    return json === null ? null : (answerSchema.safeParse(jsonOrUndefined(json)).data ?? null);
   }
 
   private followed<T>(promise: Promise<T>): Promise<T> {
@@ -109,6 +159,34 @@ export class KeptCalls implements ChatService {
     promise.then(end, end);
     return promise;
   }
+}
+
+/** What of the annotation store parts need; a dry run has a pretended one. */
+interface PartStore {
+  keyOf(request: AnnotationRequest): string;
+  getMany(keys: readonly string[]): ReadonlyMap<string, Judgement>;
+  put(row: AnnotationRow): unknown;
+}
+
+/**
+ * SHA-256, in hexadecimal, of everything that can change a call's answer. The endpoint's name, key, prices, time limits
+ * and concurrency cannot; nor can its settings for log-probabilities where the call wants none.
+ */
+export function callKey(request: ChatRequest): string {
+  const { endpoint, messages, sampleIndex = 0, wantLogprobs = false, jsonSchema = null } = request;
+  const { logprobs, topLogprobs, ...relevant } = answerRelevantOptions(endpoint);
+  return sha256({
+    endpoint: {
+      ...relevant,
+      temperature: request.temperature === undefined ? endpoint.temperature : request.temperature,
+      maxTokens: maxTokensOf(request),
+      ...(wantLogprobs && { logprobs, topLogprobs }),
+    },
+    messages: messages.map(({ role, content }) => ({ role, content })),
+    sampleIndex,
+    wantLogprobs,
+    jsonSchema,
+  });
 }
 
 const count = z.number().nonnegative();
@@ -120,15 +198,3 @@ const answerSchema: z.ZodType<ChatAnswer> = z.object({
   latencyMs: count,
   finishReason: z.string(),
 });
-const storedAnswerSchema = z
-  .string()
-  .transform((json, context) => {
-    try {
-      const value: unknown = JSON.parse(json);
-      return value;
-    } catch {
-      context.addIssue({ code: 'custom', message: 'not JSON' });
-      return z.NEVER;
-    }
-  })
-  .pipe(answerSchema);

@@ -12,13 +12,13 @@ interface Fragment {
 }
 
 /**
- * Requests in the `fragment` table. A request is a chain that starts with its settings and goes on with the items of
- * its input (one item where the input is no list); it is named by the id of its last fragment.
+ * Reads and writes requests in the `fragment` table. A request is a chain that starts with its settings and goes on
+ * with the items of its input (a single item where the input is not a list). The id of its last fragment names it.
  */
 export class RequestChain {
   private readonly insert;
   private readonly select;
-  /** The chain written last: the next prefix of the same thread repeats all of it but the end. */
+  /** The chain written last. The next prefix of the same thread repeats all of it and adds to it. */
   private written: { readonly json: string; readonly id: string }[] = [];
   private readonly remembered = new Map<string, Fragment>();
 
@@ -49,7 +49,7 @@ export class RequestChain {
     return chain[chain.length - 1].id;
   }
 
-  /** To be called when a transaction was rolled back: what was written in it is gone. */
+  /** To be called after a rollback, which undid what was written. */
   forgetWritten(): void {
     this.written = [];
   }

@@ -1,19 +1,18 @@
 import { z } from 'zod';
-import type { Prefix } from '../../src/data/thread.ts';
-import type { RememberedCalls } from '../annotations/remembered-calls.ts';
+import type { KeptParts } from '../annotations/kept-calls.ts';
 import type { Detector } from '../detector.ts';
-import type { Environment } from '../llm/api-key.ts';
 import type { ChatService } from '../llm/chat.ts';
+import type { Environment } from '../llm/endpoint.ts';
 import type { JudgingTask } from '../tasks/task-file.ts';
 import { createDebateCouncil, debateCouncilOptionsSchema } from './debate/debate-council.ts';
 import { createDebateSingle, debateSingleOptionsSchema } from './debate/debate-single.ts';
 import { createDebateTeam, debateTeamOptionsSchema } from './debate/debate-team.ts';
 import { createS2mad, s2madOptionsSchema } from './s2mad/s2mad.ts';
 import { createSinglePrompt, singlePromptOptionsSchema } from './single-prompt.ts';
-import { zofiaInputOf, zofiaOptionsSchema } from './zofia/options.ts';
+import { zofiaOptionsSchema } from './zofia/options.ts';
 import { createZofia } from './zofia/zofia.ts';
 
-/** Every detector that asks language models, by its name. */
+/** The configuration of every detector that asks language models, by its name. */
 export const detectorSchema = z
   .discriminatedUnion('name', [
     singlePromptOptionsSchema,
@@ -27,21 +26,16 @@ export const detectorSchema = z
 export type DetectorConfig = z.infer<typeof detectorSchema>;
 export type DetectorConfigInput = z.input<typeof detectorSchema>;
 
-export interface CreatedDetector extends Detector {
-  /** What of a prefix it reads, for annotation keys, where that is more than the texts of its posts. */
-  readonly inputOf?: (prefix: Prefix) => unknown;
-}
-
 export async function createDetector(settings: {
   config: DetectorConfig;
   task: JudgingTask;
   service: ChatService;
-  /** Where parts of judgements that later prefixes share are kept beyond this process. */
-  remember?: RememberedCalls;
-  /** For detectors that also ask others than language models: where keys are looked up, what ends waiting. */
-  env?: Environment;
-  signal?: AbortSignal;
-}): Promise<CreatedDetector> {
+  /** Where the parts that judgements share are kept beyond this process. */
+  keptParts?: KeptParts | undefined;
+  /** For detectors that also ask other services: where their keys are looked up. */
+  env?: Environment | undefined;
+  signal?: AbortSignal | undefined;
+}): Promise<Detector> {
   const { config, env, signal, ...shared } = settings;
   switch (config.name) {
     case 'single-prompt':
@@ -54,9 +48,7 @@ export async function createDetector(settings: {
       return createDebateTeam({ options: config, ...shared });
     case 'debate-council':
       return createDebateCouncil({ options: config, ...shared });
-    case 'zofia': {
-      const zofia = await createZofia({ options: config, ...shared, ...(env && { env }), ...(signal && { signal }) });
-      return { ...zofia, inputOf: zofiaInputOf(config) };
-    }
+    case 'zofia':
+      return createZofia({ options: config, ...shared, env, signal });
   }
 }

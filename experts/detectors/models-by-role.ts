@@ -2,13 +2,15 @@ import { z } from 'zod';
 import { InputError } from '../../src/errors.ts';
 import { answerRelevantOptions, type Endpoint, endpointSchema } from '../llm/endpoint.ts';
 
-/** An endpoint's name only serves people, who need not give one. */
+/** An endpoint's name is for people only, so it is optional here. */
 const unnamedSchema = endpointSchema.partial({ name: true });
 
 export const endpointsSchema = z
   .record(z.string().min(1), unnamedSchema)
   .default({})
-  .describe('endpoints by name, for models that are given as one; called by that name unless they have another');
+  .describe(
+    'endpoints by name, for models that refer to one; the name is also used in messages unless the endpoint has its own',
+  );
 
 export const modelSchema = z
   .union([z.string().min(1), unnamedSchema])
@@ -17,7 +19,10 @@ export const modelSchema = z
 type Model = z.output<typeof modelSchema>;
 type Endpoints = z.output<typeof endpointsSchema>;
 
-/** The endpoint of a role. Without a name it is called by its host, which tells servers of the same model apart. */
+/**
+ * The endpoint of a role. If it has no name it is called by its host, which distinguishes servers of the same model.
+ * @throws InputError where `endpoints` has no endpoint of that name
+ */
 export function endpointOf(options: { role: string; model: Model; endpoints: Endpoints }): Endpoint {
   const { role, model, endpoints } = options;
   if (typeof model !== 'string') return { ...model, name: model.name ?? new URL(model.baseURL).host };
@@ -29,13 +34,13 @@ export function endpointOf(options: { role: string; model: Model; endpoints: End
   return { ...endpoint, name };
 }
 
-/** The endpoints of a detector's roles; those without a model of their own have the one by default. */
+/** The endpoints of a detector's roles. A role without a model of its own gets the default one. */
 export function endpointsByRole<Role extends string>(options: {
   models: { readonly [role in Role]?: Model | undefined };
   byDefault: Model;
   endpoints: Endpoints;
-  /** Of every call, instead of the endpoints' own. */
-  temperature?: number | null;
+  /** The temperature of every call, instead of the endpoints' own. */
+  temperature?: number | null | undefined;
 }): (role: Role) => Endpoint {
   const { models, byDefault, endpoints, temperature } = options;
   return (role) => {
@@ -44,7 +49,10 @@ export function endpointsByRole<Role extends string>(options: {
   };
 }
 
-/** What of an endpoint can change what it says; how it is asked for log-probabilities cannot, where they are not. */
+/**
+ * The settings of an endpoint that can change a text; those for log-probabilities cannot, since texts are asked for
+ * without them.
+ */
 export function speakerOptions(endpoint: Endpoint): Record<string, unknown> {
   const { logprobs: _, topLogprobs: __, ...relevant } = answerRelevantOptions(endpoint);
   return relevant;

@@ -1,25 +1,33 @@
-import type { Judgement, Usage } from '../detector.ts';
+import type { Detector, Judgement, Usage } from '../detector.ts';
 import { type ChatAnswer, type ChatMessage, type ChatService, usageOf } from '../llm/chat.ts';
 import type { Endpoint } from '../llm/endpoint.ts';
-import { withoutThinking } from './strict-answer.ts';
+import { withoutThinking } from './answers.ts';
 
 /** The calls of one judgement. */
 export interface Session {
-  /** Counts every answer, unusable ones included. */
+  /** Counts every answer, including unusable ones. */
   readonly service: ChatService;
   readonly answers: ChatAnswer[];
-  /** What parts took that are annotations of their own, whoever asked for them first. */
+  /** What the shared parts took, whoever asked for them first; they are annotations of their own. */
   readonly parts: Usage[];
 }
 
-/** Runs the calls of one judgement. When one fails, the others under way are ended: nobody waits for them any more. */
-export async function inSession<T>(service: ChatService, work: (session: Session) => Promise<T>): Promise<T> {
+/**
+ * Runs the calls of one judgement. When one of them fails, the others are cancelled, since nobody waits for them any
+ * more. Aborting the judgement's context cancels them all.
+ */
+export async function inSession<T>(
+  options: { service: ChatService; context: Parameters<Detector['judge']>[1] },
+  work: (session: Session) => Promise<T>,
+): Promise<T> {
+  const { service, context } = options;
   const controller = new AbortController();
+  const signal = context ? AbortSignal.any([controller.signal, context.signal]) : controller.signal;
   const answers: ChatAnswer[] = [];
   const parts: Usage[] = [];
   const chat: ChatService['chat'] = async (request) => {
-    controller.signal.throwIfAborted();
-    const answer = await service.chat({ ...request, signal: controller.signal });
+    signal.throwIfAborted();
+    const answer = await service.chat({ ...request, signal });
     answers.push(answer);
     return answer;
   };
@@ -31,7 +39,7 @@ export async function inSession<T>(service: ChatService, work: (session: Session
   }
 }
 
-/** What a judgement has taken by now. */
+/** What a judgement has taken so far. */
 export function usageIn({ answers, parts }: Session): Pick<Judgement, 'usage' | 'partsUsage'> {
   return { usage: usageOf(answers), ...(parts.length > 0 && { partsUsage: parts.reduce(addedUsage) }) };
 }
@@ -44,15 +52,15 @@ export function addedUsage(one: Usage, other: Usage): Usage {
   };
 }
 
-/** As long as a typical argument. */
+/** Answer of a dry run, as long as a typical argument. */
 const pretendedArgument = 'This is one of the sentences that an argument in a debate is made of. '.repeat(8);
 
-/** What a model says, without what it thought aloud before; never empty, since some endpoints refuse empty messages. */
+/** What a model says, without its reasoning. Never empty, since some endpoints refuse empty messages. */
 export async function speak(options: {
   session: Session;
   endpoint: Endpoint;
   messages: readonly ChatMessage[];
-  dryRunText?: string;
+  dryRunText?: string | undefined;
 }): Promise<string> {
   const { session, endpoint, messages, dryRunText = '' } = options;
   const dryRun = `${pretendedArgument}\n${dryRunText}`.trim();

@@ -2,35 +2,33 @@ import { z } from 'zod';
 import type { Prefix } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
 import type { Detector, Judgement } from '../detector.ts';
+import { estimateTokens } from '../llm/budget.ts';
 import type { ChatAnswer, ChatRequest, ChatService } from '../llm/chat.ts';
-import { classProbabilities } from '../llm/class-probabilities.ts';
+import { classProbabilities, sampledProbabilities } from '../llm/class-probabilities.ts';
 import { answerRelevantOptions } from '../llm/endpoint.ts';
-import { estimateTokens } from '../llm/estimate-tokens.ts';
-import { sampledProbabilities } from '../llm/sampled-probabilities.ts';
-import { categoryCombination, type JudgingTask, judgementLabels } from '../tasks/task-file.ts';
-import { categoryProbabilities } from './debate/category-probabilities.ts';
+import { categoryCombination, categoryProbabilities, type JudgingTask, judgementLabels } from '../tasks/task-file.ts';
+import { type AnswerWords, strictAnswer, substringAnswer } from './answers.ts';
 import { endpointOf, endpointsSchema, modelSchema } from './models-by-role.ts';
-import { numberedPosts, oneLine } from './numbered-posts.ts';
+import { numberedPosts, oneLine } from './prompt-text.ts';
 import { inSession, type Session, usageIn } from './session.ts';
-import { type AnswerWords, strictAnswer, substringAnswer } from './strict-answer.ts';
 
 /*
- * The prompt of EARD (§5.1.3): one question over the posts seen so far, to be answered in one word.
+ * The prompt of EARD (§5.1.3): one question about the posts seen so far, to be answered in one word.
  *
  *   M_k  the first k posts, in order of time
  *   ŷ_k  the answer
  *
  * Differences from the paper and its code:
- *   - The question and the answers come from the task, so that it is not bound to rumours. A task of categories is
- *     asked one category at a time; their combination is the label.
- *   - Each post stands on one numbered line; the paper only says that they are a list in order.
- *   - The answer is read strictly: what does not begin with one of the answers is neither. `parse: published` is the
- *     search for substrings of the authors' code, in which "Maybe" holds a y and so is a yes.
- *   - The paper has no probabilities. Here they come from the log-probabilities of the answer's tokens, else from the
+ *   - The question and the answers come from the task, so it is not limited to rumours. With a task of categories, each
+ *     category is asked about separately, and their combination is the label.
+ *   - Each post is on one numbered line; the paper only says that they are an ordered list.
+ *   - The answer is read strictly: unless it begins with one of the answer words, it has no label. `parse: published` is
+ *     the substring search of the authors' code, in which "Maybe" contains a y and so is a yes.
+ *   - The paper has no probabilities. Here they come from the log-probabilities of the answer's tokens, or else from the
  *     shares of several samples.
- *   - `prompt: published` is the code's: the instruction before and after the posts, post 1 repeated after the last, and
- *     only the end of the posts kept when they are too long. Tokens are estimated, and line breaks in posts are spaces.
- *     The code lets the model write 3 tokens (gpt-4o-mini 5); here that is the endpoint's maxTokens.
+ *   - `prompt: published` is the prompt of the authors' code: the instruction before and after the posts, post 1 repeated
+ *     after the last, and only the end of the posts if they are too long. Here tokens are estimated, and line breaks in
+ *     posts become spaces. The code allows an answer of 3 tokens (gpt-4o-mini: 5); here that is the endpoint's maxTokens.
  */
 
 const PROMPT_VERSION = 1;
@@ -55,37 +53,41 @@ interface PromptParts {
 }
 
 export const singlePromptOptionsSchema = z.strictObject({
-  name: z.literal('single-prompt').describe('one question over the posts, answered in one word (EARD, §5.1.3)'),
+  name: z.literal('single-prompt').describe('one question about the posts, answered in one word (EARD, §5.1.3)'),
   endpoints: endpointsSchema,
   model: modelSchema,
   prompt: z
     .enum(['paper', 'published'])
     .default('paper')
-    .describe("the paper's one line, or the code's: instruction twice, the first post repeated at the end"),
+    .describe("the paper's one line, or the published code's: instruction twice, first post repeated at the end"),
   promptTokens: z
     .int()
     .positive()
     .nullable()
     .default(8000)
-    .describe('of longer posts the published prompt keeps the last tokens, as estimated; null: all'),
+    .describe(
+      'if the posts are longer, the published prompt keeps this many tokens (estimated) of their end; null: all',
+    ),
   parse: z
     .enum(['strict', 'published'])
     .default('strict')
-    .describe("what counts as an answer: one that begins with it, or the code's substring search"),
+    .describe("what counts as an answer: a text that begins with it, or the published code's substring search"),
   samples: z
     .int()
     .min(1)
     .max(100)
     .default(1)
-    .describe('answers whose shares are the probabilities where the endpoint has no log-probabilities; 1: none then'),
+    .describe(
+      'where the endpoint has no log-probabilities, the shares of this many answers are the probabilities; 1: no probabilities then',
+    ),
 });
 export type SinglePromptOptions = z.infer<typeof singlePromptOptionsSchema>;
 
 interface Question {
-  /** Null for the only question of a task of labels. */
+  /** Null for a task of labels, which is a single question. */
   readonly category: string | null;
   readonly instruction: string;
-  /** The positive label first, as the published reading tries them. */
+  /** The positive label comes first: the published code tries it first. */
   readonly words: AnswerWords;
 }
 
@@ -125,7 +127,7 @@ export function createSinglePrompt(settings: {
       return { label: mostFrequent(labels), probabilities, text: first.text };
     }
     const label = read(first);
-    // An answer that is neither label has no probabilities either: the model did not want to say one.
+    // An answer that is none of the labels has no probabilities either: the model wanted to say something else.
     return { label, probabilities: label === null ? null : ofTokens(first, words), text: first.text };
   }
 
@@ -142,8 +144,8 @@ export function createSinglePrompt(settings: {
       samples,
     },
     labels: judgementLabels(task),
-    judge: (prefix) =>
-      inSession(service, async (session): Promise<Judgement> => {
+    judge: (prefix, context) =>
+      inSession({ service, context }, async (session): Promise<Judgement> => {
         const answers = await Promise.all(questions.map((question) => ask(question, prefix, session)));
         const { label, probabilities } = combined({ task, questions, answers });
         return {
@@ -160,7 +162,7 @@ export function createSinglePrompt(settings: {
 function questionsOf(task: JudgingTask): Question[] {
   const { subject, question, labels, categories = [] } = task;
   if (labels) {
-    // By convention the last label is the positive one, and "Yes or No" is how people ask.
+    // By convention the last label is the positive one, and people ask "Yes or No" in that order.
     const positiveFirst = labels.toReversed();
     const answers = listed(positiveFirst.map((label) => label.answers[0]));
     const words = Object.fromEntries(positiveFirst.map((label) => [label.name, label.answers]));
@@ -177,7 +179,7 @@ function questionsOf(task: JudgingTask): Question[] {
   }));
 }
 
-/** What the answers say together: themselves, or the combination of the categories that got a yes. */
+/** The label of a task: its only answer, or the combination of the categories that got a yes. */
 function combined(options: {
   task: JudgingTask;
   questions: readonly Question[];
@@ -206,13 +208,11 @@ function combined(options: {
 function ofTokens(answer: ChatAnswer, words: AnswerWords): Readonly<Record<string, number>> | null {
   const { logprobs, text } = answer;
   if (logprobs === null) return null;
-  const thinks = text.includes('</think>');
-  return (
-    classProbabilities({ answerWords: words, logprobs, ...(thinks && { after: '</think>' }) })?.probabilities ?? null
-  );
+  const after = text.includes('</think>') ? '</think>' : undefined;
+  return classProbabilities({ answerWords: words, logprobs, after })?.probabilities ?? null;
 }
 
-/** Of labels equally frequent the one said first. */
+/** The most frequent label; among equally frequent ones, the one said first. */
 function mostFrequent(labels: readonly (string | null)[]): string | null {
   const readable = labels.filter((label) => label !== null);
   const countOf = (label: string) => readable.filter((other) => other === label).length;
@@ -222,7 +222,7 @@ function mostFrequent(labels: readonly (string | null)[]): string | null {
   );
 }
 
-/** The longest end of a text that is estimated at so many tokens at most. */
+/** The longest end of a text that has at most this many tokens, as estimated. */
 function lastTokens(options: { text: string; tokens: number }): string {
   const { text, tokens } = options;
   if (estimateTokens(text) <= tokens) return text;

@@ -1,19 +1,22 @@
+import { estimateTokenCount } from 'tokenx';
 import { z } from 'zod';
-import { BudgetSpentError } from './provider-failures.ts';
+import type { ChatMessage, ChatUsage } from './chat.ts';
+import type { Endpoint } from './endpoint.ts';
+import { BudgetSpentError } from './failures.ts';
 
 const limit = z.number().nonnegative().nullable().default(null);
 
 export const budgetSchema = z
   .strictObject({
-    requests: limit.describe('requests sent at most, retries included; null: no limit'),
-    tokens: limit.describe('input and output tokens at most'),
-    money: limit.describe("at most so much, in the currency of the endpoints' prices"),
+    requests: limit.describe('most requests sent, including retries; null: no limit'),
+    tokens: limit.describe('most input and output tokens together'),
+    money: limit.describe("most money spent, in the currency of the endpoints' prices"),
   })
   .describe('what language models may cost in this process');
 
 export type BudgetLimits = z.infer<typeof budgetSchema>;
 
-/** What a request may cost at most, and then what it did cost. */
+/** What a request may cost at most, and later what it did cost. */
 export interface Spending {
   readonly tokens: number;
   readonly money: number;
@@ -26,8 +29,9 @@ export interface Reservation {
 const UNITS = ['tokens', 'money'] as const;
 
 /**
- * Says before each request whether it may be sent. A request reserves the most it can cost, so that the limits hold
- * also while many are under way; one that finds only reservations in its way waits for them to settle.
+ * Decides before each request whether it may be sent. A request reserves the most that it can cost, so the limits
+ * hold even while many are under way. A request that only reservations stand in the way of waits until they are
+ * settled.
  */
 export class Budget {
   private readonly limits: BudgetLimits;
@@ -95,9 +99,102 @@ export class Budget {
     const show = (value: number) => (unit === 'tokens' ? String(Math.ceil(value)) : value.toPrecision(4));
     return (
       `the budget of ${this.limits[unit]} ${unit === 'tokens' ? 'tokens' : 'of money'} is spent: ${show(this.spent[unit])} used, ` +
-      `and the next request may take ${show(most[unit])}; ${WHAT_TO_DO}`
+      `and the next request may cost ${show(most[unit])}; ${WHAT_TO_DO}`
     );
   }
 }
 
 const WHAT_TO_DO = 'what was answered is kept: run again with a larger budget to go on';
+
+export interface EndpointUsage {
+  readonly endpoint: string;
+  readonly model: string;
+  /** Requests sent, including retries. */
+  readonly requests: number;
+  readonly answers: number;
+  readonly inputTokens: number;
+  readonly cachedInputTokens: number;
+  readonly outputTokens: number;
+  readonly cost: number;
+  /** Answers whose tokens had to be estimated because the endpoint did not count them. */
+  readonly estimatedAnswers: number;
+}
+
+type Tokens = Omit<ChatUsage, 'requests'>;
+
+/** Counts requests, tokens and money for every endpoint. */
+export class UsageLedger {
+  private readonly entries = new Map<string, { -readonly [key in keyof EndpointUsage]: EndpointUsage[key] }>();
+
+  addRequest(endpoint: Endpoint): void {
+    this.entryOf(endpoint).requests++;
+  }
+
+  /** Unusable answers cost tokens, too; `isAnswer` is false for them. */
+  addTokens(options: { endpoint: Endpoint; tokens: Tokens; isEstimated: boolean; isAnswer: boolean }): void {
+    const { endpoint, tokens, isEstimated, isAnswer } = options;
+    const entry = this.entryOf(endpoint);
+    if (isAnswer) entry.answers++;
+    if (isAnswer && isEstimated) entry.estimatedAnswers++;
+    entry.inputTokens += tokens.inputTokens;
+    entry.cachedInputTokens += tokens.cachedInputTokens;
+    entry.outputTokens += tokens.outputTokens;
+    entry.cost += costOf({ endpoint, usage: tokens });
+  }
+
+  rows(): EndpointUsage[] {
+    return [...this.entries.values()].map((entry) => ({ ...entry }));
+  }
+
+  private entryOf(endpoint: Endpoint) {
+    const { name, model } = endpoint;
+    const key = JSON.stringify([name, model]);
+    const found = this.entries.get(key);
+    if (found) return found;
+    const counts = { requests: 0, answers: 0, inputTokens: 0, cachedInputTokens: 0, outputTokens: 0 };
+    const entry = { endpoint: name, model, ...counts, cost: 0, estimatedAnswers: 0 };
+    this.entries.set(key, entry);
+    return entry;
+  }
+}
+
+/** One line for each endpoint and model, printed at the end of a command. */
+export function usageSummary(rows: readonly EndpointUsage[]): string {
+  if (rows.length === 0) return 'no language model was asked';
+  return rows
+    .map((row) => {
+      const cached = row.cachedInputTokens > 0 ? ` (${row.cachedInputTokens} cached)` : '';
+      const estimated = row.estimatedAnswers > 0 ? `; tokens of ${row.estimatedAnswers} answers are estimates` : '';
+      const cost = row.cost > 0 ? `, cost ${row.cost.toFixed(4)}` : '';
+      return (
+        `${row.endpoint} (${row.model}): ${row.answers} answers in ${row.requests} requests, ` +
+        `${row.inputTokens}${cached} tokens in, ${row.outputTokens} out${cost}${estimated}`
+      );
+    })
+    .join('\n');
+}
+
+/** The cost of a request, in the currency of the endpoint's prices. */
+export function costOf(options: { endpoint: Endpoint; usage: Omit<ChatUsage, 'requests'> }): number {
+  const { prices } = options.endpoint;
+  const { inputTokens, cachedInputTokens, outputTokens } = options.usage;
+  const cachedPrice = prices.cachedInputPerMillion ?? prices.inputPerMillion;
+  const input = (inputTokens - cachedInputTokens) * prices.inputPerMillion + cachedInputTokens * cachedPrice;
+  return (input + outputTokens * prices.outputPerMillion) / 1_000_000;
+}
+
+/** Tokens that common chat templates add to each message for its role and its delimiters. */
+const TOKENS_A_MESSAGE = 4;
+
+/**
+ * An estimate that needs no model's vocabulary: about six characters a token in long Latin words, one in Chinese, and
+ * rules for digits, punctuation and accents. Compared with OpenAI's two latest vocabularies, English prose and
+ * Chinese posts came out within 30 %, tweets full of links and emoji 25 % too low, and Arabic as low as a third.
+ */
+export function estimateTokens(text: string): number {
+  return estimateTokenCount(text);
+}
+
+export function estimateMessageTokens(messages: readonly ChatMessage[]): number {
+  return messages.reduce((sum, { content }) => sum + estimateTokens(content) + TOKENS_A_MESSAGE, 0);
+}

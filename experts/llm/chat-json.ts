@@ -1,31 +1,34 @@
 import { z } from 'zod';
 import type { ChatAnswer, ChatRequest, ChatService } from './chat.ts';
-import { extractJson } from './extract-json.ts';
-import { MalformedAnswerError } from './provider-failures.ts';
+import { MalformedAnswerError } from './failures.ts';
 
 export interface ChatJsonRequest<T> extends Omit<ChatRequest, 'dryRunText' | 'jsonSchema'> {
   readonly service: ChatService;
-  /** What the answer must be; its descriptions are told to the model. */
+  /** What the answer must look like. The model is shown its descriptions. */
   readonly schema: z.ZodType<T>;
-  /** A few letters for the schema, as some endpoints want it. */
+  /** A short name for the schema, which some endpoints require. */
   readonly schemaName: string;
-  /** What a dry run pretends was answered, before it is checked. */
+  /** The value that a dry run pretends to receive; it is checked like an answer. */
   readonly dryRunValue: unknown;
 }
 
 export interface ChatJsonAnswer<T> {
   readonly value: T;
-  /** The one that was used is the last; before it, one that had to be repaired. */
+  /** The last one was used; one before it had to be repaired. */
   readonly answers: readonly ChatAnswer[];
 }
 
-/** Asks for JSON and reads it. An answer that does not fit is sent back once with the reason; then it is a failure. */
+/**
+ * Asks for JSON and reads it. An answer that does not fit the schema is sent back once, with the reason.
+ * @throws MalformedAnswerError where the second answer does not fit either
+ */
 export async function chatJson<T>(options: ChatJsonRequest<T>): Promise<ChatJsonAnswer<T>> {
   const { service, schema, schemaName, dryRunValue, messages, ...call } = options;
   const jsonSchema = toJsonSchema(schema);
   const last = messages[messages.length - 1];
   const instruction = `Answer with JSON only, matching this JSON Schema:\n${JSON.stringify(jsonSchema)}`;
-  // Said in words too: endpoints without schemas need it, and json_object modes insist on the word JSON.
+  // The schema also goes into the message: some endpoints support no schemas, and json_object modes insist on the
+  // word JSON.
   const asked =
     last?.role === 'user'
       ? [...messages.slice(0, -1), { ...last, content: `${last.content}\n\n${instruction}` }]
@@ -55,7 +58,7 @@ export async function chatJson<T>(options: ChatJsonRequest<T>): Promise<ChatJson
   const repaired = readAnswer({ answer: second, schema });
   if ('value' in repaired) return { value: repaired.value, answers: [first, second] };
   throw new MalformedAnswerError(
-    `endpoint ${call.endpoint.name} (model ${call.endpoint.model}) answered twice with something else than the JSON ` +
+    `endpoint ${call.endpoint.name} (model ${call.endpoint.model}) answered twice with something other than the JSON ` +
       `asked for (${schemaName}): ${repaired.problem} The answer began: ${JSON.stringify(second.text.slice(0, 200))}. ` +
       'It counts as unanswered and is asked again by the next run; a larger model or maxTokens may help.',
     { lastAnswer: second.text },
@@ -88,4 +91,55 @@ function toJsonSchema(schema: z.ZodType): Record<string, unknown> {
     target: 'draft-7',
   });
   return jsonSchema;
+}
+
+/**
+ * The JSON values that a model's text may contain, likeliest first: the whole text, then fenced blocks, then objects
+ * and arrays between other words. Later ones come first, since models think before they answer. Nothing is repaired.
+ */
+export function extractJson(text: string): unknown[] {
+  // The reasoning of a model is not its answer, even if it never got to one.
+  const answer = text.replace(/^\s*<think>[\s\S]*?(?:<\/think>|$)/, '');
+  const fenced = [...answer.matchAll(/```[\w-]*\s*\n?([\s\S]*?)```/g)].map((match) => match[1]).reverse();
+  for (const texts of [[answer], fenced, embeddedValues(answer).reverse()]) {
+    const values = texts.flatMap(parsed);
+    if (values.length > 0) return values;
+  }
+  return [];
+}
+
+function parsed(text: string): unknown[] {
+  try {
+    return [JSON.parse(text)];
+  } catch {
+    return [];
+  }
+}
+
+/** The outermost balanced {…} and […] of a text; brackets inside strings do not count. */
+function embeddedValues(text: string): string[] {
+  const found: string[] = [];
+  for (let start = 0; start < text.length; start++) {
+    if (text[start] !== '{' && text[start] !== '[') continue;
+    const end = endOfBalanced(text, start);
+    if (end === null || parsed(text.slice(start, end)).length === 0) continue;
+    found.push(text.slice(start, end));
+    start = end - 1;
+  }
+  return found;
+}
+
+function endOfBalanced(text: string, start: number): number | null {
+  let depth = 0;
+  let inString = false;
+  for (let index = start; index < text.length; index++) {
+    const character = text[index];
+    if (inString) {
+      if (character === '\\') index++;
+      else if (character === '"') inString = false;
+    } else if (character === '"') inString = true;
+    else if (character === '{' || character === '[') depth++;
+    else if ((character === '}' || character === ']') && --depth === 0) return index + 1;
+  }
+  return null;
 }

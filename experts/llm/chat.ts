@@ -9,32 +9,32 @@ export interface ChatMessage {
 export interface ChatRequest {
   readonly endpoint: Endpoint;
   readonly messages: readonly ChatMessage[];
-  /** What a dry run pretends was answered: as long as a typical answer, and readable by the caller's parser. */
+  /** What a dry run answers: as long as a typical answer, and readable by the caller's parser. */
   readonly dryRunText: string;
-  /** Instead of the endpoint's own; null leaves the parameter out. */
-  readonly temperature?: number | null;
-  readonly maxTokens?: number | null;
-  /** Which of several answers to the same question; moves the seed, where there is one. */
-  readonly sampleIndex?: number;
+  /** Replaces the endpoint's own value; null leaves the parameter out of the request. */
+  readonly temperature?: number | null | undefined;
+  readonly maxTokens?: number | null | undefined;
+  /** Which of several answers to the same question this is; added to the endpoint's seed, if it has one. */
+  readonly sampleIndex?: number | undefined;
   /** Ask for token log-probabilities, as far as the endpoint's `logprobs` mode allows. */
-  readonly wantLogprobs?: boolean;
-  /** Ask for an answer in JSON; weakened to what the endpoint understands. */
-  readonly jsonSchema?: { readonly name: string; readonly schema: Readonly<Record<string, unknown>> };
-  /** Ends this call: at once while it waits, with a short grace once it was sent. */
-  readonly signal?: AbortSignal;
+  readonly wantLogprobs?: boolean | undefined;
+  /** Ask for an answer in JSON, by whatever means the endpoint supports. */
+  readonly jsonSchema?: { readonly name: string; readonly schema: Readonly<Record<string, unknown>> } | undefined;
+  /** Cancels this call: at once while it is waiting, after a short grace period once it was sent. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface TokenLogprob {
   readonly token: string;
   readonly logprob: number;
-  /** The likeliest tokens at this position, as a rule with the one chosen. */
+  /** The likeliest tokens at this position, usually including the one chosen. */
   readonly top: readonly { readonly token: string; readonly logprob: number }[];
 }
 
 export interface ChatUsage {
-  /** Requests sent for this answer, retries included. */
+  /** Requests sent for this answer, including retries. */
   readonly requests: number;
-  /** Cached ones included. */
+  /** Includes the cached ones. */
   readonly inputTokens: number;
   readonly cachedInputTokens: number;
   readonly outputTokens: number;
@@ -44,18 +44,21 @@ export interface ChatAnswer {
   readonly text: string;
   readonly logprobs: readonly TokenLogprob[] | null;
   readonly usage: ChatUsage;
-  /** Of the request that was answered, without waiting and retries. */
+  /** How long the successful request took, without waiting and retries. */
   readonly latencyMs: number;
-  /** `length` means the answer was cut off at maxTokens, `refusal` that the text is the model's refusal. */
+  /** `length`: the answer was cut off at maxTokens. `refusal`: the text is the model's refusal. */
   readonly finishReason: string;
 }
 
-/** What detectors are handed. Make one for the whole process: concurrency, budget and costs are shared through it. */
+/**
+ * Sends calls for detectors and task models. Create one for the whole process, so that all share its concurrency,
+ * budget and costs.
+ */
 export interface ChatService {
   chat(request: ChatRequest): Promise<ChatAnswer>;
 }
 
-/** The usage of a judgement made of several answers. */
+/** The summed usage of several answers. */
 export function usageOf(answers: readonly ChatAnswer[]): Judgement['usage'] {
   const sum = (count: (usage: ChatUsage) => number) => answers.reduce((total, { usage }) => total + count(usage), 0);
   return {

@@ -1,9 +1,10 @@
-import type { TokenLogprob } from './chat.ts';
+import { InputError } from '../../src/errors.ts';
+import type { ChatAnswer, ChatRequest, ChatService, TokenLogprob } from './chat.ts';
 
 export interface ClassProbabilities {
   /** One for each label, summing to 1. */
   readonly probabilities: Readonly<Record<string, number>>;
-  /** Probability mass that fell on any label before normalisation; far below 1, the model wanted to say something else. */
+  /** Probability mass on any label before normalisation. Far below 1, the model wanted to say something else. */
   readonly coverage: number;
 }
 
@@ -11,17 +12,17 @@ const LEADING = /^[\s\u2581\u0120"'`*_([{]+/u;
 const WORD_CHARACTER = /[\p{L}\p{N}]/u;
 
 /**
- * Class probabilities from the log-probabilities of an answer that begins with one of the answer words, or goes on with
- * one after `after`. At each token the likeliest alternatives are read. One that decides for a label gives it its mass;
- * one that several labels share as a prefix is followed when it is the token the model chose, and its mass is split by
- * what could have come next. Null when no label got any mass.
+ * Class probabilities from the log-probabilities of an answer that begins with one of the answer words, or has one
+ * right after `after`. At each token the likeliest alternatives are read. An alternative that decides for a label
+ * gives that label its mass. A beginning that several labels share is followed further if the model chose it, and its
+ * mass is split by what could come next. Null when no label got any mass.
  */
 export function classProbabilities(options: {
-  /** For each label the words that mean it; case does not matter. */
+  /** The words that stand for each label; case does not matter. */
   answerWords: Readonly<Record<string, readonly string[]>>;
   logprobs: readonly TokenLogprob[];
   /** The text before the answer, such as `"label":`; reading starts after its last occurrence. */
-  after?: string;
+  after?: string | undefined;
 }): ClassProbabilities | null {
   const { logprobs } = options;
   const words = Object.entries(options.answerWords).flatMap(([label, own]) =>
@@ -53,27 +54,28 @@ export function classProbabilities(options: {
   return { probabilities, coverage: Math.min(1, coverage) };
 }
 
-/** Quotes, spaces and Markdown may stand before the answer, not inside it. */
+/** Quotes, spaces and Markdown may precede the answer, but not interrupt it. */
 function joined(prefix: string, token: string): string {
   return (prefix + token.toLowerCase()).replace(LEADING, '');
 }
 
 /**
- * Which label the beginning of an answer stands for. Certain when no further token can change it; a beginning that only
- * words of one label share stands for that label, but the rest may still turn out otherwise.
+ * Which label the beginning of an answer stands for. It is certain when no further token can change it. A beginning
+ * shared only by words of one label stands for that label, though the rest may still turn out differently.
  */
 function decide(options: {
   text: string;
   words: readonly { label: string; word: string }[];
-  /** The token that followed, where one is known. */
+  /** The token that follows, if known. */
   next: string | null;
-  /** Nothing more is known of how the answer goes on. */
+  /** Nothing more is known about how the answer continues. */
   isLast: boolean;
 }): { label: string | null; isCertain: boolean } {
   const { text, words, next, isLast } = options;
   if (text === '') return { label: null, isCertain: isLast };
   const longer = words.filter(({ word }) => word.length > text.length && word.startsWith(text));
-  // A whole word counts when it ends there: "yes." is a yes, "yesterday" is not. Of two, the longer was meant.
+  // A word must end where the answer word ends: "yes." is a yes, "yesterday" is not. If two fit, the longer one is
+  // meant.
   const ended = words
     .filter(({ word }) => text.startsWith(word) && text.length > word.length && endsAt(text, word.length))
     .sort((one, other) => other.word.length - one.word.length)[0];
@@ -83,7 +85,7 @@ function decide(options: {
   if (possible.size === 0) return { label: null, isCertain: true };
   const agreed = possible.size === 1 ? [...possible][0] : null;
   if (isLast) return { label: equal?.label ?? ended?.label ?? agreed, isCertain: true };
-  // Reading on would only weigh the full stop; but "no" that goes on as "body" is no no.
+  // A complete word needs no further reading, unless it goes on: "no" followed by "body" is not a no.
   const isWhole = equal !== undefined && next !== null && endsAt(next, 0);
   return { label: agreed, isCertain: isWhole && agreed !== null };
 }
@@ -92,8 +94,8 @@ function endsAt(text: string, index: number): boolean {
   return !WORD_CHARACTER.test(text.charAt(index));
 }
 
-/** The first token with text after the last occurrence of `after`; the first of all without one. */
-function startOf(options: { logprobs: readonly TokenLogprob[]; after?: string }): number {
+/** Index of the first token with text after the last occurrence of `after`; without `after`, 0. */
+function startOf(options: { logprobs: readonly TokenLogprob[]; after?: string | undefined }): number {
   const { logprobs, after } = options;
   if (after === undefined) return 0;
   const found = logprobs
@@ -106,4 +108,50 @@ function startOf(options: { logprobs: readonly TokenLogprob[]; after?: string })
     end += token.length;
     return end > found + after.length;
   });
+}
+
+/**
+ * The share of each label among several answers. `addHalf` adds half an answer to each label (the Jeffreys prior), so
+ * that three equal samples do not look like certainty. Unreadable answers (null) are left out; null when all are.
+ * @throws InputError where an answer is none of the labels
+ */
+export function sampledProbabilities(options: {
+  labels: readonly string[];
+  answers: readonly (string | null)[];
+  addHalf?: boolean | undefined;
+}): Record<string, number> | null {
+  const { labels, answers, addHalf = false } = options;
+  const readable = answers.filter((answer): answer is string => answer !== null);
+  const stranger = readable.find((answer) => !labels.includes(answer));
+  if (stranger !== undefined)
+    throw new InputError(`sampled answer ${JSON.stringify(stranger)} is none of the labels ${labels.join(', ')}`);
+  if (readable.length === 0) return null;
+  const extra = addHalf ? 0.5 : 0;
+  const total = readable.length + extra * labels.length;
+  const countOf = (label: string) => readable.filter((answer) => answer === label).length;
+  return Object.fromEntries(labels.map((label) => [label, (countOf(label) + extra) / total]));
+}
+
+/**
+ * Asks the same question several times at once, as samples 0, 1, …, and returns the answers in that order.
+ * @throws InputError where the temperature is 0, since all samples would then be the same answer
+ */
+export async function sampleAnswers(options: {
+  service: ChatService;
+  request: ChatRequest;
+  samples: number;
+}): Promise<ChatAnswer[]> {
+  const { service, request, samples } = options;
+  if (!Number.isInteger(samples) || samples < 1)
+    throw new InputError(`samples is ${samples}; it must be a whole number of at least 1`);
+  const temperature = request.temperature === undefined ? request.endpoint.temperature : request.temperature;
+  if (samples > 1 && temperature === 0)
+    throw new InputError(
+      `endpoint ${request.endpoint.name}: ${samples} samples at temperature 0 are one answer ${samples} times; ` +
+        'set a temperature above 0, or ask for log-probabilities',
+    );
+  const first = request.sampleIndex ?? 0;
+  return Promise.all(
+    Array.from({ length: samples }, (_, index) => service.chat({ ...request, sampleIndex: first * samples + index })),
+  );
 }

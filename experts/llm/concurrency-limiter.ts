@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 
 export interface Permit {
-  /** Gives the place back. `congested` when the endpoint had too much to do, `neutral` when nothing was learned. */
+  /** Gives the place back. `congested`: the endpoint had too much to do. `neutral`: nothing was learned about it. */
   release(outcome: 'success' | 'congested' | 'neutral'): void;
 }
 
@@ -10,9 +10,9 @@ interface Waiting {
 }
 
 /**
- * How many requests may be under way at an endpoint: additive increase, multiplicative decrease, as in TCP. A window of
- * successes raises the limit by one, a sign of congestion halves it; requests that were under way when it was halved
- * do not halve it again, since they tell of the same congestion.
+ * Limits the requests under way at an endpoint, by additive increase and multiplicative decrease, as in TCP. A window
+ * of successes raises the limit by one; a sign of congestion halves it. Requests that were already under way then do
+ * not halve it again, since they tell of the same congestion.
  */
 export class ConcurrencyLimiter {
   private exact: number;
@@ -32,7 +32,7 @@ export class ConcurrencyLimiter {
     return Math.floor(this.exact);
   }
 
-  /** Resolves in the order of asking; rejects with the signal's reason when it is aborted before. */
+  /** Resolves in the order of the calls; rejects with the signal's reason when that is aborted first. */
   acquire(signal: AbortSignal | null): Promise<Permit> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);
@@ -53,7 +53,7 @@ export class ConcurrencyLimiter {
     });
   }
 
-  /** Begins nothing new for so long: the server asked everyone to wait, not only the request it refused. */
+  /** Admits nothing new for this long: the server wants everybody to wait, not only the request that it refused. */
   pause(milliseconds: number): void {
     this.pausedUntilMs = Math.max(this.pausedUntilMs, performance.now() + milliseconds);
   }
@@ -76,7 +76,7 @@ export class ConcurrencyLimiter {
     }
   }
 
-  /** A timer with nobody to wake would keep the process from ending. */
+  /** A timer with nobody to wake would keep the process alive. */
   private stopWaking(): void {
     if (this.wake !== null) clearTimeout(this.wake);
     this.wake = null;
@@ -89,7 +89,7 @@ export class ConcurrencyLimiter {
       release: (outcome) => {
         if (!isHeld) return;
         isHeld = false;
-        // Only a limit that is used has been tried: an idle endpoint proves nothing.
+        // Raise a limit only if it was reached: an idle endpoint proves nothing.
         const isFull = this.underWay >= this.limit;
         this.underWay--;
         if (outcome === 'success' && isFull) this.exact = Math.min(this.bounds.max, this.exact + 1 / this.exact);

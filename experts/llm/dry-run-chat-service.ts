@@ -1,14 +1,13 @@
+import { costOf, estimateMessageTokens, estimateTokens } from './budget.ts';
 import type { ChatAnswer, ChatRequest, ChatService } from './chat.ts';
-import { maxTokensOf } from './completion-body.ts';
-import { costOf } from './cost.ts';
-import { estimateMessageTokens, estimateTokens } from './estimate-tokens.ts';
+import { maxTokensOf } from './completion.ts';
 
 export interface DryRunEstimate {
   readonly endpoint: string;
   readonly model: string;
   readonly calls: number;
   readonly inputTokens: number;
-  /** If answers are as long as the ones pretended. */
+  /** If answers are as long as the pretended ones. */
   readonly outputTokens: number;
   readonly cost: number;
   /** If every answer is as long as it may be. */
@@ -16,7 +15,7 @@ export interface DryRunEstimate {
   readonly costAtMost: number;
 }
 
-/** Sends nothing, answers everything with what the caller expects to hear, and counts what that would cost. */
+/** Sends nothing. It answers each request with the text that the caller expects, and counts what that would cost. */
 export class DryRunChatService implements ChatService {
   private readonly estimates = new Map<string, { -readonly [key in keyof DryRunEstimate]: DryRunEstimate[key] }>();
 

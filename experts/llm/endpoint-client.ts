@@ -1,16 +1,23 @@
+import { performance } from 'node:perf_hooks';
 import OpenAI, { type ClientOptions } from 'openai';
 import { Agent } from 'undici';
 import { z } from 'zod';
+import { ProviderError } from '../../src/errors.ts';
 import { jsonOrUndefined } from '../../src/json.ts';
-import { apiKeyOf, type Environment } from './api-key.ts';
-import type { Endpoint } from './endpoint.ts';
+import type { Random } from '../../src/tensor/random.ts';
+import { apiKeyOf, type Endpoint, type Environment, withoutKey } from './endpoint.ts';
+import { CallFailure, callFailureOf, providerErrorOf } from './failures.ts';
+import { RetriesEndedError, retrySchema, withRetries } from './retry.ts';
 
 type Dispatcher = NonNullable<NonNullable<ClientOptions['fetchOptions']>['dispatcher']>;
 
-/** Fetch gives up after 300 s of silence by default, which a large model on a small machine needs. Our timer decides. */
+/**
+ * By default fetch gives up after 300 s of silence, which a large model on a small machine may need. Our own timer
+ * decides.
+ */
 const patient = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
 
-/** The `openai` client for an endpoint. It neither retries nor logs, and takes nothing from OpenAI's own variables. */
+/** The `openai` client for an endpoint. It neither retries nor logs, and ignores OpenAI's own environment variables. */
 export function endpointClient(options: { endpoint: Endpoint; env: Environment }): OpenAI {
   const { endpoint } = options;
   return new OpenAI({
@@ -22,9 +29,9 @@ export function endpointClient(options: { endpoint: Endpoint; env: Environment }
     project: null,
     maxRetries: 0,
     logLevel: 'off',
-    // Ours ends sooner; the client's stops at the headers, and a body can trickle for ever.
+    // Our timeout fires first. The client's only covers the headers, and a body can trickle in for ever.
     timeout: endpoint.timeoutMs + 1000,
-    // The same class, described twice: Node's types bundle undici's of another release.
+    // The same class, but Node's types come from another release of undici.
     fetch: async (url, init) => {
       const response = await fetch(url, init);
       return response.ok ? response : withWrappedError(response);
@@ -43,8 +50,8 @@ const bareErrorSchema = z.union([
 ]);
 
 /**
- * Servers that put the message elsewhere than OpenAI (older vLLM, FastAPI, Ollama) would be understood as silent by the
- * client, and the message is how a context that is too long, or a field that is not known, is told.
+ * Some servers (older vLLM, FastAPI, Ollama) put the message elsewhere than OpenAI, so the client would drop it. But
+ * the message is what tells of a context that is too long, or of an unknown field.
  */
 async function withWrappedError(response: Response): Promise<Response> {
   const { status, headers } = response;
@@ -52,4 +59,92 @@ async function withWrappedError(response: Response): Promise<Response> {
   const json = jsonOrUndefined(text);
   const bare = usualErrorSchema.safeParse(json).success ? null : (bareErrorSchema.safeParse(json).data ?? null);
   return new Response(bare === null ? text : JSON.stringify({ error: { message: bare } }), { status, headers });
+}
+
+/**
+ * Posts a body and reads the whole response within `timeoutMs`. After an abort the request has another `graceMs` to
+ * finish, because it is already paid for; then the signal's reason is thrown.
+ */
+export async function send(options: {
+  client: OpenAI;
+  path: string;
+  body: Record<string, unknown>;
+  timeoutMs: number;
+  graceMs: number;
+  signal: AbortSignal | null;
+}): Promise<{ readonly body: string; readonly latencyMs: number }> {
+  const { client, path, body, timeoutMs, graceMs, signal } = options;
+  signal?.throwIfAborted();
+  const controller = new AbortController();
+  let isTimedOut = false;
+  const timer = setTimeout(() => {
+    isTimedOut = true;
+    controller.abort();
+  }, timeoutMs);
+  let grace: NodeJS.Timeout | undefined;
+  const onAbort = () => {
+    grace = setTimeout(() => controller.abort(), graceMs);
+  };
+  signal?.addEventListener('abort', onAbort, { once: true });
+  const started = performance.now();
+  try {
+    const response = await client.post(path, { body, signal: controller.signal }).asResponse();
+    const text = await response.text();
+    return { body: text, latencyMs: performance.now() - started };
+  } catch (error) {
+    if (isTimedOut) throw new CallFailure({ kind: 'timeout', message: `no answer after ${timeoutMs} ms` });
+    signal?.throwIfAborted();
+    throw error;
+  } finally {
+    clearTimeout(timer);
+    clearTimeout(grace);
+    signal?.removeEventListener('abort', onAbort);
+  }
+}
+
+/** For one step, including the transfer of a whole file. */
+const STEP_TIMEOUT_MS = 600_000;
+
+export type TryStep = <T>(step: (request: { signal: AbortSignal; timeout: number }) => Promise<T>) => Promise<T>;
+
+/** Runs the steps of a long job at an endpoint (a batch, a fine-tuning), each with its own retries. */
+export function endpointSteps(options: {
+  endpoint: Endpoint;
+  random: Random;
+  retry: z.input<typeof retrySchema>;
+  signal: AbortSignal | null;
+  env: Environment;
+  /** What the user can do about a kind of failure; null where the advice is the same as for any call. */
+  advice: (failure: { kind: CallFailure['kind']; said: string }) => string | null;
+}): TryStep {
+  const { endpoint, random, signal, env, advice } = options;
+  const policy = retrySchema.parse(options.retry);
+  const key = apiKeyOf({ endpoint, env });
+
+  return async (step) => {
+    const attempt = async () => {
+      const timeout = AbortSignal.timeout(STEP_TIMEOUT_MS);
+      try {
+        return await step({
+          signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+          timeout: STEP_TIMEOUT_MS,
+        });
+      } catch (error) {
+        signal?.throwIfAborted();
+        if (timeout.aborted) throw new CallFailure({ kind: 'timeout', message: `no end after ${STEP_TIMEOUT_MS} ms` });
+        if (error instanceof z.ZodError) throw new CallFailure({ kind: 'malformed', message: z.prettifyError(error) });
+        throw callFailureOf(error) ?? error;
+      }
+    };
+    try {
+      return await withRetries({ attempt, policy, random, signal });
+    } catch (error) {
+      if (!(error instanceof RetriesEndedError)) throw error;
+      const { failure, attempts } = error;
+      const said = withoutKey({ text: failure.message, key, endpoint });
+      const advised = advice({ kind: failure.kind, said });
+      if (advised !== null) throw new ProviderError(`endpoint ${endpoint.name} (${endpoint.baseURL}) ${advised}`);
+      throw providerErrorOf({ failure, attempts, endpoint, key });
+    }
+  };
 }

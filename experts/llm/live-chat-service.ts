@@ -2,41 +2,40 @@ import { setMaxListeners } from 'node:events';
 import type OpenAI from 'openai';
 import type { z } from 'zod';
 import type { Random } from '../../src/tensor/random.ts';
-import { apiKeyOf, type Environment } from './api-key.ts';
-import { Budget, type budgetSchema } from './budget.ts';
-import { CallFailure, callFailureOf } from './call-failure.ts';
+import { Budget, type budgetSchema, costOf, type EndpointUsage, estimateMessageTokens, UsageLedger } from './budget.ts';
 import type { ChatAnswer, ChatRequest, ChatService } from './chat.ts';
-import { readCompletion } from './completion-answer.ts';
-import { completionBody, fullForm, maxTokensOf, type RequestForm } from './completion-body.ts';
+import { completionBody, fullForm, maxTokensOf, type RequestForm, readCompletion } from './completion.ts';
 import { ConcurrencyLimiter } from './concurrency-limiter.ts';
-import { costOf } from './cost.ts';
-import type { Endpoint } from './endpoint.ts';
-import { endpointClient } from './endpoint-client.ts';
-import { estimateMessageTokens } from './estimate-tokens.ts';
-import { providerErrorOf } from './provider-error-of.ts';
+import { apiKeyOf, type Endpoint, type Environment } from './endpoint.ts';
+import { endpointClient, send } from './endpoint-client.ts';
+import { CallFailure, callFailureOf, providerErrorOf } from './failures.ts';
 import { RetriesEndedError, type RetryPolicy, retrySchema, withRetries } from './retry.ts';
-import { send } from './send.ts';
-import { type EndpointUsage, UsageLedger } from './usage-ledger.ts';
 
 export interface LiveChatOptions {
-  /** Draws the jitter of waiting times; it touches no answer. */
+  /** Draws the jitter of waiting times; it does not influence any answer. */
   random: Random;
-  budget?: z.input<typeof budgetSchema>;
-  retry?: z.input<typeof retrySchema>;
-  /** Ends every call: at once what waits, after `graceMs` what was sent. Answers that arrive by then are returned. */
-  signal?: AbortSignal;
-  graceMs?: number;
-  env?: Environment;
+  budget?: z.input<typeof budgetSchema> | undefined;
+  retry?: z.input<typeof retrySchema> | undefined;
+  /**
+   * Cancels every call: waiting ones at once, sent ones after `graceMs`. Answers that arrive before that are
+   * returned.
+   */
+  signal?: AbortSignal | undefined;
+  graceMs?: number | undefined;
+  env?: Environment | undefined;
 }
 
-/** What is shared by all calls to one model at one address. */
+/** What all calls to one model at one address share. */
 interface Line {
   readonly limiter: ConcurrencyLimiter;
   /** Parts of the protocol the endpoint has refused so far. */
   refused: Partial<RequestForm>;
 }
 
-/** Sends requests: one place in the queue, one reservation of the budget and one count for each, retries included. */
+/**
+ * Sends requests. Each one, including retries, takes one place in the queue, one reservation of the budget and one
+ * count.
+ */
 export class LiveChatService implements ChatService {
   private readonly random: Random;
   private readonly budget: Budget;
@@ -45,7 +44,7 @@ export class LiveChatService implements ChatService {
   private readonly graceMs: number;
   private readonly ledger = new UsageLedger();
   private readonly lines = new Map<string, Line>();
-  // Hard private, so that no inspection or log of the service shows a key.
+  // Hard private, so that no dump or log of the service shows a key.
   readonly #clients = new WeakMap<Endpoint, OpenAI>();
   readonly #env: Environment;
 
@@ -62,7 +61,7 @@ export class LiveChatService implements ChatService {
     return this.ledger.rows();
   }
 
-  /** Requests that may be under way at the endpoint now. */
+  /** How many requests may be under way at the endpoint at present. */
   concurrencyOf(endpoint: Endpoint): number {
     return this.lineOf(endpoint).limiter.limit;
   }
@@ -82,7 +81,7 @@ export class LiveChatService implements ChatService {
           random: this.random,
           signal,
         });
-        // Remembered only now: a request may also be refused for a reason of its own.
+        // Only remembered after a success: the request might have been refused for a reason of its own.
         line.refused = { ...line.refused, ...weakened };
         return answer;
       } catch (error) {
@@ -162,13 +161,13 @@ export class LiveChatService implements ChatService {
   private signalOf(request: ChatRequest): AbortSignal | null {
     const signal =
       this.signal && request.signal ? AbortSignal.any([this.signal, request.signal]) : (request.signal ?? this.signal);
-    // Every call under way listens to it; that is no leak.
+    // Every call under way listens to it, so many listeners are no leak.
     if (signal) setMaxListeners(0, signal);
     return signal;
   }
 }
 
-/** The most a request can cost; without a length limit, as much output as input is assumed. */
+/** The most a request can cost. Without a length limit, output is assumed to be as long as input. */
 function mostOf(request: ChatRequest): { tokens: number; money: number } {
   const inputTokens = estimateMessageTokens(request.messages);
   const outputTokens = maxTokensOf(request) ?? inputTokens;
@@ -184,7 +183,10 @@ function allowedForm(options: { wanted: RequestForm; refused: Partial<RequestFor
   };
 }
 
-/** What to leave out after a refusal: what the refusal names, else the demand for JSON. Null when nothing is left. */
+/**
+ * What to leave out after a refusal: what the refusal names, or else the request for JSON. Null when nothing is left
+ * to omit.
+ */
 function weaker(options: { form: RequestForm; failure: CallFailure; endpoint: Endpoint }): Partial<RequestForm> | null {
   const { form, failure, endpoint } = options;
   if (failure.kind !== 'bad-request') return null;

@@ -1,20 +1,28 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Random } from '../../src/tensor/random.ts';
-import { type CallFailure, callFailureOf } from './call-failure.ts';
+import { type CallFailure, callFailureOf } from './failures.ts';
 
 export const retrySchema = z
   .strictObject({
     maxAttempts: z.number().int().positive().default(6),
-    baseMs: z.number().nonnegative().default(500).describe('the first wait is between 0 and this; each next doubles'),
-    capMs: z.number().nonnegative().default(30_000).describe('no wait of our own is longer'),
-    retryAfterCapMs: z.number().nonnegative().default(60_000).describe("the server's wish is followed up to this"),
+    baseMs: z
+      .number()
+      .nonnegative()
+      .default(500)
+      .describe('the first wait is between 0 and this; the bound doubles each time'),
+    capMs: z.number().nonnegative().default(30_000).describe('upper bound of our own waits'),
+    retryAfterCapMs: z
+      .number()
+      .nonnegative()
+      .default(60_000)
+      .describe('a retry-after of the server is honoured up to this'),
   })
   .describe('what happens after a failed request');
 
 export type RetryPolicy = z.infer<typeof retrySchema>;
 
-/** A failure that is final, with the attempts made. */
+/** The last failure, after which no further attempt is made. */
 export class RetriesEndedError extends Error {
   readonly failure: CallFailure;
   readonly attempts: number;
@@ -26,7 +34,11 @@ export class RetriesEndedError extends Error {
   }
 }
 
-/** Tries until it succeeds, fails for good, or was tried often enough. Everything but call failures passes through. */
+/**
+ * Retries until the attempt succeeds, fails for good, or the attempts are used up. Errors that are not call failures
+ * pass through.
+ * @throws RetriesEndedError with the last failure
+ */
 export async function withRetries<T>(options: {
   attempt: () => Promise<T>;
   policy: RetryPolicy;
@@ -47,8 +59,8 @@ export async function withRetries<T>(options: {
 }
 
 /**
- * Exponential with full jitter: uniform between nothing and the exponential bound, so that calls refused together do
- * not come back together. A wish of the server is a floor, with the first step's jitter on top.
+ * Exponential backoff with full jitter: uniform between zero and the exponential bound, so that requests refused
+ * together do not come back together. The server's own wish is a lower bound, plus the first step's jitter.
  */
 export function waitMs(options: {
   failure: Pick<CallFailure, 'retryAfterMs'>;

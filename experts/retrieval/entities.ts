@@ -1,34 +1,38 @@
 import { z } from 'zod';
-import { aggregateTokens } from './aggregate-tokens.ts';
-import type { RoleModel } from './ask-model.ts';
-import type { AskOnce } from './ask-once.ts';
-import type { Entity } from './entity.ts';
 import { patternEntities } from './pattern-entities.ts';
 import { PROMPT_VERSION, promptedEntities } from './prompted-entities.ts';
-import { entityThresholdSchema, selectEntities } from './select-entities.ts';
-import { splitSentences } from './sentences.ts';
-import { loadTermCorpus } from './term-corpus.ts';
-import { documentFrequencies, tfIdfEntities } from './tf-idf.ts';
-import { loadTokenClassifier, tokenClassifierSchema } from './token-classifier.ts';
+import type { AskShared, RoleModel } from './shared-questions.ts';
+import { type Entity, splitSentences } from './text-spans.ts';
+import { documentFrequencies, loadTermCorpus, tfIdfEntities } from './tf-idf-entities.ts';
+import { aggregateTokens, loadTokenClassifier, tokenClassifierSchema } from './token-classifier.ts';
 
-const threshold = entityThresholdSchema;
+export const entityThresholdSchema = z
+  .strictObject({
+    initial: z.number().min(0).max(1).default(0.8).describe('confidence required at first (λ_init)'),
+    step: z.number().min(0.001).max(1).default(0.1).describe('lowered by this while too few entities reach it (Δλ)'),
+    floor: z.number().min(0).max(1).default(0.1).describe('lowest confidence accepted'),
+    minEntities: z.int().min(1).default(1).describe('entities wanted (n_min)'),
+  })
+  .refine(({ initial, floor }) => floor <= initial, 'floor must not exceed initial')
+  .prefault({})
+  .describe('how confident the recogniser must be of an entity');
 
 export const entitiesSchema = z
   .discriminatedUnion('method', [
     tokenClassifierSchema.extend({
       method: z.literal('model').describe('a pretrained token classifier, as in the paper'),
-      threshold,
+      threshold: entityThresholdSchema,
     }),
     z.strictObject({
       method: z
         .literal('patterns')
         .describe('no model: capitalised runs, hashtags, handles, quoted titles, numbers with units'),
-      threshold,
+      threshold: entityThresholdSchema,
     }),
     z.strictObject({
       method: z.literal('tf-idf').describe('ablation (Table 3): words that are frequent here and rare elsewhere'),
-      maxTerms: z.int().min(1).default(10).describe('so many words of the highest weights are candidates'),
-      // The paper does not say where its document frequencies come from.
+      maxTerms: z.int().min(1).default(10).describe('how many words, those of the highest weights, are candidates'),
+      // The paper does not say where its document frequencies come from, so there is a choice.
       corpus: z
         .string()
         .min(1)
@@ -44,22 +48,24 @@ export const entitiesSchema = z
         .describe('ablation (Table 3): a language model justifies each candidate by a definition (PromptNER)'),
     }),
     z.strictObject({
-      method: z.literal('llm-ner').describe('ablation (Table 3): a language model names the entities, untaught'),
+      method: z
+        .literal('llm-ner')
+        .describe('ablation (Table 3): a language model names the entities without being given a definition'),
     }),
   ])
   .prefault({ method: 'model' })
   .describe('recognises the names in a claim, which become the query');
 
 export interface EntityRecognizer {
-  /** Method, version and all that can change what is recognised. */
+  /** Method, version and everything else that can change what is recognised. */
   readonly options: Readonly<Record<string, unknown>>;
-  /** The entities in the order of the text; those of a method with confidences pass the falling threshold. */
-  recognize(text: string, askOnce: AskOnce): Promise<Entity[]>;
+  /** The entities in the order of the text. A method with confidences gives those above the falling threshold. */
+  recognize(text: string, askShared: AskShared): Promise<Entity[]>;
 }
 
 export async function createEntityRecognizer(settings: {
   options: z.output<typeof entitiesSchema>;
-  /** Asked by the methods that ask one. */
+  /** The language model of the methods that ask one. */
   model: RoleModel;
 }): Promise<EntityRecognizer> {
   const { options, model } = settings;
@@ -96,8 +102,24 @@ export async function createEntityRecognizer(settings: {
       const { method } = options;
       return {
         options: { method, version: 1, promptVersion: PROMPT_VERSION, model: model.options },
-        recognize: (text, askOnce) => promptedEntities({ method, text, model, askOnce }),
+        recognize: (text, askShared) => promptedEntities({ method, text, model, askShared }),
       };
     }
   }
+}
+
+/** Algorithm 2: the entities above the highest threshold of the schedule that at least `minEntities` of them reach. */
+export function selectEntities(options: {
+  entities: readonly Entity[];
+  threshold: z.output<typeof entityThresholdSchema>;
+}): Entity[] {
+  const { entities, threshold } = options;
+  let selected: Entity[] = [];
+  for (let steps = 0; selected.length < threshold.minEntities; steps++) {
+    // Rounded, since 0.8 − 7 · 0.1 must be 0.1 and not a little less.
+    const current = Number((threshold.initial - steps * threshold.step).toFixed(9));
+    if (current < threshold.floor) break;
+    selected = entities.filter(({ confidence }) => confidence >= current);
+  }
+  return selected;
 }

@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { InputError, ProviderError } from '../../src/errors.ts';
 import { jsonOrUndefined } from '../../src/json.ts';
 import type { Random } from '../../src/tensor/random.ts';
-import { CallFailure, callFailureOf, failureOfStatus } from '../llm/call-failure.ts';
+import { CallFailure, callFailureOf, failureOfStatus } from '../llm/failures.ts';
 import { RetriesEndedError, type RetryPolicy, withRetries } from '../llm/retry.ts';
 
-/** What every request of retrieval needs besides its address. */
+/** What every retrieval request needs besides its address. */
 export interface FetchContext {
   readonly retry: RetryPolicy;
   /** Draws the jitter of waiting times. */
@@ -13,7 +13,10 @@ export interface FetchContext {
   readonly signal: AbortSignal | null;
 }
 
-/** Gets JSON from a service, with retries; what fails for good becomes a ProviderError that names the service. */
+/**
+ * Gets JSON from a service, with retries.
+ * @throws ProviderError that names the service, where all attempts fail
+ */
 export async function fetchJson<T>(options: {
   service: string;
   url: URL;
@@ -21,7 +24,7 @@ export async function fetchJson<T>(options: {
   schema: z.ZodType<T>;
   timeoutMs: number;
   context: FetchContext;
-  /** A sentence for a refused key. */
+  /** What to do about a refused key. */
   keyAdvice: string;
 }): Promise<T> {
   const { service, url, headers, schema, timeoutMs, context, keyAdvice } = options;
@@ -84,10 +87,10 @@ async function attempt<T>(options: {
   }
 }
 
-/** An address below a configured base, whether or not that ends in a slash. */
+/** An address below a configured base, with or without a slash at its end. */
 export function serviceUrl(baseURL: string, options: { path: string; query: Readonly<Record<string, string>> }): URL {
   const text = `${baseURL.replace(/\/+$/, '')}${options.path}`;
-  if (!URL.canParse(text)) throw new InputError(`${baseURL} is no http(s) address`);
+  if (!URL.canParse(text)) throw new InputError(`${baseURL} is not an http(s) address`);
   const url = new URL(text);
   for (const [name, value] of Object.entries(options.query)) url.searchParams.set(name, value);
   return url;

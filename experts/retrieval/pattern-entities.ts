@@ -1,15 +1,13 @@
-import type { Entity } from './entity.ts';
-import { namesNothing } from './names-nothing.ts';
-import { withoutLinks } from './without-links.ts';
+import { type Entity, withoutLinks } from './text-spans.ts';
 
 const UNIT =
   '%|‰|°[CF]?|percent|per cent|km|m|cm|mm|miles?|kg|g|mg|tons?|tonnes?|million|billion|trillion|thousand|hundred|dollars?|euros?|pounds?|yuan|years?|months?|weeks?|days?|hours?|minutes?|people|deaths?|dead|cases|亿|万|元|人|名|岁|年|月|日|公里|吨|美元';
 
-/** In order of precedence; a later pattern takes nothing from an earlier one. */
+/** In order of precedence: a later pattern only sees what earlier ones left. */
 const PATTERNS: readonly { type: string; confidence: number; pattern: RegExp }[] = [
   { type: 'HASHTAG', confidence: 0.9, pattern: /[#＃][\p{L}\p{N}_]+/gu },
   { type: 'HANDLE', confidence: 0.9, pattern: /@[A-Za-z0-9_]+/g },
-  // Book and film names, and what Chinese puts into quotation marks.
+  // Titles of books and films, and what Chinese puts into quotation marks.
   {
     type: 'QUOTED',
     confidence: 0.85,
@@ -29,7 +27,8 @@ const PATTERNS: readonly { type: string; confidence: number; pattern: RegExp }[]
       'giu',
     ),
   },
-  // Runs in scripts that have no capitals: no word list here knows where a name begins, so a whole clause stands for it.
+  // Runs in scripts without capitals. Without a word list nobody knows where a name begins, so a whole clause is
+  // taken.
   {
     type: 'CLAUSE',
     confidence: 0.2,
@@ -39,13 +38,13 @@ const PATTERNS: readonly { type: string; confidence: number; pattern: RegExp }[]
 ];
 
 /**
- * Candidates for names without any model: hashtags, handles, quoted titles, runs of capitalised words, numbers with units,
- * and clauses in scripts without capitals. The confidences are no probabilities; they make the falling threshold prefer
- * the surer patterns.
+ * Finds candidates for names without any model: hashtags, handles, quoted titles, runs of capitalised words, numbers
+ * with units, and clauses in scripts without capitals. The confidences are not probabilities; they make the falling
+ * threshold prefer the more reliable patterns.
  */
 export function patternEntities(text: string): Entity[] {
   const found: Entity[] = [];
-  // What is taken becomes blanks, so that the rest of a run can still be found.
+  // Matches are replaced by spaces, so that the rest of a run can still be found.
   let rest = withoutLinks(text);
   for (const { type, confidence, pattern } of PATTERNS)
     rest = rest.replace(pattern, (match: string, offset: number) => {
@@ -59,12 +58,12 @@ export function patternEntities(text: string): Entity[] {
   return found.sort((one, other) => one.start - other.start);
 }
 
-/** As long as before, so that all other places stay. */
+/** Of the same length, so that all positions stay the same. */
 function blank(text: string): string {
   return ' '.repeat(text.length);
 }
 
-/** A run of capitalised words without words at its edges that name nothing. */
+/** A run of capitalised words, without words at its edges that are not names. */
 function nameWithin(run: string): { from: number; to: number } | null {
   let words = [...run.matchAll(/\S+/g)].map((match) => ({ from: match.index, to: match.index + match[0].length }));
   const isName = ({ from, to }: { from: number; to: number }) => !namesNothing(run.slice(from, to));
@@ -74,4 +73,20 @@ function nameWithin(run: string): { from: number; to: number } | null {
   const from = words[0].from;
   const length = run.slice(from, words[words.length - 1].to).replace(/(?:['’]s?|[.&-])+$/u, '').length;
   return length < 2 ? null : { from, to: from + length };
+}
+
+/** Words that are never names, even when they are capitalised at the beginning of a sentence. */
+const NO_NAMES = new Set(
+  (
+    'a about after again all also am an and another any are as at be because been before being both but by can could did ' +
+    'do does during each every few for from get had has have he her here him his how however i if in into is it its just ' +
+    'let made many may me might more most much must my never no not now of off on once one only or other our out over ' +
+    'please rt same see she should so some such than thanks that the their them then there these they this those though ' +
+    'to today too under until up us very via was we were what when where which while who whom why will with would yes ' +
+    'yesterday you your breaking watch update'
+  ).split(' '),
+);
+
+export function namesNothing(word: string): boolean {
+  return NO_NAMES.has(word.toLowerCase().replace(/['’.].*$/, ''));
 }

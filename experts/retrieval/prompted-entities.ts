@@ -1,11 +1,9 @@
 import { z } from 'zod';
-import { askModel, type RoleModel } from './ask-model.ts';
-import type { AskOnce } from './ask-once.ts';
-import type { Entity } from './entity.ts';
-import { mentionsOf } from './mentions.ts';
 import { patternEntities } from './pattern-entities.ts';
+import { type AskShared, askModel, type RoleModel } from './shared-questions.ts';
+import type { Entity } from './text-spans.ts';
 
-/** Raise it with every change to a prompt or a schema below. */
+/** To be raised with every change to a prompt or a schema below. */
 export const PROMPT_VERSION = 1;
 
 const VERSION = '1';
@@ -45,15 +43,15 @@ const candidatesSchema = z.object({
 });
 const entitiesSchema = z.object({ entities: z.array(z.string()) });
 
-/** Entities that a language model names, in the order of the text. What does not stand there is dropped. */
+/** The entities that a language model names, in the order of the text. Those that do not occur in it are dropped. */
 export async function promptedEntities(question: {
   method: 'prompt-ner' | 'llm-ner';
   text: string;
   model: RoleModel;
-  askOnce: AskOnce;
+  askShared: AskShared;
 }): Promise<Entity[]> {
-  const { method, text, model, askOnce } = question;
-  const shared = { model, version: VERSION, promptVersion: PROMPT_VERSION, part: `retrieval/${method}`, askOnce };
+  const { method, text, model, askShared } = question;
+  const shared = { model, version: VERSION, promptVersion: PROMPT_VERSION, part: `retrieval/${method}`, askShared };
   const pretended = patternEntities(text).map((entity) => entity.text);
   if (method === 'llm-ner') {
     const content = onlyLlm(text);
@@ -71,4 +69,31 @@ export async function promptedEntities(question: {
 
 function inOrder(entities: readonly Entity[]): Entity[] {
   return entities.toSorted((one, other) => one.start - other.start);
+}
+
+/**
+ * Every occurrence of a name in a text: with the same spelling and as a whole word; if there is none, in other
+ * capitals; if there is none, inside words, as in scripts without spaces. Empty where the text does not contain the
+ * name, which the model then made up.
+ */
+function mentionsOf(name: { text: string; type: string }, text: string): Entity[] {
+  const spelling = name.text
+    .trim()
+    .replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+    .replace(/\s+/g, '\\s+');
+  if (spelling === '') return [];
+  const word = `(?<![\\p{L}\\p{N}])${spelling}(?![\\p{L}\\p{N}])`;
+  const patterns = [new RegExp(word, 'gu'), new RegExp(word, 'giu'), new RegExp(spelling, 'giu')];
+  for (const pattern of patterns) {
+    const found = [...text.matchAll(pattern)];
+    if (found.length > 0)
+      return found.map(({ 0: own, index: start }) => ({
+        text: own,
+        start,
+        end: start + own.length,
+        type: name.type,
+        confidence: 1,
+      }));
+  }
+  return [];
 }

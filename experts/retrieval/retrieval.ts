@@ -2,23 +2,25 @@ import { z } from 'zod';
 import type { Post } from '../../src/data/thread.ts';
 import { Random } from '../../src/tensor/random.ts';
 import { createEncoder, encoderSchema } from '../../src/text/create-encoder.ts';
-import { once } from '../annotations/remembered-calls.ts';
-import type { Environment } from '../llm/api-key.ts';
+import type { Environment } from '../llm/endpoint.ts';
 import { retrySchema } from '../llm/retry.ts';
-import type { RoleModel } from './ask-model.ts';
-import type { AskOnce } from './ask-once.ts';
-import { chunksSchema, type RetrievedChunk, retrieveChunks, splitIntoChunks } from './chunks.ts';
-import { cosine } from './cosine.ts';
-import { cutoffOf, cutoffSchema } from './cutoff.ts';
-import { dryRunWebSearch, dryRunWikipedia } from './dry-run-retrieval.ts';
-import { embedTexts } from './embed-texts.ts';
+import { PromiseCache } from '../promise-cache.ts';
 import { createEntityRecognizer, type EntityRecognizer, entitiesSchema } from './entities.ts';
-import type { Evidence } from './evidence.ts';
-import { salientEntities } from './salience.ts';
-import { scMmrSchema, selectKeywords } from './sc-mmr.ts';
-import { splitSentences } from './sentences.ts';
-import { createWebSearch, type WebQuestion, webSearchSchema } from './web-search.ts';
-import { createWikipedia, wikipediaSchema } from './wikipedia.ts';
+import {
+  chunksSchema,
+  cutoffOf,
+  cutoffSchema,
+  type Evidence,
+  type RetrievedChunk,
+  retrieveChunks,
+  splitIntoChunks,
+} from './evidence.ts';
+import { salientEntities, scMmrSchema, selectKeywords } from './keywords.ts';
+import type { AskShared, RoleModel } from './shared-questions.ts';
+import { cosine, embedTexts } from './text-similarity.ts';
+import { splitSentences } from './text-spans.ts';
+import { createWebSearch, type WebQuestion, type WebSearch, webSearchSchema } from './web-search.ts';
+import { createWikipedia, type Wikipedia, wikipediaSchema } from './wikipedia.ts';
 
 export const retrievalSchema = z
   .strictObject({
@@ -36,7 +38,7 @@ export const retrievalSchema = z
     withoutEntities: z
       .enum(['sentence', 'skip'])
       .default('sentence')
-      .describe('a text without any entity: ask the web with its most salient sentence, or not at all'),
+      .describe('a text without any entity: search the web for its most salient sentence, or not at all'),
     cutoff: cutoffSchema,
     webSearch: webSearchSchema,
     wikipedia: wikipediaSchema,
@@ -54,26 +56,26 @@ export interface Keyword {
   readonly salience: number;
 }
 
-interface Request {
+interface RetrievalRequest {
   readonly claim: Post;
-  readonly askOnce: AskOnce;
+  readonly askShared: AskShared;
 }
 
-/** Stage 1 of ZoFia: from a claim to keywords, and from keywords to evidence that is not younger than the cut-off. */
+/** Stage 1 of ZoFia: from a claim to keywords, and from keywords to evidence no later than the cut-off. */
 export interface Retrieval {
-  /** What of the configuration can change the evidence. */
+  /** The settings that can change the evidence. */
   readonly options: Readonly<Record<string, unknown>>;
-  /** §3.1–3.3; null where no source is asked by keywords. */
-  keywordsOf(request: Request): Promise<readonly Keyword[] | null>;
-  /** @param request.coreClaim asked for by `query: core-claim` alone. */
-  fromWeb(request: Request & { coreClaim: () => Promise<string> }): Promise<Evidence[]>;
-  fromWikipedia(request: Request): Promise<Evidence[]>;
-  /** The passages that speak to a claim. */
+  /** §3.1–3.3; null where no source is searched by keywords. */
+  keywordsOf(request: RetrievalRequest): Promise<readonly Keyword[] | null>;
+  /** @param request.coreClaim only called with `query: core-claim` */
+  fromWeb(request: RetrievalRequest & { coreClaim: () => Promise<string> }): Promise<Evidence[]>;
+  fromWikipedia(request: RetrievalRequest): Promise<Evidence[]>;
+  /** The passages that are relevant to a claim. */
   passagesFor(claim: string, evidence: readonly Evidence[]): Promise<RetrievedChunk[]>;
 }
 
-/** What of retrieval will be asked for; the rest takes no part in the options. */
-export interface RetrievalUse {
+/** Which parts of retrieval will be used; the options leave out the others. */
+interface RetrievalUse {
   readonly web: boolean;
   readonly wikipedia: boolean;
   readonly passages: boolean;
@@ -82,15 +84,15 @@ export interface RetrievalUse {
 export async function createRetrieval(settings: {
   options: RetrievalOptions;
   use: RetrievalUse;
-  /** Names the entities, where that is left to a language model. */
+  /** Names the entities, if a language model is to do that. */
   model: RoleModel;
-  env?: Environment;
-  random?: Random;
-  signal?: AbortSignal;
-  isDryRun?: boolean;
+  env?: Environment | undefined;
+  random?: Random | undefined;
+  signal?: AbortSignal | undefined;
+  isDryRun?: boolean | undefined;
 }): Promise<Retrieval> {
   const { options, use, model, env = process.env, signal = null, isDryRun = false } = settings;
-  // Without a source nothing is loaded either.
+  // Without a source there is nothing to load either.
   if (!use.web && !use.wikipedia) return noRetrieval;
   const { chunks, query, withoutEntities } = options;
   const random = settings.random ?? Random.seeded({ seed: 0, purpose: 'waiting times of retrieval' });
@@ -103,11 +105,14 @@ export async function createRetrieval(settings: {
   const web = isDryRun ? dryRunWebSearch(liveWeb.options) : liveWeb;
   const wikipedia = isDryRun ? dryRunWikipedia(liveWikipedia.options) : liveWikipedia;
   const { composition: _, ...webOptions } = web.options;
-  const known = new Map<string, Promise<readonly Keyword[]>>();
+  const keywordsByText = new PromiseCache<readonly Keyword[]>();
 
-  async function findKeywords(recognizer: EntityRecognizer, { claim, askOnce }: Request): Promise<readonly Keyword[]> {
+  async function findKeywords(
+    recognizer: EntityRecognizer,
+    { claim, askShared }: RetrievalRequest,
+  ): Promise<readonly Keyword[]> {
     const { text } = claim;
-    const entities = await salientEntities({ text, entities: await recognizer.recognize(text, askOnce), encoder });
+    const entities = await salientEntities({ text, entities: await recognizer.recognize(text, askShared), encoder });
     const similarity = entities.map(({ vector }) => entities.map((other) => cosine(vector, other.vector)));
     const salience = entities.map((entity) => entity.salience);
     return selectKeywords({ salience, similarity }, options.keywords).map((index) => {
@@ -116,9 +121,9 @@ export async function createRetrieval(settings: {
     });
   }
 
-  async function keywordsOf(request: Request): Promise<readonly Keyword[] | null> {
+  async function keywordsOf(request: RetrievalRequest): Promise<readonly Keyword[] | null> {
     if (recognizer === null || cutoffOf(request.claim, options.cutoff) === 'none') return null;
-    return once({ known, key: request.claim.text, ask: () => findKeywords(recognizer, request) });
+    return keywordsByText.get(request.claim.text, () => findKeywords(recognizer, request));
   }
 
   async function salientSentence(text: string): Promise<string> {
@@ -129,7 +134,7 @@ export async function createRetrieval(settings: {
     return sentences[saliences.indexOf(Math.max(...saliences))];
   }
 
-  /** What the web is asked about a claim; null for nothing. */
+  /** What to search the web for; null for nothing. */
   async function webQuestion(request: Parameters<Retrieval['fromWeb']>[0]): Promise<WebQuestion | null> {
     if (query === 'core-claim') return { sentence: await request.coreClaim() };
     const keywords = query === 'entities' ? await keywordsOf(request) : null;
@@ -155,7 +160,7 @@ export async function createRetrieval(settings: {
       const cutoff = cutoffOf(request.claim, options.cutoff);
       if (cutoff === 'none') return [];
       const ask = await webQuestion(request);
-      return ask === null ? [] : web.search({ ask, cutoff, askOnce: request.askOnce });
+      return ask === null ? [] : web.search({ ask, cutoff, askShared: request.askShared });
     },
 
     async fromWikipedia(request) {
@@ -163,10 +168,10 @@ export async function createRetrieval(settings: {
       if (cutoff === 'none') return [];
       const found = await Promise.all(
         ((await keywordsOf(request)) ?? []).map(({ text, context: around }) =>
-          wikipedia.lookUp({ keyword: text, context: around, cutoff, askOnce: request.askOnce }),
+          wikipedia.lookUp({ keyword: text, context: around, cutoff, askShared: request.askShared }),
         ),
       );
-      // Two keywords may mean the same article.
+      // Two keywords may lead to the same article.
       return [...new Map(found.flatMap((entry) => (entry === null ? [] : [[entry.url, entry] as const]))).values()];
     },
 
@@ -182,3 +187,28 @@ const noRetrieval: Retrieval = {
   fromWikipedia: async () => [],
   passagesFor: async () => [],
 };
+
+/**
+ * Asks nobody and returns the question itself as evidence, so that a dry run counts the calls that evidence leads to.
+ */
+function dryRunWebSearch(options: WebSearch['options']): WebSearch {
+  return {
+    options,
+    search: async ({ ask, cutoff }) => {
+      const text = 'sentence' in ask ? ask.sentence : ask.keywords.join(', ');
+      return [{ title: 'Pretended result', url: 'https://dry-run.invalid/', text, date: cutoff }];
+    },
+  };
+}
+
+function dryRunWikipedia(options: Wikipedia['options']): Wikipedia {
+  return {
+    options,
+    lookUp: async ({ keyword, context, cutoff }) => ({
+      title: keyword,
+      url: 'https://dry-run.invalid/',
+      text: context,
+      date: cutoff,
+    }),
+  };
+}

@@ -2,8 +2,7 @@ import { z } from 'zod';
 import { InputError, ProviderError } from '../../src/errors.ts';
 import { hashModelFiles, locateModel, readModelConfig } from '../../src/text/locate-model.ts';
 import { transformersEncoderOptionsSchema } from '../../src/text/transformers-encoder-options.ts';
-import type { ClassifiedToken } from './aggregate-tokens.ts';
-import { splitSentences } from './sentences.ts';
+import { type Entity, splitSentences } from './text-spans.ts';
 
 export const tokenClassifierSchema = transformersEncoderOptionsSchema
   .pick({ revision: true, hub: true, cacheDirectory: true, localFilesOnly: true, dtype: true, device: true })
@@ -11,7 +10,7 @@ export const tokenClassifierSchema = transformersEncoderOptionsSchema
     model: z
       .string()
       .min(1)
-      // The paper's dslim/bert-base-NER, in the layout that this library reads.
+      // The paper's dslim/bert-base-NER, in the layout that the library expects.
       .default('Xenova/bert-base-NER')
       .describe(
         'folder with config.json, tokenizer.json, tokenizer_config.json and onnx/model.onnx of a token classifier, or the id of such a model on the hub',
@@ -20,7 +19,7 @@ export const tokenClassifierSchema = transformersEncoderOptionsSchema
   });
 
 export interface TokenClassifier {
-  /** Library and files, as they change what is recognised. */
+  /** The library's version and the hashes of the files, which can change what is recognised. */
   readonly identity: Readonly<Record<string, unknown>>;
   classify(text: string): Promise<ClassifiedToken[]>;
 }
@@ -34,12 +33,13 @@ interface Word {
 const labelsSchema = z.object({ id2label: z.record(z.string(), z.string()) });
 const logitsSchema = z.object({ dims: z.tuple([z.literal(1), z.int(), z.int()]), data: z.instanceof(Float32Array) });
 
-/** As BERT's own pre-tokenizer cuts: runs of letters and digits, single ideographs, single other characters. */
+/** Splits like BERT's pre-tokenizer: runs of letters and digits, single ideographs, single other characters. */
 const WORD = /\p{Script=Han}|[\p{L}\p{N}\p{M}]+|[^\s]/gu;
 
 /**
- * A pretrained model that labels tokens. Each word is tokenized on its own, so that every token's place in the text is
- * known; for WordPiece models that is what they do themselves, for others the tokens may differ a little.
+ * Loads a pretrained model that labels tokens. Each word is tokenized on its own, so that the position of every token
+ * in the text is known. WordPiece models do the same themselves; for others the tokens may differ slightly.
+ * @throws InputError where the folder holds no token classifier, ProviderError where the download fails
  */
 export async function loadTokenClassifier(options: z.output<typeof tokenClassifierSchema>): Promise<TokenClassifier> {
   const { model: name, maxTokens, ...source } = options;
@@ -70,14 +70,14 @@ export async function loadTokenClassifier(options: z.output<typeof tokenClassifi
       throw new InputError(`cannot load the model in ${location.files}: ${reason}; ${advice}`);
     if (options.localFilesOnly)
       throw new InputError(
-        `model ${name} is not complete in ${location.files} and localFilesOnly forbids to download it: ${reason}; ${advice}`,
+        `model ${name} is not complete in ${location.files} and localFilesOnly forbids downloading it: ${reason}; ${advice}`,
       );
     throw new ProviderError(
       `cannot load model ${name} (revision ${options.revision}) from ${options.hub}: ${reason}; ${advice}`,
     );
   });
   const config = labelsSchema.safeParse(model.config);
-  if (!config.success) throw new InputError(`${name} has no id2label in config.json; it is no token classifier`);
+  if (!config.success) throw new InputError(`${name} has no id2label in config.json; it is not a token classifier`);
   const { id2label } = config.data;
   const limit = (await readModelConfig(location.files)).maxTokens ?? maxTokens;
   const special = tokenizer.encode('');
@@ -125,7 +125,7 @@ export async function loadTokenClassifier(options: z.output<typeof tokenClassifi
       const sentences = splitSentences(text).map((sentence) =>
         [...sentence.text.matchAll(WORD)].map(({ 0: word, index }): Word => {
           const start = sentence.start + index;
-          // Byte-level vocabularies tell a word after a blank from one that is glued to what was before.
+          // Byte-level vocabularies distinguish a word after a space from one that directly follows other characters.
           const blank = start > 0 && /\s/.test(text[start - 1]) ? ' ' : '';
           const tokens = tokenizer.encode(blank + word, { add_special_tokens: false }).slice(0, room);
           return { start, end: start + word.length, tokens };
@@ -138,7 +138,7 @@ export async function loadTokenClassifier(options: z.output<typeof tokenClassifi
   };
 }
 
-/** Whole sentences as long as they fit; a sentence that is longer than a window is cut between words. */
+/** Windows of whole sentences, as many as fit. A sentence longer than a window is cut between words. */
 function windows(sentences: readonly (readonly Word[])[], room: number): Word[][] {
   const size = (words: readonly Word[]) => words.reduce((sum, { tokens }) => sum + tokens.length, 0);
   const all: Word[][] = [];
@@ -155,9 +155,56 @@ function windows(sentences: readonly (readonly Word[])[], room: number): Word[][
   return all;
 }
 
-/** The likeliest class and its probability (softmax). */
+/** The likeliest class and its softmax probability. */
 function likeliest(logits: Float32Array): { index: number; probability: number } {
   const largest = Math.max(...logits);
   const sum = logits.reduce((total, logit) => total + Math.exp(logit - largest), 0);
   return { index: logits.indexOf(largest), probability: 1 / sum };
+}
+
+/** A token's position, likeliest label and that label's probability. */
+export interface ClassifiedToken {
+  readonly start: number;
+  readonly end: number;
+  /** As in the model's configuration: O, B-PER, I-PER, or just PER. */
+  readonly label: string;
+  readonly probability: number;
+  /** The token continues the word of the previous one. */
+  readonly continuesWord: boolean;
+}
+
+/**
+ * Joins consecutive entity tokens; the confidence is their mean (Eq. 2). A word is never cut: its later pieces follow
+ * its first one, whatever the model says about them, since models are trained on first pieces.
+ */
+export function aggregateTokens(options: { text: string; tokens: readonly ClassifiedToken[] }): Entity[] {
+  const { text, tokens } = options;
+  const entities: Entity[] = [];
+  let open: { start: number; end: number; type: string; probabilities: number[] } | null = null;
+  const close = () => {
+    if (open === null) return;
+    const { start, end, type, probabilities } = open;
+    const confidence = probabilities.reduce((sum, value) => sum + value, 0) / probabilities.length;
+    entities.push({ text: text.slice(start, end), start, end, type, confidence });
+    open = null;
+  };
+  for (const token of tokens) {
+    const [, position, type] = token.label.match(/^(?:([BIES])-)?(.+)$/) ?? [];
+    if (token.continuesWord) {
+      if (open === null) continue;
+      open.end = token.end;
+      if (type === open.type) open.probabilities.push(token.probability);
+      continue;
+    }
+    if (type === undefined || type === 'O') close();
+    else if (open !== null && open.type === type && position !== 'B' && position !== 'S') {
+      open.end = token.end;
+      open.probabilities.push(token.probability);
+    } else {
+      close();
+      open = { start: token.start, end: token.end, type, probabilities: [token.probability] };
+    }
+  }
+  close();
+  return entities;
 }

@@ -1,14 +1,13 @@
 import { z } from 'zod';
 import { InputError } from '../../src/errors.ts';
-import type { Environment } from '../llm/api-key.ts';
-import type { AskOnce } from './ask-once.ts';
-import type { Evidence } from './evidence.ts';
+import type { Environment } from '../llm/endpoint.ts';
+import { type Evidence, htmlText } from './evidence.ts';
 import { encyclopediaDomains, factCheckDomains, isInDomains, newsDomains } from './excluded-domains.ts';
 import { type FetchContext, fetchJson, serviceUrl } from './fetch-json.ts';
-import { htmlText } from './html-text.ts';
-import { sentenceQuery, webQuery } from './web-query.ts';
+import type { AskShared } from './shared-questions.ts';
+import { withoutLinks } from './text-spans.ts';
 
-/** What Brave gives at once. */
+/** Most results of one request to Brave. */
 const MOST_RESULTS = 20;
 
 const domains = z.array(z.string().regex(/^[^\s/:]+\.[^\s/:]+$/, 'must be a domain such as snopes.com'));
@@ -18,46 +17,50 @@ export const webSearchSchema = z
     baseURL: z
       .url({ protocol: /^https?$/ })
       .default('https://api.search.brave.com/res/v1')
-      .describe("where Brave's web search API, or one of its shape, is spoken"),
+      .describe("address of Brave's web search API, or of a compatible one"),
     apiKeyEnv: z
       .string()
       .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable, not the key itself')
       .nullable()
       .default('BRAVE_API_KEY')
       .describe('name of the environment variable that holds the key; null for services without keys'),
-    maxResults: z.int().min(1).max(MOST_RESULTS).default(10).describe('at most so many entries are taken'),
+    maxResults: z.int().min(1).max(MOST_RESULTS).default(10).describe('most results used'),
     composition: z
       .enum(['and', 'or'])
       .default('and')
       .describe('results must concern all keywords, or (ablation, Table 3) any'),
-    extraSnippets: z.boolean().default(true).describe('more than one passage a page, where the plan allows'),
-    country: z.string().nullable().default(null).describe('two letters; null: as the service likes'),
+    extraSnippets: z.boolean().default(true).describe('more than one passage a page, if the plan allows it'),
+    country: z.string().nullable().default(null).describe('two letters; null: the service chooses'),
     language: z.string().nullable().default(null).describe('language of the results, such as en; null: any'),
-    earliestDate: z.iso.date().default('1990-01-01').describe('first day of the range of dates that is asked for'),
-    dropUndated: z
-      .boolean()
-      .default(true)
-      .describe('drop results without a date, which may be younger than the cut-off'),
-    excludedFactChecks: domains.default(factCheckDomains).describe('they hold the verdicts themselves'),
-    excludedNews: domains.default(newsDomains).describe('news sites, which hold copies of the report'),
-    excludedEncyclopedias: domains.default(encyclopediaDomains).describe('asked on their own'),
-    maxQueryCharacters: z.int().min(50).default(400).describe('longest query the service takes'),
-    maxQueryWords: z.int().min(5).default(50).describe('most words in a query that the service takes'),
+    earliestDate: z.iso.date().default('1990-01-01').describe('first day of the date range that is requested'),
+    dropUndated: z.boolean().default(true).describe('drop results without a date, which may be later than the cut-off'),
+    excludedFactChecks: domains
+      .default(factCheckDomains)
+      .describe('fact checkers, which publish the verdicts themselves'),
+    excludedNews: domains.default(newsDomains).describe('news sites, which have copies of the report'),
+    excludedEncyclopedias: domains
+      .default(encyclopediaDomains)
+      .describe('encyclopedias; Wikipedia is asked separately'),
+    maxQueryCharacters: z.int().min(50).default(400).describe('longest query that the service accepts'),
+    maxQueryWords: z.int().min(5).default(50).describe('most words in a query that the service accepts'),
     timeoutMs: z.int().positive().default(30_000).describe('for one request'),
   })
   .prefault({})
-  .describe('search in the open web');
+  .describe('search of the open web');
 
 export type WebSearchOptions = z.output<typeof webSearchSchema>;
 
-/** A query of all keywords, or a sentence as it is. */
+/** A query of keywords, or a sentence as it stands. */
 export type WebQuestion = { readonly keywords: readonly string[] } | { readonly sentence: string };
 
 export interface WebSearch {
-  /** What of the configuration can change the results. */
+  /** The settings that can change the results. */
   readonly options: Readonly<Record<string, unknown>>;
-  /** @param request.cutoff last day a result may have; null: any day */
-  search(request: { ask: WebQuestion; cutoff: string | null; askOnce: AskOnce }): Promise<Evidence[]>;
+  /**
+   * @param request.cutoff the last day a result may have; null: any day
+   * @throws InputError where the key is missing, ProviderError where the service fails
+   */
+  search(request: { ask: WebQuestion; cutoff: string | null; askShared: AskShared }): Promise<Evidence[]>;
 }
 
 const resultSchema = z.object({
@@ -86,7 +89,7 @@ export function createWebSearch(settings: {
     const key = apiKeyEnv === null ? null : env[apiKeyEnv]?.trim() || null;
     if (apiKeyEnv !== null && (key === null || !/^[\x21-\x7e]+$/.test(key)))
       throw new InputError(
-        `web search needs a key in the environment variable ${apiKeyEnv}, which ${key === null ? 'is not set' : 'holds characters that no key has'}; ` +
+        `web search needs a key in the environment variable ${apiKeyEnv}, which ${key === null ? 'is not set' : 'contains characters that no key has'}; ` +
           'set it (keys: https://brave.com/search/api/), or switch web search off (use.web: false)',
       );
     return fetchJson({
@@ -102,7 +105,7 @@ export function createWebSearch(settings: {
 
   return {
     options: { baseURL, ...relevant },
-    async search({ ask, cutoff, askOnce }) {
+    async search({ ask, cutoff, askShared }) {
       const query =
         'keywords' in ask
           ? webQuery({ keywords: ask.keywords, composition: options.composition, excludedDomains, limits })
@@ -110,7 +113,7 @@ export function createWebSearch(settings: {
       if (query === '') return [];
       const parameters = {
         q: query,
-        // More than are taken: a query has no room for every exclusion, so that some results will be dropped.
+        // More than are used: a query has no room for every exclusion, so some results will be dropped.
         count: String(MOST_RESULTS),
         result_filter: 'web',
         text_decorations: 'false',
@@ -119,8 +122,8 @@ export function createWebSearch(settings: {
         ...(options.language !== null && { search_lang: options.language }),
         ...(cutoff !== null && { freshness: `${options.earliestDate}to${cutoff}` }),
       };
-      // What came back is kept, not what was left of it: other exclusions need no new request.
-      const results = await askOnce(
+      // The raw results are kept, not the filtered ones, so that other exclusions need no new request.
+      const results = await askShared(
         {
           detector: 'retrieval/web-search',
           version: '1',
@@ -133,7 +136,7 @@ export function createWebSearch(settings: {
       const usable = results.map(evidenceOf).filter((evidence) => {
         if (evidence.text === '' || isInDomains(evidence.url, excludedDomains)) return false;
         if (cutoff === null) return true;
-        // Services take their own range of dates loosely, so that it is checked again.
+        // Services apply their date filter loosely, so dates are checked again here.
         return evidence.date === null ? !options.dropUndated : evidence.date <= cutoff;
       });
       return usable.slice(0, options.maxResults);
@@ -141,7 +144,10 @@ export function createWebSearch(settings: {
   };
 }
 
-/** The first of each list, then the second of each, and so on: of every kind the weightiest find room in a query. */
+/**
+ * The first of each list, then the second of each, and so on, so that the most important ones of each kind fit into a
+ * query.
+ */
 function dealtFrom(lists: readonly (readonly string[])[]): string[] {
   const longest = Math.max(...lists.map(({ length }) => length));
   return Array.from({ length: longest }, (_, place) =>
@@ -159,7 +165,7 @@ function evidenceOf(result: Result): Evidence {
   };
 }
 
-/** Ages such as "2 days ago" count from a moment nobody kept, so that they are no dates. */
+/** Ages such as "2 days ago" are relative to an unknown time, so they are not dates. */
 function dayOf(text: string | null | undefined): string | null {
   if (!text) return null;
   const iso = /^\d{4}-\d{2}-\d{2}/.exec(text)?.[0];
@@ -167,4 +173,81 @@ function dayOf(text: string | null | undefined): string | null {
   if (!/\b(?:19|20)\d\d\b/.test(text)) return null;
   const time = Date.parse(`${text} UTC`);
   return Number.isNaN(time) ? null : new Date(time).toISOString().slice(0, 10);
+}
+
+const QUOTES = 2;
+
+interface WebQueryLimits {
+  readonly maxCharacters: number;
+  readonly maxWords: number;
+}
+
+/**
+ * Eq. 6: all keywords, each as a phrase, then the domains to exclude. Keywords come in order of importance and are
+ * dropped from the end if the service's limits are reached. As many domains are named as still fit; the results are
+ * checked against all of them.
+ */
+export function webQuery(options: {
+  keywords: readonly string[];
+  composition: 'and' | 'or';
+  excludedDomains: readonly string[];
+  limits: WebQueryLimits;
+}): string {
+  const { composition, excludedDomains, limits } = options;
+  // A headline in capitals can be a single name that is longer than a query. Its beginning is better than no query.
+  const room = { ...limits, maxCharacters: limits.maxCharacters - QUOTES };
+  let query = '';
+  for (const keyword of options.keywords) {
+    const phrase = quoted(beginningOf(keyword, room));
+    if (phrase === null) continue;
+    const longer = query === '' ? phrase : `${query} ${composition === 'and' ? 'AND' : 'OR'} ${phrase}`;
+    if (query !== '' && !fits(longer, limits)) break;
+    query = longer;
+  }
+  return withExclusions(query, { excludedDomains, limits });
+}
+
+/**
+ * A sentence cut to the service's limits, without links and without anything that the service would take for an
+ * operator.
+ */
+export function sentenceQuery(options: {
+  sentence: string;
+  excludedDomains: readonly string[];
+  limits: WebQueryLimits;
+}): string {
+  const { sentence, excludedDomains, limits } = options;
+  const words = withoutLinks(sentence)
+    .replace(/["“”]/g, ' ')
+    .replace(/(?<!\S)[-+]+/g, ' ')
+    .replace(/(?<!\S)(?:AND|OR|NOT)(?!\S)/g, (operator) => operator.toLowerCase());
+  return withExclusions(beginningOf(words, limits), { excludedDomains, limits });
+}
+
+function beginningOf(text: string, limits: WebQueryLimits): string {
+  const words = text.trim().split(/\s+/).slice(0, limits.maxWords);
+  while (words.length > 1 && words.join(' ').length > limits.maxCharacters) words.pop();
+  return words.join(' ').slice(0, limits.maxCharacters);
+}
+
+function withExclusions(
+  query: string,
+  options: { excludedDomains: readonly string[]; limits: WebQueryLimits },
+): string {
+  if (query === '') return '';
+  let longest = query;
+  for (const domain of options.excludedDomains) {
+    const longer = `${longest} -site:${domain}`;
+    if (fits(longer, options.limits)) longest = longer;
+  }
+  return longest;
+}
+
+function quoted(keyword: string): string | null {
+  const clean = keyword.replace(/["“”]/g, ' ').replace(/\s+/g, ' ').trim();
+  return clean === '' ? null : `"${clean}"`;
+}
+
+function fits(query: string, limits: WebQueryLimits): boolean {
+  return query.length <= limits.maxCharacters && query.split(' ').length <= limits.maxWords;
 }

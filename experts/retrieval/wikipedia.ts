@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import type { Encoder } from '../../src/text/encoder.ts';
-import type { AskOnce } from './ask-once.ts';
-import { disambiguate } from './disambiguate.ts';
-import type { Evidence } from './evidence.ts';
+import { type Evidence, htmlParagraphs } from './evidence.ts';
 import { type FetchContext, fetchJson, serviceUrl } from './fetch-json.ts';
-import { htmlParagraphs } from './html-text.ts';
-import { splitSentences } from './sentences.ts';
+import type { AskShared } from './shared-questions.ts';
+import { cosine, embedTexts } from './text-similarity.ts';
+import { splitSentences } from './text-spans.ts';
 
 export const wikipediaSchema = z
   .strictObject({
@@ -13,12 +12,17 @@ export const wikipediaSchema = z
       .url({ protocol: /^https?$/ })
       .default('https://en.wikipedia.org/w/api.php')
       .describe("a wiki's api.php; other languages have other hosts"),
-    senses: z.int().min(1).max(20).default(5).describe('articles a keyword may mean, among which its context decides'),
-    sentences: z.int().min(1).default(3).describe('first sentences of an article that are taken'),
+    senses: z
+      .int()
+      .min(1)
+      .max(20)
+      .default(5)
+      .describe('articles that a keyword may mean; its context decides among them'),
+    sentences: z.int().min(1).default(3).describe('how many of the first sentences of an article are used'),
     disambiguation: z
       .enum(['context', 'first'])
       .default('context')
-      .describe('context: the sense that fits the place in the text; first: what the search finds first'),
+      .describe("context: the sense that fits the keyword's context best; first: the first result of the search"),
     asOf: z
       .enum(['cutoff', 'today'])
       .default('cutoff')
@@ -33,19 +37,22 @@ export const wikipediaSchema = z
     timeoutMs: z.int().positive().default(30_000).describe('for one request'),
   })
   .prefault({})
-  .describe('look-up of keywords in Wikipedia');
+  .describe('lookup of keywords in Wikipedia');
 
 export type WikipediaOptions = z.output<typeof wikipediaSchema>;
 
 export interface Wikipedia {
-  /** What of the configuration can change what is found. */
+  /** The settings that can change what is found. */
   readonly options: Readonly<Record<string, unknown>>;
-  /** The beginning of the article on a keyword; null where there is none, or none yet on the last day of evidence. */
+  /**
+   * The beginning of the article about a keyword; null where there is none, or was none yet on the last day of
+   * evidence.
+   */
   lookUp(request: {
     keyword: string;
     context: string;
     cutoff: string | null;
-    askOnce: AskOnce;
+    askShared: AskShared;
   }): Promise<Evidence | null>;
 }
 
@@ -56,7 +63,7 @@ const pageSchema = z.object({
   description: z.string().default(''),
   pageprops: z.object({ disambiguation: z.string().optional() }).optional(),
 });
-/** Errors come with status 200: without the first line "search is down" would read as "there is no article", for ever. */
+/** Errors come with status 200. Without `error`, "search is down" would be kept for ever as "there is no article". */
 const searchSchema = z.object({
   error: z.never().optional(),
   query: z.object({ pages: z.array(pageSchema).default([]) }).optional(),
@@ -66,13 +73,13 @@ const revisionSchema = z.object({
     pages: z.array(z.object({ revisions: z.array(z.object({ revid: z.number(), timestamp: z.string() })).optional() })),
   }),
 });
-/** Hidden and lost revisions are answered with an error; other errors pass. */
+/** For hidden and lost revisions the service answers with one of these errors; others may pass and are not kept. */
 const lost = ['nosuchrevid', 'missingcontent', 'missingcontent-revid', 'missingcontent-revid-role', 'permissiondenied'];
 const parseSchema = z.union([
   z.object({ parse: z.object({ text: z.string() }) }),
   z.object({ error: z.object({ code: z.enum(lost) }) }),
 ]);
-/** The search refuses longer queries. */
+/** The search refuses queries longer than this. */
 const MOST_CHARACTERS = 300;
 
 export function createWikipedia(settings: {
@@ -85,10 +92,10 @@ export function createWikipedia(settings: {
 
   type Ask = <T>(parameters: Record<string, string>, schema: z.ZodType<T>) => Promise<T>;
   const askerWith =
-    (askOnce: AskOnce): Ask =>
+    (askShared: AskShared): Ask =>
     (parameters, schema) => {
       const query = { ...parameters, format: 'json', formatversion: '2' };
-      return askOnce(
+      return askShared(
         { detector: 'retrieval/wikipedia', version: '2', options: { baseURL: options.baseURL }, input: query, schema },
         async () => ({
           value: await fetchJson({
@@ -125,7 +132,7 @@ export function createWikipedia(settings: {
       .sort((one, other) => one.index - other.index);
   }
 
-  /** The article as it stood at the end of a day; null where it did not exist, or where that state is hidden. */
+  /** The article as it was at the end of a day; null where it did not exist, or where that revision is hidden. */
   async function beginningOn(
     title: string,
     options: { day: string; ask: Ask },
@@ -162,8 +169,8 @@ export function createWikipedia(settings: {
 
   return {
     options: { ...relevant },
-    async lookUp({ keyword, context, cutoff, askOnce }) {
-      const ask = askerWith(askOnce);
+    async lookUp({ keyword, context, cutoff, askShared }) {
+      const ask = askerWith(askShared);
       const pages = await senses(keyword, ask);
       if (pages.length === 0) return null;
       const index =
@@ -188,8 +195,28 @@ export function createWikipedia(settings: {
   };
 }
 
-/** The description of a sense: its first sentence as a rule names it and says what it is. */
+/** The description of a sense: usually its first sentence names it and says what it is. */
 function senseText(page: z.output<typeof pageSchema>): string {
   const [first] = splitSentences(page.extract);
   return first?.text ?? [page.title, page.description].filter(Boolean).join(', ');
+}
+
+/**
+ * Eq. 7: the sense whose description, in place of the entity, changes its context least. Returns its index. Of equals
+ * the first wins, which is the one that the encyclopedia ranks highest.
+ */
+export async function disambiguate(options: {
+  entity: string;
+  context: string;
+  senses: readonly string[];
+  encoder: Encoder;
+}): Promise<number> {
+  const { entity, context, senses, encoder } = options;
+  if (senses.length < 2) return 0;
+  const modified = senses.map((sense) =>
+    context.includes(entity) ? context.replaceAll(entity, () => sense) : `${sense} ${context}`,
+  );
+  const [original, ...vectors] = await embedTexts({ encoder, texts: [context, ...modified] });
+  const similarities = vectors.map((vector) => cosine(original, vector));
+  return similarities.indexOf(Math.max(...similarities));
 }

@@ -1,17 +1,17 @@
-/** Stances of a post towards its claim, in the order of distributions everywhere. */
+/** Stances of a post towards its claim, in the order that all distributions use. */
 export const stanceClasses = ['support', 'deny', 'query', 'comment'] as const;
 
-/** Veracities of a claim, in the order of distributions everywhere. */
+/** Veracities of a claim, in the order that all distributions use. */
 export const veracityClasses = ['non-rumor', 'true', 'false', 'unverified'] as const;
 
-/** A reply, of which the stance towards the claim is asked. */
+/** A reply whose stance towards the claim is to be predicted. */
 export interface StanceItem {
   readonly threadId: string;
   readonly claim: string;
   readonly post: string;
 }
 
-/** A claim with the posts that speak to it, of which the veracity is asked. */
+/** A claim whose veracity is to be predicted, with the posts that respond to it. */
 export interface VeracityItem {
   readonly threadId: string;
   readonly claim: string;
@@ -20,12 +20,12 @@ export interface VeracityItem {
 
 export interface StancedPost {
   readonly text: string;
-  /** One probability a stance class; null where stances are not known, as in pretraining. */
+  /** One probability for each stance; null where stances are not known, as in pretraining. */
   readonly stance: Float64Array | null;
 }
 
 export interface TaskPrediction {
-  /** One probability a class, in the order of `classes`, summing to 1. */
+  /** One probability for each class, in the order of `classes`, summing to 1. */
   readonly distribution: Float64Array;
   /** A short reason; empty where the model gives none. */
   readonly explanation: string;
@@ -42,18 +42,21 @@ export interface Example<Item> {
 /** A stance or a veracity model, as the selector uses it. */
 export interface TaskModel<Item> {
   readonly classes: readonly string[];
-  /** All that can change a prediction of the untuned model, as plain JSON. */
+  /** Everything that can change a prediction of the untuned model, as plain JSON. */
   readonly identity: Readonly<Record<string, unknown>>;
-  /** In the order of the items. What an item was tuned on must not echo back: models that could remember it hold it out. */
+  /**
+   * Predictions in the order of the items. The label that an item was tuned on must not simply be repeated: a model
+   * that could remember it holds the item out.
+   */
   predict(items: readonly Item[]): Promise<TaskPrediction[]>;
-  /** Learns the untuned model from examples of other data; to be called before the first `tune`. */
+  /** Trains the untuned model on examples of other data; to be called before the first `tune`. */
   pretrain(examples: readonly Example<Item>[]): Promise<void>;
   /**
-   * Fine-tunes the pretrained model on these examples, in place of those of an earlier call: nothing accumulates. No
-   * examples bring the pretrained model back.
+   * Fine-tunes the pretrained model on these examples. They replace those of an earlier call: nothing accumulates. An
+   * empty list restores the pretrained model.
    */
   tune(examples: readonly Example<Item>[]): Promise<void>;
-  /** All that `restore` needs to predict and tune as this model does now, bit for bit. */
+  /** Everything that `restore` needs to predict and tune as this model does now, bit for bit. */
   state(): TaskModelState;
   restore(state: TaskModelState): void;
 }

@@ -5,7 +5,7 @@ import { InputError } from '../../src/errors.ts';
 
 const labelSchema = z.strictObject({
   name: z.string().min(1),
-  description: z.string().describe('what the label means, as a model is told'),
+  description: z.string().describe('what the label means; shown to language models'),
   answers: z.array(z.string().min(1)).min(1).describe('words that a model may answer with, such as Yes'),
 });
 
@@ -17,7 +17,7 @@ export const judgingTaskSchema = z
   .strictObject({
     name: z.string().min(1),
     subject: z.string().describe('what is judged, such as "sequence of social media posts"'),
-    question: z.string().describe('the question, as put to a model'),
+    question: z.string().describe('the question, as a language model is asked it'),
     labels: z.array(labelSchema).min(2).optional(),
     categories: z
       .array(z.strictObject({ name: z.string().min(1), description: z.string() }))
@@ -26,7 +26,7 @@ export const judgingTaskSchema = z
     implications: z
       .array(z.strictObject({ if: z.string(), implies: z.string() }))
       .default([])
-      .describe('a category that is present makes another present, too'),
+      .describe('a category that applies implies another one'),
   })
   .refine(({ labels, categories }) => (labels === undefined) !== (categories === undefined), {
     error: 'a task has either labels or categories',
@@ -37,8 +37,8 @@ export const judgingTaskSchema = z
   }, 'an implication names a category that the task does not have');
 export type JudgingTask = z.infer<typeof judgingTaskSchema>;
 
-/** The label of "no category at all". */
-export const noCategory = 'none';
+/** The label of a thread that no category applies to. */
+const noCategory = 'none';
 
 /** The labels of a task's judgements: its own, or every combination of its categories. */
 export function judgementLabels(task: JudgingTask): string[] {
@@ -49,7 +49,7 @@ export function judgementLabels(task: JudgingTask): string[] {
   );
 }
 
-/** The label of a set of categories, after the task's implications. */
+/** The label for a set of categories, after applying the task's implications. */
 export function categoryCombination(task: JudgingTask, present: Iterable<string>): string {
   const all = new Set(present);
   for (let before = -1; before !== all.size; ) {
@@ -59,7 +59,7 @@ export function categoryCombination(task: JudgingTask, present: Iterable<string>
   return combinationName((task.categories ?? []).map(({ name }) => name).filter((name) => all.has(name)));
 }
 
-/** The categories that a combination's label names. */
+/** The categories in a combination's label. */
 export function categoriesOf(label: string): string[] {
   return label === noCategory ? [] : label.split(' + ');
 }
@@ -71,7 +71,10 @@ function combinationName(present: readonly string[]): string {
 const shipped = new URL('./', import.meta.url);
 export const shippedTasks = ['rumor', 'veracity', 'news', 'checkthat4a'] as const;
 
-/** Reads a task by the name of one that ships with Earshot, or by the path of a YAML file. */
+/**
+ * Reads a task that ships with Earshot, by its name, or a YAML file, by its path.
+ * @throws InputError where there is no such file or it is not a task
+ */
 export async function loadJudgingTask(nameOrPath: string): Promise<JudgingTask> {
   const isShipped = shippedTasks.some((name) => name === nameOrPath);
   const path = isShipped ? new URL(`${nameOrPath}.yaml`, shipped) : nameOrPath;
@@ -86,4 +89,32 @@ export async function loadJudgingTask(nameOrPath: string): Promise<JudgingTask> 
   const parsed = judgingTaskSchema.safeParse(parse(text));
   if (!parsed.success) throw new InputError(`the task ${nameOrPath} is wrong:\n${z.prettifyError(parsed.error)}`);
   return parsed.data;
+}
+
+/**
+ * Probabilities of the labels of a task of categories, from those of its categories, which are taken as independent.
+ * What the task's implications rule out is added to the combination that they lead to.
+ */
+export function categoryProbabilities(options: {
+  task: JudgingTask;
+  /** For each category the probability that it applies. */
+  present: Readonly<Record<string, number>>;
+}): Record<string, number> {
+  const { task, present } = options;
+  const names = (task.categories ?? []).map(({ name }) => name);
+  const probabilities = Object.fromEntries(judgementLabels(task).map((label) => [label, 0]));
+  for (let bits = 0; bits < 2 ** names.length; bits++) {
+    const isIn = (index: number) => Boolean((bits >> index) & 1);
+    const probability = names.reduce(
+      (product, name, index) => product * (isIn(index) ? present[name] : 1 - present[name]),
+      1,
+    );
+    probabilities[
+      categoryCombination(
+        task,
+        names.filter((_, index) => isIn(index)),
+      )
+    ] += probability;
+  }
+  return probabilities;
 }

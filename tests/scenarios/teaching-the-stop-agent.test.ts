@@ -2,7 +2,6 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { buildStateTable } from '../../envs/state-table.ts';
 import { annotate } from '../../experts/annotate.ts';
 import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
-import { rememberedIn } from '../../experts/annotations/remembered-calls.ts';
 import { loadJudgingTask } from '../../experts/tasks/task-file.ts';
 import { demonstrationsOf, selectDemonstrations } from '../../experts/trajectories.ts';
 import { rumorTask as goldTask } from '../../src/data/task.ts';
@@ -13,6 +12,7 @@ import { workContext } from '../../src/work-context.ts';
 import { stopAgentSchema } from '../../trainers/stop-agent/config.ts';
 import { createStopAgent } from '../../trainers/stop-agent/create.ts';
 import type { Metrics } from '../../trainers/trainer.ts';
+import { keptPartsIn } from '../experts/annotations/kept-parts.ts';
 import { detectorOf, role, startRoles } from '../experts/detectors/roles.ts';
 import { toyThreads } from '../experts/threads.ts';
 
@@ -63,7 +63,7 @@ describe('the stop agent', () => {
         rounds: 1,
       },
       task,
-      remember: rememberedIn({ store }),
+      keptParts: keptPartsIn(store),
     });
     expect(detector.labels).toEqual(goldTask.labels);
 

@@ -2,14 +2,13 @@ import { z } from 'zod';
 import { ProviderError } from '../../../src/errors.ts';
 import type { Detector } from '../../detector.ts';
 import type { ChatService } from '../../llm/chat.ts';
-import { MalformedAnswerError } from '../../llm/provider-failures.ts';
-import { sampledProbabilities } from '../../llm/sampled-probabilities.ts';
+import { sampledProbabilities } from '../../llm/class-probabilities.ts';
+import { MalformedAnswerError } from '../../llm/failures.ts';
 import type { JudgingTask } from '../../tasks/task-file.ts';
 import { endpointOf, endpointsSchema, modelSchema, speakerOptions } from '../models-by-role.ts';
+import { dialogueOf, type TranscriptEntry } from '../prompt-text.ts';
 import { speak } from '../session.ts';
-import { dialogueOf, type TranscriptEntry } from '../transcript.ts';
-import { askVerdict, type Verdict } from '../verdict.ts';
-import { sidesInWords } from './debate-question.ts';
+import { askVerdict, sidesInWords, type Verdict } from './debate-question.ts';
 import { type Debate, type DebateOutcome, debatingDetector } from './debating-detector.ts';
 
 /*
@@ -20,16 +19,15 @@ import { type Debate, type DebateOutcome, debatingDetector } from './debating-de
  *
  * Differences from the paper:
  *   - Question, categories and implications come from the task file; with labels the council votes for one of them.
- *   - "Votes stabilized" is not defined there. Its Table 5 goes on after a first round that changed no vote, so here the
- *     votes of two discussion rounds in a row must be the same, each member's; the initial votes do not count.
- *   - A majority can be a tie, of which the paper says nothing: the chairperson then decides between the sides that lead,
- *     in one more call.
+ *   - The paper does not define "votes stabilized". Its Table 5 goes on after a first round that changed no vote, so here
+ *     every member must vote the same in two consecutive rounds of discussion; the initial votes do not count.
+ *   - The paper does not mention ties: here the chairperson decides between the leading sides, in one more call.
  *   - The prompts ask the chairperson whether a consensus was reached; Algorithm 3 counts votes, and so do we.
- *   - Members vote at the same time and hear of each other's votes in the next round. The chairperson's summary is the
- *     last that was said; the paper's prompt has a place of its own for it.
- *   - A vote that cannot be read, even after one repair, is an abstention: the member still counts as one who does not
- *     agree. Without any vote at the end the judgement fails.
- *   - The shares of the last votes are given as probabilities.
+ *   - Members vote at the same time and learn of each other's votes in the next round. The chairperson's summary is the
+ *     last entry of the discussion; the paper's prompt has a separate place for it.
+ *   - A vote that cannot be read even after one repair is an abstention: the member still counts as not agreeing. If
+ *     there is no vote at all at the end, the judgement fails.
+ *   - The shares of the final votes serve as probabilities.
  */
 
 const PROMPT_VERSION = 2;
@@ -77,22 +75,27 @@ export const debateCouncilOptionsSchema = z.strictObject({
   endpoints: endpointsSchema,
   models: z
     .strictObject({
-      members: z.array(modelSchema).min(1).describe('each has one vote; the paper has five, all different'),
+      members: z.array(modelSchema).min(1).describe('each has one vote; the paper has five different ones'),
       chairperson: modelSchema.describe('sums up before each round and decides ties'),
     })
     .describe('an endpoint, or the name of one, for each member'),
   rounds: z.int().min(0).max(20).default(5).describe('rounds of discussion after the initial votes, at most'),
-  consensus: z.number().gt(0).max(1).default(0.8).describe('share of all members whose equal votes end the discussion'),
+  consensus: z
+    .number()
+    .gt(0)
+    .max(1)
+    .default(0.8)
+    .describe('share of all members that must vote alike to end the discussion'),
   stableRounds: z
     .int()
     .min(2)
     .nullable()
     .default(2)
-    .describe('rounds of discussion in a row with the same votes that end it; null: they do not'),
+    .describe('this many consecutive rounds with the same votes end the discussion; null: they do not'),
 });
 export type DebateCouncilOptions = z.infer<typeof debateCouncilOptionsSchema>;
 
-/** For each member the side it votes for, null for an abstention. */
+/** The side that each member votes for; null for an abstention. */
 type Votes = readonly (string | null)[];
 
 export function createDebateCouncil(settings: {
@@ -116,7 +119,7 @@ export function createDebateCouncil(settings: {
       verdicts = await Promise.all(
         members.map((endpoint, member) => {
           const content = prompts.member({ ...parts, who: `member ${member + 1}` });
-          // A dry run pretends votes that keep changing, which costs the most.
+          // In a dry run the votes keep changing, which costs the most.
           return voteOrAbstain(askVerdict({ session, endpoint, content, question, dryRunSide: member + round }));
         }),
       );
@@ -129,10 +132,10 @@ export function createDebateCouncil(settings: {
     }
 
     const isConsensus = (votes: Votes) =>
-      // 4 of 5 are 0.8, whatever the rounding.
+      // Tolerates rounding: 4 of 5 are 0.8.
       Math.max(...names.map((name) => countOf(votes, name))) >= consensus * members.length - 1e-9;
 
-    // Line 4: the initial votes. Lines 5–7: they may do.
+    // Line 4: the initial votes. Lines 5–7: they may already be a consensus.
     await collectVotes(0);
     if (!isConsensus(votes)) {
       // Lines 8–15: the chairperson sums up, the members respond and vote again.

@@ -1,30 +1,37 @@
+import { z } from 'zod';
+import { chatJson } from '../../llm/chat-json.ts';
+import type { Endpoint } from '../../llm/endpoint.ts';
 import type { JudgingTask } from '../../tasks/task-file.ts';
+import type { Session } from '../session.ts';
 
-/** One of the answers that a debate can come to, with somebody to argue for it. */
+/** One of the possible outcomes of a debate, with somebody to argue for it. */
 export interface Side {
-  /** What votes and verdicts call it. */
+  /** Its name in votes and verdicts. */
   readonly name: string;
-  /** What its name means as an answer. */
+  /** The meaning of that name as an answer. */
   readonly meaning: string;
-  /** Who argues for it, as the others call them. */
+  /** What the one who argues for it is called. */
   readonly role: string;
-  /** What its debater argues, after "that". */
+  /** What its debater argues, as a clause after "that". */
   readonly position: string;
 }
 
-/** What one debate is about. */
+/** The question of one debate. */
 export interface DebateQuestion {
-  /** Null for the only question of a task of labels. */
+  /** Null for a task of labels, which is a single question. */
   readonly category: string | null;
   readonly question: string;
-  /** The first is the proponent's. */
+  /** The proponent's side comes first. */
   readonly sides: readonly Side[];
 }
 
-/** A task of labels is one question; of categories each is a question of its own, yes or no. */
+/**
+ * The debates of a task: a task of labels is one question, and each category of a task of categories is a yes-or-no
+ * question.
+ */
 export function debateQuestions({ subject, question, labels, categories = [] }: JudgingTask): DebateQuestion[] {
   if (labels) {
-    // By convention the last label is the positive one, which the proponent argues for.
+    // By convention the last label is the positive one, and the proponent argues for it.
     const sides = labels.toReversed().map(({ name, description }, index) => ({
       name,
       meaning: description,
@@ -45,4 +52,43 @@ export function debateQuestions({ subject, question, labels, categories = [] }: 
 
 export function sidesInWords({ question, sides }: DebateQuestion): string {
   return `${question}\n${sides.map(({ name, meaning }) => `- ${name}: ${meaning}`).join('\n')}`;
+}
+
+export interface Verdict {
+  readonly explanation: string;
+  /** The name of one of the question's sides. */
+  readonly verdict: string;
+}
+
+/**
+ * Asks for a decision for one side, with the reason before it.
+ * @throws MalformedAnswerError where it cannot be read even after one repair
+ */
+export async function askVerdict(options: {
+  session: Session;
+  endpoint: Endpoint;
+  content: string;
+  question: Pick<DebateQuestion, 'sides'>;
+  /** Index of the side that a dry run decides for. */
+  dryRunSide?: number | undefined;
+}): Promise<Verdict> {
+  const { session, endpoint, content, question, dryRunSide = 0 } = options;
+  const names = question.sides.map(({ name }) => name);
+  const schema = z.object({
+    explanation: z.string().describe('the reason in a few sentences, with the arguments found most compelling'),
+    verdict: z.enum(names).describe('the answer'),
+  });
+  const dryRunValue = {
+    explanation: 'This is one of the sentences that explain a verdict. '.repeat(3),
+    verdict: names[dryRunSide % names.length],
+  };
+  const { value } = await chatJson({
+    service: session.service,
+    endpoint,
+    messages: [{ role: 'user', content }],
+    schema,
+    schemaName: 'verdict',
+    dryRunValue,
+  });
+  return value;
 }

@@ -3,10 +3,9 @@ import type { Detector } from '../../detector.ts';
 import type { ChatService } from '../../llm/chat.ts';
 import type { JudgingTask } from '../../tasks/task-file.ts';
 import { endpointsByRole, endpointsSchema, modelSchema, speakerOptions } from '../models-by-role.ts';
+import { dialogueOf, type TranscriptEntry } from '../prompt-text.ts';
 import { speak } from '../session.ts';
-import { dialogueOf, type TranscriptEntry } from '../transcript.ts';
-import { askVerdict } from '../verdict.ts';
-import type { Side } from './debate-question.ts';
+import { askVerdict, type Side } from './debate-question.ts';
 import { type Debate, type DebateOutcome, debatingDetector } from './debating-detector.ts';
 
 /*
@@ -16,14 +15,14 @@ import { type Debate, type DebateOutcome, debatingDetector } from './debating-de
  *   J          judge                      R          rounds of rebuttals, 3
  *
  * Differences from the paper:
- *   - The rules on tweets and science of its prompts belong to its task; here question and categories come from the task
- *     file, and so does "category 2 implies 3". The few-shot examples of A.2 are left out.
- *   - A task of labels is one debate between as many sides as it has labels. The last label is the proponent's; each
- *     other one has an opponent, and opponents rebut in turn. With two labels this is the paper's debate.
- *   - The posts come first in a prompt and the role after them, so that prompts of all roles and of growing prefixes
+ *   - The rules about tweets and science in the paper's prompts belong to its task. Here the question and the categories
+ *     come from the task file, and so does "category 2 implies 3". The few-shot examples of A.2 are left out.
+ *   - A task of labels is one debate with as many sides as it has labels. The proponent argues for the last label; each
+ *     other label has an opponent, and opponents rebut in turn. With two labels this is the paper's debate.
+ *   - In a prompt the posts come first and the role after them, so that the prompts of all roles and of growing prefixes
  *     begin alike; the paper puts the role into a system message.
- *   - The judge gives its explanation before its verdict. Table 3 shows it summing up between rounds; Algorithm 1 does
- *     not, and neither do we.
+ *   - The judge explains its decision before stating it. In Table 3 it also sums up between rounds; Algorithm 1 does not
+ *     do that, and neither do we.
  */
 
 const PROMPT_VERSION = 1;
@@ -69,7 +68,7 @@ export const debateSingleOptionsSchema = z.strictObject({
   endpoints: endpointsSchema,
   models: z
     .strictObject({
-      proponent: modelSchema.describe('argues for yes, or for the last label; every role not given is its, too'),
+      proponent: modelSchema.describe('argues for yes, or for the last label; plays every role that is not given, too'),
       opponent: modelSchema.optional().describe('argues against it, or for each other label'),
       judge: modelSchema.optional().describe('decides'),
     })
@@ -96,7 +95,7 @@ export function createDebateSingle(settings: {
       const endpoint = side === sides[0] ? endpoints.proponent : endpoints.opponent;
       return speak({ session, endpoint, messages: [{ role: 'user', content }] });
     };
-    /** Statements that do not answer each other. */
+    /** Each side makes a statement; these do not respond to each other. */
     const allState = async (turn: string) => {
       const texts = await Promise.all(sides.map((side) => argue(side, turn)));
       transcript.push(...texts.map((text, index) => ({ role: sides[index].role, text })));

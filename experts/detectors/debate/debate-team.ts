@@ -4,10 +4,9 @@ import type { ChatService } from '../../llm/chat.ts';
 import type { Endpoint } from '../../llm/endpoint.ts';
 import type { JudgingTask } from '../../tasks/task-file.ts';
 import { endpointOf, endpointsSchema, modelSchema, speakerOptions } from '../models-by-role.ts';
+import { dialogueOf, type TranscriptEntry } from '../prompt-text.ts';
 import { speak } from '../session.ts';
-import { dialogueOf, type TranscriptEntry } from '../transcript.ts';
-import { askVerdict } from '../verdict.ts';
-import type { Side } from './debate-question.ts';
+import { askVerdict, type Side } from './debate-question.ts';
 import { type Debate, type DebateOutcome, debatingDetector } from './debating-detector.ts';
 
 /*
@@ -19,12 +18,12 @@ import { type Debate, type DebateOutcome, debatingDetector } from './debating-de
  * Differences from the paper:
  *   - Question, categories and implications come from the task file; a task of labels has one team for each label, the
  *     proponents for the last (see debate-single.ts).
- *   - Within a team members speak one after the other and hear each other, in discussions as in arguments, since the
- *     prompts ask to build on teammates and not to repeat them. The teams prepare and speak at the same time: each plans
- *     against what the others argued in the round before, as in lines 11–14.
- *   - §4.1 gives 5 rounds to "collaborative methods" and 3 to "adversarial single debates"; a team debate is taken for
- *     the first. Its 80 % consensus has no place in Algorithm 2, where only the judge decides, and is left out.
- *   - A team's discussions stay its own: neither the others nor the judge hear them, but the transcript keeps them.
+ *   - Members of a team speak one after the other and hear each other, in discussions as well as in arguments, because
+ *     the prompts ask them to build on their teammates without repeating them. The teams prepare and speak at the same
+ *     time: each responds to what the others argued in the round before, as in lines 11–14.
+ *   - §4.1 gives 5 rounds to "collaborative methods" and 3 to "adversarial single debates"; a team debate counts as one
+ *     of the former. The 80 % consensus is left out, since in Algorithm 2 only the judge decides.
+ *   - A team's discussions are private: neither the others nor the judge hear them, but the transcript includes them.
  */
 
 const PROMPT_VERSION = 1;
@@ -127,7 +126,7 @@ export type DebateTeamOptions = z.infer<typeof debateTeamOptionsSchema>;
 interface Team {
   readonly side: Side;
   readonly members: readonly Endpoint[];
-  /** What they say among themselves, S_P or S_O, of all rounds. */
+  /** What its members said among themselves in all rounds, S_P or S_O. */
   readonly discussion: TranscriptEntry[];
 }
 
@@ -151,7 +150,7 @@ export function createDebateTeam(settings: {
     const teams = question.sides.map(
       (side, index): Team => ({ side, members: index === 0 ? proponents : opponents, discussion: [] }),
     );
-    /** Each member in turn, who hears what was said before. */
+    /** Lets the members speak in turn, each hearing what was said before. */
     async function speakInTurn(team: Team, said: TranscriptEntry[], prompt: (parts: TeamParts) => string) {
       const { side, members, discussion } = team;
       for (const [index, endpoint] of members.entries()) {

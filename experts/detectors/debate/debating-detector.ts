@@ -1,34 +1,36 @@
 import type { Prefix } from '../../../src/data/thread.ts';
 import type { Detector, Judgement } from '../../detector.ts';
 import type { ChatService } from '../../llm/chat.ts';
-import { categoryCombination, type JudgingTask, judgementLabels } from '../../tasks/task-file.ts';
-import { numberedPosts } from '../numbered-posts.ts';
+import {
+  categoryCombination,
+  categoryProbabilities,
+  type JudgingTask,
+  judgementLabels,
+} from '../../tasks/task-file.ts';
+import { numberedPosts, type TranscriptEntry } from '../prompt-text.ts';
 import { inSession, type Session, usageIn } from '../session.ts';
-import type { TranscriptEntry } from '../transcript.ts';
-import type { Verdict } from '../verdict.ts';
-import { categoryProbabilities } from './category-probabilities.ts';
-import { type DebateQuestion, debateQuestions, sidesInWords } from './debate-question.ts';
+import { type DebateQuestion, debateQuestions, sidesInWords, type Verdict } from './debate-question.ts';
 
 /** What the participants of one debate share. */
 export interface Debate {
   readonly question: DebateQuestion;
   readonly session: Session;
-  /** What every prompt begins with: the posts, at whose end a longer prefix adds, then the question and its answers. */
+  /** The beginning of every prompt: the posts. A longer prefix only adds to its end, for the sake of prompt caches. */
   readonly about: string;
   readonly asked: string;
 }
 
 export interface DebateOutcome extends Verdict {
-  /** Share of the votes of each side, where there were votes. */
-  readonly shares?: Readonly<Record<string, number>>;
+  /** Each side's share of the votes, where there were votes. */
+  readonly shares?: Readonly<Record<string, number>> | undefined;
   readonly transcript: readonly TranscriptEntry[];
 }
 
-/** Holds the debates of a task, one a question, at the same time, and puts their verdicts together. */
+/** Holds the debates of a task, one for each question, at the same time, and combines their verdicts. */
 export function debatingDetector(settings: {
   name: string;
   version: string;
-  /** All but the task that can change a judgement. */
+  /** Everything except the task that can change a judgement. */
   options: Readonly<Record<string, unknown>>;
   task: JudgingTask;
   service: ChatService;
@@ -41,8 +43,8 @@ export function debatingDetector(settings: {
     version,
     options: { task, ...options },
     labels: judgementLabels(task),
-    judge: (prefix) =>
-      inSession(service, async (session) => {
+    judge: (prefix, context) =>
+      inSession({ service, context }, async (session) => {
         const about = caseOf({ task, prefix });
         const outcomes = await Promise.all(
           questions.map((question) => debate({ question, session, about, asked: sidesInWords(question) })),
@@ -64,7 +66,7 @@ Posts:
 ${numberedPosts(prefix.posts)}`;
 }
 
-/** What the debates on the categories come to. */
+/** Combines the debates about the categories. */
 function combined(options: {
   task: JudgingTask;
   questions: readonly DebateQuestion[];

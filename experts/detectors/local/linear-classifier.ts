@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import * as tf from '@tensorflow/tfjs-core';
 
-/** One of the fits made side by side: its own rows (weight 0 leaves a row out) and its own penalty. */
+/** One of the fits made side by side, with its own rows (weight 0 leaves a row out) and its own penalty. */
 export interface LinearProblem {
   /** A weight for each row; only their ratios matter. */
   readonly rowWeights: Float32Array;
@@ -34,8 +34,8 @@ export async function fitLinearClassifiers(options: {
   classCount: number;
   problems: readonly LinearProblem[];
   steps: number;
-  onStep?: (done: number) => void;
-  signal?: AbortSignal;
+  onStep?: ((done: number) => void) | undefined;
+  signal?: AbortSignal | undefined;
 }): Promise<LinearFit> {
   const { classes, classCount, problems, steps } = options;
   const rows = classes.length;

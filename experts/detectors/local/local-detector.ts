@@ -1,21 +1,21 @@
+import { readFile } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
+import { writeFileAtomically } from '../../../src/atomic-file.ts';
+import { sha256 } from '../../../src/content-hash.ts';
 import type { Prefix } from '../../../src/data/thread.ts';
 import { InputError } from '../../../src/errors.ts';
 import { createEncoder, encoderSchema } from '../../../src/text/create-encoder.ts';
 import type { Encoder } from '../../../src/text/encoder.ts';
 import type { Detector, Judgement } from '../../detector.ts';
-import {
-  type FittedModel,
-  fittedModelHash,
-  floatsFromBase64,
-  loadFittedModel,
-  saveFittedModel,
-} from './fitted-model.ts';
+import { featureCount, prefixFeatureOptionsSchema } from './prefix-features.ts';
 import { PrefixScorer } from './prefix-scorer.ts';
 
 const WEIGHTIEST_POSTS = 3;
 
-/** A linear classifier of encoded prefixes, trained here: the detector that needs no network and no key. */
+/**
+ * A linear classifier of encoded prefixes, trained on this machine: the detector that needs neither network nor key.
+ */
 export class LocalDetector implements Detector {
   readonly name = 'local';
   readonly version = '1';
@@ -42,7 +42,10 @@ export class LocalDetector implements Detector {
     });
   }
 
-  /** @param settings.encoder needed only where the one it was trained with cannot be made from its identity alone. */
+  /**
+   * @param settings.encoder needed only if the training's encoder cannot be created from its identity alone
+   * @throws InputError where the file is not a trained detector, or belongs to another encoder
+   */
   static async load(settings: { path: string; encoder?: Encoder }): Promise<LocalDetector> {
     const model = await loadFittedModel(settings.path);
     return new LocalDetector({ model, encoder: settings.encoder ?? (await encoderOf(model, settings.path)) });
@@ -74,12 +77,12 @@ async function encoderOf(model: FittedModel, path: string): Promise<Encoder> {
   const parsed = encoderSchema.safeParse(config);
   if (!parsed.success)
     throw new InputError(
-      `${path} was trained with the encoder ${JSON.stringify(model.encoder)}, which cannot be made from that alone; give it`,
+      `${path} was trained with the encoder ${JSON.stringify(model.encoder)}, which cannot be created from that alone; pass the encoder`,
     );
   return createEncoder(parsed.data);
 }
 
-/** How far each post moves the predicted label's logit away from the mean of all; the largest first. */
+/** How far each post moves the predicted label's logit away from the mean of all labels, largest first. */
 function weightiestPosts(options: { contributions: Float64Array; classCount: number; predicted: number }) {
   const { contributions, classCount, predicted } = options;
   const posts = Array.from({ length: contributions.length / classCount }, (_, post) => {
@@ -96,7 +99,76 @@ function softmax(logits: Float64Array): Float64Array {
   return powers.map((power) => power / sum);
 }
 
-/** As JSON would bring it back, so that identities from a file and from memory compare alike. */
+/** A value as it comes back from JSON, so that identities from a file and from memory can be compared. */
 function plain(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value));
+}
+
+const floatsSchema = z.string().describe('32-bit floats, little-endian, base64');
+
+/** A trained local detector, in memory and as the JSON file that it is saved in. */
+export const fittedModelSchema = z.strictObject({
+  format: z.literal('earshot-local-detector'),
+  formatVersion: z.literal(1),
+  task: z.string(),
+  labels: z.array(z.string()).min(2),
+  encoder: z.record(z.string(), z.unknown()).describe('identity of the encoder the weights belong to'),
+  dimensions: z.int().positive(),
+  features: prefixFeatureOptionsSchema,
+  dimensionWeights: floatsSchema,
+  weights: floatsSchema.describe('[classes − 1, features]; class 0 is the reference'),
+  temperature: z.number().positive(),
+  training: z
+    .strictObject({
+      seed: z.int(),
+      threads: z.record(z.string(), z.int()).describe('training threads of each label'),
+      threadIdsSha256: z.string(),
+      rows: z.int(),
+      l2: z.number(),
+      heldOutLogLoss: z.number().describe('nats, of cross-validation after calibration'),
+      heldOutAccuracy: z.number(),
+    })
+    .describe('how the model was trained'),
+});
+
+export type FittedModel = z.infer<typeof fittedModelSchema>;
+
+/** Identifies exactly these weights; part of the key of every annotation made with them. */
+function fittedModelHash(model: FittedModel): string {
+  return sha256(model);
+}
+
+function saveFittedModel(options: { model: FittedModel; path: string }): void {
+  writeFileAtomically(options.path, `${JSON.stringify(options.model, null, 1)}\n`);
+}
+
+async function loadFittedModel(path: string): Promise<FittedModel> {
+  let value: unknown;
+  try {
+    value = JSON.parse(await readFile(path, 'utf8'));
+  } catch (error) {
+    throw new InputError(`cannot read ${path}: ${error instanceof Error ? error.message : error}`, { cause: error });
+  }
+  const parsed = fittedModelSchema.safeParse(value);
+  if (!parsed.success)
+    throw new InputError(`${path} is not a trained local detector:\n${z.prettifyError(parsed.error)}`);
+  const { labels, dimensions } = parsed.data;
+  const expected = { dimensionWeights: dimensions, weights: (labels.length - 1) * featureCount(dimensions) };
+  for (const [name, length] of Object.entries(expected) as ['dimensionWeights' | 'weights', number][]) {
+    const found = floatsFromBase64(parsed.data[name]).length;
+    if (found !== length)
+      throw new InputError(`${path}: ${name} holds ${found} numbers instead of ${length}; the file is damaged`);
+  }
+  return parsed.data;
+}
+
+export function floatsToBase64(floats: Float32Array): string {
+  const bytes = Buffer.alloc(floats.length * 4);
+  for (const [index, value] of floats.entries()) bytes.writeFloatLE(value, index * 4);
+  return bytes.toString('base64');
+}
+
+export function floatsFromBase64(text: string): Float32Array {
+  const bytes = Buffer.from(text, 'base64');
+  return Float32Array.from({ length: Math.floor(bytes.length / 4) }, (_, index) => bytes.readFloatLE(index * 4));
 }

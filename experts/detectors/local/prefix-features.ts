@@ -6,21 +6,30 @@ export const prefixFeatureOptionsSchema = z.strictObject({
   inverseDocumentFrequency: z
     .boolean()
     .default(true)
-    .describe('weigh each dimension by how few training posts have it; changes nothing for dense encoders'),
-  replyWeight: z.number().min(0).default(2).describe('length of the reply part, where the claim part has length 1'),
+    .describe(
+      'weigh each dimension by its inverse document frequency in the training posts; changes nothing for dense encoders',
+    ),
+  replyWeight: z
+    .number()
+    .min(0)
+    .default(2)
+    .describe('length of the reply part, relative to the length 1 of the claim part'),
   loneClaimWeight: z
     .number()
     .min(0)
     .default(2)
-    .describe('length of the claim part while there is no reply, so that first posts do not look like faint evidence'),
+    .describe(
+      'length of the claim part as long as there is no reply, so that first posts do not look like weak evidence',
+    ),
   postCountWeight: z.number().min(0).default(0).describe('factor of the feature ln(posts seen); 0 leaves it out'),
 });
 
 export type PrefixFeatureOptions = z.infer<typeof prefixFeatureOptionsSchema>;
 
 /**
- * Features of a prefix: the claim's embedding at length 1 (`loneClaimWeight` when alone), the mean of the replies' embeddings at length `replyWeight`
- * (both after weighing dimensions), ln(posts seen), and a constant. A part without content is zero.
+ * Features of a prefix: the claim's embedding scaled to length 1 (`loneClaimWeight` if it stands alone), the mean of
+ * the replies' embeddings scaled to length `replyWeight`, both after weighing the dimensions, then ln(posts seen) and
+ * a constant. A part without content is zero.
  */
 export function featureCount(dimensions: number): number {
   return 2 * dimensions + 2;
@@ -29,15 +38,15 @@ export function featureCount(dimensions: number): number {
 export interface TrainingRows {
   /** Row-major `[rows, featureCount]`. */
   readonly features: Float32Array;
-  /** Position in `threads` of each row's thread. */
+  /** For each row, the index of its thread in `threads`. */
   readonly threadOfRow: Int32Array;
-  /** Posts in each row's prefix. */
+  /** For each row, the posts in its prefix. */
   readonly lengthOfRow: Int32Array;
   readonly dimensionWeights: Float32Array;
 }
 
-/** Lengths 1, g, g², … and the whole thread (or its first `maxPosts` posts). */
-export function trainingLengths(options: { posts: number; maxPosts: number; growth: number }): number[] {
+/** Prefix lengths 1, g, g², … and the whole thread, or its first `maxPosts` posts. */
+function trainingLengths(options: { posts: number; maxPosts: number; growth: number }): number[] {
   const last = Math.min(options.posts, options.maxPosts);
   const lengths: number[] = [];
   for (let length = 1; length < last; length = Math.max(length + 1, Math.round(length * options.growth)))
@@ -45,7 +54,7 @@ export function trainingLengths(options: { posts: number; maxPosts: number; grow
   return [...lengths, last];
 }
 
-/** Encodes every post once, a thread at a time, and lays out the rows the classifier is trained on. */
+/** Encodes every post once, thread by thread, and builds the rows that the classifier is trained on. */
 export async function trainingRows(options: {
   threads: readonly Thread[];
   encoder: Encoder;

@@ -2,30 +2,30 @@ import type { Prefix } from '../../../src/data/thread.ts';
 import type { Encoder } from '../../../src/text/encoder.ts';
 import { featureCount, type PrefixFeatureOptions } from './prefix-features.ts';
 
-/** Threads whose sums are kept: as many as may be judged at the same time, and no more memory than that. */
+/** Threads whose sums are kept: enough for those judged at the same time, but bounded. */
 const MAX_THREADS = 32;
 
 export interface PrefixScore {
-  /** One a class; class 0, the reference, has 0. */
+  /** One for each class; 0 for class 0, the reference. */
   readonly logits: Float64Array;
-  /** Row-major `[posts, classes]`: what each post adds to the logits. */
+  /** Row-major `[posts, classes]`: each post's contribution to the logits. */
   readonly contributions: Float64Array;
 }
 
 interface ThreadSums {
-  /** Of all posts asked for; those beyond `products` are still being encoded. */
+  /** Texts of all posts asked for; those beyond `products` are still being encoded. */
   readonly texts: string[];
-  /** One a post: the products of its weighted embedding with the weights of each class. */
+  /** For each post, the products of its weighted embedding with the weights of each class. */
   readonly products: Float64Array[];
-  /** One a post: the length of the claim's weighted embedding, then of the sum of the replies' so far. */
+  /** For each post: the length of the claim's weighted embedding, then of the sum of the replies so far. */
   readonly lengths: number[];
   readonly replySum: Float64Array;
   extending: Promise<void>;
 }
 
 /**
- * The linear model on growing prefixes: each post is encoded and multiplied once, however many prefixes hold it. The
- * sums run over posts in order, so that a score depends on the prefix alone and not on what was asked before.
+ * Scores growing prefixes with the linear model. Each post is encoded and multiplied once, however many prefixes
+ * contain it. Sums run over the posts in order, so a score depends on the prefix alone and not on earlier calls.
  */
 export class PrefixScorer {
   private readonly encoder: Encoder;
@@ -52,7 +52,7 @@ export class PrefixScorer {
 
   async score(prefix: Prefix): Promise<PrefixScore> {
     const sums = this.sumsOf(prefix);
-    // Calls for prefixes of one thread may overlap: each waits for the one before it, then adds what is still missing.
+    // Calls for prefixes of one thread may overlap. Each waits for the one before it, then adds what is missing.
     sums.extending = sums.extending.catch(() => undefined).then(() => this.extend(sums));
     await sums.extending;
     return this.scoreFromSums({ sums, length: prefix.posts.length });
@@ -74,7 +74,7 @@ export class PrefixScorer {
           };
     for (const post of prefix.posts.slice(sums.texts.length)) sums.texts.push(post.text);
     this.threads.set(prefix.threadId, sums);
-    // The first key is the thread used longest ago.
+    // The first key belongs to the thread that was used longest ago.
     for (const oldest of this.threads.keys()) {
       if (this.threads.size <= MAX_THREADS) break;
       this.threads.delete(oldest);

@@ -8,26 +8,25 @@ import { Random } from '../../../src/tensor/random.ts';
 import { createEncoder, encoderSchema } from '../../../src/text/create-encoder.ts';
 import type { Detector } from '../../detector.ts';
 import type { JudgementSequence } from '../../judgement-sequence.ts';
-import { fittedModelSchema, floatsFromBase64, floatsToBase64 } from './fitted-model.ts';
-import { LocalDetector } from './local-detector.ts';
+import { fittedModelSchema, floatsFromBase64, floatsToBase64, LocalDetector } from './local-detector.ts';
 import { type LocalDetectorOptions, trainLocalDetector } from './train-local-detector.ts';
 
 /*
- * The student: a small classifier distilled from the cached judgements of the demonstration threads, of which every
- * prefix is a labelled example. It costs no detector call, so its confidence may join the state: the agent then knows
- * how sure a cheap reader is, and how long it has been so.
+ * The student: a small classifier distilled from the cached judgements of the demonstration threads, where every prefix
+ * is a labelled example. It costs no detector call, so its confidence may join the state: the agent then knows how
+ * certain a cheap reader is, and for how long it has been.
  */
 
 const folds = 5;
-/** Probabilities closer to 0 or 1 than this are held to it, so that their logarithms stay finite. */
+/** Probabilities are clipped at this distance from 0, so that their logarithms stay finite. */
 const nearlyCertain = 1e-4;
 
 export interface Student {
   /** Judges any thread's prefixes. */
   readonly reader: LocalDetector;
   /**
-   * Features of each demonstration thread, read by a student that was trained on the other folds: what the agent sees in
-   * training must be no surer than what it will see elsewhere.
+   * Features of each demonstration thread, made by a student that was trained on the other folds. In training the
+   * agent must not see a surer student than it will meet elsewhere.
    */
   readonly heldOut: ReadonlyMap<string, Float32Array>;
 }
@@ -39,12 +38,12 @@ export interface JudgedThread {
 
 export async function trainStudent(settings: {
   demonstrations: readonly JudgedThread[];
-  /** Threads that the agent is not taught on, read by every fold's student. */
+  /** Threads that the agent does not learn from; every fold's student is trained on them, too. */
   further: readonly JudgedThread[];
   task: Task;
   options: LocalDetectorOptions;
   seed: number;
-  onProgress?: (done: number, total: number) => void;
+  onProgress?: ((done: number, total: number) => void) | undefined;
 }): Promise<Student> {
   const { demonstrations, further, task, options, seed, onProgress } = settings;
   const train = (examples: readonly JudgedThread[]) => {
@@ -88,7 +87,8 @@ export function saveStudent(path: string, { reader, heldOut }: Student): void {
 /** @throws InputError when the file is not what `saveStudent` wrote. */
 export async function loadStudent(path: string): Promise<Student> {
   const saved = savedStudentSchema.safeParse(JSON.parse(readFileSync(path, 'utf8')));
-  if (!saved.success) throw new InputError(`${path} is no saved student; remove it, and it is trained again`);
+  if (!saved.success)
+    throw new InputError(`${path} is not a saved student; delete it, and the student is trained again`);
   const { reader, heldOut } = saved.data;
   const { version: _, ...config } = reader.encoder;
   return {
@@ -97,15 +97,15 @@ export async function loadStudent(path: string): Promise<Student> {
   };
 }
 
-/** Numbers a prefix in `studentFeatures`. */
+/** Features a prefix in `studentFeatures`. */
 export function studentFeatureCount(task: Task): number {
   return task.labels.length + 2;
 }
 
 /**
- * For each prefix of the first `posts` posts, [posts, labels + 2]: log-odds of every label but the first against it, the
- * margin between the likeliest label and the next in log-odds, ln of the posts seen, and ln of how many posts in a row the
- * student has said the same.
+ * Features of each prefix of the first `posts` posts, row-major [posts, labels + 2]: log-odds of every label
+ * but the first against the first, the margin between the likeliest label and the next in log-odds, ln of the posts
+ * seen, and ln of how many posts in a row the student has given the same label.
  */
 export async function studentFeatures(reader: Detector, thread: Thread, posts: number): Promise<Float32Array> {
   const { labels } = reader;

@@ -6,20 +6,17 @@ import { InputError } from '../../../src/errors.ts';
 import { Random } from '../../../src/tensor/random.ts';
 import { createEncoder, encoderSchema } from '../../../src/text/create-encoder.ts';
 import type { Encoder } from '../../../src/text/encoder.ts';
-import { floatsToBase64 } from './fitted-model.ts';
 import { fitLinearClassifiers, type LinearFit } from './linear-classifier.ts';
-import { LocalDetector } from './local-detector.ts';
+import { floatsToBase64, LocalDetector } from './local-detector.ts';
 import { prefixFeatureOptionsSchema, trainingRows } from './prefix-features.ts';
-import { stratifiedFolds } from './stratified-folds.ts';
-import { fitTemperature, logLoss } from './temperature.ts';
 
 export const localDetectorOptionsSchema = z
   .strictObject({
     encoder: encoderSchema
       .prefault({ name: 'hashing', dimensions: 4096, characterNgrams: { weight: 0 } })
-      .describe('may differ from the agent’s'),
-    features: prefixFeatureOptionsSchema.prefault({}).describe('what the classifier sees of a prefix'),
-    maxPosts: z.int().min(1).default(500).describe('posts of a training thread that are read'),
+      .describe("may differ from the agent's"),
+    features: prefixFeatureOptionsSchema.prefault({}).describe("the classifier's features of a prefix"),
+    maxPosts: z.int().min(1).default(500).describe('most posts read of a training thread'),
     prefixGrowth: z
       .number()
       .min(1.1)
@@ -30,32 +27,33 @@ export const localDetectorOptionsSchema = z
       .min(1)
       .default([1e-5, 1e-4, 1e-3])
       .describe('penalties to choose from by cross-validation'),
-    folds: z.int().min(2).default(5).describe('parts of the cross-validation'),
-    steps: z.int().min(1).default(300).describe('steps of the optimiser, each over all rows'),
+    folds: z.int().min(2).default(5).describe('folds of the cross-validation'),
+    steps: z.int().min(1).default(300).describe('steps of the optimiser, each on all rows'),
   })
   .describe('the local detector: a linear classifier of encoded prefixes, trained here');
 
 export type LocalDetectorOptions = z.infer<typeof localDetectorOptionsSchema>;
 
 /**
- * Trains on prefixes of labelled threads that no later stage uses; every thread weighs the same, however long. The
- * penalty is the one with the smallest held-out loss after calibration, and the temperature is that of its held-out
- * predictions. Runs on whatever tensor backend is current.
+ * Trains on prefixes of labelled threads that no later stage uses. Every thread has the same weight, however long it
+ * is. The penalty chosen is the one with the smallest held-out loss after calibration, and the temperature is fitted
+ * to its held-out predictions. Runs on the current tensor backend.
+ * @throws InputError where a label has fewer than two training threads
  */
 export async function trainLocalDetector(settings: {
   threads: readonly Thread[];
   task: Task;
-  options?: z.input<typeof localDetectorOptionsSchema>;
+  options?: z.input<typeof localDetectorOptionsSchema> | undefined;
   seed: number;
   /**
-   * The class that a prefix of so many posts is trained towards, null to leave it out; the thread's gold label when not
-   * given. A student of another detector takes that one's judgements.
+   * The class that a prefix of this many posts is trained towards; null leaves it out. By default the thread's gold
+   * label. A student of another detector uses that detector's judgements.
    */
-  targetOf?: (thread: Thread, length: number) => number | null;
-  /** Used in place of `options.encoder`: one that exists already, or one that stores its embeddings. */
-  encoder?: Encoder;
-  onProgress?: (progress: { done: number; total: number }) => void;
-  signal?: AbortSignal;
+  targetOf?: ((thread: Thread, length: number) => number | null) | undefined;
+  /** Replaces `options.encoder`, for example by one that exists already or stores its embeddings. */
+  encoder?: Encoder | undefined;
+  onProgress?: ((progress: { done: number; total: number }) => void) | undefined;
+  signal?: AbortSignal | undefined;
 }): Promise<LocalDetector> {
   const { task, seed, onProgress, signal } = settings;
   const options = parseOptions(settings.options);
@@ -81,7 +79,7 @@ export async function trainLocalDetector(settings: {
   const foldOfThread = stratifiedFolds({ classes: labels, folds, random });
   const foldOfRow = rows.threadOfRow.map((thread) => foldOfThread[thread]);
 
-  // For each penalty one problem a fold, without that fold's rows, and a last one on all rows.
+  // For each penalty, one problem a fold, without that fold's rows, and a last one on all rows.
   const problems = options.l2.flatMap((l2) =>
     Array.from({ length: folds + 1 }, (_, fold) => ({
       l2,
@@ -95,7 +93,7 @@ export async function trainLocalDetector(settings: {
     problems,
     steps: options.steps,
     onStep: (done) => onProgress?.({ done, total: options.steps }),
-    ...(signal && { signal }),
+    signal,
   });
 
   const candidates = options.l2.map((l2, index) => {
@@ -144,11 +142,11 @@ function parseOptions(options: z.input<typeof localDetectorOptionsSchema> | unde
   return parsed.data;
 }
 
-/** Threads with the class that they count as: their gold label, or what they are trained towards when read whole. */
+/** Threads with their class: the gold label, or what the whole thread is trained towards. */
 function labelledThreads(settings: {
   threads: readonly Thread[];
   task: Task;
-  targetOf?: (thread: Thread, length: number) => number | null;
+  targetOf?: ((thread: Thread, length: number) => number | null) | undefined;
 }): {
   threads: Thread[];
   labels: number[];
@@ -166,7 +164,7 @@ function labelledThreads(settings: {
         counts,
       )
         .map(([label, count]) => `${label} ${count}`)
-        .join(', ')}. Give it more labelled threads, or choose a task whose labels they have`,
+        .join(', ')}. Give it more labelled threads, or choose a task whose labels these threads have`,
     );
   return { threads: labelled.map(({ thread }) => thread), labels };
 }
@@ -177,7 +175,7 @@ function countByLabel(options: { task: Task; labels: readonly number[] }): Recor
   );
 }
 
-/** Each row's logits from the problem that was fitted without it, with the reference class's 0 in front. */
+/** Each row's logits from the problem fitted without that row, preceded by the reference class's 0. */
 function heldOutLogits(options: {
   fit: LinearFit;
   problemOfRow: Int32Array;
@@ -208,4 +206,63 @@ function accuracyOf(options: {
     if (own.indexOf(Math.max(...own)) === label) right += rowWeights[row];
   }
   return right / weight;
+}
+
+const SMALLEST = 0.05;
+const LARGEST = 20;
+const GOLDEN = (Math.sqrt(5) - 1) / 2;
+
+interface Scored {
+  /** Row-major `[rows, classes]`. */
+  readonly logits: Float32Array;
+  readonly classes: Int32Array;
+  readonly rowWeights: Float32Array;
+  readonly classCount: number;
+}
+
+/** Weighted mean of −log p(true class) after dividing the logits by `temperature`. */
+export function logLoss(scored: Scored, temperature = 1): number {
+  const { logits, classes, rowWeights, classCount } = scored;
+  let loss = 0;
+  let weight = 0;
+  for (let row = 0; row < classes.length; row++) {
+    const offset = row * classCount;
+    let largest = Number.NEGATIVE_INFINITY;
+    for (let index = 0; index < classCount; index++) largest = Math.max(largest, logits[offset + index] / temperature);
+    let sum = 0;
+    for (let index = 0; index < classCount; index++) sum += Math.exp(logits[offset + index] / temperature - largest);
+    loss += rowWeights[row] * (largest + Math.log(sum) - logits[offset + classes[row]] / temperature);
+    weight += rowWeights[row];
+  }
+  return loss / weight;
+}
+
+/**
+ * The temperature that calibrates held-out probabilities (Guo et al., 2017, https://arxiv.org/abs/1706.04599), found
+ * by golden-section search: the loss is convex in 1 / temperature, so it has a single minimum in its logarithm, too.
+ * A temperature changes no decision.
+ */
+export function fitTemperature(scored: Scored): number {
+  let low = Math.log(SMALLEST);
+  let high = Math.log(LARGEST);
+  while (high - low > 1e-4) {
+    const left = high - GOLDEN * (high - low);
+    const right = low + GOLDEN * (high - low);
+    if (logLoss(scored, Math.exp(left)) < logLoss(scored, Math.exp(right))) high = right;
+    else low = left;
+  }
+  return Math.exp((low + high) / 2);
+}
+
+/** A fold number, 0 … `folds` − 1, for each item. Every class is spread over the folds as evenly as possible. */
+export function stratifiedFolds(options: { classes: readonly number[]; folds: number; random: Random }): Int32Array {
+  const { classes, folds, random } = options;
+  const fold = new Int32Array(classes.length);
+  // The count goes on from class to class. Otherwise small classes would all land in the first folds.
+  let dealt = 0;
+  for (const label of [...new Set(classes)].sort((left, right) => left - right)) {
+    const members = classes.flatMap((own, index) => (own === label ? [index] : []));
+    for (const index of random.shuffled(members)) fold[index] = dealt++ % folds;
+  }
+  return fold;
 }

@@ -2,18 +2,16 @@ import { z } from 'zod';
 import type { Prefix } from '../../../src/data/thread.ts';
 import { InputError } from '../../../src/errors.ts';
 import { Random } from '../../../src/tensor/random.ts';
-import type { RememberedCalls } from '../../annotations/remembered-calls.ts';
+import type { KeptParts } from '../../annotations/kept-calls.ts';
 import type { Detector, Judgement } from '../../detector.ts';
 import type { ChatMessage, ChatService } from '../../llm/chat.ts';
 import type { Endpoint } from '../../llm/endpoint.ts';
 import { type JudgingTask, judgementLabels } from '../../tasks/task-file.ts';
+import { concludingAnswer } from '../answers.ts';
 import { endpointsByRole, endpointsSchema, modelSchema, speakerOptions } from '../models-by-role.ts';
-import { numberedPosts, oneLine } from '../numbered-posts.ts';
+import { numberedPosts, oneLine, type TranscriptEntry } from '../prompt-text.ts';
 import { inSession, type Session, speak, usageIn } from '../session.ts';
-import { concludingAnswer } from '../strict-answer.ts';
-import type { TranscriptEntry } from '../transcript.ts';
-import { createSubjectivityClassifier } from './claim-subjectivity.ts';
-import { type Comment, createCommentScorer } from './comment-score.ts';
+import { type Comment, createCommentScorer, createSubjectivityClassifier } from './comments-and-claim.ts';
 
 /*
  * S2MAD, stance-separated multi-agent debate (Algorithm 1).
@@ -25,15 +23,15 @@ import { type Comment, createCommentScorer } from './comment-score.ts';
  *
  * Differences from the paper:
  *   - "Fake" and "Real" are the labels of the task, so that it can also be asked about rumours or four classes.
- *   - A score depends on claim and comment alone, and whether the claim is subjective on the claim alone, so each is
- *     asked once a thread, not once a prefix.
- *   - Eq. 1 stands in comment-score.ts, the question for subjectivity in claim-subjectivity.ts. A score that cannot be read, even after one repair, counts as 0.
- *   - The comments of P and N are shown in order of time; the paper does not say. Equal scores: the earlier comment.
+ *   - A score depends only on the claim and the comment, and subjectivity only on the claim, so each is asked once a
+ *     thread, not once a prefix (comments-and-claim.ts). A score that cannot be read even after one repair counts as 0.
+ *   - The comments of P and N are shown in order of time, which the paper leaves open. Of equal scores the earlier
+ *     comment is taken.
  *   - A debater sees its own earlier opinions as its own turns of one conversation: p_d says "the opinion of yourself",
- *     while Eq. 4 names the other's alone.
- *   - Opinions are read strictly, by their last line. One that names no label agrees with nothing, so the judge is asked.
- *   - Without stance separation up to 2k comments are drawn and dealt out in turn; the draw of a comment does not depend
- *     on later ones.
+ *     while Eq. 4 mentions only the other's.
+ *   - Opinions are read strictly, by their last line. One without a label agrees with nothing, so the judge is asked.
+ *   - Without stance separation, up to 2k comments are drawn and dealt out in turn. Each comment's random number is
+ *     independent of later comments.
  */
 
 const PROMPT_VERSION = 1;
@@ -90,14 +88,16 @@ export const s2madOptionsSchema = z.strictObject({
   endpoints: endpointsSchema,
   models: z
     .strictObject({
-      supporter: modelSchema.describe('debater who reads the supporting comments; every role not given is its, too'),
+      supporter: modelSchema.describe(
+        'debater who reads the supporting comments; plays every role that is not given, too',
+      ),
       opposer: modelSchema.optional().describe('debater who reads the opposing comments'),
       scorer: modelSchema.optional().describe('scores comments'),
-      classifier: modelSchema.optional().describe('tells subjective claims from others'),
+      classifier: modelSchema.optional().describe('distinguishes subjective claims from others'),
       judge: modelSchema.optional().describe('decides where the debaters differ'),
     })
     .describe('an endpoint, or the name of one, for each role'),
-  topComments: z.int().min(1).default(20).describe('k: comments of each side that its debater reads at most'),
+  topComments: z.int().min(1).default(20).describe('k: most comments of each side that its debater reads'),
   rounds: z.int().min(0).max(20).default(2).describe('M: rounds of debate after the initial opinions'),
   temperature: z
     .number()
@@ -105,7 +105,7 @@ export const s2madOptionsSchema = z.strictObject({
     .max(2)
     .nullable()
     .default(0.2)
-    .describe("of every call, instead of the endpoints' own; null: not sent"),
+    .describe("temperature of every call, instead of the endpoints' own; null: not sent"),
   stanceSeparation: z
     .boolean()
     .default(true)
@@ -113,9 +113,9 @@ export const s2madOptionsSchema = z.strictObject({
   claimPrompt: z
     .enum(['by-subjectivity', 'subjective', 'objective'])
     .default('by-subjectivity')
-    .describe('ablation: the one prompt that all claims get instead of the one fit for them'),
+    .describe('ablation: all claims get the same prompt instead of the one that fits them'),
   debate: z.boolean().default(true).describe('ablation: without it one agent reads all comments and decides alone'),
-  seed: z.int().default(1).describe('draws the comments where stances are not separated'),
+  seed: z.int().default(1).describe('draws the comments if stances are not separated'),
 });
 export type S2madOptions = z.infer<typeof s2madOptionsSchema>;
 
@@ -123,10 +123,13 @@ export function createS2mad(settings: {
   options: S2madOptions;
   task: JudgingTask;
   service: ChatService;
-  /** Keeps scores and subjectivity beyond this process; their usage then counts there, not in judgements. */
-  remember?: RememberedCalls;
+  /**
+   * Keeps scores and subjectivity beyond this process. They are then annotations of their own, and judgements count
+   * them as parts.
+   */
+  keptParts?: KeptParts | undefined;
 }): Detector {
-  const { options, task, service, remember } = settings;
+  const { options, task, service, keptParts } = settings;
   const { topComments, rounds, stanceSeparation, claimPrompt, debate, seed } = options;
   const labels = task.labels;
   if (labels === undefined)
@@ -135,16 +138,15 @@ export function createS2mad(settings: {
     );
   const endpoints = rolesOf(options);
   const names = labels.map(({ name }) => name);
-  // Not Yes and No: "no evidence" in a last line would name a label.
+  // Without Yes and No: otherwise "no evidence" in a last line would name a label.
   const words = Object.fromEntries(
     labels.map(({ name, answers }) => [name, [name, ...answers.filter((answer) => !/^(?:yes|no)$/i.test(answer))]]),
   );
   const choice = `End with the answer alone on the last line, one of: ${names.join(', ')}.`;
   const meanings = labels.map(({ name, description }) => `- ${name}: ${description}`).join('\n');
   const ending = `${task.question}\n${meanings}\n${choice}`;
-  const asking = { service, ...(remember && { remember }) };
-  const scoreOf = createCommentScorer({ ...asking, endpoint: endpoints.scorer });
-  const isSubjective = createSubjectivityClassifier({ ...asking, endpoint: endpoints.classifier });
+  const scoreOf = createCommentScorer({ service, keptParts, endpoint: endpoints.scorer });
+  const isSubjective = createSubjectivityClassifier({ service, keptParts, endpoint: endpoints.classifier });
 
   async function judge(prefix: Prefix, session: Session): Promise<Judgement> {
     const [claim, ...texts] = prefix.posts.map(({ text }) => oneLine(text));
@@ -205,7 +207,7 @@ export function createS2mad(settings: {
     };
     let { h_p, h_n } = await bothSpeak();
 
-    // Lines 13–16: each answers what the other said in the round before.
+    // Lines 13–16: each responds to what the other said in the round before.
     for (let round = 1; round <= rounds; round++) {
       supporter.push({ role: 'user', content: prompts.debate({ other: h_n, options: choice }) });
       opposer.push({ role: 'user', content: prompts.debate({ other: h_p, options: choice }) });
@@ -224,7 +226,7 @@ export function createS2mad(settings: {
   return {
     name: 's2mad',
     version: '1',
-    // What an ablation takes out cannot change a judgement and is left out.
+    // Options of parts that an ablation switches off cannot change a judgement, so they are left out.
     options: {
       task,
       promptVersion: PROMPT_VERSION,
@@ -242,11 +244,11 @@ export function createS2mad(settings: {
       }),
     },
     labels: judgementLabels(task),
-    judge: (prefix) => inSession(service, (session) => judge(prefix, session)),
+    judge: (prefix, context) => inSession({ service, context }, (session) => judge(prefix, session)),
   };
 }
 
-/** The endpoint of each role, at the temperature of the debate. */
+/** The endpoint of each role, all at the same temperature. */
 function rolesOf({ models, endpoints, temperature }: S2madOptions) {
   const of = endpointsByRole({ models, byDefault: models.supporter, endpoints, temperature });
   return {
@@ -263,7 +265,7 @@ interface Sides {
   readonly oppose: readonly Comment[];
 }
 
-/** P and N (Eq. 2): comments with score 0 or none are on neither side. */
+/** P and N (Eq. 2). Comments with score 0, or without a score, are on neither side. */
 function separated(options: {
   comments: readonly Comment[];
   scored: readonly (number | null)[];
@@ -278,7 +280,10 @@ function separated(options: {
   return { support: top(1), oppose: top(-1) };
 }
 
-/** Up to 2k comments drawn at random and dealt out in turn. Each draws its own number, whatever comes after it. */
+/**
+ * Draws up to 2k comments at random and deals them out in turn. Each comment has its own random number, which does
+ * not depend on later ones.
+ */
 function dealtOut(options: { comments: readonly Comment[]; claim: string; topComments: number; seed: number }): Sides {
   const { comments, claim, topComments, seed } = options;
   const random = Random.seeded({ seed, purpose: `comments on ${claim}` });

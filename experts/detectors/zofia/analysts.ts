@@ -1,20 +1,84 @@
 import { z } from 'zod';
-import { type Analysis, askAnalyst, type Bench, listOf, pretended, type Reading } from './analysis.ts';
-import { linguisticDimensions, prompts } from './prompts.ts';
-import { bothSides } from './sides.ts';
+import type { Post } from '../../../src/data/thread.ts';
+import type { ChatService } from '../../llm/chat.ts';
+import type { Endpoint } from '../../llm/endpoint.ts';
+import type { Evidence } from '../../retrieval/evidence.ts';
+import type { Retrieval } from '../../retrieval/retrieval.ts';
+import { type AskShared, askModel } from '../../retrieval/shared-questions.ts';
+import { checkedQuotation } from '../answers.ts';
+import { speakerOptions } from '../models-by-role.ts';
+import type { TranscriptEntry } from '../prompt-text.ts';
+import { bothSides, type Sides, type ZofiaOptions, type ZofiaRole } from './options.ts';
+import { linguisticDimensions, PROMPT_VERSION, prompts } from './prompts.ts';
 
-/** §4.1.1: five sessions that know nothing of one another. */
-export async function linguist(bench: Bench, { news, askOnce }: Reading): Promise<Analysis> {
-  const { real, fake } = bench.sides;
+/** To be raised with every change of the detector or its parts that changes a judgement. */
+export const VERSION = '2';
+
+/** What the analysts of all judgements share. */
+export interface AnalystSettings {
+  readonly options: ZofiaOptions;
+  readonly endpoints: Readonly<Record<ZofiaRole, Endpoint>>;
+  /**
+   * Not the service of one judgement: others wait for the same answers and must get them even if that judgement
+   * fails.
+   */
+  readonly service: ChatService;
+  readonly sides: Sides;
+  readonly retrieval: Retrieval;
+}
+
+/** What the analysts read of one prefix. */
+export interface AnalystInput {
+  /** T */
+  readonly news: string;
+  readonly claim: Post;
+  readonly askShared: AskShared;
+}
+
+/** An analyst's contribution to the evidence. */
+export interface Analysis {
+  /** What the findings are based on. The debaters do not see it. */
+  readonly material: readonly TranscriptEntry[];
+  readonly findings: readonly TranscriptEntry[];
+}
+
+/** Answer of a dry run, as long as a typical analysis. */
+export const pretended = 'This is one of the sentences that an analysis of a text consists of. '.repeat(4).trim();
+
+/** Asks an analyst, who answers only from what it is shown. */
+function askAnalyst<T>(
+  settings: AnalystSettings,
+  question: {
+    part: string;
+    role: ZofiaRole;
+    content: string;
+    schema: z.ZodType<T>;
+    dryRunValue: T;
+    askShared: AskShared;
+  },
+): Promise<T> {
+  const { part, role, ...asked } = question;
+  const endpoint = settings.endpoints[role];
+  const model = { service: settings.service, endpoint, options: speakerOptions(endpoint) };
+  return askModel({ model, part: `zofia/${part}`, version: VERSION, promptVersion: PROMPT_VERSION, ...asked });
+}
+
+export function listOf(items: readonly string[]): string {
+  return items.length === 0 ? '(none)' : items.map((item) => `- ${item.replace(/\s+/g, ' ')}`).join('\n');
+}
+
+/** §4.1.1: five isolated sessions, one for each dimension. */
+export async function linguist(settings: AnalystSettings, { news, askShared }: AnalystInput): Promise<Analysis> {
+  const { real, fake } = settings.sides;
   const schema = z.object({ analysis: z.string(), verdict: z.enum([real.name, fake.name]) });
   const sessions = linguisticDimensions.map(async (dimension) => {
-    const { analysis, verdict } = await askAnalyst(bench, {
+    const { analysis, verdict } = await askAnalyst(settings, {
       part: 'linguist',
       role: 'linguist',
-      content: prompts.linguist({ dimension, news, sides: bothSides(bench.sides) }),
+      content: prompts.linguist({ dimension, news, sides: bothSides(settings.sides) }),
       schema,
       dryRunValue: { analysis: pretended, verdict: real.name },
-      askOnce,
+      askShared,
     });
     return { role: `linguist: ${dimension.name}`, text: `${analysis}\nPoints to: ${verdict}` };
   });
@@ -23,22 +87,25 @@ export async function linguist(bench: Bench, { news, askOnce }: Reading): Promis
 
 const triageSchema = z.object({ domain: z.string().min(1), expert: z.string().min(1).describe('a profession') });
 
-/** §4.1.2: the field of the news, then an examination by its expert, who has Wikipedia at hand. */
-export async function expert(bench: Bench, reading: Reading): Promise<Analysis> {
-  const { news, askOnce } = reading;
-  const { real, fake } = bench.sides;
+/**
+ * §4.1.2: finds the field of the news, then has it examined by an expert of that field, who is given notes from
+ * Wikipedia.
+ */
+export async function expert(settings: AnalystSettings, input: AnalystInput): Promise<Analysis> {
+  const { news, askShared } = input;
+  const { real, fake } = settings.sides;
   const [{ domain, expert }, wikipedia] = await Promise.all([
-    askAnalyst(bench, {
+    askAnalyst(settings, {
       part: 'expert-triage',
       role: 'expert',
       content: prompts.triage({ news }),
       schema: triageSchema,
       dryRunValue: { domain: 'Politics', expert: 'Political scientist' },
-      askOnce,
+      askShared,
     }),
-    wikipediaAsFound(bench, reading),
+    wikipediaAsFound(settings, input),
   ]);
-  const { knowledge, logic, verdict } = await askAnalyst(bench, {
+  const { knowledge, logic, verdict } = await askAnalyst(settings, {
     part: 'expert',
     role: 'expert',
     content: prompts.expert({
@@ -46,11 +113,11 @@ export async function expert(bench: Bench, reading: Reading): Promise<Analysis> 
       domain,
       news,
       wikipedia: wikipedia.findings[0]?.text ?? listOf([]),
-      sides: bothSides(bench.sides),
+      sides: bothSides(settings.sides),
     }),
     schema: z.object({ knowledge: z.string(), logic: z.string(), verdict: z.enum([real.name, fake.name]) }),
     dryRunValue: { knowledge: pretended, logic: pretended, verdict: real.name },
-    askOnce,
+    askShared,
   });
   const text = `Knowledge: ${knowledge}\nLogic: ${logic}\nPoints to: ${verdict}`;
   return {
@@ -59,9 +126,107 @@ export async function expert(bench: Bench, reading: Reading): Promise<Analysis> 
   };
 }
 
-/** What Wikipedia says of the keywords. An article's title is today's and may tell the outcome: its text names it, too. */
-export async function wikipediaAsFound({ options, retrieval }: Bench, reading: Reading): Promise<Analysis> {
+/**
+ * What Wikipedia says about the keywords, without the titles of the articles: a title is today's and may reveal the
+ * outcome, and the text names its subject anyway.
+ */
+export async function wikipediaAsFound(
+  { options, retrieval }: AnalystSettings,
+  input: AnalystInput,
+): Promise<Analysis> {
   if (!options.use.wikipedia) return { material: [], findings: [] };
-  const articles = await retrieval.fromWikipedia(reading);
+  const articles = await retrieval.fromWikipedia(input);
   return { material: [], findings: [{ role: 'wikipedia', text: listOf(articles.map(({ text }) => text)) }] };
+}
+
+const claimsSchema = z.object({
+  core: z.string().min(1).describe('the core claim'),
+  subclaims: z.array(z.string().min(1)).describe('the claims that support it; may be empty'),
+});
+const verificationSchema = z.object({
+  label: z.enum(['supports', 'refutes', 'not enough information']),
+  reasoning: z.string(),
+  evidence: z.array(z.string()).describe('quotations, word for word'),
+});
+type Verification = z.output<typeof verificationSchema>;
+
+/** §4.1.3: extracts the claims while the web is being searched, then verifies each of them separately. */
+export async function claimVerification(settings: AnalystSettings, input: AnalystInput): Promise<Analysis> {
+  const { askShared } = input;
+  const { use, maxSubclaims } = settings.options;
+  const [{ core, subclaims }, web] = await Promise.all([extraction(settings, input), searched(settings, input)]);
+  const claims = [core, ...subclaims.slice(0, maxSubclaims ?? undefined)];
+  const verifications = await Promise.all(claims.map((q) => verification(settings, { q, web, askShared })));
+  return {
+    material: [
+      ...(use.web ? [asEntry(web)] : []),
+      { role: 'claim extractor', text: `Core claim: ${core}\n${listOf(subclaims)}` },
+    ],
+    findings: verifications.map(({ label, reasoning, evidence }, index) => ({
+      role: `claim verifier: ${index === 0 ? 'core claim' : `claim ${index + 1}`}`,
+      text: [
+        `Claim: ${claims[index]}`,
+        `Verdict: ${label}`,
+        `Reasoning: ${reasoning}`,
+        ...evidence.map((quotation) => `Evidence: ${quotation}`),
+      ].join('\n'),
+    })),
+  };
+}
+
+/** Eq. 8 */
+function extraction(
+  settings: AnalystSettings,
+  { news, askShared }: AnalystInput,
+): Promise<z.output<typeof claimsSchema>> {
+  // In a dry run, about as many claims as the paper counts (3.24), and similar enough to the evidence to be verified.
+  const excerpt = news.slice(0, 200);
+  return askAnalyst(settings, {
+    part: 'claim-extraction',
+    role: 'extractor',
+    content: prompts.extract({ news }),
+    schema: claimsSchema,
+    dryRunValue: { core: excerpt, subclaims: [`Second claim: ${excerpt}`, `Third claim: ${excerpt}`] },
+    askShared,
+  });
+}
+
+/** Verifies a claim strictly by C_rel(q), the passages of I_web that are relevant to it (Eq. 9). */
+async function verification(
+  settings: AnalystSettings,
+  options: { q: string; web: readonly Evidence[]; askShared: AskShared },
+): Promise<Verification> {
+  const { q, web, askShared } = options;
+  const passages = await settings.retrieval.passagesFor(q, web);
+  if (passages.length === 0)
+    return { label: 'not enough information', reasoning: 'Nothing was found that speaks to it.', evidence: [] };
+  const shown = passages.map(({ text, source }) => described({ ...source, text }));
+  const verified = await askAnalyst(settings, {
+    part: 'claim-verification',
+    role: 'verifier',
+    content: prompts.verify({ claim: q, passages: listOf(shown) }),
+    schema: verificationSchema,
+    dryRunValue: { label: 'supports' as const, reasoning: pretended, evidence: [passages[0].text.slice(0, 100)] },
+    askShared,
+  });
+  const evidence = verified.evidence.map((quotation) => checkedQuotation({ quotation, passages: shown }));
+  return { ...verified, evidence };
+}
+
+/** What the web says, for debaters who have no verified claims. */
+export async function webAsFound(settings: AnalystSettings, input: AnalystInput): Promise<Analysis> {
+  return { material: [], findings: settings.options.use.web ? [asEntry(await searched(settings, input))] : [] };
+}
+
+async function searched(settings: AnalystSettings, input: AnalystInput): Promise<readonly Evidence[]> {
+  if (!settings.options.use.web) return [];
+  return settings.retrieval.fromWeb({ ...input, coreClaim: async () => (await extraction(settings, input)).core });
+}
+
+function asEntry(web: readonly Evidence[]): TranscriptEntry {
+  return { role: 'web', text: listOf(web.map(described)) };
+}
+
+function described({ title, url, date, text }: Evidence): string {
+  return `${title} (${URL.canParse(url) ? new URL(url).hostname : url}, ${date ?? 'no date'}): ${text}`;
 }

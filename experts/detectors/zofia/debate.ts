@@ -3,16 +3,16 @@ import type { ChatMessage } from '../../llm/chat.ts';
 import { chatJson } from '../../llm/chat-json.ts';
 import type { Endpoint } from '../../llm/endpoint.ts';
 import { type Session, speak } from '../session.ts';
-import { pretended } from './analysis.ts';
+import { pretended } from './analysts.ts';
+import { bothSides, type Side, type Sides } from './options.ts';
 import { insufficient, prompts } from './prompts.ts';
-import { bothSides, type Side, type Sides } from './sides.ts';
 
-export interface Debater {
-  /** Rebuts what the opponent said last, if anything, and argues on. */
+interface Debater {
+  /** Rebuts what the opponent said last, if anything, and adds an argument. */
   generateArgument(opponent: string | null): Promise<string>;
 }
 
-/** M_pro or M_con. Its own conversation grows by every turn. */
+/** M_pro or M_con. Each has a conversation of its own, which grows with every turn. */
 export function createDebater(settings: {
   own: Side;
   other: Side;
@@ -27,7 +27,8 @@ export function createDebater(settings: {
   return {
     async generateArgument(opponent) {
       const asked = opponent === null ? prompts.opening : prompts.turn({ opponent });
-      // The first turn is asked for in the same message as the evidence: some endpoints want the roles to alternate.
+      // The first turn is asked for in the same message as the evidence, because some endpoints require the roles to
+      // alternate.
       messages.push({ role: 'user', content: messages.length === 0 ? `${briefing}\n\n${asked}` : asked });
       const argument = await speak({ session, endpoint, messages: [...messages] });
       messages.push({ role: 'assistant', content: argument });
@@ -38,7 +39,7 @@ export function createDebater(settings: {
 
 export interface Decision {
   readonly reasoning: string;
-  /** Name of a side, or `insufficient`. */
+  /** The name of a side, or `insufficient`. */
   readonly decision: string;
 }
 
@@ -56,7 +57,7 @@ export async function assess(question: {
     messages: [{ role: 'user', content: prompts.judge({ material, sides: bothSides(sides) }) }],
     schema: z.object({ reasoning: z.string(), decision: z.enum([sides.real.name, sides.fake.name, insufficient]) }),
     schemaName: 'verdict',
-    // The most that can happen: a dry run should not promise less than the bill.
+    // The most expensive answer: a dry run should not promise less than the bill.
     dryRunValue: { reasoning: pretended, decision: insufficient },
   });
   return value;

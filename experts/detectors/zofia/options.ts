@@ -1,8 +1,10 @@
 import { z } from 'zod';
 import type { Prefix } from '../../../src/data/thread.ts';
+import { InputError } from '../../../src/errors.ts';
 import type { Endpoint } from '../../llm/endpoint.ts';
-import { cutoffOf } from '../../retrieval/cutoff.ts';
+import { cutoffOf } from '../../retrieval/evidence.ts';
 import { retrievalSchema } from '../../retrieval/retrieval.ts';
+import type { JudgingTask } from '../../tasks/task-file.ts';
 import { endpointsByRole, endpointsSchema, modelSchema } from '../models-by-role.ts';
 
 const sideSchema = z.string().min(1).optional();
@@ -16,12 +18,12 @@ export const zofiaOptionsSchema = z.strictObject({
   endpoints: endpointsSchema,
   models: z
     .strictObject({
-      judge: modelSchema.describe('decides; every role not given is its, too'),
+      judge: modelSchema.describe('decides; plays every role that is not given, too'),
       linguist: modelSchema.optional().describe('examines the language'),
       expert: modelSchema.optional().describe('chooses the field and examines as its expert'),
       recognizer: modelSchema
         .optional()
-        .describe('names the entities, where retrieval.entities leaves that to a model'),
+        .describe('names the entities, if retrieval.entities leaves that to a language model'),
       extractor: modelSchema.optional().describe('names the claims'),
       verifier: modelSchema.optional().describe('verifies a claim by passages from the web'),
       pro: modelSchema.optional().describe('debater for the real side'),
@@ -34,31 +36,34 @@ export const zofiaOptionsSchema = z.strictObject({
     .max(2)
     .nullable()
     .default(0)
-    .describe("of every call, instead of the endpoints' own; null: not sent"),
+    .describe("temperature of every call, instead of the endpoints' own; null: not sent"),
   maxRounds: z.int().min(1).max(20).default(5).describe('rounds of debate before the evidence counts as insufficient'),
   maxSubclaims: z
     .int()
     .min(0)
     .nullable()
     .default(null)
-    .describe('at most so many claims are verified beside the core claim; null: all that were named'),
+    .describe('most claims that are verified besides the core claim; null: all that were named'),
   use: z
     .strictObject({
-      web: z.boolean().default(true).describe('search in the open web'),
-      wikipedia: z.boolean().default(true).describe('look-up in Wikipedia'),
+      web: z.boolean().default(true).describe('search of the open web'),
+      wikipedia: z.boolean().default(true).describe('lookup in Wikipedia'),
       linguist: z.boolean().default(true).describe('linguist analysis'),
       expert: z
         .boolean()
         .default(true)
-        .describe('expert analysis; without it what Wikipedia says is debated as it was found'),
+        .describe("expert analysis; without it the debate is given Wikipedia's text as it was found"),
       claims: z
         .boolean()
         .default(true)
-        .describe('claim extraction and verification; without them what the web says is debated as it was found'),
-      debate: z.boolean().default(true).describe('debate; without it the judge decides from the evidence at once'),
+        .describe("claim extraction and verification; without them the debate is given the web's text as it was found"),
+      debate: z
+        .boolean()
+        .default(true)
+        .describe('debate; without it the judge decides from the evidence straight away'),
     })
     .prefault({})
-    .describe('ablations (Table 2): what takes part'),
+    .describe('ablations (Table 2): what is switched on'),
   analyses: z
     .enum(['claim', 'prefix'])
     .default('claim')
@@ -79,7 +84,7 @@ export const zofiaOptionsSchema = z.strictObject({
 });
 export type ZofiaOptions = z.output<typeof zofiaOptionsSchema>;
 
-/** What of a prefix ZoFia reads, for annotation keys: the texts, and the last day of evidence. */
+/** What ZoFia reads of a prefix, for annotation keys: the texts, and the last day of evidence. */
 export function zofiaInputOf(options: Pick<ZofiaOptions, 'retrieval' | 'use'>): (prefix: Prefix) => unknown {
   const { web, wikipedia } = options.use;
   return ({ posts }) => {
@@ -90,7 +95,7 @@ export function zofiaInputOf(options: Pick<ZofiaOptions, 'retrieval' | 'use'>): 
 
 export type ZofiaRole = keyof ZofiaOptions['models'];
 
-/** The endpoint of each role, at the temperature of all. */
+/** The endpoint of each role, all at the same temperature. */
 export function zofiaEndpoints({ models, endpoints, temperature }: ZofiaOptions): Record<ZofiaRole, Endpoint> {
   const of = endpointsByRole({ models, byDefault: models.judge, endpoints, temperature });
   return {
@@ -103,4 +108,60 @@ export function zofiaEndpoints({ models, endpoints, temperature }: ZofiaOptions)
     pro: of('pro'),
     con: of('con'),
   };
+}
+
+/** A label that a debater argues for. */
+export interface Side {
+  readonly name: string;
+  readonly meaning: string;
+}
+
+export interface Sides {
+  readonly real: Side;
+  readonly fake: Side;
+}
+
+/**
+ * The two labels of a task that are debated: those named in the options, or the labels of a task that has just two,
+ * first the one for real news.
+ * @throws InputError where the task has no two such labels
+ */
+export function sidesOf(settings: {
+  options: {
+    readonly sides: { readonly real?: string | undefined; readonly fake?: string | undefined };
+    readonly insufficientLabel: string | null;
+  };
+  task: JudgingTask;
+}): Sides {
+  const { options, task } = settings;
+  const { labels } = task;
+  if (labels === undefined)
+    throw new InputError(
+      `zofia debates between two labels; the task ${task.name} has categories, which debate-single, debate-team, debate-council and single-prompt can judge`,
+    );
+  const names = labels.map(({ name }) => name).join(', ');
+  const sideOf = (side: 'real' | 'fake', byDefault: number): Side => {
+    const wanted = options.sides[side] ?? (labels.length === 2 ? labels[byDefault].name : undefined);
+    const label = labels.find(({ name }) => name === wanted);
+    if (label === undefined)
+      throw new InputError(
+        wanted === undefined
+          ? `the task ${task.name} has ${labels.length} labels (${names}), but zofia debates between two; name them in sides.real and sides.fake`
+          : `sides.${side} is ${JSON.stringify(wanted)}, which is no label of the task ${task.name} (${names})`,
+      );
+    return { name: label.name, meaning: label.description };
+  };
+  const sides = { real: sideOf('real', 0), fake: sideOf('fake', 1) };
+  if (sides.real.name === sides.fake.name)
+    throw new InputError(`sides.real and sides.fake are both ${JSON.stringify(sides.real.name)}; name two labels`);
+  if (options.insufficientLabel !== null && !labels.some(({ name }) => name === options.insufficientLabel))
+    throw new InputError(
+      `insufficientLabel is ${JSON.stringify(options.insufficientLabel)}, which is no label of the task ${task.name} (${names})`,
+    );
+  return sides;
+}
+
+/** Both sides, as described to the analysts and the judge. */
+export function bothSides({ real, fake }: Sides): string {
+  return [real, fake].map(({ name, meaning }) => `- ${name}: ${meaning}`).join('\n');
 }

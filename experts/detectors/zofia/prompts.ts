@@ -1,7 +1,7 @@
-/** Raise it with every change to this file that changes what a model is told. */
+/** To be raised with every change to this file that changes what a model is told. */
 export const PROMPT_VERSION = 2;
 
-/** What the judge says when neither side has made its point. */
+/** The judge's answer when neither side is convincing. */
 export const insufficient = 'insufficient';
 
 /** §4.1.1 */

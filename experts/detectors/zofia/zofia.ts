@@ -1,64 +1,75 @@
 import type { Prefix } from '../../../src/data/thread.ts';
 import type { Random } from '../../../src/tensor/random.ts';
-import type { RememberedCalls } from '../../annotations/remembered-calls.ts';
+import type { KeptParts } from '../../annotations/kept-calls.ts';
 import type { Detector, Judgement } from '../../detector.ts';
-import type { Environment } from '../../llm/api-key.ts';
 import type { ChatService } from '../../llm/chat.ts';
 import { DryRunChatService } from '../../llm/dry-run-chat-service.ts';
-import { askOnceIn, type Known } from '../../retrieval/ask-once.ts';
+import type { Environment } from '../../llm/endpoint.ts';
+import { PromiseCache } from '../../promise-cache.ts';
 import { createRetrieval } from '../../retrieval/retrieval.ts';
+import { type SharedAnswer, sharedAsker } from '../../retrieval/shared-questions.ts';
 import { type JudgingTask, judgementLabels } from '../../tasks/task-file.ts';
 import { speakerOptions } from '../models-by-role.ts';
-import { numberedPosts } from '../numbered-posts.ts';
+import { dialogueOf, numberedPosts, type TranscriptEntry } from '../prompt-text.ts';
 import { inSession, type Session, usageIn } from '../session.ts';
-import { dialogueOf, type TranscriptEntry } from '../transcript.ts';
-import { type Analysis, type Bench, listOf, type Reading, VERSION } from './analysis.ts';
-import { expert, linguist, wikipediaAsFound } from './analysts.ts';
-import { claimVerification, webAsFound } from './claims.ts';
+import {
+  type Analysis,
+  type AnalystInput,
+  type AnalystSettings,
+  claimVerification,
+  expert,
+  linguist,
+  listOf,
+  VERSION,
+  webAsFound,
+  wikipediaAsFound,
+} from './analysts.ts';
 import { assess, createDebater, type Decision } from './debate.ts';
-import { type ZofiaOptions, zofiaEndpoints } from './options.ts';
+import { sidesOf, type ZofiaOptions, zofiaEndpoints, zofiaInputOf } from './options.ts';
 import { insufficient, PROMPT_VERSION } from './prompts.ts';
-import { sidesOf } from './sides.ts';
 
 /*
- * ZoFia: entity-guided retrieval, then analysts that do not hear one another, then a debate (Algorithm 1).
+ * ZoFia: entity-guided retrieval, then analysts who do not hear each other, then a debate (Algorithm 1).
  *
  *   T      the news, here the first post                 K        keywords of T (§3.1–3.3, experts/retrieval)
- *   I_web  what the web says on K (Eq. 6)                I_wiki   what Wikipedia says on each of K (Eq. 7)
- *   q      a claim that T makes (Eq. 8)                  C_rel(q) passages of I_web that speak to q (Eq. 9)
- *   E      the pool of all that the analysts found       H        the debate so far
+ *   I_web  what the web says about K (Eq. 6)             I_wiki   what Wikipedia says about each of K (Eq. 7)
+ *   q      a claim that T makes (Eq. 8)                  C_rel(q) passages of I_web relevant to q (Eq. 9)
+ *   E      everything that the analysts found            H        the debate so far
  *
- * §4.1.1 and §4.1.2 stand in zofia-analysts.ts, §4.1.3 in zofia-claims.ts, the agents of §4.2 in zofia-debate.ts.
+ * §4.1 is in analysts.ts, the agents of §4.2 in debate.ts.
  *
  * Differences from the paper:
  *   - Real and fake are two labels of the task (`sides`), so that it can also be asked about rumours.
- *   - The paper knows no replies. The analysts read the first post alone and are asked once a thread; later posts reach
- *     the debaters and the judge as reactions. `analyses: prefix` lets the analysts read all posts instead.
- *   - A debater sees its own earlier arguments as its own turns, and so can tell what is new; Algorithm 1 names the
- *     opponent's last alone.
- *   - The judge reads T beside H. Without debate it decides once, from E.
- *   - A claim that no passage speaks to has not enough information, which follows without asking: the verifier may use
+ *   - The paper has no replies. Here the analysts read only the first post and are asked once a thread, and later posts
+ *     reach the debaters and the judge as reactions. With `analyses: prefix` the analysts read all posts instead.
+ *   - A debater sees its own earlier arguments as its own turns, so it can tell what is new. Algorithm 1 mentions only
+ *     the opponent's last argument.
+ *   - The judge reads T as well as H. Without debate it decides once, from E.
+ *   - A claim without any relevant passage has "not enough information". Nobody is asked, since the verifier may use
  *     nothing but C_rel(q).
- *   - A quotation that stands in no passage is dropped and said to be; the paper only asks the model to quote.
- *   - What an analyst that is switched off would have read goes into E as it was found. The paper does not say, but in its
- *     Table 2 the system without claim verification does better than the one without the web.
- *   - The extracted paper lost the prompts (Appendix B); these are written after §4.
+ *   - A quotation that occurs in no passage is dropped, and a note says so; the paper only asks the model to quote.
+ *   - When an analyst is switched off, what it would have read goes into E as it was found. The paper does not specify
+ *     this, but in its Table 2 the system without claim verification does better than the one without the web.
+ *   - Our extraction of the paper lost the prompts (Appendix B); these are based on §4.
  */
 
 export async function createZofia(settings: {
   options: ZofiaOptions;
   task: JudgingTask;
   service: ChatService;
-  /** Keeps evidence and analyses beyond this process; their usage then counts there, not in judgements. */
-  remember?: RememberedCalls;
-  /** Where the key of the web search is looked up. */
-  env?: Environment;
-  /** Draws the jitter of waiting times in retrieval. */
-  random?: Random;
-  /** Ends waiting for evidence. */
-  signal?: AbortSignal;
+  /**
+   * Keeps evidence and analyses beyond this process. They are then annotations of their own, and judgements count
+   * them as parts.
+   */
+  keptParts?: KeptParts | undefined;
+  /** Where the web search's key is looked up. */
+  env?: Environment | undefined;
+  /** Draws the jitter of waiting times during retrieval. */
+  random?: Random | undefined;
+  /** Aborting ends the waiting for evidence. */
+  signal?: AbortSignal | undefined;
 }): Promise<Detector> {
-  const { options, task, service, remember, env, random, signal } = settings;
+  const { options, task, service, keptParts, env, random, signal } = settings;
   const { use, analyses, maxRounds, maxSubclaims, insufficientLabel } = options;
   const sides = sidesOf({ options, task });
   const endpoints = zofiaEndpoints(options);
@@ -67,34 +78,35 @@ export async function createZofia(settings: {
     use: { web: use.web, wikipedia: use.wikipedia, passages: use.web && use.claims },
     model: { service, endpoint: endpoints.recognizer, options: speakerOptions(endpoints.recognizer) },
     isDryRun: service instanceof DryRunChatService,
-    ...(env && { env }),
-    ...(random && { random }),
-    ...(signal && { signal }),
+    env,
+    random,
+    signal,
   });
-  const bench: Bench = { options, endpoints, service, sides, retrieval };
-  const known = new Map<string, Promise<Known>>();
+  const analystSettings: AnalystSettings = { options, endpoints, service, sides, retrieval };
+  const cache = new PromiseCache<SharedAnswer>();
 
   async function judge(prefix: Prefix, session: Session): Promise<Judgement> {
     const [claim, ...replies] = prefix.posts;
     const news = analyses === 'claim' ? claim.text : numberedPosts(prefix.posts);
     const reactions = analyses === 'claim' ? replies : [];
-    const askOnce = askOnceIn({
-      known,
-      remember,
-      // The first post is all that most questions read; the store should not name a later one.
+    const askShared = sharedAsker({
+      cache,
+      keptParts,
+      // Most questions read only the first post, so the store should not name a later one.
       place: { threadId: prefix.threadId, prefixLength: analyses === 'claim' ? 1 : prefix.posts.length },
       onAnswers: (answers) => session.answers.push(...answers),
       onPart: (usage) => session.parts.push(usage),
     });
-    const reading: Reading = { news, claim, askOnce };
+    const input: AnalystInput = { news, claim, askShared };
 
-    // Stage 1 and LLM Collaboration: retrieval is part of the analysis that reads it, and all run at the same time.
+    // Stage 1 and LLM Collaboration. Retrieval is part of the analysis that reads its results, and all analyses run
+    // at the same time.
     const analysed = await Promise.all([
-      use.linguist ? linguist(bench, reading) : nothing,
-      use.expert ? expert(bench, reading) : wikipediaAsFound(bench, reading),
-      use.claims ? claimVerification(bench, reading) : webAsFound(bench, reading),
+      use.linguist ? linguist(analystSettings, input) : nothing,
+      use.expert ? expert(analystSettings, input) : wikipediaAsFound(analystSettings, input),
+      use.claims ? claimVerification(analystSettings, input) : webAsFound(analystSettings, input),
     ]);
-    const keywords = await retrieval.keywordsOf(reading);
+    const keywords = await retrieval.keywordsOf(input);
     const transcript: TranscriptEntry[] = [
       ...(keywords === null ? [] : [{ role: 'keywords', text: listOf(keywords.map(({ text }) => text)) }]),
       ...analysed.flatMap(({ material, findings }) => [...material, ...findings]),
@@ -137,7 +149,7 @@ export async function createZofia(settings: {
       say(`con, round ${round}`, A_con);
       const D = await assess({ ...judging, material: `${text}\n\nThe debate:\n${dialogueOf(H)}` });
       say(`judge, round ${round}`, `${D.reasoning}\nDecision: ${D.decision}`);
-      // Appendix B.6: after the last round a judge who still cannot decide has found the evidence insufficient.
+      // Appendix B.6: a judge who still cannot decide after the last round has found the evidence insufficient.
       if (D.decision !== insufficient || round === maxRounds) return decided(D);
     }
   }
@@ -146,7 +158,7 @@ export async function createZofia(settings: {
   return {
     name: 'zofia',
     version: VERSION,
-    // What an ablation takes out cannot change a judgement and is left out.
+    // Options of parts that an ablation switches off cannot change a judgement, so they are left out.
     options: {
       task,
       promptVersion: PROMPT_VERSION,
@@ -164,7 +176,8 @@ export async function createZofia(settings: {
       retrieval: retrieval.options,
     },
     labels: judgementLabels(task),
-    judge: (prefix) => inSession(service, (session) => judge(prefix, session)),
+    inputOf: zofiaInputOf(options),
+    judge: (prefix, context) => inSession({ service, context }, (session) => judge(prefix, session)),
   };
 }
 

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { ProviderError } from '../../../src/errors.ts';
-import { CallFailure } from '../call-failure.ts';
 import type { ChatAnswer, ChatRequest } from '../chat.ts';
-import { readCompletion } from '../completion-answer.ts';
+import { readCompletion } from '../completion.ts';
+import { CallFailure } from '../failures.ts';
 
 export interface BatchItem {
-  /** Unique in the batch; the answer comes back under it. */
+  /** Unique in the batch; the answer comes back under this id. */
   readonly customId: string;
   readonly request: ChatRequest;
 }
@@ -19,11 +19,11 @@ const lineSchema = z.object({
 });
 const withMessageSchema = z.object({ error: z.object({ message: z.string() }) });
 
-/** Every item's answer, or why it has none, from the lines of the output and error files, which come in any order. */
+/** Each item's answer, or why it has none. The lines of the output and error files come in any order. */
 export function batchOutcomes(options: {
   items: readonly BatchItem[];
   lines: readonly string[];
-  /** How the batch ended, for the items it says nothing of. */
+  /** How the batch ended; reported for items without a line. */
   status: string;
 }): Map<string, BatchOutcome> {
   const { items, lines, status } = options;
@@ -47,7 +47,7 @@ function outcomeOf(options: { line: z.infer<typeof lineSchema>; request: ChatReq
   }
   const { answer, tokens } = readCompletion({ body: JSON.stringify(body), request });
   if (answer instanceof CallFailure) return { problem: answer.message };
-  // A batch has no latency of a single answer.
+  // In a batch a single answer has no latency.
   return { answer: { ...answer, latencyMs: 0, usage: { requests: 1, ...tokens } } };
 }
 

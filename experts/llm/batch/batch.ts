@@ -1,20 +1,18 @@
 import { createHash } from 'node:crypto';
-import { createReadStream, mkdirSync } from 'node:fs';
+import { createReadStream, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type OpenAI from 'openai';
 import { z } from 'zod';
 import { writeFileAtomically } from '../../../src/atomic-file.ts';
 import { diskError, InputError, ProviderError } from '../../../src/errors.ts';
+import { jsonOrUndefined } from '../../../src/json.ts';
 import type { Random } from '../../../src/tensor/random.ts';
-import { apiKeyOf, type Environment, withoutKey } from '../api-key.ts';
-import { completionBody, fullForm } from '../completion-body.ts';
-import type { Endpoint } from '../endpoint.ts';
-import { endpointClient } from '../endpoint-client.ts';
-import { endpointSteps, type TryStep } from '../endpoint-steps.ts';
+import { completionBody, fullForm } from '../completion.ts';
+import { apiKeyOf, type Endpoint, type Environment, withoutKey } from '../endpoint.ts';
+import { endpointClient, endpointSteps, type TryStep } from '../endpoint-client.ts';
 import type { retrySchema } from '../retry.ts';
 import { type BatchItem, type BatchOutcome, batchOutcomes } from './batch-outcome.ts';
-import { type BatchState, batchStatePath, readBatchState, writeBatchState } from './batch-state.ts';
 
 /** OpenAI's limits for one batch. */
 const MOST_REQUESTS = 50_000;
@@ -24,16 +22,16 @@ const ENDED = ['completed', 'failed', 'expired', 'cancelled'];
 export interface BatchOptions {
   endpoint: Endpoint;
   items: readonly BatchItem[];
-  /** Holds the requests, the state and what came back; made when absent. The same folder resumes. */
+  /** Holds the requests, the state and the results; created when absent. The same folder resumes the batch. */
   directory: string;
   /** Draws the jitter of waiting times. */
   random: Random;
-  pollMs?: number;
-  retry?: z.input<typeof retrySchema>;
-  onStatus?: (status: string) => void;
-  /** Aborting stops waiting; the batch goes on at the endpoint and the next run collects it. */
-  signal?: AbortSignal;
-  env?: Environment;
+  pollMs?: number | undefined;
+  retry?: z.input<typeof retrySchema> | undefined;
+  onStatus?: ((status: string) => void) | undefined;
+  /** Aborting only stops the waiting: the batch goes on at the endpoint, and the next run collects it. */
+  signal?: AbortSignal | undefined;
+  env?: Environment | undefined;
 }
 
 interface Session {
@@ -53,7 +51,10 @@ const batchSchema = z.object({
 });
 type Batch = z.infer<typeof batchSchema>;
 
-/** Writes the requests, submits them, waits and collects: as a rule for half the price, within a day. */
+/**
+ * Writes the requests, submits them, waits and collects the answers; usually for half the price and within a day.
+ * @throws InputError where the folder holds another batch, ProviderError where the endpoint failed the batch
+ */
 export async function runBatch(options: BatchOptions): Promise<Map<string, BatchOutcome>> {
   const { endpoint, items, directory, pollMs = 30_000, onStatus, signal } = options;
   const text = batchText({ endpoint, items });
@@ -88,7 +89,10 @@ export async function runBatch(options: BatchOptions): Promise<Map<string, Batch
   return batchOutcomes({ items, lines: await download({ session, batch }), status: batch.status });
 }
 
-/** The JSON Lines of a batch: one request a line. */
+/**
+ * A batch as JSON Lines, one request a line.
+ * @throws InputError where ids repeat or the batch is too large
+ */
 export function batchText(options: { endpoint: Endpoint; items: readonly BatchItem[] }): string {
   const { endpoint, items } = options;
   const seen = new Set<string>();
@@ -123,7 +127,7 @@ function sessionOf(options: BatchOptions): Session {
     advice: ({ kind, said }) =>
       kind === 'not-found'
         ? `does not have it: ${said}; if it has no batches, ask without them; if the batch is gone, delete ` +
-          `${batchStatePath(directory)} to submit it anew`
+          `${batchStatePath(directory)} to submit it again`
         : null,
   });
   return { client: endpointClient({ endpoint, env }), directory, tried };
@@ -138,7 +142,10 @@ async function upload(session: Session): Promise<string> {
   return file.id;
 }
 
-/** Looks first whether an earlier attempt came through whose answer was lost: two batches would be paid for twice. */
+/**
+ * First looks for an earlier attempt that succeeded but whose response was lost: a second batch would be paid for
+ * again.
+ */
 function submit(options: { session: Session; inputFileId: string }): Promise<Batch> {
   const { session, inputFileId } = options;
   const { client, tried } = session;
@@ -162,7 +169,7 @@ function retrieve(options: { session: Session; batchId: string }): Promise<Batch
   );
 }
 
-/** Keeps the files beside the requests, since endpoints delete theirs after some weeks. */
+/** Saves the files beside the requests, since endpoints delete theirs after some weeks. */
 async function download(options: { session: Session; batch: Batch }): Promise<string[]> {
   const { session, batch } = options;
   const { client, directory, tried } = session;
@@ -185,8 +192,8 @@ function failedBatch(options: { batch: Batch; options: BatchOptions }): Provider
   const reasons = batch.errors?.data?.map(({ message }) => message).join('; ') || 'no reason given';
   const text = withoutKey({ text: reasons, key: apiKeyOf({ endpoint, env }), endpoint });
   return new ProviderError(
-    `endpoint ${endpoint.name} (${endpoint.baseURL}) failed batch ${batch.id}: ${text}; mend the requests and delete ` +
-      `${batchStatePath(directory)} to submit it anew`,
+    `endpoint ${endpoint.name} (${endpoint.baseURL}) failed batch ${batch.id}: ${text}; fix the requests and delete ` +
+      `${batchStatePath(directory)} to submit it again`,
   );
 }
 
@@ -200,4 +207,44 @@ function makeDirectory(path: string): void {
 
 function requestsPath(directory: string): string {
   return join(directory, 'requests.jsonl');
+}
+
+const batchStateSchema = z.strictObject({
+  formatVersion: z.literal(1),
+  /** SHA-256 of the requests, so that a folder is never resumed with different ones. */
+  requestsHash: z.string(),
+  baseURL: z.string(),
+  inputFileId: z.string().nullable(),
+  batchId: z.string().nullable(),
+  /** As last reported by the endpoint. */
+  status: z.string().nullable(),
+});
+
+/** How far a batch has got. Written after each step, so that the next run goes on from there. */
+type BatchState = z.infer<typeof batchStateSchema>;
+
+function batchStatePath(directory: string): string {
+  return join(directory, 'batch-state.json');
+}
+
+/** The state of this batch in the folder, or a fresh one. */
+function readBatchState(options: { directory: string; requestsHash: string; baseURL: string }): BatchState {
+  const { directory, requestsHash, baseURL } = options;
+  const path = batchStatePath(directory);
+  if (!existsSync(path))
+    return { formatVersion: 1, requestsHash, baseURL, inputFileId: null, batchId: null, status: null };
+  const parsed = batchStateSchema.safeParse(jsonOrUndefined(readFileSync(path, 'utf8')));
+  if (!parsed.success)
+    throw new InputError(`${path} is damaged; delete it to submit the batch again:\n${z.prettifyError(parsed.error)}`);
+  const state = parsed.data;
+  if (state.requestsHash !== requestsHash || state.baseURL !== baseURL)
+    throw new InputError(
+      `${directory} holds batch ${state.batchId ?? '(not yet submitted)'} of other requests at ${state.baseURL}; ` +
+        'give this batch a folder of its own, or delete the other one',
+    );
+  return state;
+}
+
+function writeBatchState(options: { directory: string; state: BatchState }): void {
+  writeFileAtomically(batchStatePath(options.directory), `${JSON.stringify(options.state, null, 2)}\n`);
 }

@@ -1,38 +1,34 @@
-import { createReadStream } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { createReadStream, existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type OpenAI from 'openai';
 import { z } from 'zod';
-import { ProviderError } from '../../../src/errors.ts';
+import { writeFileAtomically } from '../../../src/atomic-file.ts';
+import { diskError, InputError, ProviderError } from '../../../src/errors.ts';
+import { jsonOrUndefined } from '../../../src/json.ts';
 import type { Random } from '../../../src/tensor/random.ts';
-import { apiKeyOf, type Environment, withoutKey } from '../api-key.ts';
-import type { Endpoint } from '../endpoint.ts';
-import { endpointClient } from '../endpoint-client.ts';
-import { endpointSteps, type TryStep } from '../endpoint-steps.ts';
+import type { ChatMessage } from '../chat.ts';
+import { apiKeyOf, type Endpoint, type Environment, withoutKey } from '../endpoint.ts';
+import { endpointClient, endpointSteps, type TryStep } from '../endpoint-client.ts';
 import type { retrySchema } from '../retry.ts';
-import type { FineTuningFile } from './fine-tuning-file.ts';
-import {
-  type FineTuningState,
-  fineTuningStatePath,
-  readFineTuningState,
-  writeFineTuningState,
-} from './fine-tuning-state.ts';
 
 const ENDED = ['succeeded', 'failed', 'cancelled'];
 
 export interface FineTuneOptions {
-  /** Its model is the one that is tuned. */
+  /** Its model is the one to be tuned. */
   endpoint: Endpoint;
   file: FineTuningFile;
-  /** Null: the endpoint's choice. */
-  epochs?: number | null;
+  /** Null: the endpoint chooses. */
+  epochs?: number | null | undefined;
   /** Draws the jitter of waiting times. */
   random: Random;
-  pollMs?: number;
-  retry?: z.input<typeof retrySchema>;
-  onStatus?: (status: string) => void;
-  /** Aborting stops waiting; the job goes on at the endpoint and the next run finds it. */
-  signal?: AbortSignal;
-  env?: Environment;
+  pollMs?: number | undefined;
+  retry?: z.input<typeof retrySchema> | undefined;
+  onStatus?: ((status: string) => void) | undefined;
+  /** Aborting only stops the waiting: the job goes on at the endpoint, and the next run finds it. */
+  signal?: AbortSignal | undefined;
+  env?: Environment | undefined;
 }
 
 const fileSchema = z.object({ id: z.string() });
@@ -46,16 +42,17 @@ const jobSchema = z.object({
 type Job = z.infer<typeof jobSchema>;
 
 /**
- * Hands the file in, creates a job, follows it to its end and returns the name of the new model. What was begun earlier
- * for the same file, model and epochs is gone on with, and one that has ended is not asked for again.
+ * Uploads the file, creates a job, follows it to its end and returns the name of the new model. A job begun earlier
+ * for the same file, model and epochs is continued, and a finished one is not asked about again.
+ * @throws ProviderError where the job failed
  */
 export async function fineTune(options: FineTuneOptions): Promise<string> {
   const { endpoint, file, epochs = null, random, pollMs = 30_000, retry = {}, onStatus, signal = null } = options;
   const { env = process.env } = options;
   const { baseURL, model } = endpoint;
-  const task = { file, baseURL, model, epochs };
-  const statePath = fineTuningStatePath(task);
-  let state = readFineTuningState(task);
+  const job = { file, baseURL, model, epochs };
+  const statePath = fineTuningStatePath(job);
+  let state = readFineTuningState(job);
   if (state.fineTunedModel !== null) return state.fineTunedModel;
   const advance = (change: Partial<FineTuningState>) => {
     state = { ...state, ...change };
@@ -72,7 +69,7 @@ export async function fineTune(options: FineTuneOptions): Promise<string> {
       if (kind === 'not-found')
         return (
           `does not have it: ${said}; if it has no fine-tuning, use in-context tuning or take the file elsewhere ` +
-          `(createJob: false); if the job is gone, delete ${statePath} to create it anew`
+          `(createJob: false); if the job is gone, delete ${statePath} to create it again`
         );
       if (kind === 'bad-request')
         return (
@@ -110,7 +107,10 @@ async function upload(options: { client: OpenAI; tried: TryStep; file: FineTunin
   return uploaded.id;
 }
 
-/** Looks first whether an earlier attempt came through whose answer was lost: two jobs would be paid for twice. */
+/**
+ * First looks for an earlier attempt that succeeded but whose response was lost: a second job would be paid for
+ * again.
+ */
 function createJob(options: {
   client: OpenAI;
   tried: TryStep;
@@ -122,7 +122,7 @@ function createJob(options: {
   return tried(async (request) => {
     const latest = await client.fineTuning.jobs.list({ limit: 100 }, request);
     const earlier = latest.data.find((job) => job.training_file === fileId);
-    // The older place of the hyperparameters, which every compatible endpoint knows.
+    // The older place for hyperparameters, which every compatible endpoint understands.
     const hyperparameters = epochs === null ? {} : { hyperparameters: { n_epochs: epochs } };
     return jobSchema.parse(
       earlier ?? (await client.fineTuning.jobs.create({ model, training_file: fileId, ...hyperparameters }, request)),
@@ -137,6 +137,93 @@ function failedJob(options: { job: Job; endpoint: Endpoint; env: Environment; st
   const said = withoutKey({ text: reason, key: apiKeyOf({ endpoint, env }), endpoint });
   return new ProviderError(
     `endpoint ${endpoint.name} (${endpoint.baseURL}): fine-tuning job ${job.id} of model ${endpoint.model} ended as ` +
-      `${job.status}: ${said}; mend the cause and delete ${statePath} to create the job anew`,
+      `${job.status}: ${said}; fix the cause and delete ${statePath} to create the job again`,
   );
+}
+
+export interface FineTuningFile {
+  readonly path: string;
+  /** SHA-256 of the content, in hexadecimal. */
+  readonly hash: string;
+}
+
+/**
+ * Writes the conversations in the format for fine-tuning chat models: one `{"messages": […]}` a line, each ending
+ * with the answer to learn. The file is named after its content, so the same examples always give the same file.
+ */
+export function writeFineTuningFile(options: {
+  directory: string;
+  /** The first word of the file's name. */
+  name: string;
+  conversations: readonly (readonly ChatMessage[])[];
+}): FineTuningFile {
+  const { directory, name, conversations } = options;
+  const lines = conversations.map((messages) =>
+    JSON.stringify({ messages: messages.map(({ role, content }) => ({ role, content })) }),
+  );
+  const text = lines.map((line) => `${line}\n`).join('');
+  const hash = createHash('sha256').update(text).digest('hex');
+  const path = join(directory, `${name}-${hash.slice(0, 16)}.jsonl`);
+  try {
+    mkdirSync(directory, { recursive: true });
+  } catch (error) {
+    throw diskError(error, { what: `make the folder ${directory}` });
+  }
+  if (!existsSync(path)) writeFileAtomically(path, text);
+  return { path, hash };
+}
+
+const fineTuningStateSchema = z.strictObject({
+  formatVersion: z.literal(1),
+  fileHash: z.string(),
+  baseURL: z.string(),
+  /** The model to be tuned. */
+  model: z.string(),
+  epochs: z.number().nullable(),
+  fileId: z.string().nullable(),
+  jobId: z.string().nullable(),
+  /** As last reported by the endpoint. */
+  status: z.string().nullable(),
+  fineTunedModel: z.string().nullable(),
+});
+
+/** How far a fine-tuning has got. Written after each step, so that nothing is paid for twice. */
+type FineTuningState = z.infer<typeof fineTuningStateSchema>;
+
+interface FineTuningJob {
+  readonly file: FineTuningFile;
+  readonly baseURL: string;
+  readonly model: string;
+  readonly epochs: number | null;
+}
+
+/** Beside the file; one for each model that is tuned on it and each number of epochs. */
+function fineTuningStatePath({ file, baseURL, model, epochs }: FineTuningJob): string {
+  const hash = createHash('sha256')
+    .update(JSON.stringify([baseURL, model, epochs]))
+    .digest('hex');
+  return `${file.path.replace(/\.jsonl$/, '')}-job-${hash.slice(0, 8)}.json`;
+}
+
+/** The state of this fine-tuning, or a fresh one. */
+function readFineTuningState(job: FineTuningJob): FineTuningState {
+  const { file, baseURL, model, epochs } = job;
+  const path = fineTuningStatePath(job);
+  const fresh = { formatVersion: 1 as const, fileHash: file.hash, baseURL, model, epochs };
+  if (!existsSync(path)) return { ...fresh, fileId: null, jobId: null, status: null, fineTunedModel: null };
+  const parsed = fineTuningStateSchema.safeParse(jsonOrUndefined(readFileSync(path, 'utf8')));
+  if (!parsed.success)
+    throw new InputError(
+      `${path} is damaged; check whether the endpoint has the job, and delete the file to create the job again:\n${z.prettifyError(parsed.error)}`,
+    );
+  const { data: state } = parsed;
+  if (state.fileHash !== file.hash || state.baseURL !== baseURL || state.model !== model || state.epochs !== epochs)
+    throw new InputError(
+      `${path} is the state of another fine-tuning (of ${state.model} at ${state.baseURL}); move it out of the way`,
+    );
+  return state;
+}
+
+function writeFineTuningState(options: { path: string; state: FineTuningState }): void {
+  writeFileAtomically(options.path, `${JSON.stringify(options.state, null, 2)}\n`);
 }

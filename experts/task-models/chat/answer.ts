@@ -1,34 +1,67 @@
-import { oneLine } from '../../detectors/numbered-posts.ts';
-import { strictAnswer, withoutThinking } from '../../detectors/strict-answer.ts';
+import type { Judgement } from '../../detector.ts';
+import { type AnswerWords, strictAnswer, withoutThinking } from '../../detectors/answers.ts';
+import { oneLine } from '../../detectors/prompt-text.ts';
 import type { ChatAnswer, TokenLogprob } from '../../llm/chat.ts';
 import { classProbabilities } from '../../llm/class-probabilities.ts';
-import type { ChatTask } from './task.ts';
+import type { TaskPrediction } from '../task-model.ts';
+
+/**
+ * A labelling task as a language model is given it: what is asked about one item, and in which words it is answered.
+ */
+export interface ChatTask<Item> {
+  /** For messages: "stance". */
+  readonly name: string;
+  /** In annotation keys: `jsdrv/stance`. */
+  readonly asker: string;
+  /** To be raised whenever the same question could be answered differently, or the same answer be read differently. */
+  readonly version: string;
+  readonly promptVersion: number;
+  readonly classes: readonly string[];
+  /** What an answer begins with, before a colon and the class, such as "Stance". */
+  readonly field: string;
+  /** The words that stand for each class; the first is the one asked for and shown. */
+  readonly words: AnswerWords;
+  readonly instruction: string;
+  /** The options that decide how an item is presented, as plain JSON. */
+  readonly limits: Readonly<Record<string, number>>;
+  /** The item as a question, also for fine-tuning. */
+  question(item: Item): string;
+  /** The item as a solved example in front of another question. */
+  shownQuestion(item: Item): string;
+  /**
+   * What the right answer depends on. Two items with the same subject, even in different threads, give each other's
+   * answer away.
+   */
+  subject(item: Item): string;
+  /** How many texts the question contains, for people who look at annotations. */
+  length(item: Item): number;
+}
 
 type Form = Pick<ChatTask<never>, 'field' | 'words'>;
 
-export interface ReadAnswer {
+interface ReadAnswer {
   /** Null when the answer names no class, or several. */
   readonly label: string | null;
-  /** Null without a label, or without log-probabilities that tell. */
+  /** Null without a label, or without usable log-probabilities. */
   readonly probabilities: Readonly<Record<string, number>> | null;
-  /** Empty when the answer gives none, or no label that it could be the reason of. */
+  /** Empty when the answer gives no reason, or no label that it could explain. */
   readonly explanation: string;
 }
 
 const MARKS = '["\'*_`\\s]*';
 const REASON = new RegExp(`[\\s,;.|"'*_\`)\\]}({[-]*\\breason(?:ing)?\\b${MARKS}[:=]`, 'i');
 const THOUGHT = '</think>';
-/** Of the class word, so much that no other place of the answer looks the same. */
+/** As many letters of the class word are compared, so that no other place in the answer looks the same. */
 const LETTERS_TO_FIND = 3;
 
-/** An answer as it should be: the class that is meant, and why. */
+/** A well-formed answer: the class and the reason for it. */
 export function writeAnswer(options: { form: Form; label: string; explanation: string }): string {
   const { form, label, explanation } = options;
   const reason = oneLine(explanation);
   return `${form.field}: ${form.words[label][0]}${reason === '' ? '' : `, Reason: ${reason}`}`;
 }
 
-/** Reads "Stance: Support, Reason: …", also with Markdown or JSON around it, or beginning with the class at once. */
+/** Reads "Stance: Support, Reason: …", also inside Markdown or JSON, or without "Stance:". */
 export function readAnswer(options: { answer: ChatAnswer; form: Form }): ReadAnswer {
   const { answer, form } = options;
   const said = withoutThinking(answer.text);
@@ -43,7 +76,7 @@ export function readAnswer(options: { answer: ChatAnswer; form: Form }): ReadAns
   return { label: null, probabilities: null, explanation: '' };
 }
 
-/** Where a class may stand: after each "Stance:", or at the beginning of an answer that has none. */
+/** Where a class may be found: after each "Stance:", or at the beginning of an answer without one. */
 function classStarts(options: { said: string; field: string }): number[] {
   const { said, field } = options;
   const headers = said.matchAll(new RegExp(`\\b${field}\\b${MARKS}[:=][\\s"'*_\`([{]*`, 'gi'));
@@ -51,7 +84,10 @@ function classStarts(options: { said: string; field: string }): number[] {
   return starts.length > 0 ? starts : [0];
 }
 
-/** "Support, Deny, Question or Comment" repeats the question. */
+/**
+ * The only class that is named; null for an answer such as "Support, Deny, Question or Comment", which repeats the
+ * question.
+ */
 function onlyAnswer(options: { stated: string; words: Form['words'] }): string | null {
   const { stated, words } = options;
   const label = strictAnswer({ text: stated, words });
@@ -60,7 +96,7 @@ function onlyAnswer(options: { stated: string; words: Form['words'] }): string |
   return other === null || other === label ? label : null;
 }
 
-/** What stands after "Reason:", wherever that is; else what follows the class. */
+/** The text after "Reason:", wherever that is; without it, the text that follows the class. */
 function reasonOf(options: { said: string; start: number; stated: string }): string {
   const { said, start, stated } = options;
   const before = said.slice(0, start).split(REASON);
@@ -70,18 +106,18 @@ function reasonOf(options: { said: string; start: number; stated: string }): str
   return unwrapped(said.startsWith('{') ? reason.replace(/\s*}$/, '') : reason);
 }
 
-/** Without the Markdown, brackets or quotation marks around all of it. */
+/** The text without Markdown, brackets or quotation marks around it. */
 function unwrapped(text: string): string {
   const plain = text.replace(/^[*_`\s]+|[*_`\s]+$/g, '');
   return /^"([^"]*)"$|^\[([^\]]*)\]$/.exec(plain)?.slice(1).find(Boolean) ?? plain;
 }
 
-/** Of a reason that was given first, the "Stance:" that it runs into. */
+/** A reason that was given first, without the "Stance:" that follows it. */
 function withoutHeader(text: string): string {
   return text.replace(/[\s,;"'*_`({[]*\w+["'*_`\s]*[:=][\s"'*_`([{]*$/, '');
 }
 
-/** The probabilities at the class word, which the tokens hold at the same place as the text does. */
+/** The probabilities at the class word, which is at the same place in the tokens as in the text. */
 function ofTokens(options: {
   logprobs: readonly TokenLogprob[] | null;
   said: string;
@@ -90,9 +126,9 @@ function ofTokens(options: {
 }): ReadAnswer['probabilities'] {
   const { logprobs, said, start, words } = options;
   if (logprobs === null) return null;
-  // Some servers tell the vocabulary's own signs for a space.
+  // Some servers send the vocabulary's own symbols for a space.
   const joined = logprobs.map(({ token }) => token.replace(/[\u2581\u0120]/gu, ' ')).join('');
-  // Only up to the class word: of an emoji in the reason, tokens hold but pieces.
+  // Compared only up to the class word: tokens may contain mere pieces of an emoji in the reason.
   const answerAt = joined.indexOf(said.slice(0, start + LETTERS_TO_FIND), Math.max(0, joined.lastIndexOf(THOUGHT)));
   if (answerAt < 0) return null;
   let end = 0;
@@ -101,4 +137,31 @@ function ofTokens(options: {
     return end > answerAt + start;
   });
   return classProbabilities({ answerWords: words, logprobs: logprobs.slice(first) })?.probabilities ?? null;
+}
+
+/**
+ * Combines several answers to one question: the log-probabilities of the first answer that has them, or else the
+ * shares of the classes, with `smoothing` answers added to each. Answers that name no class are left out; if all are,
+ * the distribution is uniform and there is no explanation. The explanation is the first one given for the likeliest
+ * class.
+ */
+export function predictionOf(options: {
+  classes: readonly string[];
+  answers: readonly Pick<Judgement, 'label' | 'probabilities' | 'explanation'>[];
+  smoothing: number;
+}): TaskPrediction {
+  const { classes, answers, smoothing } = options;
+  const readable = answers.filter(({ label }) => label !== null);
+  if (readable.length === 0) return uniformPrediction(classes);
+  const told = readable.find(({ probabilities }) => probabilities !== null)?.probabilities;
+  const countOf = (name: string) => readable.filter(({ label }) => label === name).length;
+  const total = readable.length + smoothing * classes.length;
+  const distribution = Float64Array.from(classes, (name) => told?.[name] ?? (countOf(name) + smoothing) / total);
+  const likeliest = classes[distribution.indexOf(Math.max(...distribution))];
+  const explained = readable.find(({ label }) => label === likeliest) ?? readable[0];
+  return { distribution, explanation: explained.explanation };
+}
+
+export function uniformPrediction(classes: readonly string[]): TaskPrediction {
+  return { distribution: new Float64Array(classes.length).fill(1 / classes.length), explanation: '' };
 }

@@ -1,16 +1,14 @@
 import { z } from 'zod';
 import { InputError } from '../../../src/errors.ts';
 import { Random } from '../../../src/tensor/random.ts';
-import type { Environment } from '../../llm/api-key.ts';
 import type { ChatMessage } from '../../llm/chat.ts';
-import type { Endpoint } from '../../llm/endpoint.ts';
-import { fineTune } from '../../llm/fine-tuning/fine-tuning.ts';
-import { writeFineTuningFile } from '../../llm/fine-tuning/fine-tuning-file.ts';
+import type { Endpoint, Environment } from '../../llm/endpoint.ts';
+import { fineTune, writeFineTuningFile } from '../../llm/fine-tuning/fine-tuning.ts';
 import type { RetryPolicy } from '../../llm/retry.ts';
 import type { ChatOptions } from './options.ts';
-import type { Asked, ChatTuning, TuningExample } from './tuning.ts';
+import type { ChatTuning, TunedModel, TuningExample } from './tuning.ts';
 
-/** A file that was written, or found written, for a tuning. */
+/** A file for a tuning, written now or earlier. */
 export interface WrittenTuningFile {
   readonly path: string;
   readonly purpose: 'pretrain' | 'tune';
@@ -18,21 +16,21 @@ export interface WrittenTuningFile {
 }
 
 export interface FineTuningContext {
-  /** Draws the jitter of waiting times; it touches no answer. */
-  readonly random?: Random;
-  readonly retry?: Partial<RetryPolicy>;
-  readonly env?: Environment;
-  /** Aborting stops waiting; the job goes on at the endpoint and the next run finds it. */
-  readonly signal?: AbortSignal;
-  readonly onFile?: (file: WrittenTuningFile) => void;
-  /** Told at every look at a job. */
-  readonly onStatus?: (status: string) => void;
+  /** Draws the jitter of waiting times; it does not influence any answer. */
+  readonly random?: Random | undefined;
+  readonly retry?: Partial<RetryPolicy> | undefined;
+  readonly env?: Environment | undefined;
+  /** Aborting only stops the waiting: the job goes on at the endpoint, and the next run finds it. */
+  readonly signal?: AbortSignal | undefined;
+  readonly onFile?: ((file: WrittenTuningFile) => void) | undefined;
+  /** Called whenever a job was looked at. */
+  readonly onStatus?: ((status: string) => void) | undefined;
 }
 
 const tunedSchema = z.strictObject({
   model: z.string(),
   trainedOn: z.array(z.string()),
-  /** What it learned, its pretraining included. */
+  /** Hashes of the subjects that it learned, including those of its pretraining. */
   subjects: z.array(z.string()),
 });
 type Tuned = z.infer<typeof tunedSchema>;
@@ -43,14 +41,17 @@ const stateSchema = z.strictObject({
   tuned: tunedSchema.nullable(),
 });
 
-/** Learns by files of conversations, and by jobs at the endpoint where those are asked for. */
+/**
+ * Tunes by writing files of conversations and, if wanted, by fine-tuning jobs at the endpoint.
+ * @throws InputError where no directory is given
+ */
 export function createFineTuning(settings: {
   endpoint: Endpoint;
-  /** For messages and names of files. */
+  /** For messages and file names. */
   task: string;
   options: ChatOptions['fineTuning'];
   usePretraining: boolean;
-  /** Neither writes nor sends anything: the examples of a dry run are pretended. */
+  /** Neither writes nor sends anything, since the examples of a dry run are made up. */
   isDryRun: boolean;
   context: FineTuningContext;
   conversation: (example: TuningExample['learned']) => readonly ChatMessage[];
@@ -67,7 +68,7 @@ export function createFineTuning(settings: {
 
   let pretrained: Tuned | null = null;
   let tuned: Tuned | null = null;
-  // One object a model, because the service keeps a client for each.
+  // One object for each model, because the service keeps a client for each object.
   const endpoints = new Map<string, Endpoint>([[endpoint.model, endpoint]]);
   const endpointOf = (model: string) => {
     const found = endpoints.get(model) ?? { ...endpoint, model };
@@ -93,20 +94,24 @@ export function createFineTuning(settings: {
       epochs,
       pollMs,
       random,
-      ...(retry && { retry }),
-      ...(onStatus && { onStatus }),
-      ...(signal && { signal }),
-      ...(env && { env }),
+      retry,
+      onStatus,
+      signal,
+      env,
     });
     const subjects = new Set([...(from?.subjects ?? []), ...examples.map(({ shown }) => shown.subject)]);
     return { model, trainedOn: [...(from?.trainedOn ?? []), file.hash], subjects: [...subjects] };
   }
 
   return {
-    askedAbout({ subject }): Asked {
+    modelFor({ subject }): TunedModel {
       const knows = (each: Tuned) => learnedBy(each).has(subject);
-      const asked = [tuned, pretrained].find((each) => each !== null && !(holdOut && knows(each))) ?? null;
-      return { endpoint: endpointOf(asked?.model ?? endpoint.model), examples: [], trainedOn: asked?.trainedOn ?? [] };
+      const usable = [tuned, pretrained].find((each) => each !== null && !(holdOut && knows(each))) ?? null;
+      return {
+        endpoint: endpointOf(usable?.model ?? endpoint.model),
+        examples: [],
+        trainedOn: usable?.trainedOn ?? [],
+      };
     },
     async pretrain(examples) {
       pretrained = usePretraining ? await learn({ examples, from: null, purpose: 'pretrain' }) : null;

@@ -1,17 +1,17 @@
 import { z } from 'zod';
-import { oneLine } from '../../detectors/numbered-posts.ts';
+import { oneLine } from '../../detectors/prompt-text.ts';
 import { type StanceItem, stanceClasses, type TaskModel } from '../task-model.ts';
+import type { ChatTask } from './answer.ts';
 import { chatOptionsShape } from './options.ts';
-import type { ChatTask } from './task.ts';
 import { type ChatSettings, createChatTaskModel } from './task-model.ts';
 
 /*
- * The stance model of JSDRV (§4.1, Appendix A.1) by a language model.
+ * The stance model of JSDRV (§4.1, Appendix A.1), as a language model.
  *
  * Differences from the paper:
- *   - The paper asks about all posts of a thread at once. Here each post is asked about by itself, since the selector
- *     wants any post of a claim, and no stance may hang on which other posts were selected.
- *   - The paper says what the four stances are called and no more, and so does the prompt.
+ *   - The paper asks about all posts of a thread at once. Here each post is asked about separately, since the selector may
+ *     want any post of a claim, and a stance must not depend on which other posts were selected.
+ *   - The prompt names the four stances without defining them, as the paper does.
  */
 
 export const chatStanceOptionsSchema = z.strictObject(chatOptionsShape).describe('stances by a language model');
@@ -43,7 +43,7 @@ const stanceTask: ChatTask<StanceItem> = {
   length: () => 2,
 };
 
-/** Without `remember` every prediction asks anew. */
+/** Without `keptParts` every prediction asks again. */
 export function createChatStanceModel(settings: ChatSettings<ChatStanceOptions>): TaskModel<StanceItem> {
   return createChatTaskModel({ ...settings, task: stanceTask });
 }

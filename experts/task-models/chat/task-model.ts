@@ -1,73 +1,74 @@
 import { createHash } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { InputError, ProviderError } from '../../../src/errors.ts';
-import { once, type RememberedCalls } from '../../annotations/remembered-calls.ts';
+import type { KeptParts } from '../../annotations/kept-calls.ts';
 import type { Judgement } from '../../detector.ts';
 import { endpointOf } from '../../detectors/models-by-role.ts';
+import { inParallel } from '../../in-parallel.ts';
 import { type ChatMessage, type ChatRequest, type ChatService, usageOf } from '../../llm/chat.ts';
 import { DryRunChatService } from '../../llm/dry-run-chat-service.ts';
 import { answerRelevantOptions, type Endpoint } from '../../llm/endpoint.ts';
+import { endsAllCalls } from '../../llm/failures.ts';
+import { PromiseCache } from '../../promise-cache.ts';
 import type { Example, TaskModel, TaskPrediction } from '../task-model.ts';
-import { readAnswer, writeAnswer } from './answer.ts';
+import { type ChatTask, predictionOf, readAnswer, uniformPrediction, writeAnswer } from './answer.ts';
 import { createFineTuning, type FineTuningContext } from './fine-tuning.ts';
-import { createInContextTuning } from './in-context.ts';
-import { inParallel, isEnd } from './in-parallel.ts';
 import type { ChatOptions } from './options.ts';
-import { predictionOf, uniformPrediction } from './prediction.ts';
-import type { ChatTask } from './task.ts';
-import type { Asked, ChatTuning, TuningExample } from './tuning.ts';
+import { type ChatTuning, createInContextTuning, type TunedModel, type TuningExample } from './tuning.ts';
 
 export interface ChatSettings<Options> extends FineTuningContext {
   readonly options: Options;
   readonly service: ChatService;
-  /** Where answers are kept, so that no process pays for them twice. */
-  readonly remember?: RememberedCalls;
+  /** Keeps the answers, so that no process pays for one twice. */
+  readonly keptParts?: KeptParts | undefined;
 }
 
 interface Question {
   readonly text: string;
-  readonly asked: Asked;
-  /** Who is asked after what, as annotations have it among their options. */
-  readonly askedOptions: Readonly<Record<string, unknown>>;
+  readonly model: TunedModel;
+  /** What of the model can change the answer, for annotation keys. */
+  readonly modelOptions: Readonly<Record<string, unknown>>;
   readonly threadId: string;
   readonly length: number;
 }
 
-/** As long as a typical reason. */
+/** Answer of a dry run, as long as a typical reason. */
 const pretendedReason = 'this is what the words of the post say, read together with the claim that it replies to';
 
 /**
- * A task model that asks a language model one question an item, many at a time. Each answer is kept under the hash of all
- * that could change it, examples and fine-tuned model included, so that a killed epoch asks nothing again.
+ * A task model that asks a language model one question for each item, many at a time. Each answer is kept under the
+ * hash of everything that could change it, including the examples and the fine-tuned model, so a killed epoch asks
+ * nothing twice.
  */
 export function createChatTaskModel<Item extends { readonly threadId: string }>(
   settings: ChatSettings<ChatOptions> & { readonly task: ChatTask<Item> },
 ): TaskModel<Item> {
-  const { task, options, service, remember, signal } = settings;
+  const { task, options, service, keptParts, signal } = settings;
   const { classes, version, promptVersion } = task;
   const { samples, smoothing, failuresAtMost } = options;
   const endpoint = checkedEndpoint({ options, task: task.name });
   const tuning = tuningOf({ settings, endpoint });
-  // Hashed, because checkpoints keep them.
+  // Hashed, because they end up in checkpoints.
   const subjectOf = (item: Item) => hashOf(task.subject(item)).slice(0, 16);
 
   function questionOf(item: Item): Question {
     const { threadId } = item;
-    const asked = tuning.askedAbout({ threadId, subject: subjectOf(item) });
-    const askedOptions = {
+    const model = tuning.modelFor({ threadId, subject: subjectOf(item) });
+    const modelOptions = {
       promptVersion,
-      model: answerRelevantOptions(asked.endpoint),
-      examples: asked.examples.map(({ question, answer }) => ({ question, answer })),
-      trainedOn: asked.trainedOn,
+      model: answerRelevantOptions(model.endpoint),
+      examples: model.examples.map(({ question, answer }) => ({ question, answer })),
+      trainedOn: model.trainedOn,
     };
-    return { text: task.question(item), asked, askedOptions, threadId, length: task.length(item) };
+    return { text: task.question(item), model, modelOptions, threadId, length: task.length(item) };
   }
 
-  /** One answer; one that names no class is sent back once. */
+  /** One answer. If it names no class, it is sent back once. */
   async function ask(question: Question, sample: number): Promise<Judgement> {
-    const { text, asked } = question;
-    const messages = messagesOf({ instruction: task.instruction, examples: asked.examples, question: text });
+    const { text, model } = question;
+    const messages = messagesOf({ instruction: task.instruction, examples: model.examples, question: text });
     const request: ChatRequest = {
-      endpoint: asked.endpoint,
+      endpoint: model.endpoint,
       messages,
       dryRunText: writeAnswer({ form: task, label: classes[0], explanation: pretendedReason }),
       sampleIndex: sample,
@@ -92,22 +93,22 @@ export function createChatTaskModel<Item extends { readonly threadId: string }>(
   }
 
   function answerOf(question: Question, sample: number): Promise<Judgement> {
-    const call = {
+    const part = {
       detector: task.asker,
       version,
-      options: { ...question.askedOptions, sample },
+      options: { ...question.modelOptions, sample },
       input: question.text,
       threadId: question.threadId,
       prefixLength: question.length,
     };
     const asking = () => ask(question, sample);
-    return remember ? remember.remember(call, asking) : asking();
+    return keptParts ? keptParts.part(part, asking) : asking();
   }
 
   async function predictionFor(question: Question): Promise<TaskPrediction> {
     const first = await answerOf(question, 0);
     if (first.probabilities !== null || samples === 1) return predictionOf({ classes, answers: [first], smoothing });
-    // All awaited, also when one fails: each that was paid for is kept.
+    // Awaits them all even when one fails, so that every answer that was paid for is kept.
     const others = await Promise.allSettled(
       Array.from({ length: samples - 1 }, (_, index) => answerOf(question, index + 1)),
     );
@@ -143,26 +144,30 @@ export function createChatTaskModel<Item extends { readonly threadId: string }>(
     },
 
     async predict(items) {
-      // Made for all at once: whatever is tuned meanwhile, one prediction is one model's.
+      // All questions are made first: whatever is tuned meanwhile, one prediction is that of one model.
       const questions = items.map(questionOf);
-      const same = new Map<string, Promise<TaskPrediction>>();
+      const cache = new PromiseCache<TaskPrediction>();
+      const predictions: TaskPrediction[] = [];
       let failures = 0;
-      return inParallel({
-        items: questions,
-        // More would wait at the service anyway.
-        concurrency: endpoint.concurrency.max,
-        work: async (question) => {
+      await inParallel({
+        items: questions.entries(),
+        // The service would make more of them wait anyway.
+        concurrency: Math.min(endpoint.concurrency.max, questions.length),
+        async work([index, question]) {
           signal?.throwIfAborted();
-          const key = hashOf(JSON.stringify([question.text, question.askedOptions]));
+          const key = hashOf(JSON.stringify([question.text, question.modelOptions]));
           try {
-            return await once({ known: same, key, ask: () => predictionFor(question) });
+            predictions[index] = await cache.get(key, () => predictionFor(question));
           } catch (error) {
-            const isTolerable = error instanceof ProviderError && !isEnd(error);
+            const isTolerable = error instanceof ProviderError && !endsAllCalls(error);
             if (!isTolerable || ++failures > failuresAtMost * items.length) throw error;
-            return uniformPrediction(classes);
+            predictions[index] = uniformPrediction(classes);
           }
+          // Where every answer is known, nothing else would let Ctrl-C be heard.
+          await nextTurn();
         },
       });
+      return predictions;
     },
     pretrain: (examples) => tuning.pretrain(examples.map(tuningExample)),
     tune: (examples) => tuning.tune(examples.map(tuningExample)),
@@ -172,8 +177,8 @@ export function createChatTaskModel<Item extends { readonly threadId: string }>(
 }
 
 /**
- * Examples are earlier turns of the conversation. The instruction stands before the first question rather than in a
- * system message, which not every model has.
+ * Examples become earlier turns of the conversation. The instruction precedes the first question instead of being a
+ * system message, which not every model supports.
  */
 function messagesOf(options: {
   instruction: string;
@@ -223,7 +228,7 @@ function tuningOf<Item>(options: {
       });
     case 'none':
       return {
-        askedAbout: () => ({ endpoint, examples: [], trainedOn: [] }),
+        modelFor: () => ({ endpoint, examples: [], trainedOn: [] }),
         pretrain: async () => {},
         tune: async () => {},
         state: () => null,

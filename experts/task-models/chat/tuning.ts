@@ -1,16 +1,27 @@
+import { z } from 'zod';
+import { InputError } from '../../../src/errors.ts';
 import type { Endpoint } from '../../llm/endpoint.ts';
-import type { ChatExample } from './examples.ts';
 
-/** Who is asked about an item, after what was learned. */
-export interface Asked {
+/** An example in the words in which it is shown to the model. */
+const chatExampleSchema = z.strictObject({
+  threadId: z.string(),
+  subject: z.string(),
+  label: z.int().nonnegative(),
+  question: z.string(),
+  answer: z.string(),
+});
+export type ChatExample = z.infer<typeof chatExampleSchema>;
+
+/** The model to ask about an item, after everything it has learned. */
+export interface TunedModel {
   readonly endpoint: Endpoint;
-  /** Shown, solved, before the question. */
+  /** Solved examples, shown before the question. */
   readonly examples: readonly ChatExample[];
-  /** Hashes of the files that the endpoint's model was fine-tuned on, one after the other. */
+  /** Hashes of the files that the endpoint's model was fine-tuned on, in order. */
   readonly trainedOn: readonly string[];
 }
 
-/** What an example is to a tuning: shown in one form, learned in another, which may be longer. */
+/** An example in two forms: as it is shown in context, and as it is learned by fine-tuning, which may be longer. */
 export interface TuningExample {
   readonly shown: ChatExample;
   readonly learned: Pick<ChatExample, 'question' | 'answer'>;
@@ -18,10 +29,102 @@ export interface TuningExample {
 
 /** A way to learn from examples. */
 export interface ChatTuning {
-  askedAbout(item: { readonly threadId: string; readonly subject: string }): Asked;
+  /** The model to ask about an item, which must not repeat what it learned from that very item. */
+  modelFor(item: { readonly threadId: string; readonly subject: string }): TunedModel;
   pretrain(examples: readonly TuningExample[]): Promise<void>;
   tune(examples: readonly TuningExample[]): Promise<void>;
   /** Plain JSON. */
   state(): unknown;
   restore(state: unknown): void;
+}
+
+const stateSchema = z.strictObject({
+  tuning: z.literal('in-context'),
+  pretrained: z.array(chatExampleSchema),
+  tuned: z.array(chatExampleSchema),
+});
+
+/** Tunes by showing examples before the question; those of pretraining as long as there are no others. */
+export function createInContextTuning(settings: {
+  endpoint: Endpoint;
+  shown: number;
+  usePretraining: boolean;
+}): ChatTuning {
+  const { endpoint, shown, usePretraining } = settings;
+  let pretrained: readonly ChatExample[] = [];
+  let tuned: readonly ChatExample[] = [];
+  const showable = (examples: readonly TuningExample[]) =>
+    showableExamples({ examples: examples.map((example) => example.shown), shown });
+
+  return {
+    modelFor({ threadId, subject }) {
+      const own = chooseExamples({ examples: tuned, shown, threadId, subject });
+      const examples = own.length > 0 ? own : chooseExamples({ examples: pretrained, shown, threadId, subject });
+      return { endpoint, examples, trainedOn: [] };
+    },
+    async pretrain(examples) {
+      pretrained = usePretraining ? showable(examples) : [];
+      tuned = [];
+    },
+    async tune(examples) {
+      tuned = showable(examples);
+    },
+    state: () => ({ tuning: 'in-context', pretrained, tuned }),
+    restore(state) {
+      const parsed = stateSchema.safeParse(state);
+      if (!parsed.success)
+        throw new InputError(
+          `this is not the state of a chat model with in-context tuning:\n${z.prettifyError(parsed.error)}`,
+        );
+      ({ pretrained, tuned } = parsed.data);
+    },
+  };
+}
+
+/**
+ * The examples that can ever be shown, in their order: whichever thread's examples are left out later,
+ * `chooseExamples` picks the same ones from these as from all. Of several examples with the same subject, the first
+ * is kept.
+ */
+export function showableExamples(options: { examples: readonly ChatExample[]; shown: number }): ChatExample[] {
+  const { examples, shown } = options;
+  const subjects = new Set<string>();
+  const kept = new Map<number, ChatExample[]>();
+  for (const example of examples) {
+    if (subjects.has(example.subject)) continue;
+    subjects.add(example.subject);
+    const own = kept.get(example.label) ?? [];
+    const countOf = (threadId: string) => own.filter((other) => other.threadId === threadId).length;
+    const others = new Set(own.map(({ threadId }) => threadId).filter((id) => id !== example.threadId));
+    // Besides a thread's own examples, one more may be left out: the one with the subject asked about.
+    if (own.length - Math.max(0, ...[...others].map(countOf)) > shown) continue;
+    kept.set(example.label, [...own, example]);
+  }
+  const showable = new Set([...kept.values()].flat());
+  return examples.filter((example) => showable.has(example));
+}
+
+/**
+ * At most `shown` examples, balanced: the first of each class, then the second, and so on, in the order given. Leaves
+ * out examples of the item's own thread and those with the same subject in other threads.
+ */
+export function chooseExamples(options: {
+  examples: readonly ChatExample[];
+  shown: number;
+  threadId: string;
+  subject: string;
+}): ChatExample[] {
+  const { examples, shown, threadId, subject } = options;
+  const ranks = new Map<number, number>();
+  const ranked: { example: ChatExample; rank: number }[] = [];
+  for (const example of examples) {
+    if (example.threadId === threadId || example.subject === subject) continue;
+    const rank = ranks.get(example.label) ?? 0;
+    ranks.set(example.label, rank + 1);
+    ranked.push({ example, rank });
+  }
+  return ranked
+    .sort((one, other) => one.rank - other.rank || one.example.label - other.example.label)
+    .slice(0, shown)
+    .map(({ example }) => example);
 }

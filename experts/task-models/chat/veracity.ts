@@ -1,16 +1,16 @@
 import { z } from 'zod';
-import { oneLine } from '../../detectors/numbered-posts.ts';
+import { oneLine } from '../../detectors/prompt-text.ts';
 import { type StancedPost, stanceClasses, type TaskModel, type VeracityItem, veracityClasses } from '../task-model.ts';
+import type { ChatTask } from './answer.ts';
 import { chatOptionsShape } from './options.ts';
-import type { ChatTask } from './task.ts';
 import { type ChatSettings, createChatTaskModel } from './task-model.ts';
 
 /*
- * The rumour verification model of JSDRV (§4.2, Appendix A.2) by a language model.
+ * The rumour verification model of JSDRV (§4.2, Appendix A.2), as a language model.
  *
  * Differences from the paper:
- *   - A post's stance stands before it as one word, the likeliest; where none is likeliest or stances are not known, as
- *     in pretraining, the post stands alone. So a question changes, and is paid for, only when a stance does.
+ *   - The likeliest stance of a post precedes it as one word; where two are equally likely, or stances are not known, as
+ *     in pretraining, the post has no such word. So a question changes, and costs a call, only when a stance changes.
  *   - Posts beyond `maxPosts` are left out; the paper's model reads 4096 tokens.
  */
 
@@ -19,13 +19,13 @@ const maxPosts = z.int().positive();
 export const chatVeracityOptionsSchema = z
   .strictObject({
     ...chatOptionsShape,
-    maxPosts: maxPosts.default(100).describe('posts of a claim that are read, the first ones'),
-    maxExamplePosts: maxPosts.default(10).describe('posts of each claim that is shown as an example'),
+    maxPosts: maxPosts.default(100).describe("how many of a claim's first posts are read"),
+    maxExamplePosts: maxPosts.default(10).describe('posts of each claim shown as an example'),
   })
   .describe('veracities by a language model');
 export type ChatVeracityOptions = z.infer<typeof chatVeracityOptionsSchema>;
 
-/** As the stance model is asked for them. */
+/** The words that the stance model is asked for. */
 const stanceWords: Record<(typeof stanceClasses)[number], string> = {
   support: 'Support',
   deny: 'Deny',
@@ -76,7 +76,7 @@ function veracityTask(limits: { maxPosts: number; maxExamplePosts: number }): Ch
   };
 }
 
-/** Without `remember` every prediction asks anew. */
+/** Without `keptParts` every prediction asks again. */
 export function createChatVeracityModel(settings: ChatSettings<ChatVeracityOptions>): TaskModel<VeracityItem> {
   const { maxPosts, maxExamplePosts } = settings.options;
   return createChatTaskModel({ ...settings, task: veracityTask({ maxPosts, maxExamplePosts }) });

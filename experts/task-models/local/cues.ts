@@ -1,7 +1,10 @@
 import { maskHandlesAndUrls, normalizeText } from '../../../src/text/normalize.ts';
 import { stanceClasses } from '../task-model.ts';
 
-/** What is counted in a post, in the order of the features; each with the stance weights it has before any training. */
+/**
+ * An expression that is counted in a post, with its weights for each stance before any training. Cues are in the
+ * order of the features.
+ */
 interface Cue {
   readonly name: string;
   readonly pattern: RegExp;
@@ -14,9 +17,9 @@ const words = (...alternatives: string[]) =>
 const NOT = "(?:not|isn'?t|aren'?t|wasn'?t|ain'?t|never|hardly)";
 
 /**
- * What a language model would bring along, in a few lines: how English-speaking users say that something is so, is not
- * so, or may be so. The expressions come from the guidelines of stance annotation; the weights are round numbers in the
- * range that a fit to replies of the COVID-19 rumour dataset gave.
+ * A small part of what a language model knows: how English speakers online say that something is true, is false or
+ * may be either. The expressions come from guidelines for stance annotation; the weights are round numbers in the
+ * range of a fit to replies of the COVID-19 rumour dataset.
  */
 const englishCues: readonly Cue[] = [
   {
@@ -112,7 +115,7 @@ const englishCues: readonly Cue[] = [
     ),
     weights: { deny: 2, support: -1 },
   },
-  // A row of marks is one: "????" doubts no more, and is often what is left of emoji.
+  // A row of question marks counts as one: "????" expresses no more doubt, and is often what remains of emoji.
   { name: 'question marks', pattern: /\?+/gu, weights: { query: 2 } },
   {
     name: 'query words',
@@ -138,14 +141,14 @@ const englishCues: readonly Cue[] = [
   },
 ];
 
-/** Logit of a comment over any other stance in a post without a cue. */
+/** How much the logit of `comment` exceeds that of any other stance in a post without cues. */
 const COMMENT_BIAS = 1.2;
 
-/** Whom a reply is addressed to, and links at its end, are no part of what it says. */
+/** The addressees of a reply and links at its end, which are not part of what it says. */
 const FRAME = /^(?:@user|rt|:|\s|\.)+|(?:httpurl|\s)+$/gu;
 
-export interface FoundCue {
-  /** As the text has it, in lower case. */
+interface FoundCue {
+  /** As in the text, but in lower case. */
   readonly expression: string;
   /** Index of the cue. */
   readonly cue: number;
@@ -154,17 +157,20 @@ export interface FoundCue {
 export interface ReadCues {
   /** In the order of the cues, then of the text. */
   readonly found: readonly FoundCue[];
-  /** Of each cue, how often it was found, over the root of the words: "Fake." says more than a fake in a speech. */
+  /**
+   * For each cue, its count divided by the square root of the number of words: "Fake." says more than one "fake" in a
+   * long text.
+   */
   readonly values: Float64Array;
 }
 
-/** Cues of one language in texts, as features, and the weights they have before any training. */
+/** Reads the cues of one language as features, and knows their weights before any training. */
 export interface CueReader {
   readonly count: number;
   read(text: string): ReadCues;
   /** `[cues, stances]` */
   readonly priorWeights: Float64Array;
-  /** One a stance. */
+  /** One for each stance. */
   readonly priorIntercept: Float64Array;
 }
 
@@ -186,7 +192,7 @@ export const englishCueReader: CueReader = {
   priorIntercept: Float64Array.from(stanceClasses, (name) => (name === 'comment' ? COMMENT_BIAS : 0)),
 };
 
-/** For other languages: nothing is known before training, and every stance is as likely. */
+/** For other languages: nothing is known before training, so all stances are equally likely. */
 export const noCueReader: CueReader = {
   count: 0,
   read: () => ({ found: [], values: new Float64Array(0) }),

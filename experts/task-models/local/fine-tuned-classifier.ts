@@ -1,33 +1,75 @@
 import { z } from 'zod';
 import { InputError } from '../../../src/errors.ts';
+import { finishHash, mixIntoHash, scrambleWord } from '../../../src/text/murmur3.ts';
 import type { TaskModelState } from '../task-model.ts';
-import type { FineTunedClassifierOptions } from './fine-tuned-classifier-options.ts';
-import { holdOutFold } from './hold-out-fold.ts';
-import { minimize } from './minimize.ts';
-import { softmaxLoss } from './softmax-loss.ts';
+import { minimize, softmaxLoss } from './softmax-regression.ts';
 import type { SparseMatrix } from './sparse-matrix.ts';
 
-/** Rows with their labels; threads tell which rows must be held out together. */
-export interface LabelledRows {
+/** The penalties differ by task, because the number and the kind of the labels do. */
+export const fineTunedClassifierOptionsSchema = (defaults: { l2: number; pretrainL2: number }) =>
+  z
+    .strictObject({
+      l2: z
+        .number()
+        .positive()
+        .default(defaults.l2)
+        .describe(
+          'penalty that pulls tuned weights towards the pretrained ones, relative to the summed loss; higher trusts new labels less',
+        ),
+      pretrainL2: z
+        .number()
+        .positive()
+        .default(defaults.pretrainL2)
+        .describe('the same for pretraining: pulls towards the weights before it'),
+      tuneFrom: z
+        .enum(['pretrained', 'nothing'])
+        .default('pretrained')
+        .describe(
+          'what tuned weights are pulled towards: the pretrained ones, or zero, so that everything is learnt from the examples',
+        ),
+      classWeights: z
+        .enum(['none', 'root', 'balanced'])
+        .default('root')
+        .describe('weigh examples by 1, by 1/√ or by 1/ the count of their class; "none" gives calibrated frequencies'),
+      tolerance: z
+        .number()
+        .positive()
+        .default(1e-3)
+        .describe('a fit ends when the loss is this close to its minimum, in nats'),
+      steps: z.int().min(1).default(300).describe('most steps of a fit'),
+      folds: z
+        .int()
+        .min(1)
+        .max(20)
+        .default(3)
+        .describe('held-out classifiers, for threads that were trained on; with 1, labels are just repeated'),
+    })
+    .prefault({})
+    .describe('how weights are fitted');
+
+export type FineTunedClassifierOptions = z.infer<ReturnType<typeof fineTunedClassifierOptionsSchema>>;
+
+/** Rows with their labels. Rows of the same thread are held out together. */
+interface LabelledRows {
   readonly features: SparseMatrix;
-  /** Indices of classes, checked by `checkLabels`. */
+  /** Class indices, checked by `checkLabels`. */
   readonly labels: readonly number[];
   readonly threadIds: readonly string[];
 }
 
 const stateSchema = z.strictObject({ pretrainedOn: z.array(z.string()), tunedOn: z.array(z.string()) });
 
-/** The classifier of all examples first, then those that did not see fold 0, 1, … */
+/** First the classifier of all examples, then those that did not see fold 0, 1, … */
 interface Fits {
   readonly weights: readonly Float64Array[];
   readonly threadIds: ReadonlySet<string>;
 }
 
 /**
- * Softmax regression that is pretrained and then tuned, any number of times: each fit is the most probable one under a
- * Gaussian prior around the weights it starts from, so that tuning on little changes little. A thread that any example
- * came from is predicted by the classifier that saw no example of its fold, in pretraining or tuning, neither as data
- * nor as a start: with few claims and many features, the others would repeat the label they were given.
+ * Softmax regression that is pretrained and then tuned, any number of times. Each fit is the most probable one under
+ * a Gaussian prior around the weights that it starts from, so tuning on little data changes little. If a thread
+ * contributed any example, it is predicted by the classifier that saw none of its fold, neither in pretraining nor in
+ * tuning: with few claims and many features, the others would just repeat the label that they were given.
  */
 export class FineTunedClassifier {
   private readonly prior: Float64Array;
@@ -45,12 +87,12 @@ export class FineTunedClassifier {
     this.tuned = this.pretrained;
   }
 
-  /** Of all fits, `[features, classes]` each; replaced, never changed, by training. */
+  /** The weights of all fits, each `[features, classes]`. Training replaces these arrays and never changes them. */
   get weights(): readonly Float64Array[] {
     return this.tuned.weights;
   }
 
-  /** Index in `weights` of the classifier that may judge the thread. */
+  /** Index in `weights` of the classifier that may predict the thread. */
   fitFor(threadId: string): number {
     const { folds } = this.options;
     if (folds === 1) return 0;
@@ -68,8 +110,8 @@ export class FineTunedClassifier {
   }
 
   async pretrain(rows: LabelledRows): Promise<void> {
-    // Labels of other data may leave classes out (favor and against know no query): those are then not ruled out, but
-    // out of the question. Otherwise nothing would be one of them any more.
+    // Labels of other data may lack some classes (favor and against know no query). Such classes take no part in the
+    // loss. Otherwise they would be unlearnt, and nothing would be predicted as one of them again.
     const candidates = Array.from({ length: this.classCount }, (_, label) => rows.labels.includes(label));
     const untrained = Array.from({ length: this.fitCount }, () => this.prior);
     this.pretrained = await this.fit({ rows, candidates, priors: untrained, l2: this.options.pretrainL2 });
@@ -95,7 +137,7 @@ export class FineTunedClassifier {
   restore(state: TaskModelState): void {
     const parsed = stateSchema.safeParse(state.json);
     if (!parsed.success)
-      throw new InputError(`this is no state of a local task model:\n${z.prettifyError(parsed.error)}`);
+      throw new InputError(`this is not the state of a local task model:\n${z.prettifyError(parsed.error)}`);
     const pretrained = this.splitArray({ state, name: 'pretrained' });
     const tuned = this.splitArray({ state, name: 'tuned' });
     this.pretrained = { weights: pretrained, threadIds: new Set(parsed.data.pretrainedOn) };
@@ -104,7 +146,7 @@ export class FineTunedClassifier {
 
   private tuningPriors({ labels }: LabelledRows): readonly Float64Array[] {
     const { weights } = this.pretrained;
-    // No examples bring the pretrained model back, whatever tuning starts from.
+    // Without examples the pretrained model comes back, whatever tuning starts from.
     if (this.options.tuneFrom === 'pretrained' || labels.length === 0) return weights;
     return weights.map(({ length }) => new Float64Array(length));
   }
@@ -125,7 +167,7 @@ export class FineTunedClassifier {
     const labels = Int32Array.from(rows.labels);
     const weights: Float64Array[] = [];
     for (const [index, prior] of priors.entries()) {
-      // The first classifier holds out no fold.
+      // The first classifier holds out none.
       const isUsed = foldOfRow.map((fold) => fold !== index - 1);
       const usedRows = isUsed.filter(Boolean).length;
       if (usedRows === 0) {
@@ -133,7 +175,8 @@ export class FineTunedClassifier {
         continue;
       }
       const rowWeights = weightsOfRows({ labels, isUsed, classWeights });
-      // The loss is a mean, so the prior is divided by the rows, too: the more examples, the less it counts.
+      // The loss is a mean, so the prior is divided by the number of rows as well: the more examples, the less it
+      // counts.
       const convexity = l2 / usedRows;
       const problem = { features: rows.features, labels, rowWeights, candidates, prior, l2: convexity };
       const { point } = await minimize({
@@ -166,7 +209,7 @@ function joined(fits: readonly Float64Array[]): Float64Array {
   return all;
 }
 
-/** They sum to 1. */
+/** Row weights that sum to 1. */
 function weightsOfRows(options: {
   labels: Int32Array;
   isUsed: readonly boolean[];
@@ -180,4 +223,13 @@ function weightsOfRows(options: {
   let total = 0;
   for (const [label, count] of counts) total += count * weightOf(label);
   return Float64Array.from(labels, (label, row) => (isUsed[row] ? weightOf(label) / total : 0));
+}
+
+/** The fold that a thread belongs to. It depends on the id alone, so it stays the same whatever else is trained on. */
+function holdOutFold(options: { threadId: string; folds: number }): number {
+  const { threadId, folds } = options;
+  let hash = 0;
+  for (let index = 0; index < threadId.length; index++)
+    hash = mixIntoHash(hash, scrambleWord(threadId.charCodeAt(index)));
+  return (finishHash(hash, 4 * threadId.length) >>> 0) % folds;
 }

@@ -1,10 +1,10 @@
-/** The non-zero entries of one vector, by rising index. */
+/** The non-zero entries of a vector, by increasing index. */
 export interface SparseRow {
   readonly indices: Int32Array;
   readonly values: Float32Array;
 }
 
-/** Rows one after another; row i is entries `starts[i]` to `starts[i + 1]`. */
+/** Sparse rows, one after another; row i has the entries `starts[i]` to `starts[i + 1]` − 1. */
 export interface SparseMatrix {
   readonly rows: number;
   readonly columns: number;
@@ -13,7 +13,10 @@ export interface SparseMatrix {
   readonly values: Float32Array;
 }
 
-/** `dense` is all indices, shared between the rows that have no zero, as those of a transformer. */
+/**
+ * The sparse form of a vector. `dense` lists all indices and is shared by rows without zeros, such as those of a
+ * transformer.
+ */
 export function sparseRow(options: { vector: Float32Array; dense: Int32Array }): SparseRow {
   const { vector, dense } = options;
   let count = 0;
@@ -30,7 +33,7 @@ export function sparseRow(options: { vector: Float32Array; dense: Int32Array }):
   return { indices, values };
 }
 
-/** Grows by doubling, so that it never holds the rows both apart and joined. */
+/** Collects rows into one matrix. Grows by doubling, so that the rows are never held twice. */
 export class SparseMatrixBuilder {
   private readonly starts: number[] = [0];
   private indices = new Int32Array(1024);
@@ -42,7 +45,7 @@ export class SparseMatrixBuilder {
     this.columns = options.columns;
   }
 
-  /** Into the row that is open; zeros are left out. */
+  /** Adds an entry to the current row; zeros are left out. */
   add(index: number, value: number): void {
     if (value === 0) return;
     if (this.end === this.indices.length) this.grow();

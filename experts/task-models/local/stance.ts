@@ -2,27 +2,27 @@ import { z } from 'zod';
 import { InputError } from '../../../src/errors.ts';
 import type { Encoder } from '../../../src/text/encoder.ts';
 import { type StanceItem, stanceClasses, type TaskModel } from '../task-model.ts';
-import { FineTunedClassifier } from './fine-tuned-classifier.ts';
-import { fineTunedClassifierOptionsSchema } from './fine-tuned-classifier-options.ts';
-import { cueReaderOf, localModelOptionsSchema } from './model-options.ts';
+import { FineTunedClassifier, fineTunedClassifierOptionsSchema } from './fine-tuned-classifier.ts';
 import { ScoredTexts } from './scored-texts.ts';
-import { localTaskModel } from './task-model.ts';
+import { cueReaderOf, localModelOptionsSchema, localTaskModel } from './task-model.ts';
 import { TextReader } from './text-reader.ts';
 
 export const localStanceOptionsSchema = localModelOptionsSchema.extend({
-  // Stances towards politicians (P-Stance) say little about stances towards rumours: a weaker pull forgets the cues.
+  // Stances towards politicians (P-Stance) say little about stances towards rumours: with a weaker penalty,
+  // pretraining would unlearn the cues.
   classifier: fineTunedClassifierOptionsSchema({ l2: 3, pretrainL2: 1000 }),
 });
 
-/** Raise it with every change that changes a prediction. */
+/** To be raised with every change that changes a prediction. */
 const VERSION = 1;
 
 /**
- * Stance by softmax regression on the post's embedding, its cues and a constant; before any training by the cues alone.
- * The claim is not read: its cosine with the post told stances apart no better on held-out threads.
+ * Stance by softmax regression on the post's embedding, its cues and a constant; before any training by the cues
+ * alone. The claim is not read: its cosine with the post did not improve the separation of stances on held-out
+ * threads.
  */
 export function createLocalStanceModel(setup: {
-  options?: z.input<typeof localStanceOptionsSchema>;
+  options?: z.input<typeof localStanceOptionsSchema> | undefined;
   encoder: Encoder;
 }): TaskModel<StanceItem> {
   const { encoder } = setup;

@@ -1,30 +1,51 @@
+import { z } from 'zod';
 import type { Example, TaskModel, TaskPrediction } from '../task-model.ts';
-import { explanationOf } from './explanation.ts';
+import { englishCueReader } from './cues.ts';
 import type { FineTunedClassifier } from './fine-tuned-classifier.ts';
-import { softmaxInPlace } from './softmax-loss.ts';
+import { explanationOf, type TellingWord } from './scored-texts.ts';
+import { softmaxInPlace } from './softmax-regression.ts';
 import { SparseMatrixBuilder } from './sparse-matrix.ts';
-import type { TellingWord } from './telling-words.ts';
 
-/** What the classifier says of one item. */
-export interface ItemScore {
+const languages = { english: englishCueReader, none: null };
+
+/** The options that both local task models have. */
+export const localModelOptionsSchema = z.strictObject({
+  cues: z
+    .enum(['english', 'none'])
+    .default('english')
+    .describe('expressions of support, denial and doubt that are known before training'),
+  explanationWords: z
+    .int()
+    .min(0)
+    .max(20)
+    .default(5)
+    .describe('most words that an explanation names; 0: no explanations'),
+});
+
+export function cueReaderOf(cues: keyof typeof languages) {
+  return languages[cues];
+}
+
+/** The classifier's score of an item. */
+interface ItemScore {
   readonly logits: Float64Array;
-  /** The words that speak for a class; one may come several times, its margins are then summed. */
+  /** The words that speak for a class. A word may occur several times; its margins are then summed. */
   wordsFor(label: number): TellingWord[];
 }
 
-/** Items encoded and scored at a time. */
+/** Items that are encoded and scored together. */
 const BATCH = 256;
 
-/** The part of a local task model that is the same for stance and veracity: batches, held-out classifiers, reasons. */
+/** What the local stance and veracity models have in common: batches, held-out classifiers, explanations. */
 export function localTaskModel<Item extends { readonly threadId: string }>(parts: {
   classes: readonly string[];
   identity: Readonly<Record<string, unknown>>;
   classifier: FineTunedClassifier;
   columns: number;
   wordCount: number;
-  /** Adds one row an item. */
+  /** Adds one row for each item. */
   addRows: (options: { items: readonly Item[]; into: SparseMatrixBuilder }) => Promise<void>;
-  /** Aligned with the items. */
+  /** One for each item, in order. */
   score: (options: { items: readonly Item[]; weights: Float64Array }) => Promise<ItemScore[]>;
 }): TaskModel<Item> {
   const { classes, classifier, columns, wordCount, addRows, score } = parts;
@@ -51,7 +72,7 @@ export function localTaskModel<Item extends { readonly threadId: string }>(parts
     classes,
     identity: parts.identity,
     async predict(items) {
-      // Held fast, should somebody tune while texts are encoded.
+      // The same weights throughout, even if the model is tuned while texts are being encoded.
       const { weights } = classifier;
       const fits = items.map(({ threadId }) => classifier.fitFor(threadId));
       const predictions: TaskPrediction[] = new Array(items.length);

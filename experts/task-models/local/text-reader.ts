@@ -1,31 +1,30 @@
 import type { Encoder } from '../../../src/text/encoder.ts';
 import { maskHandlesAndUrls, normalizeText } from '../../../src/text/normalize.ts';
-import { BoundedCache } from './bounded-cache.ts';
 import { type CueReader, noCueReader, type ReadCues } from './cues.ts';
 import { type SparseRow, sparseRow } from './sparse-matrix.ts';
 
-/** A text as the local models see it, whatever their weights. */
+/** A text as the local models see it, independent of their weights. */
 export interface ReadText {
   readonly row: SparseRow;
   readonly cues: ReadCues;
-  /** Each word once, in the order of the text; none unless they were asked for. */
+  /** Each word once, in the order of the text; empty unless words were asked for. */
   readonly words: readonly Word[];
 }
 
 export interface Word {
   readonly text: string;
-  /** Of the word alone. */
+  /** The embedding of the word alone. */
   readonly row: SparseRow;
 }
 
 const BATCH = 128;
-/** Non-zeros, of 8 bytes each. */
+/** Non-zero entries cached, of 8 bytes each. */
 const CACHED_TEXT_ENTRIES = 8_000_000;
 const CACHED_WORD_ENTRIES = 4_000_000;
 
-/** Words an explanation may name: shorter ones give no reason, or are cues. */
+/** Words that an explanation may name. Shorter ones explain nothing, or are cues. */
 const WORD = /[\p{L}\p{N}_][\p{L}\p{N}_'\u2019]{2,}|[\p{Script=Han}?]|\p{Extended_Pictographic}/gu;
-/** What handles and links are masked as, and the commonest English words of three letters or more. */
+/** The masks of handles and links, and the most common English words of three letters or more. */
 const NAMELESS = new Set(
   (
     'user httpurl the and for you your are was were has have had his her its our their they them this that these those ' +
@@ -33,7 +32,7 @@ const NAMELESS = new Set(
   ).split(' '),
 );
 
-/** Encodes each text and each word once, as long as they fit the caches. */
+/** Encodes each text and each word once, as long as they fit into the caches. */
 export class TextReader {
   readonly cues: CueReader;
   private readonly encoder: Encoder;
@@ -52,7 +51,7 @@ export class TextReader {
     this.words = new BoundedCache<Word>({ maximumSize: CACHED_WORD_ENTRIES, sizeOf: entries });
   }
 
-  /** Aligned with `texts`. */
+  /** One for each text, in order. */
   async read(texts: readonly string[]): Promise<ReadText[]> {
     const known = new Map<string, ReadText>();
     const unread: string[] = [];
@@ -110,4 +109,44 @@ export class TextReader {
 function distinctWords(text: string): string[] {
   const words = maskHandlesAndUrls(normalizeText(text)).toLowerCase().match(WORD) ?? [];
   return [...new Set(words)].filter((word) => !NAMELESS.has(word));
+}
+
+/**
+ * Caches values by text, up to a total size, in two generations: when the younger one reaches half of the size, the
+ * older one is dropped. Values in use move to the younger one, so a working set that fits stays cached.
+ */
+export class BoundedCache<Value> {
+  private young = new Map<string, Value>();
+  private old = new Map<string, Value>();
+  private youngSize = 0;
+  private readonly maximumSize: number;
+  private readonly sizeOf: (value: Value) => number;
+
+  constructor(options: { maximumSize: number; sizeOf: (value: Value) => number }) {
+    this.maximumSize = options.maximumSize;
+    this.sizeOf = options.sizeOf;
+  }
+
+  get(key: string): Value | undefined {
+    const found = this.young.get(key);
+    if (found !== undefined) return found;
+    const aged = this.old.get(key);
+    if (aged !== undefined) this.set(key, aged);
+    return aged;
+  }
+
+  set(key: string, value: Value): void {
+    this.old.delete(key);
+    if (!this.young.has(key)) this.youngSize += this.sizeOf(value);
+    this.young.set(key, value);
+    if (2 * this.youngSize <= this.maximumSize) return;
+    this.old = this.young;
+    this.young = new Map();
+    this.youngSize = 0;
+  }
+
+  /** Values held. */
+  get count(): number {
+    return this.young.size + this.old.size;
+  }
 }

@@ -2,31 +2,29 @@ import { z } from 'zod';
 import { InputError } from '../../../src/errors.ts';
 import type { Encoder } from '../../../src/text/encoder.ts';
 import { type StancedPost, stanceClasses, type TaskModel, type VeracityItem, veracityClasses } from '../task-model.ts';
-import { FineTunedClassifier } from './fine-tuned-classifier.ts';
-import { fineTunedClassifierOptionsSchema } from './fine-tuned-classifier-options.ts';
-import { cueReaderOf, localModelOptionsSchema } from './model-options.ts';
+import { FineTunedClassifier, fineTunedClassifierOptionsSchema } from './fine-tuned-classifier.ts';
 import { ScoredTexts } from './scored-texts.ts';
-import { localTaskModel } from './task-model.ts';
+import { cueReaderOf, localModelOptionsSchema, localTaskModel } from './task-model.ts';
 import { TextReader } from './text-reader.ts';
 
 export const localVeracityOptionsSchema = localModelOptionsSchema.extend({
-  // Claims are few, and they differ by many weak signs: a stronger pull learns little from 100 of them.
+  // Claims are few and differ in many weak signs: with a stronger penalty, 100 of them would teach little.
   classifier: fineTunedClassifierOptionsSchema({ l2: 0.3, pretrainL2: 0.3 }),
-  postWeight: z.number().min(0).default(2).describe("factor of the mean embedding of the posts, beside the claim's"),
-  stanceWeight: z.number().min(0).default(1).describe('factor of the mean stance of the posts; 0 leaves it out'),
+  postWeight: z.number().min(0).default(2).describe("factor of the posts' mean embedding, relative to the claim's"),
+  stanceWeight: z.number().min(0).default(1).describe("factor of the posts' mean stance; 0 leaves it out"),
   postCountWeight: z.number().min(0).default(0.3).describe('factor of ln(1 + posts); 0 leaves it out'),
 });
 
-/** Raise it with every change that changes a prediction. */
+/** To be raised with every change that changes a prediction. */
 const VERSION = 1;
 
 /**
  * Veracity by softmax regression on the claim's embedding and cues, the means of the posts' embeddings and cues, the
- * mean of their known stances less the uniform one, ln(1 + posts), and a constant. Untrained, all classes are as likely:
- * words tell how a post stands, not whether a claim is so.
+ * mean of their known stances minus the uniform distribution, ln(1 + posts), and a constant. Before training all
+ * classes are equally likely: words show a post's attitude, not whether a claim is true.
  */
 export function createLocalVeracityModel(setup: {
-  options?: z.input<typeof localVeracityOptionsSchema>;
+  options?: z.input<typeof localVeracityOptionsSchema> | undefined;
   encoder: Encoder;
 }): TaskModel<VeracityItem> {
   const { encoder } = setup;
@@ -49,7 +47,7 @@ export function createLocalVeracityModel(setup: {
   const claims = new ScoredTexts({ reader, role: claimRole, classCount, wordCount });
   const posts = new ScoredTexts({ reader, role: postRole, classCount, wordCount });
 
-  /** The features that are no text's: index and value. */
+  /** Index and value of the features that do not come from texts. */
   const ownFeatures = (item: VeracityItem): [number, number][] => [
     ...Array.from(meanStance(item.posts), (value, index): [number, number] => [
       stanceStart + index,
@@ -119,7 +117,7 @@ export function createLocalVeracityModel(setup: {
   });
 }
 
-/** Over the posts of known stance, less the uniform distribution: zero where none is known. */
+/** The mean stance of the posts whose stance is known, minus the uniform distribution; zero where none is known. */
 function meanStance(posts: readonly StancedPost[]): Float64Array {
   const mean = new Float64Array(stanceClasses.length);
   const known = posts.flatMap(({ stance }) => (stance === null ? [] : [stance]));

@@ -269,8 +269,8 @@ describe('AnnotationStore', () => {
     expect(store.keys()).toEqual([keyOf(request)]);
     expect(store.put(rowOf({ input: ['other'] }))).toBe(true);
     const call = { judgement: 'j', call: 'c' };
-    expect([store.answeredCalls.keep(call, '{}'), store.answeredCalls.keep(call, '[]')]).toEqual([true, false]);
-    expect(store.answeredCalls.find(call)).toBe('{}');
+    expect([store.keptCalls.keep(call, '{}'), store.keptCalls.keep(call, '[]')]).toEqual([true, false]);
+    expect(store.keptCalls.find(call)).toBe('{}');
     expect(store.stats().annotations).toBe(2);
     store.close();
   });

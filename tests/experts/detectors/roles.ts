@@ -1,5 +1,5 @@
 import { parse } from 'yaml';
-import type { RememberedCalls } from '../../../experts/annotations/remembered-calls.ts';
+import type { KeptParts } from '../../../experts/annotations/kept-calls.ts';
 import {
   createDetector,
   type DetectorConfigInput,
@@ -64,10 +64,10 @@ export function detectorOf(settings: {
   config: DetectorConfigInput;
   task: JudgingTask;
   service?: ChatService;
-  remember?: RememberedCalls;
+  keptParts?: KeptParts | undefined;
 }) {
-  const { config, task, service = quickService(), remember } = settings;
-  return createDetector({ config: detectorSchema.parse(config), task, service, ...(remember && { remember }) });
+  const { config, task, service = quickService(), keptParts } = settings;
+  return createDetector({ config: detectorSchema.parse(config), task, service, keptParts });
 }
 
 export function verdict(side: string, explanation = `because ${side}`): string {

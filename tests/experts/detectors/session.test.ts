@@ -24,7 +24,7 @@ describe('inSession', () => {
         }),
     };
     let later: Promise<unknown> = Promise.resolve();
-    const work = inSession(service, async (session) => {
+    const work = inSession({ service, context: undefined }, async (session) => {
       const slow = session.service.chat(asking('slow'));
       later = slow.catch(() => session.service.chat(asking('later')));
       later.catch(() => {});
@@ -33,5 +33,20 @@ describe('inSession', () => {
     await expect(work).rejects.toThrow('no answer');
     await expect(later).rejects.toThrow('no answer');
     expect(ended).toEqual(['slow', 'fails']);
+  });
+
+  it('ends with the context that its judgement was given', async () => {
+    const controller = new AbortController();
+    const service: ChatService = {
+      chat: ({ signal }) =>
+        new Promise((_resolve, reject) => {
+          signal?.addEventListener('abort', () => reject(signal.reason));
+        }),
+    };
+    const judging = inSession({ service, context: { signal: controller.signal } }, (session) =>
+      session.service.chat(asking('slow')),
+    );
+    controller.abort(new Error('Ctrl-C'));
+    await expect(judging).rejects.toThrow('Ctrl-C');
   });
 });

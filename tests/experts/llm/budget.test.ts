@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Budget } from '../../../experts/llm/budget.ts';
-import { BudgetSpentError } from '../../../experts/llm/provider-failures.ts';
+import { BudgetSpentError } from '../../../experts/llm/failures.ts';
 import { ProviderError } from '../../../src/errors.ts';
 import { ask, endpointAt, quickService, startServer } from './service.ts';
 
@@ -52,7 +52,7 @@ describe('a budget of tokens or money', () => {
     );
     expect(answered).toBe(20);
     expect(server.maxConcurrency).toBeLessThanOrEqual(4);
-    expect(errors[0].message).toMatch(/budget of 500 tokens is spent: 400 used, and the next request may take 10\d/);
+    expect(errors[0].message).toMatch(/budget of 500 tokens is spent: 400 used, and the next request may cost 10\d/);
   });
 
   it('stops at the money', async () => {

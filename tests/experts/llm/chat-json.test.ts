@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { type ChatJsonRequest, chatJson } from '../../../experts/llm/chat-json.ts';
-import { extractJson } from '../../../experts/llm/extract-json.ts';
-import { MalformedAnswerError } from '../../../experts/llm/provider-failures.ts';
+import { type ChatJsonRequest, chatJson, extractJson } from '../../../experts/llm/chat-json.ts';
+import { MalformedAnswerError } from '../../../experts/llm/failures.ts';
 import { ProviderError } from '../../../src/errors.ts';
 import { inTurn, lastMessage } from '../../llm-server/scripted-rule.ts';
 import { endpointAt, quickService, startServer } from './service.ts';
@@ -105,7 +104,9 @@ describe('chatJson', () => {
     expect(error).toBeInstanceOf(ProviderError);
     expect(error).toMatchObject({
       lastAnswer: '{"label": "fal',
-      message: expect.stringMatching(/answered twice with something else than the JSON asked for \(verdict\).*cut off/),
+      message: expect.stringMatching(
+        /answered twice with something other than the JSON asked for \(verdict\).*cut off/,
+      ),
     });
     expect(server.requests).toHaveLength(2);
   });

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { TokenLogprob } from '../../../experts/llm/chat.ts';
-import { classProbabilities } from '../../../experts/llm/class-probabilities.ts';
-import { sampleAnswers, sampledProbabilities } from '../../../experts/llm/sampled-probabilities.ts';
+import { classProbabilities, sampleAnswers, sampledProbabilities } from '../../../experts/llm/class-probabilities.ts';
 import { InputError } from '../../../src/errors.ts';
 import { ask, endpointAt, quickService, startServer } from './service.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { estimateTokens } from '../../../experts/llm/budget.ts';
 import { chatJson } from '../../../experts/llm/chat-json.ts';
 import { DryRunChatService, dryRunSummary } from '../../../experts/llm/dry-run-chat-service.ts';
-import { estimateTokens } from '../../../experts/llm/estimate-tokens.ts';
 import { ask, endpointAt, startServer } from './service.ts';
 
 describe('DryRunChatService', () => {

@@ -1,6 +1,10 @@
-import { describe, expect, it } from 'vitest';
+import { inspect } from 'node:util';
+import { describe, expect, it, vi } from 'vitest';
+import { usageSummary } from '../../../experts/llm/budget.ts';
 import { answerRelevantOptions, parseEndpoint } from '../../../experts/llm/endpoint.ts';
 import { InputError } from '../../../src/errors.ts';
+import type { ScriptedReply } from '../../llm-server/scripted-rule.ts';
+import { ask, endpointAt, quickService, startServer } from './service.ts';
 
 const base = { name: 'local', baseURL: 'http://localhost:8000/v1/', model: 'tiny' };
 
@@ -29,5 +33,69 @@ describe('endpointSchema', () => {
     expect(answerRelevantOptions(one)).toEqual(answerRelevantOptions(parseEndpoint(base)));
     expect(answerRelevantOptions(parseEndpoint({ ...base, seed: 3 }))).not.toEqual(answerRelevantOptions(one));
     expect(JSON.stringify(answerRelevantOptions(one))).not.toContain('KEY');
+  });
+});
+
+const KEY = 'sk-very-secret-0123456789';
+const env = { SCRIPTED_KEY: KEY };
+
+describe('API keys', () => {
+  it('travel in the header alone, and local endpoints get a dummy', async () => {
+    const server = await startServer();
+    await quickService({ env }).chat(ask(endpointAt(server, { apiKeyEnv: 'SCRIPTED_KEY' })));
+    await quickService({ env }).chat(ask(endpointAt(server)));
+    expect(server.requests.map(({ headers }) => headers.authorization)).toEqual([`Bearer ${KEY}`, 'Bearer no-key']);
+    expect(JSON.stringify(server.requests[0].body)).not.toContain(KEY);
+  });
+
+  it('that are missing or refused name their variable', async () => {
+    const server = await startServer(() => ({ status: 401, message: `Incorrect API key provided: ${KEY}` }));
+    const endpoint = endpointAt(server, { apiKeyEnv: 'SCRIPTED_KEY' });
+    await expect(quickService({ env }).chat(ask(endpoint))).rejects.toThrow(
+      /endpoint scripted refused the key in the environment variable SCRIPTED_KEY: check its value/,
+    );
+    await expect(quickService().chat(ask(endpoint))).rejects.toThrow(
+      /the environment variable SCRIPTED_KEY is not set, so set it to the key/,
+    );
+  });
+
+  const quoting: ScriptedReply[] = [
+    ...[400, 401, 403, 404, 429, 500].map((status) => ({ status, message: `you sent ${KEY}`, code: KEY })),
+    { status: 400, message: `maximum context length is 10 tokens, key ${KEY}` },
+    { body: `not JSON: ${KEY}` },
+    { body: JSON.stringify({ key: KEY }) },
+    { body: JSON.stringify({ error: { message: KEY, code: 500 } }) },
+    { text: '', finishReason: KEY },
+  ];
+  it.each(quoting)('appear in no error and no log, whatever the server quotes: %j', async (reply) => {
+    const logs = (['log', 'info', 'warn', 'error', 'debug'] as const).map((level) =>
+      vi.spyOn(console, level).mockImplementation(() => undefined),
+    );
+    vi.stubEnv('OPENAI_LOG', 'debug');
+    const server = await startServer(() => reply);
+    const endpoint = endpointAt(server, { apiKeyEnv: 'SCRIPTED_KEY' });
+    const service = quickService({ env, retry: { maxAttempts: 2 } });
+    const error = await service.chat(ask(endpoint)).catch((thrown: unknown) => thrown);
+    vi.unstubAllEnvs();
+    expect(error).toBeInstanceOf(Error);
+    const seen = [
+      inspect(error, { depth: 10, showHidden: true }),
+      inspect(service, { depth: 10 }),
+      inspect(endpoint),
+      usageSummary(service.usage()),
+      JSON.stringify(answerRelevantOptions(endpoint)),
+      ...logs.flatMap((log) => log.mock.calls.map((call) => inspect(call, { depth: 10 }))),
+    ].join('\n');
+    for (const log of logs) log.mockRestore();
+    expect(seen).not.toContain(KEY);
+  });
+
+  it('that no header can hold are refused without being quoted', async () => {
+    const server = await startServer();
+    const service = quickService({ env: { SCRIPTED_KEY: 'sk-one\nsk-two' } });
+    const failed = service.chat(ask(endpointAt(server, { apiKeyEnv: 'SCRIPTED_KEY' })));
+    await expect(failed).rejects.toThrow(InputError);
+    await expect(failed).rejects.toThrow(/SCRIPTED_KEY holds characters that no key has/);
+    await expect(failed).rejects.not.toThrow(/sk-one/);
   });
 });

@@ -1,9 +1,9 @@
 import { describe, expect, it, vi } from 'vitest';
+import { usageSummary } from '../../../experts/llm/budget.ts';
 import { usageOf } from '../../../experts/llm/chat.ts';
 import { ConcurrencyLimiter } from '../../../experts/llm/concurrency-limiter.ts';
 import { parseEndpoint } from '../../../experts/llm/endpoint.ts';
-import { ContextLengthError } from '../../../experts/llm/provider-failures.ts';
-import { usageSummary } from '../../../experts/llm/usage-ledger.ts';
+import { ContextLengthError } from '../../../experts/llm/failures.ts';
 import { ProviderError } from '../../../src/errors.ts';
 import { inTurn, lastMessage, type ScriptedReply } from '../../llm-server/scripted-rule.ts';
 import { ask, endpointAt, quickService, startServer } from './service.ts';
@@ -184,7 +184,7 @@ describe('LiveChatService', () => {
   it('fails when log-probabilities are on and do not come', async () => {
     const server = await startServer();
     const failed = quickService().chat(ask(endpointAt(server, { logprobs: 'on' }), { wantLogprobs: true }));
-    await expect(failed).rejects.toThrow(/sends no log-probabilities, though logprobs is on/);
+    await expect(failed).rejects.toThrow(/sends no log-probabilities, although logprobs is on/);
   });
 
   it('sums usage and cost for each endpoint', async () => {

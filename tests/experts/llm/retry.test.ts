@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { retryAfterMs } from '../../../experts/llm/failures.ts';
 import { retrySchema, waitMs } from '../../../experts/llm/retry.ts';
-import { retryAfterMs } from '../../../experts/llm/retry-after.ts';
 import { Random } from '../../../src/tensor/random.ts';
 
 const policy = retrySchema.parse({ baseMs: 100, capMs: 1000 });

@@ -1,10 +1,11 @@
-import { type AskOnce, askOnceIn } from '../../../experts/retrieval/ask-once.ts';
+import { PromiseCache } from '../../../experts/promise-cache.ts';
+import { type AskShared, sharedAsker } from '../../../experts/retrieval/shared-questions.ts';
 
-/** Remembers nothing. */
-export const askAnew: AskOnce = (question, ask) =>
-  askOnceIn({
-    known: new Map(),
-    remember: undefined,
+/** Keeps nothing. */
+export const askAnew: AskShared = (question, ask) =>
+  sharedAsker({
+    cache: new PromiseCache(),
+    keptParts: undefined,
     place: { threadId: 't', prefixLength: 1 },
     onAnswers: () => {},
     onPart: () => {},

@@ -4,11 +4,15 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { z } from 'zod';
 import { parseEndpoint } from '../../../experts/llm/endpoint.ts';
-import { aggregateTokens, type ClassifiedToken } from '../../../experts/retrieval/aggregate-tokens.ts';
-import type { RoleModel } from '../../../experts/retrieval/ask-model.ts';
-import { createEntityRecognizer, entitiesSchema } from '../../../experts/retrieval/entities.ts';
+import {
+  createEntityRecognizer,
+  entitiesSchema,
+  entityThresholdSchema,
+  selectEntities,
+} from '../../../experts/retrieval/entities.ts';
 import { patternEntities } from '../../../experts/retrieval/pattern-entities.ts';
-import { entityThresholdSchema, selectEntities } from '../../../experts/retrieval/select-entities.ts';
+import type { RoleModel } from '../../../experts/retrieval/shared-questions.ts';
+import { aggregateTokens, type ClassifiedToken } from '../../../experts/retrieval/token-classifier.ts';
 import { writeThreads } from '../../../src/data/thread-file.ts';
 import { writeModel } from '../../src/text/tiny-model.ts';
 import { threadOf } from '../threads.ts';

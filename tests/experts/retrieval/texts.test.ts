@@ -1,12 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { retrieveChunks, splitIntoChunks } from '../../../experts/retrieval/chunks.ts';
-import { cosine } from '../../../experts/retrieval/cosine.ts';
-import { cutoffOf, cutoffSchema } from '../../../experts/retrieval/cutoff.ts';
-import { disambiguate } from '../../../experts/retrieval/disambiguate.ts';
-import { htmlParagraphs, htmlText } from '../../../experts/retrieval/html-text.ts';
-import { hierarchicalSalience, localContext, salientEntities } from '../../../experts/retrieval/salience.ts';
-import { splitSentences } from '../../../experts/retrieval/sentences.ts';
-import { sentenceQuery, webQuery } from '../../../experts/retrieval/web-query.ts';
+import {
+  cutoffOf,
+  cutoffSchema,
+  htmlParagraphs,
+  htmlText,
+  retrieveChunks,
+  splitIntoChunks,
+} from '../../../experts/retrieval/evidence.ts';
+import { hierarchicalSalience, localContext, salientEntities } from '../../../experts/retrieval/keywords.ts';
+import { cosine } from '../../../experts/retrieval/text-similarity.ts';
+import { splitSentences } from '../../../experts/retrieval/text-spans.ts';
+import { sentenceQuery, webQuery } from '../../../experts/retrieval/web-search.ts';
+import { disambiguate } from '../../../experts/retrieval/wikipedia.ts';
 import { wordEncoder } from './toy-encoder.ts';
 
 const texts = (text: string) => splitSentences(text).map((sentence) => sentence.text);
@@ -180,7 +185,7 @@ describe('the cut-off', () => {
   });
 
   it('is never guessed for a claim without a time', () => {
-    expect(() => of(null)).toThrow('post p has no time, so that nobody knows which evidence is older than it');
+    expect(() => of(null)).toThrow('post p has no time, so it is unknown which evidence is older than it');
     expect(of(null, { undatedClaims: 'no-retrieval' })).toBe('none');
     expect(of(null, { undatedClaims: 'search-everything' })).toBeNull();
   });

@@ -18,7 +18,7 @@ async function setUp(answer: Parameters<typeof startService>[0], more: object = 
   const options = webSearchSchema.parse({ baseURL: `${service.origin}/res/v1/`, ...more });
   const search = createWebSearch({ options, context, env: { BRAVE_API_KEY: KEY } });
   const find = (cutoff: string | null = '2018-02-28') =>
-    search.search({ ask: { keywords: ['Foxx', 'Holmes'] }, cutoff, askOnce: askAnew });
+    search.search({ ask: { keywords: ['Foxx', 'Holmes'] }, cutoff, askShared: askAnew });
   return { service, search, find };
 }
 
@@ -130,11 +130,11 @@ describe('web search', () => {
     const service = await startService(() => webResults());
     const options = webSearchSchema.parse({ baseURL: service.origin });
     const search = createWebSearch({ options, context, env: {} });
-    const found = search.search({ ask: { sentence: 'x' }, cutoff: null, askOnce: askAnew });
+    const found = search.search({ ask: { sentence: 'x' }, cutoff: null, askShared: askAnew });
     await expect(found).rejects.toThrow(InputError);
     await expect(found).rejects.toThrow('BRAVE_API_KEY, which is not set');
     const open = createWebSearch({ options: { ...options, apiKeyEnv: null }, context, env: {} });
-    await open.search({ ask: { sentence: 'x "y"' }, cutoff: null, askOnce: askAnew });
+    await open.search({ ask: { sentence: 'x "y"' }, cutoff: null, askShared: askAnew });
     expect(service.requests[0].headers).not.toHaveProperty('x-subscription-token');
     expect(service.requests[0].query).not.toHaveProperty('freshness');
     expect(service.requests[0].query.q).toMatch(/^x y -site:/);

@@ -39,7 +39,7 @@ async function setUp(more: object = {}, answer: Parameters<typeof startService>[
     },
   });
   const lookUp = (context: string, cutoff: string | null = '2018-02-28', keyword = 'Apple') =>
-    wikipedia.lookUp({ keyword, context, cutoff, askOnce: askAnew });
+    wikipedia.lookUp({ keyword, context, cutoff, askShared: askAnew });
   return { service, lookUp };
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { MalformedAnswerError } from '../../../../experts/llm/provider-failures.ts';
+import { MalformedAnswerError } from '../../../../experts/llm/failures.ts';
 import type { JudgingTask } from '../../../../experts/tasks/task-file.ts';
 import { ProviderError } from '../../../../src/errors.ts';
 import {

@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { fitLinearClassifiers, type LinearProblem } from '../../../../experts/detectors/local/linear-classifier.ts';
-import { stratifiedFolds } from '../../../../experts/detectors/local/stratified-folds.ts';
-import { fitTemperature, logLoss } from '../../../../experts/detectors/local/temperature.ts';
+import { fitTemperature, logLoss, stratifiedFolds } from '../../../../experts/detectors/local/train-local-detector.ts';
 import { selectBackend } from '../../../../src/tensor/backend.ts';
 import { Random } from '../../../../src/tensor/random.ts';
 

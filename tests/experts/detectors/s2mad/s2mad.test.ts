@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { AnnotationStore } from '../../../../experts/annotations/annotation-store.ts';
-import { rememberedIn } from '../../../../experts/annotations/remembered-calls.ts';
 import { InputError, ProviderError } from '../../../../src/errors.ts';
 import type { ChatBody } from '../../../llm-server/scripted-rule.ts';
+import { keptPartsIn } from '../../annotations/kept-parts.ts';
 import { threadOf } from '../../threads.ts';
 import {
   askedOf,
@@ -44,11 +44,11 @@ function configAt(server: { baseURL: string }) {
 async function setUp(
   parts: Record<string, Part> = {},
   more: object = {},
-  remember?: Parameters<typeof detectorOf>[0]['remember'],
+  keptParts?: Parameters<typeof detectorOf>[0]['keptParts'],
 ) {
   const server = await startRoles({ ...agreeing, ...parts });
   const config = { ...configAt(server), ...more };
-  const detector = await detectorOf({ config, task: rumorTask, ...(remember && { remember }) });
+  const detector = await detectorOf({ config, task: rumorTask, keptParts });
   return { server, detector };
 }
 
@@ -170,7 +170,7 @@ describe('s2mad', () => {
 
   it('remembers scores as annotations, also for other processes, and through an export', async () => {
     const store = AnnotationStore.open(':memory:');
-    const first = await setUp({ supporter: 'So.\nrumor' }, {}, rememberedIn({ store }));
+    const first = await setUp({ supporter: 'So.\nrumor' }, {}, keptPartsIn(store));
     const judgement = await first.detector.judge(prefix(5));
     // What is remembered counts its own usage.
     expect(judgement.usage.requests).toBe(6);
@@ -183,7 +183,7 @@ describe('s2mad', () => {
     const again = await detectorOf({
       config: configAt(first.server),
       task: rumorTask,
-      remember: rememberedIn({ store }),
+      keptParts: keptPartsIn(store),
     });
     expect((await again.judge(prefix(5))).label).toBe(judgement.label);
     expect(askedOf(first.server, 'scorer')).toHaveLength(4);
@@ -192,11 +192,7 @@ describe('s2mad', () => {
 
   it('counts a score that cannot be read as 0, and does not remember it', async () => {
     const store = AnnotationStore.open(':memory:');
-    const { server, detector } = await setUp(
-      { scorer: 'no idea', supporter: 'So.\nrumor' },
-      {},
-      rememberedIn({ store }),
-    );
+    const { server, detector } = await setUp({ scorer: 'no idea', supporter: 'So.\nrumor' }, {}, keptPartsIn(store));
     const judgement = await detector.judge(prefix(2));
     expect(judgement.transcript[0].text).toBe('2: unreadable');
     expect(judgement.label).toBe('rumor');

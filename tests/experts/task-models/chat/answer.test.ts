@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readAnswer, writeAnswer } from '../../../../experts/task-models/chat/answer.ts';
-import { predictionOf } from '../../../../experts/task-models/chat/prediction.ts';
+import { predictionOf, readAnswer, writeAnswer } from '../../../../experts/task-models/chat/answer.ts';
 
 const form = {
   field: 'Stance',

@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { AnnotationStore } from '../../../../experts/annotations/annotation-store.ts';
-import { rememberedIn } from '../../../../experts/annotations/remembered-calls.ts';
 import { DryRunChatService } from '../../../../experts/llm/dry-run-chat-service.ts';
 import type { WrittenTuningFile } from '../../../../experts/task-models/chat/fine-tuning.ts';
 import { InputError, ProviderError } from '../../../../src/errors.ts';
+import { keptPartsIn } from '../../annotations/kept-parts.ts';
 import { startServer } from '../../llm/service.ts';
 import { reply, stanceExample, stanceModel } from './models.ts';
 
@@ -145,7 +145,7 @@ describe('fine-tuning', () => {
         const failing = tuned.tune(examples);
         await expect(failing).rejects.toThrow(ProviderError);
         await expect(failing).rejects.toThrow(
-          new RegExp(`job ftjob-1 of model tiny ended as ${status}: .*delete .*-job-.*json to create the job anew`),
+          new RegExp(`job ftjob-1 of model tiny ended as ${status}: .*delete .*-job-.*json to create the job again`),
         );
       }
       if (status === 'failed') await expect(tuned.tune(examples)).rejects.toThrow(/too few examples/);
@@ -175,7 +175,7 @@ describe('fine-tuning', () => {
     writeFileSync(path, '{');
     const damaged = model().tune(examples);
     await expect(damaged).rejects.toThrow(InputError);
-    await expect(damaged).rejects.toThrow(/is damaged; look at the endpoint whether it has the job/);
+    await expect(damaged).rejects.toThrow(/is damaged; check whether the endpoint has the job/);
   });
 
   it('makes no job of too few examples', async () => {
@@ -190,12 +190,12 @@ describe('fine-tuning', () => {
 
   it('asks anew of a tuned model, and the same after its state went through JSON', async () => {
     const { server, model, judgeOf } = await setUp();
-    const remember = rememberedIn({ store: AnnotationStore.open(':memory:') });
-    const tuned = model({ remember });
+    const keptParts = keptPartsIn(AnnotationStore.open(':memory:'));
+    const tuned = model({ keptParts });
     expect(await judgeOf(tuned)).toBe('tiny');
     await tuned.tune(examples);
     expect(await judgeOf(tuned)).toBe('ft:tiny:1');
-    const later = model({ remember });
+    const later = model({ keptParts });
     later.restore({ arrays: {}, json: JSON.parse(JSON.stringify(tuned.state().json)) });
     expect(later.state()).toEqual(tuned.state());
     expect(await judgeOf(later)).toBe('ft:tiny:1');

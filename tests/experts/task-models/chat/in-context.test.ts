@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { AnnotationStore } from '../../../../experts/annotations/annotation-store.ts';
-import { rememberedIn } from '../../../../experts/annotations/remembered-calls.ts';
-import { type ChatExample, chooseExamples, showableExamples } from '../../../../experts/task-models/chat/examples.ts';
+import { type ChatExample, chooseExamples, showableExamples } from '../../../../experts/task-models/chat/tuning.ts';
 import { InputError } from '../../../../src/errors.ts';
 import { Random } from '../../../../src/tensor/random.ts';
 import type { ScriptedLlmServer } from '../../../llm-server/scripted-llm-server.ts';
+import { keptPartsIn } from '../../annotations/kept-parts.ts';
 import { startServer } from '../../llm/service.ts';
 import { reply, stanceExample, stanceModel } from './models.ts';
 
@@ -95,8 +95,8 @@ describe('in-context tuning', () => {
 
   it('asks anew after other examples, and not after the same', async () => {
     const server = await startServer(() => 'Stance: Deny');
-    const remember = rememberedIn({ store: AnnotationStore.open(':memory:') });
-    const model = stanceModel({ server, remember });
+    const keptParts = keptPartsIn(AnnotationStore.open(':memory:'));
+    const model = stanceModel({ server, keptParts });
     const asked = async (threadId = 'dam') => {
       const before = server.requests.length;
       await model.predict([reply('new', threadId)]);

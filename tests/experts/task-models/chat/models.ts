@@ -1,4 +1,4 @@
-import type { RememberedCalls } from '../../../../experts/annotations/remembered-calls.ts';
+import type { KeptParts } from '../../../../experts/annotations/kept-calls.ts';
 import type { ChatService } from '../../../../experts/llm/chat.ts';
 import type { EndpointInput } from '../../../../experts/llm/endpoint.ts';
 import type { FineTuningContext } from '../../../../experts/task-models/chat/fine-tuning.ts';
@@ -16,7 +16,7 @@ interface Settings extends FineTuningContext {
   readonly endpoint?: Partial<EndpointInput>;
   readonly options?: Readonly<Record<string, unknown>>;
   readonly service?: ChatService;
-  readonly remember?: RememberedCalls;
+  readonly keptParts?: KeptParts | undefined;
 }
 
 function filled(settings: Settings) {

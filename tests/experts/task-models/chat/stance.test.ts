@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { AnnotationStore } from '../../../../experts/annotations/annotation-store.ts';
-import { rememberedIn } from '../../../../experts/annotations/remembered-calls.ts';
 import { DryRunChatService } from '../../../../experts/llm/dry-run-chat-service.ts';
-import { BudgetSpentError } from '../../../../experts/llm/provider-failures.ts';
+import { BudgetSpentError } from '../../../../experts/llm/failures.ts';
 import { chatStanceOptionsSchema } from '../../../../experts/task-models/chat/stance.ts';
 import { InputError, ProviderError } from '../../../../src/errors.ts';
 import { inTurn, lastMessage, type ScriptedReply } from '../../../llm-server/scripted-rule.ts';
+import { keptPartsIn } from '../../annotations/kept-parts.ts';
 import { quickService, startServer } from '../../llm/service.ts';
 import { reply, rounded, stanceModel } from './models.ts';
 
@@ -82,7 +82,7 @@ describe('the chat stance model', () => {
     expect(again.map(({ role }) => role)).toEqual(['user', 'assistant', 'user']);
     expect(again[2].content).toMatch(/names none of these, or several: Support, Deny, Question, Comment/);
     const store = AnnotationStore.open(':memory:');
-    const remembering = stanceModel({ server, remember: rememberedIn({ store }) });
+    const remembering = stanceModel({ server, keptParts: keptPartsIn(store) });
     const items = [reply('What?')];
     const [unreadable] = await remembering.predict(items);
     expect([...unreadable.distribution]).toEqual(uniform);
@@ -97,11 +97,11 @@ describe('the chat stance model', () => {
   it('never asks twice what the store knows, from whatever thread and process', async () => {
     const server = await startServer(() => 'Stance: Comment, Reason: r');
     const store = AnnotationStore.open(':memory:');
-    const model = stanceModel({ server, remember: rememberedIn({ store }) });
+    const model = stanceModel({ server, keptParts: keptPartsIn(store) });
     // The same claim and post twice at the same time, too.
     const first = await model.predict([reply('a'), reply('b'), reply('a', 'other')]);
     expect(server.requests).toHaveLength(2);
-    const later = stanceModel({ server, service: quickService(), remember: rememberedIn({ store }) });
+    const later = stanceModel({ server, service: quickService(), keptParts: keptPartsIn(store) });
     expect(await later.predict([reply('b', 'third'), reply('a')])).toEqual([first[1], first[0]]);
     expect(server.requests).toHaveLength(2);
     const [row] = store.getRows(store.keys()).values();
@@ -115,10 +115,10 @@ describe('the chat stance model', () => {
 
   it('asks anew of another model, temperature or sample, but not for another smoothing or more samples', async () => {
     const server = await startServer(() => 'Stance: Comment');
-    const remember = rememberedIn({ store: AnnotationStore.open(':memory:') });
+    const keptParts = keptPartsIn(AnnotationStore.open(':memory:'));
     const asked = async (options: Record<string, unknown>, endpoint = {}) => {
       const before = server.requests.length;
-      await stanceModel({ server, remember, options, endpoint }).predict([reply('a')]);
+      await stanceModel({ server, keptParts, options, endpoint }).predict([reply('a')]);
       return server.requests.length - before;
     };
     expect(await asked({ temperature: 1 })).toBe(1);
@@ -137,13 +137,13 @@ describe('the chat stance model', () => {
     const killed = stanceModel({
       server,
       service: quickService({ budget: { requests: 7 } }),
-      remember: rememberedIn({ store }),
+      keptParts: keptPartsIn(store),
       endpoint: { concurrency: { initial: 3, max: 3 } },
     });
     await expect(killed.predict(items)).rejects.toThrow(BudgetSpentError);
     expect(server.requests).toHaveLength(7);
     expect(store.stats().annotations).toBe(7);
-    const predictions = await stanceModel({ server, remember: rememberedIn({ store }) }).predict(items);
+    const predictions = await stanceModel({ server, keptParts: keptPartsIn(store) }).predict(items);
     expect(predictions.map(({ explanation }) => explanation)).toEqual([...'0123456789']);
     expect(server.requests).toHaveLength(10);
   });
@@ -153,10 +153,10 @@ describe('the chat stance model', () => {
     const store = AnnotationStore.open(':memory:');
     const service = quickService({ budget: { requests: 3 } });
     const options = { samples: 5, temperature: 1 };
-    const model = stanceModel({ server, service, remember: rememberedIn({ store }), options });
+    const model = stanceModel({ server, service, keptParts: keptPartsIn(store), options });
     await expect(model.predict([reply('a')])).rejects.toThrow(BudgetSpentError);
     expect(store.stats().annotations).toBe(3);
-    await stanceModel({ server, remember: rememberedIn({ store }), options }).predict([reply('a')]);
+    await stanceModel({ server, keptParts: keptPartsIn(store), options }).predict([reply('a')]);
     expect(server.requests).toHaveLength(5);
   });
 
@@ -169,9 +169,9 @@ describe('the chat stance model', () => {
 
   it('reads 20,000 known answers without asking, and hears of an abort meanwhile', async () => {
     const known = { label: 'deny', probabilities: null, explanation: '', transcript: [], usage: noUsage };
-    const remember = { remember: async () => known };
+    const keptParts = { part: async () => known };
     const abort = new AbortController();
-    const model = stanceModel({ server: { baseURL: 'http://127.0.0.1:1/v1' }, remember, signal: abort.signal });
+    const model = stanceModel({ server: { baseURL: 'http://127.0.0.1:1/v1' }, keptParts, signal: abort.signal });
     const items = Array.from({ length: 20_000 }, (_, index) => reply(`${index}`));
     expect(await model.predict(items)).toHaveLength(20_000);
     const aborted = model.predict(items);
@@ -191,7 +191,7 @@ describe('the chat stance model', () => {
     await expect(failed).rejects.toThrow(/content management policy/);
     const store = AnnotationStore.open(':memory:');
     const options = { failuresAtMost: 0.25 };
-    const model = stanceModel({ server, options, remember: rememberedIn({ store }) });
+    const model = stanceModel({ server, options, keptParts: keptPartsIn(store) });
     const predictions = await model.predict(items);
     expect([...predictions[3].distribution]).toEqual(uniform);
     expect(predictions[2].explanation).toBe('r');

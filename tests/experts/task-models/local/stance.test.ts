@@ -212,6 +212,6 @@ describe('teaches by its errors', () => {
   it('on a state of another shape', () => {
     const other = createLocalStanceModel({ encoder: createHashingEncoder({ dimensions: 64 }) });
     expect(() => model.restore(other.state())).toThrow('restore it into a model with the same encoder and options');
-    expect(() => model.restore({ arrays: {}, json: 3 })).toThrow('no state of a local task model');
+    expect(() => model.restore({ arrays: {}, json: 3 })).toThrow('not the state of a local task model');
   });
 });

@@ -1,0 +1,139 @@
+import { z } from 'zod';
+import type { KeptParts, PartQuestion } from '../../annotations/kept-calls.ts';
+import type { Judgement } from '../../detector.ts';
+import { type ChatAnswer, type ChatService, usageOf } from '../../llm/chat.ts';
+import { chatJson } from '../../llm/chat-json.ts';
+import type { Endpoint } from '../../llm/endpoint.ts';
+import { MalformedAnswerError } from '../../llm/failures.ts';
+import { PromiseCache } from '../../promise-cache.ts';
+import { strictAnswer } from '../answers.ts';
+import { speakerOptions } from '../models-by-role.ts';
+import type { Session } from '../session.ts';
+
+/*
+ * The two questions of S2MAD whose answers do not depend on the prefix, so that each is asked once a thread: how far a
+ * comment supports the claim, and whether the claim is subjective.
+ */
+
+const SCORE_PROMPT_VERSION = 1;
+const SUBJECTIVITY_PROMPT_VERSION = 1;
+
+const prompts = {
+  /** p_ss (Eq. 1) */
+  score: ({ claim, comment }: { claim: string; comment: string }) =>
+    `Check first whether the comment agrees with common sense. If it does not, its score is 0.0.
+Does the comment support that the claim is real? If so, score it above 0.0 and up to 1.0, the higher the stronger the \
+support. If it opposes the claim, score it from -1.0 to below 0.0, the lower the stronger the opposition.
+Claim: ${claim}
+Comment: ${comment}`,
+
+  /** §3.3 */
+  subjectivity: ({ claim }: { claim: string }) =>
+    `Claim: ${claim}\nDoes the claim only express the personal opinions of its author? Answer Yes or No.`,
+};
+
+const scoreSchema = z.object({
+  reason: z.string().describe('one sentence'),
+  score: z.number().min(-1).max(1).describe('from -1 (opposes the claim) to 1 (supports it)'),
+});
+
+export interface Comment {
+  /** Its place in the thread, where the claim is 0. */
+  readonly index: number;
+  readonly text: string;
+}
+
+interface Settings {
+  /** Not that of one judgement: others wait for the same answers and must get them even if that judgement fails. */
+  readonly service: ChatService;
+  readonly endpoint: Endpoint;
+  readonly keptParts: KeptParts | undefined;
+}
+
+/** How far a comment supports the claim, in [−1, 1]; null where no score could be read, even after one repair. */
+export function createCommentScorer({ service, endpoint, keptParts }: Settings) {
+  const askOnce = oncePerThread(keptParts);
+  return async (question: { claim: string; comment: Comment; threadId: string; session: Session }) => {
+    const { claim, comment, threadId, session } = question;
+    const judgement = await askOnce({
+      part: {
+        detector: 's2mad/comment-score',
+        version: '1',
+        options: { promptVersion: SCORE_PROMPT_VERSION, scorer: speakerOptions(endpoint) },
+        input: [claim, comment.text],
+        threadId,
+        prefixLength: comment.index + 1,
+      },
+      session,
+      async ask() {
+        const { value, answers } = await chatJson({
+          service,
+          endpoint,
+          messages: [{ role: 'user', content: prompts.score({ claim, comment: comment.text }) }],
+          schema: scoreSchema,
+          schemaName: 'comment_score',
+          dryRunValue: { reason: 'It says so.', score: comment.index % 2 === 0 ? 0.5 : -0.5 },
+        });
+        const label = value.score > 0 ? 'support' : value.score < 0 ? 'oppose' : 'none';
+        const transcript = [{ role: 'scorer', text: JSON.stringify(value) }];
+        return { label, explanation: value.reason, transcript, answers };
+      },
+    });
+    return judgement === null ? null : scoreSchema.parse(JSON.parse(judgement.transcript[0].text)).score;
+  };
+}
+
+/** Whether a claim is nothing but an opinion (§3.3); whatever is not a clear yes counts as no. */
+export function createSubjectivityClassifier({ service, endpoint, keptParts }: Settings) {
+  const askOnce = oncePerThread(keptParts);
+  return async (question: { claim: string; threadId: string; session: Session }) => {
+    const { claim, threadId, session } = question;
+    const judgement = await askOnce({
+      part: {
+        detector: 's2mad/claim-subjectivity',
+        version: '1',
+        options: { promptVersion: SUBJECTIVITY_PROMPT_VERSION, classifier: speakerOptions(endpoint) },
+        input: claim,
+        threadId,
+        prefixLength: 1,
+      },
+      session,
+      async ask() {
+        const messages = [{ role: 'user' as const, content: prompts.subjectivity({ claim }) }];
+        const answer = await service.chat({ endpoint, messages, dryRunText: 'No' });
+        const label = strictAnswer({ text: answer.text, words: { yes: ['Yes'], no: ['No'] } });
+        return { label, explanation: '', transcript: [{ role: 'classifier', text: answer.text }], answers: [answer] };
+      },
+    });
+    return judgement?.label === 'yes';
+  };
+}
+
+type Answered = Pick<Judgement, 'label' | 'explanation' | 'transcript'> & { readonly answers: readonly ChatAnswer[] };
+
+/**
+ * Asks each question once in this process, and once in all where parts are kept. The kept part counts its usage, and so
+ * does every judgement that uses it, as part usage; without kept parts the judgement that asked first counts it alone.
+ * The answer is null where it could not be read.
+ */
+function oncePerThread(keptParts: KeptParts | undefined) {
+  const cache = new PromiseCache<Judgement | null>();
+  return async (question: { part: PartQuestion; session: Session; ask: () => Promise<Answered> }) => {
+    const { part, session, ask } = question;
+    const askFirst = async (): Promise<Judgement> => {
+      const { label, explanation, transcript, answers } = await ask();
+      if (keptParts === undefined) session.answers.push(...answers);
+      return { label, probabilities: null, explanation, transcript, usage: usageOf(answers) };
+    };
+    const judgement = await cache.get(JSON.stringify(part.input), async () => {
+      try {
+        return await (keptParts ? keptParts.part(part, askFirst) : askFirst());
+      } catch (error) {
+        if (error instanceof MalformedAnswerError) return null;
+        throw error;
+      }
+    });
+    if (keptParts !== undefined && judgement !== null) session.parts.push(judgement.usage);
+    return judgement;
+  };
+}

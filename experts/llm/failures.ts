@@ -1,0 +1,248 @@
+import { APIConnectionTimeoutError, APIError } from 'openai';
+import { z } from 'zod';
+import { ProviderError } from '../../src/errors.ts';
+import { type Endpoint, keyAdvice, withoutKey } from './endpoint.ts';
+
+export type CallFailureKind =
+  | 'rate-limit'
+  | 'timeout'
+  | 'connection'
+  | 'server'
+  | 'malformed'
+  | 'quota'
+  | 'context-length'
+  | 'bad-request'
+  | 'key'
+  | 'forbidden'
+  | 'not-found'
+  | 'no-answer';
+
+const RETRYABLE: readonly CallFailureKind[] = ['rate-limit', 'timeout', 'connection', 'server', 'malformed'];
+
+/** A failed request. The calling layer retries it or turns it into a ProviderError; it goes no further up. */
+export class CallFailure extends Error {
+  override readonly name = 'CallFailure';
+  readonly kind: CallFailureKind;
+  readonly status: number | null;
+  readonly retryAfterMs: number | null;
+
+  constructor(options: { kind: CallFailureKind; message: string; status?: number; retryAfterMs?: number | null }) {
+    super(options.message);
+    this.kind = options.kind;
+    this.status = options.status ?? null;
+    this.retryAfterMs = options.retryAfterMs ?? null;
+  }
+
+  get isRetryable(): boolean {
+    return RETRYABLE.includes(this.kind);
+  }
+
+  /** Whether the endpoint is overloaded. */
+  get isCongestion(): boolean {
+    return this.kind === 'rate-limit' || this.kind === 'timeout' || this.status === 503 || this.status === 529;
+  }
+}
+
+/** The failure behind whatever the client or the network threw; null for a defect of our own. */
+export function callFailureOf(error: unknown): CallFailure | null {
+  if (error instanceof CallFailure) return error;
+  if (error instanceof APIConnectionTimeoutError) return new CallFailure({ kind: 'timeout', message: 'timed out' });
+  if (error instanceof APIError) {
+    if (error.status === undefined) return new CallFailure({ kind: 'connection', message: causeOf(error) });
+    const status: number = error.status;
+    return failureOfStatus({
+      status,
+      message: error.message,
+      code: error.code ?? null,
+      headers: error.headers ?? null,
+    });
+  }
+  // When a body breaks off, fetch throws a TypeError of its own ("terminated"), with the socket's error as its cause.
+  if (error instanceof TypeError && (error.message === 'terminated' || error.message === 'fetch failed'))
+    return new CallFailure({ kind: 'connection', message: causeOf(error) });
+  return null;
+}
+
+/** Also used for servers that answer 200 and put the error into the body. */
+export function failureOfStatus(options: {
+  status: number;
+  message: string;
+  code: string | null;
+  headers: Headers | null;
+}): CallFailure {
+  const { status, message, code, headers } = options;
+  const wait = headers ? retryAfterMs(headers) : null;
+  return new CallFailure({ kind: kindOf({ status, message, code }), message, status, retryAfterMs: wait });
+}
+
+function kindOf(options: { status: number; message: string; code: string | null }): CallFailureKind {
+  const { status, message, code } = options;
+  // A spent quota is also a 429, but waiting does not refill it.
+  if (status === 429) return code === 'insufficient_quota' ? 'quota' : 'rate-limit';
+  if (status === 408) return 'timeout';
+  if (status === 409 || status >= 500) return 'server';
+  if (status === 401) return 'key';
+  if (status === 402) return 'quota';
+  if (status === 403) return 'forbidden';
+  if ((status === 400 || status === 413 || status === 422) && isContextLength({ message, code }))
+    return 'context-length';
+  return status === 404 ? 'not-found' : 'bad-request';
+}
+
+/**
+ * OpenAI and vLLM speak of the maximum context length, llama.cpp of the context size, others of a prompt that is too
+ * long.
+ */
+function isContextLength(options: { message: string; code: string | null }): boolean {
+  if (options.code === 'context_length_exceeded') return true;
+  return /context[ _](length|size|window)|maximum (model|input) length|(prompt|input) is too long|too many (input )?tokens/i.test(
+    options.message,
+  );
+}
+
+const withCode = z.object({ code: z.string() });
+
+function causeOf(error: Error): string {
+  const cause = error.cause instanceof Error ? (error.cause.cause ?? error.cause) : error;
+  const parsed = withCode.safeParse(cause);
+  const message = cause instanceof Error ? cause.message : error.message;
+  return parsed.success && !message.includes(parsed.data.code) ? `${parsed.data.code} ${message}`.trim() : message;
+}
+
+/** How long the server asks us to wait, in milliseconds; null when it does not say. */
+export function retryAfterMs(headers: Headers): number | null {
+  const milliseconds = Number(headers.get('retry-after-ms') ?? Number.NaN);
+  if (milliseconds >= 0) return milliseconds;
+  const value = headers.get('retry-after')?.trim();
+  if (!value) return null;
+  const seconds = Number(value);
+  if (!Number.isNaN(seconds)) return seconds >= 0 ? seconds * 1000 : null;
+  const until = Date.parse(value);
+  // Measured by the server's own clock if it sends one, since ours may be off. Only a date needs a clock at all.
+  const sent = Date.parse(headers.get('date') ?? '');
+  return Number.isNaN(until) ? null : Math.max(0, until - (Number.isNaN(sent) ? Date.now() : sent));
+}
+
+/** The budget does not allow another request. Nothing was sent, and earlier answers are not lost. */
+export class BudgetSpentError extends ProviderError {}
+
+/** No request to this endpoint can succeed until the user changes something: key, model, address or credit. */
+export class EndpointUnusableError extends ProviderError {}
+
+/** Whether all further calls would fail as well, so that asking on is pointless. */
+export function endsAllCalls(error: unknown): boolean {
+  return error instanceof BudgetSpentError || error instanceof EndpointUnusableError;
+}
+
+/** The model's answer could not be read as what was asked for, not even when it was asked again. */
+export class MalformedAnswerError extends ProviderError {
+  readonly lastAnswer: string;
+
+  constructor(message: string, details: { lastAnswer: string }) {
+    super(message);
+    this.lastAnswer = details.lastAnswer;
+  }
+}
+
+/** The messages are longer than the model reads. */
+export class ContextLengthError extends ProviderError {
+  /** As told by the endpoint, or else by the configuration; null if neither says. */
+  readonly contextTokens: number | null;
+  readonly requestedTokens: number | null;
+
+  constructor(message: string, details: { contextTokens: number | null; requestedTokens: number | null }) {
+    super(message);
+    this.contextTokens = details.contextTokens;
+    this.requestedTokens = details.requestedTokens;
+  }
+}
+
+const nobodyThere = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|bad port/;
+
+/**
+ * The failure in words for the user: where, what, how often it was tried, what to do. The client's error is not kept
+ * as the cause, because it quotes the server, and servers quote keys.
+ */
+export function providerErrorOf(options: {
+  failure: CallFailure;
+  endpoint: Endpoint;
+  key: string | null;
+  attempts: number;
+}): ProviderError {
+  const { failure, endpoint, key, attempts } = options;
+  const said = withoutKey({ text: failure.message, key, endpoint }).replace(/\s+/g, ' ').slice(0, 500);
+  const where = `endpoint ${endpoint.name} (${endpoint.baseURL}, model ${endpoint.model})`;
+  const status = failure.status === null ? '' : ` with status ${failure.status}`;
+  const tried = attempts === 1 ? 'at the first attempt' : `after ${attempts} attempts`;
+  switch (failure.kind) {
+    case 'key':
+      return new EndpointUnusableError(
+        `${keyAdvice({ endpoint, key })} (status 401 from ${endpoint.baseURL}: ${said})`,
+      );
+    case 'not-found':
+      return new EndpointUnusableError(
+        `endpoint ${endpoint.name} knows no model ${JSON.stringify(endpoint.model)}, or ${endpoint.baseURL} is not ` +
+          `where it speaks chat completions: check model and baseURL (${endpoint.baseURL}/models lists its models; it said: ${said})`,
+      );
+    case 'context-length':
+      return contextLengthError({ said, where, endpoint });
+    case 'quota':
+      return new EndpointUnusableError(
+        `${where} has no quota or credit left (${said}); waiting does not help: top it up, then run again`,
+      );
+    case 'forbidden':
+      return new ProviderError(
+        `${where} forbids this request${status}: ${said}; check what the account and key may use`,
+      );
+    case 'bad-request':
+      return new ProviderError(
+        `${where} refused the request${status}: ${said}; check the parameters of the endpoint (temperature, maxTokensField, extraBody)`,
+      );
+    case 'no-answer':
+      return new ProviderError(`${where}: ${said}`);
+    case 'malformed':
+      return new ProviderError(
+        `${where} gave no usable answer ${tried}: ${said}; check that baseURL is right (it usually ends in /v1) and speaks chat completions`,
+      );
+    case 'rate-limit':
+      return new ProviderError(
+        `${where} limited the rate ${tried}${status}: ${said}; lower concurrency.max, or run again later: what was answered is kept`,
+      );
+    case 'timeout':
+      return new ProviderError(
+        `${where} did not answer within ${endpoint.timeoutMs} ms ${tried}${status}: ${said}; raise timeoutMs, or lower maxTokens or concurrency.max`,
+      );
+    case 'connection': {
+      const unreachable = `${where} could not be reached ${tried}: ${said}; check that it runs and that baseURL is right, then run again`;
+      // A broken connection may concern one answer only. A refused one concerns them all.
+      return nobodyThere.test(said) ? new EndpointUnusableError(unreachable) : new ProviderError(unreachable);
+    }
+    case 'server':
+      return new ProviderError(
+        `${where} failed${status} ${tried}: ${said}; run again later: what was answered is kept`,
+      );
+  }
+}
+
+function contextLengthError(options: { said: string; where: string; endpoint: Endpoint }): ContextLengthError {
+  const { said, where, endpoint } = options;
+  const numberAfter = (pattern: RegExp) => {
+    const found = pattern.exec(said)?.[1];
+    return found === undefined ? null : Number(found.replaceAll(',', ''));
+  };
+  const contextTokens =
+    numberAfter(/maximum (?:context|model|input) length (?:is |of )?([\d,]+)/i) ??
+    numberAfter(/context (?:size|length|window) (?:is |of )?\(?([\d,]+)/i) ??
+    numberAfter(/> ([\d,]+) maximum/i) ??
+    endpoint.contextLength;
+  const told =
+    numberAfter(/(?:requested|resulted in|contains(?: at least)?|request|prompt|has) \(?(?:length )?([\d,]+)/i) ??
+    numberAfter(/([\d,]+) (?:input )?tokens/i);
+  const requestedTokens = told === contextTokens ? null : told;
+  const numbers = `${requestedTokens ?? 'more'} tokens asked for, ${contextTokens ?? 'an unknown number'} possible`;
+  return new ContextLengthError(
+    `${where}: the messages are longer than the model reads (${numbers}; it said: ${said}); ` +
+      'judge shorter prefixes (maxPosts), lower maxTokens or choose a model with a longer context',
+    { contextTokens, requestedTokens },
+  );
+}

@@ -1,0 +1,191 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { SparseMatrix } from './sparse-matrix.ts';
+
+/** A weighted softmax regression with a Gaussian prior on its weights. */
+export interface SoftmaxProblem {
+  readonly features: SparseMatrix;
+  /** For each row, the index of its class. */
+  readonly labels: Int32Array;
+  /** One for each row, summing to 1; 0 leaves a row out. */
+  readonly rowWeights: Float64Array;
+  /** The classes that rows may have; the others get no gradient except that of the prior. */
+  readonly candidates: readonly boolean[];
+  /** `[columns, classes]`: the weights of a feature are adjacent, in the order in which they are read. */
+  readonly prior: Float64Array;
+  readonly l2: number;
+}
+
+/**
+ * Returns Σ rowWeight · −log p(label | row) + l2 / 2 · ‖weights − prior‖² and writes its gradient into `gradient`.
+ * Sums run in the order of rows and entries, so the same data always gives the same bits.
+ */
+export function softmaxLoss(options: {
+  problem: SoftmaxProblem;
+  weights: Float64Array;
+  gradient: Float64Array;
+}): number {
+  const { problem, weights, gradient } = options;
+  const { features, labels, rowWeights, candidates, prior, l2 } = problem;
+  const { starts, indices, values } = features;
+  const classCount = candidates.length;
+  const logits = new Float64Array(classCount);
+  let loss = 0;
+  for (let index = 0; index < weights.length; index++) {
+    const distance = weights[index] - prior[index];
+    gradient[index] = l2 * distance;
+    loss += 0.5 * l2 * distance * distance;
+  }
+  for (let row = 0; row < features.rows; row++) {
+    const rowWeight = rowWeights[row];
+    if (rowWeight === 0) continue;
+    logits.fill(0);
+    for (let entry = starts[row]; entry < starts[row + 1]; entry++) {
+      const value = values[entry];
+      const first = indices[entry] * classCount;
+      for (let label = 0; label < classCount; label++) logits[label] += value * weights[first + label];
+    }
+    for (let label = 0; label < classCount; label++) if (!candidates[label]) logits[label] = -Infinity;
+    const label = labels[row];
+    const ownLogit = logits[label];
+    const logSum = softmaxInPlace(logits);
+    loss += rowWeight * (logSum - ownLogit);
+    logits[label] -= 1;
+    for (let index = 0; index < classCount; index++) logits[index] *= rowWeight;
+    for (let entry = starts[row]; entry < starts[row + 1]; entry++) {
+      const value = values[entry];
+      const first = indices[entry] * classCount;
+      for (let index = 0; index < classCount; index++) gradient[first + index] += value * logits[index];
+    }
+  }
+  return loss;
+}
+
+/** Logits to probabilities; returns ln Σ exp(logit). */
+export function softmaxInPlace(logits: Float64Array): number {
+  let largest = -Infinity;
+  for (let index = 0; index < logits.length; index++) largest = Math.max(largest, logits[index]);
+  let sum = 0;
+  for (let index = 0; index < logits.length; index++) {
+    logits[index] = Math.exp(logits[index] - largest);
+    sum += logits[index];
+  }
+  for (let index = 0; index < logits.length; index++) logits[index] /= sum;
+  return largest + Math.log(sum);
+}
+
+const MEMORY = 10;
+const SUFFICIENT_DECREASE = 1e-4;
+const MAXIMUM_HALVINGS = 30;
+
+export interface Minimum {
+  readonly point: Float64Array;
+  readonly steps: number;
+  /** An upper bound on the distance of the loss from its minimum. */
+  readonly gap: number;
+}
+
+/**
+ * L-BFGS (Nocedal and Wright, Numerical Optimization, algorithm 7.5) with step halving, for losses that are smooth
+ * and strongly convex with constant `convexity`. For these the curvature pairs need no Wolfe search, and ‖gradient‖²
+ * / (2 convexity) bounds the distance to the minimum, which is compared with `tolerance`. Uses no randomness. Yields
+ * to other work after every step.
+ */
+export async function minimize(options: {
+  start: Float64Array;
+  /** Returns the loss at the point and writes its gradient. */
+  lossAt: (point: Float64Array, gradient: Float64Array) => number;
+  convexity: number;
+  tolerance: number;
+  maximumSteps: number;
+}): Promise<Minimum> {
+  const { lossAt, convexity, tolerance, maximumSteps } = options;
+  const size = options.start.length;
+  let point = options.start.slice();
+  let gradient = new Float64Array(size);
+  let nextPoint = new Float64Array(size);
+  let nextGradient = new Float64Array(size);
+  let loss = lossAt(point, gradient);
+  const pairs: Pair[] = [];
+  const gapOf = () => dot(gradient, gradient) / (2 * convexity);
+  let steps = 0;
+  for (; steps < maximumSteps && gapOf() > tolerance; steps++) {
+    const direction = descentDirection({ gradient, pairs });
+    const slope = dot(gradient, direction);
+    let length = 1;
+    let nextLoss = Infinity;
+    for (let halvings = 0; ; halvings++) {
+      for (let index = 0; index < size; index++) nextPoint[index] = point[index] + length * direction[index];
+      nextLoss = lossAt(nextPoint, nextGradient);
+      if (nextLoss <= loss + SUFFICIENT_DECREASE * length * slope || halvings === MAXIMUM_HALVINGS) break;
+      length /= 2;
+    }
+    // No step reduces the loss any more: rounding errors dominate.
+    if (!(nextLoss < loss)) break;
+    pushPair({ pairs, point, nextPoint, gradient, nextGradient });
+    [point, nextPoint] = [nextPoint, point];
+    [gradient, nextGradient] = [nextGradient, gradient];
+    loss = nextLoss;
+    await nextTurn();
+  }
+  return { point, steps, gap: gapOf() };
+}
+
+interface Pair {
+  readonly move: Float64Array;
+  readonly change: Float64Array;
+  readonly product: number;
+}
+
+function pushPair(options: {
+  pairs: Pair[];
+  point: Float64Array;
+  nextPoint: Float64Array;
+  gradient: Float64Array;
+  nextGradient: Float64Array;
+}): void {
+  const { pairs, point, nextPoint, gradient, nextGradient } = options;
+  const move = difference(nextPoint, point);
+  const change = difference(nextGradient, gradient);
+  const product = dot(move, change);
+  if (product <= 0) return;
+  pairs.push({ move, change, product });
+  if (pairs.length > MEMORY) pairs.shift();
+}
+
+function descentDirection(options: { gradient: Float64Array; pairs: readonly Pair[] }): Float64Array {
+  const { gradient, pairs } = options;
+  const direction = new Float64Array(gradient.length);
+  for (let index = 0; index < direction.length; index++) direction[index] = -gradient[index];
+  if (pairs.length === 0) return direction;
+  const shares = new Float64Array(pairs.length);
+  for (let index = pairs.length - 1; index >= 0; index--) {
+    const { move, change, product } = pairs[index];
+    shares[index] = dot(move, direction) / product;
+    addScaled({ into: direction, vector: change, scale: -shares[index] });
+  }
+  const { change, product } = pairs[pairs.length - 1];
+  const scale = product / dot(change, change);
+  for (let index = 0; index < direction.length; index++) direction[index] *= scale;
+  for (const [index, pair] of pairs.entries()) {
+    const share = dot(pair.change, direction) / pair.product;
+    addScaled({ into: direction, vector: pair.move, scale: shares[index] - share });
+  }
+  return direction;
+}
+
+function dot(left: Float64Array, right: Float64Array): number {
+  let sum = 0;
+  for (let index = 0; index < left.length; index++) sum += left[index] * right[index];
+  return sum;
+}
+
+function difference(left: Float64Array, right: Float64Array): Float64Array {
+  const result = new Float64Array(left.length);
+  for (let index = 0; index < result.length; index++) result[index] = left[index] - right[index];
+  return result;
+}
+
+function addScaled(options: { into: Float64Array; vector: Float64Array; scale: number }): void {
+  const { into, vector, scale } = options;
+  for (let index = 0; index < into.length; index++) into[index] += scale * vector[index];
+}
