@@ -29,4 +29,6 @@ export interface Detector {
   readonly options: Readonly<Record<string, unknown>>;
   readonly labels: readonly string[];
   judge(prefix: Prefix): Promise<Judgement>;
+  /** Writes the detector to a file, where all of it can be kept in one: a trained classifier, not a language model. */
+  save?(path: string): void;
 }

@@ -1,20 +1,22 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import type { AnnotateProgress } from '../../experts/annotate.ts';
 import { type PrefixSchedule, prefixScheduleSchema } from '../../experts/prefix-schedule.ts';
-import { InputError, ProviderError } from '../../src/errors.ts';
+import { tasks } from '../../src/data/task.ts';
+import { InputError } from '../../src/errors.ts';
+import { workContext } from '../../src/work-context.ts';
 import { isDetectorFile } from '../config/detector-file.ts';
 import { type AnnotatedThreads, annotateThreads } from '../judging/annotate-threads.ts';
-import { annotateWithModels } from '../judging/annotate-with-models.ts';
-import { printAnnotated } from './annotate-models.ts';
-import { amount, budgetOf } from './budget-options.ts';
+import type { JudgingMode } from '../judging/judge-options.ts';
 import { interruptSignal } from './interrupt.ts';
+import { amount, budgetOf, positiveInteger, wholeNumber } from './option-values.ts';
+import { printAnnotated } from './print-annotated.ts';
 import { stageProgress } from './progress.ts';
-import { positiveInteger, wholeNumber } from './whole-number.ts';
 
 interface AnnotateCommandOptions {
   store: string;
   detector: string;
   trainOn?: string;
+  task: string;
   seed: number;
   schedule?: PrefixSchedule;
   maxPosts: number;
@@ -29,9 +31,6 @@ interface AnnotateCommandOptions {
   json?: boolean;
 }
 
-/** Failures named one by one; the others are counted. */
-const failuresShown = 5;
-
 export function annotateCommand(): Command {
   return new Command('annotate')
     .description('Judge every prefix of every thread of a file with a detector, into an annotation store.')
@@ -42,6 +41,7 @@ export function annotateCommand(): Command {
       'saved local detector (.json), such as that of a run, or a detector file (.yaml) for language models',
     )
     .option('--train-on <threads>', 'labelled threads to train the detector on, where its file does not exist yet')
+    .addOption(new Option('--task <name>', 'what that detector decides').choices(Object.keys(tasks)).default('rumor'))
     .option('--seed <number>', 'of that training', wholeNumber, 1)
     .option('--schedule <which>', 'prefixes judged: every (default), step:<posts> or geometric:<factor>', schedule)
     .option('--max-posts <count>', 'posts of a thread that are judged', positiveInteger, 500)
@@ -77,60 +77,46 @@ Examples:
 }
 
 async function annotateFile(threads: string, options: AnnotateCommandOptions): Promise<void> {
-  const byModels = isDetectorFile(options.detector);
-  if (!byModels) refuseModelOptions(options);
-  const progress = stageProgress(threads);
+  const { store, detector, trainOn, task, seed, maxPosts, concurrency, skipInvalid = false } = options;
+  if (!isDetectorFile(detector)) refuseModelOptions(options);
+  const { done, ...told } = stageProgress(threads);
   const signal = interruptSignal();
   let counts: AnnotateProgress | null = null;
-  const schedule = options.schedule ?? { name: 'every' };
-  const shared = { threads, schedule, skipInvalid: options.skipInvalid ?? false, onNote: progress.onNote, signal };
-  let finish: () => void;
+  let annotated: AnnotatedThreads;
   try {
-    if (byModels) {
-      const annotated = await annotateWithModels({
-        ...modelOptions(options),
-        ...shared,
-        onCounts: (now) => {
-          counts = now;
-          progress.onStage('judging prefixes', now.done, now.total);
-        },
-      });
-      finish = () => printAnnotated(annotated, options);
-    } else {
-      const annotated = await annotateThreads({
-        ...options,
-        ...shared,
-        concurrency: options.concurrency ?? 1,
-        onStage: progress.onStage,
-        onCounts: (now) => {
-          counts = now;
-        },
-      });
-      finish = () => print(annotated, options);
-    }
+    annotated = await annotateThreads({
+      threads,
+      store,
+      detector,
+      trainOn,
+      task: tasks[task],
+      seed,
+      schedule: options.schedule ?? { name: 'every' },
+      maxPosts,
+      concurrency,
+      skipInvalid,
+      budget: budgetOf(options),
+      mode: modeOf(options),
+      onCounts: (now) => {
+        counts = now;
+      },
+      context: workContext({ ...told, signal }),
+    });
   } catch (error) {
-    progress.done();
+    done();
     if (!signal.aborted) throw error;
     process.stderr.write(`earshot: ${stoppedAt(counts, options)}; give the same command again to go on\n`);
     process.exitCode = 130;
     return;
   }
-  progress.done();
-  finish();
+  done();
+  printAnnotated(annotated, options);
 }
 
-function modelOptions(options: AnnotateCommandOptions) {
-  const { store, detector, maxPosts, concurrency, dryRun = false, batch = false, batchPoll } = options;
-  return {
-    store,
-    detector,
-    maxPosts,
-    dryRun,
-    batch,
-    budget: budgetOf(options),
-    ...(concurrency !== undefined && { concurrency }),
-    ...(batchPoll !== undefined && { batchPollMs: 1000 * batchPoll }),
-  };
+function modeOf({ store, dryRun, batch, batchPoll }: AnnotateCommandOptions): JudgingMode {
+  if (dryRun) return 'dry-run';
+  if (!batch) return 'live';
+  return { batchFolder: `${store}.batches`, pollMs: batchPoll === undefined ? undefined : 1000 * batchPoll };
 }
 
 /** Silence would let a person believe that a budget holds. */
@@ -149,21 +135,6 @@ function refuseModelOptions(options: AnnotateCommandOptions): void {
 function stoppedAt(counts: AnnotateProgress | null, { store }: AnnotateCommandOptions): string {
   if (counts === null) return 'stopped before the first judgement';
   return `stopped with ${counts.cached + counts.asked} of ${counts.total} prefixes judged, all kept in ${store}`;
-}
-
-function print({ failures, ...counts }: AnnotatedThreads, { store, detector, json }: AnnotateCommandOptions): void {
-  const { threads, asked, cached, failed } = counts;
-  if (json) process.stdout.write(`${JSON.stringify({ store, detector, ...counts })}\n`);
-  else
-    process.stdout.write(
-      `${threads} threads, ${asked + cached + failed} prefixes: asked ${asked}, cached ${cached}, failed ${failed}\nAnnotations: ${store}\n`,
-    );
-  if (failed === 0) return;
-  for (const { threadId, prefixLength, message } of failures.slice(0, failuresShown))
-    process.stderr.write(`thread ${threadId}, first ${prefixLength} posts: ${message}\n`);
-  throw new ProviderError(
-    `${failed} prefixes could not be judged; give the same command again to ask for them once more`,
-  );
 }
 
 function schedule(text: string): PrefixSchedule {

@@ -4,7 +4,7 @@ import { markdownTable } from 'markdown-table';
 import { type AnnotationStats, AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import { InputError } from '../../src/errors.ts';
 import { annotationNamed, debateText, listTable } from './annotations-show.ts';
-import { positiveInteger } from './whole-number.ts';
+import { positiveInteger } from './option-values.ts';
 
 export function annotationsCommand(): Command {
   const command = new Command('annotations')

@@ -4,7 +4,7 @@ import { markdownTable } from 'markdown-table';
 import { describeOverlaps, describeThreads } from '../../src/data/describe.ts';
 import { loadThreads } from '../../src/data/thread-file.ts';
 import { comparisonTable, descriptionTable } from './description-table.ts';
-import { collectSkipped } from './skipped-items.ts';
+import { collectSkipped } from './progress.ts';
 
 /** Beyond this many files, columns of label counts fit no screen. */
 const maxColumns = 3;

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { findImporter, importers, importThreads } from '../../src/data/import-threads.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { writeThreads } from '../../src/data/thread-file.ts';
-import { collectSkipped } from './skipped-items.ts';
+import { collectSkipped } from './progress.ts';
 
 interface Options {
   out: string;

@@ -4,11 +4,11 @@ import { usageSummary } from '../../experts/llm/usage-ledger.ts';
 import { formatBadItem } from '../../src/data/bad-item.ts';
 import { loadThreads } from '../../src/data/thread-file.ts';
 import { ProviderError } from '../../src/errors.ts';
+import { workContext } from '../../src/work-context.ts';
 import { type DetectorEvaluation, detect, earlyDetectionReplies, type Replies } from '../judging/detect.ts';
-import { amount, budgetOf } from './budget-options.ts';
 import { interruptSignal } from './interrupt.ts';
+import { amount, budgetOf, positiveInteger } from './option-values.ts';
 import { stageProgress } from './progress.ts';
-import { positiveInteger } from './whole-number.ts';
 
 interface DetectCommandOptions {
   detector: string[];
@@ -54,10 +54,11 @@ Examples:
 
 async function detectIn(path: string, options: DetectCommandOptions): Promise<void> {
   const { detector, store, at, concurrency, skipInvalid = false, json } = options;
-  const progress = stageProgress(path);
+  const { done, ...told } = stageProgress(path);
+  const context = workContext({ ...told, signal: interruptSignal() });
   const threads = await loadThreads(path, {
     skipInvalid,
-    onSkipped: (item) => progress.onNote(`skipped ${formatBadItem(item)}`),
+    onSkipped: (item) => context.onNote(`skipped ${formatBadItem(item)}`),
   });
   let evaluations: DetectorEvaluation[];
   try {
@@ -66,14 +67,12 @@ async function detectIn(path: string, options: DetectCommandOptions): Promise<vo
       detectors: detector,
       replies: at,
       budget: budgetOf(options),
-      onCounts: (name, { done, total }) => progress.onStage(`${name} judges prefixes`, done, total),
-      onNote: progress.onNote,
-      signal: interruptSignal(),
-      ...(store !== undefined && { store }),
-      ...(concurrency !== undefined && { concurrency }),
+      store,
+      concurrency,
+      context,
     });
   } finally {
-    progress.done();
+    done();
   }
   if (json) process.stdout.write(`${JSON.stringify({ threads: path, evaluations }, null, 2)}\n`);
   else {

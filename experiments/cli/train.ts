@@ -1,23 +1,25 @@
 import { existsSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { Command, InvalidArgumentError } from 'commander';
 import { InputError } from '../../src/errors.ts';
 import type { ExperimentHead } from '../config/experiment-file.ts';
 import { type PlainObject, parseOverride } from '../config/overrides.ts';
-import { openExperiment } from '../run/open-experiment.ts';
-import { runInProcesses } from '../run/run-in-processes.ts';
-import type { Trial } from '../run/trials.ts';
-import { collect } from './collect.ts';
+import type { Trial } from '../run/experiment-kind.ts';
+import { type OpenedExperiment, openExperiment } from '../run/open-experiment.ts';
+import { runInProcesses, tellParent } from '../run/run-in-processes.ts';
 import { interruptSignal } from './interrupt.ts';
+import { collect, positiveInteger } from './option-values.ts';
 import { stageProgress } from './progress.ts';
-import { positiveInteger } from './whole-number.ts';
+
+const defaultRuns = 'runs';
 
 interface TrainOptions {
   data?: string;
   set: string[];
   seeds?: number[];
   runs: string;
-  jobs: number;
+  jobs?: number;
   restart?: boolean;
   resume?: boolean;
   json?: boolean;
@@ -36,8 +38,12 @@ export function trainCommand(): Command {
     )
     .option('--set <path=value>', 'change a setting, such as agent.gail.alpha=0.5; may be repeated', collect, [])
     .option('--seeds <list>', 'seeds instead of those of the file, such as 1,2,3', integers)
-    .option('--runs <folder>', 'where runs and their shared cache go', 'runs')
-    .option('--jobs <count>', 'processes that share the runs, each with a budget of its own', positiveInteger, 1)
+    .option('--runs <folder>', 'where runs and their shared cache go', defaultRuns)
+    .option(
+      '--jobs <count>',
+      'processes that share the runs (default: one a processor core, at most one a run; 1 with language models, whose budget holds for one process)',
+      positiveInteger,
+    )
     .option('--resume', 'fail if there is nothing to go on with (going on is the default)')
     .option('--restart', 'remove earlier runs of this experiment and start anew')
     .option('--json', 'print the results as JSON instead of the table')
@@ -49,7 +55,10 @@ A run that was cut off (Ctrl-C, kill, power) goes on from its last checkpoint wh
 same result, bit for bit, on the same backend. Finished runs are read, not repeated.
 
 A selector whose task models are language models has no dry run: what it asks depends on what its policies retain. Limit it with
---set budget.requests=<count>, and give the same command with a larger budget to go on; answers are kept in <runs>/cache.
+--set budget.requests=<count>. To go on, give the same command with a larger budget; answers are kept in <runs>/cache.
+
+A finished run is kept only while all that shaped it stays the same: settings, threads, detector, annotations. Otherwise the
+command stops and says what differs; --restart then trains anew.
 
 Examples:
   earshot train experiments/recipes/quickstart.yaml
@@ -68,46 +77,76 @@ async function train(path: string, options: TrainOptions): Promise<void> {
   const experiment = await openExperiment({ path, overrides, data, runs });
   const { name, trials } = experiment;
   const signal = interruptSignal();
-  if (options.resume && experiment.results().length === 0 && !hasStarted(trials))
+  if (options.resume && !hasStarted(trials))
     throw new InputError(`--resume: no run of ${name} has begun in ${runs}; leave --resume out to start one`);
 
-  if (options.jobs > 1 && trials.length > 1 && options.share === undefined) {
-    const args = process.argv
-      .slice(2)
-      .filter((arg, i, all) => arg !== '--json' && arg !== '--jobs' && all[i - 1] !== '--jobs');
-    await runInProcesses({
-      jobs: Math.min(options.jobs, trials.length),
-      child: ({ index, of }) => [launcher, ...args, '--share', `${index}/${of}`],
-      signal,
-    });
+  const jobs = jobsOf(experiment, options);
+  if (jobs > 1) {
+    const worker = [launcher, ...trainingWords(path, options), ...(options.restart ? ['--restart'] : [])];
+    await runInProcesses({ jobs, worker: ({ index, of }) => [...worker, '--share', `${index}/${of}`], signal });
   } else {
-    const { share = { index: 0, of: 1 }, restart = false } = options;
-    await experiment.run({ share, restart, hooksFor: terminalHooks, onBackend: announce, signal });
-    if (options.share !== undefined) return;
+    const { share, restart = false } = options;
+    const run = { restart, contextFor: terminalContext, onBackend: announce, signal };
+    if (share !== undefined) return asWorker(() => experiment.run({ share, ...run }), signal);
+    await experiment.run({ share: { index: 0, of: 1 }, ...run });
   }
   if (signal.aborted) {
-    process.stderr.write(`earshot: stopped; give the same command again to go on\n`);
-    process.exitCode = 130;
+    sayStopped();
     return;
   }
-  const report = experiment.writeReport(commandLine());
+  const report = experiment.writeReport(['earshot', ...trainingWords(path, options)].map(quoted).join(' '));
   process.stdout.write(options.json ? `${JSON.stringify(experiment.results(), null, 2)}\n` : report);
   process.stderr.write(`\nRuns: ${runs}/${name}   Report: ${runs}/${name}/report.md\n`);
+}
+
+/** Not more than there are runs to train: finished ones are quickly seen to be so. */
+function jobsOf({ trials, asksModels, finished }: OpenedExperiment, { jobs, share, restart }: TrainOptions): number {
+  if (share !== undefined) return 1;
+  const left = restart ? trials.length : trials.length - finished().length;
+  return Math.max(1, Math.min(jobs ?? (asksModels ? 1 : availableParallelism()), left));
+}
+
+/** A worker hands its error to the process that started it, which prints it. */
+async function asWorker(run: () => Promise<void>, signal: AbortSignal): Promise<void> {
+  try {
+    await run();
+    if (signal.aborted) process.exitCode = 130;
+  } catch (error) {
+    if (signal.aborted || !(await tellParent(error))) throw error;
+  }
+}
+
+function sayStopped(): void {
+  process.stderr.write('earshot: stopped; give the same command again to go on\n');
+  process.exitCode = 130;
+}
+
+/** The words of a command that trains the same runs. */
+function trainingWords(path: string, { data, set, seeds, runs }: TrainOptions): string[] {
+  return [
+    'train',
+    path,
+    ...(data === undefined ? [] : ['--data', data]),
+    ...set.flatMap((each) => ['--set', each]),
+    ...(seeds === undefined ? [] : ['--seeds', seeds.join(',')]),
+    ...(runs === defaultRuns ? [] : ['--runs', runs]),
+  ];
+}
+
+/** As a shell takes it. */
+function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
 const launcher = fileURLToPath(new URL('./earshot.mjs', import.meta.url));
 
 /** Progress on the terminal: one bar a stage of a trial. */
-function terminalHooks(trial: Trial<ExperimentHead>, { index, total }: { index: number; total: number }) {
+function terminalContext(trial: Trial<ExperimentHead>, { index, total }: { index: number; total: number }) {
   return stageProgress(`[${index + 1}/${total}] ${trial.variant}, seed ${trial.seed}`);
 }
 
 function announce({ name, device }: { name: string; device: string }): void {
   process.stderr.write(`earshot: backend ${name} (${device})\n`);
-}
-
-function commandLine(): string {
-  return ['earshot', ...process.argv.slice(2)].join(' ');
 }
 
 function hasStarted(trials: readonly Trial<unknown>[]): boolean {

@@ -8,8 +8,7 @@ import { retrySchema } from '../../experts/llm/retry.ts';
 import { type JudgingTask, loadJudgingTask, shippedTasks } from '../../experts/tasks/task-file.ts';
 import { InputError } from '../../src/errors.ts';
 import { configProblems } from './config-problems.ts';
-import { isPlainObject, type PlainObject } from './overrides.ts';
-import { parseYaml } from './parse-yaml.ts';
+import { isPlainObject, type PlainObject, parseYaml } from './overrides.ts';
 
 export const detectorFileSchema = z
   .strictObject({

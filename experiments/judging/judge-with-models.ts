@@ -1,91 +1,74 @@
-import { type AnnotateOptions, annotate } from '../../experts/annotate.ts';
-import type { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
+import { annotate } from '../../experts/annotate.ts';
 import { KeptCalls } from '../../experts/annotations/kept-calls.ts';
 import { type RememberedCalls, rememberedIn } from '../../experts/annotations/remembered-calls.ts';
 import { createDetector } from '../../experts/detectors/create-detector.ts';
-import type { Environment } from '../../experts/llm/api-key.ts';
 import type { BudgetLimits } from '../../experts/llm/budget.ts';
 import type { ChatService } from '../../experts/llm/chat.ts';
 import { DryRunChatService } from '../../experts/llm/dry-run-chat-service.ts';
 import { LiveChatService } from '../../experts/llm/live-chat-service.ts';
-import type { Thread } from '../../src/data/thread.ts';
 import { Random } from '../../src/tensor/random.ts';
+import { workContext } from '../../src/work-context.ts';
 import type { DetectorFile } from '../config/detector-file.ts';
 import { DryRunStore } from './dry-run-store.ts';
-import { type BatchMode, judgeByBatch } from './judge-by-batch.ts';
-import { annotateOptions, type JudgedByModels } from './judged-by-models.ts';
+import { judgeByBatch } from './judge-by-batch.ts';
+import { annotateOptions, type Judged, type JudgeOptions } from './judge-options.ts';
 
-/** `live` asks, `dry-run` counts what would be asked, a batch hands it in and waits. */
-export type JudgingMode = 'live' | 'dry-run' | BatchMode;
-
-export interface JudgeWithModelsOptions {
-  file: DetectorFile;
-  threads: readonly Thread[];
-  store: AnnotationStore;
-  mode?: JudgingMode;
-  /** Limits that take the place of the file's. */
-  budget?: Partial<BudgetLimits>;
-  /** Whether parts that prefixes share are kept in the store, too; otherwise the judgements count their usage. */
-  keepsParts?: boolean;
-  schedule?: AnnotateOptions['schedule'];
-  maxPosts?: number;
-  concurrency?: number;
-  onProgress?: AnnotateOptions['onProgress'];
-  onNote?: (line: string) => void;
-  signal?: AbortSignal;
-  env?: Environment;
+export interface JudgeWithModelsOptions extends JudgeOptions {
+  readonly file: DetectorFile;
 }
 
+/** Judgements under way at once unless told: the limits of the endpoints then decide. */
+const concurrency = 64;
+
 /** Judges prefixes with the detector of a file, through one service for all its calls. */
-export async function judgeWithModels(options: JudgeWithModelsOptions): Promise<JudgedByModels> {
-  const { file, store, mode = 'live' } = options;
+export async function judgeWithModels(options: JudgeWithModelsOptions): Promise<Judged> {
+  const { file, store, mode = 'live', env, keepsParts = true, context = workContext() } = options;
   if (mode === 'dry-run') {
     const service = new DryRunChatService();
     const pretending = new DryRunStore(store);
     const detector = await detectorFor(options, service, rememberedIn({ store: pretending }));
-    const result = await annotate(annotateOptions(options, { detector, store: pretending }));
+    const result = await annotate(annotateOptions(options, { detector, store: pretending, concurrency }));
     return { detector, result, usage: [], estimates: service.rows() };
   }
   const random = Random.seeded({ seed: 0, purpose: 'waiting times' });
+  const limits: BudgetLimits = { ...file.budget, ...options.budget };
   if (mode !== 'live') {
     const create = (service: ChatService) => detectorFor(options, service, undefined);
-    return judgeByBatch({ ...options, create, mode, random, limits: limitsOf(options) });
+    return judgeByBatch({ ...options, create, mode, random, limits, concurrency: options.concurrency ?? concurrency });
   }
-  const { signal, env, keepsParts = true } = options;
   const service = new LiveChatService({
     random,
-    budget: limitsOf(options),
+    budget: limits,
     retry: file.retry,
-    ...(signal && { signal }),
+    signal: context.signal,
     ...(env && { env }),
   });
   const calls = keepsCalls(options) ? new KeptCalls({ service, store: store.answeredCalls }) : null;
   const remember = keepsParts ? rememberedIn({ store, ...(calls && { calls }) }) : undefined;
   const detector = await detectorFor(options, calls ?? service, remember);
-  const annotating = annotate({ ...annotateOptions(options, { detector, store }), ...(calls && { calls }) });
+  const annotating = annotate({
+    ...annotateOptions(options, { detector, store, concurrency }),
+    ...(calls && { calls }),
+  });
   const result = await annotating.finally(() => calls?.settled());
   if (result.stopped === null) calls?.forgetUnreadable();
   return { detector, result, usage: service.usage(), estimates: null };
 }
 
-/** Not where a call is a judgement, which would be written twice, nor where nothing outlives the process. */
+/** Not where one call is a whole judgement, which would be written twice, nor where nothing outlives the process. */
 function keepsCalls({ file: { detector, task }, store }: JudgeWithModelsOptions): boolean {
   const isOneCall = detector.name === 'single-prompt' && detector.samples === 1 && task.labels !== undefined;
   return !isOneCall && store.path !== ':memory:';
 }
 
-function limitsOf({ file, budget }: JudgeWithModelsOptions): BudgetLimits {
-  return { ...file.budget, ...budget };
-}
-
 function detectorFor(options: JudgeWithModelsOptions, service: ChatService, remember: RememberedCalls | undefined) {
-  const { file, signal, env } = options;
+  const { file, env, context = workContext() } = options;
   return createDetector({
     config: file.detector,
     task: file.task,
     service,
+    signal: context.signal,
     ...(remember && { remember }),
-    ...(signal && { signal }),
     ...(env && { env }),
   });
 }

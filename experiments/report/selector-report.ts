@@ -1,13 +1,10 @@
 import { markdownTable } from 'markdown-table';
 import { meanAndDeviation } from '../../src/metrics/running.ts';
 import type { VariantResults } from '../run/experiment-kind.ts';
-import type { TaskScores } from '../selector/evaluate-selector.ts';
-import type { SelectorResult } from '../selector/trial.ts';
-import { allPostsName, selectorName } from '../selector/trial.ts';
-import { plusMinus } from './plus-minus.ts';
-
-type Task = 'stance' | 'veracity';
-const tasks: readonly Task[] = ['stance', 'veracity'];
+import { allPostsName, type SelectorTask, selectorName, selectorTasks as tasks } from '../selector/decisions.ts';
+import { selectorMetrics, type TaskScores } from '../selector/metrics.ts';
+import type { SelectorResult } from '../selector/result.ts';
+import { plusMinus } from './aggregate.ts';
 
 /** What systems are in tables. */
 const systemNames: Readonly<Record<string, string>> = {
@@ -51,7 +48,7 @@ export function renderSelectorReport(options: {
 
 function taskTable(options: {
   test: string;
-  task: Task;
+  task: SelectorTask;
   results: readonly VariantResults<SelectorResult>[];
 }): string[] {
   const { test, task, results } = options;
@@ -63,8 +60,7 @@ function taskTable(options: {
   const classes = Object.entries(example.perClass).flatMap(([name, f1]) => (f1 === null ? [] : [name]));
   const row = (name: string, scores: readonly TaskScores[]) => [
     name,
-    overSeeds(scores.map(({ macroF1 }) => macroF1)),
-    overSeeds(scores.map(({ microF1 }) => microF1)),
+    ...selectorMetrics.map((metric) => overSeeds(scores.map(({ values }) => values[metric.name]))),
     ...classes.map((label) => overSeeds(scores.map(({ perClass }) => perClass[label] ?? 0))),
   ];
   // Posts that the policy retains are read by the veracity model alone.
@@ -74,7 +70,7 @@ function taskTable(options: {
     '',
     markdownTable(
       [
-        ['system', 'macro-F1', 'micro-F1', ...classes],
+        ['system', ...selectorMetrics.map(({ title }) => title), ...classes],
         ...results.flatMap(({ variant, trials: runs }) => {
           const where = results.length > 1 ? `${variant}: ` : '';
           const names = runs[0].systems.map(({ name }) => name).filter(isShown);
@@ -85,7 +81,7 @@ function taskTable(options: {
           );
         }),
       ],
-      { align: ['l', ...Array<'r'>(classes.length + 2).fill('r')] },
+      { align: ['l', ...Array<'r'>(classes.length + selectorMetrics.length).fill('r')] },
     ),
     '',
     `${example.items} ${task === 'stance' ? 'replies' : 'claims'}.`,
@@ -107,7 +103,8 @@ function leadTable(options: {
       const cells = tests.flatMap((test) =>
         tasks.map((task) => {
           const differences = trials.flatMap(({ systems }) => {
-            const of = (system: string) => systems.find(({ name }) => name === system)?.tests[test]?.[task]?.macroF1;
+            const of = (system: string) =>
+              systems.find(({ name }) => name === system)?.tests[test]?.[task]?.values.macroF1;
             const [ours, theirs] = [of(own), of(other)];
             return ours === undefined || theirs === undefined ? [] : [ours - theirs];
           });

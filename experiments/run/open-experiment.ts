@@ -1,25 +1,27 @@
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { z } from 'zod';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
+import { groupBy } from '../../src/data/group-by.ts';
 import { InputError } from '../../src/errors.ts';
 import type { BackendChoice } from '../../src/tensor/backend.ts';
+import { type WorkContext, workContext } from '../../src/work-context.ts';
 import { type ExperimentHead, readExperimentYaml } from '../config/experiment-file.ts';
 import type { PlainObject } from '../config/overrides.ts';
 import { selectorKind } from '../selector/kind.ts';
 import { stopAgentKind } from '../stop-agent/kind.ts';
-import { removeTrial } from '../stop-agent/trial.ts';
-import type { ExperimentKind, TrialHooks, VariantResults } from './experiment-kind.ts';
-import { type Trial, trialsOf } from './trials.ts';
+import { type ExperimentKind, type Trial, trialsOf, type VariantResults } from './experiment-kind.ts';
 
 /** An experiment of any kind, ready to run. */
 export interface OpenedExperiment {
   readonly name: string;
   readonly trials: readonly Trial<ExperimentHead>[];
+  /** Whether any trial sends paid requests to language models. */
+  readonly asksModels: boolean;
   /** Runs every `share.of`-th trial one after the other in this process; stops at the first that the signal interrupts. */
   run(options: RunOptions): Promise<void>;
-  /** Of the trials that are finished. */
+  finished(): readonly Trial<ExperimentHead>[];
+  /** Of the trials that are finished, as `--json` prints them. */
   results(): VariantResults<unknown>[];
   /** Writes `report.md` and `report.json` beside the runs and returns the Markdown. */
   writeReport(command: string): string;
@@ -28,11 +30,12 @@ export interface OpenedExperiment {
 export interface RunOptions {
   readonly share: { readonly index: number; readonly of: number };
   readonly restart: boolean;
-  readonly hooksFor: (
+  /** What a trial tells; `done` is called at its end. */
+  readonly contextFor: (
     trial: Trial<ExperimentHead>,
     place: { index: number; total: number },
-  ) => TrialHooks & { done?: () => void };
-  readonly onBackend?: (backend: BackendChoice) => void;
+  ) => Partial<WorkContext> & { done?: () => void };
+  readonly onBackend?: ((backend: BackendChoice) => void) | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -62,47 +65,41 @@ async function opened<Experiment extends ExperimentHead, Result>(
   const file = await kind.load(path, [...overrides, ...(data === undefined ? [] : [kind.dataOverride(data)])]);
   const { name, description } = file;
   const trials = trialsOf(file, runs);
-  const results = () => finishedResults(trials, kind.resultSchema);
+  const finished = () => trials.filter(({ directory }) => existsSync(join(directory, 'result.json')));
+  const resultsBy = <T>(read: (run: RunDirectory) => T): VariantResults<T>[] =>
+    Array.from(
+      groupBy(finished(), ({ variant }) => variant),
+      ([variant, own]) => ({ variant, trials: own.map(({ directory }) => read(RunDirectory.open(directory))) }),
+    );
+  const results = () => resultsBy(kind.readJson);
   return {
     name,
     trials,
-    async run({ share, restart, hooksFor, onBackend, signal }) {
+    asksModels: trials.some(({ experiment }) => kind.asksModels(experiment)),
+    async run({ share, restart, contextFor, onBackend = () => {}, signal }) {
       const own = trials.filter((_, index) => index % share.of === share.index);
       if (own.length === 0) return;
       const experiments = own.map(({ experiment }) => experiment);
-      const runTrial = await kind.start({ experiments, runs, ...(onBackend && { onBackend }) });
+      const runTrial = await kind.start({ experiments, runs, onBackend });
       for (const [index, trial] of own.entries()) {
         if (signal.aborted) return;
-        if (restart) removeTrial(trial.directory);
-        const hooks = hooksFor(trial, { index, total: own.length });
+        if (restart) rmSync(trial.directory, { recursive: true, force: true });
+        const { done, ...told } = contextFor(trial, { index, total: own.length });
         try {
-          await runTrial(trial, { ...hooks, signal });
+          await runTrial(trial, workContext({ ...told, signal }));
         } finally {
-          hooks.done?.();
+          done?.();
         }
       }
     },
+    finished,
     results,
     writeReport(command) {
-      const finished = results();
-      const report = kind.render({ name, description, command, results: finished });
+      const report = kind.render({ name, description, command, results: resultsBy(kind.readResult) });
       const directory = join(runs, name);
       writeFileAtomically(join(directory, 'report.md'), report);
-      writeFileAtomically(join(directory, 'report.json'), `${JSON.stringify({ name, results: finished }, null, 2)}\n`);
+      writeFileAtomically(join(directory, 'report.json'), `${JSON.stringify({ name, results: results() }, null, 2)}\n`);
       return report;
     },
   };
-}
-
-function finishedResults<Result>(
-  trials: readonly Trial<ExperimentHead>[],
-  schema: z.ZodType<Result>,
-): VariantResults<Result>[] {
-  const byVariant = new Map<string, Result[]>();
-  for (const { variant, directory } of trials) {
-    if (!existsSync(join(directory, 'config.json'))) continue;
-    const run = RunDirectory.open(directory);
-    if (run.isFinished()) byVariant.set(variant, [...(byVariant.get(variant) ?? []), run.readResult(schema)]);
-  }
-  return Array.from(byVariant, ([variant, results]) => ({ variant, trials: results }));
 }

@@ -1,23 +1,22 @@
 import type { RememberedCalls } from '../../experts/annotations/remembered-calls.ts';
 import type { TaskModel } from '../../experts/task-models/task-model.ts';
-import type { TrialHooks } from '../run/experiment-kind.ts';
+import type { WorkContext } from '../../src/work-context.ts';
 
-/** Predictions of fewer items are over soon, and would cut the progress of what they are a part of into pieces. */
+/** A prediction of fewer items is over soon, and showing it would interrupt the progress of the work it belongs to. */
 const fewestItems = 100;
 
-/** A task model that tells how many of its questions are answered, for a prediction may take hours. */
+/** A task model that tells how many of its questions are answered, because a prediction may take hours. */
 export function withAskingProgress<Item>(options: {
   /** What is asked for: "stances". */
   task: string;
   remember: RememberedCalls;
-  onStage: TrialHooks['onStage'];
+  onProgress: WorkContext['onProgress'];
   create: (remember: RememberedCalls) => TaskModel<Item>;
 }): TaskModel<Item> {
-  const { task, remember, onStage, create } = options;
-  if (onStage === undefined) return create(remember);
+  const { task, remember, onProgress, create } = options;
   let underWay: { answered: number; total: number } | null = null;
   const show = () => {
-    if (underWay !== null) onStage(`asking for ${task}`, underWay.answered, underWay.total);
+    if (underWay !== null) onProgress(`asking for ${task}`, underWay.answered, underWay.total);
   };
   const model = create({
     async remember(call, ask) {

@@ -121,3 +121,11 @@ function resolveSelectorExperiment(input: PlainObject, source: string): Selector
   const problems = configProblems({ schema: selectorExperimentSchema, input, error: parsed.error });
   throw new InputError(`${source} is not a valid experiment:\n${problems}`);
 }
+
+/**
+ * The experiment as a run keeps it. What calls may cost and how often they are tried change no result, and a run that
+ * stopped at the end of a budget is to go on with a larger one.
+ */
+export function runConfig(experiment: SelectorExperiment): SelectorExperiment {
+  return { ...experiment, budget: budgetSchema.parse({}), retry: retrySchema.parse({}) };
+}

@@ -11,7 +11,7 @@ import { createLocalVeracityModel } from '../../experts/task-models/local/veraci
 import type { StanceItem, TaskModel, VeracityItem } from '../../experts/task-models/task-model.ts';
 import { Random } from '../../src/tensor/random.ts';
 import { createEncoder } from '../../src/text/create-encoder.ts';
-import type { TrialHooks } from '../run/experiment-kind.ts';
+import type { WorkContext } from '../../src/work-context.ts';
 import { withAskingProgress } from './asking-progress.ts';
 import type { SelectorExperiment } from './experiment.ts';
 
@@ -26,25 +26,23 @@ export interface ModelContext {
   readonly annotations: AnnotationStore;
   /** Where fine-tuning files go unless an experiment says. */
   readonly runs: string;
-  readonly onNote?: ((line: string) => void) | undefined;
-  readonly onStage?: TrialHooks['onStage'] | undefined;
-  readonly signal?: AbortSignal | undefined;
+  readonly context: WorkContext;
 }
 
-export function chatServiceOf(experiment: SelectorExperiment, signal?: AbortSignal): LiveChatService {
+export function chatServiceOf(experiment: SelectorExperiment, signal: AbortSignal): LiveChatService {
   return new LiveChatService({
     random: Random.seeded({ seed: 0, purpose: 'waiting times' }),
     budget: experiment.budget,
     retry: experiment.retry,
-    ...(signal && { signal }),
+    signal,
   });
 }
 
 /** Fresh, untuned models. */
-export async function createTaskModels(experiment: SelectorExperiment, context: ModelContext): Promise<TaskModels> {
+export async function createTaskModels(experiment: SelectorExperiment, models: ModelContext): Promise<TaskModels> {
   const { stanceModel, veracityModel, retry } = experiment;
-  const { remember, ...asking } = { ...chatSettings(context), retry };
-  const withProgress = { remember, onStage: context.onStage };
+  const { remember, ...asking } = { ...chatSettings(models), retry };
+  const withProgress = { remember, onProgress: models.context.onProgress };
   return {
     stanceModel:
       stanceModel.name === 'chat'
@@ -52,7 +50,7 @@ export async function createTaskModels(experiment: SelectorExperiment, context: 
             ...withProgress,
             task: 'stances',
             create: (remember) =>
-              createChatStanceModel({ ...asking, remember, options: withFolder(stanceModel, context) }),
+              createChatStanceModel({ ...asking, remember, options: withFolder(stanceModel, models) }),
           })
         : createLocalStanceModel(await localSettings(stanceModel)),
     veracityModel:
@@ -61,7 +59,7 @@ export async function createTaskModels(experiment: SelectorExperiment, context: 
             ...withProgress,
             task: 'veracities',
             create: (remember) =>
-              createChatVeracityModel({ ...asking, remember, options: withFolder(veracityModel, context) }),
+              createChatVeracityModel({ ...asking, remember, options: withFolder(veracityModel, models) }),
           })
         : createLocalVeracityModel(await localSettings(veracityModel)),
   };
@@ -75,18 +73,16 @@ async function localSettings<Options extends { encoder: Parameters<typeof create
   return { options, encoder: await createEncoder(encoder) };
 }
 
-function chatSettings({ service, annotations, onNote, signal }: ModelContext) {
-  // An answer that must be sent back is paid for, too, and kept until the one that can be read is there.
+function chatSettings({ service, annotations, context: { onNote, signal } }: ModelContext) {
+  // An answer that cannot be read is paid for as well. It is kept until the one that replaces it is there.
   const calls = new KeptCalls({ service, store: annotations.answeredCalls });
   return {
     service: calls,
     remember: rememberedIn({ store: annotations, calls }),
-    ...(onNote && {
-      onFile: ({ path, examples }: { path: string; examples: number }) =>
-        onNote(`${examples} examples for fine-tuning: ${path}`),
-      onStatus: (status: string) => onNote(`fine-tuning: ${status}`),
-    }),
-    ...(signal && { signal }),
+    onFile: ({ path, examples }: { path: string; examples: number }) =>
+      onNote(`${examples} examples for fine-tuning: ${path}`),
+    onStatus: (status: string) => onNote(`fine-tuning: ${status}`),
+    signal,
   };
 }
 

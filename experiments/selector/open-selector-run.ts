@@ -1,10 +1,10 @@
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import type { BudgetLimits } from '../../experts/llm/budget.ts';
 import { InputError } from '../../src/errors.ts';
+import type { WorkContext } from '../../src/work-context.ts';
 import { restoreSelector } from '../../trainers/selector/checkpoint.ts';
 import { createSelectorTraining, type SelectorTraining } from '../../trainers/selector/setup.ts';
-import type { TrialHooks } from '../run/experiment-kind.ts';
-import { runKind } from '../run/run-kind.ts';
+import { runKind } from '../run/experiment-kind.ts';
 import { selectorDataHash } from './data.ts';
 import { type SelectorExperiment, selectorExperimentSchema } from './experiment.ts';
 import { freshSettings, type SelectorShared } from './settings.ts';
@@ -24,9 +24,9 @@ export async function openSelectorRun(options: {
   workshop: SelectorWorkshop;
   /** Of calls to language models. */
   budget: Partial<BudgetLimits>;
-  hooks: TrialHooks;
+  context: WorkContext;
 }): Promise<OpenedSelectorRun> {
-  const { workshop, hooks, budget } = options;
+  const { workshop, context, budget } = options;
   const run = RunDirectory.open(options.run);
   const kind = runKind(run);
   if (kind !== 'selector')
@@ -39,14 +39,14 @@ export async function openSelectorRun(options: {
   const saved = run.readConfig(selectorExperimentSchema);
   const experiment = { ...saved, budget: { ...saved.budget, ...budget } };
   const { seed, hashes } = run.readRecord();
-  const shared = await workshop.sharedFor(experiment, hooks);
+  const shared = await workshop.sharedFor(experiment, context);
   if (selectorDataHash(shared.data) !== hashes.data)
     throw new InputError(
       `the data of ${run.path} is no longer what it was trained on (${experiment.data.train ?? 'planted threads'}), so its labelled claims are not known; restore the files of data`,
     );
-  const training = createSelectorTraining(await freshSettings({ experiment, seed, shared, hooks }));
+  const training = createSelectorTraining(await freshSettings({ experiment, seed, shared, context }));
   restoreSelector(latest.path, training, selectorIdentity(training, shared.embeddings));
   if (!run.isFinished())
-    hooks.onNote?.(`${run.path} is not finished; its selector after ${training.epoch} epochs is used`);
+    context.onNote(`${run.path} is not finished; its selector after ${training.epoch} epochs is used`);
   return { experiment, shared, training };
 }

@@ -2,6 +2,7 @@ import type { AnnotationStore } from '../../experts/annotations/annotation-store
 import type { ChatService } from '../../experts/llm/chat.ts';
 import type { EmbeddingStore } from '../../src/text/embedding-store.ts';
 import type { Encoder } from '../../src/text/encoder.ts';
+import type { WorkContext } from '../../src/work-context.ts';
 import type { SelectorSettings } from '../../trainers/selector/setup.ts';
 import type { TrialHooks } from '../run/experiment-kind.ts';
 import { type SelectorData, selectorClaims, type TestSet } from './data.ts';
@@ -34,11 +35,11 @@ export async function freshSettings({
   experiment,
   seed,
   shared,
-  hooks,
-}: Pick<SelectorTrial, 'experiment' | 'seed' | 'shared' | 'hooks'>): Promise<SelectorSettings> {
+  context,
+}: Pick<SelectorTrial, 'experiment' | 'seed' | 'shared'> & { context: WorkContext }): Promise<SelectorSettings> {
   const { data, encoder, embeddings, annotations, service, runs } = shared;
   return {
-    ...(await createTaskModels(experiment, { service, annotations, runs, ...hooks })),
+    ...(await createTaskModels(experiment, { service, annotations, runs, context })),
     claims: selectorClaims(data.train, { seedShare: experiment.seedShare, seed }),
     stancePretraining: data.stancePretraining,
     embedTexts: (texts) => embeddings.embed(texts),

@@ -9,18 +9,18 @@ import { superviseTaskModels } from './supervised.ts';
 
 export type Besides = (typeof besideSystems)[number];
 
-/** The task models of a system, trained with the same claims and seed; for as many epochs as the selector, where it has epochs. */
+/** The task models of a system, trained on the same claims with the same seed, for as many epochs as the selector where it has epochs. */
 export async function trainedBeside(
   trial: SelectorTrial,
   { name, selector }: { name: Besides; selector: SelectorTraining },
 ): Promise<SelectorTraining> {
-  const settings = await freshSettings(trial);
+  const settings = await freshSettings({ ...trial, context: trial.hooks });
   const { config } = settings;
   const everything = {
     ...config,
     retain: { claims: 'all', posts: 'all' },
     stopAfterFullRewards: null,
-    // Nothing learns from rewards here: the cheapest ones, which ask the task models the fewest questions.
+    // Nothing learns from rewards here, so take those that ask the task models the fewest questions.
     postReward: 'claim',
     references: 'shown-posts',
   } as const;
@@ -38,8 +38,8 @@ export async function trainedBeside(
     return training;
   }
   await trainSelector(training, {
-    onProgress: (stage, done, total) => hooks.onStage?.(`${name}: ${stage}`, done, total),
-    ...(hooks.signal && { signal: hooks.signal }),
+    onProgress: (stage, done, total) => hooks.onProgress(`${name}: ${stage}`, done, total),
+    signal: hooks.signal,
   });
   return training;
 }

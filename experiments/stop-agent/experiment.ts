@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { localDetectorOptionsSchema } from '../../experts/detectors/local/train-local-detector.ts';
 import { prefixScheduleSchema } from '../../experts/prefix-schedule.ts';
 import { syntheticOptionsSchema } from '../../src/data/synthetic/stream.ts';
+import { type Task, tasks } from '../../src/data/task.ts';
 import { InputError } from '../../src/errors.ts';
 import { backendSchema } from '../../src/tensor/backend.ts';
 import { encoderSchema } from '../../src/text/create-encoder.ts';
@@ -97,6 +98,12 @@ export const experimentSchema = z
     description: z.string().default(''),
     backend: backendSchema,
     seeds: experimentSeeds,
+    task: z
+      .enum(Object.keys(tasks))
+      .default('rumor')
+      .describe(
+        'what is decided of a thread, and which of its labels counts: rumor (rumor: true or false), or veracity (non-rumor, true, false, unverified)',
+      ),
     data: dataSchema.prefault({}),
     split: splitSchema.prefault({}),
     encoder: encoderSchema.prefault({ name: 'hashing' }).describe('embeds the posts that the agent sees'),
@@ -132,6 +139,16 @@ export const experimentSchema = z
   })
   .describe('an experiment: one question, its data, its agent, its seeds');
 export type Experiment = z.infer<typeof experimentSchema>;
+
+/** The labelling task of an experiment: the detector, the experts, the student, the rules and the scores share it. */
+export function taskOf({ task }: Pick<Experiment, 'task'>): Task {
+  return tasks[task];
+}
+
+/** The field of a thread that holds a task's label, and what may stand there: for messages. */
+export function labelField({ name, labels }: Task): string {
+  return name === 'rumor' ? 'rumor: true or false' : `${name}: ${labels.join(', ')}`;
+}
 
 /** @throws InputError naming each problem: place, value, reason, and the nearest key for an unknown one. */
 export function loadExperiment(

@@ -5,16 +5,19 @@ import type { ExperimentKind } from '../run/experiment-kind.ts';
 import { openCache } from './cache.ts';
 import { type Experiment, loadExperiment } from './experiment.ts';
 import { loadData } from './parts.ts';
-import { runTrial, type TrialResult, trialResultSchema } from './trial.ts';
+import { readTrialResult, type TrialResult, trialJson } from './result.ts';
+import { runTrial } from './trial.ts';
 
 export const stopAgentKind: ExperimentKind<Experiment, TrialResult> = {
   load: loadExperiment,
   dataOverride: (path) => ({ data: { threads: path } }),
-  resultSchema: trialResultSchema,
+  asksModels: ({ detector }) => 'file' in detector,
+  readResult: (run) => readTrialResult(run, { withIntervals: false }),
+  readJson: trialJson,
   render: renderReport,
   async start({ experiments, runs, onBackend }) {
     const backend = await selectBackend(experiments[0].backend);
-    onBackend?.(backend);
+    onBackend(backend);
     const data = new Map<string, ReturnType<typeof loadData>>();
     const caches = new Map<string, ReturnType<typeof openCache>>();
     const once = <T>(map: Map<string, T>, key: string, make: () => T): T => {
@@ -22,13 +25,13 @@ export const stopAgentKind: ExperimentKind<Experiment, TrialResult> = {
       map.set(key, made);
       return made;
     };
-    return async ({ experiment, seed, directory }, hooks) => {
+    return async ({ experiment, seed, directory }, context) => {
       const dataKey = JSON.stringify([experiment.data, experiment.agent.maxPosts]);
-      const threads = await once(data, dataKey, () => loadData(experiment, hooks.onNote));
+      const threads = await once(data, dataKey, () => loadData(experiment, context.onNote));
       const cache = await once(caches, JSON.stringify(experiment.encoder), () =>
         openCache(join(runs, 'cache'), experiment),
       );
-      return runTrial({ experiment, seed, directory, threads, cache, backend, hooks });
+      return runTrial({ experiment, seed, directory, threads, cache, backend, context });
     };
   },
 };

@@ -3,14 +3,14 @@ import type { Detector } from '../../experts/detector.ts';
 import type { Student } from '../../experts/detectors/local/student.ts';
 import type { JudgementSequence } from '../../experts/judgement-sequence.ts';
 import { demonstrationsOf, selectDemonstrations } from '../../experts/trajectories.ts';
-import { sha256 } from '../../src/content-hash.ts';
-import { rumorTask as task } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { Random } from '../../src/tensor/random.ts';
+import type { WorkContext } from '../../src/work-context.ts';
 import type { LabelledThread, StopAgentData } from '../../trainers/stop-agent/setup.ts';
-import { judgeForTraining, trainedOrFromFile } from '../judging/judge-for-training.ts';
-import { type Cache, cachedStudent, type PrepareProgress } from './cache.ts';
-import type { Experiment } from './experiment.ts';
+import { detectorHash } from '../judging/judge.ts';
+import { annotationsHash, judgeForTraining, trainedOrFromFile } from '../judging/judge-for-training.ts';
+import { type Cache, cachedStudent } from './cache.ts';
+import { type Experiment, taskOf } from './experiment.ts';
 import { type Parts, splitParts, threadsHash } from './parts.ts';
 import { stateIdentityOf, statesOf } from './states.ts';
 
@@ -35,24 +35,19 @@ export async function prepareTrial(settings: {
   seed: number;
   threads: readonly Thread[];
   cache: Cache;
-  onProgress?: PrepareProgress;
-  onNote?: (line: string) => void;
-  signal?: AbortSignal;
+  context: WorkContext;
 }): Promise<PreparedTrial> {
-  const { experiment, seed, threads, cache, onProgress, onNote, signal } = settings;
+  const { experiment, seed, threads, cache, context } = settings;
   const { agent } = experiment;
+  const task = taskOf(experiment);
   const parts = splitParts(threads, experiment, seed);
-  const judge = await trainedOrFromFile({ ...settings, detectorThreads: parts.detector });
-  const { student: withStudent, studentReads } = experiment.state;
-  const readsEnvironment = withStudent && studentReads === 'demonstrations-and-environment';
+  const judge = await trainedOrFromFile({ experiment, seed, cache, context, detectorThreads: parts.detector });
   const judged = await judgeForTraining({
     judge,
-    threads: [...parts.demonstrations, ...(readsEnvironment ? parts.environment : []), ...parts.test],
+    threads: judgedThreads(parts, experiment),
     store: cache.annotations,
     maxPosts: experiment.maxJudgedPosts,
-    ...(onProgress && { onProgress }),
-    ...(onNote && { onNote }),
-    ...(signal && { signal }),
+    context,
   });
   const { detector, sequences } = judged;
   const demonstrating = parts.demonstrations.map((thread) => ({
@@ -61,18 +56,16 @@ export async function prepareTrial(settings: {
     label: task.goldLabel(thread)!,
   }));
 
-  const student = withStudent
+  const student = experiment.state.student
     ? await cachedStudent(cache, {
         demonstrations: demonstrating,
-        further: readsEnvironment
+        further: studentReadsEnvironment(experiment)
           ? parts.environment.map((thread) => ({ thread, sequence: sequences.get(thread.id)! }))
           : [],
         task,
         options: experiment.state.studentOptions,
         seed,
-        ...(onProgress && {
-          onProgress: (done: number, total: number) => onProgress('training the student', done, total),
-        }),
+        onProgress: (done, total) => context.onProgress('training the student', done, total),
       })
     : null;
   const tableOf = (own: readonly Thread[]) => statesOf(own, { experiment, cache, student });
@@ -113,14 +106,19 @@ export async function prepareTrial(settings: {
       data: threadsHash(threads),
       embeddings: cache.embeddings.identityHash,
       detector: detectorHash(detector),
-      annotations: sha256([...sequences.values()].map(({ threadId, predicted }) => [threadId, [...predicted]])),
+      annotations: annotationsHash(sequences),
     },
   };
 }
 
-/** Names the detector of a run, whatever it is. */
-export function detectorHash({ name, version, options }: Detector): string {
-  return typeof options.modelSha256 === 'string' ? options.modelSha256 : sha256({ name, version, options });
+/** The threads that the detector is asked about. */
+export function judgedThreads(parts: Parts, experiment: Experiment): Thread[] {
+  const environment = studentReadsEnvironment(experiment) ? parts.environment : [];
+  return [...parts.demonstrations, ...environment, ...parts.test];
+}
+
+function studentReadsEnvironment({ state }: Experiment): boolean {
+  return state.student && state.studentReads === 'demonstrations-and-environment';
 }
 
 interface Demonstrating {

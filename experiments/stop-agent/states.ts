@@ -3,10 +3,9 @@ import { buildStateTable, type StateTable } from '../../envs/state-table.ts';
 import { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
 import { type Student, studentFeatureCount, studentFeatures } from '../../experts/detectors/local/student.ts';
 import { canonicalJson } from '../../src/content-hash.ts';
-import { rumorTask as task } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import type { Cache } from './cache.ts';
-import type { Experiment } from './experiment.ts';
+import { type Experiment, taskOf } from './experiment.ts';
 
 /** What states are made of. */
 export interface StateSource {
@@ -45,7 +44,7 @@ export async function statesOf(
   return buildStateTable({
     threads: rows,
     dimensions,
-    featureCount: student === null ? 0 : studentFeatureCount(task),
+    featureCount: student === null ? 0 : studentFeatureCount(taskOf(experiment)),
     actionEmbeddings: [actions.subarray(0, dimensions), actions.subarray(dimensions)],
   });
 }

@@ -1,16 +1,13 @@
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { isDeepStrictEqual } from 'node:util';
-import { z } from 'zod';
 import { MetricsLog } from '../../checkpoints/metrics-log.ts';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { TensorBoardWriter } from '../../checkpoints/tensorboard.ts';
 import type { StateTable } from '../../envs/state-table.ts';
-import { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
 import { expertNames } from '../../experts/trajectories.ts';
-import { writeFileAtomically } from '../../src/atomic-file.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import type { BackendChoice } from '../../src/tensor/backend.ts';
+import type { WorkContext } from '../../src/work-context.ts';
 import { restoreStopAgent, saveStopAgent } from '../../trainers/stop-agent/checkpoint.ts';
 import { trainStopAgent } from '../../trainers/stop-agent/loop.ts';
 import { greedyStop, stopProbabilities } from '../../trainers/stop-agent/policy.ts';
@@ -19,40 +16,32 @@ import {
   disposeStopAgentTraining,
   type StopAgentTraining,
 } from '../../trainers/stop-agent/setup.ts';
+import { detectorHash } from '../judging/judge.ts';
+import { annotationsHash, judgeOfRun, recallForTraining } from '../judging/judge-for-training.ts';
+import { writeDecisions } from '../run/decisions-file.ts';
 import type { TrialHooks } from '../run/experiment-kind.ts';
 import type { Cache } from './cache.ts';
 import {
-  type Decision,
+  agentName,
+  cloningName,
   decide,
-  decideByRule,
-  evaluationRules,
-  scoreDecisions,
-  systemScoresSchema,
+  decideByRules,
+  type SystemDecisions,
   type TestThread,
   testThreads,
 } from './decisions.ts';
-import type { Experiment } from './experiment.ts';
-import { threadsHash } from './parts.ts';
-import { type PreparedTrial, prepareTrial } from './prepare.ts';
-
-export const agentName = 'stop agent';
-export const cloningName = 'behaviour cloning';
-
-export const trialResultSchema = z.strictObject({
-  seed: z.int(),
-  threads: z.record(z.string(), z.int()).describe('threads in each part'),
-  demonstrations: z.record(z.string(), z.int()).describe('trajectories of each expert'),
-  stopsAtFirstPost: z.record(z.string(), z.number()).describe('share of them that stop at the first post'),
-  systems: z.array(systemScoresSchema),
-});
-export type TrialResult = z.infer<typeof trialResultSchema>;
+import { type Experiment, taskOf } from './experiment.ts';
+import { splitParts, threadsHash } from './parts.ts';
+import { judgedThreads, type PreparedTrial, prepareTrial } from './prepare.ts';
+import { readStoredResult, type StoredResult, storedResult } from './result.ts';
 
 /** Keeps this many checkpoints of a run. */
 const checkpointsKept = 2;
 
 /**
- * One run: trains one agent with one seed, tests it beside every baseline, leaves everything in `directory`. A run that is
- * finished is read, one that was cut off goes on from its last checkpoint. Null when the signal stopped it.
+ * One run: trains one agent with one seed, tests it beside every baseline and leaves everything in `directory`. A finished
+ * run is left as it is, and one that was cut off goes on from its last checkpoint. False when the signal stopped it.
+ * @throws InputError when the directory holds a run of another config, seed, data, detector or annotations
  */
 export async function runTrial(settings: {
   experiment: Experiment;
@@ -61,55 +50,66 @@ export async function runTrial(settings: {
   threads: readonly Thread[];
   cache: Cache;
   backend: BackendChoice;
-  hooks?: TrialHooks;
-}): Promise<TrialResult | null> {
-  const { experiment, seed, directory, threads, cache, backend, hooks = {} } = settings;
-  const finished = finishedRun(settings);
-  if (finished !== null) return finished;
-  const prepared = await prepareTrial({
-    experiment,
-    seed,
-    threads,
-    cache,
-    ...(hooks.onStage && { onProgress: hooks.onStage }),
-    ...(hooks.onNote && { onNote: hooks.onNote }),
-    ...(hooks.signal && { signal: hooks.signal }),
-  });
+  context: WorkContext;
+}): Promise<boolean> {
+  const { experiment, seed, directory, threads, cache, backend, context } = settings;
+  if (await isFinishedAlready(settings)) return true;
+  const prepared = await prepareTrial({ experiment, seed, threads, cache, context });
   const run = RunDirectory.create(directory, {
     config: experiment,
     facts: { seed, backend: backend.name, device: backend.device, hashes: prepared.hashes },
   });
-  if (run.isFinished()) return trialResultSchema.parse(run.readResult(trialResultSchema));
-
-  if (prepared.detector instanceof LocalDetector) prepared.detector.save(join(directory, 'detector.json'));
+  prepared.detector.save?.(join(directory, 'detector.json'));
   prepared.student?.reader.save(join(directory, 'student.json'));
   const training = createStopAgentTraining(prepared.data, [{ seed, config: experiment.agent }]);
   try {
-    const trained = await train({ run, training, prepared, experiment, hooks });
-    if (!trained) return null;
-    const result = await test({ prepared, training, experiment, seed, run });
-    run.writeResult(result);
-    return result;
+    const hooks = { ...context, onStage: context.onProgress };
+    if (!(await train({ run, training, prepared, experiment, hooks }))) return false;
+    run.writeResult(await test({ prepared, training, experiment, seed, run }));
+    return true;
   } finally {
     disposeStopAgentTraining(training);
   }
 }
 
-/** The result of a run of the same config, seed and data: the rest follows from them and need not be prepared again. */
-function finishedRun(of: {
+/**
+ * Whether the directory holds this very run, finished. All that shaped it is compared, without training or asking anything
+ * again: the detector and the judgements are looked up where they are kept.
+ */
+async function isFinishedAlready(of: {
   directory: string;
   experiment: Experiment;
   seed: number;
   threads: readonly Thread[];
-}): TrialResult | null {
-  if (!existsSync(join(of.directory, 'result.json'))) return null;
-  const run = RunDirectory.open(of.directory);
-  const { seed, hashes } = run.readRecord();
-  const same =
-    seed === of.seed &&
-    isDeepStrictEqual(run.readConfig(z.unknown()), JSON.parse(JSON.stringify(of.experiment))) &&
-    hashes.data === threadsHash(of.threads);
-  return same ? run.readResult(trialResultSchema) : null;
+  cache: Cache;
+  backend: BackendChoice;
+  context: WorkContext;
+}): Promise<boolean> {
+  const { directory, experiment, seed, threads, cache, backend, context } = of;
+  if (!existsSync(join(directory, 'result.json'))) return false;
+  const run = RunDirectory.open(directory);
+  readStoredResult(run);
+  const { hashes } = run.readRecord();
+  const create = (now: Record<string, string>) =>
+    RunDirectory.create(directory, {
+      config: experiment,
+      facts: { seed, backend: backend.name, device: backend.device, hashes: { ...hashes, ...now } },
+    });
+  create({ data: threadsHash(threads), embeddings: cache.embeddings.identityHash });
+  const recalled = await recallForTraining({
+    judge: await judgeOfRun(run, experiment),
+    threads: judgedThreads(splitParts(threads, experiment, seed), experiment),
+    store: cache.annotations,
+    maxPosts: experiment.maxJudgedPosts,
+    context,
+  });
+  create({ detector: detectorHash(recalled.detector) });
+  if (recalled.missing === 0) create({ annotations: annotationsHash(recalled.sequences) });
+  else
+    context.onNote(
+      `${recalled.missing} of the judgements that ${directory} was trained on are no longer in the store; its decisions are shown as they are`,
+    );
+  return true;
 }
 
 /** Trains from the last checkpoint on, logging every iteration; false when it was stopped. */
@@ -153,50 +153,43 @@ async function train(settings: {
   return training.iteration === iterations;
 }
 
-/** The agent beside every baseline on the test threads; each decision goes to `decisions.jsonl`. */
+/** Tests the agent beside every baseline. Each decision goes to `decisions.jsonl`, what they do not tell is returned. */
 async function test(settings: {
   prepared: PreparedTrial;
   training: StopAgentTraining;
   experiment: Experiment;
   seed: number;
   run: RunDirectory;
-}): Promise<TrialResult> {
+}): Promise<StoredResult> {
   const { prepared, training, experiment, seed, run } = settings;
-  const { evaluation } = experiment;
-  const threads = testThreads(prepared.parts.test, prepared.sequences);
+  const threads = testThreads(prepared.parts.test, { sequences: prepared.sequences, task: taskOf(experiment) });
   const stopsOf = ({ agent, moments }: StopAgentTraining) =>
     greedyStops({ parameters: agent.parameters, moments }, threads, prepared.tableOf);
-  const trained = [decide(agentName, threads, await stopsOf(training))];
+  const systems: SystemDecisions[] = [decide(agentName, threads, await stopsOf(training))];
   if (prepared.data.demonstrations.some(({ expert }) => expert !== 'misleading')) {
     const config = { ...experiment.agent, initialization: 'behavior-cloning' as const };
     const cloned = createStopAgentTraining(prepared.data, [{ seed, config }]);
-    trained.push(decide(cloningName, threads, await stopsOf(cloned)));
+    systems.push(decide(cloningName, threads, await stopsOf(cloned)));
     disposeStopAgentTraining(cloned);
   }
-  const all: [Decision[], 'one' | 'every' | 'oracle'][] = [
-    ...trained.map((decisions): [Decision[], 'one'] => [decisions, 'one']),
-    ...evaluationRules(evaluation).map((rule): [Decision[], typeof rule.calls] => [
-      decideByRule(rule, threads),
-      rule.calls,
-    ]),
-  ];
-  const lines = all.flatMap(([decisions]) => decisions.map((decision) => JSON.stringify(decision)));
-  writeFileAtomically(join(run.path, 'decisions.jsonl'), `${lines.join('\n')}\n`);
-  const count = (expert: string) => prepared.data.demonstrations.filter((own) => own.expert === expert);
-  return {
+  systems.push(...decideByRules(experiment.evaluation, threads));
+  writeDecisions(
+    run.path,
+    systems.flatMap(({ decisions }) => decisions),
+  );
+  const of = (expert: string) => prepared.data.demonstrations.filter((own) => own.expert === expert);
+  return storedResult({
     seed,
     threads: Object.fromEntries(Object.entries(prepared.parts).map(([part, { length }]) => [part, length])),
-    demonstrations: Object.fromEntries(expertNames.map((expert) => [expert, count(expert).length])),
+    demonstrations: Object.fromEntries(expertNames.map((expert) => [expert, of(expert).length])),
     stopsAtFirstPost: Object.fromEntries(
       expertNames.map((expert) => {
-        const own = count(expert);
+        const own = of(expert);
         return [expert, own.length === 0 ? 0 : own.filter(({ stopStep }) => stopStep === 0).length / own.length];
       }),
     ),
-    systems: all.map(([decisions, calls]) =>
-      scoreDecisions(decisions, { calls, seed, resamples: evaluation.resamples }),
-    ),
-  };
+    systems: systems.map(({ name, calls }) => ({ name, calls })),
+  });
 }
 
 /** Threads whose states are built at a time: bounds the memory of large test sets. */
@@ -214,9 +207,4 @@ export async function greedyStops(
     stops.push(...stopProbabilities(policy, table).map(greedyStop));
   }
   return stops;
-}
-
-/** Removes a run, so that it starts anew. */
-export function removeTrial(directory: string): void {
-  rmSync(directory, { recursive: true, force: true });
 }

@@ -2,12 +2,15 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { compareToFront } from '../../experiments/report/aggregate.ts';
 import { openCache } from '../../experiments/stop-agent/cache.ts';
 import { resolveExperiment } from '../../experiments/stop-agent/experiment.ts';
 import { loadData } from '../../experiments/stop-agent/parts.ts';
+import { readTrialResult } from '../../experiments/stop-agent/result.ts';
 import { runTrial } from '../../experiments/stop-agent/trial.ts';
 import { selectBackend } from '../../src/tensor/backend.ts';
+import { workContext } from '../../src/work-context.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'earshot-null-expert-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -36,15 +39,16 @@ describe('the null-expert control', () => {
       },
       'null-expert',
     );
-    const threads = await loadData(experiment);
+    const threads = await loadData(experiment, () => {});
     const cache = await openCache(join(folder, 'cache'), experiment);
     const trials = [];
     for (const seed of [1, 2]) {
       const directory = join(folder, `seed-${seed}`);
-      const trial = await runTrial({ experiment, seed, directory, threads, cache, backend });
-      if (trial !== null) trials.push(trial);
+      expect(await runTrial({ experiment, seed, directory, threads, cache, backend, context: workContext() })).toBe(
+        true,
+      );
+      trials.push(readTrialResult(RunDirectory.open(directory), { withIntervals: false }));
     }
-    expect(trials).toHaveLength(2);
     // Above the best mixture of two fixed rules by no more than the scatter of 250 threads.
     expect(compareToFront(trials).overHull.mean).toBeLessThan(0.03);
   });

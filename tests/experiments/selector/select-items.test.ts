@@ -6,6 +6,7 @@ import { selectorClaims } from '../../../experiments/selector/data.ts';
 import { selectItems } from '../../../experiments/selector/select-items.ts';
 import type { SelectedClaim, SelectedItem, SelectedPost } from '../../../experiments/selector/selected-items.ts';
 import { stanceClasses, veracityClasses } from '../../../experts/task-models/task-model.ts';
+import { workContext } from '../../../src/work-context.ts';
 import { earshot } from '../cli/command-line.ts';
 import { lines, tinyFolder, tinySelector, tinyThreads, trainHere, withoutReplies } from './tiny-selector.ts';
 
@@ -40,7 +41,7 @@ function selecting(
     all,
     runs: join(cwd, 'runs'),
     budget: {},
-    hooks: { ...(onNote && { onNote }) },
+    context: workContext(onNote && { onNote }),
   });
 }
 

@@ -2,15 +2,36 @@ import type { AnnotateResult } from '../../experts/annotate.ts';
 import { dryRunSummary } from '../../experts/llm/dry-run-chat-service.ts';
 import { usageSummary } from '../../experts/llm/usage-ledger.ts';
 import { ProviderError } from '../../src/errors.ts';
-import type { AnnotatedWithModels } from '../judging/annotate-with-models.ts';
+import type { AnnotatedThreads } from '../judging/annotate-threads.ts';
 
 /** Failures named one by one; the others are counted. */
 const failuresShown = 5;
 
-/** Prints what a language-model detector judged and what that took; what could not be judged ends in an error. */
-export function printAnnotated(
-  { stopped, estimates, usage, failures, ...counts }: AnnotatedWithModels,
-  { store, detector, json }: { store: string; detector: string; json?: boolean },
+interface Printed {
+  readonly store: string;
+  readonly detector: string;
+  readonly json?: boolean;
+}
+
+/** Prints what was judged and, of language models, what that took. What could not be judged ends in an error. */
+export function printAnnotated(annotated: AnnotatedThreads, options: Printed): void {
+  if (annotated.asksModels) printModels(annotated, options);
+  else printLocal(annotated, options);
+}
+
+function printLocal(annotated: AnnotatedThreads, { store, detector, json }: Printed): void {
+  const { threads, asked, cached, failed, failures } = annotated;
+  if (json) process.stdout.write(`${JSON.stringify({ store, detector, threads, asked, cached, failed })}\n`);
+  else
+    process.stdout.write(
+      `${threads} threads, ${asked + cached + failed} prefixes: asked ${asked}, cached ${cached}, failed ${failed}\nAnnotations: ${store}\n`,
+    );
+  if (failed > 0) throw failureOf(failures);
+}
+
+function printModels(
+  { stopped, estimates, usage, failures, asksModels: _, ...counts }: AnnotatedThreads,
+  { store, detector, json }: Printed,
 ): void {
   const { threads, asked, cached, failed, remaining } = counts;
   const total = asked + cached + failed + remaining;
