@@ -119,7 +119,7 @@ function modeOf({ store, dryRun, batch, batchPoll }: AnnotateCommandOptions): Ju
   return { batchFolder: `${store}.batches`, pollMs: batchPoll === undefined ? undefined : 1000 * batchPoll };
 }
 
-/** Silence would let a person believe that a budget holds. */
+/** Ignoring these options silently would suggest that a budget is in force. */
 function refuseModelOptions(options: AnnotateCommandOptions): void {
   const given = (['dryRun', 'batch', 'budgetRequests', 'budgetTokens', 'budgetMoney'] as const).filter(
     (name) => options[name] !== undefined,
@@ -131,7 +131,7 @@ function refuseModelOptions(options: AnnotateCommandOptions): void {
     );
 }
 
-/** What an interruption leaves behind. */
+/** Says how far an interrupted command came. */
 function stoppedAt(counts: AnnotateProgress | null, { store }: AnnotateCommandOptions): string {
   if (counts === null) return 'stopped before the first judgement';
   return `stopped with ${counts.cached + counts.asked} of ${counts.total} prefixes judged, all kept in ${store}`;

@@ -85,7 +85,7 @@ async function listStore(path: string, { detector, thread, posts, label, limit, 
     ...(posts !== undefined && { prefixLength: posts }),
     ...(label !== undefined && { label }),
   };
-  // One more tells that there is more.
+  // One row more than is shown, to know whether there are more.
   const rows = await withStore(existing(path), (store) => store.list({ ...filter, limit: limit + 1 }));
   const shown = rows.slice(0, limit);
   process.stdout.write(json ? `${JSON.stringify(shown, null, 2)}\n` : listTable(shown));
@@ -126,7 +126,7 @@ async function withStore<T>(path: string, use: (store: AnnotationStore) => T | P
   }
 }
 
-/** Opening would make an empty one, and hide a mistyped path. */
+/** Opening a store creates it, which would hide a mistyped path. */
 function existing(path: string): string {
   if (!existsSync(path)) throw new InputError(`there is no annotation store ${path}; check the path`);
   return path;

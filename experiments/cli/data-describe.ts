@@ -6,7 +6,7 @@ import { loadThreads } from '../../src/data/thread-file.ts';
 import { comparisonTable, descriptionTable } from './description-table.ts';
 import { collectSkipped } from './progress.ts';
 
-/** Beyond this many files, columns of label counts fit no screen. */
+/** With more files than this, columns of label counts fit no screen. */
 const maxColumns = 3;
 
 export function dataDescribeCommand(): Command {

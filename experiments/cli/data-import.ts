@@ -27,7 +27,7 @@ export function dataImportCommand(): Command {
 }
 
 async function importToFile(format: string, paths: string[], options: Options): Promise<void> {
-  // A misspelt format should be told before anything is read.
+  // Report a misspelt format before reading anything.
   findImporter(format);
   const skipped = collectSkipped();
   const notes: string[] = [];
@@ -50,7 +50,7 @@ async function importToFile(format: string, paths: string[], options: Options): 
   process.stdout.write(`${counts.threads} threads, ${counts.posts} posts: ${options.out}\n`);
 }
 
-/** How many there will be is not known before they are read, so no bar: a line every five seconds. */
+/** The total is unknown until all is read, so there is no bar, only a line every five seconds. */
 async function* counted(
   threads: AsyncIterable<Thread>,
   counts: { threads: number; posts: number },

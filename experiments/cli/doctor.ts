@@ -51,7 +51,7 @@ async function timeBackend(name: BackendName, dimensions: number): Promise<Timin
 }
 
 const widest = 100;
-/** So that the table stays within the width, too. */
+/** Keeps the table within that width. */
 const widestReason = 40;
 
 function firstWords(text: string): string {

@@ -1,6 +1,7 @@
 /**
- * Aborts at the first Ctrl-C or SIGTERM, so that a command can save and stop; a second one of the same kind ends the
- * process at once. Of the same kind, because a terminal sends Ctrl-C to workers too, to whom it is passed on as SIGTERM.
+ * Aborts at the first Ctrl-C or SIGTERM, so that a command can save and stop. A second signal of the same kind ends the
+ * process at once. It must be the same kind because a worker gets two signals for one Ctrl-C: SIGINT from the terminal
+ * and SIGTERM from its parent.
  */
 export function interruptSignal(): AbortSignal {
   const controller = new AbortController();

@@ -4,7 +4,7 @@ import { usageSummary } from '../../experts/llm/usage-ledger.ts';
 import { ProviderError } from '../../src/errors.ts';
 import type { AnnotatedThreads } from '../judging/annotate-threads.ts';
 
-/** Failures named one by one; the others are counted. */
+/** How many failures are listed; the others are only counted. */
 const failuresShown = 5;
 
 interface Printed {
@@ -62,7 +62,7 @@ function printModels(
   if (failed > 0) throw failureOf(failures);
 }
 
-/** What failed alike is told once. */
+/** Failures with the same message are reported once. */
 function failureOf(failures: AnnotateResult['failures']): ProviderError {
   const kinds = new Map<string, AnnotateResult['failures'][number]>();
   for (const failure of failures) {

@@ -12,7 +12,7 @@ interface ProgressOptions {
   readonly label: string;
   readonly total: number;
   readonly unit: string;
-  /** Done already when the work begins; left out of the rate. */
+  /** Items that were done before the work began; the rate does not count them. */
   readonly before?: number;
 }
 

@@ -99,14 +99,14 @@ async function train(path: string, options: TrainOptions): Promise<void> {
   process.stderr.write(`\nRuns: ${runs}/${name}   Report: ${runs}/${name}/report.md\n`);
 }
 
-/** Not more than there are runs to train: finished ones are quickly seen to be so. */
+/** At most one process for each run that is not finished. */
 function jobsOf({ trials, asksModels, finished }: OpenedExperiment, { jobs, share, restart }: TrainOptions): number {
   if (share !== undefined) return 1;
   const left = restart ? trials.length : trials.length - finished().length;
   return Math.max(1, Math.min(jobs ?? (asksModels ? 1 : availableParallelism()), left));
 }
 
-/** A worker hands its error to the process that started it, which prints it. */
+/** Runs as a worker: an error goes to the parent process, which prints it. */
 async function asWorker(run: () => Promise<void>, signal: AbortSignal): Promise<void> {
   try {
     await run();
@@ -121,7 +121,7 @@ function sayStopped(): void {
   process.exitCode = 130;
 }
 
-/** The words of a command that trains the same runs. */
+/** The arguments of a command that trains the same runs. */
 function trainingWords(path: string, { data, set, seeds, runs }: TrainOptions): string[] {
   return [
     'train',
@@ -133,14 +133,14 @@ function trainingWords(path: string, { data, set, seeds, runs }: TrainOptions): 
   ];
 }
 
-/** As a shell takes it. */
+/** Quotes a word for a shell where it needs quotes. */
 function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
 const launcher = fileURLToPath(new URL('./earshot.mjs', import.meta.url));
 
-/** Progress on the terminal: one bar a stage of a trial. */
+/** Shows the progress of one trial on the terminal. */
 function terminalContext(trial: Trial<ExperimentHead>, { index, total }: { index: number; total: number }) {
   return stageProgress(`[${index + 1}/${total}] ${trial.variant}, seed ${trial.seed}`);
 }

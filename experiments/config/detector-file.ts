@@ -48,7 +48,7 @@ export async function loadDetectorFile(path: string): Promise<DetectorFile> {
   return { ...parsed.data, task, path, name: basename(path).replace(/\.ya?ml$/i, '') };
 }
 
-/** With the named detector alone, so that a misspelt key is not compared with the keys of others. */
+/** The schema with only the named detector, so that a misspelt key is not compared with keys of the other detectors. */
 function schemaFor(input: PlainObject): z.ZodType {
   const name = isPlainObject(input.detector) ? input.detector.name : undefined;
   const own = detectorSchema.options.find((option) => option.shape.name.value === name);

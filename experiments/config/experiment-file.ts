@@ -57,7 +57,7 @@ function withoutVariants({ variants: _, ...rest }: PlainObject): PlainObject {
   return rest;
 }
 
-/** The map in a YAML file, as it stands there. */
+/** The map in a YAML file, before anything is filled in. */
 export async function readExperimentYaml(path: string): Promise<PlainObject> {
   let text: string;
   try {

@@ -17,7 +17,7 @@ export function mergeDeep(base: PlainObject, over: PlainObject): PlainObject {
   return merged;
 }
 
-/** `a.b.c=value` as `{a: {b: {c: value}}}`; the value is read as YAML, so `0.5`, `true` and `[1, 2]` are what they look like. */
+/** `a.b.c=value` as `{a: {b: {c: value}}}`; the value is read as YAML, so `0.5` is a number and `[1, 2]` a list. */
 export function parseOverride(text: string): PlainObject {
   const equals = text.indexOf('=');
   if (equals < 1)
@@ -38,7 +38,7 @@ export function parseYaml(text: string, what: string): unknown {
   try {
     return document.toJS();
   } catch (error) {
-    // An alias without its anchor is found only here.
+    // The parser notices an alias without an anchor only now.
     if (error instanceof ReferenceError) throw new InputError(`${what} not valid YAML: ${error.message}`);
     throw error;
   }

@@ -13,10 +13,10 @@ import { type WorkContext, workContext } from '../../src/work-context.ts';
 import type { ScoredTask } from './gold-labels.ts';
 import { type Judge, openJudge } from './judge.ts';
 
-/** How many replies were seen; `all` is the whole thread. */
+/** How many replies the detector has seen; `all` is the whole thread. */
 export type Replies = number | 'all';
 
-/** S2MAD's figure on early detection: the claim alone, then every tenth reply. */
+/** The points of S2MAD's figure on early detection: the claim alone, then every tenth reply. */
 export const earlyDetectionReplies: readonly Replies[] = [0, 10, 20, 30, 40, 50, 'all'];
 
 export interface LabelScores {
@@ -28,9 +28,9 @@ export interface LabelScores {
 
 export interface DetectionScores {
   readonly items: number;
-  /** Answers that could not be read, and judgements that could not be had: they count as wrong. */
+  /** Answers that could not be read and judgements that failed. Both count as wrong. */
   readonly unreadable: number;
-  /** For categories: items whose categories are all right. */
+  /** For a task of categories: the share of items that have every category right. */
   readonly accuracy: number;
   /** Mean F1 of the labels, or of the categories' presence. */
   readonly macroF1: number;
@@ -74,7 +74,7 @@ export function scoreDetections(task: ScoredTask, detections: readonly Detection
   };
 }
 
-/** Means over items of what one judgement took, whenever it was made. */
+/** What one judgement took, mean over items, no matter when it was made. */
 export interface CostPerItem {
   readonly calls: number;
   readonly inputTokens: number;
@@ -127,7 +127,7 @@ export async function detect(options: DetectOptions): Promise<DetectorEvaluation
   const store = AnnotationStore.open(options.store ?? ':memory:');
   try {
     const evaluations: DetectorEvaluation[] = [];
-    // One after the other: each has the endpoints to itself.
+    // One at a time, so that each has the endpoints to itself.
     for (const judge of judges)
       evaluations.push(await evaluateDetector(judge, { ...options, threads: labelled, context, store }));
     return evaluations;
@@ -153,13 +153,13 @@ async function evaluateDetector(
     maxPosts: Number.MAX_SAFE_INTEGER,
     budget,
     concurrency,
-    // In a store that nobody keeps, shared parts would only hide what a judgement took.
+    // Nobody reads a store in memory again: keeping shared parts in it would only hide what a judgement took.
     keepsParts: store.path !== ':memory:',
     onCounts: ({ done, total }) => context.onProgress(`${name} judges prefixes`, done, total),
     context,
   });
   const { asked, cached, failed, failures, stopped, remaining } = result;
-  // Scores of what happened to be judged would flatter or blame the detector.
+  // Scores of the few prefixes that were judged would say nothing about the detector.
   if (stopped !== null)
     throw new ProviderError(`${stopped.message} (${name}: ${remaining} prefixes remain, nothing was scored)`);
   const keyOf = (thread: Thread, length: number) => {

@@ -17,7 +17,7 @@ export interface TrainingJudge {
   readonly options: Omit<ModelDetectorOptions, 'file'>;
 }
 
-/** A detector that is trained on the spot judges every prefix, and its judgements join those of the other runs. */
+/** How a detector judges that was trained here: every prefix, into the store that all runs share. */
 const trainedHere: TrainingJudge['options'] = {
   annotations: null,
   schedule: { name: 'every' },
@@ -97,14 +97,14 @@ export async function judgeForTraining(settings: JudgeForTrainingSettings): Prom
   return { detector, sequences, counts: { asked, cached }, missing: 0 };
 }
 
-/** What the same judgements are now, without asking anybody who is paid for it and without writing anything. */
+/** Reads the same judgements from the store again. Nothing is written, and nothing that costs money is asked. */
 export async function recallForTraining(settings: JudgeForTrainingSettings): Promise<JudgedForTraining> {
   const { detector, result, estimates } = await judged(settings, 'dry-run');
   const { sequences, asked, cached } = result;
   return { detector, sequences, counts: { asked, cached }, missing: estimates === null ? 0 : asked };
 }
 
-/** Names judgements by what was said of every prefix. */
+/** Identifies judgements by the label of every prefix. */
 export function annotationsHash(sequences: ReadonlyMap<string, JudgementSequence>): string {
   return sha256([...sequences.values()].map(({ threadId, predicted }) => [threadId, [...predicted]]));
 }

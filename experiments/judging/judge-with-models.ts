@@ -17,7 +17,7 @@ export interface JudgeWithModelsOptions extends JudgeOptions {
   readonly file: DetectorFile;
 }
 
-/** Judgements under way at once unless told: the limits of the endpoints then decide. */
+/** Default number of judgements under way at once: high, so that the limits of the endpoints decide. */
 const concurrency = 64;
 
 /** Judges prefixes with the detector of a file, through one service for all its calls. */
@@ -55,7 +55,7 @@ export async function judgeWithModels(options: JudgeWithModelsOptions): Promise<
   return { detector, result, usage: service.usage(), estimates: null };
 }
 
-/** Not where one call is a whole judgement, which would be written twice, nor where nothing outlives the process. */
+/** No: where one call is a whole judgement, it would be stored twice; in memory, it would not outlive the process. */
 function keepsCalls({ file: { detector, task }, store }: JudgeWithModelsOptions): boolean {
   const isOneCall = detector.name === 'single-prompt' && detector.samples === 1 && task.labels !== undefined;
   return !isOneCall && store.path !== ':memory:';

@@ -49,7 +49,7 @@ export async function openJudge(path: string): Promise<Judge> {
   return judgeBy(detector, { name: basename(path).replace(/\.json$/, ''), task: detector.model.task });
 }
 
-/** The judge behind which stands a detector that is here already and costs nothing to ask. */
+/** A judge that asks a detector which is loaded already and costs nothing. */
 export function judgeBy(detector: Detector, { name, task }: { name: string; task: string }): Judge {
   return {
     name,

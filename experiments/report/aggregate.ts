@@ -25,7 +25,7 @@ export interface SystemSummary {
   readonly calls: SystemScores['calls'];
   /** Of every metric, by its name; null where no seed knows it. */
   readonly values: Readonly<Record<string, MeanAndDeviation | null>>;
-  /** The position most often most common over the seeds, and the mean share of threads stopped there. */
+  /** The position that is the most common stop of most seeds, and the mean share of threads stopped there. */
   readonly mostCommonStop: { readonly name: string; readonly share: number };
   readonly seeds: number;
 }

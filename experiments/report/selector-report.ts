@@ -6,7 +6,7 @@ import { selectorMetrics, type TaskScores } from '../selector/metrics.ts';
 import type { SelectorResult } from '../selector/result.ts';
 import { plusMinus } from './aggregate.ts';
 
-/** What systems are in tables. */
+/** How tables name the systems. */
 const systemNames: Readonly<Record<string, string>> = {
   [allPostsName]: 'its task models, reading all posts',
   untuned: 'task models untuned',
@@ -63,7 +63,7 @@ function taskTable(options: {
     ...selectorMetrics.map((metric) => overSeeds(scores.map(({ values }) => values[metric.name]))),
     ...classes.map((label) => overSeeds(scores.map(({ perClass }) => perClass[label] ?? 0))),
   ];
-  // Posts that the policy retains are read by the veracity model alone.
+  // Only the veracity model depends on which posts are read, so for stance both rows would be the same.
   const isShown = (name: string) => task === 'veracity' || name !== allPostsName;
   return [
     `## ${test}: ${task}`,

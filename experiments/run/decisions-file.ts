@@ -12,7 +12,7 @@ import { jsonOrUndefined } from '../../src/json.ts';
 
 const fileName = 'decisions.jsonl';
 
-/** One decision: of which system, and whatever else the kind of experiment keeps. */
+/** A decision of either kind of experiment. */
 interface Decided {
   readonly system: string;
 }
@@ -45,7 +45,7 @@ export interface ComparedSystem {
   readonly system: string;
 }
 
-/** The runs in a folder, by their path in it: the folder itself as '', or its `seed-…`. */
+/** The runs in a folder, as paths in it: '' if the folder is itself a run, else its `seed-…` folders. */
 export function runsIn(folder: string): string[] {
   if (!existsSync(folder))
     throw new InputError(`there is no folder ${folder}; give a run directory or a folder of runs`);

@@ -28,7 +28,7 @@ export function trialsOf<Experiment extends ExperimentHead>(
   );
 }
 
-/** A context, with its progress also under the name that the training loops call. */
+/** A context that also offers its progress under the name that the training loops use. */
 export interface TrialHooks extends WorkContext {
   readonly onStage: WorkContext['onProgress'];
 }
@@ -38,12 +38,12 @@ export interface VariantResults<Result> {
   readonly trials: readonly Result[];
 }
 
-/** What the stop agent and the selector do each in its own way; all else of running an experiment they share. */
+/** What differs between experiments on the stop agent and on the selector. All else about running them is shared. */
 export interface ExperimentKind<Experiment extends ExperimentHead, Result> {
   load(path: string, overrides: readonly PlainObject[]): Promise<ExperimentFile<Experiment>>;
   /** What `--data` means. */
   dataOverride(path: string): PlainObject;
-  /** Whether trials send paid requests to language models; their budget then holds for one process. */
+  /** Whether trials send paid requests to language models. Their budget holds for one process. */
   asksModels(experiment: Experiment): boolean;
   /** Prepares what the trials of this process share. The function it returns runs one trial to its end. */
   start(options: {

@@ -35,7 +35,7 @@ export async function runInProcesses(options: {
   throw new WorkerDefect(message);
 }
 
-/** Its stack is that of the workers: the one of this process says nothing. */
+/** A defect in a worker. The stack is the worker's; that of this process would say nothing. */
 class WorkerDefect extends Error {
   override readonly name = 'WorkerDefect';
 
@@ -45,10 +45,10 @@ class WorkerDefect extends Error {
   }
 }
 
-/** Null when the worker came to its end. */
+/** Null when the worker succeeded. */
 function runWorker(command: readonly string[], signal: AbortSignal): Promise<Failure | null> {
   const child = spawn(process.execPath, command, { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
-  // Not SIGINT: the terminal sends that to the worker as well, and the second would cut its saving short.
+  // Not SIGINT: the terminal sends that to the worker as well, and a second one would end it before it has saved.
   const stop = () => child.kill('SIGTERM');
   signal.addEventListener('abort', stop, { once: true });
   if (signal.aborted) stop();
@@ -67,7 +67,7 @@ function runWorker(command: readonly string[], signal: AbortSignal): Promise<Fai
   });
 }
 
-/** Of a worker that could not tell what happened. */
+/** The failure of a worker that ended without saying why. */
 function failureOfExit(code: number | null, killedBy: NodeJS.Signals | null): Failure {
   if (killedBy !== null)
     return {
@@ -81,8 +81,8 @@ function failureOfExit(code: number | null, killedBy: NodeJS.Signals | null): Fa
 }
 
 /**
- * For a worker: hands the error that ends it to the process that started it, which prints it once for all workers, and sets
- * the exit code. False where nobody started this process as a worker: then the error is the caller's to print.
+ * For a worker: sends the error that ends it to the parent, which prints it once for all workers, and sets the exit code.
+ * Returns false where there is no parent to tell; the caller then has to report the error itself.
  */
 export async function tellParent(error: unknown): Promise<boolean> {
   if (process.send === undefined) return false;

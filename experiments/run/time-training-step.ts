@@ -8,7 +8,7 @@ import {
   type StopAgentData,
 } from '../../trainers/stop-agent/setup.ts';
 
-/** Data of the paper's shape: 50 + 100 threads with a median of 16 posts, all three experts; noise for content. */
+/** Noise in the shape of the paper's data: 50 + 100 threads with a median of 16 posts, and all three experts. */
 export function paperShapedData(dimensions: number): StopAgentData {
   const random = Random.seeded({ seed: 1, purpose: 'paper-shaped data' });
   const vector = (length: number) => Float32Array.from({ length }, () => random.normal());
@@ -31,7 +31,7 @@ export function paperShapedData(dimensions: number): StopAgentData {
   };
 }
 
-/** Milliseconds an iteration of the stop agent takes on the current backend, the mean of two after one of warm-up. */
+/** Milliseconds that an iteration of the stop agent takes on the current backend: the mean of two, after one to warm up. */
 export async function timeTrainingStep(dimensions: number): Promise<number> {
   const config = stopAgentSchema.parse({ iterations: 3, gail: { warmupIterations: 0 } });
   const training = createStopAgentTraining(paperShapedData(dimensions), [{ seed: 1, config }]);

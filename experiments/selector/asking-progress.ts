@@ -21,7 +21,7 @@ export function withAskingProgress<Item>(options: {
   const model = create({
     async remember(call, ask) {
       const answer = await remember.remember(call, ask);
-      // With several samples of an item there are more answers than items; the last step is shown when all is there.
+      // Several samples of an item make more answers than items, so the last step waits for the whole prediction.
       if (underWay !== null && underWay.answered < underWay.total - 1) {
         underWay.answered++;
         show();

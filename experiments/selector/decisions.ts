@@ -42,7 +42,7 @@ interface TestOptions {
   readonly settings: Omit<SelectorSettings, 'claims' | 'stancePretraining' | 'seed'>;
   /** Null: every post is read. */
   readonly policies: SelectorTraining['policies'] | null;
-  /** What progress is shown as. */
+  /** Name of the stage that progress is shown under. */
   readonly stage: string;
   readonly context: WorkContext;
 }

@@ -8,8 +8,8 @@ import { replyStances } from './data.ts';
 import { scoresOf } from './metrics.ts';
 
 /**
- * What one epoch did, by name. `f1` are of machine labels against the labels that the selector sees; `hidden` ones against
- * labels that it does not see, where the data has them: they judge the selection and take no part in it.
+ * The metrics of one epoch, by name. `f1/…` compare machine labels with the labels that the selector sees. `hidden/…` compare
+ * them with labels that it does not see, where the data has any: they measure the selection and have no influence on it.
  */
 export function epochMetrics(options: {
   selection: EpochSelection;

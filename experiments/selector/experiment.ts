@@ -123,8 +123,8 @@ function resolveSelectorExperiment(input: PlainObject, source: string): Selector
 }
 
 /**
- * The experiment as a run keeps it. What calls may cost and how often they are tried change no result, and a run that
- * stopped at the end of a budget is to go on with a larger one.
+ * The experiment as a run keeps it: without budget and retries. They change no result, and a run that spent its budget must
+ * be able to go on with a larger one.
  */
 export function runConfig(experiment: SelectorExperiment): SelectorExperiment {
   return { ...experiment, budget: budgetSchema.parse({}), retry: retrySchema.parse({}) };

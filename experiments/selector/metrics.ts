@@ -22,7 +22,7 @@ export const selectorMetrics: readonly SelectorMetric[] = [
   {
     name: 'macroF1',
     title: 'macro-F1',
-    // Over the classes that the labels have: RumourEval knows no non-rumour.
+    // Over the classes that occur among the gold labels: RumourEval has no non-rumours.
     of(predictions) {
       const present = classificationScores(predictions).perClass.filter(({ support }) => support > 0);
       return present.reduce((sum, { f1 }) => sum + f1, 0) / present.length;

@@ -24,7 +24,7 @@ export interface TaskModels {
 export interface ModelContext {
   readonly service: ChatService;
   readonly annotations: AnnotationStore;
-  /** Where fine-tuning files go unless an experiment says. */
+  /** Where fine-tuning files go, unless the experiment names a folder. */
   readonly runs: string;
   readonly context: WorkContext;
 }

@@ -22,7 +22,7 @@ export interface OpenedSelectorRun {
 export async function openSelectorRun(options: {
   run: string;
   workshop: SelectorWorkshop;
-  /** Of calls to language models. */
+  /** Limits on calls to language models, in place of the experiment's. */
   budget: Partial<BudgetLimits>;
   context: WorkContext;
 }): Promise<OpenedSelectorRun> {

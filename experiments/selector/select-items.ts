@@ -16,7 +16,7 @@ export interface SelectionSummary extends SelectionCounts {
   readonly run: string;
   /** Null: the training data of the run. */
   readonly data: string | null;
-  /** Of training. */
+  /** Epochs that the selector was trained for. */
   readonly epochs: number;
   readonly threads: number;
   readonly out: string;
@@ -33,7 +33,7 @@ export async function selectItems(options: {
   data: string | null;
   out: string;
   kind: 'posts' | 'claims' | 'both';
-  /** Also what was discarded. */
+  /** Whether discarded items are written, too. */
   all: boolean;
   runs: string;
   budget: Partial<BudgetLimits>;
@@ -84,7 +84,7 @@ export async function selectItems(options: {
   }
 }
 
-/** Finds out whether items can go there before hours of work do. */
+/** Checks that the file can be written before the hours of work that fill it. */
 function checkItemFile(path: string): void {
   if (!/\.jsonl(\.gz)?$/.test(path))
     throw new InputError(`--out ${path}: the name must end in .jsonl, or in .jsonl.gz for gzip`);
@@ -97,7 +97,7 @@ function checkItemFile(path: string): void {
     throw new InputError(`--out ${path} is a directory; give the name of a file`);
 }
 
-/** One item a line, as gzip when the name ends in `.gz`; the same items are the same bytes. */
+/** Writes one item a line, gzipped if the name ends in `.gz`. The same items give the same bytes. */
 function writeItemFile(path: string, items: readonly unknown[]): void {
   const text = items.map((item) => `${JSON.stringify(item)}\n`).join('');
   writeFileAtomically(path, path.endsWith('.gz') ? gzipSync(text) : text);

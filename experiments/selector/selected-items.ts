@@ -4,11 +4,11 @@ import { likeliest } from '../../trainers/selector/likeliest.ts';
 import type { Decided, GreedySelection } from '../../trainers/selector/select-greedily.ts';
 
 interface Labelled {
-  /** Of the label; 1 for a human one. */
+  /** Confidence in the label; 1 for a human one. */
   readonly confidence: number;
   /** What the model said, by class. */
   readonly distribution: Readonly<Record<string, number>>;
-  /** Why, in the model's words; empty where it argues for another label than the human one. */
+  /** The model's reason; empty where it argues for another label than the human one. */
   readonly explanation: string;
   readonly retainProbability: number;
   readonly retained: boolean;

@@ -19,7 +19,7 @@ export interface SelectorShared {
   readonly runs: string;
 }
 
-/** What one trial is made of. */
+/** One trial and what it works on. */
 export interface SelectorTrial {
   readonly experiment: SelectorExperiment;
   readonly seed: number;
@@ -30,7 +30,7 @@ export interface SelectorTrial {
   readonly heldOut: readonly TestSet[];
 }
 
-/** With task models that have learnt nothing yet. */
+/** The settings of a trial, with task models that have learnt nothing yet. */
 export async function freshSettings({
   experiment,
   seed,

@@ -17,8 +17,8 @@ export interface SelectorWorkshop {
 }
 
 /**
- * What the trials of a process share, each by what it is made of: variants with another encoder or other data draw on the
- * same budget, and all keep their answers in one store.
+ * What the trials of a process share. Data, embeddings and services are each made once for each different configuration:
+ * variants with another encoder or other data still draw on one budget, and all keep their answers in one store.
  */
 export function selectorWorkshop({ runs }: { runs: string }): SelectorWorkshop {
   const cache = join(runs, 'cache');

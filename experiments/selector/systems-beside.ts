@@ -28,7 +28,7 @@ export async function trainedBeside(
     ...settings,
     ...(name === 'random' && { randomOfSize: selector.retainedCounts }),
     ...(name === 'oracle' && { oracle: hiddenLabels(trial.shared.data.train) }),
-    // Pretrained, and not one epoch more.
+    // Pretrained only: an empty list of sizes stops the training before its first epoch.
     ...(name === 'untuned' && { randomOfSize: [] }),
     config: { ...everything, epochs: Math.max(1, selector.epoch) },
   });

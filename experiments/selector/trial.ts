@@ -53,10 +53,10 @@ export async function runSelectorTrial(settings: {
   const trial: SelectorTrial = { experiment, seed, directory, shared, hooks, tested, heldOut };
   const training = createSelectorTraining(await freshSettings({ experiment, seed, shared, context }));
   const lastEpoch = await trainLogged(trial, { run, training });
-  // Without a test there is nothing to compare, and training costs.
+  // Without a test there is nothing to compare, so the other systems are not trained.
   const systems: SelectorSystem[] = [selectorName];
   if (data.tests.length > 0) systems.push(allPostsName, ...experiment.evaluation.beside);
-  // Written whole after each system, so that a resumed run does not train it again.
+  // Saved after each system, so that a resumed run does not train that one again.
   const decisions = hasDecisions(directory) ? readDecisions(directory, selectorDecisionSchema) : [];
   const known = new Set(decisions.map(({ system }) => system));
   for (const system of systems) {
@@ -83,7 +83,7 @@ export async function runSelectorTrial(settings: {
   );
 }
 
-/** What a system decides of every test set, trained first where it is not the selector itself. */
+/** Trains a system, unless it is the selector itself, and lets it decide every test set. */
 async function decisionsOf(
   system: SelectorSystem,
   { trial, selector }: { trial: SelectorTrial; selector: SelectorTraining },

@@ -37,7 +37,7 @@ export async function openCache(directory: string, experiment: Experiment): Prom
   };
 }
 
-/** Trained once for each set of options, threads and seed; kept in the cache. */
+/** The local detector for these options, threads and seed: from the cache, or trained and put there. */
 export async function cachedDetector(
   settings: {
     options: LocalDetectorOptions;
@@ -63,7 +63,7 @@ export async function cachedDetector(
   return detector;
 }
 
-/** Trained once for each set of options, judgements and seed; kept in the cache. */
+/** The student of these judgements for these options and seed: from the cache, or trained and put there. */
 export async function cachedStudent(cache: Cache, settings: Parameters<typeof trainStudent>[0]): Promise<Student> {
   const { demonstrations, further, options, seed, task } = settings;
   const judged = [demonstrations, further].map((threads) =>

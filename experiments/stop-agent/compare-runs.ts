@@ -37,7 +37,7 @@ export function compareSystems(
       `${first.folder} decides ${task.name} and ${second.folder} decides ${otherTask.name}; compare runs of one task`,
     );
   const { labels } = task;
-  // Calls are known of a system as a whole; what is resampled here does not count them.
+  // Resampled metrics do not depend on how often the detector is called.
   const left = columnsOf(paired.first, { calls: 'one', labels });
   const right = columnsOf(paired.second, { calls: 'one', labels });
   return {

@@ -13,7 +13,7 @@ export interface DecisionColumns {
   readonly threadPosts: readonly number[];
   /** From the claim to the decision; null where a time is unknown. */
   readonly hours: readonly (number | null)[];
-  /** How many labels the task has. */
+  /** Number of labels of the task. */
   readonly classes: number;
   readonly calls: StopRule['calls'];
   /** The threads to count, repetitions counting again (a bootstrap sample); all of them when left out. */
@@ -29,9 +29,9 @@ export interface StopMetric {
   readonly decimals: number;
   /** Compared by `earshot compare`, and given an interval over threads. It must then count `items`. */
   readonly isResampled: boolean;
-  /** Says nothing of a rule that sees the labels. */
+  /** Makes no sense for a rule that sees the labels. */
   readonly isNotForOracles?: boolean;
-  /** Null where the decisions do not tell. */
+  /** Null where the decisions do not say. */
   of(columns: DecisionColumns): number | null;
 }
 
@@ -69,7 +69,7 @@ export const stopMetrics: readonly StopMetric[] = [
     of: (columns) => callsOf(columns) / columns.gold.length,
   },
   {
-    // Of the calls that judging every post of every thread would take.
+    // The share of the calls that judging every post of every thread would take.
     name: 'callsSaved',
     title: null,
     decimals: 3,
@@ -78,7 +78,7 @@ export const stopMetrics: readonly StopMetric[] = [
   },
 ];
 
-/** Those that stand in tables, with their headings. */
+/** The metrics that tables show, with their headings. */
 export const shownMetrics = stopMetrics.flatMap((metric) =>
   metric.title === null ? [] : [{ ...metric, title: metric.title }],
 );

@@ -34,7 +34,7 @@ export interface Parts {
  */
 export function splitParts(threads: readonly Thread[], experiment: Experiment, seed: number): Parts {
   const { events, demonstrations, environment, test } = experiment.split;
-  // Language models are not trained here: no thread is set aside for them.
+  // A detector file is not trained here, so no thread is set aside for it.
   const task = taskOf(experiment);
   const detector = 'file' in experiment.detector ? 0 : experiment.split.detector;
   const detectorEvents = typeof detector === 'number' ? [] : detector.events;
@@ -79,7 +79,7 @@ function checkEvents(threads: readonly Thread[], wanted: readonly string[]): voi
       );
 }
 
-/** Names the data set of a run. */
+/** Identifies the data set of a run. */
 export function threadsHash(threads: readonly Thread[]): string {
   return sha256(threads);
 }

@@ -21,15 +21,15 @@ export interface PreparedTrial {
   /** Judgements of the demonstration and test threads, by thread id. */
   readonly sequences: ReadonlyMap<string, JudgementSequence>;
   readonly data: StopAgentData;
-  /** The table of other threads' states, built as the training's. */
+  /** Builds the states of other threads the way those of the training were built. */
   readonly tableOf: (threads: readonly Thread[]) => Promise<StateTable>;
-  /** Names what the states are made of. */
+  /** Identifies what the states are made from. */
   readonly stateIdentity: string;
   readonly counts: { readonly asked: number; readonly cached: number };
   readonly hashes: Readonly<Record<string, string>>;
 }
 
-/** Everything up to the training: split, detector, judgements, demonstrations, states. */
+/** Does everything that comes before training: split, detector, judgements, demonstrations, states. */
 export async function prepareTrial(settings: {
   experiment: Experiment;
   seed: number;
@@ -127,7 +127,7 @@ interface Demonstrating {
   readonly label: number;
 }
 
-/** A thread longer than its judgements keeps the last one. */
+/** In a thread that was judged only in part, the last judgement holds to the end. */
 function labelledThread({ thread, sequence, label }: Demonstrating, all: readonly Demonstrating[]): LabelledThread {
   const { predicted, probabilities, labels } = sequence;
   const steps = Array.from(thread.posts, (_, step) => Math.min(step, predicted.length - 1));
@@ -135,7 +135,7 @@ function labelledThread({ thread, sequence, label }: Demonstrating, all: readonl
   const withLabel = all.filter((other) => other.label === label).length;
   return {
     right,
-    // A detector without probabilities is as sure as it says.
+    // Without probabilities, take the answer of the detector as certain.
     probability: Float32Array.from(steps, (step, index) => {
       const probability = probabilities[step * labels.length + label];
       return Number.isNaN(probability) ? right[index] : probability;

@@ -7,7 +7,7 @@ import type { Thread } from '../../src/data/thread.ts';
 import type { Cache } from './cache.ts';
 import { type Experiment, taskOf } from './experiment.ts';
 
-/** What states are made of. */
+/** Everything that states are made from. */
 export interface StateSource {
   readonly experiment: Experiment;
   readonly cache: Cache;
@@ -49,7 +49,7 @@ export async function statesOf(
   });
 }
 
-/** Names what states are made of: a policy means nothing on others. */
+/** Identifies what states are made from. A policy makes no sense on states of another kind. */
 export function stateIdentityOf({ experiment, cache, student }: StateSource): string {
   return canonicalJson({
     encoder: experiment.state.posts === 'sum' ? cache.embeddings.identityHash.slice(0, 16) : null,
