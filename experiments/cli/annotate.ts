@@ -42,12 +42,12 @@ export function annotateCommand(): Command {
     )
     .option('--train-on <threads>', 'labelled threads to train the detector on, where its file does not exist yet')
     .addOption(new Option('--task <name>', 'what that detector decides').choices(Object.keys(tasks)).default('rumor'))
-    .option('--seed <number>', 'of that training', wholeNumber, 1)
+    .option('--seed <number>', 'seed of that training', wholeNumber, 1)
     .option('--schedule <which>', 'prefixes judged: every (default), step:<posts> or geometric:<factor>', schedule)
     .option('--max-posts <count>', 'posts of a thread that are judged', positiveInteger, 500)
     .option(
       '--concurrency <count>',
-      'judgements under way at the same time (default: 1; 64 with language models)',
+      'judgements under way at the same time (default: 1, or 64 with language models)',
       positiveInteger,
     )
     .option('--dry-run', 'language models: count calls, tokens and cost, and send nothing')

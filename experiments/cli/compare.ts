@@ -22,8 +22,11 @@ export function compareCommand(): Command {
     .argument('<first>', 'run directory, or a folder of runs with one seed each')
     .argument('<second>', 'the same; runs of one seed are paired with each other')
     .option('--system <name>', `system of the first (default: "${agentName}", or "${selectorName}")`)
-    .option('--second-system <name>', 'system of the second, such as "first 4 posts" or random (default: likewise)')
-    .option('--seed <number>', 'of the bootstrap', wholeNumber, 1)
+    .option(
+      '--second-system <name>',
+      'system of the second, such as "first 4 posts" or random (default: as for the first)',
+    )
+    .option('--seed <number>', 'seed of the bootstrap', wholeNumber, 1)
     .option('--json', 'print the comparison as JSON')
     .addHelpText(
       'after',

@@ -25,7 +25,8 @@ export function selectCommand(): Command {
     .alias('jsdrv')
     .description("Write the claims and posts that a run's selector retains, labelled, for others to train on.")
     .argument('<run>', 'run directory of a selector, such as runs/selector-quickstart/agent/seed-1')
-    .argument('[run]', 'where the command is called by its former name, jsdrv select <run>')
+    .argument('[former]', 'only where the command is called by its former name: jsdrv select <run>')
+    .usage('[options] <run>')
     .requiredOption('--out <file>', 'file to write: .jsonl, or .jsonl.gz for gzip')
     .option('--data <threads>', "thread file to label, .jsonl or .jsonl.gz, instead of the run's training data")
     .addOption(new Option('--kind <kind>', 'what to write').choices(['posts', 'claims', 'both']).default('both'))
@@ -80,7 +81,7 @@ async function select(first: string, second: string | undefined, options: Select
 /** `earshot jsdrv select <run>` is how `earshot select <run>` was called before. */
 function runOf(first: string, second: string | undefined): string {
   if (second === undefined) return first;
-  if (first !== 'select') throw new InputError(`one run at a time; got ${first} and ${second}`);
+  if (first !== 'select') throw new InputError(`select takes one run; got ${first} and ${second}`);
   process.stderr.write('earshot: `jsdrv select` is called `select` now\n');
   return second;
 }

@@ -41,13 +41,13 @@ export function trainCommand(): Command {
     .option('--runs <folder>', 'where runs and their shared cache go', defaultRuns)
     .option(
       '--jobs <count>',
-      'processes that share the runs (default: one a processor core, at most one a run; 1 with language models, whose budget holds for one process)',
+      'processes that share the runs (default: one for each processor core, at most one for each run; just one with language models, because a budget holds for one process)',
       positiveInteger,
     )
     .option('--resume', 'fail if there is nothing to go on with (going on is the default)')
     .option('--restart', 'remove earlier runs of this experiment and start anew')
     .option('--json', 'print the results as JSON instead of the table')
-    .option('--share <index/of>', 'run every of-th trial only, without a report', share)
+    .option('--share <index/of>', 'run only every of-th trial, as a worker of another process', share)
     .addHelpText(
       'after',
       `

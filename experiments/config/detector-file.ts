@@ -16,7 +16,7 @@ export const detectorFileSchema = z
     task: z
       .string()
       .min(1)
-      .describe(`what is decided: ${shippedTasks.join(', ')}, or a YAML file, sought beside this one first`),
+      .describe(`what is decided: ${shippedTasks.join(', ')}, or a YAML file, looked for beside this one first`),
     budget: budgetSchema.prefault({}),
     retry: retrySchema.prefault({}),
   })

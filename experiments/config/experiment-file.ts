@@ -12,7 +12,7 @@ export const experimentSeeds = z
   .min(1)
   .refine((seeds) => new Set(seeds).size === seeds.length, 'a seed stands there twice')
   .default([1, 2, 3, 4, 5])
-  .describe('one run each');
+  .describe('seeds, with one run for each');
 
 /** What an experiment of any kind has. */
 export interface ExperimentHead {

@@ -32,7 +32,11 @@ const splitSchema = z
       .describe(
         'labelled threads that train the local detector: how many, or all of these events; none are taken for a detector file',
       ),
-    events: z.array(z.string()).nullable().default(null).describe('take the other parts from these events only'),
+    events: z
+      .array(z.string())
+      .nullable()
+      .default(null)
+      .describe('take all parts but the detector’s from these events only'),
     demonstrations: z.int().min(1).default(50).describe('labelled threads that the experts demonstrate on'),
     environment: z.int().min(0).default(100).describe('unlabelled threads that the agent roams'),
     test: z
@@ -45,7 +49,7 @@ const splitSchema = z
       .default(null)
       .describe('fixes the split; null draws a new one for each seed, as EARD does'),
   })
-  .describe('which threads serve what; no thread serves twice');
+  .describe('which threads are used for what; no thread is used twice');
 
 const stateSchema = z
   .strictObject({
@@ -67,7 +71,7 @@ const stateSchema = z
       ),
     studentOptions: localDetectorOptionsSchema
       .prefault({ l2: [1e-4, 1e-3], folds: 3, steps: 200 })
-      .describe('of the student'),
+      .describe('how the student is trained'),
   })
   .describe('what the agent sees');
 
@@ -79,7 +83,7 @@ export const modelDetectorSchema = z
       .string()
       .nullable()
       .default(null)
-      .describe('annotation store that its judgements are read from and added to; null: that of the runs'),
+      .describe('annotation store that its judgements are read from and added to; null for the store of the runs'),
     schedule: prefixScheduleSchema,
     concurrency: z.int().min(1).default(64).describe('judgements under way at the same time'),
     failures: z
@@ -133,7 +137,7 @@ export const experimentSchema = z
           .array(z.number().min(0).max(1))
           .default([0.6, 0.65, 0.7, 0.8, 0.9])
           .describe('rules: stop once the detector is so confident, asking it at every post'),
-        resamples: z.int().min(1).default(1000).describe('of the bootstrap behind the intervals'),
+        resamples: z.int().min(1).default(1000).describe('samples of the bootstrap behind the intervals'),
       })
       .prefault({}),
   })

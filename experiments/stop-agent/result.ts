@@ -22,7 +22,9 @@ export const storedResultSchema = z.strictObject({
         name: z.string(),
         calls: z
           .enum(['one', 'every', 'oracle'])
-          .describe('when the detector is called: once at the stop, at every post up to it'),
+          .describe(
+            'when the detector is called: once at the stop, at every post up to it, or by a rule that sees the labels',
+          ),
       }),
     )
     .describe('in the order of the tables'),
@@ -40,10 +42,10 @@ export interface TrialResult extends Pick<StoredResult, 'seed' | 'threads' | 'de
 
 /** @throws InputError when an earlier version of Earshot finished the run */
 export function readStoredResult(run: RunDirectory): StoredResult {
-  const { formatVersion: found } = run.readResult(z.looseObject({ formatVersion: z.unknown() }));
+  const { formatVersion: found } = run.readResult(z.looseObject({ formatVersion: z.unknown().default(1) }));
   if (found !== formatVersion)
     throw new InputError(
-      `${run.path}/result.json has the format of another version of Earshot (${found ?? 1}, and this one reads ${formatVersion}); ` +
+      `${run.path}/result.json has the format of another version of Earshot (${found}, and this one reads ${formatVersion}); ` +
         'train the run again with --restart, or keep using the version that made it',
     );
   return run.readResult(storedResultSchema);

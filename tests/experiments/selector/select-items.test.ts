@@ -11,7 +11,7 @@ import { earshot } from '../cli/command-line.ts';
 import { lines, tinyFolder, tinySelector, tinyThreads, trainHere, withoutReplies } from './tiny-selector.ts';
 
 const run = 'runs/tiny/agent/seed-1';
-const select = ['jsdrv', 'select', run, '--out'];
+const select = ['select', run, '--out'];
 const itemsOf = (text: string): SelectedItem[] =>
   text
     .trimEnd()
@@ -53,7 +53,7 @@ async function trained(files: Record<string, unknown> = {}): Promise<string> {
   return cwd;
 }
 
-describe('jsdrv select', () => {
+describe('select', () => {
   it('writes every claim and post of the training data, labelled, and what is retained of them', async () => {
     const cwd = await trained();
     const { train } = tinyThreads();
@@ -167,7 +167,7 @@ describe('jsdrv select', () => {
     const cwd = await trained({ 'stop/config.json': { name: 'quickstart' }, taken: 'a file' });
     const words = await Promise.all(
       [[], ['--out', 'x.jsonl', '--knid', 'posts'], ['--out', 'x.jsonl', '--kind', 'replies']].map((more) =>
-        earshot(['jsdrv', 'select', run, ...more], { cwd }),
+        earshot(['select', run, ...more], { cwd }),
       ),
     );
     expect(words.map(({ code, out }) => [code, out])).toEqual(words.map(() => [1, '']));
