@@ -1,20 +1,22 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import type { AnnotateProgress } from '../../experts/annotate.ts';
 import { type PrefixSchedule, prefixScheduleSchema } from '../../experts/prefix-schedule.ts';
-import { InputError, ProviderError } from '../../src/errors.ts';
+import { tasks } from '../../src/data/task.ts';
+import { InputError } from '../../src/errors.ts';
+import { workContext } from '../../src/work-context.ts';
 import { isDetectorFile } from '../config/detector-file.ts';
 import { type AnnotatedThreads, annotateThreads } from '../judging/annotate-threads.ts';
-import { annotateWithModels } from '../judging/annotate-with-models.ts';
-import { printAnnotated } from './annotate-models.ts';
-import { amount, budgetOf } from './budget-options.ts';
+import type { JudgingMode } from '../judging/judge-options.ts';
+import { amount, budgetOf, positiveInteger, wholeNumber } from './option-values.ts';
+import { printAnnotated } from './print-annotated.ts';
 import { stageProgress } from './progress.ts';
 import { Interrupted, type Terminal } from './terminal.ts';
-import { positiveInteger, wholeNumber } from './whole-number.ts';
 
 interface Flags {
   store: string;
   detector: string;
   trainOn?: string;
+  task: string;
   seed: number;
   schedule?: PrefixSchedule;
   maxPosts: number;
@@ -33,9 +35,6 @@ interface AnnotateCommandOptions extends Flags {
   terminal: Terminal;
 }
 
-/** Failures named one by one; the others are counted. */
-const failuresShown = 5;
-
 export function annotateCommand(terminal: Terminal): Command {
   return new Command('annotate')
     .description('Judge every prefix of every thread of a file with a detector, into an annotation store.')
@@ -46,12 +45,13 @@ export function annotateCommand(terminal: Terminal): Command {
       'saved local detector (.json), such as that of a run, or a detector file (.yaml) for language models',
     )
     .option('--train-on <threads>', 'labelled threads to train the detector on, where its file does not exist yet')
-    .option('--seed <number>', 'of that training', wholeNumber, 1)
+    .addOption(new Option('--task <name>', 'what that detector decides').choices(Object.keys(tasks)).default('rumor'))
+    .option('--seed <number>', 'seed of that training', wholeNumber, 1)
     .option('--schedule <which>', 'prefixes judged: every (default), step:<posts> or geometric:<factor>', schedule)
     .option('--max-posts <count>', 'posts of a thread that are judged', positiveInteger, 500)
     .option(
       '--concurrency <count>',
-      'judgements under way at the same time (default: 1; 64 with language models)',
+      'judgements under way at the same time (default: 1, or 64 with language models)',
       positiveInteger,
     )
     .option('--dry-run', 'language models: count calls, tokens and cost, and send nothing')
@@ -81,62 +81,48 @@ Examples:
 }
 
 async function annotateFile(threads: string, options: AnnotateCommandOptions): Promise<void> {
-  const byModels = isDetectorFile(options.detector);
-  if (!byModels) refuseModelOptions(options);
+  const { store, detector, trainOn, task, seed, maxPosts, concurrency, skipInvalid = false } = options;
+  if (!isDetectorFile(detector)) refuseModelOptions(options);
   const { terminal } = options;
-  const progress = stageProgress(threads, terminal);
+  const { done, ...told } = stageProgress(threads, terminal);
   const signal = terminal.interruptSignal();
   let counts: AnnotateProgress | null = null;
-  const schedule = options.schedule ?? { name: 'every' };
-  const shared = { threads, schedule, skipInvalid: options.skipInvalid ?? false, onNote: progress.onNote, signal };
-  let finish: () => void;
+  let annotated: AnnotatedThreads;
   try {
-    if (byModels) {
-      const annotated = await annotateWithModels({
-        ...modelOptions(options),
-        ...shared,
-        onCounts: (now) => {
-          counts = now;
-          progress.onStage('judging prefixes', now.done, now.total);
-        },
-      });
-      finish = () => printAnnotated(annotated, options);
-    } else {
-      const annotated = await annotateThreads({
-        ...options,
-        ...shared,
-        concurrency: options.concurrency ?? 1,
-        onStage: progress.onStage,
-        onCounts: (now) => {
-          counts = now;
-        },
-      });
-      finish = () => print(annotated, options);
-    }
+    annotated = await annotateThreads({
+      threads,
+      store,
+      detector,
+      trainOn,
+      task: tasks[task],
+      seed,
+      schedule: options.schedule ?? { name: 'every' },
+      maxPosts,
+      concurrency,
+      skipInvalid,
+      budget: budgetOf(options),
+      mode: modeOf(options),
+      onCounts: (now) => {
+        counts = now;
+      },
+      context: workContext({ ...told, signal }),
+    });
   } catch (error) {
-    progress.done();
+    done();
     if (!signal.aborted) throw error;
     throw new Interrupted(stoppedAt(counts, options));
   }
-  progress.done();
-  finish();
+  done();
+  printAnnotated(annotated, options);
 }
 
-function modelOptions(options: AnnotateCommandOptions) {
-  const { store, detector, maxPosts, concurrency, dryRun = false, batch = false, batchPoll } = options;
-  return {
-    store,
-    detector,
-    maxPosts,
-    dryRun,
-    batch,
-    budget: budgetOf(options),
-    ...(concurrency !== undefined && { concurrency }),
-    ...(batchPoll !== undefined && { batchPollMs: 1000 * batchPoll }),
-  };
+function modeOf({ store, dryRun, batch, batchPoll }: AnnotateCommandOptions): JudgingMode {
+  if (dryRun) return 'dry-run';
+  if (!batch) return 'live';
+  return { batchFolder: `${store}.batches`, pollMs: batchPoll === undefined ? undefined : 1000 * batchPoll };
 }
 
-/** Silence would let a person believe that a budget holds. */
+/** Ignoring these options silently would suggest that a budget is in force. */
 function refuseModelOptions(options: AnnotateCommandOptions): void {
   const given = (['dryRun', 'batch', 'budgetRequests', 'budgetTokens', 'budgetMoney'] as const).filter(
     (name) => options[name] !== undefined,
@@ -148,27 +134,10 @@ function refuseModelOptions(options: AnnotateCommandOptions): void {
     );
 }
 
-/** What an interruption leaves behind. */
+/** Says how far an interrupted command came. */
 function stoppedAt(counts: AnnotateProgress | null, { store }: AnnotateCommandOptions): string {
   if (counts === null) return 'stopped before the first judgement';
   return `stopped with ${counts.cached + counts.asked} of ${counts.total} prefixes judged, all kept in ${store}`;
-}
-
-function print({ failures, ...counts }: AnnotatedThreads, options: AnnotateCommandOptions): void {
-  const { store, detector, json } = options;
-  const { stdout, stderr } = options.terminal;
-  const { threads, asked, cached, failed } = counts;
-  if (json) stdout.write(`${JSON.stringify({ store, detector, ...counts })}\n`);
-  else
-    stdout.write(
-      `${threads} threads, ${asked + cached + failed} prefixes: asked ${asked}, cached ${cached}, failed ${failed}\nAnnotations: ${store}\n`,
-    );
-  if (failed === 0) return;
-  for (const { threadId, prefixLength, message } of failures.slice(0, failuresShown))
-    stderr.write(`thread ${threadId}, first ${prefixLength} posts: ${message}\n`);
-  throw new ProviderError(
-    `${failed} prefixes could not be judged; give the same command again to ask for them once more`,
-  );
 }
 
 function schedule(text: string): PrefixSchedule {

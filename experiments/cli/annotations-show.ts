@@ -7,10 +7,10 @@ import type {
 } from '../../experts/annotations/annotation-store.ts';
 import { InputError } from '../../src/errors.ts';
 
-/** Ambiguous names are told with so many of the rows they may mean. */
+/** How many of the rows that an ambiguous name may mean are listed. */
 const candidatesShown = 10;
 
-/** Rows as a table; keys are cut to what `show` needs as a rule. */
+/** Rows as a table. Keys are shortened to what `show` usually needs. */
 export function listTable(rows: readonly ListedAnnotation[]): string {
   if (rows.length === 0) return 'no annotations\n';
   const cells = rows.map(({ key, threadId, prefixLength, detector, label, date }) => [
@@ -33,7 +33,7 @@ export function annotationNamed(options: {
 }): StoredAnnotation {
   const { store, name, detector } = options;
   const filter = { ...(detector !== undefined && { detector }), limit: candidatesShown + 1 };
-  // A part of a judgement stands under the same thread, and is meant only where it is named.
+  // Parts of a judgement are stored under the same thread; they count only when their detector is named.
   const isJudgement = (row: ListedAnnotation) => detector !== undefined || !row.detector.includes('/');
   const colon = name.lastIndexOf(':');
   const length = Number(name.slice(colon + 1));
@@ -58,7 +58,7 @@ export function annotationNamed(options: {
   return row;
 }
 
-/** What was said, one after the other, and what came of it. */
+/** The transcript, and the judgement that came of it. */
 export function debateText(row: StoredAnnotation): string {
   const { key, request, judgement, threadId, prefixLength, date, latencyMs } = row;
   const { label, probabilities, explanation, transcript, usage } = judgement;
@@ -78,7 +78,7 @@ export function debateText(row: StoredAnnotation): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** Detectors put other things beside the texts. */
+/** Some detectors store more than the texts. */
 function postsOf(input: unknown): string[] {
   return Array.isArray(input) ? input.filter((item): item is string => typeof item === 'string') : [];
 }

@@ -4,8 +4,8 @@ import { markdownTable } from 'markdown-table';
 import { type AnnotationStats, AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import { InputError } from '../../src/errors.ts';
 import { annotationNamed, debateText, listTable } from './annotations-show.ts';
+import { positiveInteger } from './option-values.ts';
 import type { Terminal } from './terminal.ts';
-import { positiveInteger } from './whole-number.ts';
 
 export function annotationsCommand(terminal: Terminal): Command {
   const command = new Command('annotations')
@@ -90,7 +90,7 @@ async function listStore(path: string, options: ListOptions & { terminal: Termin
     ...(posts !== undefined && { prefixLength: posts }),
     ...(label !== undefined && { label }),
   };
-  // One more tells that there is more.
+  // One row more than is shown, to know whether there are more.
   const rows = await withStore(existing(path), (store) => store.list({ ...filter, limit: limit + 1 }));
   const shown = rows.slice(0, limit);
   terminal.stdout.write(json ? `${JSON.stringify(shown, null, 2)}\n` : listTable(shown));
@@ -140,7 +140,7 @@ async function withStore<T>(path: string, use: (store: AnnotationStore) => T | P
   }
 }
 
-/** Opening would make an empty one, and hide a mistyped path. */
+/** Opening a store creates it, which would hide a mistyped path. */
 function existing(path: string): string {
   if (!existsSync(path)) throw new InputError(`there is no annotation store ${path}; check the path`);
   return path;

@@ -1,48 +1,94 @@
+import { join } from 'node:path';
 import { Command } from 'commander';
+import { RunDirectory } from '../../checkpoints/run-directory.ts';
+import { runsIn } from '../run/decisions-file.ts';
+import { runKind } from '../run/experiment-kind.ts';
+import { compareSelectorSystems } from '../selector/compare-runs.ts';
+import { selectorName } from '../selector/decisions.ts';
 import { compareSystems } from '../stop-agent/compare-runs.ts';
-import { agentName } from '../stop-agent/trial.ts';
+import { agentName } from '../stop-agent/decisions.ts';
+import { wholeNumber } from './option-values.ts';
 import type { Terminal } from './terminal.ts';
-import { wholeNumber } from './whole-number.ts';
+
+interface CompareOptions {
+  system?: string;
+  secondSystem?: string;
+  seed: number;
+  json?: boolean;
+}
 
 export function compareCommand({ stdout }: Terminal): Command {
   return new Command('compare')
-    .description('Compare two systems on the threads that both decided: paired bootstrap of macro-F1 and ER.')
+    .description('Compare two systems on the test items that both decided: paired bootstrap of the metrics.')
     .argument('<first>', 'run directory, or a folder of runs with one seed each')
     .argument('<second>', 'the same; runs of one seed are paired with each other')
-    .option('--system <name>', 'system of the first', agentName)
-    .option('--second-system <name>', 'system of the second, such as "first 4 posts"', agentName)
-    .option('--seed <number>', 'of the bootstrap', wholeNumber, 1)
+    .option('--system <name>', `system of the first (default: "${agentName}", or "${selectorName}")`)
+    .option(
+      '--second-system <name>',
+      'system of the second, such as "first 4 posts" or random (default: as for the first)',
+    )
+    .option('--seed <number>', 'seed of the bootstrap', wholeNumber, 1)
     .option('--json', 'print the comparison as JSON')
     .addHelpText(
       'after',
       `
+Stop agents are compared by macro-F1 and ER over threads, selectors by macro-F1 and micro-F1 over replies and claims, for each
+test set and task.
+
 Examples:
   earshot compare runs/published-vs-paper/paper runs/published-vs-paper/published
-  earshot compare runs/quickstart/agent runs/quickstart/agent --second-system "first 4 posts"`,
+  earshot compare runs/quickstart/agent runs/quickstart/agent --second-system "first 4 posts"
+  earshot compare runs/selector-quickstart/agent runs/selector-quickstart/agent --second-system random`,
     )
-    .action(
-      (
-        first: string,
-        second: string,
-        options: { system: string; secondSystem: string; seed: number; json?: boolean },
-      ) => {
-        const comparison = compareSystems(
-          { folder: first, system: options.system },
-          { folder: second, system: options.secondSystem },
-          options,
-        );
-        if (options.json) {
-          stdout.write(`${JSON.stringify(comparison, null, 2)}\n`);
-          return;
-        }
-        const line = (name: string, { difference, low, high, pValue }: typeof comparison.er) =>
-          `${name}  ${signed(difference)}  95 % [${signed(low)}, ${signed(high)}]  p = ${pValue.toFixed(4)}\n`;
-        stdout.write(
-          `${options.system} of ${first}\nminus ${options.secondSystem} of ${second}, ${comparison.threads} decisions paired\n\n`,
-        );
-        stdout.write(line('macro-F1', comparison.macroF1) + line('ER      ', comparison.er));
-      },
-    );
+    .action((first: string, second: string, options: CompareOptions) => {
+      const isSelector = kindOf(first) === 'selector';
+      const { system = isSelector ? selectorName : agentName } = options;
+      const compared = [
+        { folder: first, system },
+        { folder: second, system: options.secondSystem ?? (isSelector ? selectorName : agentName) },
+      ] as const;
+      const { json, text } = (isSelector ? selectors : agents)(compared, options);
+      const heading = `${compared[0].system} of ${first}\nminus ${compared[1].system} of ${second}`;
+      stdout.write(options.json ? `${JSON.stringify(json, null, 2)}\n` : `${heading}${text}`);
+    });
+}
+
+type Compared = Parameters<typeof compareSystems>[0];
+
+function agents([first, second]: readonly [Compared, Compared], options: { seed: number }) {
+  const { threads, metrics } = compareSystems(first, second, options);
+  return { json: { threads, ...byName(metrics) }, text: `, ${threads} decisions paired\n\n${lines(metrics)}` };
+}
+
+function selectors([first, second]: readonly [Compared, Compared], options: { seed: number }) {
+  const comparisons = compareSelectorSystems(first, second, options);
+  const sections = comparisons.map(
+    ({ test, task, items, metrics }) => `\n${test}: ${task}, ${items} decisions paired\n${lines(metrics)}`,
+  );
+  return {
+    json: comparisons.map(({ metrics, ...of }) => ({ ...of, ...byName(metrics) })),
+    text: `\n${sections.join('')}`,
+  };
+}
+
+type Metrics = ReturnType<typeof compareSystems>['metrics'];
+
+function byName(metrics: Metrics) {
+  return Object.fromEntries(metrics.map(({ name, title: _, ...difference }) => [name, difference]));
+}
+
+function lines(metrics: Metrics): string {
+  const width = Math.max(...metrics.map(({ title }) => title.length));
+  return metrics
+    .map(
+      ({ title, difference, low, high, pValue }) =>
+        `${title.padEnd(width)}  ${signed(difference)}  95 % [${signed(low)}, ${signed(high)}]  p = ${pValue.toFixed(4)}\n`,
+    )
+    .join('');
+}
+
+function kindOf(folder: string): unknown {
+  return runKind(RunDirectory.open(join(folder, runsIn(folder)[0])));
 }
 
 function signed(value: number): string {

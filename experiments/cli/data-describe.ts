@@ -4,10 +4,10 @@ import { markdownTable } from 'markdown-table';
 import { describeOverlaps, describeThreads } from '../../src/data/describe.ts';
 import { loadThreads } from '../../src/data/thread-file.ts';
 import { comparisonTable, descriptionTable } from './description-table.ts';
-import { collectSkipped } from './skipped-items.ts';
+import { collectSkipped } from './progress.ts';
 import type { Terminal } from './terminal.ts';
 
-/** Beyond this many files, columns of label counts fit no screen. */
+/** With more files than this, columns of label counts fit no screen. */
 const maxColumns = 3;
 
 interface Flags {

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { findImporter, importers, importThreads } from '../../src/data/import-threads.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { writeThreads } from '../../src/data/thread-file.ts';
-import { collectSkipped } from './skipped-items.ts';
+import { collectSkipped } from './progress.ts';
 import type { Terminal } from './terminal.ts';
 
 interface Options {
@@ -34,7 +34,7 @@ async function importToFile(
   { terminal, ...options }: Options & { paths: string[]; terminal: Terminal },
 ): Promise<void> {
   const { stdout } = terminal;
-  // A misspelt format should be told before anything is read.
+  // Report a misspelt format before reading anything.
   findImporter(format);
   const skipped = collectSkipped(terminal);
   const notes: string[] = [];
@@ -56,7 +56,7 @@ async function importToFile(
   stdout.write(`${counts.threads} threads, ${counts.posts} posts: ${options.out}\n`);
 }
 
-/** How many there will be is not known before they are read, so no bar: a line every five seconds. */
+/** The total is unknown until all is read, so there is no bar, only a line every five seconds. */
 async function* counted(
   threads: AsyncIterable<Thread>,
   { counts, terminal }: { counts: { threads: number; posts: number }; terminal: Terminal },

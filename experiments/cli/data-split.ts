@@ -6,7 +6,7 @@ import { splitThreads } from '../../src/data/split.ts';
 import { tasks } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { loadThreads, writeThreads } from '../../src/data/thread-file.ts';
-import { collectSkipped } from './skipped-items.ts';
+import { collectSkipped } from './progress.ts';
 import type { Terminal } from './terminal.ts';
 
 interface Options {

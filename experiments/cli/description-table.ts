@@ -1,7 +1,7 @@
 import { markdownTable } from 'markdown-table';
 import type { Description, Spread } from '../../src/data/describe.ts';
 
-/** One column a file; rows that are the same nothing everywhere are left out. */
+/** One column for each file. Rows that are empty for every file are left out. */
 export function descriptionTable(files: readonly { name: string; description: Description }[]): string {
   const row = (label: string, cell: (description: Description) => string) => [
     label,
@@ -35,7 +35,7 @@ export function descriptionTable(files: readonly { name: string; description: De
   return markdownTable([['', ...files.map(({ name }) => name)], ...told]);
 }
 
-/** One row a file, for more files than columns would fit; the counts of labels are left to single descriptions. */
+/** One row for each file, for when columns would not fit. Label counts are left to the description of a single file. */
 export function comparisonTable(files: readonly { name: string; description: Description }[]): string {
   const head = [
     '',
@@ -84,7 +84,7 @@ function some(count: number): string {
   return count === 0 ? '' : String(count);
 }
 
-/** `a 3, b 2, and 20 more`; nothing where every value is null. */
+/** `a 3, b 2, and 20 more`; empty where every value is null. */
 function counts(record: Readonly<Record<string, number>>): string {
   const entries = Object.entries(record);
   if (entries.every(([name]) => name === 'null')) return '';

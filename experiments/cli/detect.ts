@@ -4,11 +4,11 @@ import { usageSummary } from '../../experts/llm/budget.ts';
 import { formatBadItem } from '../../src/data/bad-item.ts';
 import { loadThreads } from '../../src/data/thread-file.ts';
 import { ProviderError } from '../../src/errors.ts';
+import { workContext } from '../../src/work-context.ts';
 import { type DetectorEvaluation, detect, earlyDetectionReplies, type Replies } from '../judging/detect.ts';
-import { amount, budgetOf } from './budget-options.ts';
+import { amount, budgetOf, positiveInteger } from './option-values.ts';
 import { stageProgress } from './progress.ts';
 import type { Terminal } from './terminal.ts';
-import { positiveInteger } from './whole-number.ts';
 
 interface DetectCommandOptions {
   detector: string[];
@@ -55,10 +55,11 @@ Examples:
 async function detectIn(path: string, options: DetectCommandOptions & { terminal: Terminal }): Promise<void> {
   const { detector, store, at, concurrency, skipInvalid = false, json, terminal } = options;
   const { stdout } = terminal;
-  const progress = stageProgress(path, terminal);
+  const { done, ...told } = stageProgress(path, terminal);
+  const context = workContext({ ...told, signal: terminal.interruptSignal() });
   const threads = await loadThreads(path, {
     skipInvalid,
-    onSkipped: (item) => progress.onNote(`skipped ${formatBadItem(item)}`),
+    onSkipped: (item) => context.onNote(`skipped ${formatBadItem(item)}`),
   });
   let evaluations: DetectorEvaluation[];
   try {
@@ -67,14 +68,12 @@ async function detectIn(path: string, options: DetectCommandOptions & { terminal
       detectors: detector,
       replies: at,
       budget: budgetOf(options),
-      onCounts: (name, { done, total }) => progress.onStage(`${name} judges prefixes`, done, total),
-      onNote: progress.onNote,
-      signal: terminal.interruptSignal(),
-      ...(store !== undefined && { store }),
-      ...(concurrency !== undefined && { concurrency }),
+      store,
+      concurrency,
+      context,
     });
   } finally {
-    progress.done();
+    done();
   }
   if (json) stdout.write(`${JSON.stringify({ threads: path, evaluations }, null, 2)}\n`);
   else {

@@ -2,8 +2,8 @@ import { Argument, Command } from 'commander';
 import { markdownTable } from 'markdown-table';
 import { type BackendName, selectBackend } from '../../src/tensor/backend.ts';
 import { timeTrainingStep } from '../run/time-training-step.ts';
+import { positiveInteger } from './option-values.ts';
 import type { Terminal } from './terminal.ts';
-import { positiveInteger } from './whole-number.ts';
 
 const backends: readonly BackendName[] = ['tensorflow', 'wasm', 'cpu'];
 
@@ -22,16 +22,18 @@ export function doctorCommand({ stdout }: Terminal): Command {
         stdout.write(`${JSON.stringify({ node, chosen, backends: rows }, null, 2)}\n`);
         return;
       }
-      const describe = (row: (typeof rows)[number]): string[] =>
-        row.iterationMs === null
-          ? [row.backend, '–', row.problem ?? '']
-          : [row.backend, row.iterationMs.toFixed(0), row.device ?? ''];
+      const describe = ({ backend, iterationMs, device, problem }: (typeof rows)[number]): string[] =>
+        iterationMs === null
+          ? [backend, '–', `cannot be used: ${firstWords(problem ?? 'no reason is known')}`]
+          : [backend, iterationMs.toFixed(0), device ?? ''];
+      const whole = rows.flatMap(({ backend, problem }) => (problem === null ? [] : [`${backend}: ${problem}`]));
       stdout.write(`Node ${node}. Chosen by auto: ${chosen.name} (${chosen.device}).\n\n`);
       stdout.write(
         `${markdownTable([['backend', 'ms an iteration', 'device, or why not'], ...rows.map(describe)])}\n\n`,
       );
+      for (const text of whole) stdout.write(`${wrapped(text)}\n\n`);
       stdout.write(
-        `An iteration is 200 environment steps with 16 policy and 15 discriminator updates at ${options.dimensions} dimensions.\n`,
+        `${wrapped(`An iteration is 200 environment steps with 16 policy and 15 discriminator updates at ${options.dimensions} dimensions.`)}\n`,
       );
     });
 }
@@ -49,4 +51,25 @@ async function timeBackend(name: BackendName, dimensions: number): Promise<Timin
   } catch (error) {
     return { device: null, iterationMs: null, problem: error instanceof Error ? error.message : String(error) };
   }
+}
+
+const widest = 100;
+/** Keeps the table within that width. */
+const widestReason = 40;
+
+function firstWords(text: string): string {
+  const [line] = text.split('\n');
+  return line.length <= widestReason ? line : `${line.slice(0, line.lastIndexOf(' ', widestReason))} …`;
+}
+
+/** Lines of at most `widest` columns, broken between words. */
+function wrapped(text: string): string {
+  const lines = [''];
+  for (const word of text.split(/\s+/)) {
+    const line = lines[lines.length - 1];
+    if (line === '') lines[lines.length - 1] = word;
+    else if (line.length + 1 + word.length <= widest) lines[lines.length - 1] = `${line} ${word}`;
+    else lines.push(word);
+  }
+  return lines.join('\n');
 }

@@ -2,11 +2,14 @@ import { Command } from 'commander';
 import { markdownTable } from 'markdown-table';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
+import { workContext } from '../../src/work-context.ts';
 import { systemsTable } from '../report/systems-table.ts';
-import { runKind } from '../run/run-kind.ts';
-import type { TaskScores } from '../selector/evaluate-selector.ts';
+import { runKind } from '../run/experiment-kind.ts';
 import { evaluateSelectorRun } from '../selector/evaluate-selector-run.ts';
+import { selectorMetrics, type TaskScores } from '../selector/metrics.ts';
+import { testScoresJson } from '../selector/result.ts';
 import { evaluateRun } from '../stop-agent/evaluate-run.ts';
+import { scoresJson } from '../stop-agent/metrics.ts';
 import { stageProgress } from './progress.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -42,9 +45,9 @@ interface EvaluateOptions {
 async function evaluate(run: string, options: EvaluateOptions & { terminal: Terminal }): Promise<void> {
   const { data, runs, skipInvalid = false, out, json, terminal } = options;
   const { stdout, stderr } = terminal;
-  const progress = stageProgress(run, terminal);
-  const { onStage, onNote } = progress;
-  const settings = { run, data, runs, skipInvalid, onStage, onNote, signal: terminal.interruptSignal() };
+  const { done, ...told } = stageProgress(run, terminal);
+  const context = workContext({ ...told, signal: terminal.interruptSignal() });
+  const settings = { run, data, runs, skipInvalid, context };
   let evaluated: { scores: object; text: string };
   try {
     evaluated =
@@ -52,7 +55,7 @@ async function evaluate(run: string, options: EvaluateOptions & { terminal: Term
         ? await evaluatedSelector(settings)
         : await evaluatedAgent(settings);
   } finally {
-    progress.done();
+    done();
   }
   const scores = `${JSON.stringify({ run, data, ...evaluated.scores }, null, 2)}\n`;
   stdout.write(json ? scores : evaluated.text);
@@ -62,21 +65,24 @@ async function evaluate(run: string, options: EvaluateOptions & { terminal: Term
 }
 
 async function evaluatedAgent(settings: Parameters<typeof evaluateRun>[0]) {
-  const scores = await evaluateRun(settings);
+  const { systems, ...scores } = await evaluateRun(settings);
   const heading = `${scores.threads} threads of ${settings.data}; 95 % intervals by bootstrap over threads\n\n`;
-  return { scores, text: `${heading}${systemsTable(scores.systems)}\n` };
+  return { scores: { systems: systems.map(scoresJson), ...scores }, text: `${heading}${systemsTable(systems)}\n` };
 }
 
 async function evaluatedSelector(settings: Parameters<typeof evaluateSelectorRun>[0]) {
-  const scores = await evaluateSelectorRun(settings);
+  const { systems, ...scores } = await evaluateSelectorRun(settings);
+  const headings = (task: string, items: string) => [
+    ...selectorMetrics.map(({ title }, index) => (index === 0 ? `${task} ${title}` : title)),
+    items,
+  ];
   const cells = (task: TaskScores | null) =>
-    task === null ? ['–', '–', '–'] : [task.macroF1.toFixed(3), task.microF1.toFixed(3), String(task.items)];
-  const table = markdownTable(
-    [
-      ['system', 'stance macro-F1', 'micro-F1', 'replies', 'veracity macro-F1', 'micro-F1', 'claims'],
-      ...scores.systems.map(({ name, scores: { stance, veracity } }) => [name, ...cells(stance), ...cells(veracity)]),
-    ],
-    { align: ['l', 'r', 'r', 'r', 'r', 'r', 'r'] },
-  );
-  return { scores, text: `${scores.threads} threads of ${settings.data}\n\n${table}\n` };
+    task === null
+      ? [...selectorMetrics.map(() => '–'), '–']
+      : [...selectorMetrics.map(({ name }) => task.values[name].toFixed(3)), String(task.items)];
+  const rows = systems.map(({ name, scores: { stance, veracity } }) => [name, ...cells(stance), ...cells(veracity)]);
+  const header = ['system', ...headings('stance', 'replies'), ...headings('veracity', 'claims')];
+  const table = markdownTable([header, ...rows], { align: ['l', ...header.slice(1).map(() => 'r')] });
+  const json = systems.map((system) => ({ name: system.name, scores: testScoresJson(system.scores) }));
+  return { scores: { systems: json, ...scores }, text: `${scores.threads} threads of ${settings.data}\n\n${table}\n` };
 }

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
 import { InputError, ProviderError } from '../../src/errors.ts';
+import { severityOf } from '../run/run-in-processes.ts';
 import { annotateCommand } from './annotate.ts';
 import { annotationsCommand } from './annotations.ts';
 import { compareCommand } from './compare.ts';
@@ -8,10 +9,10 @@ import { dataCommand } from './data.ts';
 import { detectCommand } from './detect.ts';
 import { doctorCommand } from './doctor.ts';
 import { evaluateCommand } from './evaluate.ts';
-import { jsdrvCommand } from './jsdrv.ts';
 import { optionsCommand } from './options.ts';
 import { reportCommand } from './report.ts';
-import { Interrupted, type Terminal } from './terminal.ts';
+import { selectCommand } from './select.ts';
+import { Interrupted, ReportedElsewhere, type Terminal } from './terminal.ts';
 import { trainCommand } from './train.ts';
 
 /**
@@ -35,7 +36,7 @@ export async function runCommandLine(terminal: Terminal): Promise<number> {
     evaluateCommand,
     compareCommand,
     reportCommand,
-    jsdrvCommand,
+    selectCommand,
     optionsCommand,
     doctorCommand,
   ];
@@ -59,18 +60,28 @@ function passSettingsDown(command: Command): void {
 
 /** Prints an error the way its reader needs it and returns the exit code. */
 function report(error: unknown, { stderr }: Terminal): number {
-  if (error instanceof Error && 'code' in error && String(error.code).startsWith('commander.'))
-    return 'exitCode' in error ? Number(error.exitCode) : 1;
-  if (error instanceof Interrupted || (error instanceof Error && error.name === 'AbortError')) {
+  if (error instanceof ReportedElsewhere) return exitCodeOf(error.cause);
+  const code = exitCodeOf(error);
+  if (isCommanders(error)) return code;
+  if (code === 130) {
     const what = error instanceof Interrupted ? error.message : 'stopped';
     stderr.write(`earshot: ${what}; give the same command again to go on\n`);
-    return 130;
-  }
-  if (error instanceof InputError || error instanceof ProviderError) {
+  } else if (error instanceof InputError || error instanceof ProviderError) {
     stderr.write(`earshot: ${error.message}\n`);
-    return error instanceof InputError ? 1 : 2;
+  } else {
+    stderr.write('earshot: this is a defect in Earshot; please report it with the lines below.\n');
+    stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
   }
-  stderr.write('earshot: this is a defect in Earshot; please report it with the lines below.\n');
-  stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
-  return 3;
+  return code;
+}
+
+function exitCodeOf(error: unknown): number {
+  if (isCommanders(error)) return 'exitCode' in error ? Number(error.exitCode) : 1;
+  if (error instanceof Interrupted || (error instanceof Error && error.name === 'AbortError')) return 130;
+  return severityOf(error);
+}
+
+/** Commander prints its own errors. */
+function isCommanders(error: unknown): error is Error {
+  return error instanceof Error && 'code' in error && String(error.code).startsWith('commander.');
 }

@@ -1,4 +1,6 @@
 import { Presets, SingleBar } from 'cli-progress';
+import { type BadItem, formatBadItem } from '../../src/data/bad-item.ts';
+import type { WorkContext } from '../../src/work-context.ts';
 import type { Terminal } from './terminal.ts';
 
 export interface Progress {
@@ -11,22 +13,26 @@ interface ProgressOptions {
   readonly label: string;
   readonly total: number;
   readonly unit: string;
-  /** Done already when the work begins; left out of the rate. */
+  /** Items that were done before the work began; the rate does not count them. */
   readonly before?: number;
-  readonly stderr: Terminal['stderr'];
 }
 
-/** A bar with rate and time left on a terminal, one line every five seconds elsewhere; both on stderr. */
-export function startProgress(options: ProgressOptions): Progress {
-  return options.stderr.isTTY ? startBar(options) : startLines(options);
+type Stream = Terminal['stderr'];
+
+/** A bar with rate and time left on a terminal, a line every five seconds elsewhere; both on stderr. */
+export function startProgress(options: ProgressOptions, { stderr }: Pick<Terminal, 'stderr'>): Progress {
+  if (stderr.isTTY) return startBar(options, stderr);
+  const lines = pacedLines(stderr);
+  const { update } = lines.start(options);
+  return { update, stop: lines.end };
 }
 
-function startBar({ label, total, unit, before = 0, stderr }: ProgressOptions): Progress {
+function startBar({ label, total, unit, before = 0 }: ProgressOptions, stream: Stream): Progress {
   const rate = rateSince(before);
   const bar = new SingleBar(
     {
       format: `${label} [{bar}] {value}/{total} ${unit} · {rate}/s · {eta_formatted} left {note}`,
-      stream: stderr,
+      stream,
       hideCursor: true,
       etaBuffer: 50,
     },
@@ -41,25 +47,33 @@ function startBar({ label, total, unit, before = 0, stderr }: ProgressOptions): 
 
 const lineEveryMs = 5000;
 
-/** For files and pipes; there is always a last line. */
-function startLines({ label, total, unit, before = 0, stderr }: ProgressOptions): Progress {
-  const rate = rateSince(before);
+/**
+ * Lines for files and pipes: however many stages a piece of work goes through, there is at most one line every five seconds,
+ * and one at the end that says how far the last stage came.
+ */
+function pacedLines(stderr: Stream) {
   let shownMs = performance.now();
-  let current = { done: before, note: '' };
+  let pending: string | null = null;
   const show = () => {
-    const { done, note } = current;
-    const perSecond = rate(done);
-    const speed = perSecond > 0 ? ` · ${perSecond.toFixed(1)}/s` : '';
-    const left = perSecond > 0 && done < total ? ` · ${Math.ceil((total - done) / perSecond)} s left` : '';
-    stderr.write(`${`${label}: ${done}/${total} ${unit}${speed}${left} ${note}`.trimEnd()}\n`);
+    if (pending !== null) stderr.write(`${pending}\n`);
+    pending = null;
     shownMs = performance.now();
   };
   return {
-    update(done, note = '') {
-      current = { done, note };
-      if (performance.now() - shownMs >= lineEveryMs) show();
+    start({ label, total, unit, before = 0 }: ProgressOptions): Progress {
+      const rate = rateSince(before);
+      return {
+        update(done, note = '') {
+          const perSecond = rate(done);
+          const speed = perSecond > 0 ? ` · ${perSecond.toFixed(1)}/s` : '';
+          const left = perSecond > 0 && done < total ? ` · ${Math.ceil((total - done) / perSecond)} s left` : '';
+          pending = `${label}: ${done}/${total} ${unit}${speed}${left} ${note}`.trimEnd();
+          if (performance.now() - shownMs >= lineEveryMs) show();
+        },
+        stop() {},
+      };
     },
-    stop: show,
+    end: show,
   };
 }
 
@@ -70,26 +84,54 @@ function rateSince(before: number): (done: number) => number {
 
 const units: Readonly<Record<string, string>> = { training: 'iterations', 'judging prefixes': 'prefixes' };
 
-/** One bar after the other for work that goes through named stages. */
-export function stageProgress(title: string, { stderr }: Terminal) {
+/** What a command shows of work that goes through named stages: one bar after the other, or lines now and then. */
+export function stageProgress(
+  title: string,
+  { stderr }: Pick<Terminal, 'stderr'>,
+): Pick<WorkContext, 'onProgress' | 'onNote'> & { done(): void } {
+  const lines = stderr.isTTY ? null : pacedLines(stderr);
   let stage: { name: string; progress: Progress } | null = null;
   const close = () => {
     stage?.progress.stop();
     stage = null;
   };
   return {
-    onStage(name: string, done: number, total: number): void {
+    onProgress(name, done, total) {
       if (stage?.name !== name) {
         close();
-        const label = `${title}: ${name}`;
         // The first report comes with the first item, or with all that an earlier process did.
         const before = done <= 1 ? 0 : done;
-        stage = { name, progress: startProgress({ label, total, unit: units[name] ?? 'steps', before, stderr }) };
+        const options = { label: `${title}: ${name}`, total, unit: units[name] ?? 'steps', before };
+        stage = { name, progress: lines?.start(options) ?? startBar(options, stderr) };
       }
-      stage?.progress.update(done);
+      stage.progress.update(done);
       if (done >= total) close();
     },
-    onNote: (line: string): void => void stderr.write(`earshot: ${line}\n`),
-    done: close,
+    onNote: (line) => void stderr.write(`earshot: ${line}\n`),
+    done() {
+      close();
+      lines?.end();
+    },
+  };
+}
+
+const skippedShown = 5;
+
+/** Collects what a reader leaves out; the first few are shown on stderr as they come, the others counted. */
+export function collectSkipped({ stderr }: Pick<Terminal, 'stderr'>): {
+  onSkipped: (item: BadItem) => void;
+  count: () => number;
+  report: () => void;
+} {
+  let count = 0;
+  return {
+    onSkipped(item) {
+      count++;
+      if (count <= skippedShown) stderr.write(`skipped ${formatBadItem(item)}\n`);
+    },
+    count: () => count,
+    report() {
+      if (count > skippedShown) stderr.write(`skipped ${count - skippedShown} more\n`);
+    },
   };
 }

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { InputError } from '../../src/errors.ts';
 import { parseOverride } from '../config/overrides.ts';
 import { openExperiment } from '../run/open-experiment.ts';
-import { collect } from './collect.ts';
+import { collect } from './option-values.ts';
 import type { Terminal } from './terminal.ts';
 
 export function reportCommand({ stdout, stderr }: Terminal): Command {
@@ -15,16 +15,16 @@ export function reportCommand({ stdout, stderr }: Terminal): Command {
     .action(async (path: string, options: { runs: string; set: string[]; json?: boolean }) => {
       const { runs } = options;
       const experiment = await openExperiment({ path, overrides: options.set.map(parseOverride), runs });
-      const results = experiment.results();
-      if (results.length === 0)
+      const finished = experiment.finished().length;
+      if (finished === 0)
         throw new InputError(
           `no run of ${experiment.name} is finished in ${runs}; run \`earshot train ${path}\` first`,
         );
       const total = experiment.trials.length;
-      const missing = total - results.reduce((sum, { trials }) => sum + trials.length, 0);
+      const missing = total - finished;
       const command = ['earshot train', path, ...options.set.map((set) => `--set ${set}`)].join(' ');
       const report = experiment.writeReport(command);
-      stdout.write(options.json ? `${JSON.stringify(results, null, 2)}\n` : report);
+      stdout.write(options.json ? `${JSON.stringify(experiment.results(), null, 2)}\n` : report);
       if (missing > 0) stderr.write(`\nearshot: ${missing} of ${total} runs are not finished yet\n`);
     });
 }

@@ -37,3 +37,10 @@ function interruptSignal(): AbortSignal {
 
 /** The user stopped the command; the message says what is left. The exit code is 130. */
 export class Interrupted extends Error {}
+
+/** Ends a worker whose parent prints the error: nothing is left to say but the exit code. */
+export class ReportedElsewhere extends Error {
+  constructor(cause: unknown) {
+    super('reported elsewhere', { cause });
+  }
+}

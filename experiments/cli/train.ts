@@ -1,22 +1,25 @@
 import { existsSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { Command, InvalidArgumentError } from 'commander';
 import { InputError } from '../../src/errors.ts';
 import { type PlainObject, parseOverride } from '../config/overrides.ts';
-import { openExperiment, type RunOptions } from '../run/open-experiment.ts';
-import { runInProcesses } from '../run/run-in-processes.ts';
-import type { Trial } from '../run/trials.ts';
-import { collect } from './collect.ts';
+import type { Trial } from '../run/experiment-kind.ts';
+import { type OpenedExperiment, openExperiment, type RunOptions } from '../run/open-experiment.ts';
+import { runInProcesses, tellParent } from '../run/run-in-processes.ts';
+import { collect, positiveInteger } from './option-values.ts';
 import { stageProgress } from './progress.ts';
-import { Interrupted, type Terminal } from './terminal.ts';
-import { positiveInteger } from './whole-number.ts';
+import { Interrupted, ReportedElsewhere, type Terminal } from './terminal.ts';
+
+const defaultRuns = 'runs';
 
 interface TrainOptions {
   data?: string;
   set: string[];
   seeds?: number[];
   runs: string;
-  jobs: number;
+  jobs?: number;
+  population: number;
   restart?: boolean;
   resume?: boolean;
   json?: boolean;
@@ -35,12 +38,22 @@ export function trainCommand(terminal: Terminal): Command {
     )
     .option('--set <path=value>', 'change a setting, such as agent.imitation.alpha=0.5; may be repeated', collect, [])
     .option('--seeds <list>', 'seeds instead of those of the file, such as 1,2,3', integers)
-    .option('--runs <folder>', 'where runs and their shared cache go', 'runs')
-    .option('--jobs <count>', 'processes that share the runs, each with a budget of its own', positiveInteger, 1)
+    .option('--runs <folder>', 'where runs and their shared cache go', defaultRuns)
+    .option(
+      '--jobs <count>',
+      'processes that share the runs (default: one for each processor core, at most one for each run; just one with language models, because a budget holds for one process)',
+      positiveInteger,
+    )
+    .option(
+      '--population <count>',
+      'runs of the same shape (they differ in seed, weights, learning rates or data) trained in one program, in lockstep. On wasm and cpu 1 is fastest; the numbers are the same to the bit',
+      positiveInteger,
+      1,
+    )
     .option('--resume', 'fail if there is nothing to go on with (going on is the default)')
     .option('--restart', 'remove earlier runs of this experiment and start anew')
     .option('--json', 'print the results as JSON instead of the table')
-    .option('--share <index/of>', 'run every of-th trial only, without a report', share)
+    .option('--share <index/of>', 'run only every of-th trial, as a worker of another process', share)
     .addHelpText(
       'after',
       `
@@ -48,7 +61,10 @@ A run that was cut off (Ctrl-C, kill, power) goes on from its last checkpoint wh
 same result, bit for bit, on the same backend. Finished runs are read, not repeated.
 
 A selector whose task models are language models has no dry run: what it asks depends on what its policies retain. Limit it with
---set budget.requests=<count>, and give the same command with a larger budget to go on; answers are kept in <runs>/cache.
+--set budget.requests=<count>. To go on, give the same command with a larger budget; answers are kept in <runs>/cache.
+
+A finished run is kept only while all that shaped it stays the same: settings, threads, detector, annotations. Otherwise the
+command stops and says what differs; --restart then trains anew.
 
 Examples:
   earshot train experiments/recipes/quickstart.yaml
@@ -64,36 +80,87 @@ async function train(path: string, options: TrainOptions & { terminal: Terminal 
     ...(options.seeds === undefined ? [] : [{ seeds: options.seeds }]),
   ];
   const { runs, data, terminal } = options;
-  const { words, stdout, stderr } = terminal;
+  const { stdout, stderr } = terminal;
   const experiment = await openExperiment({ path, overrides, data, runs });
   const { name, trials } = experiment;
   const signal = terminal.interruptSignal();
-  if (options.resume && experiment.results().length === 0 && !hasStarted(trials))
+  if (options.resume && !hasStarted(trials))
     throw new InputError(`--resume: no run of ${name} has begun in ${runs}; leave --resume out to start one`);
 
-  if (options.jobs > 1 && trials.length > 1 && options.share === undefined) {
-    const args = words.filter((word, i) => word !== '--json' && word !== '--jobs' && words[i - 1] !== '--jobs');
-    await runInProcesses({
-      jobs: Math.min(options.jobs, trials.length),
-      child: ({ index, of }) => [launcher, ...args, '--share', `${index}/${of}`],
-      signal,
-    });
+  const jobs = jobsOf(experiment, options);
+  if (jobs > 1) {
+    const worker = [launcher, ...trainingWords(path, options), ...(options.restart ? ['--restart'] : [])];
+    await runInProcesses({ jobs, worker: ({ index, of }) => [...worker, '--share', `${index}/${of}`], signal, stderr });
   } else {
-    const { share = { index: 0, of: 1 }, restart = false } = options;
-    const hooksFor: RunOptions['hooksFor'] = ({ variant, seed }, { index, total }) =>
-      stageProgress(`[${index + 1}/${total}] ${variant}, seed ${seed}`, terminal);
-    const onBackend: RunOptions['onBackend'] = ({ name, device }) =>
-      void stderr.write(`earshot: backend ${name} (${device})\n`);
-    await experiment.run({ share, restart, hooksFor, onBackend, signal });
-    if (options.share !== undefined) return;
+    const { share, restart = false } = options;
+    const run: Omit<RunOptions, 'share'> = {
+      restart,
+      signal,
+      population: options.population,
+      contextFor: (group, { first, total }) =>
+        stageProgress(`${placeOf(group, first)}/${total}] ${namesOf(group)}`, terminal),
+      onBackend: ({ name, device }) => void stderr.write(`earshot: backend ${name} (${device})\n`),
+    };
+    if (share !== undefined) return asWorker(() => experiment.run({ share, ...run }), signal);
+    await experiment.run({ share: { index: 0, of: 1 }, ...run });
   }
   if (signal.aborted) throw new Interrupted('stopped');
-  const report = experiment.writeReport(['earshot', ...words].join(' '));
+  const report = experiment.writeReport(['earshot', ...trainingWords(path, options)].map(quoted).join(' '));
   stdout.write(options.json ? `${JSON.stringify(experiment.results(), null, 2)}\n` : report);
   stderr.write(`\nRuns: ${runs}/${name}   Report: ${runs}/${name}/report.md\n`);
 }
 
+/** At most one process for each run that is not finished. */
+function jobsOf(
+  { trials, asksModels, finished }: OpenedExperiment,
+  { jobs, share, restart, population }: TrainOptions,
+): number {
+  if (share !== undefined) return 1;
+  const left = restart ? trials.length : trials.length - finished().length;
+  const programs = Math.ceil(left / population);
+  return Math.max(1, Math.min(jobs ?? (asksModels ? 1 : availableParallelism()), programs));
+}
+
+/** Runs as a worker: an error goes to the parent process, which prints it. */
+async function asWorker(run: () => Promise<void>, signal: AbortSignal): Promise<void> {
+  try {
+    await run();
+  } catch (error) {
+    if (signal.aborted || !(await tellParent(error))) throw error;
+    throw new ReportedElsewhere(error);
+  }
+  if (signal.aborted) throw new ReportedElsewhere(new Interrupted('stopped'));
+}
+
+/** The arguments of a command that trains the same runs. */
+function trainingWords(path: string, { data, set, seeds, runs, population }: TrainOptions): string[] {
+  return [
+    'train',
+    path,
+    ...(data === undefined ? [] : ['--data', data]),
+    ...set.flatMap((each) => ['--set', each]),
+    ...(seeds === undefined ? [] : ['--seeds', seeds.join(',')]),
+    ...(runs === defaultRuns ? [] : ['--runs', runs]),
+    ...(population === 1 ? [] : ['--population', String(population)]),
+  ];
+}
+
+/** Quotes a word for a shell where it needs quotes. */
+function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
 const launcher = fileURLToPath(new URL('./earshot.mjs', import.meta.url));
+
+/** `[3`, or `[3–5` for a group. */
+function placeOf(group: readonly unknown[], first: number): string {
+  return group.length === 1 ? `[${first}` : `[${first}–${first + group.length - 1}`;
+}
+
+function namesOf(group: readonly Trial<unknown>[]): string {
+  const [{ variant, seed }] = group;
+  return group.length === 1 ? `${variant}, seed ${seed}` : `${group.length} runs from ${variant}, seed ${seed}`;
+}
 
 function hasStarted(trials: readonly Trial<unknown>[]): boolean {
   return trials.some(({ directory }) => existsSync(`${directory}/config.json`));

@@ -2,7 +2,7 @@ import { closest, distance } from 'fastest-levenshtein';
 import { z } from 'zod';
 import { isPlainObject } from './overrides.ts';
 
-/** One line a problem of a configuration: where, the value seen, what is wrong, and for an unknown key the nearest one. */
+/** One line for each problem of a configuration: its place, the value seen, what is wrong, the nearest key to an unknown one. */
 export function configProblems(options: { schema: z.ZodType; input: unknown; error: z.ZodError }): string {
   return options.error.issues
     .flatMap((issue) => withinAlternatives(issue))
@@ -18,7 +18,7 @@ export function configProblems(options: { schema: z.ZodType; input: unknown; err
     .join('\n');
 }
 
-/** Where a value may be of several kinds, what is wrong with it as the kind that it is: "invalid" alone helps nobody. */
+/** Where several kinds of value are allowed, says what is wrong for the kind that was meant; "invalid" alone helps nobody. */
 function withinAlternatives(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
   if (issue.code !== 'invalid_union') return [issue];
   const meant = issue.errors.find(

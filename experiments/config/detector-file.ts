@@ -8,8 +8,7 @@ import { retrySchema } from '../../experts/llm/retry.ts';
 import { type JudgingTask, loadJudgingTask, shippedTasks } from '../../experts/tasks/task-file.ts';
 import { InputError } from '../../src/errors.ts';
 import { configProblems } from './config-problems.ts';
-import { isPlainObject, type PlainObject } from './overrides.ts';
-import { parseYaml } from './parse-yaml.ts';
+import { isPlainObject, type PlainObject, parseYaml } from './overrides.ts';
 
 export const detectorFileSchema = z
   .strictObject({
@@ -17,7 +16,7 @@ export const detectorFileSchema = z
     task: z
       .string()
       .min(1)
-      .describe(`what is decided: ${shippedTasks.join(', ')}, or a YAML file, sought beside this one first`),
+      .describe(`what is decided: ${shippedTasks.join(', ')}, or a YAML file, looked for beside this one first`),
     budget: budgetSchema.prefault({}),
     retry: retrySchema.prefault({}),
   })
@@ -49,7 +48,7 @@ export async function loadDetectorFile(path: string): Promise<DetectorFile> {
   return { ...parsed.data, task, path, name: basename(path).replace(/\.ya?ml$/i, '') };
 }
 
-/** With the named detector alone, so that a misspelt key is not compared with the keys of others. */
+/** The schema with only the named detector, so that a misspelt key is not compared with keys of the other detectors. */
 function schemaFor(input: PlainObject): z.ZodType {
   const name = isPlainObject(input.detector) ? input.detector.name : undefined;
   const own = detectorSchema.options.find((option) => option.shape.name.value === name);

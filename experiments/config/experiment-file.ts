@@ -1,8 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { InputError } from '../../src/errors.ts';
-import { isPlainObject, mergeDeep, type PlainObject } from './overrides.ts';
-import { parseYaml } from './parse-yaml.ts';
+import { isPlainObject, mergeDeep, type PlainObject, parseYaml } from './overrides.ts';
 
 const name = z.string().regex(/^[a-z0-9][a-z0-9._-]*$/i, 'letters, digits, dots, dashes and underscores only');
 
@@ -13,7 +12,7 @@ export const experimentSeeds = z
   .min(1)
   .refine((seeds) => new Set(seeds).size === seeds.length, 'a seed stands there twice')
   .default([1, 2, 3, 4, 5])
-  .describe('one run each');
+  .describe('seeds, with one run for each');
 
 /** What an experiment of any kind has. */
 export interface ExperimentHead {
@@ -58,7 +57,7 @@ function withoutVariants({ variants: _, ...rest }: PlainObject): PlainObject {
   return rest;
 }
 
-/** The map in a YAML file, as it stands there. */
+/** The map in a YAML file, before anything is filled in. */
 export async function readExperimentYaml(path: string): Promise<PlainObject> {
   let text: string;
   try {

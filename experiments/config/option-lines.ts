@@ -30,13 +30,13 @@ export function jsonSchemaOf(schema: z.ZodType): Record<string, unknown> {
   return z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
 }
 
-/** Every option below a place, in the order of the schema. An empty list where nothing is called so. */
+/** Every option below a place, in the order of the schema. The list is empty where there is no such place. */
 export function optionLines(schema: z.ZodType, below = ''): OptionLine[] {
   const lines = linesAt({ node: nodeSchema.parse(jsonSchemaOf(schema)), path: '', isRequired: false });
   return below === '' ? lines : lines.filter(({ path }) => isWithin(path, below));
 }
 
-/** Also without the marks of alternatives: who asks for `stanceModel.encoder` means that of any. */
+/** Also matches without the names of alternatives: `stanceModel.encoder` means the encoder of any of them. */
 function isWithin(path: string, place: string): boolean {
   return [path, path.replace(/\[[^\]]*\]/g, '')].some(
     (own) => own === place || own.startsWith(`${place}.`) || own.startsWith(`${place}[`),
@@ -76,7 +76,7 @@ function alternativesOf(node: Node): Node[] {
   return alternatives === undefined ? [node] : alternatives.flatMap((each) => alternativesOf(nodeSchema.parse(each)));
 }
 
-/** What tells an alternative from the others: the one value of its `name`, or of another property. */
+/** The name of an alternative: the constant value of its `name`, or else of another property. */
 function nameOf({ properties = {} }: Node): string | null {
   const { name, ...others } = properties;
   const constants = [name, ...Object.values(others)].map((property) => nodeSchema.safeParse(property).data?.const);

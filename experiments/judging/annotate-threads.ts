@@ -1,73 +1,83 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { type AnnotateProgress, type AnnotateResult, annotate } from '../../experts/annotate.ts';
+import type { AnnotateProgress, AnnotateResult } from '../../experts/annotate.ts';
 import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
-import { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
 import { trainLocalDetector } from '../../experts/detectors/local/train-local-detector.ts';
+import type { BudgetLimits } from '../../experts/llm/budget.ts';
 import type { PrefixSchedule } from '../../experts/prefix-schedule.ts';
 import { formatBadItem } from '../../src/data/bad-item.ts';
-import { rumorTask as task } from '../../src/data/task.ts';
+import type { Task } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { loadThreads } from '../../src/data/thread-file.ts';
 import { diskError, InputError } from '../../src/errors.ts';
 import { selectBackend } from '../../src/tensor/backend.ts';
+import type { WorkContext } from '../../src/work-context.ts';
+import { isDetectorFile } from '../config/detector-file.ts';
+import { type Judge, openJudge } from './judge.ts';
+import type { Judged, JudgingMode } from './judge-options.ts';
 
 export interface AnnotateThreadsOptions {
   threads: string;
   store: string;
-  /** A saved local detector; made from `trainOn` where the file does not exist. */
+  /** A detector file, or a saved detector; the latter is trained on `trainOn` where the file does not exist. */
   detector: string;
-  trainOn?: string;
+  trainOn?: string | undefined;
+  /** What a detector that is trained here decides. */
+  task: Task;
   seed: number;
   schedule: PrefixSchedule;
   maxPosts: number;
-  concurrency: number;
+  concurrency?: number | undefined;
   skipInvalid: boolean;
-  onStage?: (stage: string, done: number, total: number) => void;
-  onCounts?: (counts: AnnotateProgress) => void;
-  onNote?: (line: string) => void;
-  signal?: AbortSignal;
+  budget: Partial<BudgetLimits>;
+  mode: JudgingMode;
+  onCounts: (counts: AnnotateProgress) => void;
+  context: WorkContext;
 }
 
-export type AnnotatedThreads = Pick<AnnotateResult, 'asked' | 'cached' | 'failed' | 'failures'> & {
-  readonly threads: number;
-};
+export type AnnotatedThreads = Omit<AnnotateResult, 'sequences'> &
+  Pick<Judged, 'usage' | 'estimates'> & { readonly threads: number; readonly asksModels: boolean };
 
 /** Judges the prefixes of every thread of a file into an annotation store. */
 export async function annotateThreads(options: AnnotateThreadsOptions): Promise<AnnotatedThreads> {
-  const { onStage, onCounts, signal } = options;
+  const { schedule, maxPosts, concurrency, budget, mode, onCounts, context } = options;
+  // A mistake in a detector file shows at once, one in the threads only after reading them.
+  const opened = isDetectorFile(options.detector) ? await openJudge(options.detector) : null;
   const threads = await threadsOf(options.threads, options);
-  const detector = await detectorOf(options, threads);
-  const store = AnnotationStore.open(options.store);
+  const judge = opened ?? (await savedOrTrained(options, threads));
+  // A dry run leaves nothing behind, not even an empty store.
+  const store = AnnotationStore.open(mode === 'dry-run' && !existsSync(options.store) ? ':memory:' : options.store);
   try {
-    const { asked, cached, failed, failures } = await annotate({
+    const { result, usage, estimates } = await judge.judge({
       threads,
-      detector,
       store,
-      schedule: options.schedule,
-      maxPosts: options.maxPosts,
-      concurrency: options.concurrency,
-      onProgress: (counts) => {
-        onCounts?.(counts);
-        onStage?.('judging prefixes', counts.done, counts.total);
+      mode,
+      budget,
+      schedule,
+      maxPosts,
+      concurrency,
+      onCounts: (counts) => {
+        onCounts(counts);
+        context.onProgress('judging prefixes', counts.done, counts.total);
       },
-      ...(signal && { signal }),
+      context,
     });
-    return { threads: threads.length, asked, cached, failed, failures };
+    const { sequences: _, ...counts } = result;
+    return { threads: threads.length, asksModels: judge.asksModels, ...counts, usage, estimates };
   } finally {
     store.close();
   }
 }
 
-function threadsOf(path: string, { skipInvalid, onNote }: AnnotateThreadsOptions): Promise<Thread[]> {
-  return loadThreads(path, { skipInvalid, onSkipped: (item) => onNote?.(`skipped ${formatBadItem(item)}`) });
+function threadsOf(path: string, { skipInvalid, context }: AnnotateThreadsOptions): Promise<Thread[]> {
+  return loadThreads(path, { skipInvalid, onSkipped: (item) => context.onNote(`skipped ${formatBadItem(item)}`) });
 }
 
-async function detectorOf(options: AnnotateThreadsOptions, judged: readonly Thread[]): Promise<LocalDetector> {
-  const { detector: path, trainOn, seed, onStage, onNote, signal } = options;
+async function savedOrTrained(options: AnnotateThreadsOptions, judged: readonly Thread[]): Promise<Judge> {
+  const { detector: path, trainOn, task, seed, context } = options;
   if (existsSync(path)) {
-    if (trainOn !== undefined) onNote?.(`${path} exists already and is used as it is; ${trainOn} is not read`);
-    return LocalDetector.load({ path });
+    if (trainOn !== undefined) context.onNote(`${path} exists already and is used as it is; ${trainOn} is not read`);
+    return openJudge(path);
   }
   if (trainOn === undefined)
     throw new InputError(
@@ -77,14 +87,16 @@ async function detectorOf(options: AnnotateThreadsOptions, judged: readonly Thre
   const ids = new Set(threads.map(({ id }) => id));
   const shared = judged.filter(({ id }) => ids.has(id)).length;
   if (shared > 0)
-    onNote?.(`${shared} of ${judged.length} threads also train the detector, which will judge them better than others`);
+    context.onNote(
+      `${shared} of ${judged.length} threads also train the detector, which will judge them better than others`,
+    );
   await selectBackend('auto');
   const detector = await trainLocalDetector({
     threads,
     task,
     seed,
-    onProgress: ({ done, total }) => onStage?.('training the detector', done, total),
-    ...(signal && { signal }),
+    onProgress: ({ done, total }) => context.onProgress('training the detector', done, total),
+    signal: context.signal,
   });
   try {
     mkdirSync(dirname(path), { recursive: true });
@@ -92,6 +104,6 @@ async function detectorOf(options: AnnotateThreadsOptions, judged: readonly Thre
     throw diskError(error, { what: `make the folder of ${path}` });
   }
   detector.save(path);
-  onNote?.(`the detector is saved as ${path}`);
-  return detector;
+  context.onNote(`the detector is saved as ${path}`);
+  return openJudge(path);
 }

@@ -1,9 +1,6 @@
-import { existsSync } from 'node:fs';
-import { basename } from 'node:path';
-import { type AnnotateProgress, type AnnotateResult, annotate, annotationRequest } from '../../experts/annotate.ts';
+import { type AnnotateResult, annotationRequest } from '../../experts/annotate.ts';
 import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
-import type { Detector, Usage } from '../../experts/detector.ts';
-import { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
+import type { Usage } from '../../experts/detector.ts';
 import { addedUsage } from '../../experts/detectors/session.ts';
 import type { BudgetLimits, EndpointUsage } from '../../experts/llm/budget.ts';
 import { type PrefixSchedule, scheduledLengths } from '../../experts/prefix-schedule.ts';
@@ -11,15 +8,14 @@ import { categoriesOf } from '../../experts/tasks/task-file.ts';
 import { prefixOf, type Thread } from '../../src/data/thread.ts';
 import { InputError, ProviderError } from '../../src/errors.ts';
 import { classificationScores } from '../../src/metrics/classification.ts';
-import { isDetectorFile, loadDetectorFile } from '../config/detector-file.ts';
-import { type ScoredTask, scoredTask, scoredTaskNamed } from './gold-labels.ts';
-import { judgeWithModels } from './judge-with-models.ts';
-import { singlePrice } from './single-price.ts';
+import { type WorkContext, workContext } from '../../src/work-context.ts';
+import type { ScoredTask } from './gold-labels.ts';
+import { type Judge, openJudge } from './judge.ts';
 
-/** How many replies were seen; `all` is the whole thread. */
+/** How many replies the detector has seen; `all` is the whole thread. */
 export type Replies = number | 'all';
 
-/** S2MAD's figure on early detection: the claim alone, then every tenth reply. */
+/** The points of S2MAD's figure on early detection: the claim alone, then every tenth reply. */
 export const earlyDetectionReplies: readonly Replies[] = [0, 10, 20, 30, 40, 50, 'all'];
 
 export interface LabelScores {
@@ -31,9 +27,9 @@ export interface LabelScores {
 
 export interface DetectionScores {
   readonly items: number;
-  /** Answers that could not be read, and judgements that could not be had: they count as wrong. */
+  /** Answers that could not be read and judgements that failed. Both count as wrong. */
   readonly unreadable: number;
-  /** For categories: items whose categories are all right. */
+  /** For a task of categories: the share of items that have every category right. */
   readonly accuracy: number;
   /** Mean F1 of the labels, or of the categories' presence. */
   readonly macroF1: number;
@@ -77,7 +73,7 @@ export function scoreDetections(task: ScoredTask, detections: readonly Detection
   };
 }
 
-/** Means over items of what one judgement took, whenever it was made. */
+/** What one judgement took, mean over items, no matter when it was made. */
 export interface CostPerItem {
   readonly calls: number;
   readonly inputTokens: number;
@@ -100,134 +96,69 @@ export interface DetectorEvaluation {
 
 export interface DetectOptions {
   threads: readonly Thread[];
-  /** Detector files and saved local detectors. */
+  /** Detector files and saved detectors. */
   detectors: readonly string[];
   /** Keeps the judgements; without one they are forgotten. */
-  store?: string;
-  replies?: readonly Replies[];
-  budget?: Partial<BudgetLimits>;
-  concurrency?: number;
-  onCounts?: (detector: string, counts: AnnotateProgress) => void;
-  onNote?: (line: string) => void;
-  signal?: AbortSignal;
+  store?: string | undefined;
+  replies?: readonly Replies[] | undefined;
+  budget?: Partial<BudgetLimits> | undefined;
+  concurrency?: number | undefined;
+  context?: WorkContext | undefined;
 }
 
 /** Judges labelled threads with each detector at each number of replies and scores the answers. */
 export async function detect(options: DetectOptions): Promise<DetectorEvaluation[]> {
-  const opened = await Promise.all(options.detectors.map(openDetector));
-  const [first, ...others] = opened;
-  const other = others.find(({ task }) => task.labels.join('\n') !== first.task.labels.join('\n'));
-  if (other !== undefined)
+  const { detectors, context = workContext() } = options;
+  const judges = await Promise.all(detectors.map(openJudge));
+  const [{ task }] = judges;
+  const other = judges.findIndex((judge) => judge.task.labels.join('\n') !== task.labels.join('\n'));
+  if (other >= 0)
     throw new InputError(
-      `${first.path} decides ${first.task.name} and ${other.path} decides ${other.task.name}; compare detectors of one task`,
+      `${detectors[0]} decides ${task.name} and ${detectors[other]} decides ${judges[other].task.name}; compare detectors of one task`,
     );
-  const labelled = options.threads.filter((thread) => first.task.goldLabel(thread) !== null);
+  const labelled = options.threads.filter((thread) => task.goldLabel(thread) !== null);
   if (labelled.length === 0)
     throw new InputError(
-      `none of the ${options.threads.length} threads has a label for ${first.task.name}; give labelled threads, or another task`,
+      `none of the ${options.threads.length} threads has a label for ${task.name}; give labelled threads, or another task`,
     );
   const without = options.threads.length - labelled.length;
-  if (without > 0) options.onNote?.(`${without} threads have no label for ${first.task.name} and are left out`);
+  if (without > 0) context.onNote(`${without} threads have no label for ${task.name} and are left out`);
   const store = AnnotationStore.open(options.store ?? ':memory:');
   try {
     const evaluations: DetectorEvaluation[] = [];
-    // One after the other: each has the endpoints to itself.
-    for (const each of opened) evaluations.push(await evaluateDetector({ ...options, threads: labelled }, each, store));
+    // One at a time, so that each has the endpoints to itself.
+    for (const judge of judges)
+      evaluations.push(await evaluateDetector(judge, { ...options, threads: labelled, context, store }));
     return evaluations;
   } finally {
     store.close();
   }
 }
 
-interface OpenedDetector {
-  readonly path: string;
-  readonly name: string;
-  readonly task: ScoredTask;
-  judge(options: Omit<DetectOptions, 'store'> & { store: AnnotationStore; schedule: PrefixSchedule }): Promise<{
-    readonly detector: Detector;
-    readonly result: AnnotateResult;
-    readonly usage: readonly EndpointUsage[];
-    readonly costOf: ((usage: Usage) => number) | null;
-  }>;
-}
-
 const nothing: Usage = { requests: 0, inputTokens: 0, outputTokens: 0 };
 
-async function openDetector(path: string): Promise<OpenedDetector> {
-  if (!isDetectorFile(path)) return openLocal(path);
-  const file = await loadDetectorFile(path);
-  return {
-    path,
-    name: file.name,
-    task: scoredTask(file.task),
-    async judge({ threads, store, schedule, ...options }) {
-      const { detector, result, usage } = await judgeWithModels({
-        ...passedOn({ ...options, detectorName: file.name }),
-        file,
-        threads,
-        store,
-        schedule,
-        maxPosts: Number.MAX_SAFE_INTEGER,
-        // Kept for nobody, they would only hide what a judgement took.
-        keepsParts: store.path !== ':memory:',
-      });
-      return {
-        detector,
-        result,
-        usage,
-        costOf: singlePrice(file.detector),
-      };
-    },
-  };
-}
-
-async function openLocal(path: string): Promise<OpenedDetector> {
-  if (!existsSync(path))
-    throw new InputError(`there is no detector ${path}; give a detector file (.yaml), or the detector.json of a run`);
-  const detector = await LocalDetector.load({ path });
-  return {
-    path,
-    name: basename(path).replace(/\.json$/, ''),
-    task: scoredTaskNamed(detector.model.task),
-    async judge({ threads, store, schedule, ...options }) {
-      const { onProgress, signal } = passedOn({ ...options, detectorName: 'local' });
-      const result = await annotate({
-        threads,
-        detector,
-        store,
-        schedule,
-        maxPosts: Number.MAX_SAFE_INTEGER,
-        ...(onProgress && { onProgress }),
-        ...(signal && { signal }),
-      });
-      return { detector, result, usage: [], costOf: () => 0 };
-    },
-  };
-}
-
-function passedOn(options: Omit<DetectOptions, 'threads' | 'store'> & { detectorName: string }) {
-  const { budget, concurrency, onCounts, onNote, signal, detectorName } = options;
-  return {
-    ...(budget && { budget }),
-    ...(concurrency !== undefined && { concurrency }),
-    ...(onCounts && { onProgress: (counts: AnnotateProgress) => onCounts(detectorName, counts) }),
-    ...(onNote && { onNote }),
-    ...(signal && { signal }),
-  };
-}
-
 async function evaluateDetector(
-  options: DetectOptions,
-  opened: OpenedDetector,
-  store: AnnotationStore,
+  judge: Judge,
+  options: Omit<DetectOptions, 'store'> & { store: AnnotationStore; context: WorkContext },
 ): Promise<DetectorEvaluation> {
-  const { threads, replies = earlyDetectionReplies } = options;
-  const { name, task } = opened;
+  const { threads, replies = earlyDetectionReplies, store, budget, concurrency, context } = options;
+  const { name, task, costOf } = judge;
   const lengthAt = (seen: Replies) => (seen === 'all' ? Number.MAX_SAFE_INTEGER : seen + 1);
   const schedule: PrefixSchedule = { name: 'lengths', lengths: replies.map(lengthAt) };
-  const { detector, result, usage, costOf } = await opened.judge({ ...options, store, schedule });
+  const { detector, result, usage } = await judge.judge({
+    threads,
+    store,
+    schedule,
+    maxPosts: Number.MAX_SAFE_INTEGER,
+    budget,
+    concurrency,
+    // Nobody reads a store in memory again: keeping shared parts in it would only hide what a judgement took.
+    keepsParts: store.path !== ':memory:',
+    onCounts: ({ done, total }) => context.onProgress(`${name} judges prefixes`, done, total),
+    context,
+  });
   const { asked, cached, failed, failures, stopped, remaining } = result;
-  // Scores of what happened to be judged would flatter or blame the detector.
+  // Scores of the few prefixes that were judged would say nothing about the detector.
   if (stopped !== null)
     throw new ProviderError(`${stopped.message} (${name}: ${remaining} prefixes remain, nothing was scored)`);
   const keyOf = (thread: Thread, length: number) => {

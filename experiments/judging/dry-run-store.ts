@@ -2,7 +2,7 @@ import type { AnnotationRequest, AnnotationRow } from '../../experts/annotations
 import type { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import type { Judgement } from '../../experts/detector.ts';
 
-/** What a store holds, and beside it what a dry run pretends, so that nothing is counted twice and nothing is written. */
+/** A store for dry runs: it reads the real one and keeps pretended judgements in memory, so nothing is written or counted twice. */
 export class DryRunStore {
   private readonly store: AnnotationStore;
   private readonly pretended = new Map<string, Judgement>();
@@ -29,7 +29,7 @@ export class DryRunStore {
     return true;
   }
 
-  /** Whole judgements: nobody reads what they said. */
+  /** Whole judgements. Their texts are dropped, because nobody reads them. */
   putMany(rows: readonly AnnotationRow[]): number {
     for (const { request, judgement } of rows)
       this.pretended.set(this.keyOf(request), { ...judgement, explanation: '', transcript: [] });

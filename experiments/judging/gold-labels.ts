@@ -3,7 +3,7 @@ import { tasks } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
 
-/** What a detector decides, as far as scores need it. */
+/** What scoring has to know about the task of a detector. */
 export interface ScoredTask {
   readonly name: string;
   /** Labels of judgements; for a task of categories every combination of them. */
@@ -15,8 +15,8 @@ export interface ScoredTask {
 }
 
 /**
- * Rumour and veracity stand in a thread under their own names; everything else under `labels`, by the name of the task or
- * of each category.
+ * Reads the labels of rumour and veracity from the thread's own fields, and all others from `labels`, under the name of the
+ * task or of each category.
  */
 export function scoredTask(task: JudgingTask): ScoredTask {
   const { name } = task;

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { type AnnotateOptions, annotate } from '../../experts/annotate.ts';
+import { annotate } from '../../experts/annotate.ts';
 import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import type { Detector } from '../../experts/detector.ts';
 import { runBatch } from '../../experts/llm/batch/batch.ts';
@@ -10,35 +10,23 @@ import { type BudgetLimits, UsageLedger } from '../../experts/llm/budget.ts';
 import type { ChatRequest, ChatService } from '../../experts/llm/chat.ts';
 import { completionBody, fullForm } from '../../experts/llm/completion.ts';
 import { DryRunChatService } from '../../experts/llm/dry-run-chat-service.ts';
-import type { Endpoint, Environment } from '../../experts/llm/endpoint.ts';
+import type { Endpoint } from '../../experts/llm/endpoint.ts';
 import { BudgetSpentError } from '../../experts/llm/failures.ts';
 import { sha256 } from '../../src/content-hash.ts';
 import { InputError, ProviderError } from '../../src/errors.ts';
 import type { Random } from '../../src/tensor/random.ts';
+import { workContext } from '../../src/work-context.ts';
 import type { DetectorFile } from '../config/detector-file.ts';
 import { DryRunStore } from './dry-run-store.ts';
-import { annotateOptions, type JudgedByModels } from './judged-by-models.ts';
+import { annotateOptions, type BatchMode, type Judged, type JudgeOptions } from './judge-options.ts';
 
-export interface BatchMode {
-  /** Holds a folder for each detector with a batch that is not yet collected. */
-  readonly batchFolder: string;
-  readonly pollMs?: number;
-}
-
-interface JudgeByBatchOptions {
-  file: DetectorFile;
-  mode: BatchMode;
-  threads: AnnotateOptions['threads'];
-  store: AnnotationStore;
-  create: (service: ChatService) => Promise<Detector>;
-  limits: BudgetLimits;
-  random: Random;
-  schedule?: AnnotateOptions['schedule'];
-  maxPosts?: number;
-  onProgress?: AnnotateOptions['onProgress'];
-  onNote?: (line: string) => void;
-  signal?: AbortSignal;
-  env?: Environment;
+interface JudgeByBatchOptions extends JudgeOptions {
+  readonly file: DetectorFile;
+  readonly mode: BatchMode;
+  readonly concurrency: number;
+  readonly create: (service: ChatService) => Promise<Detector>;
+  readonly limits: BudgetLimits;
+  readonly random: Random;
 }
 
 /** Below the 50,000 requests and 200 MB that endpoints take in one batch. */
@@ -46,12 +34,12 @@ const MOST_REQUESTS = 50_000;
 const MOST_BYTES = 190_000_000;
 
 /**
- * Asks through batches. Once to learn what would be asked, with nothing sent; then the batches; then once more, with
- * their answers in the place of an endpoint, so that judgements come about as they always do. A batch that an earlier
+ * Asks through batches, in three passes: the first sends nothing and learns what would be asked, the second runs the
+ * batches, and the third judges as usual, with the batches' answers in place of an endpoint. A batch that an earlier
  * process handed in is collected before anything else is asked.
  */
-export async function judgeByBatch(options: JudgeByBatchOptions): Promise<JudgedByModels> {
-  const { file, mode, store, create, onNote, random, signal, env } = options;
+export async function judgeByBatch(options: JudgeByBatchOptions): Promise<Judged> {
+  const { file, mode, store, create, concurrency, random, env, context = workContext() } = options;
   refuseDebates(file);
   const asking = new CollectingService();
   const collecting = await create(asking);
@@ -60,10 +48,10 @@ export async function judgeByBatch(options: JudgeByBatchOptions): Promise<Judged
   const handedIn = handedInBefore(folder);
   const empty = AnnotationStore.open(':memory:');
   try {
-    // What a killed process stored of a batch already is still among that batch's requests.
+    // A killed process may have stored some answers of a batch already; that batch still asks for them.
     const pretending = new DryRunStore(handedIn.length > 0 ? empty : store);
-    const { onProgress: _, ...quietly } = options;
-    await annotate(annotateOptions(quietly, { detector: collecting, store: pretending }));
+    const quietly = { ...options, onCounts: undefined };
+    await annotate(annotateOptions(quietly, { detector: collecting, store: pretending, concurrency }));
   } finally {
     empty.close();
   }
@@ -78,17 +66,18 @@ export async function judgeByBatch(options: JudgeByBatchOptions): Promise<Judged
         directory: join(folder, `part-${index + 1}`),
         random,
         retry: file.retry,
-        onStatus: (status) => onNote?.(`batch ${index + 1} of ${parts.length}, ${items.length} requests: ${status}`),
+        onStatus: (status) =>
+          context.onNote(`batch ${index + 1} of ${parts.length}, ${items.length} requests: ${status}`),
         ...(mode.pollMs !== undefined && { pollMs: mode.pollMs }),
-        ...(signal && { signal }),
+        signal: context.signal,
         ...(env && { env }),
       }),
     ),
   );
   const replay = new ReplayingService(new Map(answered.flatMap((outcomes) => [...outcomes])));
   const detector = await create(replay);
-  const result = await annotate(annotateOptions(options, { detector, store }));
-  // What failed is asked anew by the next run, which must not find these answers again.
+  const result = await annotate(annotateOptions(options, { detector, store, concurrency }));
+  // The next run asks again for whatever failed, so it must not find these answers.
   if (parts.length > 0) renameSync(folder, freePath(`${folder}-collected`));
   return { detector, result, usage: replay.usage(), estimates: null };
 }
@@ -142,14 +131,14 @@ function checkLimits({ limits }: JudgeByBatchOptions, asking: CollectingService)
   }
 }
 
-/** Notes each call once and pretends an answer. */
+/** Records each call once and answers with a made-up one. */
 class CollectingService implements ChatService {
   readonly estimates = new DryRunChatService();
   private readonly requests = new Map<string, ChatRequest>();
 
   chat(request: ChatRequest) {
     const id = idOf(request);
-    // Its signal ends with the judgement it was made for.
+    // The signal belongs to a judgement that is over by the time the batch is sent.
     const { signal: _, ...kept } = request;
     this.requests.set(id, kept);
     return this.estimates.chat(request);
@@ -189,7 +178,7 @@ class ReplayingService implements ChatService {
   }
 }
 
-/** The same call has the same name in every process. */
+/** The same call has the same id in every process. */
 function idOf(request: ChatRequest): string {
   const body = completionBody({ request, form: fullForm(request) });
   return sha256({ baseURL: request.endpoint.baseURL, body, sampleIndex: request.sampleIndex ?? 0 });

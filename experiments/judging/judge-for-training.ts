@@ -1,51 +1,65 @@
 import { join } from 'node:path';
 import type { RunDirectory } from '../../checkpoints/run-directory.ts';
-import { annotate } from '../../experts/annotate.ts';
 import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import type { Detector } from '../../experts/detector.ts';
-import { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
 import type { JudgementSequence } from '../../experts/judgement-sequence.ts';
-import { rumorTask as task } from '../../src/data/task.ts';
+import { sha256 } from '../../src/content-hash.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { InputError, ProviderError } from '../../src/errors.ts';
-import { type DetectorFile, loadDetectorFile } from '../config/detector-file.ts';
-import { type Cache, cachedDetector, type PrepareProgress } from '../stop-agent/cache.ts';
-import type { Experiment, ModelDetectorOptions } from '../stop-agent/experiment.ts';
-import { judgeWithModels } from './judge-with-models.ts';
+import type { WorkContext } from '../../src/work-context.ts';
+import { type Cache, cachedDetector } from '../stop-agent/cache.ts';
+import { type Experiment, type ModelDetectorOptions, taskOf } from '../stop-agent/experiment.ts';
+import { type Judge, judgeBy, openJudge } from './judge.ts';
 
-/** Who judges the threads of an experiment: a local detector, or the language models of a detector file. */
-export type TrainingJudge =
-  | { readonly local: LocalDetector }
-  | { readonly file: DetectorFile; readonly options: ModelDetectorOptions };
+/** Who judges the threads of an experiment, and how. */
+export interface TrainingJudge {
+  readonly judge: Judge;
+  readonly options: Omit<ModelDetectorOptions, 'file'>;
+}
 
+/** How a detector judges that was trained here: every prefix, into the store that all runs share. */
+const trainedHere: TrainingJudge['options'] = {
+  annotations: null,
+  schedule: { name: 'every' },
+  concurrency: 1,
+  failures: 'stop',
+};
+
+/** The detector that an experiment names, or one that is trained on `detectorThreads`. */
 export async function trainedOrFromFile(settings: {
   experiment: Experiment;
   seed: number;
   cache: Cache;
   detectorThreads: readonly Thread[];
-  onProgress?: PrepareProgress;
-  signal?: AbortSignal;
+  context: WorkContext;
 }): Promise<TrainingJudge> {
   const { experiment, detectorThreads, ...shared } = settings;
   const options = experiment.detector;
-  if ('file' in options) return fromFile(options);
-  return { local: await cachedDetector({ ...shared, options }, detectorThreads) };
+  if ('file' in options) return { judge: await judgeFrom(options.file, experiment), options };
+  const task = taskOf(experiment);
+  const detector = await cachedDetector({ ...shared, options, task }, detectorThreads);
+  return { judge: judgeBy(detector, { name: 'local', task: task.name }), options: trainedHere };
 }
 
 /** The judge that a run was trained with. */
 export async function judgeOfRun(run: RunDirectory, experiment: Experiment): Promise<TrainingJudge> {
-  if ('file' in experiment.detector) return fromFile(experiment.detector);
-  return { local: await LocalDetector.load({ path: join(run.path, 'detector.json') }) };
+  const { detector } = experiment;
+  if ('file' in detector) return { judge: await judgeFrom(detector.file, experiment), options: detector };
+  return { judge: await judgeFrom(join(run.path, 'detector.json'), experiment), options: trainedHere };
 }
 
-async function fromFile(options: ModelDetectorOptions): Promise<TrainingJudge> {
-  const file = await loadDetectorFile(options.file);
-  const labels = file.task.labels?.map(({ name }) => name) ?? [];
-  if (labels.join() !== task.labels.join())
+/** @throws InputError when the detector decides something else than the experiment */
+async function judgeFrom(path: string, experiment: Experiment): Promise<Judge> {
+  const judge = await openJudge(path);
+  const { name, labels, categories } = judge.task;
+  const wanted = taskOf(experiment);
+  if (categories !== null || labels.join('\n') !== wanted.labels.join('\n'))
     throw new InputError(
-      `${options.file} judges the task ${file.task.name}, whose labels are ${labels.join(', ') || 'categories'}; the stop agent needs the labels ${task.labels.join(', ')}, as the task rumor has them`,
+      `${path} judges the task ${name}, whose labels are ${categories === null ? labels.join(', ') : `categories (${categories.join(', ')})`}; ` +
+        `an experiment with task: ${wanted.name} needs the labels ${wanted.labels.join(', ')}, in this order. ` +
+        'Name a detector of that task, or change the task of the experiment',
     );
-  return { file, options };
+  return judge;
 }
 
 export interface JudgedForTraining {
@@ -53,48 +67,65 @@ export interface JudgedForTraining {
   /** Of every thread. */
   readonly sequences: ReadonlyMap<string, JudgementSequence>;
   readonly counts: { readonly asked: number; readonly cached: number };
+  /** Prefixes that would have to be paid for; only a recall leaves any. */
+  readonly missing: number;
 }
 
-/** @throws ProviderError when a budget or an endpoint ended before every prefix was asked about; what was answered is kept. */
-export async function judgeForTraining(settings: {
+interface JudgeForTrainingSettings {
   judge: TrainingJudge;
   threads: readonly Thread[];
   /** Where judgements are kept unless the judge has a store of its own. */
   store: AnnotationStore;
   maxPosts: number;
-  onProgress?: PrepareProgress;
-  onNote?: (line: string) => void;
-  signal?: AbortSignal;
-}): Promise<JudgedForTraining> {
-  const { judge, threads, maxPosts, onProgress, onNote, signal } = settings;
-  const shared = {
-    threads,
-    maxPosts,
-    ...(onProgress && {
-      onProgress: ({ done, total }: { done: number; total: number }) => onProgress('judging prefixes', done, total),
-    }),
-    ...(signal && { signal }),
-  };
-  if ('local' in judge) {
-    const { sequences, asked, cached } = await annotate({ ...shared, detector: judge.local, store: settings.store });
-    return { detector: judge.local, sequences, counts: { asked, cached } };
-  }
-  const { annotations, schedule, concurrency, failures: onFailure } = judge.options;
+  context: WorkContext;
+}
+
+/** @throws ProviderError when a budget or an endpoint ended before every prefix was asked about; what was answered is kept. */
+export async function judgeForTraining(settings: JudgeForTrainingSettings): Promise<JudgedForTraining> {
+  const { detector, result } = await judged(settings, 'live');
+  const { sequences, asked, cached, failed, failures, stopped, remaining } = result;
+  if (stopped !== null)
+    throw new ProviderError(
+      `${stopped.message}\n${remaining} prefixes are not judged yet; what was answered is kept, so the same command goes on from there`,
+      { cause: stopped },
+    );
+  if (failed > 0 && settings.judge.options.failures === 'stop')
+    throw new ProviderError(
+      `${failed} prefixes could not be judged (the first: thread ${failures[0].threadId}, ${failures[0].prefixLength} posts: ${failures[0].message}); give the same command again to ask for them once more, or set detector.failures=neither-label to go on without them`,
+    );
+  if (failed > 0) settings.context.onNote(`${failed} prefixes could not be judged and count as neither label`);
+  return { detector, sequences, counts: { asked, cached }, missing: 0 };
+}
+
+/** Reads the same judgements from the store again. Nothing is written, and nothing that costs money is asked. */
+export async function recallForTraining(settings: JudgeForTrainingSettings): Promise<JudgedForTraining> {
+  const { detector, result, estimates } = await judged(settings, 'dry-run');
+  const { sequences, asked, cached } = result;
+  return { detector, sequences, counts: { asked, cached }, missing: estimates === null ? 0 : asked };
+}
+
+/** Identifies judgements by the label of every prefix. */
+export function annotationsHash(sequences: ReadonlyMap<string, JudgementSequence>): string {
+  return sha256([...sequences.values()].map(({ threadId, predicted }) => [threadId, [...predicted]]));
+}
+
+async function judged(settings: JudgeForTrainingSettings, mode: 'live' | 'dry-run') {
+  const { judge, threads, maxPosts, context } = settings;
+  const { annotations, schedule, concurrency } = judge.options;
   const store = annotations === null ? settings.store : AnnotationStore.open(annotations);
   try {
-    const { detector, result } = await judgeWithModels({ ...shared, file: judge.file, store, schedule, concurrency });
-    const { sequences, asked, cached, failed, failures, stopped, remaining } = result;
-    if (stopped !== null)
-      throw new ProviderError(
-        `${stopped.message}\n${remaining} prefixes are not judged yet; what was answered is kept, so the same command goes on from there`,
-        { cause: stopped },
-      );
-    if (failed > 0 && onFailure === 'stop')
-      throw new ProviderError(
-        `${failed} prefixes could not be judged (the first: thread ${failures[0].threadId}, ${failures[0].prefixLength} posts: ${failures[0].message}); give the same command again to ask for them once more, or set detector.failures=neither-label to go on without them`,
-      );
-    if (failed > 0) onNote?.(`${failed} prefixes could not be judged and count as neither label`);
-    return { detector, sequences, counts: { asked, cached } };
+    return await judge.judge.judge({
+      threads,
+      store,
+      mode,
+      schedule,
+      maxPosts,
+      concurrency,
+      onCounts: ({ done, total }) => {
+        if (mode === 'live') context.onProgress('judging prefixes', done, total);
+      },
+      context,
+    });
   } finally {
     if (store !== settings.store) store.close();
   }

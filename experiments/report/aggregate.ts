@@ -1,23 +1,31 @@
 import { dominatedArea, marginToFront, type OperatingPoint } from '../../src/metrics/pareto.ts';
 import { meanAndDeviation } from '../../src/metrics/summary-statistics.ts';
-import type { SystemScores } from '../stop-agent/decisions.ts';
-import { agentName, cloningName, type TrialResult } from '../stop-agent/trial.ts';
+import { agentName, cloningName } from '../stop-agent/decisions.ts';
+import { type SystemScores, stopMetrics } from '../stop-agent/metrics.ts';
+import type { TrialResult } from '../stop-agent/result.ts';
 
 export interface MeanAndDeviation {
   readonly mean: number;
   readonly deviation: number | null;
 }
 
+/** `0.512 ± 0.031`, or the mean alone of a single value; with a sign where it is a difference. */
+export function plusMinus(
+  { mean, deviation }: MeanAndDeviation,
+  options: { digits?: number; signed?: boolean } = {},
+): string {
+  const { digits = 3, signed = false } = options;
+  const shown = `${signed && mean >= 0 ? '+' : ''}${mean.toFixed(digits)}`;
+  return deviation === null ? shown : `${shown} ± ${deviation.toFixed(digits)}`;
+}
+
 /** A system over the seeds. */
 export interface SystemSummary {
   readonly name: string;
   readonly calls: SystemScores['calls'];
-  readonly macroF1: MeanAndDeviation;
-  readonly er: MeanAndDeviation;
-  readonly delayPosts: MeanAndDeviation;
-  readonly delayHours: MeanAndDeviation | null;
-  readonly callsPerThread: number;
-  /** The position most often most common over the seeds, and the mean share of threads stopped there. */
+  /** Of every metric, by its name; null where no seed knows it. */
+  readonly values: Readonly<Record<string, MeanAndDeviation | null>>;
+  /** The position that is the most common stop of most seeds, and the mean share of threads stopped there. */
   readonly mostCommonStop: { readonly name: string; readonly share: number };
   readonly seeds: number;
 }
@@ -26,19 +34,17 @@ export function summarize(trials: readonly TrialResult[]): SystemSummary[] {
   const named = new Map(trials.flatMap(({ systems }) => systems.map(({ name, calls }) => [name, calls] as const)));
   return Array.from(named, ([name, calls]) => {
     const own = trials.flatMap((trial) => trial.systems.filter((system) => system.name === name));
-    const over = (of: (system: SystemScores) => number) => meanAndDeviation(own.map(of));
-    const hours = own.flatMap(({ delayHours }) => (delayHours === null ? [] : [delayHours]));
+    const over = (metric: string) => {
+      const known = own.flatMap(({ values }) => values[metric] ?? []);
+      return known.length === 0 ? null : meanAndDeviation(known);
+    };
     return {
       name,
       calls,
-      macroF1: over((system) => system.macroF1),
-      er: over((system) => system.er),
-      delayPosts: over((system) => system.delayPosts),
-      delayHours: hours.length === 0 ? null : meanAndDeviation(hours),
-      callsPerThread: over((system) => system.callsPerThread).mean,
+      values: Object.fromEntries(stopMetrics.map((metric) => [metric.name, over(metric.name)])),
       mostCommonStop: {
         name: mostFrequent(own.map(({ mostCommonStop }) => mostCommonStop.name)),
-        share: over(({ mostCommonStop }) => mostCommonStop.share).mean,
+        share: meanAndDeviation(own.map(({ mostCommonStop }) => mostCommonStop.share)).mean,
       },
       seeds: own.length,
     };
@@ -63,15 +69,16 @@ export interface FrontComparison {
 export function compareToFront(trials: readonly TrialResult[]): FrontComparison {
   const perSeed = trials.map(({ systems }) => {
     const agent = systems.find(({ name }) => name === agentName);
-    const rules: OperatingPoint[] = systems.filter(
-      ({ name, calls }) => name !== agentName && calls === 'one' && name !== cloningName,
-    );
+    const rules = systems
+      .filter(({ name, calls }) => name !== agentName && calls === 'one' && name !== cloningName)
+      .map(operatingPoint);
     if (agent === undefined) throw new Error('a trial has no agent');
-    const margins = marginToFront(agent, rules);
+    const point = operatingPoint(agent);
+    const margins = marginToFront(point, rules);
     return {
       ruleArea: dominatedArea(rules),
-      areaWithAgent: dominatedArea([...rules, agent]),
-      // Nothing is earlier than the first post, which is among the rules; an agent can tie with it but not precede it.
+      areaWithAgent: dominatedArea([...rules, point]),
+      // The first post is among the rules. An agent can be as early as that, never earlier, so margins are known.
       overStaircase: margins?.overStaircase ?? 0,
       overHull: margins?.overHull ?? 0,
     };
@@ -83,6 +90,11 @@ export function compareToFront(trials: readonly TrialResult[]): FrontComparison 
     overStaircase: over('overStaircase'),
     overHull: over('overHull'),
   };
+}
+
+function operatingPoint({ values: { er, macroF1 } }: SystemScores): OperatingPoint {
+  if (er === null || macroF1 === null) throw new Error('a system has no early rate or no macro-F1');
+  return { er, macroF1 };
 }
 
 /** An agent that stops so large a share of the threads at one position has learned little more than a fixed rule. */

@@ -1,14 +1,12 @@
 import { markdownTable } from 'markdown-table';
 import { meanAndDeviation } from '../../src/metrics/summary-statistics.ts';
 import type { VariantResults } from '../run/experiment-kind.ts';
-import type { TaskScores } from '../selector/evaluate-selector.ts';
-import { allPostsName, type SelectorResult, selectorName } from '../selector/trial.ts';
-import { plusMinus } from './plus-minus.ts';
+import { allPostsName, type SelectorTask, selectorName, selectorTasks as tasks } from '../selector/decisions.ts';
+import { selectorMetrics, type TaskScores } from '../selector/metrics.ts';
+import type { SelectorResult } from '../selector/result.ts';
+import { plusMinus } from './aggregate.ts';
 
-type Task = 'stance' | 'veracity';
-const tasks: readonly Task[] = ['stance', 'veracity'];
-
-/** What systems are in tables. */
+/** How tables name the systems. */
 const systemNames: Readonly<Record<string, string>> = {
   [allPostsName]: 'its task models, reading all posts',
   untuned: 'task models untuned',
@@ -50,7 +48,7 @@ export function renderSelectorReport(options: {
 
 function taskTable(options: {
   test: string;
-  task: Task;
+  task: SelectorTask;
   results: readonly VariantResults<SelectorResult>[];
 }): string[] {
   const { test, task, results } = options;
@@ -62,18 +60,17 @@ function taskTable(options: {
   const classes = Object.entries(example.perClass).flatMap(([name, f1]) => (f1 === null ? [] : [name]));
   const row = (name: string, scores: readonly TaskScores[]) => [
     name,
-    overSeeds(scores.map(({ macroF1 }) => macroF1)),
-    overSeeds(scores.map(({ microF1 }) => microF1)),
+    ...selectorMetrics.map((metric) => overSeeds(scores.map(({ values }) => values[metric.name]))),
     ...classes.map((label) => overSeeds(scores.map(({ perClass }) => perClass[label] ?? 0))),
   ];
-  // Posts that the policy retains are read by the veracity model alone.
+  // Only the veracity model depends on which posts are read, so for stance both rows would be the same.
   const isShown = (name: string) => task === 'veracity' || name !== allPostsName;
   return [
     `## ${test}: ${task}`,
     '',
     markdownTable(
       [
-        ['system', 'macro-F1', 'micro-F1', ...classes],
+        ['system', ...selectorMetrics.map(({ title }) => title), ...classes],
         ...results.flatMap(({ variant, trials: runs }) => {
           const where = results.length > 1 ? `${variant}: ` : '';
           const names = runs[0].systems.map(({ name }) => name).filter(isShown);
@@ -84,7 +81,7 @@ function taskTable(options: {
           );
         }),
       ],
-      { align: ['l', ...Array<'r'>(classes.length + 2).fill('r')] },
+      { align: ['l', ...Array<'r'>(classes.length + selectorMetrics.length).fill('r')] },
     ),
     '',
     `${example.items} ${task === 'stance' ? 'replies' : 'claims'}.`,
@@ -106,7 +103,8 @@ function leadTable(options: {
       const cells = tests.flatMap((test) =>
         tasks.map((task) => {
           const differences = trials.flatMap(({ systems }) => {
-            const of = (system: string) => systems.find(({ name }) => name === system)?.tests[test]?.[task]?.macroF1;
+            const of = (system: string) =>
+              systems.find(({ name }) => name === system)?.tests[test]?.[task]?.values.macroF1;
             const [ours, theirs] = [of(own), of(other)];
             return ours === undefined || theirs === undefined ? [] : [ours - theirs];
           });

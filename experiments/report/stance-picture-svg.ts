@@ -1,9 +1,9 @@
 import type { StancePanel, StancePicture } from './stance-picture.ts';
 
-// Okabe and Ito's colours, which people with any colour vision tell apart; yellow last, for it is pale on white.
+// Okabe and Ito's colours, which people with any colour vision can tell apart. Yellow comes last: it is pale on white.
 const COLOURS = ['#0072B2', '#D55E00', '#009E73', '#CC79A7', '#E69F00', '#56B4E9', '#000000', '#F0E442'];
 
-// Shapes repeat what the colours say, for print in grey. Centred paths of about equal area, 8 to 11 pixels wide.
+// Shapes repeat the colours for grey prints: centred paths of about equal area, 8 to 11 pixels wide.
 const SHAPES = [
   'M-4.5,0a4.5,4.5 0 1,0 9,0a4.5,4.5 0 1,0 -9,0z',
   'M-4,-4h8v8h-8z',
@@ -20,7 +20,7 @@ const LEGEND_ROW = 26;
 // At 15 pixels in DejaVu Sans, the widest of the fonts that a machine may fall back to.
 const CHARACTER_WIDTH = 8.9;
 
-/** Two panels on the same axes, every annotated post and the retained ones, as an SVG document that needs nothing else. */
+/** A self-contained SVG of two panels on the same axes: every annotated post, and the retained ones. */
 export function stancePictureSvg(picture: StancePicture): string {
   const panels = [
     { title: 'All annotated posts', panel: picture.annotated, points: picture.points ?? [] },
@@ -34,7 +34,7 @@ export function stancePictureSvg(picture: StancePicture): string {
   const legendHeight = Math.ceil(picture.annotated.classes.length / columns) * LEGEND_ROW;
   const height = PANEL.top + PANEL.height + legendHeight + 112;
   const place = placing(picture.points ?? []);
-  // Smaller marks for more posts, the same in both panels.
+  // Marks shrink as posts grow in number, alike in both panels.
   const scale = Math.max(0.5, Math.min(1, Math.sqrt(MARKS_AT_FULL_SIZE / (picture.points?.length || 1))));
   const drawn = panels.map(({ title, panel, points }, index) => {
     const marks = points.map(({ x, y, stance }) => ({ ...place({ x, y }), stance }));
@@ -117,7 +117,7 @@ function placing(points: readonly { x: number; y: number }[]): (point: { x: numb
   });
 }
 
-/** Columns that the longest entry of either panel fits, no more than rows of even length need. */
+/** As many columns as the longest entry of either panel allows, but no more than balanced rows need. */
 function legendColumns(panels: readonly StancePanel[]): number {
   const entries = panels.flatMap(({ classes }) => classes.map((entry) => legendText(entry).length));
   const fitting = Math.max(1, Math.floor(PANEL.width / (Math.max(...entries, 1) * CHARACTER_WIDTH + 24)));

@@ -14,8 +14,8 @@ import { Random } from '../../src/tensor/random.ts';
  *     are none and hides some that are
  *   input | "[CLS] post [SEP] stance [SEP] reason" | the same, but the encoder adds what it needs at either end
  *
- * Two things raise a silhouette without any better judgement: the stance is a part of the text, so that classes differ a
- * little by construction, and a class that selection empties no longer gets in the way. Hence counts beside every number.
+ * Two things raise a silhouette although nothing was judged better: the stance is part of the text, so classes differ a little
+ * by construction, and a class that the selection empties no longer counts. So every number comes with its counts.
  */
 
 const SEPARATOR = ' [SEP] ';
@@ -70,7 +70,7 @@ export async function stancePicture(options: {
   /** Posts to draw at most. Distances between all of them are computed, so a few thousand is the practical limit. */
   points: number;
   seed: number;
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }): Promise<StancePicture> {
   const { posts, classes, embed, dimensions, seed, signal } = options;
   const stray = posts.find(({ stance }) => !classes.includes(stance));
@@ -94,14 +94,14 @@ export async function stancePicture(options: {
       points: null,
       reason: `there are ${drawn.length} posts to show, and a projection needs at least ${FEWEST_POINTS}`,
     };
-  const places = await project({ distances, seed, ...(signal && { signal }) });
+  const places = await project({ distances, seed, signal });
   const points = drawn.map(({ stance, isRetained }, index) => ({ ...places[index], stance, isRetained }));
   return { ...panels, points, reason: null };
 }
 
 /**
- * A random sample in proportion to the strata, stance × retained or not. By Adams' method a seat goes to the stratum
- * with the most posts a seat; one without a seat comes first, so that twice as many points as classes show everything.
+ * A random sample in proportion to the strata (stance × retained or not). Adams' method gives each next point to the stratum
+ * with the most posts per point, and first to those without any, so that twice as many points as classes show every stratum.
  */
 function drawPosts(options: {
   posts: readonly StancePost[];
@@ -111,7 +111,7 @@ function drawPosts(options: {
 }): StancePost[] {
   const { posts, classes, points, seed } = options;
   const order = Random.seeded({ seed, purpose: 'stance-picture-posts' }).shuffled([...posts.keys()]);
-  // Every class comes once before any comes twice, alternately retained and not: the best that few points can show.
+  // Every class comes once before any comes twice, alternating between retained and not. Few points then show the most.
   const strata = [0, 1]
     .flatMap((turn) => classes.map((stance, index) => ({ stance, isRetained: (index + turn) % 2 === 0 })))
     .map((key) => order.filter((p) => posts[p].stance === key.stance && posts[p].isRetained === key.isRetained));
@@ -121,13 +121,13 @@ function drawPosts(options: {
     seats[need.indexOf(Math.max(...need))]++;
   }
   const chosen = new Set(strata.flatMap((stratum, index) => stratum.slice(0, seats[index])));
-  // In random order, for what is plotted later hides what was plotted before: sorted by class, mixed clusters look pure.
+  // Plot in random order. Later points hide earlier ones, so points sorted by class would make mixed clusters look pure.
   return order.filter((index) => chosen.has(index)).map((index) => posts[index]);
 }
 
 /**
- * 1 − cos as half the squared distance of unit vectors: exactly 0 for equal texts, and precise where an encoder crowds
- * all texts into a narrow cone. Text that embeds to zero has no direction; it is at 0 from its like and ½ from the rest.
+ * 1 − cos, computed as half the squared distance of unit vectors: exactly 0 for equal texts, and precise even where an encoder
+ * puts all texts into a narrow cone. A zero vector has no direction; it is at 0 from other zero vectors and ½ from the rest.
  */
 function cosineDistances(options: { embeddings: Float32Array; rows: number; dimensions: number }): Float64Array[] {
   const { embeddings, rows, dimensions } = options;
@@ -204,14 +204,14 @@ function meanOf(values: readonly number[]): number | null {
 async function project(options: {
   distances: readonly Float64Array[];
   seed: number;
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }): Promise<{ x: number; y: number }[]> {
   const { distances, seed, signal } = options;
   const random = Random.seeded({ seed, purpose: 'stance-picture-projection' });
   const nNeighbors = Math.min(USUAL_NEIGHBOURS, distances.length - 1);
   // The usual minDist of 0.1 packs a cluster until its marks cover each other.
   const umap = new UMAP({ nNeighbors, minDist: 0.5, random: () => random.uniform() });
-  // Exact neighbours, as all distances are at hand; the library counts a point as its own first one.
+  // All distances are known, so neighbours are exact. The library counts a point as its own first neighbour.
   const neighbours = distances.map((row, item) => {
     const others = [...row.keys()].filter((other) => other !== item);
     return [item, ...others.sort((left, right) => row[left] - row[right]).slice(0, nNeighbors - 1)];
@@ -220,10 +220,10 @@ async function project(options: {
     neighbours,
     neighbours.map((indices, item) => indices.map((index) => distances[item][index])),
   );
-  // With neighbours given, the library reads no more of the vectors than how many there are.
+  // Once neighbours are given, the library only counts the vectors.
   const epochs = umap.initializeFit(distances.map(() => []));
   for (let epoch = 0; epoch < epochs; epoch++) {
-    // The library's own asynchronous fit waits a millisecond after each epoch, which is most of its time here.
+    // The library's asynchronous fit waits a millisecond after each epoch, which would take most of the time here.
     if (epoch % EPOCHS_AT_A_TIME === 0) await setImmediate();
     signal?.throwIfAborted();
     umap.step();

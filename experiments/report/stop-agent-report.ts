@@ -1,8 +1,9 @@
 import { markdownTable } from 'markdown-table';
 import type { VariantResults } from '../run/experiment-kind.ts';
-import { agentName, type TrialResult } from '../stop-agent/trial.ts';
-import { collapsedShare, compareToFront, type SystemSummary, summarize } from './aggregate.ts';
-import { plusMinus } from './plus-minus.ts';
+import { agentName } from '../stop-agent/decisions.ts';
+import { shownMetrics } from '../stop-agent/metrics.ts';
+import type { TrialResult } from '../stop-agent/result.ts';
+import { collapsedShare, compareToFront, plusMinus, type SystemSummary, summarize } from './aggregate.ts';
 
 /**
  * The tables of an experiment in Markdown: the agent of every variant beside the baselines, how each stands to the front
@@ -42,11 +43,11 @@ export function renderReport(options: {
     '',
     markdownTable(
       [
-        ['system', 'macro-F1', 'ER', 'delay, posts', 'delay, hours', 'calls a thread', 'most common stop'],
+        ['system', ...shownMetrics.map(({ title }) => title), 'most common stop'],
         ...agentRows,
         ...baselines.map((system) => systemRow(system.name, system)),
       ],
-      { align: ['l', 'r', 'r', 'r', 'r', 'r', 'l'] },
+      { align: ['l', ...shownMetrics.map(() => 'r'), 'l'] },
     ),
     '',
     'ER is the share of a thread’s posts seen at the decision; lower is earlier. Confidence rules ask the detector at every',
@@ -102,15 +103,16 @@ export function renderReport(options: {
   return `${lines.join('\n').trimEnd()}\n`;
 }
 
-function systemRow(name: string, system: SystemSummary): string[] {
+function systemRow(name: string, { values, calls, mostCommonStop }: SystemSummary): string[] {
   return [
     name,
-    plusMinus(system.macroF1),
-    plusMinus(system.er),
-    plusMinus(system.delayPosts, { digits: 1 }),
-    system.delayHours === null ? '–' : plusMinus(system.delayHours, { digits: 1 }),
-    system.calls === 'oracle' ? '–' : system.callsPerThread.toFixed(1),
-    `${system.mostCommonStop.name} (${percent(system.mostCommonStop.share)})`,
+    ...shownMetrics.map((metric) => {
+      const value = values[metric.name];
+      if (value === null || (metric.isNotForOracles && calls === 'oracle')) return '–';
+      // What calls cost hardly varies over seeds; its deviation would only widen the table.
+      return plusMinus(metric.isNotForOracles ? { ...value, deviation: null } : value, { digits: metric.decimals });
+    }),
+    `${mostCommonStop.name} (${percent(mostCommonStop.share)})`,
   ];
 }
 

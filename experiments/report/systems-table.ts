@@ -1,34 +1,33 @@
 import { markdownTable } from 'markdown-table';
-import type { SystemScores } from '../stop-agent/decisions.ts';
+import { type SystemScores, shownMetrics } from '../stop-agent/metrics.ts';
 
-/** One evaluation's systems in Markdown, with intervals over threads. */
+/** One evaluation's systems in Markdown, with intervals over threads. F1 of each label follows macro-F1. */
 export function systemsTable(systems: readonly SystemScores[]): string {
-  const withInterval = (value: number, [low, high]: readonly [number, number]) =>
-    `${value.toFixed(3)} [${low.toFixed(3)}, ${high.toFixed(3)}]`;
   const labels = Object.keys(systems[0].f1ByLabel);
+  const [first, ...others] = shownMetrics;
+  const cell = ({ values, intervals, calls }: SystemScores, metric: (typeof shownMetrics)[number]) => {
+    const value = values[metric.name];
+    if (value === null || (metric.isNotForOracles && calls === 'oracle')) return '–';
+    const interval = intervals[metric.name]?.map((bound) => bound.toFixed(metric.decimals));
+    return `${value.toFixed(metric.decimals)}${interval === undefined ? '' : ` [${interval.join(', ')}]`}`;
+  };
   return markdownTable(
     [
       [
         'system',
-        'macro-F1',
+        first.title,
         ...labels.map((label) => `F1 ${label}`),
-        'ER',
-        'delay, posts',
-        'delay, hours',
-        'calls a thread',
+        ...others.map(({ title }) => title),
         'most common stop',
       ],
       ...systems.map((system) => [
         system.name,
-        withInterval(system.macroF1, system.macroF1Interval),
+        cell(system, first),
         ...labels.map((label) => system.f1ByLabel[label].toFixed(3)),
-        withInterval(system.er, system.erInterval),
-        system.delayPosts.toFixed(1),
-        system.delayHours === null ? '–' : system.delayHours.toFixed(1),
-        system.calls === 'oracle' ? '–' : system.callsPerThread.toFixed(1),
+        ...others.map((metric) => cell(system, metric)),
         `${system.mostCommonStop.name} (${(100 * system.mostCommonStop.share).toFixed(0)} %)`,
       ]),
     ],
-    { align: ['l', ...Array<string>(5 + labels.length).fill('r'), 'l'] },
+    { align: ['l', ...Array<string>(shownMetrics.length + labels.length).fill('r'), 'l'] },
   );
 }

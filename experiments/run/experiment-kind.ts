@@ -1,13 +1,31 @@
-import type { z } from 'zod';
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { RunDirectory } from '../../checkpoints/run-directory.ts';
 import type { BackendChoice } from '../../src/tensor/backend.ts';
+import type { WorkContext } from '../../src/work-context.ts';
 import type { ExperimentFile, ExperimentHead } from '../config/experiment-file.ts';
 import type { PlainObject } from '../config/overrides.ts';
-import type { Trial } from './trials.ts';
 
-export interface TrialHooks {
-  readonly onStage?: (stage: string, done: number, total: number) => void;
-  readonly onNote?: (line: string) => void;
-  readonly signal?: AbortSignal;
+/** A variant with one seed. */
+export interface Trial<Experiment> {
+  readonly variant: string;
+  readonly experiment: Experiment;
+  readonly seed: number;
+  readonly directory: string;
+}
+
+export function trialsOf<Experiment extends ExperimentHead>(
+  file: ExperimentFile<Experiment>,
+  runs: string,
+): Trial<Experiment>[] {
+  return file.variants.flatMap(({ name, experiment }) =>
+    experiment.seeds.map((seed) => ({
+      variant: name,
+      experiment,
+      seed,
+      directory: join(runs, file.name, name, `seed-${seed}`),
+    })),
+  );
 }
 
 export interface VariantResults<Result> {
@@ -15,18 +33,25 @@ export interface VariantResults<Result> {
   readonly trials: readonly Result[];
 }
 
-/** What the stop agent and the selector do each in its own way; all else of running an experiment they share. */
+/** What differs between experiments on the stop agent and on the selector. All else about running them is shared. */
 export interface ExperimentKind<Experiment extends ExperimentHead, Result> {
   load(path: string, overrides: readonly PlainObject[]): Promise<ExperimentFile<Experiment>>;
   /** What `--data` means. */
   dataOverride(path: string): PlainObject;
-  /** Prepares what the trials of this process share. The function it returns runs one trial to its end. */
+  /** Whether trials send paid requests to language models. Their budget holds for one process. */
+  asksModels(experiment: Experiment): boolean;
+  /** Trials of the same shape may be trained in one program, as a population; null where a trial must be alone. */
+  shapeOf(experiment: Experiment): string | null;
+  /** Prepares what the trials of this process share. The function it returns runs trials of one shape to their end. */
   start(options: {
     experiments: readonly Experiment[];
     runs: string;
-    onBackend?: (backend: BackendChoice) => void;
-  }): Promise<(trial: Trial<Experiment>, hooks: TrialHooks) => Promise<unknown>>;
-  readonly resultSchema: z.ZodType<Result>;
+    onBackend: (backend: BackendChoice) => void;
+  }): Promise<(trials: readonly Trial<Experiment>[], context: WorkContext) => Promise<unknown>>;
+  /** What a finished run came to, with scores computed from its decisions. */
+  readResult(run: RunDirectory): Result;
+  /** The same as `--json` prints it, intervals included. */
+  readJson(run: RunDirectory): unknown;
   /** The report in Markdown. */
   render(report: {
     name: string;
@@ -34,4 +59,9 @@ export interface ExperimentKind<Experiment extends ExperimentHead, Result> {
     command: string;
     results: readonly VariantResults<Result>[];
   }): string;
+}
+
+/** What was trained in a run. */
+export function runKind(run: RunDirectory): unknown {
+  return run.readConfig(z.looseObject({ kind: z.unknown().default('stop-agent') })).kind;
 }

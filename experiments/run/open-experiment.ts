@@ -1,25 +1,30 @@
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { z } from 'zod';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
+import { groupBy } from '../../src/data/group-by.ts';
 import { InputError } from '../../src/errors.ts';
 import type { BackendChoice } from '../../src/tensor/backend.ts';
+import { type WorkContext, workContext } from '../../src/work-context.ts';
 import { type ExperimentHead, readExperimentYaml } from '../config/experiment-file.ts';
 import type { PlainObject } from '../config/overrides.ts';
 import { selectorKind } from '../selector/kind.ts';
 import { stopAgentKind } from '../stop-agent/kind.ts';
-import { removeTrial } from '../stop-agent/trial.ts';
-import type { ExperimentKind, TrialHooks, VariantResults } from './experiment-kind.ts';
-import { type Trial, trialsOf } from './trials.ts';
+import { type ExperimentKind, type Trial, trialsOf, type VariantResults } from './experiment-kind.ts';
 
 /** An experiment of any kind, ready to run. */
 export interface OpenedExperiment {
   readonly name: string;
   readonly trials: readonly Trial<ExperimentHead>[];
-  /** Runs every `share.of`-th trial one after the other in this process; stops at the first that the signal interrupts. */
+  /** Whether any trial sends paid requests to language models. */
+  readonly asksModels: boolean;
+  /**
+   * Runs every `share.of`-th group of trials in this process, one group after the other; stops at the first that the signal
+   * interrupts. A group is trained as one population.
+   */
   run(options: RunOptions): Promise<void>;
-  /** Of the trials that are finished. */
+  finished(): readonly Trial<ExperimentHead>[];
+  /** Of the trials that are finished, as `--json` prints them. */
   results(): VariantResults<unknown>[];
   /** Writes `report.md` and `report.json` beside the runs and returns the Markdown. */
   writeReport(command: string): string;
@@ -27,12 +32,15 @@ export interface OpenedExperiment {
 
 export interface RunOptions {
   readonly share: { readonly index: number; readonly of: number };
+  /** Trials of one shape that are trained together at most. */
+  readonly population: number;
   readonly restart: boolean;
-  readonly hooksFor: (
-    trial: Trial<ExperimentHead>,
-    place: { index: number; total: number },
-  ) => TrialHooks & { done?: () => void };
-  readonly onBackend?: (backend: BackendChoice) => void;
+  /** What a group of trials tells; `done` is called at its end. `first` counts the trials from 1. */
+  readonly contextFor: (
+    trials: readonly Trial<ExperimentHead>[],
+    place: { first: number; total: number },
+  ) => Partial<WorkContext> & { done?: () => void };
+  readonly onBackend?: ((backend: BackendChoice) => void) | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -62,47 +70,68 @@ async function opened<Experiment extends ExperimentHead, Result>(
   const file = await kind.load(path, [...overrides, ...(data === undefined ? [] : [kind.dataOverride(data)])]);
   const { name, description } = file;
   const trials = trialsOf(file, runs);
-  const results = () => finishedResults(trials, kind.resultSchema);
+  const finished = () => trials.filter(({ directory }) => existsSync(join(directory, 'result.json')));
+  const resultsBy = <T>(read: (run: RunDirectory) => T): VariantResults<T>[] =>
+    Array.from(
+      groupBy(finished(), ({ variant }) => variant),
+      ([variant, own]) => ({ variant, trials: own.map(({ directory }) => read(RunDirectory.open(directory))) }),
+    );
+  const results = () => resultsBy(kind.readJson);
   return {
     name,
     trials,
-    async run({ share, restart, hooksFor, onBackend, signal }) {
-      const own = trials.filter((_, index) => index % share.of === share.index);
-      if (own.length === 0) return;
+    asksModels: trials.some(({ experiment }) => kind.asksModels(experiment)),
+    async run({ share, population, restart, contextFor, onBackend = () => {}, signal }) {
+      const groups = groupsOf(trials, { population, shapeOf: kind.shapeOf }).filter(
+        (_, index) => index % share.of === share.index,
+      );
+      if (groups.length === 0) return;
+      const own = groups.flat();
       const experiments = own.map(({ experiment }) => experiment);
-      const runTrial = await kind.start({ experiments, runs, ...(onBackend && { onBackend }) });
-      for (const [index, trial] of own.entries()) {
+      const runTrials = await kind.start({ experiments, runs, onBackend });
+      let first = 1;
+      for (const group of groups) {
         if (signal.aborted) return;
-        if (restart) removeTrial(trial.directory);
-        const hooks = hooksFor(trial, { index, total: own.length });
+        if (restart) for (const { directory } of group) rmSync(directory, { recursive: true, force: true });
+        const { done, ...told } = contextFor(group, { first, total: own.length });
+        first += group.length;
         try {
-          await runTrial(trial, { ...hooks, signal });
+          await runTrials(group, workContext({ ...told, signal }));
         } finally {
-          hooks.done?.();
+          done?.();
         }
       }
     },
+    finished,
     results,
     writeReport(command) {
-      const finished = results();
-      const report = kind.render({ name, description, command, results: finished });
+      const report = kind.render({ name, description, command, results: resultsBy(kind.readResult) });
       const directory = join(runs, name);
       writeFileAtomically(join(directory, 'report.md'), report);
-      writeFileAtomically(join(directory, 'report.json'), `${JSON.stringify({ name, results: finished }, null, 2)}\n`);
+      writeFileAtomically(join(directory, 'report.json'), `${JSON.stringify({ name, results: results() }, null, 2)}\n`);
       return report;
     },
   };
 }
 
-function finishedResults<Result>(
-  trials: readonly Trial<ExperimentHead>[],
-  schema: z.ZodType<Result>,
-): VariantResults<Result>[] {
-  const byVariant = new Map<string, Result[]>();
-  for (const { variant, directory } of trials) {
-    if (!existsSync(join(directory, 'config.json'))) continue;
-    const run = RunDirectory.open(directory);
-    if (run.isFinished()) byVariant.set(variant, [...(byVariant.get(variant) ?? []), run.readResult(schema)]);
+/** Trials in groups of one shape, each as large as the population allows, in the order of their first trials. */
+function groupsOf<Experiment>(
+  trials: readonly Trial<Experiment>[],
+  options: { population: number; shapeOf: (experiment: Experiment) => string | null },
+): Trial<Experiment>[][] {
+  const { population, shapeOf } = options;
+  const groups: Trial<Experiment>[][] = [];
+  const open = new Map<string, Trial<Experiment>[]>();
+  for (const trial of trials) {
+    const shape = shapeOf(trial.experiment);
+    const group = shape === null ? undefined : open.get(shape);
+    if (group !== undefined && group.length < population) {
+      group.push(trial);
+      continue;
+    }
+    const started = [trial];
+    groups.push(started);
+    if (shape !== null) open.set(shape, started);
   }
-  return Array.from(byVariant, ([variant, results]) => ({ variant, trials: results }));
+  return groups;
 }

@@ -1,24 +1,104 @@
 import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import type { Writable } from 'node:stream';
+import { z } from 'zod';
 import { InputError, ProviderError } from '../../src/errors.ts';
 
-/** Runs the trials in several processes, each of which takes every `jobs`-th; the command line of a child is `child`. */
+/** What a worker process tells its parent of the error that ended it. */
+const failureSchema = z.object({
+  /** As exit codes go: 1 the user's input, 2 a provider, 3 a defect. */
+  severity: z.union([z.literal(1), z.literal(2), z.literal(3)]),
+  message: z.string(),
+});
+type Failure = z.infer<typeof failureSchema>;
+
+/**
+ * Runs the trials in several processes, each of which takes every `jobs`-th; the command line of a worker is `worker`.
+ * Lines that workers write to stderr come out here.
+ * @throws the error of the worker that failed worst, with the text of each different failure once
+ */
 export async function runInProcesses(options: {
   jobs: number;
-  child: (share: { index: number; of: number }) => readonly string[];
+  worker: (share: { index: number; of: number }) => readonly string[];
   signal: AbortSignal;
+  stderr: Writable;
 }): Promise<void> {
-  const { jobs, child, signal } = options;
-  const codes = await Promise.all(
-    Array.from({ length: jobs }, (_, index) => {
-      const process_ = spawn(process.execPath, child({ index, of: jobs }), { stdio: ['ignore', 'ignore', 'inherit'] });
-      // Not SIGINT: the terminal sends that to the worker as well, and the second would cut its saving short.
-      const stop = () => process_.kill('SIGTERM');
-      signal.addEventListener('abort', stop, { once: true });
-      return new Promise<number>((resolve) => process_.on('exit', (code) => resolve(code ?? 1)));
-    }),
+  const { jobs, worker, signal, stderr } = options;
+  const ended = await Promise.all(
+    Array.from({ length: jobs }, (_, index) => runWorker(worker({ index, of: jobs }), { signal, stderr })),
   );
-  const failed = codes.filter((code) => code !== 0);
-  if (signal.aborted || failed.length === 0) return;
-  const message = `${failed.length} of ${jobs} worker processes failed; their messages stand above. Run again to go on`;
-  throw failed.every((code) => code === 2) ? new ProviderError(message) : new InputError(message);
+  const failures = ended.filter((failure) => failure !== null);
+  if (signal.aborted || failures.length === 0) return;
+  const texts = [...new Set(failures.map(({ message }) => message))];
+  const message = `${texts.join('\n')}\n${failures.length} of ${jobs} worker processes failed. Run again to go on`;
+  const worst = Math.max(...failures.map(({ severity }) => severity));
+  if (worst === 1) throw new InputError(message);
+  if (worst === 2) throw new ProviderError(message);
+  throw new WorkerDefect(message);
+}
+
+/** A defect in a worker. The stack is the worker's; that of this process would say nothing. */
+class WorkerDefect extends Error {
+  override readonly name = 'WorkerDefect';
+
+  constructor(message: string) {
+    super(message);
+    this.stack = message;
+  }
+}
+
+/** Null when the worker succeeded. */
+function runWorker(
+  command: readonly string[],
+  { signal, stderr }: { signal: AbortSignal; stderr: Writable },
+): Promise<Failure | null> {
+  const child = spawn(process.execPath, command, { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
+  // Not SIGINT: the terminal sends that to the worker as well, and a second one would end it before it has saved.
+  const stop = () => child.kill('SIGTERM');
+  signal.addEventListener('abort', stop, { once: true });
+  if (signal.aborted) stop();
+  if (child.stderr !== null) createInterface({ input: child.stderr }).on('line', (line) => stderr.write(`${line}\n`));
+  let told: Failure | null = null;
+  child.on('message', (message) => {
+    told = failureSchema.parse(message);
+  });
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code, killedBy) => {
+      signal.removeEventListener('abort', stop);
+      resolve(code === 0 ? null : (told ?? failureOfExit(code, killedBy)));
+    });
+  });
+}
+
+/** The failure of a worker that ended without saying why. */
+function failureOfExit(code: number | null, killedBy: NodeJS.Signals | null): Failure {
+  if (killedBy !== null)
+    return {
+      severity: 1,
+      message: `a worker process was ended by ${killedBy}; if memory ran out, give fewer --jobs`,
+    };
+  return {
+    severity: code === 1 || code === 2 ? code : 3,
+    message: `a worker process ended with exit code ${code}; what it wrote stands above`,
+  };
+}
+
+/**
+ * For a worker: sends the error that ends it to the parent, which prints it once for all workers.
+ * Returns false where there is no parent to tell; the caller then has to report the error itself.
+ */
+export async function tellParent(error: unknown): Promise<boolean> {
+  if (process.send === undefined) return false;
+  const severity = severityOf(error);
+  const text = error instanceof Error ? (severity === 3 ? (error.stack ?? error.message) : error.message) : `${error}`;
+  const failure: Failure = { severity, message: text };
+  await new Promise<void>((resolve) => process.send?.(failure, undefined, undefined, () => resolve()));
+  return true;
+}
+
+/** How bad an error is, as exit codes go: 1 the user's input, 2 a service, 3 a defect. */
+export function severityOf(error: unknown): 1 | 2 | 3 {
+  if (error instanceof InputError) return 1;
+  return error instanceof ProviderError ? 2 : 3;
 }

@@ -28,7 +28,7 @@ export function paperShapedProblem(dimensions: number): StopProblem {
   };
 }
 
-/** Milliseconds an iteration of the stop agent takes on the current backend, the mean of two after one of warm-up. */
+/** Milliseconds that an iteration of the stop agent takes on the current backend: the mean of two, after one to warm up. */
 export async function timeTrainingStep(dimensions: number): Promise<number> {
   const config = stopAgentSchema.parse({
     iterations: 3,

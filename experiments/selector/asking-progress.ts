@@ -1,28 +1,27 @@
 import type { KeptParts } from '../../experts/annotations/kept-calls.ts';
 import type { TaskModel } from '../../experts/task-models/task-model.ts';
-import type { TrialHooks } from '../run/experiment-kind.ts';
+import type { WorkContext } from '../../src/work-context.ts';
 
-/** Predictions of fewer items are over soon, and would cut the progress of what they are a part of into pieces. */
+/** A prediction of fewer items is over soon, and showing it would interrupt the progress of the work it belongs to. */
 const fewestItems = 100;
 
-/** A task model that tells how many of its questions are answered, for a prediction may take hours. */
+/** A task model that tells how many of its questions are answered, because a prediction may take hours. */
 export function withAskingProgress<Item>(options: {
   /** What is asked for: "stances". */
   task: string;
   keptParts: KeptParts;
-  onStage: TrialHooks['onStage'];
+  onProgress: WorkContext['onProgress'];
   create: (keptParts: KeptParts) => TaskModel<Item>;
 }): TaskModel<Item> {
-  const { task, keptParts, onStage, create } = options;
-  if (onStage === undefined) return create(keptParts);
+  const { task, keptParts, onProgress, create } = options;
   let underWay: { answered: number; total: number } | null = null;
   const show = () => {
-    if (underWay !== null) onStage(`asking for ${task}`, underWay.answered, underWay.total);
+    if (underWay !== null) onProgress(`asking for ${task}`, underWay.answered, underWay.total);
   };
   const model = create({
     async part(question, ask) {
       const answer = await keptParts.part(question, ask);
-      // With several samples of an item there are more answers than items; the last step is shown when all is there.
+      // Several samples of an item make more answers than items, so the last step waits for the whole prediction.
       if (underWay !== null && underWay.answered < underWay.total - 1) {
         underWay.answered++;
         show();

@@ -10,7 +10,7 @@ import { Random } from '../../src/tensor/random.ts';
 import type { SelectorClaim } from '../../trainers/selector/setup.ts';
 import type { SelectorExperiment } from './experiment.ts';
 
-/** A test set as it stands in tables. */
+/** A test set, under the name that tables use. */
 export interface TestSet {
   readonly name: string;
   readonly threads: readonly Thread[];
@@ -20,11 +20,11 @@ export interface SelectorData {
   readonly train: readonly Thread[];
   readonly tests: readonly TestSet[];
   readonly stancePretraining: readonly Example<StanceItem>[];
-  /** Training threads that are also among the tests, and were left out. */
+  /** How many training threads were left out because they are also among the tests. */
   readonly sharedWithTests: number;
 }
 
-/** Reads or makes the data; no thread of a test stays in the training. */
+/** Reads the data, or makes it up. Threads of the tests are taken out of the training. */
 export async function loadSelectorData(
   { data, seedShare }: Pick<SelectorExperiment, 'data' | 'seedShare'>,
   onNote?: (line: string) => void,
@@ -56,7 +56,7 @@ export async function loadSelectorData(
   };
 }
 
-/** Threads of a file, as long as they exist for the selector. */
+/** The threads of a file, each cut to the posts that the selector may read. */
 export async function loadSelectorThreads(
   path: string,
   options: { data: SelectorExperiment['data']; onNote?: ((line: string) => void) | undefined },
@@ -69,7 +69,7 @@ export async function loadSelectorThreads(
   return threads.map((thread) => ({ ...thread, posts: thread.posts.slice(0, data.maxPosts) }));
 }
 
-/** @throws InputError where no thread has a reply: there is nothing to read, and nothing to select. */
+/** @throws InputError when no thread has a reply, so that there is nothing to read or to select */
 export function checkReplies(threads: readonly Thread[], { name }: { name: string }): void {
   if (threads.some(({ posts }) => posts.length > 1)) return;
   throw new InputError(
@@ -78,7 +78,7 @@ export function checkReplies(threads: readonly Thread[], { name }: { name: strin
   );
 }
 
-/** Before a run directory is made: what is wrong with the data would otherwise be a part of the run. */
+/** Called before the run directory is made. Otherwise a mistake in the data would become part of the run. */
 function checkTraining(
   threads: readonly Thread[],
   options: { name: string; sharedWithTests: number; seedShare: number; onNote?: ((line: string) => void) | undefined },
@@ -125,12 +125,12 @@ function stanceExamples(
   return examples;
 }
 
-/** Names the data of a run. */
+/** Identifies the data of a run. */
 export function selectorDataHash({ train, tests, stancePretraining }: SelectorData): string {
   return sha256([train, tests, stancePretraining]);
 }
 
-/** Claims as the selector sees them: the labels of `seedShare` of each veracity, drawn anew for each seed. */
+/** Claims as the selector sees them: of each veracity, a share `seedShare` keeps its label, drawn anew for each seed. */
 export function selectorClaims(
   threads: readonly Thread[],
   options: { seedShare: number; seed: number },
@@ -152,7 +152,23 @@ export function selectorClaim({ id, posts: [claim, ...replies] }: Thread): Selec
   return { threadId: id, claim: claim.text, posts: replies.map(({ text }) => text), label: null };
 }
 
-/** Stance of each reply, −1 where it has no label. */
+/** Class index of the stance of each reply; −1 where it has no label. */
 export function replyStances({ posts }: Thread): number[] {
   return posts.slice(1).map(({ stance }) => (stance === null ? -1 : stanceClasses.indexOf(stance)));
+}
+
+/**
+ * Holds out a share of the threads of each test set, for stances of the supervised bound and for choosing settings (the
+ * paper's "Val"). The split is the same for every seed, and a thread that is in several sets is on the same side in all.
+ */
+export function splitTests(
+  tests: readonly TestSet[],
+  { share }: { share: number },
+): { tested: TestSet[]; heldOut: TestSet[] } {
+  const ids = [...new Set(tests.flatMap(({ threads }) => threads.map(({ id }) => id)))];
+  const order = Random.seeded({ seed: 0, purpose: 'held-out test threads' }).shuffled(ids);
+  const out = new Set(order.slice(0, Math.round(share * ids.length)));
+  const part = (isOut: boolean) =>
+    tests.map(({ name, threads }) => ({ name, threads: threads.filter(({ id }) => out.has(id) === isOut) }));
+  return { tested: part(false), heldOut: part(true) };
 }

@@ -5,11 +5,11 @@ import type { EpochSelection } from '../../trainers/selector/jsdrv.ts';
 import { likeliest } from '../../trainers/selector/likeliest.ts';
 import type { SelectorClaim } from '../../trainers/selector/setup.ts';
 import { replyStances } from './data.ts';
-import { scoresOf } from './evaluate-selector.ts';
+import { scoresOf } from './metrics.ts';
 
 /**
- * What one epoch did, by name. `f1` are of machine labels against the labels that the selector sees; `hidden` ones against
- * labels that it does not see, where the data has them: they judge the selection and take no part in it.
+ * The metrics of one epoch, by name. `f1/…` compare machine labels with the labels that the selector sees. `hidden/…` compare
+ * them with labels that it does not see, where the data has any: they measure the selection and have no influence on it.
  */
 export function epochMetrics(options: {
   selection: EpochSelection;
@@ -46,7 +46,7 @@ export function epochMetrics(options: {
         classes: veracityClasses,
         gold: labelled.map(({ seen }) => seen ?? -1),
         predicted: labelled.map(({ machine }) => machine),
-      })?.macroF1 ?? null,
+      })?.values.macroF1 ?? null,
     ...hiddenMetrics('stance', posts, stanceClasses),
     ...hiddenMetrics('veracity', unlabelled, veracityClasses),
   };
@@ -70,8 +70,8 @@ function hiddenMetrics(name: string, items: readonly Labelled[], classes: readon
   const isRight = ({ machine, gold }: Labelled) => Number(machine === gold);
   return {
     [`hidden/${name}F1`]:
-      scoresOf({ classes, gold: known.map(({ gold }) => gold), predicted: known.map(({ machine }) => machine) })
-        ?.macroF1 ?? null,
+      scoresOf({ classes, gold: known.map(({ gold }) => gold), predicted: known.map(({ machine }) => machine) })?.values
+        .macroF1 ?? null,
     [`hidden/${name}Precision`]: mean(known.map(isRight)),
     [`hidden/${name}RetainedPrecision`]: mean(known.filter(({ isRetained }) => isRetained).map(isRight)),
   };

@@ -1,7 +1,7 @@
 import { InputError } from '../../src/errors.ts';
 import type { EvaluateRunSettings } from '../stop-agent/evaluate-run.ts';
 import { loadSelectorThreads } from './data.ts';
-import { evaluateSelector, type TestScores } from './evaluate-selector.ts';
+import { allPostsName, decideTest, scoreTest, selectorName, type TestScores } from './decisions.ts';
 import { openSelectorRun } from './open-selector-run.ts';
 import { selectorWorkshop } from './shared.ts';
 
@@ -11,36 +11,41 @@ export interface SelectorRunScores {
 }
 
 /**
- * A run's selector and task models on another data set: every reply with a stance and every claim with a veracity is tested,
+ * A run's selector and task models on another data set. Every reply with a stance and every claim with a veracity is tested,
  * once as the selector reads threads, once with all posts read.
  * @throws InputError when the data has neither label
  */
 export async function evaluateSelectorRun(
   settings: EvaluateRunSettings,
 ): Promise<{ systems: SelectorRunScores[]; threads: number; seed: number }> {
-  const { run, data, runs, skipInvalid, ...hooks } = settings;
+  const { run, data, runs, skipInvalid, context } = settings;
   const workshop = selectorWorkshop({ runs });
   try {
-    const { experiment, shared, training } = await openSelectorRun({ run, workshop, budget: {}, hooks });
+    const { experiment, shared, training } = await openSelectorRun({ run, workshop, budget: {}, context });
     const threads = await loadSelectorThreads(data, {
       data: { ...experiment.data, skipInvalid },
-      onNote: hooks.onNote,
+      onNote: context.onNote,
     });
     const trained = new Set(shared.data.train.map(({ id }) => id));
     const known = threads.filter(({ id }) => trained.has(id)).length;
-    if (known > 0) hooks.onNote?.(`${known} of ${threads.length} threads are among those the run was trained on`);
+    if (known > 0) context.onNote(`${known} of ${threads.length} threads are among those the run was trained on`);
     const { settings: models, policies } = training;
-    const scored = async (name: string, chosen: typeof policies | null): Promise<SelectorRunScores> => ({
-      name,
-      scores: await evaluateSelector({
+    const scored = async (system: typeof selectorName | typeof allPostsName, name: string) => {
+      const decisions = await decideTest({
         test: { name: data, threads },
         settings: models,
-        policies: chosen,
-        onProgress: (done, total) => hooks.onStage?.(name, done, total),
-        signal: hooks.signal,
-      }),
-    });
-    const systems = [await scored('selector', policies), await scored('its task models, reading all posts', null)];
+        policies: system === selectorName ? policies : null,
+        system,
+        part: 'test',
+        stage: name,
+        context,
+      });
+      return { name, scores: scoreTest(decisions) };
+    };
+    const systems = [
+      await scored(selectorName, 'selector'),
+      await scored(allPostsName, 'its task models, reading all posts'),
+    ];
     if (systems[0].scores.stance === null && systems[0].scores.veracity === null)
       throw new InputError(
         `none of the ${threads.length} threads of ${data} has a veracity or a reply with a stance; give labelled threads`,

@@ -18,7 +18,7 @@ const threadFile = z.string().min(1);
 
 const local = {
   name: z.literal('local').describe('an encoder and a small classifier: no network, no key'),
-  encoder: encoderSchema.prefault({ name: 'hashing', dimensions: 2048 }).describe('of this model'),
+  encoder: encoderSchema.prefault({ name: 'hashing', dimensions: 2048 }).describe('encodes texts for this model'),
 };
 
 export const besideSystems = ['untuned', 'everything', 'random', 'oracle', 'supervised'] as const;
@@ -34,11 +34,11 @@ export const selectorExperimentSchema = z
         train: threadFile
           .nullable()
           .default(null)
-          .describe('threads with veracity labels, of which the selector sees a share; null: planted ones'),
+          .describe('threads with veracity labels, of which the selector sees a share; null for planted threads'),
         tests: z
           .record(z.string(), threadFile)
           .default({})
-          .describe('threads to test on, by the name that tables use; what is also among them leaves the training'),
+          .describe('threads to test on, by the name that tables use; they are taken out of the training threads'),
         stancePretraining: threadFile
           .nullable()
           .default(null)
@@ -53,13 +53,9 @@ export const selectorExperimentSchema = z
             query: 'query',
             comment: 'comment',
           })
-          .describe('what those labels mean here; items with others are left out'),
+          .describe('the stance that each of those labels stands for; items with other labels are left out'),
         planted: plantedStanceOptionsSchema.prefault({}).describe('the made-up threads, used where no path is given'),
-        maxPosts: z
-          .int()
-          .min(1)
-          .default(500)
-          .describe('posts of a thread that exist for the selector, the claim included'),
+        maxPosts: z.int().min(1).default(500).describe('posts of a thread that the selector reads, the claim included'),
         skipInvalid: z.boolean().default(false).describe('leave invalid lines out instead of stopping'),
       })
       .prefault({})
@@ -69,20 +65,20 @@ export const selectorExperimentSchema = z
       .gt(0)
       .max(1)
       .default(0.5)
-      .describe('share of the labelled claims whose label the selector sees, of each class'),
+      .describe('share of the labelled claims of each class whose label the selector sees'),
     encoder: encoderSchema
       .prefault({ name: 'hashing' })
       .describe('embeds claims, posts and explanations for the policies'),
     stanceModel: z
       .discriminatedUnion('name', [localStanceOptionsSchema.extend(local), chatStanceOptionsSchema])
       .prefault({ name: 'local' })
-      .describe('the SD network'),
+      .describe('predicts stances: the SD network of JSDRV'),
     veracityModel: z
       .discriminatedUnion('name', [localVeracityOptionsSchema.extend(local), chatVeracityOptionsSchema])
       .prefault({ name: 'local' })
-      .describe('the RV network'),
+      .describe('predicts veracities: the RV network of JSDRV'),
     selector: jsdrvSchema.prefault({}),
-    budget: budgetSchema.prefault({}).describe('of all calls to language models, of one run of the command'),
+    budget: budgetSchema.prefault({}).describe('limits on all calls to language models in one run of the command'),
     retry: retrySchema.prefault({}),
     evaluation: z
       .strictObject({
@@ -120,4 +116,12 @@ function resolveSelectorExperiment(input: PlainObject, source: string): Selector
   if (parsed.success) return parsed.data;
   const problems = configProblems({ schema: selectorExperimentSchema, input, error: parsed.error });
   throw new InputError(`${source} is not a valid experiment:\n${problems}`);
+}
+
+/**
+ * The experiment as a run keeps it: without budget and retries. They change no result, and a run that spent its budget must
+ * be able to go on with a larger one.
+ */
+export function runConfig(experiment: SelectorExperiment): SelectorExperiment {
+  return { ...experiment, budget: budgetSchema.parse({}), retry: retrySchema.parse({}) };
 }

@@ -1,20 +1,25 @@
 import { renderSelectorReport } from '../report/selector-report.ts';
 import type { ExperimentKind } from '../run/experiment-kind.ts';
 import { loadSelectorExperiment, type SelectorExperiment } from './experiment.ts';
+import { readSelectorResult, type SelectorResult, selectorJson } from './result.ts';
 import { selectorWorkshop } from './shared.ts';
-import { runSelectorTrial, type SelectorResult, selectorResultSchema } from './trial.ts';
+import { runSelectorTrial } from './trial.ts';
 
 export const selectorKind: ExperimentKind<SelectorExperiment, SelectorResult> = {
   load: loadSelectorExperiment,
   dataOverride: (path) => ({ data: { train: path } }),
-  resultSchema: selectorResultSchema,
+  asksModels: ({ stanceModel, veracityModel }) => stanceModel.name === 'chat' || veracityModel.name === 'chat',
+  // Its task models serve one selector.
+  shapeOf: () => null,
+  readResult: readSelectorResult,
+  readJson: selectorJson,
   render: renderSelectorReport,
   async start({ runs }) {
-    // Open until the process ends: there is no last trial that it could be closed after.
+    // Stays open until the process ends, because nobody knows which trial is the last.
     const workshop = selectorWorkshop({ runs });
-    return async ({ experiment, seed, directory }, hooks) => {
-      const shared = await workshop.sharedFor(experiment, hooks);
-      return runSelectorTrial({ experiment, seed, directory, shared, hooks });
+    return async ([{ experiment, seed, directory }], context) => {
+      const shared = await workshop.sharedFor(experiment, context);
+      return runSelectorTrial({ experiment, seed, directory, shared, context });
     };
   },
 };

@@ -10,7 +10,7 @@ import { createLocalVeracityModel } from '../../experts/task-models/local/veraci
 import type { StanceItem, TaskModel, VeracityItem } from '../../experts/task-models/task-model.ts';
 import { Random } from '../../src/tensor/random.ts';
 import { createEncoder } from '../../src/text/create-encoder.ts';
-import type { TrialHooks } from '../run/experiment-kind.ts';
+import type { WorkContext } from '../../src/work-context.ts';
 import { withAskingProgress } from './asking-progress.ts';
 import type { SelectorExperiment } from './experiment.ts';
 
@@ -23,27 +23,25 @@ export interface TaskModels {
 export interface ModelContext {
   readonly service: ChatService;
   readonly annotations: AnnotationStore;
-  /** Where fine-tuning files go unless an experiment says. */
+  /** Where fine-tuning files go, unless the experiment names a folder. */
   readonly runs: string;
-  readonly onNote?: ((line: string) => void) | undefined;
-  readonly onStage?: TrialHooks['onStage'] | undefined;
-  readonly signal?: AbortSignal | undefined;
+  readonly context: WorkContext;
 }
 
-export function chatServiceOf(experiment: SelectorExperiment, signal?: AbortSignal): LiveChatService {
+export function chatServiceOf(experiment: SelectorExperiment, signal: AbortSignal): LiveChatService {
   return new LiveChatService({
     random: Random.seeded({ seed: 0, purpose: 'waiting times' }),
     budget: experiment.budget,
     retry: experiment.retry,
-    ...(signal && { signal }),
+    signal,
   });
 }
 
 /** Fresh, untuned models. */
-export async function createTaskModels(experiment: SelectorExperiment, context: ModelContext): Promise<TaskModels> {
+export async function createTaskModels(experiment: SelectorExperiment, models: ModelContext): Promise<TaskModels> {
   const { stanceModel, veracityModel, retry } = experiment;
-  const { keptParts, ...asking } = { ...chatSettings(context), retry };
-  const withProgress = { keptParts, onStage: context.onStage };
+  const { keptParts, ...asking } = { ...chatSettings(models), retry };
+  const withProgress = { keptParts, onProgress: models.context.onProgress };
   return {
     stanceModel:
       stanceModel.name === 'chat'
@@ -51,7 +49,7 @@ export async function createTaskModels(experiment: SelectorExperiment, context: 
             ...withProgress,
             task: 'stances',
             create: (keptParts) =>
-              createChatStanceModel({ ...asking, keptParts, options: withFolder(stanceModel, context) }),
+              createChatStanceModel({ ...asking, keptParts, options: withFolder(stanceModel, models) }),
           })
         : createLocalStanceModel(await localSettings(stanceModel)),
     veracityModel:
@@ -60,7 +58,7 @@ export async function createTaskModels(experiment: SelectorExperiment, context: 
             ...withProgress,
             task: 'veracities',
             create: (keptParts) =>
-              createChatVeracityModel({ ...asking, keptParts, options: withFolder(veracityModel, context) }),
+              createChatVeracityModel({ ...asking, keptParts, options: withFolder(veracityModel, models) }),
           })
         : createLocalVeracityModel(await localSettings(veracityModel)),
   };
@@ -74,18 +72,16 @@ async function localSettings<Options extends { encoder: Parameters<typeof create
   return { options, encoder: await createEncoder(encoder) };
 }
 
-function chatSettings({ service, annotations, onNote, signal }: ModelContext) {
-  // An answer that must be sent back is paid for, too, and kept until the one that can be read is there.
+function chatSettings({ service, annotations, context: { onNote, signal } }: ModelContext) {
+  // An answer that cannot be read is paid for as well. It is kept until the one that replaces it is there.
   const calls = new KeptCalls({ service, store: annotations, table: annotations.keptCalls });
   return {
     service: calls,
     keptParts: calls,
-    ...(onNote && {
-      onFile: ({ path, examples }: { path: string; examples: number }) =>
-        onNote(`${examples} examples for fine-tuning: ${path}`),
-      onStatus: (status: string) => onNote(`fine-tuning: ${status}`),
-    }),
-    ...(signal && { signal }),
+    onFile: ({ path, examples }: { path: string; examples: number }) =>
+      onNote(`${examples} examples for fine-tuning: ${path}`),
+    onStatus: (status: string) => onNote(`fine-tuning: ${status}`),
+    signal,
   };
 }
 

@@ -1,11 +1,11 @@
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import type { BudgetLimits } from '../../experts/llm/budget.ts';
 import { InputError } from '../../src/errors.ts';
+import type { WorkContext } from '../../src/work-context.ts';
 import { loadMember } from '../../trainers/member-checkpoint.ts';
 import { createSelector } from '../../trainers/selector/jsdrv.ts';
 import type { SelectorTraining } from '../../trainers/selector/setup.ts';
-import type { TrialHooks } from '../run/experiment-kind.ts';
-import { runKind } from '../run/run-kind.ts';
+import { runKind } from '../run/experiment-kind.ts';
 import { selectorDataHash } from './data.ts';
 import { type SelectorExperiment, selectorExperimentSchema } from './experiment.ts';
 import { freshSettings, type SelectorShared } from './settings.ts';
@@ -23,11 +23,11 @@ export interface OpenedSelectorRun {
 export async function openSelectorRun(options: {
   run: string;
   workshop: SelectorWorkshop;
-  /** Of calls to language models. */
+  /** Limits on calls to language models, in place of the experiment's. */
   budget: Partial<BudgetLimits>;
-  hooks: TrialHooks;
+  context: WorkContext;
 }): Promise<OpenedSelectorRun> {
-  const { workshop, hooks, budget } = options;
+  const { workshop, context, budget } = options;
   const run = RunDirectory.open(options.run);
   const kind = runKind(run);
   if (kind !== 'selector')
@@ -40,16 +40,16 @@ export async function openSelectorRun(options: {
   const saved = run.readConfig(selectorExperimentSchema);
   const experiment = { ...saved, budget: { ...saved.budget, ...budget } };
   const { seed, hashes } = run.readRecord();
-  const shared = await workshop.sharedFor(experiment, hooks);
+  const shared = await workshop.sharedFor(experiment, context);
   if (selectorDataHash(shared.data) !== hashes.data)
     throw new InputError(
       `the data of ${run.path} is no longer what it was trained on (${experiment.data.train ?? 'planted threads'}), so its labelled claims are not known; restore the files of data`,
     );
-  const trainer = createSelector(await freshSettings({ experiment, seed, shared, hooks }));
+  const trainer = createSelector(await freshSettings({ experiment, seed, shared, context }));
   const { training } = trainer;
   const identity = selectorIdentity(training, shared.embeddings);
   trainer.restore([loadMember(latest.path, { algorithm: trainer.algorithm, identity })]);
   if (!run.isFinished())
-    hooks.onNote?.(`${run.path} is not finished; its selector after ${training.epoch} epochs is used`);
+    context.onNote(`${run.path} is not finished; its selector after ${training.epoch} epochs is used`);
   return { experiment, shared, training };
 }

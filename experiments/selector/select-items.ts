@@ -1,18 +1,21 @@
+import { mkdirSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import type { BudgetLimits } from '../../experts/llm/budget.ts';
+import { writeFileAtomically } from '../../src/atomic-file.ts';
+import { diskError, InputError } from '../../src/errors.ts';
+import type { WorkContext } from '../../src/work-context.ts';
 import { selectGreedily } from '../../trainers/selector/select-greedily.ts';
-import type { TrialHooks } from '../run/experiment-kind.ts';
 import { checkReplies, loadSelectorThreads, selectorClaim } from './data.ts';
-import { checkItemFile, writeItemFile } from './item-file.ts';
 import { openSelectorRun } from './open-selector-run.ts';
-import { selectedItems } from './selected-items.ts';
-import { type SelectionCounts, selectionCounts } from './selection-counts.ts';
+import { type SelectionCounts, selectedItems, selectionCounts } from './selected-items.ts';
 import { selectorWorkshop } from './shared.ts';
 
 export interface SelectionSummary extends SelectionCounts {
   readonly run: string;
   /** Null: the training data of the run. */
   readonly data: string | null;
-  /** Of training. */
+  /** Epochs that the selector was trained for. */
   readonly epochs: number;
   readonly threads: number;
   readonly out: string;
@@ -29,29 +32,29 @@ export async function selectItems(options: {
   data: string | null;
   out: string;
   kind: 'posts' | 'claims' | 'both';
-  /** Also what was discarded. */
+  /** Whether discarded items are written, too. */
   all: boolean;
   runs: string;
   budget: Partial<BudgetLimits>;
-  hooks: TrialHooks;
+  context: WorkContext;
 }): Promise<SelectionSummary> {
-  const { run, data, out, kind, all, runs, budget, hooks } = options;
+  const { run, data, out, kind, all, runs, budget, context } = options;
   checkItemFile(out);
   const workshop = selectorWorkshop({ runs });
   try {
-    const { experiment, shared, training } = await openSelectorRun({ run, workshop, budget, hooks });
+    const { experiment, shared, training } = await openSelectorRun({ run, workshop, budget, context });
     const threads =
       data === null
         ? shared.data.train
-        : await loadSelectorThreads(data, { data: experiment.data, onNote: hooks.onNote });
+        : await loadSelectorThreads(data, { data: experiment.data, onNote: context.onNote });
     checkReplies(threads, { name: data ?? `the run ${run}` });
     const { settings, policies, epoch } = training;
     const selections = await selectGreedily({
       settings,
       policies,
       claims: threads.map(selectorClaim),
-      onProgress: (done, total) => hooks.onStage?.('selecting', done, total),
-      signal: hooks.signal,
+      onProgress: (done, total) => context.onProgress('selecting', done, total),
+      signal: context.signal,
     });
     const humanLabels = new Map(settings.claims.map(({ threadId, label }) => [threadId, label]));
     const selected = threads.map((thread, index) =>
@@ -78,4 +81,23 @@ export async function selectItems(options: {
   } finally {
     workshop.close();
   }
+}
+
+/** Checks that the file can be written before the hours of work that fill it. */
+function checkItemFile(path: string): void {
+  if (!/\.jsonl(\.gz)?$/.test(path))
+    throw new InputError(`--out ${path}: the name must end in .jsonl, or in .jsonl.gz for gzip`);
+  try {
+    mkdirSync(dirname(path), { recursive: true });
+  } catch (error) {
+    throw diskError(error, { what: `make the folder of ${path}` });
+  }
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory())
+    throw new InputError(`--out ${path} is a directory; give the name of a file`);
+}
+
+/** Writes one item a line, gzipped if the name ends in `.gz`. The same items give the same bytes. */
+function writeItemFile(path: string, items: readonly unknown[]): void {
+  const text = items.map((item) => `${JSON.stringify(item)}\n`).join('');
+  writeFileAtomically(path, path.endsWith('.gz') ? gzipSync(text) : text);
 }

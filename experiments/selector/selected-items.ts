@@ -4,11 +4,11 @@ import { likeliest } from '../../trainers/selector/likeliest.ts';
 import type { Decided, GreedySelection } from '../../trainers/selector/select-greedily.ts';
 
 interface Labelled {
-  /** Of the label; 1 for a human one. */
+  /** Confidence in the label; 1 for a human one. */
   readonly confidence: number;
   /** What the model said, by class. */
   readonly distribution: Readonly<Record<string, number>>;
-  /** Why, in the model's words; empty where it argues for another label than the human one. */
+  /** The model's reason; empty where it argues for another label than the human one. */
   readonly explanation: string;
   readonly retainProbability: number;
   readonly retained: boolean;
@@ -87,4 +87,41 @@ function machineLabel({ prediction, retainProbability, isRetained }: Decided, cl
     retainProbability,
     retained: isRetained,
   };
+}
+
+export interface Count {
+  readonly shown: number;
+  readonly retained: number;
+}
+
+export interface SelectionCounts {
+  readonly posts: Count & { readonly byStance: Readonly<Record<string, Count>> };
+  readonly claims: Count & { readonly labelledByHuman: Count; readonly byVeracity: Readonly<Record<string, Count>> };
+}
+
+/** How many items were shown and how many retained, by class. */
+export function selectionCounts(items: {
+  claims: readonly SelectedClaim[];
+  posts: readonly SelectedPost[];
+}): SelectionCounts {
+  const { claims, posts } = items;
+  return {
+    posts: { ...countOf(posts), byStance: countsByLabel(posts, stanceClasses) },
+    claims: {
+      ...countOf(claims),
+      labelledByHuman: countOf(claims.filter(({ labelledBy }) => labelledBy === 'human')),
+      byVeracity: countsByLabel(claims, veracityClasses),
+    },
+  };
+}
+
+function countsByLabel(
+  items: readonly { readonly label: string; readonly retained: boolean }[],
+  labels: readonly string[],
+): Record<string, Count> {
+  return Object.fromEntries(labels.map((label) => [label, countOf(items.filter((item) => item.label === label))]));
+}
+
+function countOf(items: readonly { readonly retained: boolean }[]): Count {
+  return { shown: items.length, retained: items.filter(({ retained }) => retained).length };
 }

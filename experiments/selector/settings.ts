@@ -2,8 +2,8 @@ import type { AnnotationStore } from '../../experts/annotations/annotation-store
 import type { ChatService } from '../../experts/llm/chat.ts';
 import type { EmbeddingStore } from '../../src/text/embedding-store.ts';
 import type { Encoder } from '../../src/text/encoder.ts';
+import type { WorkContext } from '../../src/work-context.ts';
 import type { SelectorSettings } from '../../trainers/selector/setup.ts';
-import type { TrialHooks } from '../run/experiment-kind.ts';
 import { type SelectorData, selectorClaims, type TestSet } from './data.ts';
 import type { SelectorExperiment } from './experiment.ts';
 import { createTaskModels } from './models.ts';
@@ -18,27 +18,27 @@ export interface SelectorShared {
   readonly runs: string;
 }
 
-/** What one trial is made of. */
+/** One trial and what it works on. */
 export interface SelectorTrial {
   readonly experiment: SelectorExperiment;
   readonly seed: number;
   readonly directory: string;
   readonly shared: SelectorShared;
-  readonly hooks: TrialHooks;
+  readonly context: WorkContext;
   readonly tested: readonly TestSet[];
   readonly heldOut: readonly TestSet[];
 }
 
-/** With task models that have learnt nothing yet. */
+/** The settings of a trial, with task models that have learnt nothing yet. */
 export async function freshSettings({
   experiment,
   seed,
   shared,
-  hooks,
-}: Pick<SelectorTrial, 'experiment' | 'seed' | 'shared' | 'hooks'>): Promise<SelectorSettings> {
+  context,
+}: Pick<SelectorTrial, 'experiment' | 'seed' | 'shared' | 'context'>): Promise<SelectorSettings> {
   const { data, encoder, embeddings, annotations, service, runs } = shared;
   return {
-    ...(await createTaskModels(experiment, { service, annotations, runs, ...hooks })),
+    ...(await createTaskModels(experiment, { service, annotations, runs, context })),
     claims: selectorClaims(data.train, { seedShare: experiment.seedShare, seed }),
     stancePretraining: data.stancePretraining,
     embedTexts: (texts) => embeddings.embed(texts),

@@ -5,20 +5,20 @@ import type { LiveChatService } from '../../experts/llm/live-chat-service.ts';
 import { diskError } from '../../src/errors.ts';
 import { createEncoder } from '../../src/text/create-encoder.ts';
 import { EmbeddingStore } from '../../src/text/embedding-store.ts';
-import type { TrialHooks } from '../run/experiment-kind.ts';
+import type { WorkContext } from '../../src/work-context.ts';
 import { loadSelectorData } from './data.ts';
 import type { SelectorExperiment } from './experiment.ts';
 import { chatServiceOf } from './models.ts';
 import type { SelectorShared } from './settings.ts';
 
 export interface SelectorWorkshop {
-  sharedFor(experiment: SelectorExperiment, hooks: TrialHooks): Promise<SelectorShared>;
+  sharedFor(experiment: SelectorExperiment, context: WorkContext): Promise<SelectorShared>;
   close(): void;
 }
 
 /**
- * What the trials of a process share, each by what it is made of: variants with another encoder or other data draw on the
- * same budget, and all keep their answers in one store.
+ * What the trials of a process share. Data, embeddings and services are each made once for each different configuration:
+ * variants with another encoder or other data still draw on one budget, and all keep their answers in one store.
  */
 export function selectorWorkshop({ runs }: { runs: string }): SelectorWorkshop {
   const cache = join(runs, 'cache');
@@ -33,14 +33,14 @@ export function selectorWorkshop({ runs }: { runs: string }): SelectorWorkshop {
     return made;
   };
   return {
-    async sharedFor(experiment, hooks) {
+    async sharedFor(experiment, context) {
       const { budget, retry, encoder, seedShare } = experiment;
       makeFolder(cache);
       annotations ??= AnnotationStore.open(join(cache, 'annotations.sqlite'));
       return {
         annotations,
-        service: shared(services, [budget, retry], () => chatServiceOf(experiment, hooks.signal)),
-        data: await shared(data, [experiment.data, seedShare], () => loadSelectorData(experiment, hooks.onNote)),
+        service: shared(services, [budget, retry], () => chatServiceOf(experiment, context.signal)),
+        data: await shared(data, [experiment.data, seedShare], () => loadSelectorData(experiment, context.onNote)),
         ...(await shared(embeddings, encoder, () => openEmbeddings(encoder, cache))),
         runs,
       };

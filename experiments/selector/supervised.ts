@@ -5,9 +5,10 @@ import type { SelectorSettings } from '../../trainers/selector/setup.ts';
 import { replyStances, selectorClaim, type TestSet } from './data.ts';
 
 /**
- * The upper bound: task models pretrained as the selector's, then tuned on human labels alone. Veracities are those of all
- * training claims, the selector's seeds and the rest; stances those of the training threads and of the threads held out
- * from the tests (the paper's "Val"). Posts come to the veracity model with the stances that the tuned stance model gives.
+ * The upper bound: task models that are pretrained like the selector's and then tuned on human labels alone. The veracity
+ * model gets the labels of all training claims, not only of the selector's seeds. The stance model gets those of the training
+ * threads and of the threads held out from the tests (the paper's "Val"). The tuned stance model then labels the posts that
+ * the veracity model reads.
  */
 export async function superviseTaskModels(options: {
   settings: SelectorSettings;

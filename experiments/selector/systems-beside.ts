@@ -1,6 +1,5 @@
 import { veracityTask } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
-import { workContext } from '../../src/work-context.ts';
 import { createSelector, pretrainTaskModels } from '../../trainers/selector/jsdrv.ts';
 import type { HiddenLabels, SelectorTraining } from '../../trainers/selector/setup.ts';
 import { trainToEnd } from '../../trainers/trainer.ts';
@@ -11,7 +10,7 @@ import { superviseTaskModels } from './supervised.ts';
 
 export type Besides = (typeof besideSystems)[number];
 
-/** The task models of a system, trained with the same claims and seed; for as many epochs as the selector, where it has epochs. */
+/** The task models of a system, trained on the same claims with the same seed, for as many epochs as the selector where it has epochs. */
 export async function trainedBeside(
   trial: SelectorTrial,
   { name, selector }: { name: Besides; selector: SelectorTraining },
@@ -22,7 +21,7 @@ export async function trainedBeside(
     ...config,
     retain: { claims: 'all', posts: 'all' },
     stopAfterFullRewards: null,
-    // Nothing learns from rewards here: the cheapest ones, which ask the task models the fewest questions.
+    // Nothing learns from rewards here, so take those that ask the task models the fewest questions.
     postReward: 'claim',
     references: 'shown-posts',
   } as const;
@@ -32,19 +31,16 @@ export async function trainedBeside(
     ...(name === 'oracle' && { oracle: hiddenLabels(trial.shared.data.train) }),
     config: { ...everything, epochs: Math.max(1, selector.epoch) },
   });
-  const { hooks } = trial;
+  const { context } = trial;
   if (name === 'supervised') {
     await superviseTaskModels({ settings, threads: trial.shared.data.train, heldOut: trial.heldOut });
   } else if (name === 'untuned') {
     await pretrainTaskModels(settings);
   } else {
-    await trainToEnd(
-      trainer,
-      workContext({
-        onProgress: (stage, done, total) => hooks.onStage?.(`${name}: ${stage}`, done, total),
-        ...(hooks.signal && { signal: hooks.signal }),
-      }),
-    );
+    await trainToEnd(trainer, {
+      ...context,
+      onProgress: (stage, done, total) => context.onProgress(`${name}: ${stage}`, done, total),
+    });
   }
   return trainer.training;
 }

@@ -6,7 +6,6 @@ import { stanceClasses } from '../../experts/task-models/task-model.ts';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { canonicalJson, sha256 } from '../../src/content-hash.ts';
 import type { EmbeddingStore } from '../../src/text/embedding-store.ts';
-import { workContext } from '../../src/work-context.ts';
 import type { EpochSelection, SelectorTrainer } from '../../trainers/selector/jsdrv.ts';
 import { likeliest } from '../../trainers/selector/likeliest.ts';
 import type { SelectorTraining } from '../../trainers/selector/setup.ts';
@@ -28,7 +27,7 @@ export function selectorIdentity(training: SelectorTraining, embeddings: Embeddi
 
 /** Trains from the last checkpoint on. Returns the metrics of the last epoch; null when the signal stopped it. */
 export async function trainLogged(
-  { experiment, shared, hooks, directory }: SelectorTrial,
+  { experiment, shared, context, directory }: SelectorTrial,
   { run, trainer }: { run: RunDirectory; trainer: SelectorTrainer },
 ): Promise<Record<string, number> | null> {
   const { training } = trainer;
@@ -37,11 +36,7 @@ export async function trainLogged(
     runs: [run],
     identities: [selectorIdentity(training, shared.embeddings)],
     checkpointEvery: 1,
-    context: workContext({
-      ...(hooks.signal && { signal: hooks.signal }),
-      ...(hooks.onNote && { onNote: hooks.onNote }),
-      ...(hooks.onStage && { onProgress: hooks.onStage }),
-    }),
+    context,
     async afterIteration(own) {
       const { selection } = trainer;
       if (selection === null) return own;

@@ -1,20 +1,20 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
+import type { Detector } from '../../experts/detector.ts';
 import { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
 import { loadStudent, type Student, saveStudent, trainStudent } from '../../experts/detectors/local/student.ts';
 import { type LocalDetectorOptions, trainLocalDetector } from '../../experts/detectors/local/train-local-detector.ts';
 import { sha256 } from '../../src/content-hash.ts';
-import { rumorTask as task } from '../../src/data/task.ts';
+import type { Task } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { diskError } from '../../src/errors.ts';
 import { createEncoder } from '../../src/text/create-encoder.ts';
 import { EmbeddingStore } from '../../src/text/embedding-store.ts';
+import type { WorkContext } from '../../src/work-context.ts';
 import type { Experiment } from './experiment.ts';
 
-export type PrepareProgress = (stage: string, done: number, total: number) => void;
-
-/** Where work that runs share is kept: embeddings, judgements and trained detectors, each under a key of its inputs. */
+/** Where runs keep the work that they share: embeddings, judgements, trained detectors, each under a key of its inputs. */
 export interface Cache {
   readonly embeddings: EmbeddingStore;
   readonly annotations: AnnotationStore;
@@ -37,18 +37,18 @@ export async function openCache(directory: string, experiment: Experiment): Prom
   };
 }
 
-/** Trained once for each set of options, threads and seed; kept in the cache. */
+/** The local detector for these options, threads and seed: from the cache, or trained and put there. */
 export async function cachedDetector(
   settings: {
     options: LocalDetectorOptions;
+    task: Task;
     seed: number;
     cache: Cache;
-    onProgress?: PrepareProgress;
-    signal?: AbortSignal;
+    context: WorkContext;
   },
   threads: readonly Thread[],
-): Promise<LocalDetector> {
-  const { options, seed, cache, onProgress, signal } = settings;
+): Promise<Detector> {
+  const { options, task, seed, cache, context } = settings;
   const path = join(cache.detectors, `${sha256({ options, seed, threads, task: task.name }).slice(0, 32)}.json`);
   if (existsSync(path)) return LocalDetector.load({ path });
   const detector = await trainLocalDetector({
@@ -56,16 +56,16 @@ export async function cachedDetector(
     task,
     options,
     seed,
-    ...(onProgress && { onProgress: ({ done, total }) => onProgress('training the detector', done, total) }),
-    ...(signal && { signal }),
+    onProgress: ({ done, total }) => context.onProgress('training the detector', done, total),
+    signal: context.signal,
   });
   detector.save(path);
   return detector;
 }
 
-/** Trained once for each set of options, judgements and seed; kept in the cache. */
+/** The student of these judgements for these options and seed: from the cache, or trained and put there. */
 export async function cachedStudent(cache: Cache, settings: Parameters<typeof trainStudent>[0]): Promise<Student> {
-  const { demonstrations, further, options, seed } = settings;
+  const { demonstrations, further, options, seed, task } = settings;
   const judged = [demonstrations, further].map((threads) =>
     threads.map(({ thread, sequence }) => [thread.posts.map(({ text }) => text), [...sequence.predicted]]),
   );

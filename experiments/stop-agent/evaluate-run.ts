@@ -1,28 +1,29 @@
 import { join } from 'node:path';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
-import { rumorTask as task } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
 import { selectBackend } from '../../src/tensor/backend.ts';
+import type { WorkContext } from '../../src/work-context.ts';
 import { loadMember } from '../../trainers/member-checkpoint.ts';
 import { policyOfState } from '../../trainers/stop-agent/network-state.ts';
+import { decideStops } from '../../trainers/stop-agent/policy.ts';
 import { judgeForTraining, judgeOfRun } from '../judging/judge-for-training.ts';
-import type { TrialHooks } from '../run/experiment-kind.ts';
 import { openCache } from './cache.ts';
-import { decide, decideByRule, evaluationRules, type SystemScores, scoreDecisions, testThreads } from './decisions.ts';
-import { type Experiment, experimentSchema } from './experiment.ts';
+import { agentName, decide, decideByRules, testThreads } from './decisions.ts';
+import { type Experiment, experimentSchema, labelField, taskOf } from './experiment.ts';
+import { type SystemScores, scoreSystem } from './metrics.ts';
 import { loadData } from './parts.ts';
 import { stateIdentityOf, statesOf, studentOfRun } from './states.ts';
-import { agentName, greedyStops } from './trial.ts';
 
 /** A run, and other data to test it on. */
-export interface EvaluateRunSettings extends TrialHooks {
+export interface EvaluateRunSettings {
   readonly run: string;
   /** A thread file. */
   readonly data: string;
   /** Folder with the shared cache. */
   readonly runs: string;
   readonly skipInvalid: boolean;
+  readonly context: WorkContext;
 }
 
 /**
@@ -32,23 +33,25 @@ export interface EvaluateRunSettings extends TrialHooks {
 export async function evaluateRun(
   settings: EvaluateRunSettings,
 ): Promise<{ systems: SystemScores[]; threads: number; seed: number }> {
+  const { context } = settings;
   const run = RunDirectory.open(settings.run);
   const latest = run.latestCheckpoint();
   if (latest === null)
     throw new InputError(`${settings.run} has no checkpoint yet; train it first, or give the folder of another run`);
   if (!run.isFinished())
-    settings.onNote?.(`${settings.run} is not finished; its agent after ${latest.step} iterations is tested`);
-  const saved = run.readConfig(experimentSchema) as Experiment;
+    context.onNote(`${settings.run} is not finished; its agent after ${latest.step} iterations is tested`);
+  const saved = run.readConfig(experimentSchema);
   const experiment: Experiment = {
     ...saved,
     data: { ...saved.data, threads: settings.data, skipInvalid: settings.skipInvalid },
   };
   const { seed } = run.readRecord();
   await selectBackend(experiment.backend);
-  const all = await loadData(experiment, settings.onNote);
+  const task = taskOf(experiment);
+  const all = await loadData(experiment, context.onNote);
   const threads = all.filter((thread) => task.goldLabel(thread) !== null);
   if (threads.length === 0)
-    throw new InputError(`none of the ${all.length} threads of ${settings.data} has a label (rumor: true or false)`);
+    throw new InputError(`none of the ${all.length} threads of ${settings.data} has a label (${labelField(task)})`);
 
   const cache = await openCache(join(settings.runs, 'cache'), experiment);
   const student = await studentOfRun(run.path, experiment);
@@ -57,23 +60,24 @@ export async function evaluateRun(
     threads,
     store: cache.annotations,
     maxPosts: experiment.maxJudgedPosts,
-    ...(settings.onStage && { onProgress: settings.onStage }),
-    ...(settings.onNote && { onNote: settings.onNote }),
-    ...(settings.signal && { signal: settings.signal }),
+    context,
   });
   const identity = stateIdentityOf({ experiment, cache, student });
   const policy = policyOfState(loadMember(latest.path, { algorithm: experiment.agent.algorithm, identity }));
-  const tested = testThreads(threads, sequences);
+  const tested = testThreads(threads, { sequences, task });
   const tableOf = (own: readonly Thread[]) => statesOf(own, { experiment, cache, student });
-  const stops = await greedyStops(policy, tested, tableOf);
-  const options = { seed, resamples: experiment.evaluation.resamples };
+  const stops = await decideStops(policy, { threads, tableOf });
+  const systems = [
+    decide(
+      agentName,
+      tested,
+      stops.map(({ stopStep }) => stopStep),
+    ),
+    ...decideByRules(experiment.evaluation, tested),
+  ];
+  const options = { labels: task.labels, resample: { seed, resamples: experiment.evaluation.resamples } };
   return {
-    systems: [
-      scoreDecisions(decide(agentName, tested, stops), { ...options, calls: 'one' }),
-      ...evaluationRules(experiment.evaluation).map((rule) =>
-        scoreDecisions(decideByRule(rule, tested), { ...options, calls: rule.calls }),
-      ),
-    ],
+    systems: systems.map((system) => scoreSystem(system, options)),
     threads: threads.length,
     seed,
   };

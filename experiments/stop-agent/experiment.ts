@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { localDetectorOptionsSchema } from '../../experts/detectors/local/train-local-detector.ts';
 import { prefixScheduleSchema } from '../../experts/prefix-schedule.ts';
 import { syntheticOptionsSchema } from '../../src/data/synthetic/stream.ts';
+import { type Task, tasks } from '../../src/data/task.ts';
 import { InputError } from '../../src/errors.ts';
 import { backendSchema } from '../../src/tensor/backend.ts';
 import { encoderSchema } from '../../src/text/create-encoder.ts';
@@ -30,7 +31,11 @@ const splitSchema = z
       .describe(
         'labelled threads that train the local detector: how many, or all of these events; none are taken for a detector file',
       ),
-    events: z.array(z.string()).nullable().default(null).describe('take the other parts from these events only'),
+    events: z
+      .array(z.string())
+      .nullable()
+      .default(null)
+      .describe('take all parts but the detector’s from these events only'),
     demonstrations: z.int().min(1).default(50).describe('labelled threads that the experts demonstrate on'),
     environment: z.int().min(0).default(100).describe('unlabelled threads that the agent roams'),
     test: z
@@ -43,7 +48,7 @@ const splitSchema = z
       .default(null)
       .describe('fixes the split; null draws a new one for each seed, as EARD does'),
   })
-  .describe('which threads serve what; no thread serves twice');
+  .describe('which threads are used for what; no thread is used twice');
 
 const stateSchema = z
   .strictObject({
@@ -65,7 +70,7 @@ const stateSchema = z
       ),
     studentOptions: localDetectorOptionsSchema
       .prefault({ l2: [1e-4, 1e-3], folds: 3, steps: 200 })
-      .describe('of the student'),
+      .describe('how the student is trained'),
   })
   .describe('what the agent sees');
 
@@ -77,7 +82,7 @@ export const modelDetectorSchema = z
       .string()
       .nullable()
       .default(null)
-      .describe('annotation store that its judgements are read from and added to; null: that of the runs'),
+      .describe('annotation store that its judgements are read from and added to; null for the store of the runs'),
     schedule: prefixScheduleSchema,
     concurrency: z.int().min(1).default(64).describe('judgements under way at the same time'),
     failures: z
@@ -96,6 +101,12 @@ export const experimentSchema = z
     description: z.string().default(''),
     backend: backendSchema,
     seeds: experimentSeeds,
+    task: z
+      .enum(Object.keys(tasks))
+      .default('rumor')
+      .describe(
+        'what is decided of a thread, and which of its labels counts: rumor (rumor: true or false), or veracity (non-rumor, true, false, unverified)',
+      ),
     data: dataSchema.prefault({}),
     split: splitSchema.prefault({}),
     encoder: encoderSchema.prefault({ name: 'hashing' }).describe('embeds the posts that the agent sees'),
@@ -118,12 +129,22 @@ export const experimentSchema = z
           .array(z.number().min(0).max(1))
           .default([0.6, 0.65, 0.7, 0.8, 0.9])
           .describe('rules: stop once the detector is so confident, asking it at every post'),
-        resamples: z.int().min(1).default(1000).describe('of the bootstrap behind the intervals'),
+        resamples: z.int().min(1).default(1000).describe('samples of the bootstrap behind the intervals'),
       })
       .prefault({}),
   })
   .describe('an experiment: one question, its data, its agent, its seeds');
 export type Experiment = z.infer<typeof experimentSchema>;
+
+/** The labelling task of an experiment: the detector, the experts, the student, the rules and the scores share it. */
+export function taskOf({ task }: Pick<Experiment, 'task'>): Task {
+  return tasks[task];
+}
+
+/** The field of a thread that holds a task's label, and what may stand there: for messages. */
+export function labelField({ name, labels }: Task): string {
+  return name === 'rumor' ? 'rumor: true or false' : `${name}: ${labels.join(', ')}`;
+}
 
 /** @throws InputError naming each problem: place, value, reason, and the nearest key for an unknown one. */
 export function loadExperiment(

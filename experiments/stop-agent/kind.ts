@@ -1,20 +1,27 @@
 import { join } from 'node:path';
+import { canonicalJson } from '../../src/content-hash.ts';
 import { selectBackend } from '../../src/tensor/backend.ts';
+import { sharedOptions } from '../../trainers/stop-agent/population.ts';
 import { renderReport } from '../report/stop-agent-report.ts';
 import type { ExperimentKind } from '../run/experiment-kind.ts';
 import { openCache } from './cache.ts';
 import { type Experiment, loadExperiment } from './experiment.ts';
 import { loadData } from './parts.ts';
-import { runTrial, type TrialResult, trialResultSchema } from './trial.ts';
+import { readTrialResult, type TrialResult, trialJson } from './result.ts';
+import { runTrials, type TrialSettings } from './trial.ts';
 
 export const stopAgentKind: ExperimentKind<Experiment, TrialResult> = {
   load: loadExperiment,
   dataOverride: (path) => ({ data: { threads: path } }),
-  resultSchema: trialResultSchema,
+  asksModels: ({ detector }) => 'file' in detector,
+  shapeOf: ({ agent, state, encoder, backend, checkpointEvery }) =>
+    canonicalJson([Object.fromEntries(sharedOptions(agent)), state, encoder, backend, checkpointEvery]),
+  readResult: (run) => readTrialResult(run, { withIntervals: false }),
+  readJson: trialJson,
   render: renderReport,
   async start({ experiments, runs, onBackend }) {
     const backend = await selectBackend(experiments[0].backend);
-    onBackend?.(backend);
+    onBackend(backend);
     const data = new Map<string, ReturnType<typeof loadData>>();
     const caches = new Map<string, ReturnType<typeof openCache>>();
     const once = <T>(map: Map<string, T>, key: string, make: () => T): T => {
@@ -22,13 +29,17 @@ export const stopAgentKind: ExperimentKind<Experiment, TrialResult> = {
       map.set(key, made);
       return made;
     };
-    return async ({ experiment, seed, directory }, hooks) => {
-      const dataKey = JSON.stringify([experiment.data, experiment.agent.maxPosts]);
-      const threads = await once(data, dataKey, () => loadData(experiment, hooks.onNote));
-      const cache = await once(caches, JSON.stringify(experiment.encoder), () =>
-        openCache(join(runs, 'cache'), experiment),
-      );
-      return runTrial({ experiment, seed, directory, threads, cache, backend, hooks });
+    return async (trials, context) => {
+      const settings: TrialSettings[] = [];
+      for (const { experiment, seed, directory } of trials) {
+        const dataKey = JSON.stringify([experiment.data, experiment.agent.maxPosts]);
+        const threads = await once(data, dataKey, () => loadData(experiment, context.onNote));
+        const cache = await once(caches, JSON.stringify(experiment.encoder), () =>
+          openCache(join(runs, 'cache'), experiment),
+        );
+        settings.push({ experiment, seed, directory, threads, cache });
+      }
+      return runTrials(settings, { backend, context });
     };
   },
 };

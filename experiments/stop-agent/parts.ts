@@ -2,20 +2,19 @@ import { sha256 } from '../../src/content-hash.ts';
 import { formatBadItem } from '../../src/data/bad-item.ts';
 import { splitThreads } from '../../src/data/split.ts';
 import { synthesizeThreads } from '../../src/data/synthetic/stream.ts';
-import { rumorTask as task } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { loadThreads } from '../../src/data/thread-file.ts';
 import { InputError } from '../../src/errors.ts';
 import { Random } from '../../src/tensor/random.ts';
-import type { Experiment } from './experiment.ts';
+import { type Experiment, labelField, taskOf } from './experiment.ts';
 
-/** Reads the data set, or makes the synthetic one; threads are cut to what the environment shows. */
-export async function loadData(experiment: Experiment, onSkip?: (line: string) => void): Promise<Thread[]> {
+/** Reads the data set, or makes the synthetic one, and cuts threads to the posts that the environment shows. */
+export async function loadData(experiment: Experiment, onNote: (line: string) => void): Promise<Thread[]> {
   const { threads: path, synthetic, skipInvalid } = experiment.data;
   const threads =
     path === null
       ? synthesizeThreads(synthetic)
-      : await loadThreads(path, { skipInvalid, onSkipped: (item) => onSkip?.(`skipped ${formatBadItem(item)}`) });
+      : await loadThreads(path, { skipInvalid, onSkipped: (item) => onNote(`skipped ${formatBadItem(item)}`) });
   const { maxPosts } = experiment.agent;
   return threads.map((thread) =>
     thread.posts.length > maxPosts ? { ...thread, posts: thread.posts.slice(0, maxPosts) } : thread,
@@ -30,12 +29,13 @@ export interface Parts {
 }
 
 /**
- * Disjoint parts, stratified by label. Threads without a label can be neither taught nor tested on: the environment takes
- * them first, and fills up with labelled ones.
+ * Disjoint parts, stratified by label. Threads without a label cannot demonstrate or be tested on, so the environment
+ * takes those first and fills up with labelled ones.
  */
 export function splitParts(threads: readonly Thread[], experiment: Experiment, seed: number): Parts {
   const { events, demonstrations, environment, test } = experiment.split;
-  // Language models are not trained here: no thread is set aside for them.
+  // A detector file is not trained here, so no thread is set aside for it.
+  const task = taskOf(experiment);
   const detector = 'file' in experiment.detector ? 0 : experiment.split.detector;
   const detectorEvents = typeof detector === 'number' ? [] : detector.events;
   checkEvents(threads, [...detectorEvents, ...(events ?? [])]);
@@ -46,7 +46,7 @@ export function splitParts(threads: readonly Thread[], experiment: Experiment, s
   const free = threads.filter((thread) => ofOthers(thread) && isLabelled(thread));
   if (free.length === 0)
     throw new InputError(
-      `none of the ${threads.length} threads has a label (rumor: true or false) that demonstrations and tests could use`,
+      `none of the ${threads.length} threads has a label (${labelField(task)}) that demonstrations and tests could use`,
     );
   const splitSeed = experiment.split.seed ?? seed;
   const unlabelled = Random.seeded({ seed: splitSeed, purpose: 'unlabelled environment' })
@@ -79,7 +79,7 @@ function checkEvents(threads: readonly Thread[], wanted: readonly string[]): voi
       );
 }
 
-/** Names the data set of a run. */
+/** Identifies the data set of a run. */
 export function threadsHash(threads: readonly Thread[]): string {
   return sha256(threads);
 }

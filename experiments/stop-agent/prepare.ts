@@ -2,15 +2,14 @@ import type { StateTable } from '../../envs/state-table.ts';
 import type { Detector } from '../../experts/detector.ts';
 import type { Student } from '../../experts/detectors/local/student.ts';
 import type { JudgementSequence } from '../../experts/judgement-sequence.ts';
-import { demonstrationsOf, selectDemonstrations } from '../../experts/trajectories.ts';
-import { sha256 } from '../../src/content-hash.ts';
-import { rumorTask as task } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
-import { Random } from '../../src/tensor/random.ts';
-import type { LabelledThread, StopProblem } from '../../trainers/stop-agent/problem.ts';
-import { judgeForTraining, trainedOrFromFile } from '../judging/judge-for-training.ts';
-import { type Cache, cachedStudent, type PrepareProgress } from './cache.ts';
-import type { Experiment } from './experiment.ts';
+import type { WorkContext } from '../../src/work-context.ts';
+import { buildStopProblem, judgedThread } from '../../trainers/stop-agent/build-problem.ts';
+import type { StopProblem } from '../../trainers/stop-agent/problem.ts';
+import { detectorHash } from '../judging/judge.ts';
+import { annotationsHash, judgeForTraining, trainedOrFromFile } from '../judging/judge-for-training.ts';
+import { type Cache, cachedStudent } from './cache.ts';
+import { type Experiment, taskOf } from './experiment.ts';
 import { type Parts, splitParts, threadsHash } from './parts.ts';
 import { stateIdentityOf, statesOf } from './states.ts';
 
@@ -20,92 +19,65 @@ export interface PreparedTrial {
   readonly student: Student | null;
   /** Judgements of the demonstration and test threads, by thread id. */
   readonly sequences: ReadonlyMap<string, JudgementSequence>;
-  readonly data: StopProblem;
-  /** The table of other threads' states, built as the training's. */
+  readonly problem: StopProblem;
+  /** Builds the states of other threads the way those of the training were built. */
   readonly tableOf: (threads: readonly Thread[]) => Promise<StateTable>;
-  /** Names what the states are made of. */
+  /** Identifies what the states are made from. */
   readonly stateIdentity: string;
   readonly counts: { readonly asked: number; readonly cached: number };
   readonly hashes: Readonly<Record<string, string>>;
 }
 
-/** Everything up to the training: split, detector, judgements, demonstrations, states. */
+/** Does everything that comes before training: split, detector, judgements, demonstrations, states. */
 export async function prepareTrial(settings: {
   experiment: Experiment;
   seed: number;
   threads: readonly Thread[];
   cache: Cache;
-  onProgress?: PrepareProgress;
-  onNote?: (line: string) => void;
-  signal?: AbortSignal;
+  context: WorkContext;
 }): Promise<PreparedTrial> {
-  const { experiment, seed, threads, cache, onProgress, onNote, signal } = settings;
-  const { agent } = experiment;
+  const { experiment, seed, threads, cache, context } = settings;
+  const task = taskOf(experiment);
   const parts = splitParts(threads, experiment, seed);
-  const judge = await trainedOrFromFile({ ...settings, detectorThreads: parts.detector });
-  const { student: withStudent, studentReads } = experiment.state;
-  const readsEnvironment = withStudent && studentReads === 'demonstrations-and-environment';
+  const judge = await trainedOrFromFile({ experiment, seed, cache, context, detectorThreads: parts.detector });
   const judged = await judgeForTraining({
     judge,
-    threads: [...parts.demonstrations, ...(readsEnvironment ? parts.environment : []), ...parts.test],
+    threads: judgedThreads(parts, experiment),
     store: cache.annotations,
     maxPosts: experiment.maxJudgedPosts,
-    ...(onProgress && { onProgress }),
-    ...(onNote && { onNote }),
-    ...(signal && { signal }),
+    context,
   });
   const { detector, sequences } = judged;
-  const demonstrating = parts.demonstrations.map((thread) => ({
-    thread,
-    sequence: sequences.get(thread.id)!,
-    label: task.goldLabel(thread)!,
-  }));
+  const demonstrating = parts.demonstrations.map((thread) => judgedThread(thread, { sequences, task }));
 
-  const student = withStudent
+  const student = experiment.state.student
     ? await cachedStudent(cache, {
         demonstrations: demonstrating,
-        further: readsEnvironment
+        further: studentReadsEnvironment(experiment)
           ? parts.environment.map((thread) => ({ thread, sequence: sequences.get(thread.id)! }))
           : [],
         task,
         options: experiment.state.studentOptions,
         seed,
-        ...(onProgress && {
-          onProgress: (done: number, total: number) => onProgress('training the student', done, total),
-        }),
+        onProgress: (done, total) => context.onProgress('training the student', done, total),
       })
     : null;
   const tableOf = (own: readonly Thread[]) => statesOf(own, { experiment, cache, student });
 
-  const longEnough = (thread: Thread) => thread.posts.length >= agent.minPosts;
-  const environment = parts.environment.filter(longEnough);
-  const tableThreads = [...parts.demonstrations, ...environment];
-  const table = await tableOf(tableThreads);
-  const place = new Map(tableThreads.map((thread, index) => [thread.id, index]));
-  const random = Random.seeded({ seed, purpose: 'demonstrations' });
-  const demonstrations = selectDemonstrations(demonstrationsOf(demonstrating, agent.trajectories), agent.trajectories, {
-    weights: agent.imitation,
-    shuffle: (length) => random.permutation(length),
-  });
   return {
     parts,
     detector,
     student,
     sequences,
-    data: {
-      table,
-      environment: Int32Array.from(environment, ({ id }) => place.get(id)!),
-      demonstrations: demonstrations.map(({ expert, threadId, stopStep }) => ({
-        expert,
-        thread: place.get(threadId)!,
-        stopStep,
-      })),
-      labelled: new Map(
-        demonstrating
-          .filter(({ thread }) => longEnough(thread))
-          .map((own) => [place.get(own.thread.id)!, labelledThread(own, demonstrating)]),
-      ),
-    },
+    problem: await buildStopProblem({
+      demonstrations: parts.demonstrations,
+      environment: parts.environment,
+      sequences,
+      task,
+      tableOf,
+      config: experiment.agent,
+      seed,
+    }),
     tableOf,
     stateIdentity: stateIdentityOf({ experiment, cache, student }),
     counts: judged.counts,
@@ -113,35 +85,17 @@ export async function prepareTrial(settings: {
       data: threadsHash(threads),
       embeddings: cache.embeddings.identityHash,
       detector: detectorHash(detector),
-      annotations: sha256([...sequences.values()].map(({ threadId, predicted }) => [threadId, [...predicted]])),
+      annotations: annotationsHash(sequences),
     },
   };
 }
 
-/** Names the detector of a run, whatever it is. */
-export function detectorHash({ name, version, options }: Detector): string {
-  return typeof options.modelSha256 === 'string' ? options.modelSha256 : sha256({ name, version, options });
+/** The threads that the detector is asked about. */
+export function judgedThreads(parts: Parts, experiment: Experiment): Thread[] {
+  const environment = studentReadsEnvironment(experiment) ? parts.environment : [];
+  return [...parts.demonstrations, ...environment, ...parts.test];
 }
 
-interface Demonstrating {
-  readonly thread: Thread;
-  readonly sequence: JudgementSequence;
-  readonly label: number;
-}
-
-/** A thread longer than its judgements keeps the last one. */
-function labelledThread({ thread, sequence, label }: Demonstrating, all: readonly Demonstrating[]): LabelledThread {
-  const { predicted, probabilities, labels } = sequence;
-  const steps = Array.from(thread.posts, (_, step) => Math.min(step, predicted.length - 1));
-  const right = Uint8Array.from(steps, (step) => Number(predicted[step] === label));
-  const withLabel = all.filter((other) => other.label === label).length;
-  return {
-    right,
-    // A detector without probabilities is as sure as it says.
-    probability: Float32Array.from(steps, (step, index) => {
-      const probability = probabilities[step * labels.length + label];
-      return Number.isNaN(probability) ? right[index] : probability;
-    }),
-    weight: all.length / (labels.length * withLabel),
-  };
+function studentReadsEnvironment({ state }: Experiment): boolean {
+  return state.student && state.studentReads === 'demonstrations-and-environment';
 }

@@ -1,6 +1,7 @@
 import { closest } from 'fastest-levenshtein';
 import { InputError } from '../errors.ts';
 import { Random } from '../tensor/random.ts';
+import { groupBy } from './group-by.ts';
 import { type PartSize, partSizes } from './part-sizes.ts';
 import type { Thread } from './thread.ts';
 
@@ -144,16 +145,4 @@ function mapRecord<Key extends string, From, To>(
   const result = {} as Record<Key, To>;
   for (const key in record) result[key] = convert(record[key], key);
   return result;
-}
-
-/** `Map.groupBy`, which Node has from version 21 only. */
-function groupBy<T, Key>(items: Iterable<T>, keyOf: (item: T) => Key): Map<Key, T[]> {
-  const groups = new Map<Key, T[]>();
-  for (const item of items) {
-    const key = keyOf(item);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [item]);
-    else group.push(item);
-  }
-  return groups;
 }

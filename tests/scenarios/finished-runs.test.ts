@@ -73,7 +73,7 @@ describe('evaluate', () => {
       return JSON.stringify({ ...config, encoder: { ...config.encoder, dimensions: 16 } });
     });
     expect(await evaluate('other-encoder')).toMatch(
-      /step-00000004\.safetensors was trained on states made by .*, and these are made by .*; use the same encoder and state options/,
+      /step-00000004\.safetensors was trained on states made by .*, and these are made by .*; use the same encoder, models and state options/,
     );
 
     cpSync(join(cwd, run), join(cwd, 'cut'), { recursive: true });
@@ -97,7 +97,8 @@ describe('compare', () => {
     const same = JSON.parse((await compare(run, run, '--json')).out);
     expect(same).toMatchObject({ threads: 16, macroF1: { difference: 0, low: 0, high: 0 }, er: { difference: 0 } });
     const rule = JSON.parse((await compare(run, run, '--second-system', 'all posts', '--json')).out);
-    const { systems } = JSON.parse(readFileSync(join(cwd, run, 'result.json'), 'utf8'));
+    const [{ trials }] = JSON.parse((await earshot(['report', 'tiny.yaml', '--json'], { cwd })).out);
+    const { systems } = trials[0];
     const er = (name: string) => systems.find((system: { name: string }) => system.name === name).er;
     expect(rule.er.difference).toBeCloseTo(er('stop agent') - er('all posts'), 10);
   });

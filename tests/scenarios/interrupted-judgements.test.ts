@@ -4,6 +4,7 @@ import { type DetectorFile, loadDetectorFile } from '../../experiments/config/de
 import { judgeWithModels } from '../../experiments/judging/judge-with-models.ts';
 import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import { KeptCallTable } from '../../experts/annotations/kept-call-table.ts';
+import { workContext } from '../../src/work-context.ts';
 import { startServer } from '../experts/llm/service.ts';
 import { startService, webResults, wikipediaAnswer } from '../experts/retrieval/fake-service.ts';
 import { threadOf } from '../experts/threads.ts';
@@ -67,7 +68,7 @@ async function setUp(name: string, delayMs = 0) {
           mode,
           concurrency: 3,
           ...(requests !== undefined && { budget: { requests } }),
-          ...(signal && { signal }),
+          context: workContext(signal && { signal }),
         });
         const rows = opened.getRows(opened.keys());
         const judgements = new Map([...rows].map(([key, { judgement }]) => [key, judgement]));

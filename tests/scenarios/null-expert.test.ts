@@ -2,12 +2,15 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { compareToFront } from '../../experiments/report/aggregate.ts';
 import { openCache } from '../../experiments/stop-agent/cache.ts';
 import { resolveExperiment } from '../../experiments/stop-agent/experiment.ts';
 import { loadData } from '../../experiments/stop-agent/parts.ts';
-import { runTrial } from '../../experiments/stop-agent/trial.ts';
+import { readTrialResult } from '../../experiments/stop-agent/result.ts';
+import { runTrials } from '../../experiments/stop-agent/trial.ts';
 import { selectBackend } from '../../src/tensor/backend.ts';
+import { workContext } from '../../src/work-context.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'earshot-null-expert-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -34,24 +37,28 @@ describe('the null-expert control', () => {
         agent: {
           iterations: 25,
           trajectories: { control: 'random-stops' },
-          ppo: { hidden: 32, learningRate: 1e-3, epochs: 2 },
-          gail: { hidden: 32, epochs: 3, warmupIterations: 0 },
+          hidden: 32,
+          imitation: {
+            ppo: { learningRate: 1e-3, epochs: 2 },
+            discriminator: { hidden: 32, epochs: 3, warmupIterations: 0 },
+          },
         },
         evaluation: { resamples: 10 },
       },
       'null-expert',
     );
-    const threads = await loadData(experiment);
+    const threads = await loadData(experiment, () => {});
     const cache = await openCache(join(folder, 'cache'), experiment);
     const trials = [];
     for (const seed of [2, 3]) {
       const directory = join(folder, `seed-${seed}`);
-      const trial = await runTrial({ experiment, seed, directory, threads, cache, backend });
-      if (trial !== null) trials.push(trial);
+      const trial = { experiment, seed, directory, threads, cache };
+      expect(await runTrials([trial], { backend, context: workContext() })).toBe(true);
+      trials.push(readTrialResult(RunDirectory.open(directory), { withIntervals: false }));
     }
     expect(trials).toHaveLength(2);
     // An agent that stops at the first post is one of the rules, and would show nothing. These read most of a thread.
-    for (const { systems } of trials) expect(systems[0].er).toBeGreaterThan(0.5);
+    for (const { systems } of trials) expect(systems[0].values.er).toBeGreaterThan(0.5);
     // Above the best mixture of two fixed rules by no more than the scatter of 250 threads.
     expect(compareToFront(trials).overHull.mean).toBeLessThan(0.03);
   });

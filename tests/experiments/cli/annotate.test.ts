@@ -20,7 +20,6 @@ describe('annotate', () => {
       code: 0,
       out: '6 threads, 24 prefixes: asked 8, cached 16, failed 0\nAnnotations: judged.sqlite\n',
     });
-    expect(first.errors).toMatch(/threads\.jsonl: training the detector: 300\/300 steps · /);
     expect(first.errors).toMatch(/earshot: the detector is saved as made\/mine\.json\n/);
     expect(first.errors).toMatch(/threads\.jsonl: judging prefixes: 24\/24 prefixes/);
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { scoreDetections } from '../../../experiments/judging/detect.ts';
 import { scoredTask } from '../../../experiments/judging/gold-labels.ts';
-import { singlePrice } from '../../../experiments/judging/single-price.ts';
+import { singlePrice } from '../../../experiments/judging/judge.ts';
 import { detectorSchema } from '../../../experts/detectors/create-detector.ts';
 import { loadJudgingTask } from '../../../experts/tasks/task-file.ts';
 import { type Thread, threadSchema } from '../../../src/data/thread.ts';

@@ -57,7 +57,8 @@ describe('train', () => {
     expect(statSync(join(run, 'result.json')).mtimeMs).toBe(written);
     expect(files).toHaveLength(readdirSync(run).length);
     const [{ variant, trials }] = JSON.parse(second.out);
-    expect({ variant, trials }).toEqual({ variant: 'agent', trials: [JSON.parse(read(run, 'result.json'))] });
+    const { formatVersion: _, systems, ...kept } = JSON.parse(read(run, 'result.json'));
+    expect({ variant, trials }).toMatchObject({ variant: 'agent', trials: [{ ...kept, systems }] });
     expect(JSON.parse(read(cwd, 'runs/tiny/report.json'))).toEqual({ name: 'tiny', results: [{ variant, trials }] });
 
     const anew = await earshot(['train', 'tiny.yaml', '--restart'], { cwd });
@@ -71,8 +72,8 @@ describe('train', () => {
     writeExperiment(join(cwd, 'tiny.yaml'), { variants });
     const words = ['train', 'tiny.yaml', '--seeds', '1,2', '--set', 'agent.iterations=3', '--json'];
     const [alone, shared] = await Promise.all([
-      earshot([...words, '--runs', 'alone'], { cwd }),
-      startProcess([...words, '--runs', 'shared', '--jobs', '2'], { cwd }).outcome,
+      earshot([...words, '--runs', 'alone', '--jobs', '1'], { cwd }),
+      earshot([...words, '--runs', 'shared', '--jobs', '2'], { cwd }),
     ]);
     expect(alone.code, alone.errors).toBe(0);
     expect(shared.code, shared.errors).toBe(0);
@@ -91,6 +92,15 @@ describe('train', () => {
     expect(read(cwd, 'alone/tiny/paper/seed-1/metrics.jsonl')).not.toBe(
       read(cwd, 'alone/tiny/paper/seed-2/metrics.jsonl'),
     );
+  });
+
+  it('ends the workers’ failure as what it is: wrong input', async () => {
+    const cwd = temporaryFolder();
+    writeExperiment(join(cwd, 'tiny.yaml'), { data: { threads: 'none.jsonl' }, seeds: [1, 2] });
+    const run = await earshot(['train', 'tiny.yaml', '--jobs', '2'], { cwd });
+    expect(run.code).toBe(1);
+    expect(run.errors.split('none.jsonl does not exist')).toHaveLength(2);
+    expect(run.errors).toContain('2 of 2 worker processes failed. Run again to go on');
   });
 });
 

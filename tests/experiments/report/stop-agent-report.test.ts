@@ -2,30 +2,38 @@ import { describe, expect, it } from 'vitest';
 import { compareToFront, summarize } from '../../../experiments/report/aggregate.ts';
 import { renderReport } from '../../../experiments/report/stop-agent-report.ts';
 import { systemsTable } from '../../../experiments/report/systems-table.ts';
-import type { SystemScores } from '../../../experiments/stop-agent/decisions.ts';
-import { agentName, type TrialResult } from '../../../experiments/stop-agent/trial.ts';
+import { agentName } from '../../../experiments/stop-agent/decisions.ts';
+import type { SystemScores } from '../../../experiments/stop-agent/metrics.ts';
+import type { TrialResult } from '../../../experiments/stop-agent/result.ts';
 
-function system(name: string, scores: Partial<SystemScores> = {}): SystemScores {
-  return {
-    name,
-    calls: 'one',
+interface Given extends Partial<Pick<SystemScores, 'calls' | 'mostCommonStop'>> {
+  macroF1?: number;
+  er?: number;
+  delayHours?: number | null;
+}
+
+function system(name: string, { calls = 'one', mostCommonStop, ...values }: Given = {}): SystemScores {
+  const usual = {
     macroF1: 0.5,
-    macroF1Interval: [0.4, 0.6],
     accuracy: 0.5,
-    f1ByLabel: { 'non-rumor': 0.4, rumor: 0.6 },
     er: 0.5,
-    erInterval: [0.4, 0.6],
     delayPosts: 3,
     delayHours: 1,
     callsPerThread: 1,
     callsSaved: 0.9,
-    mostCommonStop: { name: 'post 4', share: 0.2 },
+  };
+  return {
+    name,
+    calls,
     threads: 10,
-    ...scores,
+    values: { ...usual, ...values },
+    intervals: { macroF1: [0.4, 0.6], er: [0.4, 0.6] },
+    f1ByLabel: { 'non-rumor': 0.4, rumor: 0.6 },
+    mostCommonStop: mostCommonStop ?? { name: 'post 4', share: 0.2 },
   };
 }
 
-function trial(seed: number, agent: Partial<SystemScores>, rules: SystemScores[] = [system('all posts', { er: 1 })]) {
+function trial(seed: number, agent: Given, rules: SystemScores[] = [system('all posts', { er: 1 })]) {
   const count = { conservative: 3, earlyAction: 2, misleading: 1 };
   return {
     seed,
@@ -93,8 +101,8 @@ describe('aggregation', () => {
     const cloning = system('behaviour cloning');
     const summary = summarize([trial(1, { macroF1: 0.6 }, [cloning]), trial(2, { macroF1: 0.8 }, [])]);
     expect(summary).toMatchObject([
-      { name: agentName, seeds: 2, macroF1: { mean: expect.closeTo(0.7, 10) } },
-      { name: 'behaviour cloning', seeds: 1, macroF1: { mean: 0.5, deviation: null } },
+      { name: agentName, seeds: 2, values: { macroF1: { mean: expect.closeTo(0.7, 10) } } },
+      { name: 'behaviour cloning', seeds: 1, values: { macroF1: { mean: 0.5, deviation: null } } },
     ]);
   });
 

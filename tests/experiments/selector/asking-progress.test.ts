@@ -21,7 +21,7 @@ function asking(samples: number) {
   const model = withAskingProgress<number>({
     task: 'stances',
     keptParts: known,
-    onStage: (...stage) => shown.push(stage),
+    onProgress: (...stage) => shown.push(stage),
     create: (keptParts) => ({
       ...scriptedModel<number>({ classes: ['support', 'deny'], answer: () => prediction }).model,
       async predict(items) {

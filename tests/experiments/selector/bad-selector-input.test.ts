@@ -1,7 +1,8 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { selectorResultSchema } from '../../../experiments/selector/trial.ts';
+import { RunDirectory } from '../../../checkpoints/run-directory.ts';
+import { readSelectorResult } from '../../../experiments/selector/result.ts';
 import type { Thread } from '../../../src/data/thread.ts';
 import { InputError } from '../../../src/errors.ts';
 import { earshot } from '../cli/command-line.ts';
@@ -104,5 +105,5 @@ describe('threads that a selector cannot learn from', () => {
 });
 
 function resultOf(cwd: string) {
-  return selectorResultSchema.parse(JSON.parse(readFileSync(join(cwd, 'runs/tiny/agent/seed-1/result.json'), 'utf8')));
+  return readSelectorResult(RunDirectory.open(join(cwd, 'runs/tiny/agent/seed-1')));
 }

@@ -65,6 +65,8 @@ describe('a selector whose task models are language models', () => {
       { cwd },
     );
     expect(selected.code, selected.errors).toBe(0);
+    // Its former name.
+    expect(selected.errors).toContain('`jsdrv select` is called `select` now');
     const items = readFileSync(join(cwd, 'items.jsonl'), 'utf8')
       .trimEnd()
       .split('\n')

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { evaluateSelectorRun } from '../../../experiments/selector/evaluate-selector-run.ts';
+import { workContext } from '../../../src/work-context.ts';
 import { earshot } from '../cli/command-line.ts';
 import { lines, tinyFolder, tinyThreads, trainHere } from './tiny-selector.ts';
 
@@ -20,12 +21,13 @@ describe('evaluate on a run of a selector', () => {
     expect(evaluated.out).toContain('| its task models, reading all posts |');
     // The planted test threads are those that the run was tested on.
     const { systems } = JSON.parse(readFileSync(join(cwd, 'scores.json'), 'utf8'));
-    const result = JSON.parse(readFileSync(join(cwd, run, 'result.json'), 'utf8'));
-    expect(systems[0].scores).toEqual(result.systems[0].tests.planted);
+    const [{ trials }] = JSON.parse((await earshot(['report', 'tiny.yaml', '--json'], { cwd })).out);
+    expect(systems[0].scores).toEqual(trials[0].systems[0].tests.planted);
 
     const notes: string[] = [];
     const settings = { run: join(cwd, run), runs: join(cwd, 'runs'), skipInvalid: false };
-    await evaluateSelectorRun({ ...settings, data: join(cwd, 'seen.jsonl'), onNote: (line) => notes.push(line) });
+    const context = workContext({ onNote: (line) => notes.push(line) });
+    await evaluateSelectorRun({ ...settings, data: join(cwd, 'seen.jsonl'), context });
     expect(notes).toContain('3 of 15 threads are among those the run was trained on');
   });
 

@@ -6,11 +6,12 @@ import { selectorClaims } from '../../../experiments/selector/data.ts';
 import { selectItems } from '../../../experiments/selector/select-items.ts';
 import type { SelectedClaim, SelectedItem, SelectedPost } from '../../../experiments/selector/selected-items.ts';
 import { stanceClasses, veracityClasses } from '../../../experts/task-models/task-model.ts';
+import { workContext } from '../../../src/work-context.ts';
 import { earshot } from '../cli/command-line.ts';
 import { lines, tinyFolder, tinySelector, tinyThreads, trainHere, withoutReplies } from './tiny-selector.ts';
 
 const run = 'runs/tiny/agent/seed-1';
-const select = ['jsdrv', 'select', run, '--out'];
+const select = ['select', run, '--out'];
 const itemsOf = (text: string): SelectedItem[] =>
   text
     .trimEnd()
@@ -40,7 +41,7 @@ function selecting(
     all,
     runs: join(cwd, 'runs'),
     budget: {},
-    hooks: { ...(onNote && { onNote }) },
+    context: workContext(onNote && { onNote }),
   });
 }
 
@@ -52,7 +53,7 @@ async function trained(files: Record<string, unknown> = {}): Promise<string> {
   return cwd;
 }
 
-describe('jsdrv select', () => {
+describe('select', () => {
   it('writes every claim and post of the training data, labelled, and what is retained of them', async () => {
     const cwd = await trained();
     const { train } = tinyThreads();
@@ -166,7 +167,7 @@ describe('jsdrv select', () => {
     const cwd = await trained({ 'stop/config.json': { name: 'quickstart' }, taken: 'a file' });
     const words = await Promise.all(
       [[], ['--out', 'x.jsonl', '--knid', 'posts'], ['--out', 'x.jsonl', '--kind', 'replies']].map((more) =>
-        earshot(['jsdrv', 'select', run, ...more], { cwd }),
+        earshot(['select', run, ...more], { cwd }),
       ),
     );
     expect(words.map(({ code, out }) => [code, out])).toEqual(words.map(() => [1, '']));

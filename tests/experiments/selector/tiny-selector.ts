@@ -36,7 +36,8 @@ export async function trainHere(cwd: string, overrides: Record<string, unknown> 
   await experiment.run({
     share: { index: 0, of: 1 },
     restart: false,
-    hooksFor: () => ({ onNote: (line) => notes.push(line) }),
+    population: 1,
+    contextFor: () => ({ onNote: (line) => notes.push(line) }),
     signal: new AbortController().signal,
   });
   return notes;
@@ -58,7 +59,7 @@ export function withoutReplies({ posts: [claim], ...thread }: Thread): Thread {
 /** What a run must give again, byte for byte. */
 export function outcomeOf(run: string): Record<string, string> {
   const names = readdirSync(run, { recursive: true, encoding: 'utf8' }).filter((name) =>
-    /^(config|result|last-epoch|stance-picture)\.json$|^metrics\.jsonl$|\.svg$|^systems\/|^checkpoints\/step/.test(
+    /^(config|result|last-epoch|stance-picture)\.json$|^(metrics|decisions)\.jsonl$|\.svg$|^checkpoints\/step/.test(
       name,
     ),
   );

@@ -1,7 +1,8 @@
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { besideSystems } from '../../../experiments/selector/experiment.ts';
+import { readDecisions, writeDecisions } from '../../../experiments/run/decisions-file.ts';
+import { selectorDecisionSchema, selectorSystems } from '../../../experiments/selector/decisions.ts';
 import { earshot, logged, start, startProcess, until } from '../cli/command-line.ts';
 import { outcomeOf, tinyFolder, tinySelector, trainHere } from './tiny-selector.ts';
 
@@ -34,7 +35,7 @@ describe('train, of a selector', () => {
     expect(first.out).toMatch(
       /\n\| its task models, reading all posts \| random selection of the same size \| +[+-]0\.\d{3} /,
     );
-    expect(first.errors).toContain('[1/1] agent, seed 1: selecting, epoch 3: 24/24 steps');
+    expect(first.errors).toMatch(/\[1\/1\] agent, seed 1: testing supervised on planted: \d+\/\d+ steps/);
     // The untuned models are tested after no epoch at all.
     expect(first.errors).not.toContain('untuned: selecting');
     expect(first.errors).toMatch(/\nRuns: runs\/tiny {3}Report: runs\/tiny\/report\.md\n$/);
@@ -44,6 +45,7 @@ describe('train, of a selector', () => {
     expect(files.sort()).toEqual([
       'checkpoints',
       'config.json',
+      'decisions.jsonl',
       'events.out.tfevents',
       'last-epoch.json',
       'metrics.jsonl',
@@ -51,12 +53,10 @@ describe('train, of a selector', () => {
       'run.json',
       'stance-picture.json',
       'stance-picture.svg',
-      'systems',
     ]);
     expect(readdirSync(join(run, 'checkpoints'))).toEqual(['step-00000002.safetensors', 'step-00000003.safetensors']);
-    expect(readdirSync(join(run, 'systems')).sort()).toEqual(
-      ['selector', 'selector-all-posts', ...besideSystems].map((name) => `${name}.json`).sort(),
-    );
+    const decisions = readDecisions(run, selectorDecisionSchema);
+    expect([...new Set(decisions.map(({ system }) => system))]).toEqual(selectorSystems);
     expect(JSON.parse(read(run, 'run.json'))).toMatchObject({ seed: 1, resumed: [] });
     expect(JSON.parse(read(run, 'config.json'))).toMatchObject({ kind: 'selector', selector: { epochs: 3 } });
     const metrics = read(run, 'metrics.jsonl')
@@ -72,11 +72,7 @@ describe('train, of a selector', () => {
       epochs: 3,
       lastEpoch,
     });
-    expect(result.systems.map(({ name }: { name: string }) => name)).toEqual([
-      'selector',
-      'selector-all-posts',
-      ...besideSystems,
-    ]);
+    expect(result.systems).toEqual(selectorSystems);
     expect(JSON.parse(read(run, 'stance-picture.json')).points).toHaveLength(40);
     expect(read(run, 'stance-picture.svg')).toMatch(/^<svg /);
     expect(first.out).toBe(read(cwd, 'runs/tiny/report.md'));
@@ -84,7 +80,9 @@ describe('train, of a selector', () => {
     const written = statSync(join(run, 'result.json')).mtimeMs;
     const second = await earshot(['train', 'tiny.yaml', '--json'], { cwd });
     expect(second.errors).not.toMatch(/selecting|testing/);
-    expect(JSON.parse(second.out)).toEqual([{ variant: 'agent', trials: [result] }]);
+    const [{ trials }] = JSON.parse(second.out);
+    expect(trials).toMatchObject([{ seed: 1, claims: result.claims, epochs: 3, lastEpoch }]);
+    expect(trials[0].systems.map(({ name }: { name: string }) => name)).toEqual(selectorSystems);
     expect(statSync(join(run, 'result.json')).mtimeMs).toBe(written);
     const reports = await Promise.all(
       [[], ['--json']].map((words) => earshot(['report', 'tiny.yaml', ...words], { cwd })),
@@ -95,7 +93,7 @@ describe('train, of a selector', () => {
   it('comes to the same bytes in shares as at once, for every variant and seed', async () => {
     const variants = { linear: {}, hidden: { selector: { hidden: 4 } } };
     const cwd = tinyFolder({ variants, seeds: [1, 2], evaluation: { beside: ['random'], picturePoints: 0 } });
-    const alone = await earshot(['train', 'tiny.yaml', '--runs', 'alone', '--json'], { cwd });
+    const alone = await earshot(['train', 'tiny.yaml', '--runs', 'alone', '--jobs', '1', '--json'], { cwd });
     expect(alone.code, alone.errors).toBe(0);
     // What the processes of --jobs 2 do. One after the other shows that neither needs what the other has in memory.
     const words = ['train', 'tiny.yaml', '--runs', 'shared', '--json'];
@@ -128,7 +126,7 @@ describe('a selector’s run that is cut off', () => {
       expect(existsSync(join(runOf(cwd, runs), 'result.json'))).toBe(false);
       const resumed = await earshot([...train, runs, '--resume'], { cwd });
       expect(resumed.code, resumed.errors).toBe(0);
-      expect(resumed.errors).toMatch(new RegExp(`resuming ${runs}/tiny/agent/seed-1 at epoch \\d+`));
+      expect(resumed.errors).toMatch(new RegExp(`resuming ${runs}/tiny/agent/seed-1 at iteration \\d+ of \\d+`));
     };
     const killed = startProcess([...train, 'killed'], { cwd });
     await begun('killed');
@@ -157,11 +155,15 @@ describe('a selector’s run that is cut off', () => {
     await trainHere(cwd);
     const run = runOf(cwd);
     const expected = outcomeOf(run);
-    const everything = statSync(join(run, 'systems/everything.json')).mtimeMs;
     rmSync(join(run, 'result.json'));
-    rmSync(join(run, 'systems/random.json'));
-    expect(await trainHere(cwd)).toEqual([expect.stringMatching(/^resuming .* at epoch 3$/)]);
-    expect(statSync(join(run, 'systems/everything.json')).mtimeMs).toBe(everything);
+    const decisions = readDecisions(run, selectorDecisionSchema);
+    writeDecisions(
+      run,
+      decisions.filter(({ system }) => system !== 'random'),
+    );
+    const resumed = await earshot(['train', 'tiny.yaml'], { cwd });
+    expect(resumed.errors).toMatch(/resuming .* at iteration 3 of 3\n/);
+    expect(resumed.errors).not.toContain('everything');
     expect(outcomeOf(run)).toEqual(expected);
 
     const last = join(run, 'checkpoints/step-00000003.safetensors');

@@ -1,17 +1,12 @@
 import { Command, Option } from 'commander';
 import { markdownTable } from 'markdown-table';
+import { InputError } from '../../src/errors.ts';
+import { workContext } from '../../src/work-context.ts';
 import { type SelectionSummary, selectItems } from '../selector/select-items.ts';
-import type { Count } from '../selector/selection-counts.ts';
-import { amount, budgetOf } from './budget-options.ts';
+import type { Count } from '../selector/selected-items.ts';
+import { amount, budgetOf, positiveInteger } from './option-values.ts';
 import { stageProgress } from './progress.ts';
 import type { Terminal } from './terminal.ts';
-import { positiveInteger } from './whole-number.ts';
-
-export function jsdrvCommand(terminal: Terminal): Command {
-  return new Command('jsdrv')
-    .description('Use a trained selector (JSDRV); `train` trains one.')
-    .addCommand(selectCommand(terminal));
-}
 
 interface SelectOptions {
   out: string;
@@ -25,10 +20,13 @@ interface SelectOptions {
   json?: true;
 }
 
-function selectCommand(terminal: Terminal): Command {
+export function selectCommand(terminal: Terminal): Command {
   return new Command('select')
+    .alias('jsdrv')
     .description("Write the claims and posts that a run's selector retains, labelled, for others to train on.")
     .argument('<run>', 'run directory of a selector, such as runs/selector-quickstart/agent/seed-1')
+    .argument('[former]', 'only where the command is called by its former name: jsdrv select <run>')
+    .usage('[options] <run>')
     .requiredOption('--out <file>', 'file to write: .jsonl, or .jsonl.gz for gzip')
     .option('--data <threads>', "thread file to label, .jsonl or .jsonl.gz, instead of the run's training data")
     .addOption(new Option('--kind <kind>', 'what to write').choices(['posts', 'claims', 'both']).default('both'))
@@ -50,17 +48,19 @@ Nothing is drawn: the same run and data give the same file. Task models that are
 reply and claim; what the cache in --runs has an answer to is not asked again.
 
 Examples:
-  earshot jsdrv select runs/selector-quickstart/agent/seed-1 --out selected.jsonl
-  earshot jsdrv select runs/mine/agent/seed-1 --data new-threads.jsonl.gz --kind posts --out stances.jsonl.gz
-  earshot jsdrv select runs/mine/agent/seed-1 --all --out everything.jsonl --json | jq .posts.byStance`,
+  earshot select runs/selector-quickstart/agent/seed-1 --out selected.jsonl
+  earshot select runs/mine/agent/seed-1 --data new-threads.jsonl.gz --kind posts --out stances.jsonl.gz
+  earshot select runs/mine/agent/seed-1 --all --out everything.jsonl --json | jq .posts.byStance`,
     )
-    .action((run: string, options: SelectOptions) => select(run, { ...options, terminal }));
+    .action((first: string, second: string | undefined, options: SelectOptions) =>
+      select(runOf(first, second, terminal), { ...options, terminal }),
+    );
 }
 
 async function select(run: string, options: SelectOptions & { terminal: Terminal }): Promise<void> {
   const { out, data = null, kind, all = false, runs, json, terminal } = options;
   const { stdout, stderr } = terminal;
-  const { done, ...hooks } = stageProgress(run, terminal);
+  const { done, ...told } = stageProgress(run, terminal);
   let summary: SelectionSummary;
   try {
     summary = await selectItems({
@@ -71,13 +71,21 @@ async function select(run: string, options: SelectOptions & { terminal: Terminal
       all,
       runs,
       budget: budgetOf(options),
-      hooks: { ...hooks, signal: terminal.interruptSignal() },
+      context: workContext({ ...told, signal: terminal.interruptSignal() }),
     });
   } finally {
     done();
   }
   stdout.write(json ? `${JSON.stringify(summary, null, 2)}\n` : `${summaryTable(summary)}\n`);
   stderr.write(`\n${summary.lines} items: ${out}\n`);
+}
+
+/** `earshot jsdrv select <run>` is how `earshot select <run>` was called before. */
+function runOf(first: string, second: string | undefined, { stderr }: Terminal): string {
+  if (second === undefined) return first;
+  if (first !== 'select') throw new InputError(`select takes one run; got ${first} and ${second}`);
+  stderr.write('earshot: `jsdrv select` is called `select` now\n');
+  return second;
 }
 
 function summaryTable({ posts, claims }: SelectionSummary): string {

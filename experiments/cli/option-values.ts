@@ -1,0 +1,42 @@
+import { InvalidArgumentError } from 'commander';
+import type { BudgetLimits } from '../../experts/llm/budget.ts';
+
+/** For options that may be repeated. */
+export function collect(value: string, previous: string[]): string[] {
+  return [...previous, value];
+}
+
+/** For options that take a whole number. */
+export function wholeNumber(text: string): number {
+  const value = Number(text);
+  if (text.trim() === '' || !Number.isInteger(value)) throw new InvalidArgumentError('It must be a whole number.');
+  return value;
+}
+
+/** For options that take a count of at least 1. */
+export function positiveInteger(text: string): number {
+  const value = wholeNumber(text);
+  if (value < 1) throw new InvalidArgumentError('It must be a whole number above 0.');
+  return value;
+}
+
+/** For options that take an amount above 0. */
+export function amount(text: string): number {
+  const value = Number(text);
+  if (!(value > 0)) throw new InvalidArgumentError('It must be a number above 0.');
+  return value;
+}
+
+/** The limits that were given; the others are those of the detector file. */
+export function budgetOf(options: {
+  budgetRequests?: number;
+  budgetTokens?: number;
+  budgetMoney?: number;
+}): Partial<BudgetLimits> {
+  const { budgetRequests, budgetTokens, budgetMoney } = options;
+  return {
+    ...(budgetRequests !== undefined && { requests: budgetRequests }),
+    ...(budgetTokens !== undefined && { tokens: budgetTokens }),
+    ...(budgetMoney !== undefined && { money: budgetMoney }),
+  };
+}

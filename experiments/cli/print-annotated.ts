@@ -1,0 +1,83 @@
+import type { AnnotateResult } from '../../experts/annotate.ts';
+import { usageSummary } from '../../experts/llm/budget.ts';
+import { dryRunSummary } from '../../experts/llm/dry-run-chat-service.ts';
+import { ProviderError } from '../../src/errors.ts';
+import type { AnnotatedThreads } from '../judging/annotate-threads.ts';
+import type { Terminal } from './terminal.ts';
+
+/** How many failures are listed; the others are only counted. */
+const failuresShown = 5;
+
+interface Printed {
+  readonly store: string;
+  readonly detector: string;
+  readonly json?: boolean;
+  readonly terminal: Terminal;
+}
+
+/** Prints what was judged and, of language models, what that took. What could not be judged ends in an error. */
+export function printAnnotated(annotated: AnnotatedThreads, options: Printed): void {
+  if (annotated.asksModels) printModels(annotated, options);
+  else printLocal(annotated, options);
+}
+
+function printLocal(annotated: AnnotatedThreads, { store, detector, json, terminal }: Printed): void {
+  const { stdout } = terminal;
+  const { threads, asked, cached, failed, failures } = annotated;
+  if (json) stdout.write(`${JSON.stringify({ store, detector, threads, asked, cached, failed })}\n`);
+  else
+    stdout.write(
+      `${threads} threads, ${asked + cached + failed} prefixes: asked ${asked}, cached ${cached}, failed ${failed}\nAnnotations: ${store}\n`,
+    );
+  if (failed > 0) throw failureOf(failures, terminal);
+}
+
+function printModels(
+  { stopped, estimates, usage, failures, asksModels: _, ...counts }: AnnotatedThreads,
+  { store, detector, json, terminal }: Printed,
+): void {
+  const { stdout } = terminal;
+  const { threads, asked, cached, failed, remaining } = counts;
+  const total = asked + cached + failed + remaining;
+  if (estimates !== null) {
+    const summary = `${threads} threads, ${total} prefixes: ${asked} to ask about, ${cached} cached\n${dryRunSummary(estimates)}\nNothing was sent.\n`;
+    stdout.write(
+      json
+        ? `${JSON.stringify({ store, detector, dryRun: true, threads, toAsk: asked, cached, estimates })}\n`
+        : summary,
+    );
+    return;
+  }
+  if (json)
+    stdout.write(
+      `${JSON.stringify({ store, detector, ...counts, stopped: stopped?.message ?? null, usage, failures })}\n`,
+    );
+  else {
+    const left = remaining > 0 ? `, not asked ${remaining}` : '';
+    stdout.write(
+      `${threads} threads, ${total} prefixes: asked ${asked}, cached ${cached}, failed ${failed}${left}\n` +
+        `${usageSummary(usage)}\nAnnotations: ${store}\n`,
+    );
+  }
+  if (stopped !== null)
+    throw new ProviderError(
+      remaining > 0 ? `${stopped.message} (${remaining} of ${total} prefixes remain)` : stopped.message,
+    );
+  if (failed > 0) throw failureOf(failures, terminal);
+}
+
+/** Failures with the same message are reported once. */
+function failureOf(failures: AnnotateResult['failures'], { stderr }: Terminal): ProviderError {
+  const kinds = new Map<string, AnnotateResult['failures'][number]>();
+  for (const failure of failures) {
+    const kind = failure.message.replace(/\d+/g, '#');
+    if (!kinds.has(kind)) kinds.set(kind, failure);
+  }
+  const [first, ...others] = kinds.values();
+  for (const { threadId, prefixLength, message } of others.slice(0, failuresShown))
+    stderr.write(`thread ${threadId}, first ${prefixLength} posts: ${message}\n`);
+  return new ProviderError(
+    `${failures.length} prefixes could not be judged, such as the first ${first.prefixLength} posts of thread ${first.threadId}: ` +
+      `${first.message}. Give the same command again to ask about them once more`,
+  );
+}

@@ -1,0 +1,70 @@
+import type { AnnotateOptions, AnnotateProgress, AnnotateResult } from '../../experts/annotate.ts';
+import type { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
+import type { Detector } from '../../experts/detector.ts';
+import type { BudgetLimits, EndpointUsage } from '../../experts/llm/budget.ts';
+import type { DryRunEstimate } from '../../experts/llm/dry-run-chat-service.ts';
+import type { Environment } from '../../experts/llm/endpoint.ts';
+import type { PrefixSchedule } from '../../experts/prefix-schedule.ts';
+import type { Thread } from '../../src/data/thread.ts';
+import { type WorkContext, workContext } from '../../src/work-context.ts';
+
+export interface BatchMode {
+  /** Holds a folder for each detector whose batch has not been collected yet. */
+  readonly batchFolder: string;
+  readonly pollMs?: number | undefined;
+}
+
+/**
+ * `live` asks. `dry-run` writes nothing: it counts what would be asked, except that a detector that costs nothing is asked
+ * after all. A batch is handed in and waited for.
+ */
+export type JudgingMode = 'live' | 'dry-run' | BatchMode;
+
+/** Which threads are judged into which store, and how. */
+export interface JudgeOptions {
+  readonly threads: readonly Thread[];
+  readonly store: AnnotationStore;
+  readonly mode?: JudgingMode | undefined;
+  /** Limits that replace those of the detector file. */
+  readonly budget?: Partial<BudgetLimits> | undefined;
+  /** Whether parts that prefixes share are kept in the store, too; otherwise the judgements count their usage. */
+  readonly keepsParts?: boolean | undefined;
+  readonly schedule?: PrefixSchedule | undefined;
+  /** Posts of a thread that are judged. */
+  readonly maxPosts?: number | undefined;
+  /** Judgements under way at the same time. */
+  readonly concurrency?: number | undefined;
+  readonly onCounts?: ((counts: AnnotateProgress) => void) | undefined;
+  readonly context?: WorkContext | undefined;
+  /** Where keys are looked up; the environment of the process unless given. */
+  readonly env?: Environment | undefined;
+}
+
+/** What came of judging. */
+export interface Judged {
+  readonly detector: Detector;
+  readonly result: AnnotateResult;
+  /** What was sent now, by endpoint and model. */
+  readonly usage: readonly EndpointUsage[];
+  /** What a live run would send; null unless this was a dry run of language models. */
+  readonly estimates: readonly DryRunEstimate[] | null;
+}
+
+/** The options of `annotate` that follow from how threads are judged. */
+export function annotateOptions(
+  options: JudgeOptions,
+  by: { detector: Detector; store: AnnotateOptions['store']; concurrency: number },
+): AnnotateOptions {
+  const { threads, schedule = { name: 'every' }, maxPosts = 500, onCounts, context = workContext() } = options;
+  const { detector, store } = by;
+  return {
+    threads,
+    detector,
+    store,
+    concurrency: options.concurrency ?? by.concurrency,
+    schedule,
+    maxPosts,
+    onProgress: (counts) => onCounts?.(counts),
+    signal: context.signal,
+  };
+}

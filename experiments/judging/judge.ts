@@ -1,0 +1,91 @@
+import { existsSync } from 'node:fs';
+import { basename } from 'node:path';
+import { annotate } from '../../experts/annotate.ts';
+import type { Detector, Usage } from '../../experts/detector.ts';
+import type { DetectorConfig } from '../../experts/detectors/create-detector.ts';
+import { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
+import { costOf } from '../../experts/llm/budget.ts';
+import { type Endpoint, endpointSchema } from '../../experts/llm/endpoint.ts';
+import { sha256 } from '../../src/content-hash.ts';
+import { InputError } from '../../src/errors.ts';
+import { isDetectorFile, loadDetectorFile } from '../config/detector-file.ts';
+import { isPlainObject } from '../config/overrides.ts';
+import { DryRunStore } from './dry-run-store.ts';
+import { type ScoredTask, scoredTask, scoredTaskNamed } from './gold-labels.ts';
+import { annotateOptions, type Judged, type JudgeOptions } from './judge-options.ts';
+import { judgeWithModels } from './judge-with-models.ts';
+
+/** A detector of any kind, ready to judge threads into an annotation store. */
+export interface Judge {
+  /** What tables call it. */
+  readonly name: string;
+  /** What it decides. */
+  readonly task: ScoredTask;
+  /** Whether language models are behind it: they cost money, and their answers can be waited for in batches. */
+  readonly asksModels: boolean;
+  judge(options: JudgeOptions): Promise<Judged>;
+  /** What tokens cost; null where that depends on which of several models used them. */
+  readonly costOf: ((usage: Usage) => number) | null;
+}
+
+/**
+ * Opens the detector in a file: a detector file (.yaml), or one that was trained and saved (.json).
+ * @throws InputError when there is no such file, or it holds no detector
+ */
+export async function openJudge(path: string): Promise<Judge> {
+  if (isDetectorFile(path)) {
+    const file = await loadDetectorFile(path);
+    return {
+      name: file.name,
+      task: scoredTask(file.task),
+      asksModels: true,
+      judge: (options) => judgeWithModels({ ...options, file }),
+      costOf: singlePrice(file.detector),
+    };
+  }
+  if (!existsSync(path))
+    throw new InputError(`there is no detector ${path}; give a detector file (.yaml), or the detector.json of a run`);
+  const detector = await LocalDetector.load({ path });
+  return judgeBy(detector, { name: basename(path).replace(/\.json$/, ''), task: detector.model.task });
+}
+
+/** A judge that asks a detector which is loaded already and costs nothing. */
+export function judgeBy(detector: Detector, { name, task }: { name: string; task: string }): Judge {
+  return {
+    name,
+    task: scoredTaskNamed(task),
+    asksModels: false,
+    async judge(options) {
+      const store = options.mode === 'dry-run' ? new DryRunStore(options.store) : options.store;
+      const result = await annotate(annotateOptions(options, { detector, store, concurrency: 1 }));
+      return { detector, result, usage: [], estimates: null };
+    },
+    costOf: () => 0,
+  };
+}
+
+/** Names a detector by all that can change its judgements. */
+export function detectorHash({ name, version, options }: Detector): string {
+  return sha256({ name, version, options });
+}
+
+/**
+ * What tokens cost, if all models of a detector have the same prices; null if not, since a judgement does not tell which
+ * model used its tokens. Cached input is counted at the full price.
+ */
+export function singlePrice(config: DetectorConfig): ((usage: Usage) => number) | null {
+  const endpoints = endpointsWithin(config);
+  const [first] = endpoints;
+  if (first === undefined || endpoints.some(({ prices }) => JSON.stringify(prices) !== JSON.stringify(first.prices)))
+    return null;
+  return (usage) => costOf({ endpoint: first, usage: { ...usage, cachedInputTokens: 0 } });
+}
+
+/** An endpoint stands under its name in `endpoints`, or itself where a name could stand. */
+function endpointsWithin(value: unknown): Endpoint[] {
+  if (Array.isArray(value)) return value.flatMap(endpointsWithin);
+  if (!isPlainObject(value)) return [];
+  const parsed = endpointSchema.partial({ name: true }).safeParse(value);
+  if (parsed.success) return [{ ...parsed.data, name: parsed.data.name ?? '' }];
+  return Object.values(value).flatMap(endpointsWithin);
+}

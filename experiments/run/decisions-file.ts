@@ -1,0 +1,91 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { z } from 'zod';
+import { writeFileAtomically } from '../../src/atomic-file.ts';
+import { InputError } from '../../src/errors.ts';
+import { jsonOrUndefined } from '../../src/json.ts';
+
+/*
+ * `decisions.jsonl`: what each system of a run decided of each test item, one decision a line. Every score that is shown is
+ * computed from it, so that a metric which is added later applies to old runs.
+ */
+
+const fileName = 'decisions.jsonl';
+
+/** A decision of either kind of experiment. */
+interface Decided {
+  readonly system: string;
+}
+
+export function hasDecisions(run: string): boolean {
+  return existsSync(join(run, fileName));
+}
+
+export function writeDecisions(run: string, decisions: readonly Decided[]): void {
+  writeFileAtomically(join(run, fileName), decisions.map((decision) => `${JSON.stringify(decision)}\n`).join(''));
+}
+
+/** @throws InputError when the run has no decisions, or a line is none */
+export function readDecisions<Decision extends Decided>(run: string, schema: z.ZodType<Decision>): Decision[] {
+  const path = join(run, fileName);
+  if (!existsSync(path)) throw new InputError(`${run} has no ${fileName}; train the run again`);
+  return readFileSync(path, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => {
+      const parsed = schema.safeParse(jsonOrUndefined(line));
+      if (parsed.success) return parsed.data;
+      throw new InputError(`${path} has a line that is no decision: ${line.slice(0, 80)}; train the run again`);
+    });
+}
+
+export interface ComparedSystem {
+  /** A run, or a folder of runs with one seed each, which are paired by seed. */
+  readonly folder: string;
+  readonly system: string;
+}
+
+/** The runs in a folder, as paths in it: '' if the folder is itself a run, else its `seed-…` folders. */
+export function runsIn(folder: string): string[] {
+  if (!existsSync(folder))
+    throw new InputError(`there is no folder ${folder}; give a run directory or a folder of runs`);
+  const runs = hasDecisions(folder) ? [''] : readdirSync(folder).filter((name) => name.startsWith('seed-'));
+  const decided = runs.filter((run) => hasDecisions(join(folder, run)));
+  if (decided.length === 0)
+    throw new InputError(`${folder} holds no ${fileName}, nor do folders seed-… in it; give a finished run`);
+  return decided;
+}
+
+/**
+ * The decisions of two systems on the items that both decided under the same seed, in the same order.
+ * @throws InputError when they share no item, or a folder holds no decisions of the system
+ */
+export function pairDecisions<Decision extends Decided>(
+  systems: readonly [ComparedSystem, ComparedSystem],
+  options: { schema: z.ZodType<Decision>; keyOf: (decision: Decision) => string; items: string },
+): { first: Decision[]; second: Decision[] } {
+  const [left, right] = systems.map((system) => decisionsOf(system, options));
+  const shared = [...left.keys()].filter((key) => right.has(key));
+  if (shared.length === 0)
+    throw new InputError(
+      `${systems[0].folder} and ${systems[1].folder} share no tested ${options.items} under the same seed (${left.size} and ${right.size} decisions); compare runs with the same split and seeds`,
+    );
+  const paired = (of: Map<string, Decision>) => shared.flatMap((key) => of.get(key) ?? []);
+  return { first: paired(left), second: paired(right) };
+}
+
+function decisionsOf<Decision extends Decided>(
+  { folder, system }: ComparedSystem,
+  { schema, keyOf }: { schema: z.ZodType<Decision>; keyOf: (decision: Decision) => string },
+): Map<string, Decision> {
+  const decisions = new Map<string, Decision>();
+  const systems = new Set<string>();
+  for (const run of runsIn(folder))
+    for (const decision of readDecisions(join(folder, run), schema)) {
+      systems.add(decision.system);
+      if (decision.system === system) decisions.set(`${run}/${keyOf(decision)}`, decision);
+    }
+  if (decisions.size === 0)
+    throw new InputError(`${folder} has no system ${JSON.stringify(system)}; it has ${[...systems].join(', ')}`);
+  return decisions;
+}

@@ -1,0 +1,105 @@
+import { z } from 'zod';
+import { stanceClasses, veracityClasses } from '../../experts/task-models/task-model.ts';
+import { veracityTask } from '../../src/data/task.ts';
+import type { Thread } from '../../src/data/thread.ts';
+import type { WorkContext } from '../../src/work-context.ts';
+import { likeliest } from '../../trainers/selector/likeliest.ts';
+import { type Decided, selectGreedily } from '../../trainers/selector/select-greedily.ts';
+import type { SelectorSettings, SelectorTraining } from '../../trainers/selector/setup.ts';
+import { replyStances, selectorClaim, type TestSet } from './data.ts';
+import { besideSystems } from './experiment.ts';
+import { scoresOf, type TaskScores } from './metrics.ts';
+
+export const selectorName = 'selector';
+/** The same task models, reading every post at a test: what the policy is worth in training alone. */
+export const allPostsName = 'selector-all-posts';
+export const selectorSystems = [selectorName, allPostsName, ...besideSystems] as const;
+export type SelectorSystem = (typeof selectorSystems)[number];
+
+/** The two tasks of a selector with their classes. */
+export const taskClasses = { stance: stanceClasses, veracity: veracityClasses } as const;
+export type SelectorTask = keyof typeof taskClasses;
+export const selectorTasks: readonly SelectorTask[] = ['stance', 'veracity'];
+
+/** One labelled test item as a system decided it: a reply for stance, a claim for veracity. */
+export const selectorDecisionSchema = z.strictObject({
+  system: z.enum(selectorSystems),
+  test: z.string(),
+  part: z
+    .enum(['test', 'held-out'])
+    .describe('tables show the test; the other threads are what settings may be chosen by'),
+  task: z.enum(['stance', 'veracity']),
+  id: z.string().describe('of the thread; of a reply with its own id after a slash'),
+  gold: z.int(),
+  predicted: z.int(),
+  probabilities: z.array(z.number()).describe('of each class'),
+  retained: z.boolean(),
+});
+export type SelectorDecision = z.output<typeof selectorDecisionSchema>;
+
+interface TestOptions {
+  readonly test: TestSet;
+  readonly settings: Omit<SelectorSettings, 'claims' | 'stancePretraining' | 'seed'>;
+  /** Null: every post is read. */
+  readonly policies: SelectorTraining['policies'] | null;
+  /** Name of the stage that progress is shown under. */
+  readonly stage: string;
+  readonly context: WorkContext;
+}
+
+/** Decides the stance of every reply that has a label, and the veracity of every claim that has one. */
+export async function decideTest(
+  options: TestOptions & Pick<SelectorDecision, 'system' | 'part'>,
+): Promise<SelectorDecision[]> {
+  const { test, settings, policies, stage, context, system, part } = options;
+  const selections = await selectGreedily({
+    settings,
+    policies,
+    claims: test.threads.map(selectorClaim),
+    onProgress: (done, total) => context.onProgress(stage, done, total),
+    signal: context.signal,
+  });
+  const decision = (
+    { prediction, isRetained }: Decided,
+    item: { task: SelectorTask; id: string; gold: number },
+  ): SelectorDecision => ({
+    system,
+    test: test.name,
+    part,
+    ...item,
+    predicted: likeliest(prediction.distribution),
+    probabilities: [...prediction.distribution],
+    retained: isRetained,
+  });
+  const decisions = test.threads.flatMap((thread, index) => {
+    const { claim, posts } = selections[index];
+    const stances = replyStances(thread);
+    return [
+      ...posts.map((post, place) =>
+        decision(post, { task: 'stance', id: replyId(thread, place), gold: stances[place] }),
+      ),
+      decision(claim, { task: 'veracity', id: thread.id, gold: veracityTask.goldLabel(thread) ?? -1 }),
+    ];
+  });
+  return decisions.filter(({ gold }) => gold >= 0);
+}
+
+function replyId({ id, posts }: Thread, place: number): string {
+  return `${id}/${posts[place + 1].id}`;
+}
+
+/** Null where a test set has no such labels. */
+export type TestScores = Readonly<Record<SelectorTask, TaskScores | null>>;
+
+/** Scores of one system on one test set. */
+export function scoreTest(decisions: readonly SelectorDecision[]): TestScores {
+  const of = (task: SelectorTask) => {
+    const own = decisions.filter((decision) => decision.task === task);
+    return scoresOf({
+      classes: taskClasses[task],
+      gold: own.map(({ gold }) => gold),
+      predicted: own.map(({ predicted }) => predicted),
+    });
+  };
+  return { stance: of('stance'), veracity: of('veracity') };
+}

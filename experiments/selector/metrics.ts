@@ -1,0 +1,74 @@
+import { classificationScores } from '../../src/metrics/classification.ts';
+
+/** One number that predictions of one task come to. */
+export interface SelectorMetric {
+  /** Its key in `--json`. */
+  readonly name: string;
+  /** Its heading in tables. */
+  readonly title: string;
+  of(predictions: Predictions): number;
+}
+
+export interface Predictions {
+  readonly gold: readonly number[];
+  readonly predicted: readonly number[];
+  readonly classes: number;
+  /** The items to count, repetitions counting again (a bootstrap sample); all of them when left out. */
+  readonly items?: Int32Array;
+}
+
+/** Every metric of the selector, in the order of the tables. What is added here applies to old runs, too. */
+export const selectorMetrics: readonly SelectorMetric[] = [
+  {
+    name: 'macroF1',
+    title: 'macro-F1',
+    // Over the classes that occur among the gold labels: RumourEval has no non-rumours.
+    of(predictions) {
+      const present = classificationScores(predictions).perClass.filter(({ support }) => support > 0);
+      return present.reduce((sum, { f1 }) => sum + f1, 0) / present.length;
+    },
+  },
+  { name: 'microF1', title: 'micro-F1', of: (predictions) => classificationScores(predictions).microF1 },
+];
+
+export interface TaskScores {
+  readonly items: number;
+  /** Of every metric, by its name. */
+  readonly values: Readonly<Record<string, number>>;
+  /** F1 by class; null for a class that no label is of. */
+  readonly perClass: Readonly<Record<string, number | null>>;
+}
+
+/**
+ * @param options.gold −1 where there is no label
+ * @returns null where there is no label at all
+ */
+export function scoresOf(options: {
+  classes: readonly string[];
+  gold: readonly number[];
+  predicted: readonly number[];
+}): TaskScores | null {
+  const { classes, gold, predicted } = options;
+  const items = [...gold.keys()].filter((index) => gold[index] >= 0);
+  if (items.length === 0) return null;
+  const predictions = {
+    gold: items.map((index) => gold[index]),
+    predicted: items.map((index) => predicted[index]),
+    classes: classes.length,
+  };
+  const { perClass } = classificationScores(predictions);
+  return {
+    items: items.length,
+    values: Object.fromEntries(selectorMetrics.map((metric) => [metric.name, metric.of(predictions)])),
+    perClass: Object.fromEntries(
+      classes.map((name, index) => [name, perClass[index].support === 0 ? null : perClass[index].f1]),
+    ),
+  };
+}
+
+/** Scores as `--json` prints them: one key a metric. */
+export function taskScoresJson(scores: TaskScores | null) {
+  if (scores === null) return null;
+  const { items, values, perClass } = scores;
+  return { items, ...values, perClass };
+}

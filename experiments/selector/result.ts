@@ -1,0 +1,83 @@
+import { z } from 'zod';
+import type { RunDirectory } from '../../checkpoints/run-directory.ts';
+import { groupBy } from '../../src/data/group-by.ts';
+import { InputError } from '../../src/errors.ts';
+import { readDecisions } from '../run/decisions-file.ts';
+import {
+  type SelectorSystem,
+  scoreTest,
+  selectorDecisionSchema,
+  selectorSystems,
+  type TestScores,
+} from './decisions.ts';
+import { taskScoresJson } from './metrics.ts';
+
+const formatVersion = 2;
+
+/** `result.json`: what the decisions of a run do not tell. */
+export const storedSelectorSchema = z.strictObject({
+  formatVersion: z.literal(formatVersion),
+  seed: z.int(),
+  claims: z.strictObject({ labelled: z.int(), unlabelled: z.int(), posts: z.int(), sharedWithTests: z.int() }),
+  epochs: z.int(),
+  isTerminated: z.boolean().describe('whether the run of full rewards ended the training'),
+  lastEpoch: z.record(z.string(), z.number()).describe('the metrics of the last epoch'),
+  tests: z.array(z.string()).describe('test sets, in the order of the tables'),
+  systems: z.array(z.enum(selectorSystems)).describe('in the order of the tables'),
+});
+export type StoredSelectorResult = z.output<typeof storedSelectorSchema>;
+
+export function storedSelectorResult(of: Omit<StoredSelectorResult, 'formatVersion'>): StoredSelectorResult {
+  return { formatVersion, ...of };
+}
+
+/** What a finished run came to, with scores computed from its decisions. */
+export interface SelectorResult extends Omit<StoredSelectorResult, 'formatVersion' | 'tests' | 'systems'> {
+  readonly systems: readonly {
+    readonly name: SelectorSystem;
+    /** By test set. */
+    readonly tests: Readonly<Record<string, TestScores>>;
+    /** On the threads held out from the tests: what settings may be chosen by. */
+    readonly heldOut: Readonly<Record<string, TestScores>>;
+  }[];
+}
+
+/** @throws InputError when another version of Earshot finished the run */
+export function readStoredSelectorResult(run: RunDirectory): StoredSelectorResult {
+  const { formatVersion: found } = run.readResult(z.looseObject({ formatVersion: z.unknown().default(1) }));
+  if (found !== formatVersion)
+    throw new InputError(
+      `${run.path}/result.json has the format of another version of Earshot (${found}, and this one reads ${formatVersion}); ` +
+        'train the run again with --restart, or keep using the version that made it',
+    );
+  return run.readResult(storedSelectorSchema);
+}
+
+export function readSelectorResult(run: RunDirectory): SelectorResult {
+  const { formatVersion: _, tests, systems, ...stored } = readStoredSelectorResult(run);
+  const decisions = groupBy(readDecisions(run.path, selectorDecisionSchema), keyOf);
+  const scores = (system: SelectorSystem, part: 'test' | 'held-out') =>
+    Object.fromEntries(tests.map((test) => [test, scoreTest(decisions.get(keyOf({ system, part, test })) ?? [])]));
+  return {
+    ...stored,
+    systems: systems.map((name) => ({ name, tests: scores(name, 'test'), heldOut: scores(name, 'held-out') })),
+  };
+}
+
+function keyOf({ system, part, test }: { system: string; part: string; test: string }): string {
+  return [system, part, test].join('/');
+}
+
+export function selectorJson(run: RunDirectory): unknown {
+  const { systems, ...result } = readSelectorResult(run);
+  const scores = (of: Readonly<Record<string, TestScores>>) =>
+    Object.fromEntries(Object.entries(of).map(([test, own]) => [test, testScoresJson(own)]));
+  return {
+    ...result,
+    systems: systems.map(({ name, tests, heldOut }) => ({ name, tests: scores(tests), heldOut: scores(heldOut) })),
+  };
+}
+
+export function testScoresJson({ stance, veracity }: TestScores) {
+  return { stance: taskScoresJson(stance), veracity: taskScoresJson(veracity) };
+}

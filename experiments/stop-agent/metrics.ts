@@ -1,0 +1,169 @@
+import type { StopRule } from '../../experts/stop-rules.ts';
+import { bootstrapInterval } from '../../src/metrics/bootstrap.ts';
+import { classificationScores, macroF1 } from '../../src/metrics/classification.ts';
+import { earlyRate, meanDelay, mostCommonStopShare } from '../../src/metrics/earliness.ts';
+import type { Decision, SystemDecisions } from './decisions.ts';
+
+/** What one system decided, column by column: one entry a test thread. */
+export interface DecisionColumns {
+  readonly gold: readonly number[];
+  /** −1 where the answer of the detector could not be parsed. */
+  readonly predicted: readonly number[];
+  readonly postsUsed: readonly number[];
+  readonly threadPosts: readonly number[];
+  /** From the claim to the decision; null where a time is unknown. */
+  readonly hours: readonly (number | null)[];
+  /** Number of labels of the task. */
+  readonly classes: number;
+  readonly calls: StopRule['calls'];
+  /** The threads to count, repetitions counting again (a bootstrap sample); all of them when left out. */
+  readonly items?: Int32Array;
+}
+
+/** One number that decisions come to. */
+export interface StopMetric {
+  /** Its key in `--json`. */
+  readonly name: string;
+  /** Its heading in tables; null keeps it out of them. */
+  readonly title: string | null;
+  readonly decimals: number;
+  /** Compared by `earshot compare`, and given an interval over threads. It must then count `items`. */
+  readonly isResampled: boolean;
+  /** Makes no sense for a rule that sees the labels. */
+  readonly isNotForOracles?: boolean;
+  /** Null where the decisions do not say. */
+  of(columns: DecisionColumns): number | null;
+}
+
+/** Every metric of the stop agent, in the order of the tables. What is added here applies to old runs, too. */
+export const stopMetrics: readonly StopMetric[] = [
+  { name: 'macroF1', title: 'macro-F1', decimals: 3, isResampled: true, of: macroF1 },
+  {
+    name: 'accuracy',
+    title: null,
+    decimals: 3,
+    isResampled: false,
+    of: (columns) => classificationScores(columns).accuracy,
+  },
+  { name: 'er', title: 'ER', decimals: 3, isResampled: true, of: earlyRate },
+  {
+    name: 'delayPosts',
+    title: 'delay, posts',
+    decimals: 1,
+    isResampled: false,
+    of: (columns) => meanDelay(columns).posts,
+  },
+  {
+    name: 'delayHours',
+    title: 'delay, hours',
+    decimals: 1,
+    isResampled: false,
+    of: (columns) => meanDelay(columns).hours,
+  },
+  {
+    name: 'callsPerThread',
+    title: 'calls a thread',
+    decimals: 1,
+    isResampled: false,
+    isNotForOracles: true,
+    of: (columns) => callsOf(columns) / columns.gold.length,
+  },
+  {
+    // The share of the calls that judging every post of every thread would take.
+    name: 'callsSaved',
+    title: null,
+    decimals: 3,
+    isResampled: false,
+    of: (columns) => 1 - callsOf(columns) / total(columns.threadPosts),
+  },
+];
+
+/** The metrics that tables show, with their headings. */
+export const shownMetrics = stopMetrics.flatMap((metric) =>
+  metric.title === null ? [] : [{ ...metric, title: metric.title }],
+);
+
+/** The detector is called once, at the stop, or at every post up to it. */
+function callsOf({ calls, gold, postsUsed }: DecisionColumns): number {
+  return calls === 'one' ? gold.length : total(postsUsed);
+}
+
+function total(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0);
+}
+
+export function columnsOf(
+  decisions: readonly Decision[],
+  { calls, labels }: { calls: StopRule['calls']; labels: readonly string[] },
+): DecisionColumns {
+  return {
+    gold: decisions.map(({ gold }) => gold),
+    predicted: decisions.map(({ predicted }) => predicted),
+    postsUsed: decisions.map(({ postsUsed }) => postsUsed),
+    threadPosts: decisions.map(({ posts }) => posts),
+    hours: decisions.map(({ hours }) => hours),
+    classes: labels.length,
+    calls,
+  };
+}
+
+/** One system's scores. */
+export interface SystemScores {
+  readonly name: string;
+  readonly calls: StopRule['calls'];
+  readonly threads: number;
+  /** Of every metric, by its name. */
+  readonly values: Readonly<Record<string, number | null>>;
+  /** 95 %, bootstrap over threads, of every metric that is resampled; empty unless asked for. */
+  readonly intervals: Readonly<Record<string, readonly [low: number, high: number]>>;
+  readonly f1ByLabel: Readonly<Record<string, number>>;
+  /** The fixed rule that explains most of the stops, and the share it explains. */
+  readonly mostCommonStop: { readonly name: string; readonly share: number };
+}
+
+/** @param options.resample draws the samples behind the intervals; none are computed without it */
+export function scoreSystem(
+  { name, calls, decisions }: SystemDecisions,
+  options: { labels: readonly string[]; resample?: { seed: number; resamples: number } | undefined },
+): SystemScores {
+  const { labels, resample } = options;
+  const columns = columnsOf(decisions, { calls, labels });
+  const { perClass } = classificationScores(columns);
+  const interval = (metric: StopMetric, sampling: { seed: number; resamples: number }) => {
+    const { low, high } = bootstrapInterval({
+      ...sampling,
+      items: decisions.length,
+      statistic: (items) => metric.of({ ...columns, items }) ?? Number.NaN,
+    });
+    return [low, high] as const;
+  };
+  return {
+    name,
+    calls,
+    threads: decisions.length,
+    values: Object.fromEntries(stopMetrics.map((metric) => [metric.name, metric.of(columns)])),
+    intervals:
+      resample === undefined
+        ? {}
+        : Object.fromEntries(
+            stopMetrics
+              .filter(({ isResampled }) => isResampled)
+              .map((metric) => [metric.name, interval(metric, resample)]),
+          ),
+    f1ByLabel: Object.fromEntries(labels.map((label, index) => [label, perClass[index].f1])),
+    mostCommonStop: mostCommonStopShare(columns),
+  };
+}
+
+/** Scores as `--json` prints them: one key a metric, and `…Interval` where there is one. */
+export function scoresJson({ name, calls, threads, values, intervals, f1ByLabel, mostCommonStop }: SystemScores) {
+  const metrics = Object.entries(values).flatMap(([metric, value]): [string, unknown][] =>
+    intervals[metric] === undefined
+      ? [[metric, value]]
+      : [
+          [metric, value],
+          [`${metric}Interval`, intervals[metric]],
+        ],
+  );
+  return { name, calls, ...Object.fromEntries(metrics), f1ByLabel, mostCommonStop, threads };
+}

@@ -1,0 +1,41 @@
+import { Writable } from 'node:stream';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { stageProgress } from '../../../experiments/cli/progress.ts';
+
+let written: string[];
+const stderr = new Writable({
+  write(chunk, _, done) {
+    written.push(String(chunk));
+    done();
+  },
+});
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  written = [];
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+it('writes a line every five seconds at most where nobody looks on, however many stages there are, and the last one', () => {
+  const { onProgress, done } = stageProgress('run', { stderr });
+  for (let epoch = 1; epoch <= 30; epoch++)
+    for (const stage of ['selecting', 'tuning']) {
+      vi.advanceTimersByTime(500);
+      onProgress(`${stage}, epoch ${epoch}`, 24, 24);
+    }
+  expect(written).toHaveLength(6);
+  expect(written[0]).toMatch(/^run: tuning, epoch 5: 24\/24 steps/);
+  onProgress('testing', 3, 12);
+  done();
+  expect(written.slice(6)).toEqual([expect.stringMatching(/^run: testing: 3\/12 steps/)]);
+});
+
+it('writes nothing more at the end when the last line stands there already', () => {
+  const { onProgress, done } = stageProgress('run', { stderr });
+  vi.advanceTimersByTime(6000);
+  onProgress('testing', 12, 12);
+  done();
+  expect(written).toHaveLength(1);
+});

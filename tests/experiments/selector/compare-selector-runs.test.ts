@@ -1,0 +1,63 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { RunDirectory } from '../../../checkpoints/run-directory.ts';
+import { compareSelectorSystems } from '../../../experiments/selector/compare-runs.ts';
+import { readSelectorResult } from '../../../experiments/selector/result.ts';
+import { earshot } from '../cli/command-line.ts';
+import { tinyFolder, trainHere } from './tiny-selector.ts';
+
+const run = 'runs/tiny/agent/seed-1';
+
+describe('compare, of selectors', () => {
+  it('pairs the decisions of two systems by test set and task', async () => {
+    const cwd = tinyFolder();
+    await trainHere(cwd, { evaluation: { beside: ['untuned'], picturePoints: 0 } });
+    const folder = join(cwd, run);
+    const comparisons = compareSelectorSystems({ folder }, { folder, system: 'untuned' }, { seed: 1 });
+    expect(comparisons.map(({ test, task }) => `${test}/${task}`)).toEqual(['planted/stance', 'planted/veracity']);
+    const { systems } = readSelectorResult(RunDirectory.open(folder));
+    const scoreOf = (name: string, task: 'stance' | 'veracity') =>
+      systems.find((system) => system.name === name)?.tests.planted[task];
+    for (const { task, items, metrics } of comparisons) {
+      const [own, other] = ['selector', 'untuned'].map((name) => scoreOf(name, task));
+      expect(items).toBe(own?.items);
+      for (const { name, difference, low, high, pValue } of metrics) {
+        expect(difference).toBeCloseTo((own?.values[name] ?? 0) - (other?.values[name] ?? 0), 10);
+        expect(low).toBeLessThanOrEqual(high);
+        expect(pValue).toBeGreaterThan(0);
+      }
+    }
+    const same = compareSelectorSystems({ folder }, { folder }, { seed: 1 });
+    for (const { metrics } of same) expect(metrics).toMatchObject([{ difference: 0 }, { difference: 0 }]);
+
+    const table = await earshot(['compare', run, 'runs/tiny/agent', '--second-system', 'selector'], { cwd });
+    expect(table.code).toBe(1);
+    expect(table.errors).toContain('share no tested item under the same seed');
+    const shown = await earshot(['compare', run, run, '--second-system', 'untuned'], { cwd });
+    expect(shown.code, shown.errors).toBe(0);
+    expect(shown.out).toMatch(
+      new RegExp(
+        `^selector of ${run}\\nminus untuned of ${run}\\n\\nplanted: stance, \\d+ decisions paired\\nmacro-F1 {2}[+−]\\d\\.\\d{4} {2}95 % .*\\nmicro-F1 .*\\n\\nplanted: veracity, `,
+      ),
+    );
+    const json = await earshot(['compare', run, run, '--second-system', 'untuned', '--json'], { cwd });
+    expect(JSON.parse(json.out)).toMatchObject(
+      comparisons.map(({ test, task, items }) => ({ test, task, items, macroF1: {}, microF1: {} })),
+    );
+  });
+
+  it('scores what the decisions say, not what was found when they were made', async () => {
+    const cwd = tinyFolder();
+    await trainHere(cwd, { evaluation: { beside: [], picturePoints: 0 } });
+    const path = join(cwd, run, 'decisions.jsonl');
+    const right = readFileSync(path, 'utf8')
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+      .map((decision) => `${JSON.stringify({ ...decision, predicted: decision.gold })}\n`);
+    writeFileSync(path, right.join(''));
+    const [{ tests }] = readSelectorResult(RunDirectory.open(join(cwd, run))).systems;
+    expect(tests.planted).toMatchObject({ stance: { values: { macroF1: 1 } }, veracity: { values: { microF1: 1 } } });
+  });
+});
