@@ -1,9 +1,9 @@
 /*
  * Iterations a second of the stop agent at the paper's shapes: 50 + 100 threads, median length 16, 200 steps, 16 policy
- * and 15 discriminator updates with penalty, at several state widths. Usage:
+ * and 15 discriminator updates with penalty, at several state widths and population sizes. Times are of one member. Usage:
  *
  *   node --import tsx benchmarks/stop-agent.ts [--backend auto|wasm|cpu|tensorflow] [--dimensions 256,768,1024]
- *     [--iterations 20]
+ *     [--members 1,4] [--iterations 20]
  */
 import { parseArgs } from 'node:util';
 import * as tf from '@tensorflow/tfjs-core';
@@ -18,6 +18,7 @@ const { values: options } = parseArgs({
   options: {
     backend: { type: 'string', default: 'auto' },
     dimensions: { type: 'string', default: '256,768,1024' },
+    members: { type: 'string', default: '1' },
     iterations: { type: 'string', default: '20' },
   },
 });
@@ -29,11 +30,19 @@ const phases: readonly ImitationPhase[] = ['rollout', 'discriminator', 'rewards'
 const warmup = 12;
 
 const rows: string[][] = [];
-for (const dimensions of options.dimensions.split(',').map(Number)) rows.push(await measure(dimensions));
-const title = ['dimensions', 'ms an iteration', ...phases.map((phase) => `${phase}, ms`), 'steps/s', 'peak memory, MB'];
+for (const dimensions of options.dimensions.split(',').map(Number))
+  for (const members of options.members.split(',').map(Number)) rows.push(await measure({ dimensions, members }));
+const title = [
+  'dimensions',
+  'members',
+  'ms a member iteration',
+  ...phases.map((phase) => `${phase}, ms`),
+  'steps/s',
+  'peak memory, MB',
+];
 console.log(markdownTable([title, ...rows], { align: title.map(() => 'r') }));
 
-async function measure(dimensions: number): Promise<string[]> {
+async function measure({ dimensions, members }: { dimensions: number; members: number }): Promise<string[]> {
   const iterations = Number(options.iterations);
   const config = stopAgentSchema.parse({ iterations: iterations + warmup });
   const spentMs = new Map<string, number>();
@@ -46,8 +55,9 @@ async function measure(dimensions: number): Promise<string[]> {
     phase = next;
     sinceMs = nowMs;
   };
-  const member = { seed: 1, config, problem: paperShapedProblem(dimensions) };
-  const trainer = await createImitation([member], { onPhase: enter });
+  const problem = paperShapedProblem(dimensions);
+  const population = Array.from({ length: members }, (_, index) => ({ seed: index + 1, config, problem }));
+  const trainer = await createImitation(population, { onPhase: enter });
   while (trainer.iteration < trainer.iterations) {
     enter('between iterations');
     isCounted = trainer.iteration >= warmup;
@@ -56,10 +66,11 @@ async function measure(dimensions: number): Promise<string[]> {
   enter('after the last');
   trainer.dispose();
   if (tf.memory().numTensors !== 0) throw new Error(`${tf.memory().numTensors} tensors were left behind`);
-  const perIteration = (name: string) => (spentMs.get(name) ?? 0) / iterations;
+  const perIteration = (name: string) => (spentMs.get(name) ?? 0) / iterations / members;
   const totalMs = phases.reduce((sum, name) => sum + perIteration(name), 0);
   return [
     String(dimensions),
+    String(members),
     totalMs.toFixed(0),
     ...phases.map((name) => perIteration(name).toFixed(0)),
     ((1000 * config.imitation.ppo.stepsPerIteration) / totalMs).toFixed(0),

@@ -1,8 +1,14 @@
 #!/usr/bin/env node
-// Runs the TypeScript sources as they are: no build step between an edit and a run.
-import { register } from 'tsx/esm/api';
+// In a checkout the TypeScript sources run as they are: no build step between an edit and a run. The published package has
+// no sources, and its compiled files run.
+import { existsSync } from 'node:fs';
 
-register();
-const { runCommandLine } = await import('./main.ts');
-const { processTerminal } = await import('./terminal.ts');
+const folder = ['./', '../../dist/experiments/cli/'].find((path) =>
+  ['main.ts', 'main.js'].some((name) => existsSync(new URL(`${path}${name}`, import.meta.url))),
+);
+const isCheckout = existsSync(new URL('./main.ts', import.meta.url));
+if (isCheckout) (await import('tsx/esm/api')).register();
+const extension = isCheckout ? 'ts' : 'js';
+const { runCommandLine } = await import(`${folder}main.${extension}`);
+const { processTerminal } = await import(`${folder}terminal.${extension}`);
 process.exitCode = await runCommandLine(processTerminal());

@@ -121,12 +121,20 @@ export interface SystemScores {
   readonly mostCommonStop: { readonly name: string; readonly share: number };
 }
 
-/** @param options.resample draws the samples behind the intervals; none are computed without it */
+/**
+ * @param options.labels those of the task, in the order of the class indices
+ * @param options.metrics what is computed; all of the stop agent's unless given
+ * @param options.resample draws the samples behind the intervals; none are computed without it
+ */
 export function scoreSystem(
   { name, calls, decisions }: SystemDecisions,
-  options: { labels: readonly string[]; resample?: { seed: number; resamples: number } | undefined },
+  options: {
+    labels: readonly string[];
+    metrics?: readonly StopMetric[] | undefined;
+    resample?: { seed: number; resamples: number } | undefined;
+  },
 ): SystemScores {
-  const { labels, resample } = options;
+  const { labels, metrics = stopMetrics, resample } = options;
   const columns = columnsOf(decisions, { calls, labels });
   const { perClass } = classificationScores(columns);
   const interval = (metric: StopMetric, sampling: { seed: number; resamples: number }) => {
@@ -141,14 +149,12 @@ export function scoreSystem(
     name,
     calls,
     threads: decisions.length,
-    values: Object.fromEntries(stopMetrics.map((metric) => [metric.name, metric.of(columns)])),
+    values: Object.fromEntries(metrics.map((metric) => [metric.name, metric.of(columns)])),
     intervals:
       resample === undefined
         ? {}
         : Object.fromEntries(
-            stopMetrics
-              .filter(({ isResampled }) => isResampled)
-              .map((metric) => [metric.name, interval(metric, resample)]),
+            metrics.filter(({ isResampled }) => isResampled).map((metric) => [metric.name, interval(metric, resample)]),
           ),
     f1ByLabel: Object.fromEntries(labels.map((label, index) => [label, perClass[index].f1])),
     mostCommonStop: mostCommonStopShare(columns),

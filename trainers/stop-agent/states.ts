@@ -1,5 +1,6 @@
 import { buildStateTable, type StateTable } from '../../envs/state-table.ts';
 import type { Thread } from '../../src/data/thread.ts';
+import type { Encoder } from '../../src/text/encoder.ts';
 
 /** What an agent sees of a thread. At least one of the two is given. */
 export interface StateSource {
@@ -46,4 +47,10 @@ export async function stateTableOf(threads: readonly Thread[], source: StateSour
     featureCount: features?.count ?? 0,
     actionEmbeddings: [actions.subarray(0, dimensions), actions.subarray(dimensions)],
   });
+}
+
+/** The states of the paper, for any threads: sums of embeddings by one encoder. */
+export function embeddingStates(encoder: Encoder): (threads: readonly Thread[]) => Promise<StateTable> {
+  const posts = { dimensions: encoder.dimensions, embed: (texts: readonly string[]) => encoder.encode(texts) };
+  return (threads) => stateTableOf(threads, { posts, features: null });
 }

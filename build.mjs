@@ -1,0 +1,11 @@
+// Compiles the sources to JavaScript and types in dist/, which is what the published package runs.
+import { execFileSync } from 'node:child_process';
+import { cpSync, rmSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+process.chdir(fileURLToPath(new URL('.', import.meta.url)));
+rmSync('dist', { recursive: true, force: true });
+execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'], { stdio: 'inherit' });
+// What the sources read beside themselves.
+cpSync('experts/tasks', 'dist/experts/tasks', { recursive: true, filter: (path) => !path.endsWith('.ts') });
+cpSync('experiments/cli/earshot.mjs', 'dist/experiments/cli/earshot.mjs');

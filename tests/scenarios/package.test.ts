@@ -1,0 +1,72 @@
+import { execFile } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+const home = join(import.meta.dirname, '../..');
+const project = mkdtempSync(join(tmpdir(), 'earshot-consumer-'));
+afterAll(() => rmSync(project, { recursive: true, force: true }));
+
+/** Runs a program in the other project. */
+async function run(file: string, words: readonly string[], cwd = project): Promise<string> {
+  const { stdout } = await promisify(execFile)(file, words, { cwd, maxBuffer: 1e8 });
+  return stdout;
+}
+
+/** The first block of code of this language in the README. */
+function readmeBlock(language: string, containing: string): string {
+  const readme = readFileSync(join(home, 'README.md'), 'utf8');
+  const blocks = Array.from(readme.matchAll(new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, 'gs')), ([, code]) => code);
+  const found = blocks.find((code) => code.includes(containing));
+  if (found === undefined) throw new Error(`README.md has no block of ${language} with ${containing}`);
+  return found;
+}
+
+describe('the package, installed in another project', () => {
+  beforeAll(async () => {
+    await run('npm', ['pack', '--ignore-scripts=false', '--pack-destination', project], home);
+    const [archive] = readdirSync(project).filter((name) => name.endsWith('.tgz'));
+    writeFileSync(join(project, 'package.json'), JSON.stringify({ name: 'consumer', type: 'module', private: true }));
+    await run('npm', ['install', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund', `./${archive}`]);
+  });
+
+  it('holds compiled JavaScript with types, and no TypeScript source, test or compiler', () => {
+    const installed = join(project, 'node_modules/earshot');
+    const files = readdirSync(installed, { recursive: true, encoding: 'utf8' });
+    expect(files.filter((name) => /(?<!\.d)\.ts$/.test(name))).toEqual([]);
+    expect(files).toContain(join('dist', 'index.d.ts'));
+    expect(files.filter((name) => name.startsWith('tests'))).toEqual([]);
+    expect(existsSync(join(project, 'node_modules/tsx'))).toBe(false);
+  });
+
+  it('runs the example of the README on plain Node: threads, a detector, an agent, decisions', async () => {
+    writeFileSync(join(project, 'example.js'), readmeBlock('js', "from 'earshot'"));
+    const lines = (await run(process.execPath, ['example.js'])).trimEnd().split('\n');
+    expect(lines).toHaveLength(60);
+    for (const line of lines) expect(line).toMatch(/^\S+: enough after \d+ posts$/);
+  });
+
+  it('type-checks against its own types', async () => {
+    const program = `import { type Detector, type Trainer, createStopAgent, stopAgentSchema } from 'earshot';
+export const iterations: number = stopAgentSchema.parse({}).iterations;
+export const create: (members: Parameters<typeof createStopAgent>[0]) => Promise<Trainer<unknown>> = createStopAgent;
+export type Name = Detector['name'];
+// @ts-expect-error there is no such option
+stopAgentSchema.parse({}).iteration;
+`;
+    writeFileSync(join(project, 'typed.ts'), program);
+    const tsc = join(home, 'node_modules/typescript/bin/tsc');
+    const options = ['--noEmit', '--strict', '--skipLibCheck', '--module', 'nodenext', '--target', 'es2023'];
+    expect(await run(process.execPath, [tsc, ...options, 'typed.ts'])).toBe('');
+  });
+
+  it('has the commands', async () => {
+    const earshot = join(project, 'node_modules/.bin/earshot');
+    expect((await run(earshot, ['--version'])).trim()).toBe('0.2.0');
+    await run(earshot, ['data', 'synth', '--out', 'threads.jsonl', '--threads', '20']);
+    expect(readFileSync(join(project, 'threads.jsonl'), 'utf8').trimEnd().split('\n')).toHaveLength(20);
+    expect(await run(earshot, ['options', 'stop-agent', 'agent.imitation.alpha'])).toMatch(/default 0\.7/);
+  });
+});
