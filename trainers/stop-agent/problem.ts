@@ -1,5 +1,10 @@
 import type { StateTable } from '../../envs/state-table.ts';
-import type { ExpertName } from '../../experts/trajectories.ts';
+import type { JudgementSequence } from '../../experts/judgement-sequence.ts';
+import { demonstrationsOf, type ExpertName, selectDemonstrations } from '../../experts/trajectories.ts';
+import type { Task } from '../../src/data/task.ts';
+import type { Thread } from '../../src/data/thread.ts';
+import { InputError } from '../../src/errors.ts';
+import { Random } from '../../src/tensor/random.ts';
 import type { StopAgentConfig } from './config.ts';
 
 /** What one stop agent learns from. */
@@ -34,4 +39,95 @@ export interface StopMember {
   readonly seed: number;
   readonly config: StopAgentConfig;
   readonly problem: StopProblem;
+}
+
+/**
+ * What a stop agent learns from, made of threads and of a detector's judgements of them.
+ * @param options.demonstrations labelled threads; their judgements become expert trajectories
+ * @param options.environment threads that the agent roams; no label is read. Those under `config.minPosts` are left out
+ * @param options.sequences judgements of the demonstration threads, by thread id
+ * @param options.tableOf the states of threads; decisions must be made on states built alike
+ * @throws InputError when a demonstration thread has no label or no judgements
+ */
+export async function buildStopProblem(options: {
+  demonstrations: readonly Thread[];
+  environment: readonly Thread[];
+  sequences: ReadonlyMap<string, JudgementSequence>;
+  task: Task;
+  tableOf: (threads: readonly Thread[]) => Promise<StateTable>;
+  config: StopAgentConfig;
+  seed: number;
+}): Promise<StopProblem> {
+  const { task, tableOf, config, seed } = options;
+  const judged = options.demonstrations.map((thread) => judgedThread(thread, { ...options, task }));
+  const longEnough = (thread: Thread) => thread.posts.length >= config.minPosts;
+  const environment = options.environment.filter(longEnough);
+  const threads = [...options.demonstrations, ...environment];
+  const placeOf = new Map(threads.map(({ id }, place) => [id, place]));
+  const place = (id: string) => {
+    const found = placeOf.get(id);
+    if (found === undefined) throw new Error(`thread ${id} is not among those of the table`);
+    return found;
+  };
+  const random = Random.seeded({ seed, purpose: 'demonstrations' });
+  const demonstrations = selectDemonstrations(demonstrationsOf(judged, config.trajectories), config.trajectories, {
+    weights: config.imitation,
+    shuffle: (length) => random.permutation(length),
+  });
+  return {
+    table: await tableOf(threads),
+    environment: Int32Array.from(environment, ({ id }) => place(id)),
+    demonstrations: demonstrations.map(({ expert, threadId, stopStep }) => ({
+      expert,
+      thread: place(threadId),
+      stopStep,
+    })),
+    labelled: new Map(
+      judged
+        .filter(({ thread }) => longEnough(thread))
+        .map((own) => [place(own.thread.id), labelledThread(own, judged)]),
+    ),
+  };
+}
+
+/** A labelled thread with its judgements. */
+export interface JudgedDemonstration {
+  readonly thread: Thread;
+  readonly sequence: JudgementSequence;
+  /** Index into the task's labels. */
+  readonly label: number;
+}
+
+/** @throws InputError when the thread has no label or no judgements */
+export function judgedThread(
+  thread: Thread,
+  { sequences, task }: { sequences: ReadonlyMap<string, JudgementSequence>; task: Task },
+): JudgedDemonstration {
+  const sequence = sequences.get(thread.id);
+  const label = task.goldLabel(thread);
+  if (sequence === undefined || label === null)
+    throw new InputError(
+      `thread ${JSON.stringify(thread.id)} is to demonstrate and has no ${label === null ? `label of the task ${task.name}` : 'judgements'}; give labelled threads that the detector judged`,
+    );
+  return { thread, sequence, label };
+}
+
+/** A thread longer than its judgements keeps the last one. */
+function labelledThread(
+  { thread, sequence, label }: JudgedDemonstration,
+  all: readonly JudgedDemonstration[],
+): LabelledThread {
+  const { predicted, probabilities, labels } = sequence;
+  const steps = Array.from(thread.posts, (_, step) => Math.min(step, predicted.length - 1));
+  const right = Uint8Array.from(steps, (step) => Number(predicted[step] === label));
+  const withLabel = all.filter((other) => other.label === label).length;
+  return {
+    right,
+    // A detector without probabilities is as sure as it says.
+    probability: Float32Array.from(steps, (step, index) => {
+      const probability = probabilities[step * labels.length + label];
+      return Number.isNaN(probability) ? right[index] : probability;
+    }),
+    weight: all.length / (labels.length * withLabel),
+  };
 }
