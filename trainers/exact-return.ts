@@ -54,7 +54,8 @@ export function expectedReturn(
 export type StopWorths = readonly Float32Array[];
 
 /**
- * The mean expected return of each member's threads before the update, and the gradient of −weight · mean.
+ * The mean expected return of each member's threads before the update (NaN for a member without threads, whose gradient
+ * is zero), and the gradient of −weight · mean.
  * @param options.observations states of the members' threads, one thread after the other and one row a post,
  *   [members, rows, inputs]; a member with fewer rows is padded at its end
  * @param options.worths one entry a member

@@ -16,7 +16,7 @@ import {
   restoreImitation,
   startImitation,
 } from './imitation-state.ts';
-import { type LabelledRows, labelledRows, labelledStates } from './labelled-threads.ts';
+import { type LabelledRows, labelledRows, labelledStates, noLabelledRows } from './labelled-threads.ts';
 import { imitationMetrics } from './metrics.ts';
 import { learnerPolicies } from './network-state.ts';
 import type { StopPolicy } from './policy.ts';
@@ -56,8 +56,10 @@ export async function createImitation(
   for (const member of members) checkProblem(member);
   const learner = await createLearner(members);
   const training = startImitation(learner);
-  const { iterations, imitation } = members[0].config;
-  const labelled = imitation.taskWeight > 0 ? learner.members.map(labelledRows) : null;
+  const { iterations } = members[0].config;
+  const labelled = learner.members.map((member) =>
+    member.config.imitation.taskWeight > 0 ? labelledRows(member) : noLabelledRows,
+  );
   const { onPhase = () => {} } = options;
 
   return {
@@ -164,11 +166,11 @@ function withAdvantages({ config }: ImitationMember, collected: Collected, rewar
   return { ...collected, ...estimate };
 }
 
-/** Lines 6 and 7, and the task's gradient where it has a weight. Returns the members' expected returns before. */
+/** Lines 6 and 7, and the task's gradient where a member gives it a weight. Returns the expected returns before. */
 async function updatePolicy(
   { learner, members, iteration }: Imitation,
   steps: readonly PpoSteps[],
-  labelled: readonly LabelledRows[] | null,
+  labelled: readonly LabelledRows[],
 ): Promise<number[] | null> {
   const remaining = 1 - iteration / learner.members[0].config.iterations;
   const ppoMembers = members.map(({ config, random }, member) => ({
@@ -176,7 +178,7 @@ async function updatePolicy(
     config: config.ppo,
     random,
   }));
-  if (labelled === null) {
+  if (labelled.every(({ worths }) => worths.length === 0)) {
     await ppoUpdate(learner.agent, ppoMembers, { states: learner.states, remaining });
     return null;
   }
@@ -222,7 +224,7 @@ async function measure(
       rewards: iteration.rewards[index],
       steps: iteration.steps[index],
       after: after[index],
-      expectedReturn: iteration.task?.[index] ?? null,
+      expectedReturn: member.config.taskWeight > 0 ? (iteration.task?.[index] ?? null) : null,
     }),
   );
 }

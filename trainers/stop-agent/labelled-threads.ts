@@ -13,6 +13,9 @@ export interface LabelledRows {
   readonly worths: readonly Float32Array[];
 }
 
+/** Of a member that gives its task no weight. */
+export const noLabelledRows: LabelledRows = { rows: new Int32Array(0), worths: [] };
+
 /** @throws InputError when the member has no labelled thread */
 export function labelledRows({ problem, config }: StopMember): LabelledRows {
   const { labelled, table } = problem;

@@ -120,7 +120,7 @@ describe('a population', () => {
   it.each(cases)('is its members trained alone, bit for bit: %s on %s', async (_, backend, more) => {
     await selectBackend(backend);
     const shared = smallProblem();
-    const withOwn = { ...ownOptions, ...more, imitation: { ...ownOptions.imitation, taskWeight: 0 } };
+    const withOwn = { ...ownOptions, ...more, imitation: { ...more.imitation, ...ownOptions.imitation } };
     const members: StopMember[] = [
       smallMember({ seed: 3, more, problem: shared }),
       smallMember({ seed: 4, more: withOwn, problem: shared }),
