@@ -57,7 +57,7 @@ export {
 } from './trainers/stop-agent/policy.ts';
 export type { StopMember, StopProblem } from './trainers/stop-agent/problem.ts';
 export { embeddingStates, type StateSource, stateTableOf } from './trainers/stop-agent/states.ts';
-export { jsdrvSchema } from './trainers/selector/config.ts';
+export { selectorSchema } from './trainers/selector/config.ts';
 export { createSelector, type SelectorPolicies, type SelectorTrainer } from './trainers/selector/jsdrv.ts';
 export { selectGreedily } from './trainers/selector/select-greedily.ts';
 export { loadMember, saveMember } from './trainers/member-checkpoint.ts';

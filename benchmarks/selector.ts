@@ -26,7 +26,7 @@ import { Random } from '../src/tensor/random.ts';
 import { EmbeddingStore } from '../src/text/embedding-store.ts';
 import { createHashingEncoder } from '../src/text/hashing-encoder.ts';
 import { workContext } from '../src/work-context.ts';
-import { jsdrvSchema } from '../trainers/selector/config.ts';
+import { selectorSchema } from '../trainers/selector/config.ts';
 import { createSelector } from '../trainers/selector/jsdrv.ts';
 import type { SelectorTraining } from '../trainers/selector/setup.ts';
 
@@ -81,7 +81,7 @@ async function measure(postReward: string): Promise<boolean> {
     embedTexts: (texts) => clock.time('embedding', () => embeddings.embed(texts)),
     embedExplanations: (texts) => clock.time('embedding', () => encoder.encode(texts)),
     dimensions: encoder.dimensions,
-    config: jsdrvSchema.parse({
+    config: selectorSchema.parse({
       epochs,
       postReward,
       learningRate: 0.01,

@@ -1,9 +1,8 @@
 import { z } from 'zod';
-import { stanceClasses, veracityClasses } from '../../experts/task-models/task-model.ts';
+import { likeliest, stanceClasses, veracityClasses } from '../../experts/task-models/task-model.ts';
 import { veracityTask } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import type { WorkContext } from '../../src/work-context.ts';
-import { likeliest } from '../../trainers/selector/likeliest.ts';
 import { type Decided, selectGreedily } from '../../trainers/selector/select-greedily.ts';
 import type { SelectorSettings, SelectorTraining } from '../../trainers/selector/setup.ts';
 import { replyStances, selectorClaim, type TestSet } from './data.ts';

@@ -1,8 +1,7 @@
-import { stanceClasses, veracityClasses } from '../../experts/task-models/task-model.ts';
+import { likeliest, stanceClasses, veracityClasses } from '../../experts/task-models/task-model.ts';
 import { veracityTask } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import type { EpochSelection } from '../../trainers/selector/jsdrv.ts';
-import { likeliest } from '../../trainers/selector/likeliest.ts';
 import type { SelectorClaim } from '../../trainers/selector/setup.ts';
 import { replyStances } from './data.ts';
 import { scoresOf } from './metrics.ts';

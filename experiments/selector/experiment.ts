@@ -9,7 +9,7 @@ import { stanceClasses } from '../../experts/task-models/task-model.ts';
 import { plantedStanceOptionsSchema } from '../../src/data/synthetic/planted-stances.ts';
 import { InputError } from '../../src/errors.ts';
 import { encoderSchema } from '../../src/text/create-encoder.ts';
-import { jsdrvSchema } from '../../trainers/selector/config.ts';
+import { selectorSchema } from '../../trainers/selector/config.ts';
 import { configProblems } from '../config/config-problems.ts';
 import { type ExperimentFile, experimentName, experimentSeeds, loadVariants } from '../config/experiment-file.ts';
 import type { PlainObject } from '../config/overrides.ts';
@@ -77,7 +77,7 @@ export const selectorExperimentSchema = z
       .discriminatedUnion('name', [localVeracityOptionsSchema.extend(local), chatVeracityOptionsSchema])
       .prefault({ name: 'local' })
       .describe('predicts veracities: the RV network of JSDRV'),
-    selector: jsdrvSchema.prefault({}),
+    selector: selectorSchema.prefault({}),
     budget: budgetSchema.prefault({}).describe('limits on all calls to language models in one run of the command'),
     retry: retrySchema.prefault({}),
     evaluation: z

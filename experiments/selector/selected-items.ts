@@ -1,6 +1,5 @@
-import { stanceClasses, veracityClasses } from '../../experts/task-models/task-model.ts';
+import { likeliest, stanceClasses, veracityClasses } from '../../experts/task-models/task-model.ts';
 import type { Thread } from '../../src/data/thread.ts';
-import { likeliest } from '../../trainers/selector/likeliest.ts';
 import type { Decided, GreedySelection } from '../../trainers/selector/select-greedily.ts';
 
 interface Labelled {

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import type { StanceItem, VeracityItem } from '../../experts/task-models/task-model.ts';
 import { Random } from '../../src/tensor/random.ts';
 import { createHashingEncoder } from '../../src/text/hashing-encoder.ts';
-import { jsdrvSchema } from '../../trainers/selector/config.ts';
+import { selectorSchema } from '../../trainers/selector/config.ts';
 import { createSelector, type EpochSelection } from '../../trainers/selector/jsdrv.ts';
 import type { SelectorClaim } from '../../trainers/selector/setup.ts';
 import { leaning, scriptedModel } from '../trainers/selector/scripted-task-models.ts';
@@ -85,7 +85,7 @@ const sizes = {
 } as const;
 
 /** Of the first epoch and over the last ten: how many of the retained machine labels are right, and of the right ones retained. */
-async function qualities(options: { level: Level; seed: number; config?: z.input<typeof jsdrvSchema> }) {
+async function qualities(options: { level: Level; seed: number; config?: z.input<typeof selectorSchema> }) {
   const { level, seed, config } = options;
   const { claims, truths, said } = plant({ seed, ...sizes[level] });
   const of = (key: string) => {
@@ -120,7 +120,7 @@ async function qualities(options: { level: Level; seed: number; config?: z.input
     embedTexts: embed,
     embedExplanations: embed,
     dimensions,
-    config: jsdrvSchema.parse({ ...sizes[level].config, stopAfterFullRewards: null, ...config }),
+    config: selectorSchema.parse({ ...sizes[level].config, stopAfterFullRewards: null, ...config }),
     seed,
   });
   const epochs = await trainEpochs(trainer);

@@ -1,11 +1,10 @@
 import { type RetainedContext, selectionState } from '../../envs/selection-env.ts';
-import type { TaskPrediction } from '../../experts/task-models/task-model.ts';
-import { likeliest } from './likeliest.ts';
+import { likeliest, type TaskPrediction } from '../../experts/task-models/task-model.ts';
 import { retainProbability } from './policy.ts';
 import type { Level, SelectorTraining } from './setup.ts';
 
-/** A claim of the epoch, and the posts of it that are shown, in order. */
-export interface Shown {
+/** A claim that was preselected for this epoch, and its preselected posts in order; indices. */
+export interface PreselectedClaim {
   readonly claim: number;
   readonly posts: Int32Array;
 }
@@ -18,7 +17,8 @@ export interface Step {
   readonly retainProbability: number;
 }
 
-interface Seen {
+/** What a step is decided on. */
+interface ChoiceInput {
   /** Index among the claims, and of the post among those of the claim. */
   readonly place: { readonly claim: number; readonly post?: number };
   readonly claim: Float32Array;
@@ -26,10 +26,10 @@ interface Seen {
   readonly explanation: Float32Array;
   readonly prediction: TaskPrediction;
 }
-export type Chooser = (level: Level, seen: Seen) => Step;
+export type Chooser = (level: Level, input: ChoiceInput) => Step;
 
-/** Eq. 3, or what stands in for it: everything, as many random items as another selection had, or all that is right. */
-export function chooser(training: SelectorTraining, shown: readonly Shown[]): Chooser {
+/** Eq. 3, or what a baseline does instead: retain everything, as many random items as another selection, or what is right. */
+export function chooser(training: SelectorTraining, preselected: readonly PreselectedClaim[]): Chooser {
   const { settings, policies, random, epoch } = training;
   const { config, randomOfSize, oracle } = settings;
   if (oracle !== undefined)
@@ -42,8 +42,8 @@ export function chooser(training: SelectorTraining, shown: readonly Shown[]): Ch
   if (randomOfSize !== undefined) {
     const { posts, claims } = randomOfSize[epoch];
     const drawn = {
-      posts: randomActions(random.permutation(shown.reduce((sum, own) => sum + own.posts.length, 0)), posts),
-      claims: randomActions(random.permutation(shown.length), claims),
+      posts: randomActions(random.permutation(preselected.reduce((sum, own) => sum + own.posts.length, 0)), posts),
+      claims: randomActions(random.permutation(preselected.length), claims),
     };
     return (level) => {
       const { value } = drawn[level].next();

@@ -4,10 +4,10 @@ const share = z.number().min(0).max(1);
 const retention = z.enum(['policy', 'all']);
 
 /** Hyperparameters of the selector; the paper's (Appendix C) where it names them. */
-export const jsdrvSchema = z
+export const selectorSchema = z
   .strictObject({
-    epochs: z.int().min(1).default(50).describe('at most so many epochs'),
-    batchClaims: z.int().min(1).default(4).describe('claims, with their posts, an update of the policies'),
+    epochs: z.int().min(1).default(50).describe('epochs at most'),
+    batchClaims: z.int().min(1).default(4).describe('claims, with their posts, in one update of the policies'),
     learningRate: z.number().positive().default(5e-5).describe('of Adam, for both policies'),
     warmup: share.default(0.1).describe('share of all updates over which the learning rate rises to its value'),
     hidden: z.int().min(0).default(0).describe('units of a hidden layer in both policies; 0: linear, as in the paper'),
@@ -15,10 +15,10 @@ export const jsdrvSchema = z
       .strictObject({
         claims: share
           .default(0.3)
-          .describe('share of the claims shown that are drawn from the unlabelled ones (Eq. 2)'),
+          .describe('share of the preselected claims that are drawn from the unlabelled ones (Eq. 2)'),
         posts: share
           .default(0.3)
-          .describe('share of the posts shown that are drawn at random, not in time order (Eq. 1)'),
+          .describe('share of the preselected posts that are drawn at random, not in time order (Eq. 1)'),
       })
       .prefault({}),
     claimsPerEpoch: z
@@ -26,8 +26,8 @@ export const jsdrvSchema = z
       .min(1)
       .nullable()
       .default(null)
-      .describe('claims shown an epoch; null: every claim once, and ε decides their order alone'),
-    postsPerClaim: z.int().min(1).nullable().default(20).describe('posts shown of a claim; null: all'),
+      .describe('claims preselected in an epoch; null: every claim once, and ε decides only their order'),
+    postsPerClaim: z.int().min(1).nullable().default(20).describe('posts preselected of a claim; null: all'),
     preselect: z
       .strictObject({
         claims: z.boolean().default(true).describe('ablation epRV: false shows every claim, in random order'),
@@ -38,7 +38,9 @@ export const jsdrvSchema = z
     references: z
       .enum(['all-posts', 'shown-posts'])
       .default('all-posts')
-      .describe('posts of labelled claims whose stances unlabelled claims are held against: all, or fewer calls'),
+      .describe(
+        'posts of labelled claims that unlabelled claims are compared with: all of them, or only preselected ones, which takes fewer calls',
+      ),
     agreement: z
       .enum(['sign', 'cosine'])
       .default('sign')
@@ -47,13 +49,13 @@ export const jsdrvSchema = z
       .enum(['claim', 'step', 'gain'])
       .default('claim')
       .describe(
-        'reward of a post’s step: that of its claim (one veracity question a claim), the agreement after the step, or how much the step added to it',
+        'reward of a post’s step: that of its claim (one veracity question for each claim), the agreement after the step, or how much the step added to it',
       ),
     discardedClaim: z
       .enum(['same', 'none', 'negated'])
       .default('negated')
       .describe(
-        'reward of discarding a claim: the same as of retaining it (the paper to the letter, from which nothing can be learnt), none, or its negative',
+        'reward of discarding a claim: the same as of retaining it (the paper taken literally, which teaches nothing), none, or its negative',
       ),
     claimsAbove: z
       .number()
@@ -61,7 +63,7 @@ export const jsdrvSchema = z
       .max(1)
       .default(0)
       .describe(
-        'subtracted from the reward of a claim before its action is weighed: claims worth less are better discarded',
+        'subtracted from the reward of a claim before its action is reinforced: claims that earn less are better discarded',
       ),
     baseline: z
       .enum(['none', 'running-mean'])
@@ -79,7 +81,9 @@ export const jsdrvSchema = z
     labelledClaims: z
       .enum(['by-policy', 'always'])
       .default('by-policy')
-      .describe('which labelled claims tune the veracity model: those that the policy retains, or all that were shown'),
+      .describe(
+        'which labelled claims tune the veracity model: those that the policy retains, or all that were preselected',
+      ),
     retain: z
       .strictObject({
         claims: retention.default('policy').describe('ablation RVS: all retains every claim shown'),
@@ -107,7 +111,7 @@ export const jsdrvSchema = z
       .nullable()
       .default(100)
       .describe(
-        'ends the training after so many claims in a row with reward 1, which a cosine hardly reaches; null: never',
+        'ends the training after this many claims in a row with reward 1, which a cosine hardly ever reaches; null: never',
       ),
     control: z
       .enum(['none', 'shuffled-rewards'])
@@ -115,4 +119,4 @@ export const jsdrvSchema = z
       .describe('null control: every step gets the reward of a random one of the last 1,000 steps'),
   })
   .describe('the selector');
-export type JsdrvConfig = z.output<typeof jsdrvSchema>;
+export type SelectorConfig = z.output<typeof selectorSchema>;

@@ -5,21 +5,20 @@ import {
   type StanceReferences,
   unlabelledAgreement,
 } from '../../envs/selection-env.ts';
-import type { TaskPrediction } from '../../experts/task-models/task-model.ts';
-import type { Chooser, Shown, Step } from './choice.ts';
-import { likeliest } from './likeliest.ts';
+import { likeliest, type TaskPrediction } from '../../experts/task-models/task-model.ts';
+import type { Chooser, PreselectedClaim, Step } from './choice.ts';
 import type { SelectorTraining } from './setup.ts';
 
 /** What the SD model said at the beginning of an epoch. */
 export interface Annotations {
-  /** By claim and post; only of posts that were asked about. */
+  /** By claim and post, for the posts that the SD model was asked about. */
   readonly stanceOf: (claim: number, post: number) => TaskPrediction;
   readonly references: StanceReferences;
   readonly prior: Float64Array;
 }
 
-/** A post that was shown, and what became of it. */
-export interface ShownPost {
+/** A preselected post and what became of it. */
+export interface SelectedPost {
   /** Index among the claims, and among the posts of that claim. */
   readonly claim: number;
   readonly post: number;
@@ -28,23 +27,23 @@ export interface ShownPost {
   readonly isRetained: boolean;
 }
 
-/** A claim whose posts were chosen. */
+/** A claim after its post level. */
 export interface Episode {
   readonly claim: number;
   readonly claimEmbedding: Float32Array;
   readonly steps: readonly Step[];
   readonly rewards: readonly number[];
-  readonly posts: readonly ShownPost[];
-  /** Of the RV model, from the posts retained. */
+  readonly posts: readonly SelectedPost[];
+  /** What the RV model predicts from the retained posts. */
   readonly prediction: TaskPrediction;
-  /** R, whatever becomes of the claim. */
+  /** R; it does not depend on whether the claim is retained. */
   readonly reward: number;
 }
 
-/** The post level of a few claims: their posts are chosen one by one, then the RV model is asked about all at once. */
+/** The post level of a batch of claims: posts are chosen one by one, then the RV model is asked about all claims at once. */
 export async function postEpisodes(
   training: SelectorTraining,
-  options: { batch: readonly Shown[]; annotations: Annotations; choose: Chooser },
+  options: { batch: readonly PreselectedClaim[]; annotations: Annotations; choose: Chooser },
 ): Promise<Episode[]> {
   const { settings } = training;
   const { claims, config, dimensions, embedTexts, embedExplanations, veracityModel } = settings;
@@ -155,7 +154,7 @@ function postRewards(options: {
   });
 }
 
-/** One vector a text. */
+/** One vector for each text. */
 export async function embedAll(
   embed: (texts: readonly string[]) => Promise<Float32Array>,
   texts: readonly string[],

@@ -8,13 +8,18 @@ import {
   stepsOfFullReward,
   veracityPrior,
 } from '../../envs/selection-env.ts';
-import type { Example, StanceItem, TaskPrediction, VeracityItem } from '../../experts/task-models/task-model.ts';
+import {
+  type Example,
+  likeliest,
+  type StanceItem,
+  type TaskPrediction,
+  type VeracityItem,
+} from '../../experts/task-models/task-model.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import type { Trainer } from '../trainer.ts';
 import { restoreSelector, selectorState } from './checkpoint.ts';
-import { chooser, type Shown } from './choice.ts';
-import { type Annotations, embedAll, postEpisodes, type ShownPost } from './episode.ts';
-import { likeliest } from './likeliest.ts';
+import { chooser, type PreselectedClaim } from './choice.ts';
+import { type Annotations, embedAll, postEpisodes, type SelectedPost } from './episode.ts';
 import type { SelectorPolicy } from './policy.ts';
 import {
   createSelectorTraining,
@@ -32,21 +37,22 @@ import { updatePolicies } from './update.ts';
  *   S, A, R    state, action, reward of claim level          s, a, r    the same of post level
  *   ε          share of exploration in pre-selection (Eq. 1, Eq. 2)
  *
- * Differences from the paper:
- *   reward R of a claim | multiplies log π(A) whatever A is | `discardedClaim` | R does not depend on A, so that the expected
- *     gradient is R Σ_A π ∇ log π = 0: to the letter, claims cannot be selected. `negated` (default) rewards discarding by −R.
- *   sgn(cos) | of distributions | of distributions centred on their priors | see envs/selection-env.ts
- *   reward r of a post | Eq. 4 "for posts and claims alike" | `postReward` | the claim's reward asks the RV model once a claim;
- *     `step` and `gain` ask it about a labelled claim before and after every post retained
- *   labels of C_l | their own | their own, and the RV model must predict them without having been tuned on them: a task
- *     model that remembers its examples would earn +1 everywhere (see experts/task-models/task-model.ts)
- *   posts of a discarded claim | not said | tune the SD model if the post level retained them
- *   posts of a thread | those responding to the claim | its replies; the source is the claim itself and has no stance here
+ *   point               paper                           here
+ *   reward of a claim   R log π(A), whatever A is       −R for discarding (`discardedClaim: negated`): R does not depend on
+ *                                                       A, so the paper's expected gradient is R Σ_A π ∇ log π = 0
+ *   agreement           sgn(cos) of two distributions   of distributions centred on their priors: see envs/selection-env.ts
+ *   reward of a post    Eq. 4, as for claims            `postReward`: that of its claim (one RV question for each claim), or
+ *                                                       what the RV model says before and after each retained post
+ *   labels of C_l       their own                       the same, but predicted by an RV model that was not tuned on them: one
+ *                                                       that remembers its examples would earn +1 everywhere
+ *   posts of a          not said                        tune the SD model if the post level retained them
+ *   discarded claim
+ *   posts of a thread   those responding to the claim   its replies; the source is the claim itself and has no stance here
  *
  * There is no working published code to compare with.
  */
 
-export interface ShownClaim {
+export interface SelectedClaim {
   readonly claim: number;
   readonly prediction: TaskPrediction;
   readonly retainProbability: number;
@@ -56,8 +62,8 @@ export interface ShownClaim {
 
 export interface EpochSelection {
   readonly epoch: number;
-  readonly posts: readonly ShownPost[];
-  readonly claims: readonly ShownClaim[];
+  readonly posts: readonly SelectedPost[];
+  readonly claims: readonly SelectedClaim[];
   readonly meanPostReward: number;
 }
 
@@ -143,7 +149,7 @@ export async function pretrainTaskModels(settings: SelectorSettings): Promise<vo
 }
 
 /** Eq. 1 and Eq. 2. */
-function preselect({ settings, random }: SelectorTraining): Shown[] {
+function preselect({ settings, random }: SelectorTraining): PreselectedClaim[] {
   const { claims, config } = settings;
   const { epsilon, claimsPerEpoch, postsPerClaim } = config;
   const order = config.preselect.claims
@@ -165,7 +171,10 @@ function preselect({ settings, random }: SelectorTraining): Shown[] {
 }
 
 /** §4.1: the SD model labels what was pre-selected, and the posts of labelled claims that rewards are measured against. */
-async function annotateStances({ settings }: SelectorTraining, shown: readonly Shown[]): Promise<Annotations> {
+async function annotateStances(
+  { settings }: SelectorTraining,
+  shown: readonly PreselectedClaim[],
+): Promise<Annotations> {
   const { claims, config, stanceModel, veracityModel } = settings;
   const asked = claims.map(() => new Set<number>());
   for (const { claim, posts } of shown) for (const post of posts) asked[claim].add(post);
@@ -198,7 +207,7 @@ function stanceItem(claims: readonly SelectorClaim[], place: { claim: number; po
 async function selectAndLearn(
   training: SelectorTraining,
   options: {
-    shown: readonly Shown[];
+    shown: readonly PreselectedClaim[];
     annotations: Annotations;
     context: WorkContext;
   },
@@ -208,8 +217,8 @@ async function selectAndLearn(
   const { shown, annotations, context } = options;
   const choose = chooser(training, shown);
   const claimContext = emptyContext(settings.dimensions);
-  const posts: ShownPost[] = [];
-  const claims: ShownClaim[] = [];
+  const posts: SelectedPost[] = [];
+  const claims: SelectedClaim[] = [];
   const postRewards: number[] = [];
   for (let start = 0; start < shown.length && !training.isTerminated; start += config.batchClaims) {
     context.signal.throwIfAborted();
@@ -258,7 +267,7 @@ async function selectAndLearn(
   return { epoch, posts, claims, meanPostReward: mean(postRewards) };
 }
 
-/** §4.4: once an epoch, on what was retained. The surest first, for models that can show only a few. */
+/** §4.4: once an epoch, on what was retained. The surest come first, for models that can use only a few examples. */
 async function tuneTaskModels({ settings }: SelectorTraining, selection: EpochSelection): Promise<void> {
   const { claims, config, stanceModel, veracityModel } = settings;
   const bySurety = <T extends { retainProbability: number }>(items: readonly T[]) =>
@@ -273,7 +282,7 @@ async function tuneTaskModels({ settings }: SelectorTraining, selection: EpochSe
       })),
     );
   if (!config.tune.veracity) return;
-  const postsOf = new Map<number, ShownPost[]>();
+  const postsOf = new Map<number, SelectedPost[]>();
   for (const post of retained) postsOf.set(post.claim, [...(postsOf.get(post.claim) ?? []), post]);
   const taught = selection.claims.filter(
     ({ claim, isRetained }) => isRetained || (config.labelledClaims === 'always' && claims[claim].label !== null),
@@ -293,7 +302,7 @@ async function tuneTaskModels({ settings }: SelectorTraining, selection: EpochSe
           })),
         },
         label,
-        // A reason for another label would teach the wrong thing.
+        // An explanation of another label would teach the wrong thing.
         explanation: label === machine ? prediction.explanation : '',
       };
     }),

@@ -2,7 +2,7 @@ import { stateSize } from '../../envs/selection-env.ts';
 import type { Example, StanceItem, TaskModel, VeracityItem } from '../../experts/task-models/task-model.ts';
 import { InputError } from '../../src/errors.ts';
 import { Random } from '../../src/tensor/random.ts';
-import type { JsdrvConfig } from './config.ts';
+import type { SelectorConfig } from './config.ts';
 import { createSelectorPolicy, type SelectorPolicy } from './policy.ts';
 
 /** A claim with its posts, as the selector knows it. */
@@ -15,7 +15,7 @@ export interface SelectorClaim {
   readonly label: number | null;
 }
 
-/** Labels that the selector does not see; −1 where nobody knows. */
+/** Labels that the selector does not see; −1 where they are unknown. */
 export interface HiddenLabels {
   readonly stanceOf: (claim: number, post: number) => number;
   readonly veracityOf: (claim: number) => number;
@@ -25,25 +25,25 @@ export interface SelectorSettings {
   readonly claims: readonly SelectorClaim[];
   readonly stanceModel: TaskModel<StanceItem>;
   readonly veracityModel: TaskModel<VeracityItem>;
-  /** What the stance model is pretrained on; the veracity model is on the labelled claims. */
+  /** What the stance model is pretrained on. The veracity model is pretrained on the labelled claims. */
   readonly stancePretraining: readonly Example<StanceItem>[];
-  /** Row-major `[texts.length, dimensions]`: claims and posts, of which there are only so many. */
+  /** Embeds claims and posts, row-major `[texts.length, dimensions]`. They recur, so the vectors are worth keeping. */
   readonly embedTexts: (texts: readonly string[]) => Promise<Float32Array>;
-  /** The same for explanations, which are new in every epoch and not worth keeping. */
+  /** The same for explanations, which are new in every epoch. */
   readonly embedExplanations: (texts: readonly string[]) => Promise<Float32Array>;
   readonly dimensions: number;
-  readonly config: JsdrvConfig;
+  readonly config: SelectorConfig;
   readonly seed: number;
-  /** Instead of the policies: as many random posts and claims, of those shown in each epoch; at most so many epochs. */
+  /** A baseline: retains this many random posts and claims in each epoch, for as many epochs as there are entries. */
   readonly randomOfSize?: readonly { readonly posts: number; readonly claims: number }[];
-  /** Instead of the policies: what the machine labelled right, and what nobody knows better. No policy can do this. */
+  /** A baseline: retains what the machine labelled right, and what has no known label. No policy can do this. */
   readonly oracle?: HiddenLabels;
 }
 
 export const levels = ['posts', 'claims'] as const;
 export type Level = (typeof levels)[number];
 
-/** Rewards of a level so far: the running mean for the baseline, and a sample for the null control. */
+/** Rewards of a level so far: the running mean that the baseline subtracts, and recent ones for the null control. */
 export interface RewardHistory {
   mean: number;
   count: number;
@@ -64,7 +64,7 @@ export interface SelectorTraining {
   readonly retainedCounts: { readonly posts: number; readonly claims: number }[];
 }
 
-/** @throws InputError where nothing could be learnt: no labelled claim, or an id that stands there twice. */
+/** @throws InputError when there is no labelled claim, or two claims share an id */
 export function createSelectorTraining(settings: SelectorSettings): SelectorTraining {
   const { claims, config, seed, dimensions, stanceModel, veracityModel } = settings;
   checkClaims(claims, veracityModel.classes.length);

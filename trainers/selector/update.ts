@@ -2,8 +2,8 @@ import type { Step } from './choice.ts';
 import { addEntropyGradient, addLogProbabilityGradient, ascend } from './policy.ts';
 import type { Level, SelectorTraining } from './setup.ts';
 
-/** Steps and rewards of a claim. */
-export interface Learnt {
+/** The steps of a claim at both levels, with their rewards. */
+export interface ClaimTrajectory {
   readonly steps: readonly Step[];
   readonly rewards: readonly number[];
   readonly step: Step;
@@ -13,7 +13,7 @@ export interface Learnt {
 /** §4.4: up the gradient of the mean over claims of `R log π(A, S) + mean_j r_j log π(a_j, s_j)`. */
 export function updatePolicies(
   training: SelectorTraining,
-  { learnt, updatesAnEpoch }: { learnt: readonly Learnt[]; updatesAnEpoch: number },
+  { learnt, updatesAnEpoch }: { learnt: readonly ClaimTrajectory[]; updatesAnEpoch: number },
 ): void {
   const { config } = training.settings;
   const weighted: Record<Level, { step: Step; reward: number; share: number }[]> = {
@@ -25,7 +25,8 @@ export function updatePolicies(
   for (const level of ['posts', 'claims'] as const) {
     const policy = training.policies[level];
     const gradient = new Float64Array(policy.parameters.length);
-    // Of before this update: steps of a claim share rewards, and a baseline that holds a step's own reward biases its gradient.
+    // The mean before this update. Steps of a claim share rewards, and a baseline that contains a step's own reward biases
+    // its gradient.
     const baseline = config.baseline === 'running-mean' ? training.rewards[level].mean : 0;
     let steps = 0;
     for (const { step, reward, share } of weighted[level]) {
@@ -50,10 +51,10 @@ export function updatePolicies(
 
 /** Rewards kept for the null control to draw from. */
 const recentRewards = 1000;
-/** The newest reward counts at least so much in the running mean, so that it follows the policy. */
+/** The least weight of the newest reward in the running mean, so that the mean follows the policy. */
 const smallestShare = 0.001;
 
-/** Records the reward of a step. @returns it, or under the null control one of those recorded lately */
+/** Records the reward of a step. @returns that reward, or under the null control a random recent one */
 function creditOf(training: SelectorTraining, level: Level, reward: number): number {
   const history = training.rewards[level];
   history.count++;

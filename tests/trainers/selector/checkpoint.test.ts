@@ -6,13 +6,13 @@ import type { z } from 'zod';
 import { InputError } from '../../../src/errors.ts';
 import { workContext } from '../../../src/work-context.ts';
 import { loadMember, saveMember } from '../../../trainers/member-checkpoint.ts';
-import type { jsdrvSchema } from '../../../trainers/selector/config.ts';
+import type { selectorSchema } from '../../../trainers/selector/config.ts';
 import { createSelector, type EpochSelection, type SelectorTrainer } from '../../../trainers/selector/jsdrv.ts';
 import { levels } from '../../../trainers/selector/setup.ts';
 import { createScene, leaning, veracityAfter } from './scripted-task-models.ts';
 import { trainEpochs } from './train-epochs.ts';
 
-type Config = z.input<typeof jsdrvSchema>;
+type Config = z.input<typeof selectorSchema>;
 
 /** Models whose answers move with what they were taught. */
 function movingTrainer(config: Config, seed = 1): SelectorTrainer {

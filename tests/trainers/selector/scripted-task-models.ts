@@ -7,7 +7,7 @@ import type {
   VeracityItem,
 } from '../../../experts/task-models/task-model.ts';
 import { Random } from '../../../src/tensor/random.ts';
-import { jsdrvSchema } from '../../../trainers/selector/config.ts';
+import { selectorSchema } from '../../../trainers/selector/config.ts';
 import type { SelectorClaim, SelectorSettings } from '../../../trainers/selector/setup.ts';
 
 /** A task model that answers as told and keeps what it was asked and taught, one entry a call. */
@@ -114,7 +114,7 @@ export const sceneClaims: readonly SelectorClaim[] = [
 export function createScene(
   options: {
     claims?: readonly SelectorClaim[];
-    config?: z.input<typeof jsdrvSchema>;
+    config?: z.input<typeof selectorSchema>;
     seed?: number;
     randomOfSize?: SelectorSettings['randomOfSize'];
     stancePretraining?: SelectorSettings['stancePretraining'];
@@ -152,7 +152,7 @@ export function createScene(
     embedTexts: embed,
     embedExplanations: embed,
     dimensions: sceneDimensions,
-    config: jsdrvSchema.parse(config),
+    config: selectorSchema.parse(config),
     seed,
     ...(options.randomOfSize && { randomOfSize: options.randomOfSize }),
   };

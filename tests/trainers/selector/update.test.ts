@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { emptyContext, retain, selectionState } from '../../../envs/selection-env.ts';
 import { Random } from '../../../src/tensor/random.ts';
 import { workContext } from '../../../src/work-context.ts';
-import type { jsdrvSchema } from '../../../trainers/selector/config.ts';
+import type { selectorSchema } from '../../../trainers/selector/config.ts';
 import { createSelector, type EpochSelection } from '../../../trainers/selector/jsdrv.ts';
 import { retainProbability, type SelectorPolicy } from '../../../trainers/selector/policy.ts';
 import { levels, type SelectorTraining } from '../../../trainers/selector/setup.ts';
@@ -25,7 +25,7 @@ interface RebuiltEpisode {
   readonly claim: RebuiltStep;
   readonly posts: readonly RebuiltStep[];
 }
-type Config = z.input<typeof jsdrvSchema>;
+type Config = z.input<typeof selectorSchema>;
 
 /** Away from zero, where a linear policy's gradient would not depend on much. */
 function stir(training: SelectorTraining): void {
