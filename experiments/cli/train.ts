@@ -101,7 +101,9 @@ async function train(path: string, options: TrainOptions & { terminal: Terminal 
         stageProgress(`${placeOf(group, first)}/${total}] ${namesOf(group)}`, terminal),
       onBackend: ({ name, device }) => void stderr.write(`earshot: backend ${name} (${device})\n`),
     };
-    if (share !== undefined) return asWorker(() => experiment.run({ share, ...run }), signal);
+    // One worker speaks for all of them.
+    const quietly = share !== undefined && share.index > 0 ? { ...run, onBackend: undefined } : run;
+    if (share !== undefined) return asWorker(() => experiment.run({ share, ...quietly }), signal);
     await experiment.run({ share: { index: 0, of: 1 }, ...run });
   }
   if (signal.aborted) throw new Interrupted('stopped');

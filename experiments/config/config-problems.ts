@@ -3,13 +3,20 @@ import { z } from 'zod';
 import { isPlainObject } from './overrides.ts';
 
 /** One line for each problem of a configuration: its place, the value seen, what is wrong, the nearest key to an unknown one. */
-export function configProblems(options: { schema: z.ZodType; input: unknown; error: z.ZodError }): string {
+export function configProblems(options: {
+  schema: z.ZodType;
+  input: unknown;
+  error: z.ZodError;
+  /** What to say of settings that an earlier version had, by their place. */
+  moved?: Readonly<Record<string, string>> | undefined;
+}): string {
+  const { schema, moved = {} } = options;
   return options.error.issues
     .flatMap((issue) => withinAlternatives(issue))
     .map((issue) => {
       if (issue.code === 'unrecognized_keys')
         return issue.keys
-          .map((key) => unknownKey(key, [...issue.path], keysAt(options.schema, [...issue.path])))
+          .map((key) => unknownKey(key, { path: [...issue.path], known: keysAt(schema, [...issue.path]), moved }))
           .join('\n');
       const value = valueAt(options.input, [...issue.path]);
       const seen = value === undefined ? '' : ` (found ${JSON.stringify(value)?.slice(0, 80)})`;
@@ -28,8 +35,13 @@ function withinAlternatives(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
   return meant.flatMap((inner) => withinAlternatives({ ...inner, path: [...issue.path, ...inner.path] }));
 }
 
-function unknownKey(key: string, path: readonly PropertyKey[], known: readonly string[]): string {
+function unknownKey(
+  key: string,
+  options: { path: readonly PropertyKey[]; known: readonly string[]; moved: Readonly<Record<string, string>> },
+): string {
+  const { path, known, moved } = options;
   const place = [...path, key].join('.');
+  if (Object.hasOwn(moved, place)) return `  ${place}: ${moved[place]}`;
   if (known.length === 0) return `  ${place}: unknown key`;
   const nearest = closest(key, [...known]);
   const hint =

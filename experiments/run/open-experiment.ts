@@ -35,7 +35,7 @@ export interface RunOptions {
   /** Trials of one shape that are trained together at most. */
   readonly population: number;
   readonly restart: boolean;
-  /** What a group of trials tells; `done` is called at its end. `first` counts the trials from 1. */
+  /** What a group of trials tells; `done` is called at its end. `first` counts all trials from 1, in the order they run. */
   readonly contextFor: (
     trials: readonly Trial<ExperimentHead>[],
     place: { first: number; total: number },
@@ -82,19 +82,16 @@ async function opened<Experiment extends ExperimentHead, Result>(
     trials,
     asksModels: trials.some(({ experiment }) => kind.asksModels(experiment)),
     async run({ share, population, restart, contextFor, onBackend = () => {}, signal }) {
-      const groups = groupsOf(trials, { population, shapeOf: kind.shapeOf }).filter(
-        (_, index) => index % share.of === share.index,
-      );
-      if (groups.length === 0) return;
-      const own = groups.flat();
-      const experiments = own.map(({ experiment }) => experiment);
+      const groups = groupsOf(trials, { population, shapeOf: kind.shapeOf });
+      const before = (group: (typeof groups)[number]) => groups.slice(0, groups.indexOf(group)).flat().length;
+      const own = groups.filter((_, index) => index % share.of === share.index);
+      if (own.length === 0) return;
+      const experiments = own.flat().map(({ experiment }) => experiment);
       const runTrials = await kind.start({ experiments, runs, onBackend });
-      let first = 1;
-      for (const group of groups) {
+      for (const group of own) {
         if (signal.aborted) return;
         if (restart) for (const { directory } of group) rmSync(directory, { recursive: true, force: true });
-        const { done, ...told } = contextFor(group, { first, total: own.length });
-        first += group.length;
+        const { done, ...told } = contextFor(group, { first: before(group) + 1, total: trials.length });
         try {
           await runTrials(group, workContext({ ...told, signal }));
         } finally {
