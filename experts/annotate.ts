@@ -15,6 +15,7 @@ import { type PrefixSchedule, scheduledLengths } from './prefix-schedule.ts';
 /** Threads whose prefixes are looked up in the store at the same time. */
 const THREADS_A_LOOKUP = 20;
 
+/** Prefixes so far: judged, found in the store, given up. */
 export interface AnnotateProgress {
   readonly done: number;
   readonly total: number;
@@ -23,6 +24,7 @@ export interface AnnotateProgress {
   readonly failed: number;
 }
 
+/** What judging the prefixes of some threads came to. */
 export interface AnnotateResult {
   /** One for each thread whose prefixes were all asked about. */
   readonly sequences: Map<string, JudgementSequence>;

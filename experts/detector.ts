@@ -16,6 +16,7 @@ export interface Judgement {
   readonly partsUsage?: Usage | undefined;
 }
 
+/** What answers took: requests sent, and tokens as the endpoints count them. */
 export interface Usage {
   readonly requests: number;
   readonly inputTokens: number;

@@ -13,6 +13,7 @@ export interface StopRuleInput {
   readonly hours: readonly (number | null)[];
 }
 
+/** A rule that decides where to stop in a thread, beside which agents are shown. */
 export interface StopRule {
   readonly name: string;
   /**
@@ -23,12 +24,14 @@ export interface StopRule {
   stopStep(input: StopRuleInput): number;
 }
 
+/** Stops after this many posts, or at the last one of a shorter thread. */
 export const firstPosts = (count: number): StopRule => ({
   name: count === 1 ? 'first post' : `first ${count} posts`,
   calls: 'one',
   stopStep: ({ sequence }) => Math.min(count, sequence.predicted.length) - 1,
 });
 
+/** Waits for the last post. */
 export const allPosts: StopRule = {
   name: 'all posts',
   calls: 'one',

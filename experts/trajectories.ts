@@ -13,7 +13,9 @@ import type { JudgementSequence } from './judgement-sequence.ts';
  * ends with one has neither CE nor ME.
  */
 
+/** CE, EAE and ME of EARD (§4.2.1), in the order that every list of experts uses. */
 export const expertNames = ['conservative', 'earlyAction', 'misleading'] as const;
+/** One of the three experts of EARD (§4.2.1). */
 export type ExpertName = (typeof expertNames)[number];
 
 export interface Demonstration {

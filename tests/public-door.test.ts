@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -199,4 +199,21 @@ it('gives policies as plain arrays that outlive their trainer', async () => {
   trainer.dispose();
   expect(policy.parameters.w1.rows).toBe(2);
   expect((await decideStops(policy, { threads: parts.test.slice(0, 1), tableOf })).length).toBe(1);
+});
+
+it('documents everything that it exports', () => {
+  const home = join(import.meta.dirname, '..');
+  const door = readFileSync(join(home, 'index.ts'), 'utf8');
+  const undocumented = Array.from(door.matchAll(/export (?:type )?\{([^}]*)\} from '([^']*)';/g)).flatMap(
+    ([, names, path]) => {
+      const source = readFileSync(join(home, path), 'utf8');
+      return names
+        .split(',')
+        .map((name) => name.trim().replace(/^type /, ''))
+        .filter((name) => name !== '')
+        .filter((name) => !new RegExp(`\\*/\\nexport [\\w* ]*\\b${name}\\b`).test(source))
+        .map((name) => `${path}: ${name}`);
+    },
+  );
+  expect(undocumented).toEqual([]);
 });

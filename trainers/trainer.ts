@@ -19,6 +19,7 @@ export interface MemberState {
   readonly values: unknown;
 }
 
+/** A population in training. `Policy` is what one of its members comes to. */
 export interface Trainer<Policy> {
   /** Names the algorithm in checkpoints, such as `imitation`. */
   readonly algorithm: string;

@@ -28,6 +28,7 @@ export const decisionSchema = z.strictObject({
   posts: z.int(),
   hours: z.number().nullable(),
 });
+/** A line of `decisions.jsonl`: where one system stopped in one test thread, and what the detector said there. */
 export type Decision = z.infer<typeof decisionSchema>;
 
 /** What one system decided of all test threads. */

@@ -26,6 +26,10 @@ export const detectorSchema = z
 export type DetectorConfig = z.infer<typeof detectorSchema>;
 export type DetectorConfigInput = z.input<typeof detectorSchema>;
 
+/**
+ * A detector on language models, by its configuration; `service` sends its calls.
+ * @throws InputError where the task does not fit the detector, or an endpoint or a model it needs is missing
+ */
 export async function createDetector(settings: {
   config: DetectorConfig;
   task: JudgingTask;

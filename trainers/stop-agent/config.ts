@@ -110,6 +110,7 @@ export const stopAgentSchema = z
         message: 'algorithm: behavior-cloning starts from random weights; leave initialization out',
       });
   });
+/** A stop agent's options with all defaults filled in: what `stopAgentSchema.parse` returns. */
 export type StopAgentConfig = z.infer<typeof stopAgentSchema>;
 
 /** Defaults by preset; what the user sets comes on top. */
