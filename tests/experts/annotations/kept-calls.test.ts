@@ -149,7 +149,7 @@ describe('KeptCalls', () => {
   it('forgets a judgement that failed of what was answered, and its part that failed', async () => {
     const path = storePath();
     const { service, calls, say } = processOn(path);
-    const malformed = () => new MalformedAnswerError('no JSON', { lastAnswer: '' });
+    const malformed = () => new MalformedAnswerError('no JSON', { answers: [] });
     const twice = async () => {
       await say('one');
       await say('repair');
@@ -174,7 +174,7 @@ describe('KeptCalls', () => {
     const unreadable = async ({ calls, say }: ReturnType<typeof processOn>) => {
       const part = async () => {
         await say('score');
-        throw new MalformedAnswerError('no JSON', { lastAnswer: '' });
+        throw new MalformedAnswerError('no JSON', { answers: [] });
       };
       await calls.ofJudgement('part', part).catch(() => {});
       await say('debate');
@@ -221,7 +221,7 @@ describe('KeptCalls', () => {
           Promise.all([
             own.chat(ask(endpoint, 'slow')),
             own.chat(ask(endpoint, 'fails')).then(() => {
-              throw new MalformedAnswerError('no JSON', { lastAnswer: '' });
+              throw new MalformedAnswerError('no JSON', { answers: [] });
             }),
           ]),
         ),
