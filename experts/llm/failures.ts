@@ -141,12 +141,14 @@ export function endsAllCalls(error: unknown): boolean {
 /** So many answers cannot be read that asking on would be a waste of money. */
 export class UnreadableShareError extends ProviderError {}
 
+export type UnreadableAnswer = Pick<ChatAnswer, 'text' | 'thinking' | 'finishReason'>;
+
 /** The model's answer could not be read as what was asked for, not even when it was asked again. */
 export class MalformedAnswerError extends ProviderError {
   /** Those that could not be read, in the order in which they were given. */
-  readonly answers: readonly ChatAnswer[];
+  readonly answers: readonly UnreadableAnswer[];
 
-  constructor(message: string, details: { answers: readonly ChatAnswer[] }) {
+  constructor(message: string, details: { answers: readonly UnreadableAnswer[] }) {
     super(message);
     this.answers = details.answers;
   }

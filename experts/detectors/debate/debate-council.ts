@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { Detector } from '../../detector.ts';
-import type { ChatAnswer, ChatService } from '../../llm/chat.ts';
+import type { ChatService } from '../../llm/chat.ts';
 import { sampledProbabilities } from '../../llm/class-probabilities.ts';
-import { MalformedAnswerError } from '../../llm/failures.ts';
+import { MalformedAnswerError, type UnreadableAnswer } from '../../llm/failures.ts';
 import type { JudgingTask } from '../../tasks/task-file.ts';
 import { endpointOf, endpointsSchema, modelSchema, speakerOptions } from '../models-by-role.ts';
 import { dialogueOf, type TranscriptEntry } from '../prompt-text.ts';
@@ -113,7 +113,7 @@ export function createDebateCouncil(settings: {
     const parts = { about, asked, discussion };
     let verdicts: readonly (Verdict | null)[] = [];
     let votes: Votes = [];
-    let unreadable: readonly ChatAnswer[] = [];
+    let unreadable: readonly UnreadableAnswer[] = [];
 
     async function collectVotes(round: number): Promise<void> {
       const given = await Promise.all(
