@@ -6,14 +6,17 @@ import type { AnnotationRequest } from './annotations/annotation-row.ts';
 import type { AnnotationStore } from './annotations/annotation-store.ts';
 import { CommitQueue } from './annotations/commit-queue.ts';
 import type { KeptCalls } from './annotations/kept-calls.ts';
+import type { UnreadableTable } from './annotations/unreadable-table.ts';
 import type { Detector, Judgement } from './detector.ts';
 import { inParallel } from './in-parallel.ts';
 import { type JudgementSequence, judgementSequence } from './judgement-sequence.ts';
-import { endsAllCalls } from './llm/failures.ts';
+import { endsAllCalls, MalformedAnswerError, UnreadableShareError } from './llm/failures.ts';
 import { type PrefixSchedule, scheduledLengths } from './prefix-schedule.ts';
 
 /** Threads whose prefixes are looked up in the store at the same time. */
 const THREADS_A_LOOKUP = 20;
+/** Answers after which their unreadable share says something. */
+const ANSWERS_FOR_SHARE = 20;
 
 /** Prefixes so far: judged, found in the store, given up. */
 export interface AnnotateProgress {
@@ -21,7 +24,9 @@ export interface AnnotateProgress {
   readonly total: number;
   readonly asked: number;
   readonly cached: number;
+  /** Includes the unreadable ones. */
   readonly failed: number;
+  readonly unreadable: number;
 }
 
 /** What judging the prefixes of some threads came to. */
@@ -32,10 +37,15 @@ export interface AnnotateResult {
   readonly asked: number;
   /** Prefixes whose judgement was in the store. */
   readonly cached: number;
-  /** Prefixes given up; the next run asks about them again. */
+  /** Prefixes without a judgement. The next run asks about them again, unless their answers could not be read. */
   readonly failed: number;
+  /** Those of them that were answered, now or earlier, with something that is no judgement. */
+  readonly unreadable: number;
   readonly failures: readonly { readonly threadId: string; readonly prefixLength: number; readonly message: string }[];
-  /** Why the rest was not asked about: the budget is spent, or an endpoint is unusable. Null when nothing is left. */
+  /**
+   * Why the rest was not asked about: the budget is spent, an endpoint is unusable, or too little of what it says can be
+   * read. Null when nothing is left.
+   */
   readonly stopped: ProviderError | null;
   /** Prefixes that were not asked about. */
   readonly remaining: number;
@@ -44,7 +54,14 @@ export interface AnnotateResult {
 export interface AnnotateOptions {
   threads: readonly Thread[];
   detector: Detector;
-  store: Pick<AnnotationStore, 'keyOf' | 'getMany' | 'putMany'>;
+  store: Pick<AnnotationStore, 'keyOf' | 'getMany' | 'putMany'> & {
+    /** Where answers are kept that could not be read; without it they are forgotten. */
+    readonly unreadable?: Pick<UnreadableTable, 'find' | 'put' | 'forgetUnlabelled'> | undefined;
+  };
+  /** Ask again where an earlier answer could not be read. */
+  retryUnreadable?: boolean | undefined;
+  /** The largest share of the answers of this run that may be unreadable, as soon as there are 20 of them. */
+  maxUnreadable?: number | undefined;
   /** Posts of a thread that are judged; for the sequences, later ones do not exist. */
   maxPosts?: number | undefined;
   schedule?: PrefixSchedule | undefined;
@@ -106,6 +123,8 @@ class AnnotationRun {
   private readonly schedule: PrefixSchedule;
   private readonly concurrency: number;
   private readonly sampleIndex: number;
+  private readonly retryUnreadable: boolean;
+  private readonly maxUnreadable: number;
   private readonly onProgress: AnnotateOptions['onProgress'];
   private readonly signal: AbortSignal | undefined;
 
@@ -113,14 +132,20 @@ class AnnotationRun {
   private done = 0;
   private asked = 0;
   private cached = 0;
+  private unreadable = 0;
+  /** Those of them that were answered now. */
+  private unreadableNow = 0;
   private readonly failures: AnnotateResult['failures'][number][] = [];
   private readonly openGroups = new Set<Group>();
   private readonly underWay = new Map<string, Promise<Judgement | null>>();
+  /** What could not be read in this run, by key. */
+  private readonly problems = new Map<string, string>();
   private readonly finished = new Map<string, JudgementSequence>();
 
   constructor(options: AnnotateOptions) {
     const { threads, maxPosts = 500, schedule = { name: 'every' }, concurrency = 1, sampleIndex = 0 } = options;
-    checkOptions({ threads, maxPosts, concurrency });
+    const { maxUnreadable = 0.5, retryUnreadable = false } = options;
+    checkOptions({ threads, maxPosts, concurrency, maxUnreadable });
     this.threads = threads;
     this.detector = options.detector;
     this.store = options.store;
@@ -130,6 +155,8 @@ class AnnotationRun {
     this.schedule = schedule;
     this.concurrency = concurrency;
     this.sampleIndex = sampleIndex;
+    this.retryUnreadable = retryUnreadable;
+    this.maxUnreadable = maxUnreadable;
     this.onProgress = options.onProgress;
     this.signal = options.signal;
     this.total = threads.reduce((sum, thread) => sum + this.lengthsOf(thread).length, 0);
@@ -181,26 +208,63 @@ class AnnotationRun {
     this.commits.flush();
     for (const [key, judgement] of store.getMany(group.questions.map(({ key }) => key)))
       group.answers.set(key, judgement);
+    const unreadable = this.unreadableBefore(group);
+    for (const { key, thread, length } of group.questions) {
+      const problem = unreadable.get(key);
+      if (problem === undefined) continue;
+      group.answers.set(key, null);
+      this.countUnreadable({ threadId: thread.id, prefixLength: length, message: problem });
+    }
     const missing = firstOfEachKey(group.questions.filter(({ key }) => !group.answers.has(key)));
     group.unsettled = missing.length;
     this.openGroups.add(group);
-    this.cached += group.questions.length - missing.length;
-    this.done += group.questions.length - missing.length;
+    const known = group.questions.length - missing.length;
+    this.cached += known - group.questions.filter(({ key }) => unreadable.has(key)).length;
+    this.done += known;
     this.report();
     if (missing.length === 0) this.finish(group);
     return missing;
   }
 
+  /** What could not be read when it was asked about earlier, by key. Empty where it is to be asked again. */
+  private unreadableBefore({ questions, answers }: Group): Map<string, string> {
+    const { store, detector } = this;
+    const found = store.unreadable?.find(questions.map(({ key }) => key)) ?? new Map<string, string>();
+    // Earlier versions stored a judgement without a label.
+    const unlabelled = detector.mayAbstain
+      ? []
+      : questions.filter(({ key }) => answers.get(key)?.label === null).map(({ key }) => key);
+    for (const key of unlabelled) found.set(key, `the answer was ${said(answers.get(key)?.transcript.at(-1)?.text)}`);
+    if (!this.retryUnreadable) return found;
+    store.unreadable?.forgetUnlabelled(unlabelled);
+    for (const key of unlabelled) answers.delete(key);
+    return new Map();
+  }
+
   private async settle(question: Question): Promise<void> {
     const { group, key } = question;
-    // Another thread with the same texts may be asking this very question right now.
-    const elsewhere = await this.underWay.get(key)?.catch(() => null);
+    const elsewhere = await this.askedElsewhere(key);
     if (elsewhere) this.cached++;
-    group.answers.set(key, elsewhere ?? (await this.ask(question)));
+    const problem = this.problems.get(key);
+    if (elsewhere === null && problem !== undefined)
+      this.countUnreadable({ threadId: question.thread.id, prefixLength: question.length, message: problem });
+    group.answers.set(key, elsewhere ?? (problem === undefined ? await this.ask(question) : null));
     this.done++;
     this.report();
     if (--group.unsettled === 0) this.finish(group);
     await this.commits.commitWhenDue();
+  }
+
+  /** What is answered to another thread with the same texts that is asking this very question right now. */
+  private async askedElsewhere(key: string): Promise<Judgement | null> {
+    for (;;) {
+      const asking = this.underWay.get(key);
+      if (asking === undefined) return null;
+      const judgement = await asking.catch(() => null);
+      if (judgement !== null || this.problems.has(key)) return judgement;
+      // It failed. Of all who waited for it, one asks again.
+      await nextTurn();
+    }
   }
 
   private async ask(question: Question): Promise<Judgement | null> {
@@ -219,6 +283,7 @@ class AnnotationRun {
     const judge = () => this.detector.judge(prefixOf(thread, length));
     try {
       const judgement = await (this.calls ? this.calls.ofJudgement(key, judge) : judge());
+      if (judgement.label === null && !this.detector.mayAbstain) throw withoutLabel(judgement);
       this.asked++;
       this.commits.add({
         request,
@@ -232,9 +297,32 @@ class AnnotationRun {
     } catch (error) {
       // A service that failed this once leaves a gap. Anything else is for the user to solve, or a defect.
       if (!(error instanceof ProviderError) || endsAllCalls(error) || this.signal?.aborted) throw error;
-      this.failures.push({ threadId: thread.id, prefixLength: length, message: error.message });
+      const place = { threadId: thread.id, prefixLength: length };
+      if (error instanceof MalformedAnswerError) {
+        const { message: problem, answers } = error;
+        this.store.unreadable?.put({ key, detector: request.detector, ...place, problem, answers });
+        this.problems.set(key, problem);
+        this.unreadableNow++;
+        this.countUnreadable({ ...place, message: problem });
+        this.checkShare(problem);
+      } else this.failures.push({ ...place, message: error.message });
       return null;
     }
+  }
+
+  private countUnreadable(failure: AnnotateResult['failures'][number]): void {
+    this.unreadable++;
+    this.failures.push(failure);
+  }
+
+  /** @throws UnreadableShareError where asking on would mostly pay for what nobody can read */
+  private checkShare(problem: string): void {
+    const answers = this.asked + this.unreadableNow;
+    if (answers < ANSWERS_FOR_SHARE || this.unreadableNow <= this.maxUnreadable * answers) return;
+    throw new UnreadableShareError(
+      `${this.unreadableNow} of ${answers} answers could not be read, more than the share of ${this.maxUnreadable} that is ` +
+        `allowed; the last one: ${problem}. Check the model, its maxTokens and the task, or raise --max-unreadable`,
+    );
   }
 
   /** Makes the sequences of the group's threads, except of those with prefixes that nobody asked about. */
@@ -250,19 +338,20 @@ class AnnotationRun {
   }
 
   private result(stopped: ProviderError | null): AnnotateResult {
-    const { asked, cached, failures, total, done } = this;
+    const { asked, cached, failures, unreadable, total, done } = this;
     // In the order of the threads, whatever the order in which they were finished.
     const sequences = new Map<string, JudgementSequence>();
     for (const { id } of this.threads) {
       const sequence = this.finished.get(id);
       if (sequence !== undefined) sequences.set(id, sequence);
     }
-    return { sequences, asked, cached, failed: failures.length, failures, stopped, remaining: total - done };
+    const counts = { asked, cached, failed: failures.length, unreadable };
+    return { sequences, ...counts, failures, stopped, remaining: total - done };
   }
 
   private report(): void {
-    const { done, total, asked, cached, failures } = this;
-    this.onProgress?.({ done, total, asked, cached, failed: failures.length });
+    const { done, total, asked, cached, failures, unreadable } = this;
+    this.onProgress?.({ done, total, asked, cached, failed: failures.length, unreadable });
   }
 
   private lengthsOf(thread: Thread): number[] {
@@ -274,7 +363,24 @@ class AnnotationRun {
   }
 }
 
-function checkOptions(options: { threads: readonly Thread[]; maxPosts: number; concurrency: number }): void {
+function withoutLabel({ transcript }: Judgement): MalformedAnswerError {
+  return new MalformedAnswerError(`the detector read no label in ${said(transcript.at(-1)?.text)}`, {
+    answers: transcript.slice(-1).map(({ text }) => ({ text, finishReason: 'unknown' })),
+  });
+}
+
+function said(text: string | undefined): string {
+  return text === undefined ? '(nothing)' : JSON.stringify(text.slice(0, 200));
+}
+
+function checkOptions(options: {
+  threads: readonly Thread[];
+  maxPosts: number;
+  concurrency: number;
+  maxUnreadable: number;
+}): void {
+  if (!(options.maxUnreadable >= 0 && options.maxUnreadable <= 1))
+    throw new InputError(`annotate: maxUnreadable is ${options.maxUnreadable}; it must be a share from 0 to 1`);
   for (const name of ['maxPosts', 'concurrency'] as const)
     if (!Number.isInteger(options[name]) || options[name] < 1)
       throw new InputError(`annotate: ${name} is ${options[name]}; it must be a whole number of at least 1`);

@@ -4,7 +4,10 @@ import type { WorkContext } from '../src/work-context.ts';
 
 /** What a detector said of one prefix. */
 export interface Judgement {
-  /** One of the detector's labels; null when its answer could not be parsed as any of them. */
+  /**
+   * One of the detector's labels. Null where it abstains, if it may; otherwise null means that its answer could not be
+   * read, which is a failure. Detectors that ask language models throw a MalformedAnswerError instead.
+   */
   readonly label: string | null;
   /** A probability for each label, summing to 1; null when the detector gives none. */
   readonly probabilities: Readonly<Record<string, number>> | null;
@@ -31,6 +34,8 @@ export interface Detector {
   /** Everything else that can change a judgement, as plain JSON: model, prompt, hash of the training data, … */
   readonly options: Readonly<Record<string, unknown>>;
   readonly labels: readonly string[];
+  /** Whether a judgement without a label is one, too: the detector may find that the evidence does not suffice. */
+  readonly mayAbstain?: boolean | undefined;
   /** @param context.signal ends the judgement when it is aborted, where the detector waits for anybody */
   judge(prefix: Prefix, context?: Pick<WorkContext, 'signal'>): Promise<Judgement>;
   /** What it reads of a prefix, for annotation keys; absent where that is the texts of the posts and nothing else. */

@@ -2,8 +2,8 @@
 export interface WorkContext {
   /** Aborted when the user wants the work to stop. */
   readonly signal: AbortSignal;
-  /** `done` of `total` steps of a stage are finished. */
-  readonly onProgress: (stage: string, done: number, total: number) => void;
+  /** `done` of `total` steps of a stage are finished; `note` says what else is worth knowing of them. */
+  readonly onProgress: (stage: string, done: number, total: number, note?: string) => void;
   /** A line that the user should read, such as "resuming at iteration 200". */
   readonly onNote: (line: string) => void;
 }

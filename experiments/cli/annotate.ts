@@ -7,7 +7,7 @@ import { workContext } from '../../src/work-context.ts';
 import { isDetectorFile } from '../config/detector-file.ts';
 import { type AnnotatedThreads, annotateThreads } from '../judging/annotate-threads.ts';
 import type { JudgingMode } from '../judging/judge-options.ts';
-import { amount, budgetOf, positiveInteger, wholeNumber } from './option-values.ts';
+import { amount, budgetOf, positiveInteger, share, wholeNumber } from './option-values.ts';
 import { printAnnotated } from './print-annotated.ts';
 import { stageProgress } from './progress.ts';
 import { Interrupted, type Terminal } from './terminal.ts';
@@ -26,6 +26,8 @@ interface Flags {
   budgetRequests?: number;
   budgetTokens?: number;
   budgetMoney?: number;
+  retryUnreadable?: boolean;
+  maxUnreadable?: number;
   batch?: boolean;
   batchPoll?: number;
   json?: boolean;
@@ -58,6 +60,12 @@ export function annotateCommand(terminal: Terminal): Command {
     .option('--budget-requests <count>', 'language models: send at most so many requests', positiveInteger)
     .option('--budget-tokens <count>', 'language models: use at most so many tokens', positiveInteger)
     .option('--budget-money <amount>', "language models: spend at most so much, in the prices' currency", amount)
+    .option('--retry-unreadable', 'language models: ask again where an earlier answer could not be read')
+    .option(
+      '--max-unreadable <share>',
+      'language models: stop when more than this share of at least 20 answers cannot be read (default: 0.5)',
+      share,
+    )
     .option('--batch', 'language models: ask through batches, for about half the price and within a day')
     .option('--batch-poll <seconds>', 'time between looks at a batch', amount)
     .option('--skip-invalid', 'leave invalid lines out instead of stopping')
@@ -67,6 +75,8 @@ export function annotateCommand(terminal: Terminal): Command {
       `
 A judgement is asked for once: what the store holds already is not asked again, so the same command goes on where Ctrl-C, a
 kill or a full disk stopped it. Several processes may fill one store. A judgement holds until the next judged prefix.
+An answer that cannot be read is a failure: it is counted, its text is kept (earshot annotations unreadable), and it is asked
+for again by --retry-unreadable only.
 
 Examples:
   earshot annotate threads.jsonl --store judged.sqlite --detector runs/quickstart/agent/seed-1/detector.json
@@ -82,6 +92,7 @@ Examples:
 
 async function annotateFile(threads: string, options: AnnotateCommandOptions): Promise<void> {
   const { store, detector, trainOn, task, seed, maxPosts, concurrency, skipInvalid = false } = options;
+  const { retryUnreadable, maxUnreadable } = options;
   if (!isDetectorFile(detector)) refuseModelOptions(options);
   const { terminal } = options;
   const { done, ...told } = stageProgress(threads, terminal);
@@ -100,6 +111,8 @@ async function annotateFile(threads: string, options: AnnotateCommandOptions): P
       maxPosts,
       concurrency,
       skipInvalid,
+      retryUnreadable,
+      maxUnreadable,
       budget: budgetOf(options),
       mode: modeOf(options),
       onCounts: (now) => {
@@ -124,9 +137,9 @@ function modeOf({ store, dryRun, batch, batchPoll }: AnnotateCommandOptions): Ju
 
 /** Ignoring these options silently would suggest that a budget is in force. */
 function refuseModelOptions(options: AnnotateCommandOptions): void {
-  const given = (['dryRun', 'batch', 'budgetRequests', 'budgetTokens', 'budgetMoney'] as const).filter(
-    (name) => options[name] !== undefined,
-  );
+  const given = (
+    ['dryRun', 'batch', 'retryUnreadable', 'maxUnreadable', 'budgetRequests', 'budgetTokens', 'budgetMoney'] as const
+  ).filter((name) => options[name] !== undefined);
   if (given.length > 0)
     throw new InputError(
       `${given.map((name) => `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`).join(', ')} is for language models, ` +

@@ -25,6 +25,19 @@ export function listTable(rows: readonly ListedAnnotation[]): string {
   return `${markdownTable([header, ...cells], { align: ['l', 'l', 'r', 'l', 'l', 'l'] })}\n`;
 }
 
+/** What was said instead of judgements, each with the reason why it is none. */
+export function unreadableText(rows: ReturnType<AnnotationStore['unreadable']['list']>): string {
+  if (rows.length === 0) return 'no unreadable answers\n';
+  const blocks = rows.map(({ threadId, prefixLength, detector, problem, answers, date }) =>
+    [
+      `Thread ${threadId}, first ${prefixLength} posts, ${detector}, ${date}`,
+      problem,
+      ...answers.map(({ text, finishReason }) => `  ${JSON.stringify(text)} (${finishReason})`),
+    ].join('\n'),
+  );
+  return `${blocks.join('\n\n')}\n`;
+}
+
 /** The one annotation that a name means: the beginning of a key, or a thread and a number of posts. */
 export function annotationNamed(options: {
   store: AnnotationStore;

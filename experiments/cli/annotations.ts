@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { markdownTable } from 'markdown-table';
 import { type AnnotationStats, AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import { InputError } from '../../src/errors.ts';
-import { annotationNamed, debateText, listTable } from './annotations-show.ts';
+import { annotationNamed, debateText, listTable, unreadableText } from './annotations-show.ts';
 import { positiveInteger } from './option-values.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -18,6 +18,7 @@ A run keeps its annotations in <runs>/cache/annotations.sqlite.
 Examples:
   earshot annotations stats runs/cache/annotations.sqlite
   earshot annotations list judged.sqlite --detector s2mad --label rumor
+  earshot annotations unreadable judged.sqlite
   earshot annotations show judged.sqlite 5f0c2a
   earshot annotations show judged.sqlite 524922078:6 --detector s2mad
   earshot annotations export judged.sqlite judged.jsonl.gz
@@ -25,7 +26,7 @@ Examples:
     );
   command
     .command('stats')
-    .description('Count the annotations of each detector, and what they cost.')
+    .description('Count the annotations of each detector, what they cost, and the answers that could not be read.')
     .argument('<store>', 'annotation store')
     .option('--json', 'print the counts as JSON')
     .action((path: string, flags: Flags) => statsOf(path, { ...flags, terminal }));
@@ -40,6 +41,12 @@ Examples:
     .option('--limit <count>', 'at most so many', positiveInteger, 100)
     .option('--json', 'print the rows as JSON')
     .action((path: string, flags: ListOptions) => listStore(path, { ...flags, terminal }));
+  command
+    .command('unreadable')
+    .description('List what was answered instead of a judgement and could not be read; no export has it.')
+    .argument('<store>', 'annotation store')
+    .option('--json', 'print the rows as JSON')
+    .action((path: string, flags: Flags) => listUnreadable(path, { ...flags, terminal }));
   command
     .command('show')
     .description('Print one annotation as a readable debate: the posts, who said what, the label.')
@@ -97,6 +104,11 @@ async function listStore(path: string, options: ListOptions & { terminal: Termin
   if (rows.length > limit) terminal.stderr.write(`earshot: there are more than ${limit}; raise --limit or filter\n`);
 }
 
+async function listUnreadable(path: string, { json, terminal }: Flags & { terminal: Terminal }): Promise<void> {
+  const rows = await withStore(existing(path), (store) => store.unreadable.list());
+  terminal.stdout.write(json ? `${JSON.stringify(rows, null, 2)}\n` : unreadableText(rows));
+}
+
 interface ShowOptions extends Flags {
   detector?: string;
 }
@@ -148,15 +160,18 @@ function existing(path: string): string {
 
 function statsTable(
   path: string,
-  { annotations, byDetector, firstDate, lastDate, fileBytes }: AnnotationStats,
+  { annotations, unreadable, byDetector, firstDate, lastDate, fileBytes }: AnnotationStats,
 ): string {
   const size = fileBytes === null ? '' : `, ${(fileBytes / 1e6).toFixed(1)} MB`;
   const dates = firstDate === null ? '' : `, from ${firstDate} to ${lastDate}`;
-  const heading = `${annotations} annotations in ${path}${size}${dates}\n`;
-  if (annotations === 0) return heading;
+  const missing = unreadable === 0 ? '' : `, ${unreadable} answers that could not be read`;
+  const heading = `${annotations} annotations in ${path}${size}${dates}${missing}\n`;
+  if (annotations + unreadable === 0) return heading;
   const rows = byDetector.map((row) =>
-    [row.detector, row.annotations, row.threads, row.requests, row.inputTokens, row.outputTokens].map(String),
+    [row.detector, row.annotations, row.unreadable, row.threads, row.requests, row.inputTokens, row.outputTokens].map(
+      String,
+    ),
   );
-  const header = ['detector', 'annotations', 'threads', 'requests', 'input tokens', 'output tokens'];
-  return `${heading}\n${markdownTable([header, ...rows], { align: ['l', 'r', 'r', 'r', 'r', 'r'] })}\n`;
+  const header = ['detector', 'annotations', 'unreadable', 'threads', 'requests', 'input tokens', 'output tokens'];
+  return `${heading}\n${markdownTable([header, ...rows], { align: ['l', 'r', 'r', 'r', 'r', 'r', 'r'] })}\n`;
 }

@@ -3,10 +3,10 @@ import { markdownTable } from 'markdown-table';
 import { usageSummary } from '../../experts/llm/budget.ts';
 import { formatBadItem } from '../../src/data/bad-item.ts';
 import { loadThreads } from '../../src/data/thread-file.ts';
-import { ProviderError } from '../../src/errors.ts';
 import { workContext } from '../../src/work-context.ts';
 import { type DetectorEvaluation, detect, earlyDetectionReplies, type Replies } from '../judging/detect.ts';
-import { amount, budgetOf, positiveInteger } from './option-values.ts';
+import { amount, budgetOf, positiveInteger, share } from './option-values.ts';
+import { failureOf } from './print-annotated.ts';
 import { stageProgress } from './progress.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -18,6 +18,8 @@ interface DetectCommandOptions {
   budgetTokens?: number;
   budgetMoney?: number;
   concurrency?: number;
+  retryUnreadable?: boolean;
+  maxUnreadable?: number;
   skipInvalid?: boolean;
   json?: boolean;
 }
@@ -36,6 +38,12 @@ export function detectCommand(terminal: Terminal): Command {
     .option('--budget-tokens <count>', 'use at most so many tokens for each detector', positiveInteger)
     .option('--budget-money <amount>', "spend at most so much for each detector, in the prices' currency", amount)
     .option('--concurrency <count>', 'judgements under way at the same time', positiveInteger)
+    .option('--retry-unreadable', 'ask again where an earlier answer could not be read')
+    .option(
+      '--max-unreadable <share>',
+      'stop when more than this share of at least 20 answers cannot be read (default: 0.5)',
+      share,
+    )
     .option('--skip-invalid', 'leave invalid lines out instead of stopping')
     .option('--json', 'print the scores as JSON instead of the table')
     .addHelpText(
@@ -54,6 +62,7 @@ Examples:
 
 async function detectIn(path: string, options: DetectCommandOptions & { terminal: Terminal }): Promise<void> {
   const { detector, store, at, concurrency, skipInvalid = false, json, terminal } = options;
+  const { retryUnreadable, maxUnreadable } = options;
   const { stdout } = terminal;
   const { done, ...told } = stageProgress(path, terminal);
   const context = workContext({ ...told, signal: terminal.interruptSignal() });
@@ -70,6 +79,8 @@ async function detectIn(path: string, options: DetectCommandOptions & { terminal
       budget: budgetOf(options),
       store,
       concurrency,
+      retryUnreadable,
+      maxUnreadable,
       context,
     });
   } finally {
@@ -82,11 +93,8 @@ async function detectIn(path: string, options: DetectCommandOptions & { terminal
     stdout.write(`${detectionTable(evaluations)}\n\n${usageSummary(usage)}\n${kept}`);
   }
   const failures = evaluations.flatMap((evaluation) => evaluation.failures);
-  if (failures.length > 0)
-    throw new ProviderError(
-      `${failures.length} prefixes could not be judged and count as wrong, such as the first ${failures[0].prefixLength} posts ` +
-        `of thread ${failures[0].threadId}: ${failures[0].message}. Give the same command again to ask about them once more`,
-    );
+  const unreadable = evaluations.reduce((sum, evaluation) => sum + evaluation.unreadable, 0);
+  if (failures.length > 0) throw failureOf({ failures, unreadable, terminal, consequence: ' and count as wrong' });
 }
 
 function detectionTable(evaluations: readonly DetectorEvaluation[]): string {

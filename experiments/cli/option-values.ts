@@ -27,6 +27,14 @@ export function amount(text: string): number {
   return value;
 }
 
+/** For options that take a share. */
+export function share(text: string): number {
+  const value = Number(text);
+  if (text.trim() === '' || !(value >= 0 && value <= 1))
+    throw new InvalidArgumentError('It must be a number from 0 to 1.');
+  return value;
+}
+
 /** The limits that were given; the others are those of the detector file. */
 export function budgetOf(options: {
   budgetRequests?: number;

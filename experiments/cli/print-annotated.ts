@@ -23,13 +23,13 @@ export function printAnnotated(annotated: AnnotatedThreads, options: Printed): v
 
 function printLocal(annotated: AnnotatedThreads, { store, detector, json, terminal }: Printed): void {
   const { stdout } = terminal;
-  const { threads, asked, cached, failed, failures } = annotated;
+  const { threads, asked, cached, failed, unreadable, failures } = annotated;
   if (json) stdout.write(`${JSON.stringify({ store, detector, threads, asked, cached, failed })}\n`);
   else
     stdout.write(
       `${threads} threads, ${asked + cached + failed} prefixes: asked ${asked}, cached ${cached}, failed ${failed}\nAnnotations: ${store}\n`,
     );
-  if (failed > 0) throw failureOf(failures, terminal);
+  if (failed > 0) throw failureOf({ failures, unreadable, terminal });
 }
 
 function printModels(
@@ -37,7 +37,7 @@ function printModels(
   { store, detector, json, terminal }: Printed,
 ): void {
   const { stdout } = terminal;
-  const { threads, asked, cached, failed, remaining } = counts;
+  const { threads, asked, cached, failed, unreadable, remaining } = counts;
   const total = asked + cached + failed + remaining;
   if (estimates !== null) {
     const summary = `${threads} threads, ${total} prefixes: ${asked} to ask about, ${cached} cached\n${dryRunSummary(estimates)}\nNothing was sent.\n`;
@@ -54,8 +54,9 @@ function printModels(
     );
   else {
     const left = remaining > 0 ? `, not asked ${remaining}` : '';
+    const which = unreadable > 0 ? ` (${unreadable} of them unreadable)` : '';
     stdout.write(
-      `${threads} threads, ${total} prefixes: asked ${asked}, cached ${cached}, failed ${failed}${left}\n` +
+      `${threads} threads, ${total} prefixes: asked ${asked}, cached ${cached}, failed ${failed}${which}${left}\n` +
         `${usageSummary(usage)}\nAnnotations: ${store}\n`,
     );
   }
@@ -63,21 +64,33 @@ function printModels(
     throw new ProviderError(
       remaining > 0 ? `${stopped.message} (${remaining} of ${total} prefixes remain)` : stopped.message,
     );
-  if (failed > 0) throw failureOf(failures, terminal);
+  if (failed > 0) throw failureOf({ failures, unreadable, terminal });
 }
 
-/** Failures with the same message are reported once. */
-function failureOf(failures: AnnotateResult['failures'], { stderr }: Terminal): ProviderError {
+interface Failed {
+  readonly failures: AnnotateResult['failures'];
+  readonly unreadable: number;
+  readonly terminal: Terminal;
+  /** What becomes of them, after "could not be judged". */
+  readonly consequence?: string;
+}
+
+/** What could not be judged, in one sentence. Failures with the same message are reported once. */
+export function failureOf({ failures, unreadable, terminal, consequence = '' }: Failed): ProviderError {
   const kinds = new Map<string, AnnotateResult['failures'][number]>();
   for (const failure of failures) {
-    const kind = failure.message.replace(/\d+/g, '#');
+    const kind = failure.message.replace(/"(?:[^"\\]|\\.)*"|\d+/g, '#');
     if (!kinds.has(kind)) kinds.set(kind, failure);
   }
   const [first, ...others] = kinds.values();
   for (const { threadId, prefixLength, message } of others.slice(0, failuresShown))
-    stderr.write(`thread ${threadId}, first ${prefixLength} posts: ${message}\n`);
+    terminal.stderr.write(`thread ${threadId}, first ${prefixLength} posts: ${message}\n`);
+  const isUnread = unreadable === failures.length;
+  const again = isUnread
+    ? 'Add --retry-unreadable to ask about them once more'
+    : `Give the same command again to ask about them once more${unreadable > 0 ? ', with --retry-unreadable about those that could not be read, too' : ''}`;
   return new ProviderError(
-    `${failures.length} prefixes could not be judged, such as the first ${first.prefixLength} posts of thread ${first.threadId}: ` +
-      `${first.message}. Give the same command again to ask about them once more`,
+    `${failures.length} prefixes could not be judged${consequence}${unreadable > 0 ? ` (${unreadable} answers could not be read)` : ''}, ` +
+      `such as the first ${first.prefixLength} posts of thread ${first.threadId}: ${first.message}. ${again}`,
   );
 }

@@ -96,7 +96,7 @@ export function stageProgress(
     stage = null;
   };
   return {
-    onProgress(name, done, total) {
+    onProgress(name, done, total, note) {
       if (stage?.name !== name) {
         close();
         // The first report comes with the first item, or with all that an earlier process did.
@@ -104,7 +104,7 @@ export function stageProgress(
         const options = { label: `${title}: ${name}`, total, unit: units[name] ?? 'steps', before };
         stage = { name, progress: lines?.start(options) ?? startBar(options, stderr) };
       }
-      stage.progress.update(done);
+      stage.progress.update(done, note);
       if (done >= total) close();
     },
     onNote: (line) => void stderr.write(`earshot: ${line}\n`),

@@ -14,7 +14,7 @@ import { selectBackend } from '../../src/tensor/backend.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { isDetectorFile } from '../config/detector-file.ts';
 import { type Judge, openJudge } from './judge.ts';
-import type { Judged, JudgingMode } from './judge-options.ts';
+import { type Judged, type JudgingMode, progressNote } from './judge-options.ts';
 
 export interface AnnotateThreadsOptions {
   threads: string;
@@ -29,6 +29,8 @@ export interface AnnotateThreadsOptions {
   maxPosts: number;
   concurrency?: number | undefined;
   skipInvalid: boolean;
+  retryUnreadable?: boolean | undefined;
+  maxUnreadable?: number | undefined;
   budget: Partial<BudgetLimits>;
   mode: JudgingMode;
   onCounts: (counts: AnnotateProgress) => void;
@@ -40,7 +42,7 @@ export type AnnotatedThreads = Omit<AnnotateResult, 'sequences'> &
 
 /** Judges the prefixes of every thread of a file into an annotation store. */
 export async function annotateThreads(options: AnnotateThreadsOptions): Promise<AnnotatedThreads> {
-  const { schedule, maxPosts, concurrency, budget, mode, onCounts, context } = options;
+  const { schedule, maxPosts, concurrency, retryUnreadable, maxUnreadable, budget, mode, onCounts, context } = options;
   // A mistake in a detector file shows at once, one in the threads only after reading them.
   const opened = isDetectorFile(options.detector) ? await openJudge(options.detector) : null;
   const threads = await threadsOf(options.threads, options);
@@ -56,9 +58,11 @@ export async function annotateThreads(options: AnnotateThreadsOptions): Promise<
       schedule,
       maxPosts,
       concurrency,
+      retryUnreadable,
+      maxUnreadable,
       onCounts: (counts) => {
         onCounts(counts);
-        context.onProgress('judging prefixes', counts.done, counts.total);
+        context.onProgress('judging prefixes', counts.done, counts.total, progressNote(counts));
       },
       context,
     });

@@ -11,6 +11,7 @@ import { classificationScores } from '../../src/metrics/classification.ts';
 import { type WorkContext, workContext } from '../../src/work-context.ts';
 import type { ScoredTask } from './gold-labels.ts';
 import { type Judge, openJudge } from './judge.ts';
+import { progressNote } from './judge-options.ts';
 
 /** How many replies the detector has seen; `all` is the whole thread. */
 export type Replies = number | 'all';
@@ -89,6 +90,8 @@ export interface DetectorEvaluation {
   readonly asked: number;
   readonly cached: number;
   readonly failed: number;
+  /** Those of them that were answered with something that is no judgement. */
+  readonly unreadable: number;
   readonly failures: AnnotateResult['failures'];
   /** What was sent now. */
   readonly usage: readonly EndpointUsage[];
@@ -103,6 +106,8 @@ export interface DetectOptions {
   replies?: readonly Replies[] | undefined;
   budget?: Partial<BudgetLimits> | undefined;
   concurrency?: number | undefined;
+  retryUnreadable?: boolean | undefined;
+  maxUnreadable?: number | undefined;
   context?: WorkContext | undefined;
 }
 
@@ -142,6 +147,7 @@ async function evaluateDetector(
   options: Omit<DetectOptions, 'store'> & { store: AnnotationStore; context: WorkContext },
 ): Promise<DetectorEvaluation> {
   const { threads, replies = earlyDetectionReplies, store, budget, concurrency, context } = options;
+  const { retryUnreadable, maxUnreadable } = options;
   const { name, task, costOf } = judge;
   const lengthAt = (seen: Replies) => (seen === 'all' ? Number.MAX_SAFE_INTEGER : seen + 1);
   const schedule: PrefixSchedule = { name: 'lengths', lengths: replies.map(lengthAt) };
@@ -152,12 +158,15 @@ async function evaluateDetector(
     maxPosts: Number.MAX_SAFE_INTEGER,
     budget,
     concurrency,
+    retryUnreadable,
+    maxUnreadable,
     // Nobody reads a store in memory again: keeping shared parts in it would only hide what a judgement took.
     keepsParts: store.path !== ':memory:',
-    onCounts: ({ done, total }) => context.onProgress(`${name} judges prefixes`, done, total),
+    onCounts: (counts) =>
+      context.onProgress(`${name} judges prefixes`, counts.done, counts.total, progressNote(counts)),
     context,
   });
-  const { asked, cached, failed, failures, stopped, remaining } = result;
+  const { asked, cached, failed, unreadable, failures, stopped, remaining } = result;
   // Scores of the few prefixes that were judged would say nothing about the detector.
   if (stopped !== null)
     throw new ProviderError(`${stopped.message} (${name}: ${remaining} prefixes remain, nothing was scored)`);
@@ -193,7 +202,7 @@ async function evaluateDetector(
       },
     };
   });
-  return { detector: name, task: task.name, at, asked, cached, failed, failures, usage };
+  return { detector: name, task: task.name, at, asked, cached, failed, unreadable, failures, usage };
 }
 
 function scaled({ requests, inputTokens, outputTokens }: Usage, by: number): Usage {

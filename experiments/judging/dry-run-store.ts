@@ -1,3 +1,4 @@
+import type { AnnotateOptions } from '../../experts/annotate.ts';
 import type { AnnotationRequest, AnnotationRow } from '../../experts/annotations/annotation-row.ts';
 import type { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import type { Judgement } from '../../experts/detector.ts';
@@ -5,10 +6,13 @@ import type { Judgement } from '../../experts/detector.ts';
 /** A store for dry runs: it reads the real one and keeps pretended judgements in memory, so nothing is written or counted twice. */
 export class DryRunStore {
   private readonly store: AnnotationStore;
+  /** What is asked again is not forgotten by only being counted. */
+  readonly unreadable: AnnotateOptions['store']['unreadable'];
   private readonly pretended = new Map<string, Judgement>();
 
   constructor(store: AnnotationStore) {
     this.store = store;
+    this.unreadable = { find: (keys) => store.unreadable.find(keys), put: () => {}, forgetUnlabelled: () => {} };
   }
 
   keyOf(request: AnnotationRequest): string {

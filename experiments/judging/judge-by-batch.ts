@@ -11,7 +11,7 @@ import type { ChatRequest, ChatService } from '../../experts/llm/chat.ts';
 import { completionBody, fullForm } from '../../experts/llm/completion.ts';
 import { DryRunChatService } from '../../experts/llm/dry-run-chat-service.ts';
 import type { Endpoint } from '../../experts/llm/endpoint.ts';
-import { BudgetSpentError } from '../../experts/llm/failures.ts';
+import { BudgetSpentError, CannotAskError } from '../../experts/llm/failures.ts';
 import { sha256 } from '../../src/content-hash.ts';
 import { InputError, ProviderError } from '../../src/errors.ts';
 import type { Random } from '../../src/tensor/random.ts';
@@ -163,7 +163,7 @@ class ReplayingService implements ChatService {
   async chat(request: ChatRequest) {
     const outcome = this.outcomes.get(idOf(request));
     if (outcome === undefined)
-      throw new ProviderError(
+      throw new CannotAskError(
         'it was not in the batch that was collected; give the same command again for another one',
       );
     const { endpoint } = request;

@@ -10,6 +10,7 @@ import type { WorkContext } from '../../src/work-context.ts';
 import { type Cache, cachedDetector } from '../stop-agent/cache.ts';
 import { type Experiment, type ModelDetectorOptions, taskOf } from '../stop-agent/experiment.ts';
 import { type Judge, judgeBy, openJudge } from './judge.ts';
+import { progressNote } from './judge-options.ts';
 
 /** Who judges the threads of an experiment, and how. */
 export interface TrainingJudge {
@@ -83,7 +84,8 @@ interface JudgeForTrainingSettings {
 /** @throws ProviderError when a budget or an endpoint ended before every prefix was asked about; what was answered is kept. */
 export async function judgeForTraining(settings: JudgeForTrainingSettings): Promise<JudgedForTraining> {
   const { detector, result } = await judged(settings, 'live');
-  const { sequences, asked, cached, failed, failures, stopped, remaining } = result;
+  const { sequences, asked, cached, unreadable, failures, stopped, remaining } = result;
+  const failed = result.failed - unreadable;
   if (stopped !== null)
     throw new ProviderError(
       `${stopped.message}\n${remaining} prefixes are not judged yet; what was answered is kept, so the same command goes on from there`,
@@ -91,9 +93,15 @@ export async function judgeForTraining(settings: JudgeForTrainingSettings): Prom
     );
   if (failed > 0 && settings.judge.options.failures === 'stop')
     throw new ProviderError(
-      `${failed} prefixes could not be judged (the first: thread ${failures[0].threadId}, ${failures[0].prefixLength} posts: ${failures[0].message}); give the same command again to ask for them once more, or set detector.failures=neither-label to go on without them`,
+      `${failed} prefixes could not be judged (such as thread ${failures[0].threadId}, ${failures[0].prefixLength} posts: ${failures[0].message}); give the same command again to ask for them once more, or set detector.failures=neither-label to go on without them`,
     );
   if (failed > 0) settings.context.onNote(`${failed} prefixes could not be judged and count as neither label`);
+  // As in the paper. Asking again is for the user to decide, since it costs and may not help.
+  if (unreadable > 0)
+    settings.context.onNote(
+      `${unreadable} prefixes were answered with something that could not be read and count as neither label; ` +
+        'earshot annotate --retry-unreadable asks for them again',
+    );
   return { detector, sequences, counts: { asked, cached }, missing: 0 };
 }
 
@@ -121,8 +129,8 @@ async function judged(settings: JudgeForTrainingSettings, mode: 'live' | 'dry-ru
       schedule,
       maxPosts,
       concurrency,
-      onCounts: ({ done, total }) => {
-        if (mode === 'live') context.onProgress('judging prefixes', done, total);
+      onCounts: (counts) => {
+        if (mode === 'live') context.onProgress('judging prefixes', counts.done, counts.total, progressNote(counts));
       },
       context,
     });

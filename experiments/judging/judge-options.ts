@@ -34,6 +34,10 @@ export interface JudgeOptions {
   readonly maxPosts?: number | undefined;
   /** Judgements under way at the same time. */
   readonly concurrency?: number | undefined;
+  /** Ask again where an earlier answer could not be read. */
+  readonly retryUnreadable?: boolean | undefined;
+  /** The largest share of unreadable answers, after which judging stops. */
+  readonly maxUnreadable?: number | undefined;
   readonly onCounts?: ((counts: AnnotateProgress) => void) | undefined;
   readonly context?: WorkContext | undefined;
   /** Where keys are looked up; the environment of the process unless given. */
@@ -56,6 +60,7 @@ export function annotateOptions(
   by: { detector: Detector; store: AnnotateOptions['store']; concurrency: number },
 ): AnnotateOptions {
   const { threads, schedule = { name: 'every' }, maxPosts = 500, onCounts, context = workContext() } = options;
+  const { retryUnreadable, maxUnreadable } = options;
   const { detector, store } = by;
   return {
     threads,
@@ -64,7 +69,16 @@ export function annotateOptions(
     concurrency: options.concurrency ?? by.concurrency,
     schedule,
     maxPosts,
+    retryUnreadable,
+    maxUnreadable,
     onProgress: (counts) => onCounts?.(counts),
     signal: context.signal,
   };
+}
+
+/** What of the counts does not go without saying, for the end of a line of progress. */
+export function progressNote({ failed, unreadable }: AnnotateProgress): string | undefined {
+  const others = failed - unreadable;
+  const notes = [...(unreadable > 0 ? [`${unreadable} unreadable`] : []), ...(others > 0 ? [`${others} failed`] : [])];
+  return notes.length === 0 ? undefined : notes.join(', ');
 }

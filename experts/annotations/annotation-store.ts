@@ -13,6 +13,7 @@ import {
 import { KeptCallTable } from './kept-call-table.ts';
 import { RequestChain } from './request-chain.ts';
 import { exportAnnotations, importAnnotations } from './transfer.ts';
+import { UnreadableTable } from './unreadable-table.ts';
 
 /** An annotation as it is read back, with its key and the time it was stored. */
 export interface StoredAnnotation extends AnnotationRow {
@@ -22,9 +23,12 @@ export interface StoredAnnotation extends AnnotationRow {
 
 export interface AnnotationStats {
   readonly annotations: number;
+  /** Questions that were answered and whose answers could not be read. */
+  readonly unreadable: number;
   readonly byDetector: readonly {
     readonly detector: string;
     readonly annotations: number;
+    readonly unreadable: number;
     readonly threads: number;
     readonly requests: number;
     readonly inputTokens: number;
@@ -67,6 +71,8 @@ export class AnnotationStore {
   readonly path: string;
   /** Answers for judgements that are not finished. */
   readonly keptCalls: KeptCallTable;
+  /** Answers that were no judgements. */
+  readonly unreadable: UnreadableTable;
   private readonly database: AnnotationDatabase;
   private readonly chain: RequestChain;
   private readonly insert;
@@ -78,6 +84,7 @@ export class AnnotationStore {
     this.database = openAnnotationDatabase(path);
     this.chain = new RequestChain(this.database);
     this.keptCalls = new KeptCallTable({ path, database: this.database });
+    this.unreadable = new UnreadableTable({ path, database: this.database });
     this.insert = this.database.prepare(
       `INSERT OR IGNORE INTO annotation VALUES
        (?, ?, ?, ?, ?, ?, ?, ?, ?, coalesce(?, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')), ?, ?)`,
@@ -218,11 +225,20 @@ export class AnnotationStore {
         .raw()
         .all()
         .map((row) => statsRowSchema.parse(row));
-      const byDetector = rows.map(([detector, annotations, threads, requests, inputTokens, outputTokens]) => {
-        return { detector, annotations, threads, requests, inputTokens, outputTokens };
+      const unreadable = this.unreadable.countByDetector();
+      const stored = rows.map(([detector, annotations, threads, requests, inputTokens, outputTokens]) => {
+        const counts = { annotations, unreadable: unreadable.get(detector) ?? 0, threads };
+        return { detector, ...counts, requests, inputTokens, outputTokens };
       });
+      const nothing = { annotations: 0, threads: 0, requests: 0, inputTokens: 0, outputTokens: 0 };
+      const others = [...unreadable].filter(([name]) => !stored.some(({ detector }) => detector === name));
+      const byDetector = [
+        ...stored,
+        ...others.map(([detector, count]) => ({ detector, ...nothing, unreadable: count })),
+      ];
       return {
         annotations: byDetector.reduce((sum, row) => sum + row.annotations, 0),
+        unreadable: byDetector.reduce((sum, row) => sum + row.unreadable, 0),
         byDetector,
         firstDate: rows.map((row) => row[6]).sort()[0] ?? null,
         lastDate:
@@ -244,6 +260,7 @@ export class AnnotationStore {
     const key = keyOf(row.request);
     // The calls have come to this judgement, so they are no longer needed.
     this.keptCalls.forgetWithin(key);
+    this.unreadable.forgetWithin(key);
     return this.insert.run(
       key,
       row.request.detector,

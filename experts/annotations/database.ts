@@ -32,7 +32,7 @@ const SCHEMA = `
   PRAGMA user_version = ${SCHEMA_VERSION};
 `;
 
-/** Added later. A store without this table is still of format 1, and gets the table when it is opened. */
+/** Added later. A store without these tables is still of format 1, and gets them when it is opened. */
 const ADDED_SCHEMA = `
   -- Answers for judgements that are not finished; they go when the judgement comes.
   CREATE TABLE IF NOT EXISTS answered_call (
@@ -41,6 +41,16 @@ const ADDED_SCHEMA = `
     answer TEXT NOT NULL,
     date TEXT NOT NULL,
     PRIMARY KEY (judgement, call)
+  );
+  -- What was said instead of a judgement; it goes when the judgement comes.
+  CREATE TABLE IF NOT EXISTS unreadable_answer (
+    key TEXT PRIMARY KEY,
+    detector TEXT NOT NULL,
+    thread_id TEXT NOT NULL,
+    prefix_length INTEGER NOT NULL,
+    problem TEXT NOT NULL,
+    answers TEXT NOT NULL,
+    date TEXT NOT NULL
   );
 `;
 

@@ -19,6 +19,7 @@ export class KeptCallTable {
   private readonly select;
   private readonly insert;
   private readonly remove;
+  private readonly removeOne;
 
   constructor(options: { path: string; database: AnnotationDatabase }) {
     const { path, database } = options;
@@ -31,6 +32,7 @@ export class KeptCallTable {
        WHERE NOT EXISTS (SELECT 1 FROM annotation WHERE key = ?1)`,
     );
     this.remove = database.prepare('DELETE FROM answered_call WHERE judgement = ?');
+    this.removeOne = database.prepare('DELETE FROM answered_call WHERE judgement = ? AND call = ?');
   }
 
   find({ judgement, call }: KeptCallId): string | null {
@@ -45,13 +47,17 @@ export class KeptCallTable {
     return describingFailures(this.path, () => this.insert.run(judgement, call, answer).changes === 1);
   }
 
-  /** Forgets the calls of these judgements, all or none. */
-  forget(judgements: readonly string[]): void {
-    if (judgements.length === 0) return;
-    describingFailures(this.path, () => inTransaction(this.database, () => judgements.forEach(this.forgetWithin)));
+  /** Forgets these calls, all or none. */
+  forget(calls: readonly KeptCallId[]): void {
+    if (calls.length === 0) return;
+    describingFailures(this.path, () =>
+      inTransaction(this.database, () => {
+        for (const { judgement, call } of calls) this.removeOne.run(judgement, call);
+      }),
+    );
   }
 
-  /** The same for one judgement, as part of a transaction that the caller has begun. */
+  /** Forgets the calls of one judgement, as part of a transaction that the caller has begun. */
   readonly forgetWithin = (judgement: string): void => {
     this.remove.run(judgement);
   };

@@ -2,12 +2,12 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { performance } from 'node:perf_hooks';
 import { z } from 'zod';
 import { sha256 } from '../../src/content-hash.ts';
-import { ProviderError } from '../../src/errors.ts';
 import { jsonOrUndefined } from '../../src/json.ts';
 import type { Judgement } from '../detector.ts';
 import type { ChatAnswer, ChatRequest, ChatService } from '../llm/chat.ts';
 import { maxTokensOf } from '../llm/completion.ts';
 import { answerRelevantOptions } from '../llm/endpoint.ts';
+import { MalformedAnswerError, type UnreadableAnswer } from '../llm/failures.ts';
 import type { AnnotationRequest, AnnotationRow } from './annotation-row.ts';
 import type { KeptCallId, KeptCallTable } from './kept-call-table.ts';
 
@@ -52,10 +52,10 @@ export class KeptCalls implements ChatService, KeptParts {
   private readonly table: Pick<KeptCallTable, 'find' | 'keep' | 'forget'> | null;
   private readonly current = new AsyncLocalStorage<UnfinishedJudgement>();
   private readonly underWay = new Set<Promise<unknown>>();
-  /** Errors thrown by calls. A judgement that fails with any other error fails because of what was answered. */
-  private readonly callFailures = new WeakSet<Error>();
-  /** Judgements and parts that failed because of what was answered, with their errors. */
-  private readonly unreadable = new Map<string, unknown>();
+  /** Where each answer is kept, for the day that it turns out to be unreadable. */
+  private readonly places = new WeakMap<UnreadableAnswer, KeptCallId>();
+  /** Answers of parts that could not be read. Their judgements may do without them. */
+  private readonly unreadable: KeptCallId[] = [];
 
   constructor(options: {
     service: ChatService;
@@ -104,19 +104,20 @@ export class KeptCalls implements ChatService, KeptParts {
    * judgements did without, so that the next run asks again. Not earlier: those judgements may still have to be repeated.
    */
   forgetUnreadable(): void {
-    this.table?.forget([...this.unreadable.keys()]);
-    this.unreadable.clear();
+    this.table?.forget(this.unreadable.splice(0));
   }
 
   private async work<T>(key: string, work: () => Promise<T>): Promise<T> {
     const isPart = this.current.getStore() !== undefined;
-    this.unreadable.delete(key);
     try {
       return await this.current.run({ key, timesMade: new Map() }, work);
     } catch (error) {
-      if (error instanceof ProviderError && !this.callFailures.has(error)) this.unreadable.set(key, error);
-      // The next run must not fail with the same answers, neither in the judgement nor in the part that it failed with.
-      if (!isPart) this.table?.forget([...this.unreadable].flatMap(([own, reason]) => (reason === error ? [own] : [])));
+      // Whoever asks anew must not be given these answers, but all others of the judgement are as good as before.
+      if (error instanceof MalformedAnswerError) {
+        const places = error.answers.flatMap((answer) => this.places.get(answer) ?? []);
+        if (isPart) this.unreadable.push(...places);
+        else this.table?.forget(places);
+      }
       throw error;
     }
   }
@@ -128,21 +129,14 @@ export class KeptCalls implements ChatService, KeptParts {
     const before = timesMade.get(call) ?? 0;
     timesMade.set(call, before + 1);
     const id: KeptCallId = { judgement: key, call: before === 0 ? call : `${call}-${before + 1}` };
-    return this.find(id) ?? (await this.send(id, request));
+    const answer = this.find(id) ?? (await this.send(id, request));
+    this.places.set(answer, id);
+    return answer;
   }
 
   private async send(id: KeptCallId, request: ChatRequest): Promise<ChatAnswer> {
-    let answer: ChatAnswer;
-    try {
-      answer = await this.service.chat(request);
-    } catch (error) {
-      // A cancelled call has not failed: it throws what cancelled it, which may be the error of its own judgement.
-      if (error instanceof Error && !request.signal?.aborted) this.callFailures.add(error);
-      throw error;
-    }
-    // The judgement may have failed meanwhile. Then the next run must not begin with this late answer.
-    if (this.table === null || this.unreadable.has(id.judgement)) return answer;
-    if (this.table.keep(id, JSON.stringify(answer))) return answer;
+    const answer = await this.service.chat(request);
+    if (this.table === null || this.table.keep(id, JSON.stringify(answer))) return answer;
     // Another process was first. From here on both go on with the same answer and can use each other's.
     return this.find(id) ?? answer;
   }
@@ -193,6 +187,7 @@ const count = z.number().nonnegative();
 const tokenSchema = z.object({ token: z.string(), logprob: z.number() });
 const answerSchema: z.ZodType<ChatAnswer> = z.object({
   text: z.string(),
+  thinking: z.string().optional(),
   logprobs: z.array(tokenSchema.extend({ top: z.array(tokenSchema) })).nullable(),
   usage: z.object({ requests: count, inputTokens: count, cachedInputTokens: count, outputTokens: count }),
   latencyMs: count,

@@ -1,42 +1,109 @@
+import { isSameWord, plainText } from '../llm/plain-text.ts';
+
+/*
+ * A verdict is read from where the prompt asked for it and nowhere else: the beginning of an answer of one word, or the
+ * last line of an argument. A label that is negated, doubted, quoted or mentioned in passing is no verdict. Texts are
+ * compared without capitals, kinds of hyphens and spaces, and marks around them. Thinking is split off before.
+ */
+
 /** The words that stand for each label; case does not matter. */
 export type AnswerWords = Readonly<Record<string, readonly string[]>>;
 
-const LEAD = /^[\s"'`*_([{]*(?:(?:the\s+)?(?:final\s+)?answer(?:\s+is)?\s*[:=]?[\s"'`*_([{]*)?/iu;
+const MARKS = '[\\s"\'`*_([{]*';
+/** "Final answer:", "The verdict is" */
+const LEAD = new RegExp(
+  `^${MARKS}(?:[-•]\\s+)?(?:\\\\boxed\\{)?${MARKS}(?:(?:(?:so|thus|therefore|hence),?\\s+)?(?:(?:the|my)\\s+)?(?:final\\s+)?` +
+    `(?:answer|verdict|label|decision|conclusion|judge?ment|classification)(?:\\s+is(?=\\s|:))?${MARKS}[:=]?${MARKS})?`,
+  'u',
+);
 /** What may follow an answer: nothing, or a mark that ends it. "No doubt" and "Yes/No" are not answers. */
-const ENDS = /^["'`*_)\]}]*(?:$|[.,;:!]|\s*\n|\s+[-–—])/u;
-const TAIL = /["'`*_)\]}.!\s]*$/u;
-const NEGATED =
-  /(?:\b(?:not|never|neither|nor|or|isn't|than|hardly)|n['’]t)\s+(?:(?:an?|the|necessarily|really)\s+)?["'`*_(]*$/iu;
+const ENDS = /^["'`*_)\]}]*(?:$|[.,;:!]|\s*\n|\s+-)/u;
+/** Marks around a line that mean nothing. Others may: "~~rumor~~", "> rumor", "rumor?", "≠ rumor". */
+const MARKS_BEHIND = /["'`*_)\]}.,;:!\s]*$/u;
 
-/** A model's text without its reasoning, which is not its answer even if it never got to one. */
-export function withoutThinking(text: string): string {
-  return text.replace(/^\s*<think>[\s\S]*?(?:<\/think>|$)/, '').trim();
-}
-
-/** The label whose answer word the text begins with; null where it begins with none, or goes on after it. */
+/** The label whose answer word the text begins with; null where it begins with none, or takes it back afterwards. */
 export function strictAnswer(options: { text: string; words: AnswerWords }): string | null {
-  const text = withoutThinking(options.text).replace(LEAD, '');
-  for (const { label, word } of longestFirst(options.words))
-    if (text.toLowerCase().startsWith(word) && ENDS.test(text.slice(word.length))) return label;
-  return null;
+  const { words } = options;
+  const text = plainText(options.text).trim().replace(LEAD, '');
+  const begun = longestFirst(words).find(({ word }) => text.startsWith(word) && ENDS.test(text.slice(word.length)));
+  const [line] = text.split('\n', 1);
+  // "Non rumor" does not begin with "non-rumor", but it is nothing else.
+  const label = begun?.label ?? wholeAnswer({ line, words });
+  if (label === null) return null;
+  return takesBack({ rest: text.slice(begun?.word.length ?? line.length), label, words }) ? null : label;
 }
 
 /**
- * The label that an argument concludes with: its last line is the answer word or ends with it. Null where that line
- * names several labels, negates the one it names, or goes on after it.
+ * The label that an argument concludes with: its last line is an answer word and nothing else, but for "Answer:" before
+ * it and marks around it.
  */
 export function concludingAnswer(options: { text: string; words: AnswerWords }): string | null {
-  const line = withoutThinking(options.text)
+  const line = plainText(options.text)
     .split('\n')
     .findLast((each) => /[\p{L}\p{N}]/u.test(each));
-  if (line === undefined) return null;
-  const named = namedIn({ line, words: options.words });
-  if (new Set(named.map(({ label }) => label)).size !== 1) return null;
-  const whole = strictAnswer({ text: line, words: options.words });
-  if (whole !== null) return whole;
-  const { label, start, end } = named[named.length - 1];
-  const isLast = line.slice(end).replace(TAIL, '') === '';
-  return isLast && !NEGATED.test(line.slice(0, start)) ? label : null;
+  return line === undefined ? null : wholeAnswer({ line, words: options.words });
+}
+
+function wholeAnswer(options: { line: string; words: AnswerWords }): string | null {
+  const line = options.line.replace(LEAD, '').replace(MARKS_BEHIND, '');
+  if (!/^[\p{L}\p{N}][\p{L}\p{N}\p{M}\s_'-]*$/u.test(line)) return null;
+  const words = longestFirst(options.words);
+  const exact = words.find(({ word }) => word === line);
+  const alike = new Set(words.filter(({ word }) => isSameWord(word, line)).map(({ label }) => label));
+  return exact?.label ?? (alike.size === 1 ? [...alike][0] : null);
+}
+
+/** How models refuse, doubt or correct themselves after a first word: "No, I can't help with that." */
+const REFUSES =
+  /\b(?:i|we)(?:'m|'d|'ll| am| are)?\s+(?:\w+\s+){0,2}?(?:can't|cannot|can not|couldn't|won't|will not|wouldn't|unable|not able|not sure|unsure|not certain|uncertain|don't know|do not know|not comfortable|not going|refuse|decline|sorry|apologi[sz]e|afraid|mean|take (?:that|it) back)\b|\b(?:sorry|apologies|as an ai|language model|can(?:'t|not)? (?:help|assist|comply)|(?:help|assist) (?:you )?with|please (?:provide|share|paste)|against (?:my|our)|guidelines|wait|scratch that)\b/u;
+const NEGATES = /\b(?:not|never|no|neither|nor|without|hardly|rather than|instead of|than|nothing|nobody)\b|n't\b/u;
+const YES_OR_NO = /^(?:yes|no)$/;
+
+/**
+ * Whether what follows an answer word refuses after all, gives another answer, denies the label or affirms another one.
+ * An answer that is only explained at length is asked for again without need; one that is misread is worse.
+ */
+function takesBack(options: { rest: string; label: string; words: AnswerWords }): boolean {
+  const { rest, label, words } = options;
+  if (REFUSES.test(rest)) return true;
+  const clauses = rest.split(/[.,;:!?\n()]|\s-+\s/u);
+  const others = longestFirst(words).filter((each) => each.label !== label);
+  if (clauses.some((clause) => others.some(({ word }) => clause.trim() === word))) return true;
+  return clauses.some((clause) => {
+    const named = namedIn({ line: clause, words: withoutYesAndNo(words) });
+    return named.some((name) => {
+      const isNegated = NEGATES.test(clause.slice(0, name.start));
+      return name.label === label ? isNegated : !isNegated;
+    });
+  });
+}
+
+/** "No source" names no label. */
+function withoutYesAndNo(words: AnswerWords): AnswerWords {
+  return Object.fromEntries(
+    Object.entries(words).map(([label, own]) => [label, own.filter((word) => !YES_OR_NO.test(plainText(word)))]),
+  );
+}
+
+/** The whole answer words in a line; "non-rumor" does not contain the word "rumor". */
+function namedIn(options: { line: string; words: AnswerWords }): { label: string; start: number }[] {
+  const { line } = options;
+  const found: { label: string; start: number; end: number }[] = [];
+  for (const { label, word } of longestFirst(options.words)) {
+    for (let start = line.indexOf(word); start >= 0; start = line.indexOf(word, start + 1)) {
+      const end = start + word.length;
+      const isWord = !/[\p{L}\p{N}-]$/u.test(line.slice(0, start)) && !/^-?[\p{L}\p{N}]/u.test(line.slice(end));
+      const isTaken = found.some((other) => start < other.end && other.start < end);
+      if (isWord && !isTaken) found.push({ label, start, end });
+    }
+  }
+  return found;
+}
+
+/** The answer words, as a model is told them when its answer could not be read. */
+export function answerNames(words: AnswerWords): string {
+  const names = Object.values(words).map(([first]) => first);
+  return `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`;
 }
 
 /** What EARD's published code takes for yes and no. */
@@ -53,21 +120,6 @@ export function substringAnswer(options: { text: string; words: AnswerWords }): 
     if ((PUBLISHED[word] ?? [word, word.charAt(0)]).some((each) => text.includes(each))) return label;
   }
   return null;
-}
-
-/** The whole answer words in a line; "non-rumor" does not contain the word "rumor". */
-function namedIn(options: { line: string; words: AnswerWords }): { label: string; start: number; end: number }[] {
-  const line = options.line.toLowerCase();
-  const found: { label: string; start: number; end: number }[] = [];
-  for (const { label, word } of longestFirst(options.words)) {
-    for (let start = line.indexOf(word); start >= 0; start = line.indexOf(word, start + 1)) {
-      const end = start + word.length;
-      const isWord = !/[\p{L}\p{N}-]$/u.test(line.slice(0, start)) && !/^-?[\p{L}\p{N}]/u.test(line.slice(end));
-      const isTaken = found.some((other) => start < other.end && other.start < end);
-      if (isWord && !isTaken) found.push({ label, start, end });
-    }
-  }
-  return found.sort((one, other) => one.start - other.start);
 }
 
 function longestFirst(words: AnswerWords): { label: string; word: string }[] {

@@ -1,7 +1,6 @@
 import type { Detector, Judgement, Usage } from '../detector.ts';
-import { type ChatAnswer, type ChatMessage, type ChatService, usageOf } from '../llm/chat.ts';
+import { type ChatAnswer, type ChatMessage, type ChatRequest, type ChatService, usageOf } from '../llm/chat.ts';
 import type { Endpoint } from '../llm/endpoint.ts';
-import { withoutThinking } from './answers.ts';
 
 /** The calls of one judgement. */
 export interface Session {
@@ -55,15 +54,24 @@ export function addedUsage(one: Usage, other: Usage): Usage {
 /** Answer of a dry run, as long as a typical argument. */
 const pretendedArgument = 'This is one of the sentences that an argument in a debate is made of. '.repeat(8);
 
-/** What a model says, without its reasoning. Never empty, since some endpoints refuse empty messages. */
-export async function speak(options: {
+interface Speech {
   session: Session;
   endpoint: Endpoint;
   messages: readonly ChatMessage[];
   dryRunText?: string | undefined;
-}): Promise<string> {
-  const { session, endpoint, messages, dryRunText = '' } = options;
-  const dryRun = `${pretendedArgument}\n${dryRunText}`.trim();
-  const answer = await session.service.chat({ endpoint, messages, dryRunText: dryRun });
-  return withoutThinking(answer.text) || '(said nothing)';
+}
+
+/** What a model says in a debate. Never empty, since some endpoints refuse empty messages. */
+export async function speak(speech: Speech): Promise<string> {
+  return (await spoken(speech)).text;
+}
+
+/** The same as a whole answer, for whoever reads a verdict in it. */
+export async function spoken({ session, ...speech }: Speech): Promise<ChatAnswer> {
+  const answer = await session.service.chat(speechRequest(speech));
+  return answer.text.trim() === '' ? { ...answer, text: '(said nothing)' } : { ...answer, text: answer.text.trim() };
+}
+
+export function speechRequest({ endpoint, messages, dryRunText = '' }: Omit<Speech, 'session'>): ChatRequest {
+  return { endpoint, messages, dryRunText: `${pretendedArgument}\n${dryRunText}`.trim() };
 }

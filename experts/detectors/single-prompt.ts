@@ -2,14 +2,16 @@ import { z } from 'zod';
 import type { Prefix } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
 import type { Detector, Judgement } from '../detector.ts';
+import { type Reading, repaired } from '../llm/ask-with-repair.ts';
 import { estimateTokens } from '../llm/budget.ts';
-import type { ChatAnswer, ChatRequest, ChatService } from '../llm/chat.ts';
+import { type ChatAnswer, type ChatRequest, type ChatService, whyIncomplete } from '../llm/chat.ts';
 import { classProbabilities, sampledProbabilities } from '../llm/class-probabilities.ts';
-import { answerRelevantOptions } from '../llm/endpoint.ts';
+import { answerRelevantOptions, type Endpoint } from '../llm/endpoint.ts';
+import { MalformedAnswerError } from '../llm/failures.ts';
 import { categoryCombination, categoryProbabilities, type JudgingTask, judgementLabels } from '../tasks/task-file.ts';
-import { type AnswerWords, strictAnswer, substringAnswer } from './answers.ts';
+import { type AnswerWords, answerNames, strictAnswer, substringAnswer } from './answers.ts';
 import { endpointOf, endpointsSchema, modelSchema } from './models-by-role.ts';
-import { numberedPosts, oneLine } from './prompt-text.ts';
+import { numberedPosts, oneLine, type TranscriptEntry } from './prompt-text.ts';
 import { inSession, type Session, usageIn } from './session.ts';
 
 /*
@@ -22,8 +24,9 @@ import { inSession, type Session, usageIn } from './session.ts';
  *   - The question and the answers come from the task, so it is not limited to rumours. With a task of categories, each
  *     category is asked about separately, and their combination is the label.
  *   - Each post is on one numbered line; the paper only says that they are an ordered list.
- *   - The answer is read strictly: unless it begins with one of the answer words, it has no label. `parse: published` is
- *     the substring search of the authors' code, in which "Maybe" contains a y and so is a yes.
+ *   - The answer is read strictly: unless it begins with one of the answer words, and is whole, the model is asked once
+ *     more, and then there is no judgement. `parse: published` is the substring search of the authors' code, in which
+ *     "Maybe" contains a y and so is a yes; it asks nobody again.
  *   - The paper has no probabilities. Here they come from the log-probabilities of the answer's tokens, or else from the
  *     shares of several samples.
  *   - `prompt: published` is the prompt of the authors' code: the instruction before and after the posts, post 1 repeated
@@ -92,9 +95,10 @@ interface Question {
 }
 
 interface Answer {
-  readonly label: string | null;
+  readonly label: string;
   readonly probabilities: Readonly<Record<string, number>> | null;
-  readonly text: string;
+  /** All that was said for it; the last one was read. */
+  readonly said: readonly ChatAnswer[];
 }
 
 export function createSinglePrompt(settings: {
@@ -115,20 +119,37 @@ export function createSinglePrompt(settings: {
     const { instruction, words } = question;
     const content = prompts[prompt]({ instruction, prefix, promptTokens });
     const request: ChatRequest = { endpoint, messages: [{ role: 'user', content }], dryRunText: firstWord(words) };
-    const first = await session.service.chat({ ...request, wantLogprobs: true });
-    const read = (answer: ChatAnswer) =>
-      (parse === 'strict' ? strictAnswer : substringAnswer)({ text: answer.text, words });
+    const { service } = session;
+    const first = await service.chat({ ...request, wantLogprobs: true });
+    const read = (answer: ChatAnswer): Reading<string> => {
+      const label = (parse === 'strict' ? strictAnswer : substringAnswer)({ text: answer.text, words });
+      return label === null ? { problem: `it is not ${answerNames(words)} alone.` } : { value: label };
+    };
     if (first.logprobs === null && samples > 1) {
       const others = await Promise.all(
-        Array.from({ length: samples - 1 }, (_, index) => session.service.chat({ ...request, sampleIndex: index + 1 })),
+        Array.from({ length: samples - 1 }, (_, index) => service.chat({ ...request, sampleIndex: index + 1 })),
       );
-      const labels = [first, ...others].map(read);
+      const labels = [first, ...others].map((answer) => labelOf(answer, read));
+      const label = mostFrequent(labels);
       const probabilities = sampledProbabilities({ labels: Object.keys(words), answers: labels });
-      return { label: mostFrequent(labels), probabilities, text: first.text };
+      if (label !== null) return { label, probabilities, said: [first] };
     }
-    const label = read(first);
-    // An answer that is none of the labels has no probabilities either: the model wanted to say something else.
-    return { label, probabilities: label === null ? null : ofTokens(first, words), text: first.text };
+    if (parse === 'published') {
+      const label = labelOf(first, read);
+      if (label === null) throw unreadable({ endpoint, words, answer: first });
+      return { label, probabilities: ofTokens(first, words), said: [first] };
+    }
+    const wanted = answerNames(words);
+    const repair = { instruction: `Answer with ${wanted} only.`, wanted };
+    const { value, answers } = await repaired({ service, request, first, read, ...repair });
+    return { label: value, probabilities: answers.length === 1 ? ofTokens(first, words) : null, said: answers };
+  }
+
+  /** The published code reads what was cut off as well: it allows an answer of 3 tokens. */
+  function labelOf(answer: ChatAnswer, read: (answer: ChatAnswer) => Reading<string>): string | null {
+    const isCutOff = parse === 'published' && answer.finishReason === 'length';
+    const reading = isCutOff || whyIncomplete(answer) === null ? read(answer) : null;
+    return reading !== null && 'value' in reading ? reading.value : null;
   }
 
   return {
@@ -152,7 +173,7 @@ export function createSinglePrompt(settings: {
           label,
           probabilities,
           explanation: '',
-          transcript: answers.map(({ text }, index) => ({ role: questions[index].category ?? 'judge', text })),
+          transcript: answers.flatMap(({ said }, index) => transcriptOf(questions[index].category ?? 'judge', said)),
           ...usageIn(session),
         };
       }),
@@ -187,7 +208,6 @@ function combined(options: {
 }): Pick<Judgement, 'label' | 'probabilities'> {
   const { task, questions, answers } = options;
   if (task.labels) return answers[0];
-  if (answers.some(({ label }) => label === null)) return { label: null, probabilities: null };
   const names = questions.flatMap(({ category }) => category ?? []);
   const yes = answers.flatMap(({ probabilities }) => (probabilities === null ? [] : [probabilities.yes]));
   return {
@@ -205,11 +225,24 @@ function combined(options: {
   };
 }
 
-function ofTokens(answer: ChatAnswer, words: AnswerWords): Readonly<Record<string, number>> | null {
-  const { logprobs, text } = answer;
-  if (logprobs === null) return null;
-  const after = text.includes('</think>') ? '</think>' : undefined;
-  return classProbabilities({ answerWords: words, logprobs, after })?.probabilities ?? null;
+function ofTokens({ logprobs }: ChatAnswer, words: AnswerWords): Readonly<Record<string, number>> | null {
+  return logprobs === null ? null : (classProbabilities({ answerWords: words, logprobs })?.probabilities ?? null);
+}
+
+function transcriptOf(role: string, said: readonly ChatAnswer[]): TranscriptEntry[] {
+  return said.flatMap(({ text, thinking }) => [
+    ...(thinking === undefined ? [] : [{ role: `${role}, thinking`, text: thinking }]),
+    { role, text },
+  ]);
+}
+
+function unreadable(options: { endpoint: Endpoint; words: AnswerWords; answer: ChatAnswer }): MalformedAnswerError {
+  const { endpoint, words, answer } = options;
+  return new MalformedAnswerError(
+    `endpoint ${endpoint.name} (model ${endpoint.model}) answered with something other than ${answerNames(words)}: ` +
+      JSON.stringify(answer.text.slice(0, 200)),
+    { answers: [answer] },
+  );
 }
 
 /** The most frequent label; among equally frequent ones, the one said first. */

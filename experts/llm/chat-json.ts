@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import { askWithRepair, type Reading } from './ask-with-repair.ts';
 import type { ChatAnswer, ChatRequest, ChatService } from './chat.ts';
-import { MalformedAnswerError } from './failures.ts';
+import { parseLeniently } from './lenient-json.ts';
 
 export interface ChatJsonRequest<T> extends Omit<ChatRequest, 'dryRunText' | 'jsonSchema'> {
   readonly service: ChatService;
@@ -10,6 +11,8 @@ export interface ChatJsonRequest<T> extends Omit<ChatRequest, 'dryRunText' | 'js
   readonly schemaName: string;
   /** The value that a dry run pretends to receive; it is checked like an answer. */
   readonly dryRunValue: unknown;
+  /** What an answer that holds several values must say in all of them, such as its verdict. */
+  readonly decisive?: ((value: T) => unknown) | undefined;
 }
 
 export interface ChatJsonAnswer<T> {
@@ -19,11 +22,12 @@ export interface ChatJsonAnswer<T> {
 }
 
 /**
- * Asks for JSON and reads it. An answer that does not fit the schema is sent back once, with the reason.
+ * Asks for JSON and reads it. An answer that does not fit the schema, was cut off or refused is sent back once, with the
+ * reason. Capitals and punctuation decide nothing.
  * @throws MalformedAnswerError where the second answer does not fit either
  */
 export async function chatJson<T>(options: ChatJsonRequest<T>): Promise<ChatJsonAnswer<T>> {
-  const { service, schema, schemaName, dryRunValue, messages, ...call } = options;
+  const { service, schema, schemaName, dryRunValue, decisive, messages, ...call } = options;
   const jsonSchema = toJsonSchema(schema);
   const last = messages[messages.length - 1];
   const instruction = `Answer with JSON only, matching this JSON Schema:\n${JSON.stringify(jsonSchema)}`;
@@ -33,55 +37,39 @@ export async function chatJson<T>(options: ChatJsonRequest<T>): Promise<ChatJson
     last?.role === 'user'
       ? [...messages.slice(0, -1), { ...last, content: `${last.content}\n\n${instruction}` }]
       : [...messages, { role: 'user' as const, content: instruction }];
-  const request: ChatRequest = {
-    ...call,
-    messages: asked,
-    dryRunText: JSON.stringify(dryRunValue),
-    jsonSchema: { name: schemaName, schema: jsonSchema },
-  };
-
-  const first = await service.chat(request);
-  const read = readAnswer({ answer: first, schema });
-  if ('value' in read) return { value: read.value, answers: [first] };
-
-  const second = await service.chat({
-    ...request,
-    messages: [
-      ...asked,
-      { role: 'assistant', content: first.text },
-      {
-        role: 'user',
-        content: `Your answer could not be used: ${read.problem}\nAnswer again with the corrected JSON only.`,
-      },
-    ],
+  return askWithRepair({
+    service,
+    request: {
+      ...call,
+      messages: asked,
+      dryRunText: JSON.stringify(dryRunValue),
+      jsonSchema: { name: schemaName, schema: jsonSchema },
+    },
+    read: (answer) => readJson({ text: answer.text, schema, decisive }),
+    instruction: 'Answer again with the corrected JSON only.',
+    wanted: `the JSON asked for (${schemaName})`,
   });
-  const repaired = readAnswer({ answer: second, schema });
-  if ('value' in repaired) return { value: repaired.value, answers: [first, second] };
-  throw new MalformedAnswerError(
-    `endpoint ${call.endpoint.name} (model ${call.endpoint.model}) answered twice with something other than the JSON ` +
-      `asked for (${schemaName}): ${repaired.problem} The answer began: ${JSON.stringify(second.text.slice(0, 200))}. ` +
-      'It counts as unanswered and is asked again by the next run; a larger model or maxTokens may help.',
-    { lastAnswer: second.text },
-  );
 }
 
-function readAnswer<T>(options: {
-  answer: ChatAnswer;
+function readJson<T>(options: {
+  text: string;
   schema: z.ZodType<T>;
-}): { readonly value: T } | { readonly problem: string } {
-  const { answer, schema } = options;
-  const candidates = extractJson(answer.text);
-  if (candidates.length === 0) {
-    const cut = answer.finishReason === 'length' ? ' It was cut off at the longest length allowed; be shorter.' : '';
-    return { problem: `it holds no complete JSON value.${cut}` };
-  }
+  decisive: ChatJsonRequest<T>['decisive'];
+}): Reading<T> {
+  const { text, schema, decisive } = options;
+  const candidates = extractJson(text);
+  if (candidates.length === 0) return { problem: 'it holds no complete JSON value.' };
+  const values: T[] = [];
   let problem = '';
   for (const candidate of candidates) {
-    const parsed = schema.safeParse(candidate);
-    if (parsed.success) return { value: parsed.data };
-    problem ||= `the JSON does not fit the schema:\n${z.prettifyError(parsed.error)}`;
+    const parsed = parseLeniently(schema, candidate);
+    if (parsed.success) values.push(parsed.data);
+    else problem ||= `the JSON does not fit the schema:\n${z.prettifyError(parsed.error)}`;
   }
-  return { problem };
+  if (values.length === 0) return { problem };
+  if (decisive && new Set(values.map(decisive)).size > 1)
+    return { problem: `it holds ${values.length} JSON values that contradict each other.` };
+  return { value: values[0] };
 }
 
 function toJsonSchema(schema: z.ZodType): Record<string, unknown> {
@@ -97,9 +85,7 @@ function toJsonSchema(schema: z.ZodType): Record<string, unknown> {
  * The JSON values that a model's text may contain, likeliest first: the whole text, then fenced blocks, then objects
  * and arrays between other words. Later ones come first, since models think before they answer. Nothing is repaired.
  */
-export function extractJson(text: string): unknown[] {
-  // The reasoning of a model is not its answer, even if it never got to one.
-  const answer = text.replace(/^\s*<think>[\s\S]*?(?:<\/think>|$)/, '');
+export function extractJson(answer: string): unknown[] {
   const fenced = [...answer.matchAll(/```[\w-]*\s*\n?([\s\S]*?)```/g)].map((match) => match[1]).reverse();
   for (const texts of [[answer], fenced, embeddedValues(answer).reverse()]) {
     const values = texts.flatMap(parsed);

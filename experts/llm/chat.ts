@@ -41,7 +41,10 @@ export interface ChatUsage {
 }
 
 export interface ChatAnswer {
+  /** The answer alone: what the model thought before it is in `thinking`. */
   readonly text: string;
+  readonly thinking?: string | undefined;
+  /** Of the tokens of the text. */
   readonly logprobs: readonly TokenLogprob[] | null;
   readonly usage: ChatUsage;
   /** How long the successful request took, without waiting and retries. */
@@ -56,6 +59,20 @@ export interface ChatAnswer {
  */
 export interface ChatService {
   chat(request: ChatRequest): Promise<ChatAnswer>;
+}
+
+/** Why an answer is not a model's whole answer, as the end of a sentence; null where it is. */
+export function whyIncomplete({ finishReason }: Pick<ChatAnswer, 'finishReason'>): string | null {
+  switch (finishReason) {
+    case 'length':
+      return 'it was cut off at the longest length allowed (maxTokens of the endpoint)';
+    case 'content_filter':
+      return "it was cut off by the endpoint's content filter";
+    case 'refusal':
+      return 'the model refused to answer';
+    default:
+      return null;
+  }
 }
 
 /** The summed usage of several answers. */

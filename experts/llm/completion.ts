@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { jsonOrUndefined } from '../../src/json.ts';
 import { estimateMessageTokens, estimateTokens } from './budget.ts';
-import type { ChatAnswer, ChatRequest, ChatUsage } from './chat.ts';
+import type { ChatAnswer, ChatRequest, ChatUsage, TokenLogprob } from './chat.ts';
 import { CallFailure, failureOfStatus } from './failures.ts';
+import { splitThinking } from './thinking.ts';
 
 /** How much of the protocol a request uses. Endpoints that refuse a part are asked without it. */
 export interface RequestForm {
@@ -60,8 +61,22 @@ const usageSchema = z.object({
   prompt_tokens_details: z.object({ cached_tokens: count.nullish() }).nullish(),
 });
 const tokenSchema = z.object({ token: z.string(), logprob: z.number() });
+/** Some endpoints send a list of parts, and thinking as a list within one of them. */
+const partSchema = z.looseObject({
+  type: z.string().default('text'),
+  text: z.string().nullish(),
+  refusal: z.string().nullish(),
+  thinking: z.unknown().optional(),
+});
+const messageSchema = z.object({
+  content: z.union([z.string(), z.array(z.union([z.string(), partSchema]))]).nullish(),
+  refusal: z.string().nullish(),
+  // vLLM, DeepSeek and others send the thinking apart; the field has two names.
+  reasoning_content: z.string().nullish().catch(null),
+  reasoning: z.string().nullish().catch(null),
+});
 const choiceSchema = z.object({
-  message: z.object({ content: z.string().nullish(), refusal: z.string().nullish() }),
+  message: messageSchema,
   finish_reason: z.string().nullish(),
   logprobs: z
     .object({ content: z.array(tokenSchema.extend({ top_logprobs: z.array(tokenSchema).nullish() })).nullish() })
@@ -118,17 +133,17 @@ function readAnswer(json: unknown, request: ChatRequest): ReadCompletion['answer
   }
   const choice = parsed.data.choices[0];
   if (choice === undefined) return malformed('the response holds no choices');
-  const { content, refusal } = choice.message;
   const finishReason = choice.finish_reason ?? 'unknown';
-  if (!content?.trim()) {
-    if (refusal?.trim()) return { text: refusal, logprobs: null, finishReason: 'refusal' };
+  const { text, thinking, mark, refusal } = readMessage(choice.message);
+  if (refusal !== null) return { text: refusal, ...thoughtOf(thinking), logprobs: null, finishReason: 'refusal' };
+  if (text.trim() === '') {
     if (finishReason === 'length')
       return noAnswer(
         'the answer was cut off before it began (did a reasoning model use up all tokens?); raise maxTokens',
       );
     if (finishReason === 'content_filter')
-      return noAnswer("the endpoint's content filter withheld the answer; use an endpoint that accepts such posts");
-    return malformed(`the answer is empty (finish reason ${finishReason})`);
+      return filtered("the endpoint's content filter withheld the answer; use an endpoint that accepts such posts");
+    if (thinking === null) return malformed(`the answer is empty (finish reason ${finishReason})`);
   }
   const tokens = choice.logprobs?.content;
   if (!tokens?.length && request.wantLogprobs && request.endpoint.logprobs === 'on')
@@ -136,7 +151,65 @@ function readAnswer(json: unknown, request: ChatRequest): ReadCompletion['answer
   const logprobs = tokens?.length
     ? tokens.map(({ token, logprob, top_logprobs }) => ({ token, logprob, top: top_logprobs ?? [] }))
     : null;
-  return { text: content, logprobs, finishReason };
+  return {
+    text,
+    ...thoughtOf(thinking),
+    logprobs: logprobs && tokensOf({ text, thinking, mark }, logprobs),
+    finishReason,
+  };
+}
+
+interface ReadMessage {
+  readonly text: string;
+  readonly thinking: string | null;
+  readonly mark: string | null;
+  /** What the model said instead of an answer, where the endpoint marks it as a refusal. */
+  readonly refusal: string | null;
+}
+
+function readMessage(message: z.infer<typeof messageSchema>): ReadMessage {
+  const { content, reasoning_content, reasoning } = message;
+  const parts = Array.isArray(content)
+    ? content.map((part) => (typeof part === 'string' ? { type: 'text', text: part, refusal: null } : part))
+    : [{ type: 'text', text: content, refusal: null }];
+  const isText = ({ type }: { type: string }) => type === 'text' || type === 'output_text';
+  const joined = (texts: readonly (string | null | undefined)[]) => texts.filter(Boolean).join('');
+  const { answer, thinking, mark } = splitThinking(joined(parts.filter(isText).map(({ text }) => text)));
+  const apart = parts.filter((part) => !isText(part)).map((part) => part.text ?? jsonOf(part));
+  return {
+    text: answer,
+    thinking: [reasoning_content ?? reasoning, ...apart, thinking].filter((each) => each?.trim()).join('\n') || null,
+    mark,
+    refusal: joined([message.refusal, ...parts.map((part) => part.refusal)]).trim() || null,
+  };
+}
+
+function jsonOf({ thinking }: { readonly thinking?: unknown }): string | null {
+  if (thinking === undefined) return null;
+  return typeof thinking === 'string' ? thinking : JSON.stringify(thinking);
+}
+
+function thoughtOf(thinking: string | null): Pick<ChatAnswer, 'thinking'> {
+  return thinking === null ? {} : { thinking };
+}
+
+/** The tokens of the answer alone; null where they cannot be told from those of the thinking. */
+function tokensOf(
+  { text, thinking, mark }: Pick<ReadMessage, 'text' | 'thinking' | 'mark'>,
+  logprobs: readonly TokenLogprob[],
+): readonly TokenLogprob[] | null {
+  if (thinking === null) return logprobs;
+  const joined = logprobs.map(({ token }) => token).join('');
+  // Some servers send the vocabulary's own symbols for a space. Where the thinking came apart, its tokens may come too.
+  if (mark === null)
+    return joined.replace(/^[\s\u2581\u0120]+/u, '').startsWith(text.trim().slice(0, 3)) ? logprobs : null;
+  const found = joined.lastIndexOf(mark);
+  let end = 0;
+  const first = logprobs.findIndex(({ token }) => {
+    end += token.length;
+    return end > found + mark.length;
+  });
+  return found < 0 || first < 0 ? null : logprobs.slice(first);
 }
 
 function malformed(message: string): CallFailure {
@@ -145,6 +218,10 @@ function malformed(message: string): CallFailure {
 
 function noAnswer(message: string): CallFailure {
   return new CallFailure({ kind: 'no-answer', message });
+}
+
+function filtered(message: string): CallFailure {
+  return new CallFailure({ kind: 'filtered', message });
 }
 
 function excerpt(text: string): string {

@@ -1,6 +1,7 @@
 import { APIConnectionTimeoutError, APIError } from 'openai';
 import { z } from 'zod';
 import { ProviderError } from '../../src/errors.ts';
+import type { ChatAnswer } from './chat.ts';
 import { type Endpoint, keyAdvice, withoutKey } from './endpoint.ts';
 
 export type CallFailureKind =
@@ -15,6 +16,7 @@ export type CallFailureKind =
   | 'key'
   | 'forbidden'
   | 'not-found'
+  | 'filtered'
   | 'no-answer';
 
 const RETRYABLE: readonly CallFailureKind[] = ['rate-limit', 'timeout', 'connection', 'server', 'malformed'];
@@ -131,18 +133,33 @@ export class EndpointUnusableError extends ProviderError {}
 
 /** Whether all further calls would fail as well, so that asking on is pointless. */
 export function endsAllCalls(error: unknown): boolean {
-  return error instanceof BudgetSpentError || error instanceof EndpointUnusableError;
+  return (
+    error instanceof BudgetSpentError || error instanceof EndpointUnusableError || error instanceof UnreadableShareError
+  );
 }
+
+/** So many answers cannot be read that asking on would be a waste of money. */
+export class UnreadableShareError extends ProviderError {}
+
+export type UnreadableAnswer = Pick<ChatAnswer, 'text' | 'thinking' | 'finishReason'>;
 
 /** The model's answer could not be read as what was asked for, not even when it was asked again. */
 export class MalformedAnswerError extends ProviderError {
-  readonly lastAnswer: string;
+  /** Those that could not be read, in the order in which they were given. */
+  readonly answers: readonly UnreadableAnswer[];
 
-  constructor(message: string, details: { lastAnswer: string }) {
+  constructor(message: string, details: { answers: readonly UnreadableAnswer[] }) {
     super(message);
-    this.lastAnswer = details.lastAnswer;
+    this.answers = details.answers;
+  }
+
+  get lastAnswer(): string {
+    return this.answers.at(-1)?.text ?? '';
   }
 }
+
+/** Only the questions handed in before can be answered, such as those of a batch. */
+export class CannotAskError extends ProviderError {}
 
 /** The messages are longer than the model reads. */
 export class ContextLengthError extends ProviderError {
@@ -198,6 +215,7 @@ export function providerErrorOf(options: {
       return new ProviderError(
         `${where} refused the request${status}: ${said}; check the parameters of the endpoint (temperature, maxTokensField, extraBody)`,
       );
+    case 'filtered':
     case 'no-answer':
       return new ProviderError(`${where}: ${said}`);
     case 'malformed':

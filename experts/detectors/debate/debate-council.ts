@@ -1,9 +1,8 @@
 import { z } from 'zod';
-import { ProviderError } from '../../../src/errors.ts';
 import type { Detector } from '../../detector.ts';
 import type { ChatService } from '../../llm/chat.ts';
 import { sampledProbabilities } from '../../llm/class-probabilities.ts';
-import { MalformedAnswerError } from '../../llm/failures.ts';
+import { MalformedAnswerError, type UnreadableAnswer } from '../../llm/failures.ts';
 import type { JudgingTask } from '../../tasks/task-file.ts';
 import { endpointOf, endpointsSchema, modelSchema, speakerOptions } from '../models-by-role.ts';
 import { dialogueOf, type TranscriptEntry } from '../prompt-text.ts';
@@ -114,15 +113,18 @@ export function createDebateCouncil(settings: {
     const parts = { about, asked, discussion };
     let verdicts: readonly (Verdict | null)[] = [];
     let votes: Votes = [];
+    let unreadable: readonly UnreadableAnswer[] = [];
 
     async function collectVotes(round: number): Promise<void> {
-      verdicts = await Promise.all(
+      const given = await Promise.all(
         members.map((endpoint, member) => {
           const content = prompts.member({ ...parts, who: `member ${member + 1}` });
           // In a dry run the votes keep changing, which costs the most.
-          return voteOrAbstain(askVerdict({ session, endpoint, content, question, dryRunSide: member + round }));
+          return voteOrAbstention(askVerdict({ session, endpoint, content, question, dryRunSide: member + round }));
         }),
       );
+      verdicts = given.map((vote) => ('verdict' in vote ? vote : null));
+      unreadable = given.flatMap((vote) => ('verdict' in vote ? [] : vote.answers));
       for (const [member, verdict] of verdicts.entries())
         discussion.push({
           role: `member ${member + 1}`,
@@ -153,8 +155,9 @@ export function createDebateCouncil(settings: {
     // Line 16: the majority.
     const shares = sampledProbabilities({ labels: names, answers: votes });
     if (shares === null)
-      throw new ProviderError(
-        `debate-council: none of the ${members.length} members gave a vote that could be read; the next run asks again`,
+      throw new MalformedAnswerError(
+        `debate-council: none of the ${members.length} members gave a vote that could be read`,
+        { answers: unreadable },
       );
     const most = Math.max(...names.map((name) => countOf(votes, name)));
     const leading = question.sides.filter(({ name }) => countOf(votes, name) === most);
@@ -188,11 +191,11 @@ export function createDebateCouncil(settings: {
   });
 }
 
-async function voteOrAbstain(asked: Promise<Verdict>): Promise<Verdict | null> {
+async function voteOrAbstention(asked: Promise<Verdict>): Promise<Verdict | MalformedAnswerError> {
   try {
     return await asked;
   } catch (error) {
-    if (error instanceof MalformedAnswerError) return null;
+    if (error instanceof MalformedAnswerError) return error;
     throw error;
   }
 }

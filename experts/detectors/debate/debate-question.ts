@@ -89,6 +89,7 @@ export async function askVerdict(options: {
     schema,
     schemaName: 'verdict',
     dryRunValue,
+    decisive: ({ verdict }) => verdict,
   });
   return value;
 }

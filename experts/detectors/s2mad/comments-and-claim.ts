@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { KeptParts, PartQuestion } from '../../annotations/kept-calls.ts';
 import type { Judgement } from '../../detector.ts';
+import { askWithRepair } from '../../llm/ask-with-repair.ts';
 import { type ChatAnswer, type ChatService, usageOf } from '../../llm/chat.ts';
 import { chatJson } from '../../llm/chat-json.ts';
 import type { Endpoint } from '../../llm/endpoint.ts';
@@ -83,7 +84,7 @@ export function createCommentScorer({ service, endpoint, keptParts }: Settings) 
   };
 }
 
-/** Whether a claim is nothing but an opinion (§3.3); whatever is not a clear yes counts as no. */
+/** Whether a claim is nothing but an opinion (§3.3); what cannot be read even after one repair counts as no. */
 export function createSubjectivityClassifier({ service, endpoint, keptParts }: Settings) {
   const askOnce = oncePerThread(keptParts);
   return async (question: { claim: string; threadId: string; session: Session }) => {
@@ -100,9 +101,18 @@ export function createSubjectivityClassifier({ service, endpoint, keptParts }: S
       session,
       async ask() {
         const messages = [{ role: 'user' as const, content: prompts.subjectivity({ claim }) }];
-        const answer = await service.chat({ endpoint, messages, dryRunText: 'No' });
-        const label = strictAnswer({ text: answer.text, words: { yes: ['Yes'], no: ['No'] } });
-        return { label, explanation: '', transcript: [{ role: 'classifier', text: answer.text }], answers: [answer] };
+        const { value, answers } = await askWithRepair({
+          service,
+          request: { endpoint, messages, dryRunText: 'No' },
+          read: ({ text }) => {
+            const label = strictAnswer({ text, words: { yes: ['Yes'], no: ['No'] } });
+            return label === null ? { problem: 'it is neither Yes nor No.' } : { value: label };
+          },
+          instruction: 'Answer with Yes or No only.',
+          wanted: 'Yes or No',
+        });
+        const transcript = answers.map(({ text }) => ({ role: 'classifier', text }));
+        return { label: value, explanation: '', transcript, answers };
       },
     });
     return judgement?.label === 'yes';

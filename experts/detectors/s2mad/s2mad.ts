@@ -4,13 +4,14 @@ import { InputError } from '../../../src/errors.ts';
 import { Random } from '../../../src/tensor/random.ts';
 import type { KeptParts } from '../../annotations/kept-calls.ts';
 import type { Detector, Judgement } from '../../detector.ts';
-import type { ChatMessage, ChatService } from '../../llm/chat.ts';
+import { askWithRepair } from '../../llm/ask-with-repair.ts';
+import { type ChatAnswer, type ChatMessage, type ChatService, whyIncomplete } from '../../llm/chat.ts';
 import type { Endpoint } from '../../llm/endpoint.ts';
 import { type JudgingTask, judgementLabels } from '../../tasks/task-file.ts';
-import { concludingAnswer } from '../answers.ts';
+import { answerNames, concludingAnswer } from '../answers.ts';
 import { endpointsByRole, endpointsSchema, modelSchema, speakerOptions } from '../models-by-role.ts';
 import { numberedPosts, oneLine, type TranscriptEntry } from '../prompt-text.ts';
-import { inSession, type Session, speak, usageIn } from '../session.ts';
+import { inSession, type Session, speechRequest, spoken, usageIn } from '../session.ts';
 import { type Comment, createCommentScorer, createSubjectivityClassifier } from './comments-and-claim.ts';
 
 /*
@@ -29,7 +30,8 @@ import { type Comment, createCommentScorer, createSubjectivityClassifier } from 
  *     comment is taken.
  *   - A debater sees its own earlier opinions as its own turns of one conversation: p_d says "the opinion of yourself",
  *     while Eq. 4 mentions only the other's.
- *   - Opinions are read strictly, by their last line. One without a label agrees with nothing, so the judge is asked.
+ *   - Opinions are read strictly, by their last line. One without a label agrees with nothing, so the judge is asked. The
+ *     judge, or an agent that decides alone, is asked once more where its last line is no label.
  *   - Without stance separation, up to 2k comments are drawn and dealt out in turn. Each comment's random number is
  *     independent of later comments.
  */
@@ -148,6 +150,10 @@ export function createS2mad(settings: {
   const scoreOf = createCommentScorer({ service, keptParts, endpoint: endpoints.scorer });
   const isSubjective = createSubjectivityClassifier({ service, keptParts, endpoint: endpoints.classifier });
 
+  /** What was cut off or refused concludes with nothing. */
+  const conclusionOf = (opinion: ChatAnswer) =>
+    whyIncomplete(opinion) === null ? concludingAnswer({ text: opinion.text, words }) : null;
+
   async function judge(prefix: Prefix, session: Session): Promise<Judgement> {
     const [claim, ...texts] = prefix.posts.map(({ text }) => oneLine(text));
     const comments = texts.map((text, index) => ({ index: index + 1, text }));
@@ -155,14 +161,25 @@ export function createS2mad(settings: {
     const transcript: TranscriptEntry[] = [];
     const say = (role: string, text: string) => transcript.push({ role, text });
     const speaking = (endpoint: Endpoint, messages: readonly ChatMessage[], dryRunLabel: number) =>
-      speak({ session, endpoint, messages, dryRunText: names[dryRunLabel] });
-    const decided = (text: string): Judgement => ({
-      label: concludingAnswer({ text, words }),
-      probabilities: null,
-      explanation: text,
-      transcript,
-      ...usageIn(session),
-    });
+      spoken({ session, endpoint, messages, dryRunText: names[dryRunLabel] });
+    const decided = (label: string, explanation: string): Judgement => {
+      return { label, probabilities: null, explanation, transcript, ...usageIn(session) };
+    };
+    /** Asks for a decision, which must end with a label. */
+    const decisionOf = async (role: string, endpoint: Endpoint, content: string) => {
+      const { value, answers } = await askWithRepair({
+        service: session.service,
+        request: speechRequest({ endpoint, messages: [{ role: 'user', content }], dryRunText: names[0] }),
+        read: ({ text }) => {
+          const label = concludingAnswer({ text, words });
+          return label === null ? { problem: `its last line is none of: ${names.join(', ')}.` } : { value: label };
+        },
+        instruction: choice,
+        wanted: `a text that ends with ${answerNames(words)}`,
+      });
+      for (const { text } of answers) say(role, text.trim());
+      return decided(value, answers[answers.length - 1].text.trim());
+    };
 
     // Lines 3–9: stance separation, and the claim's subjectivity.
     const [scored, subjective] = await Promise.all([
@@ -187,10 +204,8 @@ export function createS2mad(settings: {
       : [commentList('Comments', sides.support), commentList('Comments', sides.oppose)];
     if (!debate) {
       const all = commentList('Comments', inTimeOrder([...sides.support, ...sides.oppose]));
-      const alone = stanceSeparation ? opening(support, oppose) : opening(all);
-      const opinion = await speaking(endpoints.supporter, alone, 0);
-      say('supporter', opinion);
-      return decided(opinion);
+      const [{ content }] = stanceSeparation ? opening(support, oppose) : opening(all);
+      return decisionOf('supporter', endpoints.supporter, content);
     }
     const supporter = opening(support);
     const opposer = opening(oppose);
@@ -199,33 +214,31 @@ export function createS2mad(settings: {
         speaking(endpoints.supporter, supporter, 0),
         speaking(endpoints.opposer, opposer, 1),
       ]);
-      supporter.push({ role: 'assistant', content: h_p });
-      opposer.push({ role: 'assistant', content: h_n });
-      say('supporter', h_p);
-      say('opposer', h_n);
+      supporter.push({ role: 'assistant', content: h_p.text });
+      opposer.push({ role: 'assistant', content: h_n.text });
+      say('supporter', h_p.text);
+      say('opposer', h_n.text);
       return { h_p, h_n };
     };
     let { h_p, h_n } = await bothSpeak();
 
     // Lines 13–16: each responds to what the other said in the round before.
     for (let round = 1; round <= rounds; round++) {
-      supporter.push({ role: 'user', content: prompts.debate({ other: h_n, options: choice }) });
-      opposer.push({ role: 'user', content: prompts.debate({ other: h_p, options: choice }) });
+      supporter.push({ role: 'user', content: prompts.debate({ other: h_n.text, options: choice }) });
+      opposer.push({ role: 'user', content: prompts.debate({ other: h_p.text, options: choice }) });
       ({ h_p, h_n } = await bothSpeak());
     }
 
     // Lines 17–21: agreement, or the judge.
-    const agreed = concludingAnswer({ text: h_p, words });
-    if (agreed !== null && agreed === concludingAnswer({ text: h_n, words })) return decided(h_p);
-    const content = prompts.judge({ claim, h_p, h_n, ending });
-    const verdict = await speaking(endpoints.judge, [{ role: 'user', content }], 0);
-    say('judge', verdict);
-    return decided(verdict);
+    const agreed = conclusionOf(h_p);
+    if (agreed !== null && agreed === conclusionOf(h_n)) return decided(agreed, h_p.text);
+    return decisionOf('judge', endpoints.judge, prompts.judge({ claim, h_p: h_p.text, h_n: h_n.text, ending }));
   }
 
   return {
     name: 's2mad',
-    version: '1',
+    // 2: a label is read from a last line that holds nothing else; before, "I doubt that it is a rumor" was a rumor.
+    version: '2',
     // Options of parts that an ablation switches off cannot change a judgement, so they are left out.
     options: {
       task,

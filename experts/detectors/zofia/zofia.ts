@@ -176,6 +176,7 @@ export async function createZofia(settings: {
       retrieval: retrieval.options,
     },
     labels: judgementLabels(task),
+    mayAbstain: insufficientLabel === null,
     inputOf: zofiaInputOf(options),
     judge: (prefix, context) => inSession({ service, context }, (session) => judge(prefix, session)),
   };

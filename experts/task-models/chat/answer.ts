@@ -1,7 +1,7 @@
 import type { Judgement } from '../../detector.ts';
-import { type AnswerWords, strictAnswer, withoutThinking } from '../../detectors/answers.ts';
+import { type AnswerWords, strictAnswer } from '../../detectors/answers.ts';
 import { oneLine } from '../../detectors/prompt-text.ts';
-import type { ChatAnswer, TokenLogprob } from '../../llm/chat.ts';
+import { type ChatAnswer, type TokenLogprob, whyIncomplete } from '../../llm/chat.ts';
 import { classProbabilities } from '../../llm/class-probabilities.ts';
 import type { TaskPrediction } from '../task-model.ts';
 
@@ -40,7 +40,7 @@ export interface ChatTask<Item> {
 type Form = Pick<ChatTask<never>, 'field' | 'words'>;
 
 interface ReadAnswer {
-  /** Null when the answer names no class, or several. */
+  /** Null when the answer names no class, or several, or is not whole. */
   readonly label: string | null;
   /** Null without a label, or without usable log-probabilities. */
   readonly probabilities: Readonly<Record<string, number>> | null;
@@ -50,7 +50,6 @@ interface ReadAnswer {
 
 const MARKS = '["\'*_`\\s]*';
 const REASON = new RegExp(`[\\s,;.|"'*_\`)\\]}({[-]*\\breason(?:ing)?\\b${MARKS}[:=]`, 'i');
-const THOUGHT = '</think>';
 /** As many letters of the class word are compared, so that no other place in the answer looks the same. */
 const LETTERS_TO_FIND = 3;
 
@@ -64,16 +63,26 @@ export function writeAnswer(options: { form: Form; label: string; explanation: s
 /** Reads "Stance: Support, Reason: …", also inside Markdown or JSON, or without "Stance:". */
 export function readAnswer(options: { answer: ChatAnswer; form: Form }): ReadAnswer {
   const { answer, form } = options;
-  const said = withoutThinking(answer.text);
-  for (const start of classStarts({ said, field: form.field })) {
-    const rest = said.slice(start);
-    const stated = rest.split(REASON, 1)[0];
+  const said = answer.text.trim();
+  const found = classStarts({ said, field: form.field }).flatMap((start) => {
+    const stated = said.slice(start).split(REASON, 1)[0];
     const label = onlyAnswer({ stated, words: form.words });
-    if (label === null) continue;
-    const probabilities = ofTokens({ logprobs: answer.logprobs, said, start, words: form.words });
-    return { label, probabilities, explanation: reasonOf({ said, start, stated }) };
-  }
-  return { label: null, probabilities: null, explanation: '' };
+    return label === null ? [] : [{ start, stated, label }];
+  });
+  const [first] = found;
+  if (first === undefined || whyIncomplete(answer) !== null || contradicts({ said, found }))
+    return { label: null, probabilities: null, explanation: '' };
+  const { start, stated, label } = first;
+  const probabilities = ofTokens({ logprobs: answer.logprobs, said, start, words: form.words });
+  return { label, probabilities, explanation: reasonOf({ said, start, stated }) };
+}
+
+/** Whether a second class is stated on a line of its own. Within a reason, a class is only spoken of. */
+function contradicts(options: { said: string; found: readonly { start: number; label: string }[] }): boolean {
+  const { said, found } = options;
+  const standsAlone = ({ start }: { start: number }) =>
+    /(?:^|\n)["'*_`\s{[(-]*\w+["'*_`\s]*[:=]["'*_`\s[({]*$/.test(said.slice(0, start));
+  return found.some((each) => each.label !== found[0].label && standsAlone(each));
 }
 
 /** Where a class may be found: after each "Stance:", or at the beginning of an answer without one. */
@@ -129,7 +138,7 @@ function ofTokens(options: {
   // Some servers send the vocabulary's own symbols for a space.
   const joined = logprobs.map(({ token }) => token.replace(/[\u2581\u0120]/gu, ' ')).join('');
   // Compared only up to the class word: tokens may contain mere pieces of an emoji in the reason.
-  const answerAt = joined.indexOf(said.slice(0, start + LETTERS_TO_FIND), Math.max(0, joined.lastIndexOf(THOUGHT)));
+  const answerAt = joined.indexOf(said.slice(0, start + LETTERS_TO_FIND));
   if (answerAt < 0) return null;
   let end = 0;
   const first = logprobs.findIndex(({ token }) => {

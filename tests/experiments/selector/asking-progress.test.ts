@@ -21,7 +21,7 @@ function asking(samples: number) {
   const model = withAskingProgress<number>({
     task: 'stances',
     keptParts: known,
-    onProgress: (...stage) => shown.push(stage),
+    onProgress: (stage, done, total) => shown.push([stage, done, total]),
     create: (keptParts) => ({
       ...scriptedModel<number>({ classes: ['support', 'deny'], answer: () => prediction }).model,
       async predict(items) {

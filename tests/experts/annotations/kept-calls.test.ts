@@ -146,35 +146,41 @@ describe('KeptCalls', () => {
     expect(await Promise.all(said)).toEqual(['of process 1', 'of process 1']);
   });
 
-  it('forgets a judgement that failed of what was answered, and its part that failed', async () => {
+  it('forgets the answers that could not be read, of a judgement or of a part, and nothing else', async () => {
     const path = storePath();
     const { service, calls, say } = processOn(path);
-    const malformed = () => new MalformedAnswerError('no JSON', { lastAnswer: '' });
-    const twice = async () => {
-      await say('one');
-      await say('repair');
-      throw malformed();
+    const unreadable = async (...contents: string[]) => {
+      const answers: ChatAnswer[] = [];
+      for (const content of contents) answers.push(await calls.chat(ask(endpoint, content)));
+      throw new MalformedAnswerError('no JSON', { answers });
     };
-    await expect(calls.ofJudgement('judgement', twice)).rejects.toThrow('no JSON');
-    expect(keptIn(path)).toBe(0);
+    const debate = async () => {
+      await say('opening');
+      await say('closing');
+      await unreadable('verdict', 'repair');
+    };
+    await expect(calls.ofJudgement('judgement', debate)).rejects.toThrow('no JSON');
+    expect(keptIn(path)).toBe(2);
+    service.asked.length = 0;
+    await expect(calls.ofJudgement('judgement', debate)).rejects.toThrow('no JSON');
+    expect(service.asked).toEqual(['verdict', 'repair']);
     const withPart = async () => {
-      await say('one');
+      await say('opening');
       await calls.ofJudgement('good part', () => say('good'));
-      await calls.ofJudgement('part', twice);
+      await calls.ofJudgement('part', () => unreadable('claims'));
     };
-    await expect(calls.ofJudgement('judgement', withPart)).rejects.toThrow('no JSON');
-    expect(keptIn(path)).toBe(1);
     service.asked.length = 0;
     await expect(calls.ofJudgement('judgement', withPart)).rejects.toThrow('no JSON');
-    expect(service.asked).toEqual(['one', 'one', 'repair']);
+    expect(keptIn(path)).toBe(3);
+    await expect(calls.ofJudgement('judgement', withPart)).rejects.toThrow('no JSON');
+    expect(service.asked).toEqual(['good', 'claims', 'claims']);
   });
 
   it('keeps the answers of a part that its judgement does without until all is judged', async () => {
     const path = storePath();
     const unreadable = async ({ calls, say }: ReturnType<typeof processOn>) => {
       const part = async () => {
-        await say('score');
-        throw new MalformedAnswerError('no JSON', { lastAnswer: '' });
+        throw new MalformedAnswerError('no JSON', { answers: [await calls.chat(ask(endpoint, 'score'))] });
       };
       await calls.ofJudgement('part', part).catch(() => {});
       await say('debate');
@@ -204,42 +210,24 @@ describe('KeptCalls', () => {
     },
   );
 
-  it('waits for what a failed judgement left under way, and keeps it unless the judgement is asked anew', async () => {
+  it('waits for what a failed judgement left under way, and keeps it', async () => {
     const path = storePath();
     const { service, calls } = processOn(path);
-    const slow = async ({ signal }: ChatRequest) => {
-      await new Promise((resolve) => signal?.addEventListener('abort', () => setTimeout(resolve, 20)));
-      return answerOf('late');
+    service.instead = ({ messages, signal }) => {
+      if (messages[0].content !== 'slow') return Promise.reject(new ProviderError('overloaded'));
+      return new Promise((resolve) => {
+        signal?.addEventListener('abort', () => setTimeout(() => resolve(answerOf('late')), 20));
+      });
     };
-    const failWith = (failure: () => Promise<never>) => {
-      service.instead = (asked) => {
-        const { content } = asked.messages[0];
-        return content === 'slow' ? slow(asked) : content === 'fails' ? failure() : null;
-      };
-      return calls.ofJudgement('judgement', () =>
-        inSession({ service: calls, context: undefined }, ({ service: own }) =>
-          Promise.all([
-            own.chat(ask(endpoint, 'slow')),
-            own.chat(ask(endpoint, 'fails')).then(() => {
-              throw new MalformedAnswerError('no JSON', { lastAnswer: '' });
-            }),
-          ]),
-        ),
-      );
-    };
-    await expect(failWith(() => Promise.reject(new ProviderError('overloaded')))).rejects.toThrow('overloaded');
+    const judging = calls.ofJudgement('judgement', () =>
+      inSession({ service: calls, context: undefined }, ({ service: own }) =>
+        Promise.all(['slow', 'fails'].map((content) => own.chat(ask(endpoint, content)))),
+      ),
+    );
+    await expect(judging).rejects.toThrow('overloaded');
     expect(keptIn(path)).toBe(0);
     await calls.settled();
     expect(keptIn(path)).toBe(1);
-    service.asked.length = 0;
-    const readable = async () => answerOf('not JSON') as never;
-    await expect(failWith(readable)).rejects.toThrow('no JSON');
-    expect(service.asked).toEqual(['fails']);
-    await calls.settled();
-    expect(keptIn(path)).toBe(0);
-    await expect(failWith(readable)).rejects.toThrow('no JSON');
-    await calls.settled();
-    expect(keptIn(path)).toBe(0);
   });
 
   it('asks again for an answer that cannot be read', async () => {

@@ -91,13 +91,13 @@ const pins: Record<string, object> = {
     parts: '4f53cda18c2baa0c',
   },
   s2mad: {
-    annotation: '902795fc5a6b00a6',
+    annotation: 'a925e96f9ebf079d',
     calls: 'ff16485d51b851cd',
     judgement: 'd4895e070c305b27',
     parts: '36482f59278005e5',
   },
   's2mad without stances': {
-    annotation: '3e830deff71cd2bb',
+    annotation: 'd14eaa8c3c2e3e2c',
     calls: '9ee3df0e23a5729f',
     judgement: '404b3c5358aa58d9',
     parts: 'f682f5521127055e',

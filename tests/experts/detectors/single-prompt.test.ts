@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { MalformedAnswerError } from '../../../experts/llm/failures.ts';
 import { InputError } from '../../../src/errors.ts';
 import { threadOf } from '../threads.ts';
 import { askedOf, categoryTask, detectorOf, type Part, prefix, role, rumorTask, startRoles } from './roles.ts';
@@ -48,9 +49,17 @@ describe('single-prompt', () => {
     await expect(setUp('Yes', { samples: 3 })).rejects.toThrow(InputError);
   });
 
-  it('gives an answer that is neither word no label and no probabilities', async () => {
-    const { detector } = await setUp({ text: 'Maybe', tokens: [{ Maybe: 0.6, Yes: 0.2 }] });
-    expect(await detector.judge(prefix(2))).toMatchObject({ label: null, probabilities: null });
+  it('asks once more where an answer is neither word, and gives no judgement where that does not help', async () => {
+    const maybe = { text: 'Maybe', tokens: [{ Maybe: 0.6, Yes: 0.2 }] };
+    const { server, detector } = await setUp([maybe, maybe, maybe, 'No']);
+    await expect(detector.judge(prefix(2))).rejects.toThrow(MalformedAnswerError);
+    expect(server.requests).toHaveLength(2);
+    expect(askedOf(server, 'judge')[1]).toBe(
+      'Your answer could not be used: it is not Yes or No alone.\nAnswer with Yes or No only.',
+    );
+    const repaired = await detector.judge(prefix(2));
+    expect(repaired).toMatchObject({ label: 'non-rumor', probabilities: null, usage: { requests: 2 } });
+    expect(repaired.transcript.map(({ text }) => text)).toEqual(['Maybe', 'No']);
     const published = await setUp('Maybe', { parse: 'published' });
     expect((await published.detector.judge(prefix(2))).label).toBe('rumor');
   });
@@ -90,9 +99,9 @@ describe('single-prompt', () => {
     expect(server.requests).toHaveLength(3);
   });
 
-  it('has no label where one category cannot be read', async () => {
+  it('gives no judgement where one category cannot be read', async () => {
     const part: Part = (body) => (body.messages[0].content.includes('a study') ? 'Perhaps' : 'No');
     const { detector } = await setUp(part, {}, {}, categoryTask);
-    expect(await detector.judge(prefix(1))).toMatchObject({ label: null, probabilities: null });
+    await expect(detector.judge(prefix(1))).rejects.toThrow(MalformedAnswerError);
   });
 });

@@ -39,8 +39,6 @@ describe('extractJson', () => {
     ['The answer is {"a": "with } and \\" inside"}, I think.', [{ a: 'with } and " inside' }]],
     ['First {"a": 1}, no, rather {"a": 2}.', [{ a: 2 }, { a: 1 }]],
     ['Set {x} aside: {"a": 1}', [{ a: 1 }]],
-    ['<think>maybe {"a": 1}</think>{"a": 2}', [{ a: 2 }]],
-    ['<think>maybe {"a": 1}', []],
     ['{"a": 1', []],
     ['no', []],
   ])('reads %j', (text, expected) => {
@@ -92,6 +90,29 @@ describe('chatJson', () => {
     expect(messages.at(-1)?.content).toMatch(
       /could not be used: the JSON does not fit the schema:[\s\S]*label[\s\S]*score/,
     );
+  });
+
+  it.each([
+    ['capitals', '{"label": "FALSE", "score": 0}'],
+    ['punctuation', '{"label": "\u201cFalse.\u201d", "score": 0}'],
+    ['the spelling of keys', '{"Label": "False", "SCORE": 0}'],
+  ])('lets %s decide nothing', async (_name, text) => {
+    const { server, request } = await setUp([text]);
+    expect((await chatJson(request)).value.label).toBe('false');
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it.each([
+    ['what was cut off', { text: `${good} Or rather {"label": "tr`, finishReason: 'length' }, /it was cut off/],
+    ['what was refused', { text: null, refusal: `I will not say ${good}` }, /the model refused to answer/],
+    ['what contradicts itself', `Either ${good} or {"label": "true", "score": 0}`, /2 JSON values that contradict/],
+    ['another word', '{"label": "not true", "score": 0}', /does not fit the schema/],
+  ])('does not read %s', async (_name, reply, problem) => {
+    const { server, request } = await setUp([reply, good]);
+    const { value, answers } = await chatJson({ ...request, decisive: ({ label }) => label });
+    expect(value.label).toBe('false');
+    expect(answers).toHaveLength(2);
+    expect(lastMessage(server.requests[1].body)).toMatch(problem);
   });
 
   it('fails after the repair, with the last answer', async () => {

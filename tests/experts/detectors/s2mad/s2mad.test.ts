@@ -99,14 +99,17 @@ describe('s2mad', () => {
     );
   });
 
-  it('asks the judge where an opinion names no label, and has none where the judge names none', async () => {
-    const { server, detector } = await setUp({
-      supporter: 'Hard to say.',
-      opposer: 'Hard to say.',
-      judge: 'Who knows?',
-    });
-    expect((await detector.judge(prefix(1))).label).toBeNull();
-    expect(phasesOf(server, [1, 2, 2, 2, 1]).at(-1)).toEqual(['judge']);
+  it('asks the judge where an opinion names no label, and asks it once more where it names none', async () => {
+    const unsure = { supporter: 'Hard to say.', opposer: 'Hard to say.' };
+    const { server, detector } = await setUp({ ...unsure, judge: 'Who knows?' });
+    await expect(detector.judge(prefix(1))).rejects.toThrow(
+      /twice with something other than a text that ends with non-rumor or rumor: its last line is none of: non-rumor, rumor\. The answer began: "Who knows\?"/,
+    );
+    expect(phasesOf(server, [1, 2, 2, 2, 1, 1]).slice(-2)).toEqual([['judge'], ['judge']]);
+    const repaired = await setUp({ ...unsure, judge: ['It is no rumor.', 'non-rumor'] });
+    const judgement = await repaired.detector.judge(prefix(1));
+    expect(judgement).toMatchObject({ label: 'non-rumor', explanation: 'non-rumor' });
+    expect(judgement.transcript.slice(-2).map(({ text }) => text)).toEqual(['It is no rumor.', 'non-rumor']);
   });
 
   it('takes the strongest comments of each side', async () => {

@@ -1,0 +1,75 @@
+import { type ChatAnswer, type ChatMessage, type ChatRequest, type ChatService, whyIncomplete } from './chat.ts';
+import { CannotAskError, MalformedAnswerError } from './failures.ts';
+
+/** What an answer says, or why that cannot be told, as a sentence that its model can act upon. */
+export type Reading<T> = { readonly value: T } | { readonly problem: string };
+
+export interface RepairableQuestion<T> {
+  readonly service: ChatService;
+  readonly request: ChatRequest;
+  /** Is given whole answers only: what was cut off or refused is no answer, whatever it says. */
+  readonly read: (answer: ChatAnswer) => Reading<T>;
+  /** What to do instead, for the model: "Answer with Yes or No only." */
+  readonly instruction: string;
+  /** For messages: "the JSON asked for (verdict)". */
+  readonly wanted: string;
+}
+
+/**
+ * Asks, and where the answer cannot be read sends it back once, with the reason. The last of the answers returned is the
+ * one that was read.
+ * @throws MalformedAnswerError with both answers where the second cannot be read either
+ */
+export async function askWithRepair<T>(
+  question: RepairableQuestion<T>,
+): Promise<{ readonly value: T; readonly answers: readonly ChatAnswer[] }> {
+  return repaired({ ...question, first: await question.service.chat(question.request) });
+}
+
+/** The same where the first answer is there already. */
+export async function repaired<T>(
+  question: RepairableQuestion<T> & { readonly first: ChatAnswer },
+): Promise<{ readonly value: T; readonly answers: readonly ChatAnswer[] }> {
+  const { service, request, instruction, first } = question;
+  const reading = readWhole(question, first);
+  if ('value' in reading) return { value: reading.value, answers: [first] };
+  const messages: ChatMessage[] = [
+    ...request.messages,
+    // Some endpoints refuse empty messages.
+    { role: 'assistant', content: first.text || '(nothing)' },
+    { role: 'user', content: `Your answer could not be used: ${reading.problem}\n${instruction}` },
+  ];
+  const second = await askedAgain(service, { ...request, messages });
+  if (second === null) throw unreadable(question, { answers: [first], problem: reading.problem });
+  const again = readWhole(question, second);
+  if ('value' in again) return { value: again.value, answers: [first, second] };
+  throw unreadable(question, { answers: [first, second], problem: again.problem });
+}
+
+function readWhole<T>({ read }: RepairableQuestion<T>, answer: ChatAnswer): Reading<T> {
+  const incomplete = whyIncomplete(answer);
+  return incomplete === null ? read(answer) : { problem: `${incomplete}.` };
+}
+
+async function askedAgain(service: ChatService, request: ChatRequest): Promise<ChatAnswer | null> {
+  try {
+    return await service.chat(request);
+  } catch (error) {
+    if (error instanceof CannotAskError) return null;
+    throw error;
+  }
+}
+
+function unreadable<T>(
+  { request, wanted }: RepairableQuestion<T>,
+  { answers, problem }: { answers: readonly ChatAnswer[]; problem: string },
+): MalformedAnswerError {
+  const { name, model } = request.endpoint;
+  const text = answers.at(-1)?.text ?? '';
+  return new MalformedAnswerError(
+    `endpoint ${name} (model ${model}) answered ${answers.length === 1 ? '' : 'twice '}with something other than ${wanted}: ` +
+      `${problem} The answer began: ${JSON.stringify(text.slice(0, 200))}. ` +
+      'A larger model or a larger maxTokens may help',
+    { answers },
+  );
+}

@@ -1,0 +1,166 @@
+import { describe, expect, it } from 'vitest';
+import { AnnotationStore } from '../../../experts/annotations/annotation-store.ts';
+import { startServer } from '../../experts/llm/service.ts';
+import { lastMessage, type ScriptedReply, type ScriptedRule } from '../../llm-server/scripted-rule.ts';
+import { makeThread, temporaryFolder } from '../../src/data/fixtures.ts';
+import { earshot } from './command-line.ts';
+
+const threads = Array.from(
+  { length: 4 },
+  (_, index) => `${JSON.stringify(makeThread(`t${index}`, { posts: 5, rumor: index % 2 === 0 }))}\n`,
+).join('');
+const annotate = [
+  'annotate',
+  'threads.jsonl',
+  '--store',
+  'judged.sqlite',
+  '--detector',
+  'prompt.yaml',
+  '--concurrency',
+  '1',
+];
+
+async function setUp(rule: ScriptedRule, detector: object = {}) {
+  const server = await startServer(rule);
+  const model = { name: 'scripted', baseURL: server.baseURL, model: 'tiny', logprobs: 'off' };
+  const file = (own: object) => JSON.stringify({ detector: own, task: 'rumor', retry: { maxAttempts: 2, baseMs: 1 } });
+  const cwd = temporaryFolder({
+    'threads.jsonl': threads,
+    'prompt.yaml': file({ name: 'single-prompt', model, ...detector }),
+    'debate.yaml': file({ name: 'debate-single', models: { proponent: model }, rounds: 2 }),
+  });
+  return { server, cwd, command: (...words: string[]) => earshot(words, { cwd }) };
+}
+
+/** Whether the request is about the whole of thread 3, or the repair of its answer. */
+const isBad = (text: string) => /4\. .*\n5\. .* of t3/.test(text);
+
+describe('unreadable answers', () => {
+  it('are counted, kept with their text, and asked about again only where that is wanted', async () => {
+    let heals = false;
+    const { server, command, cwd } = await setUp((body) =>
+      !heals && isBad(body.messages[0].content) ? "No, I can't help with that." : 'No',
+    );
+    const first = await command(...annotate);
+    expect(first.code).toBe(2);
+    expect(first.out).toContain('asked 19, cached 0, failed 1 (1 of them unreadable)\n');
+    expect(first.errors).toContain('1 unreadable');
+    expect(first.errors.trim().split('\n').at(-1)).toMatch(
+      /^earshot: 1 prefixes could not be judged \(1 answers could not be read\), such as the first 5 posts of thread t3: .*answered twice with something other than Yes or No.*I can't help.*Add --retry-unreadable to ask about them once more$/,
+    );
+    expect(server.requests).toHaveLength(19 + 2);
+
+    const stats = await command('annotations', 'stats', 'judged.sqlite');
+    expect(stats.out).toContain('19 annotations in judged.sqlite');
+    expect(stats.out).toContain(', 1 answers that could not be read');
+    expect(stats.out).toMatch(/\| single-prompt \| +19 \| +1 \|/);
+    const listed = JSON.parse((await command('annotations', 'unreadable', 'judged.sqlite', '--json')).out);
+    expect(listed).toMatchObject([{ threadId: 't3', prefixLength: 5, detector: 'single-prompt' }]);
+    expect(listed[0].answers.map(({ text }: { text: string }) => text)).toEqual(
+      new Array(2).fill("No, I can't help with that."),
+    );
+    expect((await command('annotations', 'unreadable', 'judged.sqlite')).out).toContain(
+      'I can\'t help with that." (stop)',
+    );
+    expect((await command('annotations', 'export', 'judged.sqlite', 'out.jsonl')).out).toContain('19 annotations');
+
+    const again = await command(...annotate, '--json');
+    expect(again.code).toBe(2);
+    expect(JSON.parse(again.out)).toMatchObject({ asked: 0, cached: 19, failed: 1, unreadable: 1 });
+    expect(server.requests).toHaveLength(19 + 2);
+    const dry = await command(...annotate, '--retry-unreadable', '--dry-run', '--json');
+    expect(JSON.parse(dry.out)).toMatchObject({ toAsk: 1, cached: 19 });
+
+    const scored = await command(
+      'detect',
+      'threads.jsonl',
+      '--store',
+      'judged.sqlite',
+      '--detector',
+      'prompt.yaml',
+      '--at',
+      'all',
+      '--json',
+    );
+    expect(scored.code).toBe(2);
+    expect(JSON.parse(scored.out).evaluations[0]).toMatchObject({ unreadable: 1, at: [{ items: 4, unreadable: 1 }] });
+    expect(scored.errors).toContain('could not be judged and count as wrong (1 answers could not be read)');
+    expect(server.requests).toHaveLength(19 + 2);
+
+    heals = true;
+    const retried = await command(...annotate, '--retry-unreadable', '--json');
+    expect(retried.code, retried.errors).toBe(0);
+    expect(JSON.parse(retried.out)).toMatchObject({ asked: 1, cached: 19, failed: 0, unreadable: 0 });
+    expect(server.requests).toHaveLength(19 + 2 + 1);
+    const store = AnnotationStore.open(`${cwd}/judged.sqlite`);
+    expect(store.stats()).toMatchObject({ annotations: 20, unreadable: 0 });
+    store.close();
+  });
+
+  it('end the run where they are too many', async () => {
+    const { server, command } = await setUp(({ messages }) => (/ of t0$/.test(messages[0].content) ? 'No' : 'Hm.'));
+    const stopped = await command(...annotate, '--json');
+    expect(stopped.code).toBe(2);
+    expect(JSON.parse(stopped.out)).toMatchObject({ asked: 5, unreadable: 15 });
+    expect(stopped.errors).toMatch(
+      /15 of 20 answers could not be read, more than the share of 0\.5 that is allowed; the last one: /,
+    );
+    expect(server.requests).toHaveLength(5 + 15 * 2);
+    const tolerant = await command(...annotate, '--retry-unreadable', '--max-unreadable', '1', '--json');
+    expect(JSON.parse(tolerant.out)).toMatchObject({ asked: 0, cached: 5, unreadable: 15, stopped: null });
+    expect((await command(...annotate, '--max-unreadable', '2')).errors).toContain('It must be a number from 0 to 1.');
+  });
+
+  it('count also where an earlier version stored them as judgements without a label', async () => {
+    const { server, command, cwd } = await setUp(() => 'Yes');
+    await command(...annotate);
+    const before = AnnotationStore.open(`${cwd}/judged.sqlite`);
+    const rows = [...before.getRows(before.keys()).values()];
+    before.close();
+    const path = `${cwd}/older.sqlite`;
+    const older = AnnotationStore.open(path);
+    older.putMany(
+      rows.map((row, index) => (index === 7 ? { ...row, judgement: { ...row.judgement, label: null } } : row)),
+    );
+    expect(older.stats().unreadable).toBe(1);
+    older.close();
+    const words = annotate.map((word) => (word === 'judged.sqlite' ? 'older.sqlite' : word));
+    expect(JSON.parse((await command(...words, '--json')).out)).toMatchObject({ asked: 0, cached: 19, unreadable: 1 });
+    const retried = await command(...words, '--retry-unreadable', '--json');
+    expect(JSON.parse(retried.out)).toMatchObject({ asked: 1, cached: 19, failed: 0 });
+    expect(server.requests).toHaveLength(21);
+  });
+
+  it('cost a debate nothing but the verdict that could not be read', async () => {
+    let verdict: ScriptedReply | string = 'Well.';
+    const { server, command } = await setUp((body) => (lastMessage(body).includes('JSON') ? verdict : 'One argument.'));
+    const words = [
+      'detect',
+      'threads.jsonl',
+      '--store',
+      'judged.sqlite',
+      '--detector',
+      'debate.yaml',
+      '--at',
+      '0',
+      '--json',
+    ];
+    expect(JSON.parse((await command(...words)).out).evaluations[0]).toMatchObject({ asked: 0, unreadable: 4 });
+    // Openings, two rounds of rebuttals and closings, then the judge and its repair.
+    expect(server.requests).toHaveLength(4 * (8 + 2));
+    verdict = '{"explanation": "e", "verdict": "Rumor."}';
+    const retried = await command(...words, '--retry-unreadable');
+    expect(retried.code, retried.errors).toBe(0);
+    expect(JSON.parse(retried.out).evaluations[0]).toMatchObject({ asked: 4, unreadable: 0 });
+    expect(server.requests).toHaveLength(4 * (8 + 2) + 4);
+  });
+
+  it('of a batch are failures, too, without a repair', async () => {
+    const { server, command } = await setUp(({ messages }) => (isBad(messages[0].content) ? 'Hm.' : 'No'));
+    server.batches.pollsUntilDone = 1;
+    const batch = await command(...annotate, '--batch', '--batch-poll', '0.05', '--json');
+    expect(batch.code).toBe(2);
+    expect(JSON.parse(batch.out)).toMatchObject({ asked: 19, failed: 1, unreadable: 1 });
+    expect(server.requests).toHaveLength(0);
+  });
+});

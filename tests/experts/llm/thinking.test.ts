@@ -1,0 +1,84 @@
+import { describe, expect, it } from 'vitest';
+import { fullForm, readCompletion } from '../../../experts/llm/completion.ts';
+import { CallFailure } from '../../../experts/llm/failures.ts';
+import { splitThinking } from '../../../experts/llm/thinking.ts';
+import { ask, endpointAt } from './service.ts';
+
+describe('splitThinking', () => {
+  it.each([
+    ['Yes', 'Yes', null],
+    [' Yes\n', ' Yes\n', null],
+    ['<think>No, or yes?</think>\nYes', 'Yes', 'No, or yes?'],
+    ['<thinking>\nNo\n</thinking>Yes', 'Yes', 'No'],
+    ['<seed:think>No</seed:think>Yes', 'Yes', 'No'],
+    ['[THINK]No[/THINK]Yes', 'Yes', 'No'],
+    ['No, or is it?\n</think>\n\nYes', 'Yes', 'No, or is it?'],
+    ['<think>a</think>No<think>b</think>Yes', 'Yes', 'a</think>No<think>b'],
+    ['<think>No', '', 'No'],
+    ['Yes\n<think>No', 'Yes', 'No'],
+    ['<think></think>Yes', 'Yes', null],
+    [
+      '<|channel|>analysis<|message|>No?<|end|><|start|>assistant<|channel|>final<|message|>Yes<|return|>',
+      'Yes',
+      '<|channel|>analysis<|message|>No?<|end|><|start|>assistant',
+    ],
+    ['<|channel|>analysis<|message|>It is No', '', '<|channel|>analysis<|message|>It is No'],
+    ['analysisThe user asks. No?assistantfinalYes', 'Yes', 'analysisThe user asks. No?assistantfinal'],
+    ['Yes<|im_end|>', 'Yes', null],
+    ['<answer>Yes</answer>', 'Yes', null],
+    ['<think>No</think><answer>\nYes\n</answer>', 'Yes', 'No'],
+  ])('splits %j', (text, answer, thinking) => {
+    expect(splitThinking(text)).toMatchObject({ answer, thinking });
+  });
+});
+
+function read(message: object, more: object = {}) {
+  const request = ask(endpointAt({ baseURL: 'http://localhost:1/v1' }));
+  expect(fullForm(request)).toBeDefined();
+  const body = JSON.stringify({ choices: [{ message, finish_reason: 'stop', ...more }] });
+  const { answer } = readCompletion({ body, request });
+  return answer instanceof CallFailure ? { failure: answer.kind, message: answer.message } : answer;
+}
+
+describe('readCompletion', () => {
+  it.each([
+    ['thinking apart', { content: 'Yes', reasoning_content: 'No?' }, { text: 'Yes', thinking: 'No?' }],
+    ['thinking apart under its other name', { content: 'Yes', reasoning: 'No?' }, { text: 'Yes', thinking: 'No?' }],
+    ['parts', { content: [{ type: 'text', text: 'Ye' }, { text: 's' }] }, { text: 'Yes' }],
+    [
+      'parts with thinking',
+      {
+        content: [
+          { type: 'thinking', thinking: [{ type: 'text', text: 'No?' }] },
+          { type: 'text', text: 'Yes' },
+        ],
+      },
+      { text: 'Yes', thinking: expect.stringContaining('No?') },
+    ],
+    ['a refusal', { content: null, refusal: 'No.' }, { text: 'No.', finishReason: 'refusal' }],
+    ['a refusal beside a text', { content: 'Yes', refusal: 'No.' }, { text: 'No.', finishReason: 'refusal' }],
+    ['a refusal as a part', { content: [{ type: 'refusal', refusal: 'No.' }] }, { finishReason: 'refusal' }],
+    ['nothing but thinking', { content: null, reasoning_content: 'Yes' }, { text: '', thinking: 'Yes' }],
+    ['a tag that was never closed', { content: '<think>Yes' }, { text: '', thinking: 'Yes' }],
+  ])('reads %s', (_name, message, expected) => {
+    expect(read(message)).toMatchObject(expected);
+  });
+
+  it('says that thinking used up all tokens', () => {
+    for (const message of [{ content: '<think>It is' }, { content: '', reasoning_content: 'It is' }])
+      expect(read(message, { finish_reason: 'length' })).toMatchObject({
+        failure: 'no-answer',
+        message: expect.stringContaining('cut off before it began'),
+      });
+  });
+
+  it('gives the log-probabilities of the answer, without those of the thinking', () => {
+    const content = ['<think>', 'No', '</thi', 'nk>', '\n', 'Yes'].map((token) => ({ token, logprob: -0.5 }));
+    const answer = read({ content: '<think>No</think>\nYes' }, { logprobs: { content } });
+    expect(answer).toMatchObject({ text: 'Yes', logprobs: [{ token: '\n' }, { token: 'Yes' }] });
+    const separate = content.slice(-1);
+    expect(read({ content: '<think>No</think>Yes' }, { logprobs: { content: separate } })).toMatchObject({
+      logprobs: null,
+    });
+  });
+});
