@@ -6,10 +6,11 @@ import { Budget, type budgetSchema, costOf, type EndpointUsage, estimateMessageT
 import type { ChatAnswer, ChatRequest, ChatService } from './chat.ts';
 import { completionBody, fullForm, maxTokensOf, type RequestForm, readCompletion } from './completion.ts';
 import { ConcurrencyLimiter } from './concurrency-limiter.ts';
-import { apiKeyOf, type Endpoint, type Environment } from './endpoint.ts';
+import { type Endpoint, secretsOf } from './endpoint.ts';
 import { endpointClient, send } from './endpoint-client.ts';
 import { CallFailure, callFailureOf, providerErrorOf } from './failures.ts';
 import { RetriesEndedError, type RetryPolicy, retrySchema, withRetries } from './retry.ts';
+import type { Environment } from './secrets.ts';
 
 export interface LiveChatOptions {
   /** Draws the jitter of waiting times; it does not influence any answer. */
@@ -88,8 +89,7 @@ export class LiveChatService implements ChatService {
         if (!(error instanceof RetriesEndedError)) throw error;
         const { failure, attempts } = error;
         const less = weaker({ form, failure, endpoint });
-        if (less === null)
-          throw providerErrorOf({ failure, attempts, endpoint, key: apiKeyOf({ endpoint, env: this.#env }) });
+        if (less === null) throw providerErrorOf({ failure, attempts, endpoint, env: this.#env });
         weakened = { ...weakened, ...less };
         form = { ...form, ...less };
       }
@@ -113,12 +113,12 @@ export class LiveChatService implements ChatService {
       try {
         counter.requests++;
         this.ledger.addRequest(endpoint);
-        const { timeoutMs } = endpoint;
         const { body, latencyMs } = await send({
           client: this.clientOf(endpoint),
+          endpoint,
+          secrets: secretsOf({ endpoint, env: this.#env }),
           path: '/chat/completions',
           body: completionBody({ request, form }),
-          timeoutMs,
           graceMs: this.graceMs,
           signal,
         });

@@ -4,7 +4,7 @@ import type { KeptParts } from '../../annotations/kept-calls.ts';
 import type { Detector, Judgement } from '../../detector.ts';
 import type { ChatService } from '../../llm/chat.ts';
 import { DryRunChatService } from '../../llm/dry-run-chat-service.ts';
-import type { Environment } from '../../llm/endpoint.ts';
+import type { Environment } from '../../llm/secrets.ts';
 import { PromiseCache } from '../../promise-cache.ts';
 import { createRetrieval } from '../../retrieval/retrieval.ts';
 import { type SharedAnswer, sharedAsker } from '../../retrieval/shared-questions.ts';
