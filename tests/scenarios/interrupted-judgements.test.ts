@@ -167,7 +167,8 @@ it.each(['s2mad', 'debate-council'])('%s comes to one judgement where two judge 
 it('asks again for a score that could not be read, once all is judged', async () => {
   const { server, run, asked } = await setUp('s2mad');
   await run('judged.sqlite');
-  const scored = (questions: readonly string[]) => questions.filter((each) => each.includes('Comment: gibberish'));
+  const scored = (questions: readonly string[]) =>
+    questions.filter((each) => /Comment \(quoted[^<]*<evidence>(?:\\n|\n)gibberish/.test(each));
   expect(scored(asked())).toHaveLength(2);
   threads.push({ ...threads[0], id: 'c', posts: [...threads[0].posts, { ...threads[0].posts[0], id: 'c-3' }] });
   const { rule } = server;
