@@ -40,6 +40,11 @@ const MOST_ERROR_BYTES = 1_000_000;
 
 const usualErrorSchema = z.object({ error: z.looseObject({ message: z.string() }) });
 const bareErrorSchema = z.union([
+  // Google's compatible endpoint wraps its errors into an array.
+  z
+    .array(usualErrorSchema)
+    .min(1)
+    .transform(([{ error }]) => error.message),
   z.object({ message: z.string() }).transform(({ message }) => message),
   z
     .object({ detail: z.unknown() })
