@@ -3,7 +3,7 @@ import type { AnnotationStore } from '../../experts/annotations/annotation-store
 import type { Detector } from '../../experts/detector.ts';
 import type { BudgetLimits, EndpointUsage } from '../../experts/llm/budget.ts';
 import type { DryRunEstimate } from '../../experts/llm/dry-run-chat-service.ts';
-import type { Environment } from '../../experts/llm/endpoint.ts';
+import type { Environment } from '../../experts/llm/secrets.ts';
 import type { PrefixSchedule } from '../../experts/prefix-schedule.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { type WorkContext, workContext } from '../../src/work-context.ts';

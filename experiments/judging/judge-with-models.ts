@@ -42,6 +42,8 @@ export async function judgeWithModels(options: JudgeWithModelsOptions): Promise<
     retry: file.retry,
     signal: context.signal,
     env,
+    learntFormsPath: store.path === ':memory:' ? null : `${store.path}.endpoints.json`,
+    onNote: context.onNote,
   });
   const calls = new KeptCalls({ service, store, table: keepsCalls(options) ? store.keptCalls : null });
   const detector = await detectorFor(options, { service: calls, keptParts: keepsParts ? calls : undefined });

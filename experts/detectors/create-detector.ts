@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { KeptParts } from '../annotations/kept-calls.ts';
 import type { Detector } from '../detector.ts';
 import type { ChatService } from '../llm/chat.ts';
-import type { Environment } from '../llm/endpoint.ts';
+import type { Environment } from '../llm/secrets.ts';
 import type { JudgingTask } from '../tasks/task-file.ts';
 import { createDebateCouncil, debateCouncilOptionsSchema } from './debate/debate-council.ts';
 import { createDebateSingle, debateSingleOptionsSchema } from './debate/debate-single.ts';

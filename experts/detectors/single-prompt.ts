@@ -11,7 +11,7 @@ import { MalformedAnswerError } from '../llm/failures.ts';
 import { categoryCombination, categoryProbabilities, type JudgingTask, judgementLabels } from '../tasks/task-file.ts';
 import { type AnswerWords, answerNames, strictAnswer, substringAnswer } from './answers.ts';
 import { endpointOf, endpointsSchema, modelSchema } from './models-by-role.ts';
-import { numberedPosts, oneLine, type TranscriptEntry } from './prompt-text.ts';
+import { quotedPosts, type TranscriptEntry } from './prompt-text.ts';
 import { inSession, type Session, usageIn } from './session.ts';
 
 /*
@@ -23,7 +23,7 @@ import { inSession, type Session, usageIn } from './session.ts';
  * Differences from the paper and its code:
  *   - The question and the answers come from the task, so it is not limited to rumours. With a task of categories, each
  *     category is asked about separately, and their combination is the label.
- *   - Each post is on one numbered line; the paper only says that they are an ordered list.
+ *   - Each post is on one numbered line, marked as evidence; the paper only says that they are an ordered list.
  *   - The answer is read strictly: unless it begins with one of the answer words, and is whole, the model is asked once
  *     more, and then there is no judgement. `parse: published` is the substring search of the authors' code, in which
  *     "Maybe" contains a y and so is a yes; it asks nobody again.
@@ -31,19 +31,19 @@ import { inSession, type Session, usageIn } from './session.ts';
  *     shares of several samples.
  *   - `prompt: published` is the prompt of the authors' code: the instruction before and after the posts, post 1 repeated
  *     after the last, and only the end of the posts if they are too long. Here tokens are estimated, and line breaks in
- *     posts become spaces. The code allows an answer of 3 tokens (gpt-4o-mini: 5); here that is the endpoint's maxTokens.
+ *     posts become spaces. As published, nothing tells a post from an instruction, so a post may pose as one. The code allows an answer of 3 tokens (gpt-4o-mini: 5); here that is the endpoint's maxTokens.
  */
 
-const PROMPT_VERSION = 1;
+const promptVersions = { paper: 2, published: 1 };
 
 const instructionOf = ({ subject, question, answers }: { subject: string; question: string; answers: string }) =>
   `Analyze the given ${subject} and decide: ${question} Respond ${answers} only.`;
 
 const prompts = {
-  paper: ({ instruction, prefix }: PromptParts) => `${instruction}\nPosts:\n${numberedPosts(prefix.posts)}`,
+  paper: ({ instruction, prefix }: PromptParts) => `${instruction}\n${quotedPosts('Posts', prefix.posts)}`,
 
   published({ instruction, prefix, promptTokens }: PromptParts): string {
-    const lines = prefix.posts.map(({ text }, index) => `Post ${index + 1}: ${oneLine(text)}`);
+    const lines = prefix.posts.map(({ text }, index) => `Post ${index + 1}: ${text.replace(/\s+/gu, ' ').trim()}`);
     const posts = [...lines, lines[0], instruction].join('\n');
     return `${instruction}\n\nPosts:\n${promptTokens === null ? posts : lastTokens({ text: posts, tokens: promptTokens })}`;
   },
@@ -62,7 +62,9 @@ export const singlePromptOptionsSchema = z.strictObject({
   prompt: z
     .enum(['paper', 'published'])
     .default('paper')
-    .describe("the paper's one line, or the published code's: instruction twice, first post repeated at the end"),
+    .describe(
+      "the paper's one line, or the published code's: instruction twice, first post repeated at the end, and (dangerous) nothing that tells posts from instructions",
+    ),
   promptTokens: z
     .int()
     .positive()
@@ -157,7 +159,7 @@ export function createSinglePrompt(settings: {
     version: '1',
     options: {
       task,
-      promptVersion: PROMPT_VERSION,
+      promptVersion: promptVersions[prompt],
       model: answerRelevantOptions(endpoint),
       prompt,
       ...(prompt === 'published' && { promptTokens }),

@@ -86,7 +86,7 @@ function toJsonSchema(schema: z.ZodType): Record<string, unknown> {
  * and arrays between other words. Later ones come first, since models think before they answer. Nothing is repaired.
  */
 export function extractJson(answer: string): unknown[] {
-  const fenced = [...answer.matchAll(/```[\w-]*\s*\n?([\s\S]*?)```/g)].map((match) => match[1]).reverse();
+  const fenced = fencedBlocks(answer).reverse();
   for (const texts of [[answer], fenced, embeddedValues(answer).reverse()]) {
     const values = texts.flatMap(parsed);
     if (values.length > 0) return values;
@@ -102,30 +102,53 @@ function parsed(text: string): unknown[] {
   }
 }
 
-/** The outermost balanced {…} and […] of a text; brackets inside strings do not count. */
+/** What stands between fences, without the language's name. Split, because a regular expression would go over it again and again. */
+function fencedBlocks(text: string): string[] {
+  const parts = text.split('```');
+  return parts
+    .filter((_, index) => index % 2 === 1 && index < parts.length - 1)
+    .map((part) => part.replace(/^[\w-]*/, ''));
+}
+
+/** What can be the beginning of an object or an array. */
+const BEGINNING = /\{\s*["}]|\[\s*["{[\]\-\dtfn]/y;
+
+/** How often, on average, a character may be looked at. Only a text of nothing but brackets needs so many looks. */
+const LOOKS = 20;
+
+/**
+ * The outermost balanced {…} and […] of a text; brackets inside strings do not count. Takes time in proportion to the
+ * text's length: of a text that is made to take longer, the rest is not read.
+ */
 function embeddedValues(text: string): string[] {
   const found: string[] = [];
-  for (let start = 0; start < text.length; start++) {
-    if (text[start] !== '{' && text[start] !== '[') continue;
-    const end = endOfBalanced(text, start);
-    if (end === null || parsed(text.slice(start, end)).length === 0) continue;
+  let looks = LOOKS * text.length;
+  for (let start = 0; start < text.length && looks > 0; start++) {
+    BEGINNING.lastIndex = start;
+    if (!BEGINNING.test(text)) continue;
+    const { isBalanced, end } = balanced(text, { start, atMost: looks });
+    looks -= end - start;
+    if (!isBalanced || parsed(text.slice(start, end)).length === 0) continue;
     found.push(text.slice(start, end));
     start = end - 1;
   }
   return found;
 }
 
-function endOfBalanced(text: string, start: number): number | null {
+/** Where the brackets opened at `start` are closed, or where looking ended. */
+function balanced(text: string, options: { start: number; atMost: number }): { isBalanced: boolean; end: number } {
+  const { start, atMost } = options;
+  const last = Math.min(text.length, start + atMost);
   let depth = 0;
   let inString = false;
-  for (let index = start; index < text.length; index++) {
+  for (let index = start; index < last; index++) {
     const character = text[index];
     if (inString) {
       if (character === '\\') index++;
       else if (character === '"') inString = false;
     } else if (character === '"') inString = true;
     else if (character === '{' || character === '[') depth++;
-    else if ((character === '}' || character === ']') && --depth === 0) return index + 1;
+    else if ((character === '}' || character === ']') && --depth === 0) return { isBalanced: true, end: index + 1 };
   }
-  return null;
+  return { isBalanced: false, end: last };
 }

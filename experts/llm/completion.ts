@@ -8,14 +8,22 @@ import { splitThinking } from './thinking.ts';
 /** How much of the protocol a request uses. Endpoints that refuse a part are asked without it. */
 export interface RequestForm {
   readonly logprobs: boolean;
+  /** Alternatives asked for at each token, where log-probabilities are. */
+  readonly topLogprobs: number;
   readonly json: 'schema' | 'object' | 'none';
+  readonly temperature: boolean;
+  /** What the length limit is called. */
+  readonly tokensField: 'max_tokens' | 'max_completion_tokens';
 }
 
 /** The most that the request and its endpoint's configuration ask for. */
 export function fullForm(request: ChatRequest): RequestForm {
   return {
     logprobs: request.wantLogprobs === true && request.endpoint.logprobs !== 'off',
+    topLogprobs: request.endpoint.topLogprobs,
     json: request.jsonSchema ? 'schema' : 'none',
+    temperature: temperatureOf(request) !== null,
+    tokensField: request.endpoint.maxTokensField,
   };
 }
 
@@ -23,7 +31,7 @@ export function fullForm(request: ChatRequest): RequestForm {
 export function completionBody(options: { request: ChatRequest; form: RequestForm }): Record<string, unknown> {
   const { request, form } = options;
   const { endpoint, messages, sampleIndex = 0, jsonSchema } = request;
-  const temperature = request.temperature === undefined ? endpoint.temperature : request.temperature;
+  const temperature = form.temperature ? temperatureOf(request) : null;
   const maxTokens = maxTokensOf(request);
   return {
     model: endpoint.model,
@@ -31,11 +39,15 @@ export function completionBody(options: { request: ChatRequest; form: RequestFor
     ...(temperature !== null && { temperature }),
     ...(endpoint.topP !== null && { top_p: endpoint.topP }),
     ...(endpoint.seed !== null && { seed: endpoint.seed + sampleIndex }),
-    ...(maxTokens !== null && { [endpoint.maxTokensField]: maxTokens }),
-    ...(form.logprobs && { logprobs: true, top_logprobs: endpoint.topLogprobs }),
+    ...(maxTokens !== null && { [form.tokensField]: maxTokens }),
+    ...(form.logprobs && { logprobs: true, top_logprobs: form.topLogprobs }),
     ...(jsonSchema && responseFormat({ json: form.json, jsonSchema })),
     ...endpoint.extraBody,
   };
+}
+
+function temperatureOf(request: ChatRequest): number | null {
+  return request.temperature === undefined ? request.endpoint.temperature : request.temperature;
 }
 
 export function maxTokensOf(request: ChatRequest): number | null {

@@ -1,29 +1,25 @@
 import { performance } from 'node:perf_hooks';
-import OpenAI, { type ClientOptions } from 'openai';
-import { Agent } from 'undici';
+import OpenAI from 'openai';
 import { z } from 'zod';
 import { ProviderError } from '../../src/errors.ts';
 import { jsonOrUndefined } from '../../src/json.ts';
 import type { Random } from '../../src/tensor/random.ts';
-import { apiKeyOf, type Endpoint, type Environment, withoutKey } from './endpoint.ts';
+import { apiKeyOf, type Endpoint, headersOf, secretsOf } from './endpoint.ts';
 import { CallFailure, callFailureOf, providerErrorOf } from './failures.ts';
+import { dispatcherOf, guardedFetch, limitedText, redirectOf } from './guarded-fetch.ts';
 import { RetriesEndedError, retrySchema, withRetries } from './retry.ts';
-
-type Dispatcher = NonNullable<NonNullable<ClientOptions['fetchOptions']>['dispatcher']>;
-
-/**
- * By default fetch gives up after 300 s of silence, which a large model on a small machine may need. Our own timer
- * decides.
- */
-const patient = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
+import { type Environment, type Secret, withoutSecrets } from './secrets.ts';
 
 /** The `openai` client for an endpoint. It neither retries nor logs, and ignores OpenAI's own environment variables. */
 export function endpointClient(options: { endpoint: Endpoint; env: Environment }): OpenAI {
-  const { endpoint } = options;
+  const { endpoint, env } = options;
+  const dispatcher = dispatcherOf(env);
   return new OpenAI({
     baseURL: endpoint.baseURL,
     // Local servers ignore the key, but the client insists on one.
     apiKey: apiKeyOf(options) ?? 'no-key',
+    defaultHeaders: headersOf(options),
+    defaultQuery: endpoint.query,
     adminAPIKey: null,
     organization: null,
     project: null,
@@ -31,17 +27,24 @@ export function endpointClient(options: { endpoint: Endpoint; env: Environment }
     logLevel: 'off',
     // Our timeout fires first. The client's only covers the headers, and a body can trickle in for ever.
     timeout: endpoint.timeoutMs + 1000,
-    // The same class, but Node's types come from another release of undici.
     fetch: async (url, init) => {
-      const response = await fetch(url, init);
-      return response.ok ? response : withWrappedError(response);
+      const address = url instanceof Request ? url.url : url;
+      const response = await guardedFetch(address, { ...init, dispatcher });
+      return response.ok ? response : withWrappedError(response, address);
     },
-    fetchOptions: { dispatcher: patient as unknown as Dispatcher },
   });
 }
 
+/** Longest error that is read. */
+const MOST_ERROR_BYTES = 1_000_000;
+
 const usualErrorSchema = z.object({ error: z.looseObject({ message: z.string() }) });
 const bareErrorSchema = z.union([
+  // Google's compatible endpoint wraps its errors into an array.
+  z
+    .array(usualErrorSchema)
+    .min(1)
+    .transform(([{ error }]) => error.message),
   z.object({ message: z.string() }).transform(({ message }) => message),
   z
     .object({ detail: z.unknown() })
@@ -53,27 +56,36 @@ const bareErrorSchema = z.union([
  * Some servers (older vLLM, FastAPI, Ollama) put the message elsewhere than OpenAI, so the client would drop it. But
  * the message is what tells of a context that is too long, or of an unknown field.
  */
-async function withWrappedError(response: Response): Promise<Response> {
+async function withWrappedError(response: Response, address: string | URL): Promise<Response> {
   const { status, headers } = response;
-  const text = await response.text();
+  const target = redirectOf(response, address);
+  if (target !== null) {
+    await response.body?.cancel();
+    const message = `redirects to ${target.origin}${target.pathname}`;
+    return new Response(JSON.stringify({ error: { message } }), { status, headers });
+  }
+  const text = await limitedText(response, MOST_ERROR_BYTES);
   const json = jsonOrUndefined(text);
   const bare = usualErrorSchema.safeParse(json).success ? null : (bareErrorSchema.safeParse(json).data ?? null);
   return new Response(bare === null ? text : JSON.stringify({ error: { message: bare } }), { status, headers });
 }
 
 /**
- * Posts a body and reads the whole response within `timeoutMs`. After an abort the request has another `graceMs` to
- * finish, because it is already paid for; then the signal's reason is thrown.
+ * Posts a body and reads the whole response within the endpoint's time limit. After an abort the request has another
+ * `graceMs` to finish, because it is already paid for; then the signal's reason is thrown. Secrets that the response
+ * quotes are masked.
  */
 export async function send(options: {
   client: OpenAI;
+  endpoint: Endpoint;
+  secrets: readonly Secret[];
   path: string;
   body: Record<string, unknown>;
-  timeoutMs: number;
   graceMs: number;
   signal: AbortSignal | null;
 }): Promise<{ readonly body: string; readonly latencyMs: number }> {
-  const { client, path, body, timeoutMs, graceMs, signal } = options;
+  const { client, endpoint, secrets, path, body, graceMs, signal } = options;
+  const { timeoutMs, maxAnswerMegabytes } = endpoint;
   signal?.throwIfAborted();
   const controller = new AbortController();
   let isTimedOut = false;
@@ -89,8 +101,8 @@ export async function send(options: {
   const started = performance.now();
   try {
     const response = await client.post(path, { body, signal: controller.signal }).asResponse();
-    const text = await response.text();
-    return { body: text, latencyMs: performance.now() - started };
+    const text = await limitedText(response, maxAnswerMegabytes * 1e6);
+    return { body: withoutSecrets(text, secrets), latencyMs: performance.now() - started };
   } catch (error) {
     if (isTimedOut) throw new CallFailure({ kind: 'timeout', message: `no answer after ${timeoutMs} ms` });
     signal?.throwIfAborted();
@@ -119,7 +131,7 @@ export function endpointSteps(options: {
 }): TryStep {
   const { endpoint, random, signal, env, advice } = options;
   const policy = retrySchema.parse(options.retry);
-  const key = apiKeyOf({ endpoint, env });
+  const secrets = secretsOf({ endpoint, env });
 
   return async (step) => {
     const attempt = async () => {
@@ -141,10 +153,10 @@ export function endpointSteps(options: {
     } catch (error) {
       if (!(error instanceof RetriesEndedError)) throw error;
       const { failure, attempts } = error;
-      const said = withoutKey({ text: failure.message, key, endpoint });
+      const said = withoutSecrets(failure.message, secrets);
       const advised = advice({ kind: failure.kind, said });
       if (advised !== null) throw new ProviderError(`endpoint ${endpoint.name} (${endpoint.baseURL}) ${advised}`);
-      throw providerErrorOf({ failure, attempts, endpoint, key });
+      throw providerErrorOf({ failure, attempts, endpoint, env });
     }
   };
 }

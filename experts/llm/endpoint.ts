@@ -1,7 +1,13 @@
 import { z } from 'zod';
 import { InputError } from '../../src/errors.ts';
+import { type Environment, type Secret, secretIn } from './secrets.ts';
 
 const price = z.number().nonnegative().default(0);
+
+const variableName = z
+  .string()
+  .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable, not the key itself');
+const headerName = z.string().regex(/^[A-Za-z0-9-]+$/, 'must be the name of a header, such as x-api-key');
 
 /** An OpenAI-compatible service, and how to ask one of its models. */
 export const endpointSchema = z
@@ -11,17 +17,38 @@ export const endpointSchema = z
       .url({ protocol: /^https?$/, error: 'must be an http(s) address, such as http://localhost:8000/v1' })
       .refine((url) => !hasCredentials(url), {
         error:
-          'must hold no user name, password or query; put the key into an environment variable and name it in apiKeyEnv',
+          'must hold no user name, password or query; put the key into an environment variable and name it in apiKeyEnv, ' +
+          'and other parameters into query',
       })
       .transform((url) => url.replace(/\/+$/, ''))
       .describe('where the chat-completions protocol is spoken, usually ending in /v1'),
     model: z.string().min(1).describe('the name of the model at the endpoint'),
-    apiKeyEnv: z
-      .string()
-      .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable, not the key itself')
+    apiKeyEnv: variableName
       .nullable()
       .default(null)
       .describe('name of the environment variable that holds the key; null for endpoints without keys'),
+    headers: z
+      .record(headerName, z.string())
+      .refine((headers) => !Object.keys(headers).some(isSecretHeader), {
+        error: 'must hold no keys; put the key into an environment variable and name it in headersEnv',
+      })
+      .default({})
+      .describe(
+        'further headers, such as those that a gateway routes by; they are part of annotation keys, so never put a secret here',
+      ),
+    headersEnv: z
+      .record(headerName, variableName)
+      .default({})
+      .describe(
+        "headers that hold secrets: the header's name and the environment variable with its value, such as api-key for Azure; " +
+          'with these and without apiKeyEnv no Authorization header is sent',
+      ),
+    query: z
+      .record(z.string().min(1), z.string())
+      .default({})
+      .describe(
+        "query parameters of every request, such as Azure's api-version; part of annotation keys, never a secret",
+      ),
     temperature: z.number().min(0).max(2).nullable().default(0).describe('null: not sent; some models refuse it'),
     topP: z.number().gt(0).max(1).nullable().default(null).describe('nucleus sampling; null: not sent'),
     seed: z.number().int().nullable().default(null).describe('sample i is sent with seed + i; null: not sent'),
@@ -55,6 +82,12 @@ export const endpointSchema = z
       .max(3_600_000)
       .default(120_000)
       .describe('for one request, including the answer'),
+    maxAnswerMegabytes: z
+      .number()
+      .positive()
+      .max(1000)
+      .default(32)
+      .describe('longest response that is read, with its log-probabilities; a longer one fails the call'),
     concurrency: z
       .strictObject({
         initial: z.number().int().positive().default(8),
@@ -86,7 +119,25 @@ export function parseEndpoint(input: EndpointInput): Endpoint {
  */
 export function answerRelevantOptions(endpoint: Endpoint): Record<string, unknown> {
   const { baseURL, model, temperature, topP, seed, maxTokens, logprobs, topLogprobs, extraBody } = endpoint;
-  return { baseURL, model, temperature, topP, seed, maxTokens, logprobs, topLogprobs, extraBody };
+  const { headers, query } = endpoint;
+  return {
+    baseURL,
+    model,
+    temperature,
+    topP,
+    seed,
+    maxTokens,
+    logprobs,
+    topLogprobs,
+    extraBody,
+    // Left out where there are none, so that the keys of older annotations stay what they were.
+    ...(Object.keys(headers).length > 0 && { headers }),
+    ...(Object.keys(query).length > 0 && { query }),
+  };
+}
+
+function isSecretHeader(name: string): boolean {
+  return /authorization|cookie|token|secret|api-?key/i.test(name);
 }
 
 function hasCredentials(url: string): boolean {
@@ -95,28 +146,37 @@ function hasCredentials(url: string): boolean {
   return username !== '' || password !== '' || search !== '';
 }
 
-/** The environment, or a stand-in of the same shape. */
-export type Environment = Readonly<Record<string, string | undefined>>;
-
-/** The endpoint's key, or null. It goes into request headers only: it is never written, logged or put into an error. */
+/** The endpoint's key, or null. */
 export function apiKeyOf(options: { endpoint: Endpoint; env: Environment }): string | null {
   const { apiKeyEnv } = options.endpoint;
-  if (apiKeyEnv === null) return null;
-  const key = options.env[apiKeyEnv]?.trim() || null;
-  // Checked here, because the header would be refused with a message that quotes the key.
-  if (key !== null && !/^[\x21-\x7e]+$/.test(key))
-    throw new InputError(
-      `the environment variable ${apiKeyEnv} holds characters that no key has (spaces, line breaks or letters outside ` +
-        'ASCII); set it to the key alone',
-    );
-  return key;
+  return apiKeyEnv === null ? null : (secretIn({ variable: apiKeyEnv, env: options.env })?.value ?? null);
 }
 
-/** A server's message without the key, which some servers quote. */
-export function withoutKey(options: { text: string; key: string | null; endpoint: Endpoint }): string {
-  const { text, key, endpoint } = options;
-  if (key === null) return text;
-  return text.replaceAll(key, `[value of ${endpoint.apiKeyEnv}]`);
+/** Everything secret that requests to the endpoint carry. */
+export function secretsOf(options: { endpoint: Endpoint; env: Environment }): Secret[] {
+  const { apiKeyEnv, headersEnv } = options.endpoint;
+  return [...(apiKeyEnv === null ? [] : [apiKeyEnv]), ...Object.values(headersEnv)].flatMap(
+    (variable) => secretIn({ variable, env: options.env }) ?? [],
+  );
+}
+
+/**
+ * The headers that an endpoint is sent besides those of the protocol; null takes one away.
+ * @throws InputError where a variable of `headersEnv` is not set
+ */
+export function headersOf(options: { endpoint: Endpoint; env: Environment }): Record<string, string | null> {
+  const { endpoint, env } = options;
+  const { headers, headersEnv, apiKeyEnv } = endpoint;
+  const secret = Object.entries(headersEnv).map(([name, variable]) => {
+    const found = secretIn({ variable, env });
+    if (found === null)
+      throw new InputError(
+        `endpoint ${endpoint.name} takes the header ${name} from the environment variable ${variable}, which is not set; set it`,
+      );
+    return [name, found.value];
+  });
+  const withoutBearer = apiKeyEnv === null && secret.length > 0 ? { authorization: null } : {};
+  return { ...withoutBearer, ...headers, ...Object.fromEntries(secret) };
 }
 
 /** One sentence on what to do about a refused key. */

@@ -2,7 +2,8 @@ import { APIConnectionTimeoutError, APIError } from 'openai';
 import { z } from 'zod';
 import { ProviderError } from '../../src/errors.ts';
 import type { ChatAnswer } from './chat.ts';
-import { type Endpoint, keyAdvice, withoutKey } from './endpoint.ts';
+import { apiKeyOf, type Endpoint, keyAdvice, secretsOf } from './endpoint.ts';
+import { type Environment, withoutSecrets } from './secrets.ts';
 
 export type CallFailureKind =
   | 'rate-limit'
@@ -17,6 +18,8 @@ export type CallFailureKind =
   | 'forbidden'
   | 'not-found'
   | 'filtered'
+  | 'redirect'
+  | 'too-large'
   | 'no-answer';
 
 const RETRYABLE: readonly CallFailureKind[] = ['rate-limit', 'timeout', 'connection', 'server', 'malformed'];
@@ -86,6 +89,7 @@ function kindOf(options: { status: number; message: string; code: string | null 
   if (status === 401) return 'key';
   if (status === 402) return 'quota';
   if (status === 403) return 'forbidden';
+  if (status >= 300 && status < 400) return 'redirect';
   if ((status === 400 || status === 413 || status === 422) && isContextLength({ message, code }))
     return 'context-length';
   return status === 404 ? 'not-found' : 'bad-request';
@@ -183,18 +187,18 @@ const nobodyThere = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|b
 export function providerErrorOf(options: {
   failure: CallFailure;
   endpoint: Endpoint;
-  key: string | null;
+  env: Environment;
   attempts: number;
 }): ProviderError {
-  const { failure, endpoint, key, attempts } = options;
-  const said = withoutKey({ text: failure.message, key, endpoint }).replace(/\s+/g, ' ').slice(0, 500);
+  const { failure, endpoint, env, attempts } = options;
+  const said = withoutSecrets(failure.message, secretsOf({ endpoint, env })).replace(/\s+/g, ' ').slice(0, 500);
   const where = `endpoint ${endpoint.name} (${endpoint.baseURL}, model ${endpoint.model})`;
   const status = failure.status === null ? '' : ` with status ${failure.status}`;
   const tried = attempts === 1 ? 'at the first attempt' : `after ${attempts} attempts`;
   switch (failure.kind) {
     case 'key':
       return new EndpointUnusableError(
-        `${keyAdvice({ endpoint, key })} (status 401 from ${endpoint.baseURL}: ${said})`,
+        `${keyAdvice({ endpoint, key: apiKeyOf({ endpoint, env }) })} (status 401 from ${endpoint.baseURL}: ${said})`,
       );
     case 'not-found':
       return new EndpointUnusableError(
@@ -215,6 +219,12 @@ export function providerErrorOf(options: {
       return new ProviderError(
         `${where} refused the request${status}: ${said}; check the parameters of the endpoint (temperature, maxTokensField, extraBody)`,
       );
+    case 'redirect':
+      return new EndpointUnusableError(
+        `${where} ${said.replace(/^3\d\d /, '')}; neither posts nor keys follow a redirect: if you trust that address, make it the baseURL`,
+      );
+    case 'too-large':
+      return new ProviderError(`${where}: ${said}; lower maxTokens, or raise maxAnswerMegabytes`);
     case 'filtered':
     case 'no-answer':
       return new ProviderError(`${where}: ${said}`);

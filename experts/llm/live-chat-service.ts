@@ -6,10 +6,12 @@ import { Budget, type budgetSchema, costOf, type EndpointUsage, estimateMessageT
 import type { ChatAnswer, ChatRequest, ChatService } from './chat.ts';
 import { completionBody, fullForm, maxTokensOf, type RequestForm, readCompletion } from './completion.ts';
 import { ConcurrencyLimiter } from './concurrency-limiter.ts';
-import { apiKeyOf, type Endpoint, type Environment } from './endpoint.ts';
+import { type Endpoint, secretsOf } from './endpoint.ts';
 import { endpointClient, send } from './endpoint-client.ts';
 import { CallFailure, callFailureOf, providerErrorOf } from './failures.ts';
+import { LearntForms, namedRefusal, type Refusals, weakerForm, withoutRefused } from './learnt-forms.ts';
 import { RetriesEndedError, type RetryPolicy, retrySchema, withRetries } from './retry.ts';
+import type { Environment } from './secrets.ts';
 
 export interface LiveChatOptions {
   /** Draws the jitter of waiting times; it does not influence any answer. */
@@ -23,13 +25,25 @@ export interface LiveChatOptions {
   signal?: AbortSignal | undefined;
   graceMs?: number | undefined;
   env?: Environment | undefined;
+  /** Keeps what endpoints refuse, so that the next process need not ask for it; none where null. */
+  learntFormsPath?: string | null | undefined;
+  /** Hears, once, what an endpoint refuses. */
+  onNote?: ((line: string) => void) | undefined;
 }
 
 /** What all calls to one model at one address share. */
 interface Line {
   readonly limiter: ConcurrencyLimiter;
-  /** Parts of the protocol the endpoint has refused so far. */
-  refused: Partial<RequestForm>;
+}
+
+/** The endpoint refuses a part of the protocol by name, so the same request is not worth a second attempt. */
+class PartRefusedError extends Error {
+  readonly refusal: Refusals;
+
+  constructor(refusal: Refusals) {
+    super('a part of the protocol was refused');
+    this.refusal = refusal;
+  }
 }
 
 /**
@@ -44,6 +58,7 @@ export class LiveChatService implements ChatService {
   private readonly graceMs: number;
   private readonly ledger = new UsageLedger();
   private readonly lines = new Map<string, Line>();
+  private readonly forms: LearntForms;
   // Hard private, so that no dump or log of the service shows a key.
   readonly #clients = new WeakMap<Endpoint, OpenAI>();
   readonly #env: Environment;
@@ -55,6 +70,7 @@ export class LiveChatService implements ChatService {
     this.signal = options.signal ?? null;
     this.graceMs = options.graceMs ?? 5000;
     this.#env = options.env ?? process.env;
+    this.forms = new LearntForms({ path: options.learntFormsPath ?? null, onNote: options.onNote ?? (() => {}) });
   }
 
   usage(): EndpointUsage[] {
@@ -68,31 +84,50 @@ export class LiveChatService implements ChatService {
 
   async chat(request: ChatRequest): Promise<ChatAnswer> {
     const { endpoint } = request;
-    const line = this.lineOf(endpoint);
     const signal = this.signalOf(request);
+    const form = this.forms.allowed(endpoint, fullForm(request));
+    return this.forms.afterTrial({ endpoint, form, signal }, () => this.ask(request, signal));
+  }
+
+  /** Asks with as much of the protocol as the endpoint takes. */
+  private async ask(request: ChatRequest, signal: AbortSignal | null): Promise<ChatAnswer> {
+    const { endpoint } = request;
+    const line = this.lineOf(endpoint);
     const counter = { requests: 0 };
-    let form = allowedForm({ wanted: fullForm(request), refused: line.refused });
-    let weakened: Partial<RequestForm> = {};
+    let form = this.forms.allowed(endpoint, fullForm(request));
+    let learnt: Refusals = {};
     for (;;) {
       try {
         const answer = await withRetries({
-          attempt: () => this.attempt({ request, form, line, signal, counter }),
+          attempt: () => this.attemptForm({ request, form, line, signal, counter }),
           policy: this.policy,
           random: this.random,
           signal,
         });
         // Only remembered after a success: the request might have been refused for a reason of its own.
-        line.refused = { ...line.refused, ...weakened };
+        this.forms.learn(endpoint, learnt);
         return answer;
       } catch (error) {
-        if (!(error instanceof RetriesEndedError)) throw error;
-        const { failure, attempts } = error;
-        const less = weaker({ form, failure, endpoint });
-        if (less === null)
-          throw providerErrorOf({ failure, attempts, endpoint, key: apiKeyOf({ endpoint, env: this.#env }) });
-        weakened = { ...weakened, ...less };
-        form = { ...form, ...less };
+        const refusal = refusalOf({ error, form, endpoint });
+        if (refusal === null) {
+          if (!(error instanceof RetriesEndedError)) throw error;
+          throw providerErrorOf({ failure: error.failure, attempts: error.attempts, endpoint, env: this.#env });
+        }
+        learnt = { ...learnt, ...refusal };
+        form = withoutRefused(form, refusal);
       }
+    }
+  }
+
+  /** @throws PartRefusedError instead of a failure that names a part of the form */
+  private async attemptForm(options: Parameters<LiveChatService['attempt']>[0]): Promise<ChatAnswer> {
+    try {
+      return await this.attempt(options);
+    } catch (error) {
+      const failure = callFailureOf(error);
+      const refusal = failure && namedRefusal({ form: options.form, failure, endpoint: options.request.endpoint });
+      if (refusal) throw new PartRefusedError(refusal);
+      throw error;
     }
   }
 
@@ -113,12 +148,12 @@ export class LiveChatService implements ChatService {
       try {
         counter.requests++;
         this.ledger.addRequest(endpoint);
-        const { timeoutMs } = endpoint;
         const { body, latencyMs } = await send({
           client: this.clientOf(endpoint),
+          endpoint,
+          secrets: secretsOf({ endpoint, env: this.#env }),
           path: '/chat/completions',
           body: completionBody({ request, form }),
-          timeoutMs,
           graceMs: this.graceMs,
           signal,
         });
@@ -147,7 +182,7 @@ export class LiveChatService implements ChatService {
     const key = JSON.stringify([endpoint.baseURL, endpoint.model]);
     const found = this.lines.get(key);
     if (found) return found;
-    const line: Line = { limiter: new ConcurrencyLimiter(endpoint.concurrency), refused: {} };
+    const line: Line = { limiter: new ConcurrencyLimiter(endpoint.concurrency) };
     this.lines.set(key, line);
     return line;
   }
@@ -175,23 +210,8 @@ function mostOf(request: ChatRequest): { tokens: number; money: number } {
   return { tokens: inputTokens + outputTokens, money: costOf({ endpoint: request.endpoint, usage }) };
 }
 
-function allowedForm(options: { wanted: RequestForm; refused: Partial<RequestForm> }): RequestForm {
-  const { wanted, refused } = options;
-  return {
-    logprobs: wanted.logprobs && refused.logprobs !== false,
-    json: wanted.json === 'none' ? 'none' : (refused.json ?? wanted.json),
-  };
-}
-
-/**
- * What to leave out after a refusal: what the refusal names, or else the request for JSON. Null when nothing is left
- * to omit.
- */
-function weaker(options: { form: RequestForm; failure: CallFailure; endpoint: Endpoint }): Partial<RequestForm> | null {
-  const { form, failure, endpoint } = options;
-  if (failure.kind !== 'bad-request') return null;
-  if (form.logprobs && endpoint.logprobs === 'auto' && /logprob/i.test(failure.message)) return { logprobs: false };
-  if (form.json === 'schema') return { json: 'object' };
-  if (form.json === 'object') return { json: 'none' };
-  return null;
+function refusalOf(options: { error: unknown; form: RequestForm; endpoint: Endpoint }): Refusals | null {
+  const { error, form, endpoint } = options;
+  if (error instanceof PartRefusedError) return error.refusal;
+  return error instanceof RetriesEndedError ? weakerForm({ form, failure: error.failure, endpoint }) : null;
 }

@@ -3,7 +3,9 @@ import { InputError, ProviderError } from '../../src/errors.ts';
 import { jsonOrUndefined } from '../../src/json.ts';
 import type { Random } from '../../src/tensor/random.ts';
 import { CallFailure, callFailureOf, failureOfStatus } from '../llm/failures.ts';
+import { dispatcherOf, guardedFetch, limitedText } from '../llm/guarded-fetch.ts';
 import { RetriesEndedError, type RetryPolicy, withRetries } from '../llm/retry.ts';
+import { type Environment, jsonWithoutSecrets, type Secret, withoutSecrets } from '../llm/secrets.ts';
 
 /** What every retrieval request needs besides its address. */
 export interface FetchContext {
@@ -11,27 +13,35 @@ export interface FetchContext {
   /** Draws the jitter of waiting times. */
   readonly random: Random;
   readonly signal: AbortSignal | null;
+  /** Names the proxy, if there is one. */
+  readonly env: Environment;
 }
 
+/** More than any page of results. */
+const MOST_BYTES = 16_000_000;
+
 /**
- * Gets JSON from a service, with retries.
+ * Gets JSON from a service, with retries. A secret goes to the service's own origin only, and is masked wherever the
+ * service quotes it: in the value that is returned as well as in errors.
  * @throws ProviderError that names the service, where all attempts fail
  */
 export async function fetchJson<T>(options: {
   service: string;
   url: URL;
   headers: Readonly<Record<string, string>>;
+  /** A header with a secret. */
+  secret?: { readonly header: string; readonly secret: Secret } | undefined;
   schema: z.ZodType<T>;
   timeoutMs: number;
   context: FetchContext;
   /** What to do about a refused key. */
   keyAdvice: string;
 }): Promise<T> {
-  const { service, url, headers, schema, timeoutMs, context, keyAdvice } = options;
+  const { service, url, headers, secret, schema, timeoutMs, context, keyAdvice } = options;
   const { retry, random, signal } = context;
   try {
     return await withRetries({
-      attempt: () => attempt({ url, headers, schema, timeoutMs, signal }),
+      attempt: () => attempt({ url, headers, secret, schema, timeoutMs, context }),
       policy: retry,
       random,
       signal,
@@ -41,6 +51,10 @@ export async function fetchJson<T>(options: {
     const { failure, attempts } = error;
     const where = `${service} (${url.origin}${url.pathname})`;
     const status = failure.status === null ? '' : ` with status ${failure.status}`;
+    if (failure.kind === 'redirect')
+      throw new ProviderError(
+        `${where} ${failure.message}; a key follows no redirect to another host: if you trust it, make it the baseURL`,
+      );
     if (failure.kind === 'key' || failure.kind === 'forbidden')
       throw new ProviderError(`${where} refused the request${status}: ${failure.message}; ${keyAdvice}`);
     if (failure.kind === 'quota')
@@ -58,15 +72,26 @@ export async function fetchJson<T>(options: {
 async function attempt<T>(options: {
   url: URL;
   headers: Readonly<Record<string, string>>;
+  secret: { readonly header: string; readonly secret: Secret } | undefined;
   schema: z.ZodType<T>;
   timeoutMs: number;
-  signal: AbortSignal | null;
+  context: FetchContext;
 }): Promise<T> {
-  const { url, headers, schema, timeoutMs, signal } = options;
+  const { url, secret, schema, timeoutMs, context } = options;
+  const { signal, env } = context;
+  const secrets = secret === undefined ? [] : [secret.secret];
+  const headers = secret === undefined ? options.headers : { ...options.headers, [secret.header]: secret.secret.value };
   const timeout = AbortSignal.timeout(timeoutMs);
   try {
-    const response = await fetch(url, { headers, signal: signal ? AbortSignal.any([signal, timeout]) : timeout });
-    const text = await response.text();
+    const response = await guardedFetch(url, {
+      headers,
+      signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+      dispatcher: dispatcherOf(env),
+    });
+    const text = withoutSecrets(await limitedText(response, MOST_BYTES), secrets);
+    const { origin } = new URL(response.url);
+    if (!response.ok && secret !== undefined && origin !== url.origin)
+      throw new CallFailure({ kind: 'redirect', message: `redirects to ${origin}, which was not sent the key` });
     if (!response.ok)
       throw failureOfStatus({
         status: response.status,
@@ -74,7 +99,7 @@ async function attempt<T>(options: {
         code: null,
         headers: response.headers,
       });
-    const parsed = schema.safeParse(jsonOrUndefined(text));
+    const parsed = schema.safeParse(jsonWithoutSecrets(jsonOrUndefined(text), secrets));
     if (parsed.success) return parsed.data;
     throw new CallFailure({
       kind: 'malformed',

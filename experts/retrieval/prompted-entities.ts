@@ -1,10 +1,11 @@
 import { z } from 'zod';
+import { quotedEvidence } from '../detectors/prompt-text.ts';
 import { patternEntities } from './pattern-entities.ts';
 import { type AskShared, askModel, type RoleModel } from './shared-questions.ts';
 import type { Entity } from './text-spans.ts';
 
 /** To be raised with every change to a prompt or a schema below. */
-export const PROMPT_VERSION = 1;
+export const PROMPT_VERSION = 2;
 
 const VERSION = '1';
 
@@ -23,14 +24,12 @@ Example: "The minister met Ana Costa, head of Lisbon's zoo, on Monday."
 List what could be an entity in the text below, word for word as it stands there; for each say why it is one or is not by \
 the definition, then its type.
 
-The text:
-${text}`;
+${quotedEvidence('The text', [text])}`;
 
 const onlyLlm = (text: string) =>
   `Name the named entities in the text below, word for word as they stand there.
 
-The text:
-${text}`;
+${quotedEvidence('The text', [text])}`;
 
 const candidatesSchema = z.object({
   candidates: z.array(

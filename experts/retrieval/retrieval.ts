@@ -2,8 +2,8 @@ import { z } from 'zod';
 import type { Post } from '../../src/data/thread.ts';
 import { Random } from '../../src/tensor/random.ts';
 import { createEncoder, encoderSchema } from '../../src/text/create-encoder.ts';
-import type { Environment } from '../llm/endpoint.ts';
 import { retrySchema } from '../llm/retry.ts';
+import type { Environment } from '../llm/secrets.ts';
 import { PromiseCache } from '../promise-cache.ts';
 import { createEntityRecognizer, type EntityRecognizer, entitiesSchema } from './entities.ts';
 import {
@@ -96,7 +96,7 @@ export async function createRetrieval(settings: {
   if (!use.web && !use.wikipedia) return noRetrieval;
   const { chunks, query, withoutEntities } = options;
   const random = settings.random ?? Random.seeded({ seed: 0, purpose: 'waiting times of retrieval' });
-  const context = { retry: options.retry, random, signal };
+  const context = { retry: options.retry, random, signal, env };
   const encoder = await createEncoder(options.encoder);
   const usesKeywords = use.wikipedia || query === 'entities';
   const recognizer = usesKeywords ? await createEntityRecognizer({ options: options.entities, model }) : null;

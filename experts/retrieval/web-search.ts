@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { InputError } from '../../src/errors.ts';
-import type { Environment } from '../llm/endpoint.ts';
+import { type Environment, secretIn } from '../llm/secrets.ts';
 import { type Evidence, htmlText } from './evidence.ts';
 import { encyclopediaDomains, factCheckDomains, isInDomains, newsDomains } from './excluded-domains.ts';
 import { type FetchContext, fetchJson, serviceUrl } from './fetch-json.ts';
@@ -86,16 +86,17 @@ export function createWebSearch(settings: {
   const limits = { maxCharacters: options.maxQueryCharacters, maxWords: options.maxQueryWords };
 
   const fetchResults = (parameters: Record<string, string>): Promise<Result[]> => {
-    const key = apiKeyEnv === null ? null : env[apiKeyEnv]?.trim() || null;
-    if (apiKeyEnv !== null && (key === null || !/^[\x21-\x7e]+$/.test(key)))
+    const secret = apiKeyEnv === null ? null : secretIn({ variable: apiKeyEnv, env });
+    if (apiKeyEnv !== null && secret === null)
       throw new InputError(
-        `web search needs a key in the environment variable ${apiKeyEnv}, which ${key === null ? 'is not set' : 'contains characters that no key has'}; ` +
+        `web search needs a key in the environment variable ${apiKeyEnv}, which is not set; ` +
           'set it (keys: https://brave.com/search/api/), or switch web search off (use.web: false)',
       );
     return fetchJson({
       service: 'the web search',
       url: serviceUrl(baseURL, { path: '/web/search', query: parameters }),
-      headers: { accept: 'application/json', ...(key !== null && { 'x-subscription-token': key }) },
+      headers: { accept: 'application/json' },
+      secret: secret === null ? undefined : { header: 'x-subscription-token', secret },
       schema: responseSchema,
       timeoutMs,
       context,

@@ -37,7 +37,7 @@ function startProcess(options: { store: string; url: string }) {
 
 /** The prefix that a prompt ends with, as `thread 3 post 7`. */
 function askedPrefix(prompt: string): string {
-  return /thread \d+ post \d+$/.exec(prompt)?.[0] ?? prompt;
+  return /thread \d+ post \d+(?=\n<\/evidence>$)/.exec(prompt)?.[0] ?? prompt;
 }
 
 function storedPrefixes(path: string): string[] {

@@ -10,6 +10,7 @@ import { type ChatBody, chatBodySchema, type ScriptedReply, type ScriptedRule } 
 export interface RecordedRequest {
   readonly body: ChatBody;
   readonly headers: Readonly<Record<string, string>>;
+  readonly query: Readonly<Record<string, string>>;
 }
 
 /**
@@ -58,7 +59,7 @@ export class ScriptedLlmServer {
   }
 
   private async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const path = request.url ?? '';
+    const { pathname: path, searchParams } = new URL(request.url ?? '', 'http://here');
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
     const body = Buffer.concat(chunks);
@@ -69,7 +70,7 @@ export class ScriptedLlmServer {
     response.once('close', () => this.underWay--);
     const asked = chatBodySchema.parse(JSON.parse(body.toString()));
     const index = this.requests.length;
-    this.requests.push({ body: asked, headers: plainHeaders(request) });
+    this.requests.push({ body: asked, headers: plainHeaders(request), query: Object.fromEntries(searchParams) });
     await this.play({ reply: this.replyTo(asked, index), asked, response });
   }
 

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { quotedIn } from '../experts/detectors/quoted.ts';
 import { type ChatBody, lastMessage, type ScriptedReply } from '../llm-server/scripted-rule.ts';
 
 const schemaSchema = z.looseObject({
@@ -24,7 +25,8 @@ export function moodyAnswer(body: ChatBody): ScriptedReply {
     return { text: `It is ${draw}.\n${isYes ? 'rumor' : 'non-rumor'}` };
   }
   const isRepair = lastMessage(body).startsWith('Your answer could not be used');
-  const isMalformed = /Comment: gibberish/.test(body.messages[0].content) || (draw < 0.3 && !isRepair);
+  const isMalformed =
+    quotedIn(body.messages[0].content, 'Comment').join().startsWith('gibberish') || (draw < 0.3 && !isRepair);
   return { text: isMalformed ? `{"no": ${draw}` : JSON.stringify(valueFor(format.data.json_schema.schema, `${draw}`)) };
 }
 

@@ -13,6 +13,7 @@ import { stopAgentSchema } from '../../trainers/stop-agent/config.ts';
 import { createStopAgent } from '../../trainers/stop-agent/create.ts';
 import type { Metrics } from '../../trainers/trainer.ts';
 import { keptPartsIn } from '../experts/annotations/kept-parts.ts';
+import { quotedIn } from '../experts/detectors/quoted.ts';
 import { detectorOf, role, startRoles } from '../experts/detectors/roles.ts';
 import { toyThreads } from '../experts/threads.ts';
 
@@ -37,7 +38,7 @@ describe('the stop agent', () => {
     const task = await loadJudgingTask('rumor');
     const server = await startRoles({
       scorer: (body) => {
-        const comment = /Comment: (.*)/.exec(body.messages[0].content)?.[1] ?? '';
+        const comment = quotedIn(body.messages[0].content, 'Comment').join();
         return JSON.stringify({ reason: 'r', score: doubts.test(comment) ? -0.5 : 0.5 });
       },
       debater: (body) => {
@@ -48,7 +49,7 @@ describe('the stop agent', () => {
       },
       classifier: 'No',
       judge: (body) =>
-        `So.\n${doubts.test(/Claim: (.*)/.exec(body.messages[0].content)?.[1] ?? '') ? 'rumor' : 'non-rumor'}`,
+        `So.\n${doubts.test(quotedIn(body.messages[0].content, 'Claim').join()) ? 'rumor' : 'non-rumor'}`,
     });
     const store = AnnotationStore.open(':memory:');
     const detector = await detectorOf({

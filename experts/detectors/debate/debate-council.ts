@@ -29,7 +29,7 @@ import { type Debate, type DebateOutcome, debatingDetector } from './debating-de
  *   - The shares of the final votes serve as probabilities.
  */
 
-const PROMPT_VERSION = 2;
+const PROMPT_VERSION = 3;
 
 const prompts = {
   member: ({ about, asked, who, discussion }: CouncilParts & { who: string }) => `${about}

@@ -25,7 +25,7 @@ import { type Debate, type DebateOutcome, debatingDetector } from './debating-de
  *     do that, and neither do we.
  */
 
-const PROMPT_VERSION = 1;
+const PROMPT_VERSION = 2;
 
 const prompts = {
   debater: ({ about, asked, side, transcript, turn }: DebaterParts) => `${about}

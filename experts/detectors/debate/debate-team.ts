@@ -26,7 +26,7 @@ import { type Debate, type DebateOutcome, debatingDetector } from './debating-de
  *   - A team's discussions are private: neither the others nor the judge hear them, but the transcript includes them.
  */
 
-const PROMPT_VERSION = 1;
+const PROMPT_VERSION = 2;
 
 const prompts = {
   discussion: ({ about, asked, who, side, debate, discussion, plan }: TeamParts & { plan: string }) => `${about}

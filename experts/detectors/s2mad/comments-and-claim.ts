@@ -9,6 +9,7 @@ import { MalformedAnswerError } from '../../llm/failures.ts';
 import { PromiseCache } from '../../promise-cache.ts';
 import { strictAnswer } from '../answers.ts';
 import { speakerOptions } from '../models-by-role.ts';
+import { quotedEvidence } from '../prompt-text.ts';
 import type { Session } from '../session.ts';
 
 /*
@@ -16,8 +17,8 @@ import type { Session } from '../session.ts';
  * comment supports the claim, and whether the claim is subjective.
  */
 
-const SCORE_PROMPT_VERSION = 1;
-const SUBJECTIVITY_PROMPT_VERSION = 1;
+const SCORE_PROMPT_VERSION = 2;
+const SUBJECTIVITY_PROMPT_VERSION = 2;
 
 const prompts = {
   /** p_ss (Eq. 1) */
@@ -25,12 +26,12 @@ const prompts = {
     `Check first whether the comment agrees with common sense. If it does not, its score is 0.0.
 Does the comment support that the claim is real? If so, score it above 0.0 and up to 1.0, the higher the stronger the \
 support. If it opposes the claim, score it from -1.0 to below 0.0, the lower the stronger the opposition.
-Claim: ${claim}
-Comment: ${comment}`,
+${quotedEvidence('Claim', [claim])}
+${quotedEvidence('Comment', [comment])}`,
 
   /** §3.3 */
   subjectivity: ({ claim }: { claim: string }) =>
-    `Claim: ${claim}\nDoes the claim only express the personal opinions of its author? Answer Yes or No.`,
+    `${quotedEvidence('Claim', [claim])}\nDoes the claim only express the personal opinions of its author? Answer Yes or No.`,
 };
 
 const scoreSchema = z.object({

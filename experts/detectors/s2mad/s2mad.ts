@@ -10,7 +10,7 @@ import type { Endpoint } from '../../llm/endpoint.ts';
 import { type JudgingTask, judgementLabels } from '../../tasks/task-file.ts';
 import { answerNames, concludingAnswer } from '../answers.ts';
 import { endpointsByRole, endpointsSchema, modelSchema, speakerOptions } from '../models-by-role.ts';
-import { numberedPosts, oneLine, type TranscriptEntry } from '../prompt-text.ts';
+import { oneLine, quotedEvidence, quotedPosts, type TranscriptEntry } from '../prompt-text.ts';
 import { inSession, type Session, speechRequest, spoken, usageIn } from '../session.ts';
 import { type Comment, createCommentScorer, createSubjectivityClassifier } from './comments-and-claim.ts';
 
@@ -36,13 +36,13 @@ import { type Comment, createCommentScorer, createSubjectivityClassifier } from 
  *     independent of later comments.
  */
 
-const PROMPT_VERSION = 1;
+const PROMPT_VERSION = 2;
 
 const prompts = {
   /** p_io (Eq. 3) */
   opinion: ({ isSubjective, claim, comments, ending }: OpinionParts) =>
     `${isSubjective ? subjectiveGuide : objectiveGuide}
-Claim: ${claim}
+${quotedEvidence('Claim', [claim])}
 ${comments}
 ${ending}`,
 
@@ -58,7 +58,7 @@ Give an updated opinion. ${options}`,
   /** p_j (Eq. 5) */
   judge: ({ claim, h_p, h_n, ending }: Record<'claim' | 'h_p' | 'h_n' | 'ending', string>) =>
     `Judge the claim by the following debate between agents P and N.
-Claim: ${claim}
+${quotedEvidence('Claim', [claim])}
 Agent P argues:
 ${h_p}
 
@@ -314,5 +314,5 @@ function inTimeOrder(comments: readonly Comment[]): Comment[] {
 }
 
 function commentList(heading: string, comments: readonly Comment[]): string {
-  return `${heading}:\n${comments.length === 0 ? '(none)' : numberedPosts(comments)}`;
+  return quotedPosts(heading, comments);
 }

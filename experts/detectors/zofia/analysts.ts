@@ -7,12 +7,12 @@ import type { Retrieval } from '../../retrieval/retrieval.ts';
 import { type AskShared, askModel } from '../../retrieval/shared-questions.ts';
 import { checkedQuotation } from '../answers.ts';
 import { speakerOptions } from '../models-by-role.ts';
-import type { TranscriptEntry } from '../prompt-text.ts';
+import { oneLine, quotedEvidence, type TranscriptEntry } from '../prompt-text.ts';
 import { bothSides, type Sides, type ZofiaOptions, type ZofiaRole } from './options.ts';
 import { linguisticDimensions, PROMPT_VERSION, prompts } from './prompts.ts';
 
 /** To be raised with every change of the detector or its parts that changes a judgement. */
-export const VERSION = '2';
+export const VERSION = '3';
 
 /** What the analysts of all judgements share. */
 export interface AnalystSettings {
@@ -29,8 +29,8 @@ export interface AnalystSettings {
 
 /** What the analysts read of one prefix. */
 export interface AnalystInput {
-  /** T */
-  readonly news: string;
+  /** T: the texts of the posts that the analysts read. */
+  readonly news: readonly string[];
   readonly claim: Post;
   readonly askShared: AskShared;
 }
@@ -39,7 +39,13 @@ export interface AnalystInput {
 export interface Analysis {
   /** What the findings are based on. The debaters do not see it. */
   readonly material: readonly TranscriptEntry[];
-  readonly findings: readonly TranscriptEntry[];
+  readonly findings: readonly Finding[];
+}
+
+/** What an analyst found, for people to read. */
+export interface Finding extends TranscriptEntry {
+  /** The same for the debaters, with the words of others as quoted evidence; without it they read `text`. */
+  readonly inPrompt?: string | undefined;
 }
 
 /** Answer of a dry run, as long as a typical analysis. */
@@ -64,7 +70,7 @@ function askAnalyst<T>(
 }
 
 export function listOf(items: readonly string[]): string {
-  return items.length === 0 ? '(none)' : items.map((item) => `- ${item.replace(/\s+/g, ' ')}`).join('\n');
+  return items.length === 0 ? '(none)' : items.map((item) => `- ${oneLine(item)}`).join('\n');
 }
 
 /** §4.1.1: five isolated sessions, one for each dimension. */
@@ -80,7 +86,7 @@ export async function linguist(settings: AnalystSettings, { news, askShared }: A
       dryRunValue: { analysis: pretended, verdict: real.name },
       askShared,
     });
-    return { role: `linguist: ${dimension.name}`, text: `${analysis}\nPoints to: ${verdict}` };
+    return { role: `linguist: ${dimension.name}`, text: `${oneLine(analysis)}\nPoints to: ${verdict}` };
   });
   return { material: [], findings: await Promise.all(sessions) };
 }
@@ -94,7 +100,7 @@ const triageSchema = z.object({ domain: z.string().min(1), expert: z.string().mi
 export async function expert(settings: AnalystSettings, input: AnalystInput): Promise<Analysis> {
   const { news, askShared } = input;
   const { real, fake } = settings.sides;
-  const [{ domain, expert }, wikipedia] = await Promise.all([
+  const [{ domain, expert }, notes] = await Promise.all([
     askAnalyst(settings, {
       part: 'expert-triage',
       role: 'expert',
@@ -103,40 +109,46 @@ export async function expert(settings: AnalystSettings, input: AnalystInput): Pr
       dryRunValue: { domain: 'Politics', expert: 'Political scientist' },
       askShared,
     }),
-    wikipediaAsFound(settings, input),
+    fromWikipedia(settings, input),
   ]);
   const { knowledge, logic, verdict } = await askAnalyst(settings, {
     part: 'expert',
     role: 'expert',
     content: prompts.expert({
-      expert,
-      domain,
+      expert: oneLine(expert),
+      domain: oneLine(domain),
       news,
-      wikipedia: wikipedia.findings[0]?.text ?? listOf([]),
+      wikipedia: notes ?? [],
       sides: bothSides(settings.sides),
     }),
     schema: z.object({ knowledge: z.string(), logic: z.string(), verdict: z.enum([real.name, fake.name]) }),
     dryRunValue: { knowledge: pretended, logic: pretended, verdict: real.name },
     askShared,
   });
-  const text = `Knowledge: ${knowledge}\nLogic: ${logic}\nPoints to: ${verdict}`;
+  const text = `Knowledge: ${oneLine(knowledge)}\nLogic: ${oneLine(logic)}\nPoints to: ${verdict}`;
   return {
-    material: [...wikipedia.findings, { role: 'expert triage', text: `${domain}: ${expert}` }],
-    findings: [{ role: `expert: ${expert}`, text }],
+    material: [...asFound('wikipedia', notes), { role: 'expert triage', text: `${domain}: ${expert}` }],
+    findings: [{ role: `expert: ${oneLine(expert)}`, text }],
   };
+}
+
+/** What Wikipedia says, for debaters who have no expert. */
+export async function wikipediaAsFound(settings: AnalystSettings, input: AnalystInput): Promise<Analysis> {
+  return { material: [], findings: asFound('wikipedia', await fromWikipedia(settings, input)) };
 }
 
 /**
  * What Wikipedia says about the keywords, without the titles of the articles: a title is today's and may reveal the
- * outcome, and the text names its subject anyway.
+ * outcome, and the text names its subject anyway. Null where Wikipedia is switched off.
  */
-export async function wikipediaAsFound(
-  { options, retrieval }: AnalystSettings,
-  input: AnalystInput,
-): Promise<Analysis> {
-  if (!options.use.wikipedia) return { material: [], findings: [] };
-  const articles = await retrieval.fromWikipedia(input);
-  return { material: [], findings: [{ role: 'wikipedia', text: listOf(articles.map(({ text }) => text)) }] };
+async function fromWikipedia({ options, retrieval }: AnalystSettings, input: AnalystInput): Promise<string[] | null> {
+  if (!options.use.wikipedia) return null;
+  return (await retrieval.fromWikipedia(input)).map(({ text }) => text);
+}
+
+/** Texts from outside as a finding; none where they are null, because their source is switched off. */
+function asFound(role: string, texts: readonly string[] | null): Finding[] {
+  return texts === null ? [] : [{ role, text: listOf(texts), inPrompt: quotedEvidence(`[${role}]`, texts) }];
 }
 
 const claimsSchema = z.object({
@@ -159,18 +171,29 @@ export async function claimVerification(settings: AnalystSettings, input: Analys
   const verifications = await Promise.all(claims.map((q) => verification(settings, { q, web, askShared })));
   return {
     material: [
-      ...(use.web ? [asEntry(web)] : []),
-      { role: 'claim extractor', text: `Core claim: ${core}\n${listOf(subclaims)}` },
+      ...asFound('web', use.web ? web.map(described) : null),
+      { role: 'claim extractor', text: `Core claim: ${oneLine(core)}\n${listOf(subclaims)}` },
     ],
-    findings: verifications.map(({ label, reasoning, evidence }, index) => ({
-      role: `claim verifier: ${index === 0 ? 'core claim' : `claim ${index + 1}`}`,
-      text: [
-        `Claim: ${claims[index]}`,
-        `Verdict: ${label}`,
-        `Reasoning: ${reasoning}`,
-        ...evidence.map((quotation) => `Evidence: ${quotation}`),
-      ].join('\n'),
-    })),
+    findings: verifications.map((verified, index) => {
+      const role = `claim verifier: ${index === 0 ? 'core claim' : `claim ${index + 1}`}`;
+      return verifiedClaim({ role, claim: claims[index], verified });
+    }),
+  };
+}
+
+function verifiedClaim({ role, claim, verified }: { role: string; claim: string; verified: Verification }): Finding {
+  const { label, reasoning, evidence } = verified;
+  const decided = [`Verdict: ${label}`, `Reasoning: ${oneLine(reasoning)}`];
+  const quotations = evidence.map((quotation) => `Evidence: ${oneLine(quotation)}`);
+  return {
+    role,
+    text: [`Claim: ${oneLine(claim)}`, ...decided, ...quotations].join('\n'),
+    inPrompt: [
+      `[${role}]`,
+      quotedEvidence('Claim', [claim]),
+      ...decided,
+      ...(evidence.length > 0 ? [quotedEvidence('Evidence', evidence)] : []),
+    ].join('\n'),
   };
 }
 
@@ -180,7 +203,7 @@ function extraction(
   { news, askShared }: AnalystInput,
 ): Promise<z.output<typeof claimsSchema>> {
   // In a dry run, about as many claims as the paper counts (3.24), and similar enough to the evidence to be verified.
-  const excerpt = news.slice(0, 200);
+  const excerpt = news.join(' ').slice(0, 200);
   return askAnalyst(settings, {
     part: 'claim-extraction',
     role: 'extractor',
@@ -204,7 +227,7 @@ async function verification(
   const verified = await askAnalyst(settings, {
     part: 'claim-verification',
     role: 'verifier',
-    content: prompts.verify({ claim: q, passages: listOf(shown) }),
+    content: prompts.verify({ claim: q, passages: shown }),
     schema: verificationSchema,
     dryRunValue: { label: 'supports' as const, reasoning: pretended, evidence: [passages[0].text.slice(0, 100)] },
     askShared,
@@ -215,16 +238,13 @@ async function verification(
 
 /** What the web says, for debaters who have no verified claims. */
 export async function webAsFound(settings: AnalystSettings, input: AnalystInput): Promise<Analysis> {
-  return { material: [], findings: settings.options.use.web ? [asEntry(await searched(settings, input))] : [] };
+  const web = settings.options.use.web ? await searched(settings, input) : null;
+  return { material: [], findings: asFound('web', web === null ? null : web.map(described)) };
 }
 
 async function searched(settings: AnalystSettings, input: AnalystInput): Promise<readonly Evidence[]> {
   if (!settings.options.use.web) return [];
   return settings.retrieval.fromWeb({ ...input, coreClaim: async () => (await extraction(settings, input)).core });
-}
-
-function asEntry(web: readonly Evidence[]): TranscriptEntry {
-  return { role: 'web', text: listOf(web.map(described)) };
 }
 
 function described({ title, url, date, text }: Evidence): string {

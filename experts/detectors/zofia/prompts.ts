@@ -1,5 +1,7 @@
+import { quotedEvidence } from '../prompt-text.ts';
+
 /** To be raised with every change to this file that changes what a model is told. */
-export const PROMPT_VERSION = 2;
+export const PROMPT_VERSION = 3;
 
 /** The judge's answer when neither side is convincing. */
 export const insufficient = 'insufficient';
@@ -18,20 +20,18 @@ export const linguisticDimensions = [
 type Dimension = (typeof linguisticDimensions)[number];
 
 export const prompts = {
-  linguist: ({ dimension, news, sides }: { dimension: Dimension; news: string; sides: string }) =>
+  linguist: ({ dimension, news, sides }: { dimension: Dimension; news: readonly string[]; sides: string }) =>
     `You are a linguist who knows how misinformation is written. Examine one dimension only: ${dimension.name} (${dimension.meaning}). \
 Judge by the text below and by what you know; do not check its facts. Then say which of the two this dimension points to.
 ${sides}
 
-The text:
-${news}`,
+${quotedEvidence('The text', news)}`,
 
-  triage: ({ news }: { news: string }) =>
+  triage: ({ news }: { news: readonly string[] }) =>
     `Which field does this text belong to above all, and which expert of that field should examine it, such as an economist or \
 a journalist?
 
-The text:
-${news}`,
+${quotedEvidence('The text', news)}`,
 
   expert: ({
     expert,
@@ -39,7 +39,7 @@ ${news}`,
     news,
     wikipedia,
     sides,
-  }: Record<'expert' | 'domain' | 'news' | 'wikipedia' | 'sides', string>) =>
+  }: Record<'expert' | 'domain' | 'sides', string> & Record<'news' | 'wikipedia', readonly string[]>) =>
     `You are an expert: ${expert} (field: ${domain}). Examine the text below along two dimensions.
 - Knowledge: do its claims, views and details hold in the light of what you and the reference notes know? Where do they depart \
 from common sense?
@@ -47,33 +47,29 @@ from common sense?
 Then say which of the two it points to.
 ${sides}
 
-Reference notes:
-${wikipedia}
+${quotedEvidence('Reference notes', wikipedia)}
 
-The text:
-${news}`,
+${quotedEvidence('The text', news)}`,
 
-  extract: ({ news }: { news: string }) =>
+  extract: ({ news }: { news: readonly string[] }) =>
     `Take apart what this text claims. Name the core claim, on which the truth of the whole depends, and the claims that support \
 it. State each as one short, neutral sentence that can be understood and checked without the text.
 
-The text:
-${news}`,
+${quotedEvidence('The text', news)}`,
 
-  verify: ({ claim, passages }: { claim: string; passages: string }) =>
+  verify: ({ claim, passages }: { claim: string; passages: readonly string[] }) =>
     `Verify one claim strictly by the passages below. Use nothing else, and do not take the lack of a report for a refutation.
 Say whether the passages support it, refute it, or do not hold enough information, why in one or two sentences, and quote \
 word for word the parts that decide it.
 
-Claim: ${claim}
+${quotedEvidence('Claim', [claim])}
 
-Passages:
-${passages}`,
+${quotedEvidence('Passages', passages)}`,
 
   debater: ({ side, other, pool }: { side: string; other: string; pool: string }) =>
     `You are a debater. You argue that this holds: ${side}
 Your opponent argues that this holds: ${other}
-Base every argument on the evidence below, be brief, and never give up your side.
+Base every argument on what follows, be brief, and never give up your side.
 
 ${pool}`,
 

@@ -4,13 +4,13 @@ import type { KeptParts } from '../../annotations/kept-calls.ts';
 import type { Detector, Judgement } from '../../detector.ts';
 import type { ChatService } from '../../llm/chat.ts';
 import { DryRunChatService } from '../../llm/dry-run-chat-service.ts';
-import type { Environment } from '../../llm/endpoint.ts';
+import type { Environment } from '../../llm/secrets.ts';
 import { PromiseCache } from '../../promise-cache.ts';
 import { createRetrieval } from '../../retrieval/retrieval.ts';
 import { type SharedAnswer, sharedAsker } from '../../retrieval/shared-questions.ts';
 import { type JudgingTask, judgementLabels } from '../../tasks/task-file.ts';
 import { speakerOptions } from '../models-by-role.ts';
-import { dialogueOf, numberedPosts, type TranscriptEntry } from '../prompt-text.ts';
+import { dialogueOf, quotedEvidence, quotedPosts, type TranscriptEntry } from '../prompt-text.ts';
 import { inSession, type Session, usageIn } from '../session.ts';
 import {
   type Analysis,
@@ -18,6 +18,7 @@ import {
   type AnalystSettings,
   claimVerification,
   expert,
+  type Finding,
   linguist,
   listOf,
   VERSION,
@@ -87,7 +88,7 @@ export async function createZofia(settings: {
 
   async function judge(prefix: Prefix, session: Session): Promise<Judgement> {
     const [claim, ...replies] = prefix.posts;
-    const news = analyses === 'claim' ? claim.text : numberedPosts(prefix.posts);
+    const news = analyses === 'claim' ? [claim.text] : prefix.posts.map(({ text }, index) => `${index + 1}. ${text}`);
     const reactions = analyses === 'claim' ? replies : [];
     const askShared = sharedAsker({
       cache,
@@ -109,17 +110,19 @@ export async function createZofia(settings: {
     const keywords = await retrieval.keywordsOf(input);
     const transcript: TranscriptEntry[] = [
       ...(keywords === null ? [] : [{ role: 'keywords', text: listOf(keywords.map(({ text }) => text)) }]),
-      ...analysed.flatMap(({ material, findings }) => [...material, ...findings]),
+      ...analysed
+        .flatMap(({ material, findings }) => [...material, ...findings])
+        .map(({ role, text }) => ({ role, text })),
     ];
     const say = (role: string, text: string) => transcript.push({ role, text });
 
     // E
     const text = [
-      `The text:\n${news}`,
-      ...(reactions.length > 0 ? [`Reactions to it so far:\n${numberedPosts(reactions)}`] : []),
+      quotedEvidence('The text', news),
+      ...(reactions.length > 0 ? [quotedPosts('Reactions to it so far', reactions)] : []),
     ].join('\n\n');
     const findings = analysed.flatMap((analysis) => analysis.findings);
-    const pool = findings.length === 0 ? text : `${text}\n\nEvidence:\n${dialogueOf(findings)}`;
+    const pool = findings.length === 0 ? text : `${text}\n\nWhat the analysts found:\n${findingsInWords(findings)}`;
 
     const decided = ({ decision, reasoning }: Decision): Judgement => ({
       label: decision === insufficient ? insufficientLabel : decision,
@@ -183,3 +186,7 @@ export async function createZofia(settings: {
 }
 
 const nothing: Analysis = { material: [], findings: [] };
+
+function findingsInWords(findings: readonly Finding[]): string {
+  return findings.map((finding) => finding.inPrompt ?? dialogueOf([finding])).join('\n\n');
+}

@@ -9,9 +9,10 @@ import { diskError, InputError, ProviderError } from '../../../src/errors.ts';
 import { jsonOrUndefined } from '../../../src/json.ts';
 import type { Random } from '../../../src/tensor/random.ts';
 import { completionBody, fullForm } from '../completion.ts';
-import { apiKeyOf, type Endpoint, type Environment, withoutKey } from '../endpoint.ts';
+import { type Endpoint, secretsOf } from '../endpoint.ts';
 import { endpointClient, endpointSteps, type TryStep } from '../endpoint-client.ts';
 import type { retrySchema } from '../retry.ts';
+import { type Environment, withoutSecrets } from '../secrets.ts';
 import { type BatchItem, type BatchOutcome, batchOutcomes } from './batch-outcome.ts';
 
 /** OpenAI's limits for one batch. */
@@ -190,7 +191,7 @@ function failedBatch(options: { batch: Batch; options: BatchOptions }): Provider
   const { batch } = options;
   const { endpoint, directory, env = process.env } = options.options;
   const reasons = batch.errors?.data?.map(({ message }) => message).join('; ') || 'no reason given';
-  const text = withoutKey({ text: reasons, key: apiKeyOf({ endpoint, env }), endpoint });
+  const text = withoutSecrets(reasons, secretsOf({ endpoint, env }));
   return new ProviderError(
     `endpoint ${endpoint.name} (${endpoint.baseURL}) failed batch ${batch.id}: ${text}; fix the requests and delete ` +
       `${batchStatePath(directory)} to submit it again`,

@@ -9,9 +9,10 @@ import { diskError, InputError, ProviderError } from '../../../src/errors.ts';
 import { jsonOrUndefined } from '../../../src/json.ts';
 import type { Random } from '../../../src/tensor/random.ts';
 import type { ChatMessage } from '../chat.ts';
-import { apiKeyOf, type Endpoint, type Environment, withoutKey } from '../endpoint.ts';
+import { type Endpoint, secretsOf } from '../endpoint.ts';
 import { endpointClient, endpointSteps, type TryStep } from '../endpoint-client.ts';
 import type { retrySchema } from '../retry.ts';
+import { type Environment, withoutSecrets } from '../secrets.ts';
 
 const ENDED = ['succeeded', 'failed', 'cancelled'];
 
@@ -134,7 +135,7 @@ function failedJob(options: { job: Job; endpoint: Endpoint; env: Environment; st
   const { job, endpoint, env, statePath } = options;
   const reason =
     job.error?.message || (job.status === 'succeeded' ? 'it names no fine-tuned model' : 'no reason given');
-  const said = withoutKey({ text: reason, key: apiKeyOf({ endpoint, env }), endpoint });
+  const said = withoutSecrets(reason, secretsOf({ endpoint, env }));
   return new ProviderError(
     `endpoint ${endpoint.name} (${endpoint.baseURL}): fine-tuning job ${job.id} of model ${endpoint.model} ended as ` +
       `${job.status}: ${said}; fix the cause and delete ${statePath} to create the job again`,

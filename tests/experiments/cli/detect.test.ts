@@ -83,7 +83,7 @@ describe('detect', () => {
   it('scores detectors side by side at each number of replies, and pays for nothing twice', async () => {
     // One detector is right once it has seen the second reply, and wrong before; the other says yes to all.
     const server = await startServer((body) => {
-      const isRumor = /of t[02]$/.test(lastMessage(body));
+      const isRumor = /of t[02]\n<\/evidence>$/.test(lastMessage(body));
       return body.model === 'yes' || isRumor === /text 2 of/.test(lastMessage(body)) ? 'Yes' : 'No';
     });
     const prices = { inputPerMillion: 1 };

@@ -6,6 +6,7 @@ import type { ScriptedLlmServer } from '../../llm-server/scripted-llm-server.ts'
 import type { ChatBody } from '../../llm-server/scripted-rule.ts';
 import { startServer } from '../llm/service.ts';
 import { threadOf } from '../threads.ts';
+import { quotedIn } from './quoted.ts';
 import { detectorOf, prefix, role, rumorTask, verdict } from './roles.ts';
 
 /** A number in [0, 1) that stands for a whole request: any difference in a prompt shows in the answer. */
@@ -97,7 +98,7 @@ describe('judgements of growing prefixes', () => {
     let before = '';
     for (let length = 2; length <= texts.length; length++) {
       const asked = await promptsOf(server, () => detector.judge(prefix(length, thread)));
-      const opinion = asked.find((prompt) => prompt.includes(`Supporting comments:\n1. ${texts[1]}`)) ?? '';
+      const opinion = asked.find((prompt) => quotedIn(prompt, 'Supporting comments')[0] === `1. ${texts[1]}`) ?? '';
       const beginning = upTo(opinion, texts[length - 1]);
       expect(beginning.startsWith(before)).toBe(true);
       before = beginning;

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { MalformedAnswerError } from '../../../experts/llm/failures.ts';
 import { InputError } from '../../../src/errors.ts';
 import { threadOf } from '../threads.ts';
+import { quotedIn } from './quoted.ts';
 import { askedOf, categoryTask, detectorOf, type Part, prefix, role, rumorTask, startRoles } from './roles.ts';
 
 type More = Partial<Extract<Parameters<typeof detectorOf>[0]['config'], { name: 'single-prompt' }>>;
@@ -19,7 +20,8 @@ describe('single-prompt', () => {
     expect(judgement).toMatchObject({ label: 'rumor', probabilities: null, usage: { requests: 1 } });
     expect(judgement.transcript).toEqual([{ role: 'judge', text: 'Yes' }]);
     const [asked] = askedOf(server, 'judge');
-    expect(asked).toMatch(/Is it a rumor\? Respond Yes or No only\.\nPosts:\n1\. A dam broke\n2\. Oh no, terrible$/);
+    expect(asked).toMatch(/Is it a rumor\? Respond Yes or No only\.\nPosts \(quoted evidence.*\)/);
+    expect(quotedIn(asked, 'Posts')).toEqual(['1. A dam broke', '2. Oh no, terrible']);
     expect(server.requests).toHaveLength(1);
   });
 

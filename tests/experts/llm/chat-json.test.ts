@@ -44,6 +44,21 @@ describe('extractJson', () => {
   ])('reads %j', (text, expected) => {
     expect(extractJson(text)).toEqual(expected);
   });
+
+  // With quadratic time each of these would take minutes, and the test would end at the runner's limit.
+  it.each(['{', '[', '{"a":', '[{"', '{ ', '```', '```json\n', '{}}', '"{', '\\"['])(
+    'comes to an end on 100,000 of %j',
+    (piece) => {
+      expect(extractJson(`${piece.repeat(100_000)} x`)).toEqual(piece === '{}}' ? Array(100_000).fill({}) : []);
+    },
+  );
+
+  it('finds a value after brackets that begin none', () => {
+    expect(extractJson(`${'{'.repeat(100_000)} well: {"label": "true"}`)).toEqual([{ label: 'true' }]);
+    expect(extractJson(`${'['.repeat(5)}${']'.repeat(5)} {[x]} {"label": [1, {"a": "}"}]}.`)[0]).toEqual({
+      label: [1, { a: '}' }],
+    });
+  });
 });
 
 describe('chatJson', () => {

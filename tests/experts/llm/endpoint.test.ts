@@ -3,6 +3,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { usageSummary } from '../../../experts/llm/budget.ts';
 import { answerRelevantOptions, parseEndpoint } from '../../../experts/llm/endpoint.ts';
 import { InputError } from '../../../src/errors.ts';
+import { startProxy } from '../../llm-server/proxy.ts';
 import type { ScriptedReply } from '../../llm-server/scripted-rule.ts';
 import { ask, endpointAt, quickService, startServer } from './service.ts';
 
@@ -22,6 +23,8 @@ describe('endpointSchema', () => {
     [{ baseURL: 'http://localhost/v1?key=secret' }, /no user name, password or query/],
     [{ baseURL: 'localhost:8000' }, /http\(s\) address/],
     [{ concurrency: { initial: 9, max: 4 } }, /min <= initial <= max/],
+    [{ headers: { 'Api-Key': 'x' } }, /name it in headersEnv/],
+    [{ headersEnv: { 'api-key': 'sk-123' } }, /name of an environment variable, not the key/],
     [{ modell: 'x' }, /modell/],
   ])('refuses %j', (change, message) => {
     expect(() => parseEndpoint({ ...base, ...change })).toThrow(InputError);
@@ -38,6 +41,52 @@ describe('endpointSchema', () => {
 
 const KEY = 'sk-very-secret-0123456789';
 const env = { SCRIPTED_KEY: KEY };
+
+describe('what a request carries besides its body', () => {
+  it('are headers and query parameters, such as those of Azure, and no key that nobody gave', async () => {
+    const server = await startServer();
+    const endpoint = endpointAt(server, {
+      headers: { 'x-route': 'eu' },
+      headersEnv: { 'api-key': 'SCRIPTED_KEY' },
+      query: { 'api-version': '2024-10-21' },
+    });
+    await quickService({ env }).chat(ask(endpoint));
+    const [{ headers, query }] = server.requests;
+    expect(headers).toMatchObject({ 'api-key': KEY, 'x-route': 'eu' });
+    expect(headers).not.toHaveProperty('authorization');
+    expect(query).toEqual({ 'api-version': '2024-10-21' });
+    expect(answerRelevantOptions(endpoint)).toMatchObject({ headers: { 'x-route': 'eu' }, query });
+    expect(JSON.stringify(answerRelevantOptions(endpoint))).not.toContain('SCRIPTED_KEY');
+    await expect(quickService().chat(ask(endpoint))).rejects.toThrow(
+      /header api-key from the environment variable SCRIPTED_KEY, which is not set/,
+    );
+  });
+
+  it('goes through the proxy that the environment names, except to this machine', async () => {
+    const server = await startServer();
+    const proxy = await startProxy(server.baseURL);
+    const endpoint = endpointAt({ baseURL: 'http://models.invalid/v1' });
+    const through = { HTTP_PROXY: proxy.origin };
+    expect((await quickService({ env: through }).chat(ask(endpoint))).text).toBe('yes');
+    expect(proxy.targets).toEqual(['models.invalid:80']);
+    await quickService({ env: through }).chat(ask(endpointAt(server)));
+    expect(proxy.targets).toHaveLength(1);
+    const direct = quickService({ env: { ...through, NO_PROXY: '.invalid' }, retry: { maxAttempts: 1 } });
+    await expect(direct.chat(ask(endpoint))).rejects.toThrow(/could not be reached/);
+    expect(proxy.targets).toHaveLength(1);
+    const bad = quickService({ env: { HTTPS_PROXY: 'user:secret@proxy' } });
+    await expect(bad.chat(ask(endpoint))).rejects.toThrow(/HTTPS_PROXY holds no http\(s\) address of a proxy/);
+  });
+
+  it('and an answer larger than allowed is not read to its end', async () => {
+    const server = await startServer(() => 'x'.repeat(20_000));
+    const failed = quickService().chat(ask(endpointAt(server, { maxAnswerMegabytes: 0.01 })));
+    await expect(failed).rejects.toThrow(
+      /the answer is larger than 0.01 MB; lower maxTokens, or raise maxAnswerMegabytes/,
+    );
+    expect(server.requests).toHaveLength(1);
+  });
+});
 
 describe('API keys', () => {
   it('travel in the header alone, and local endpoints get a dummy', async () => {
@@ -88,6 +137,26 @@ describe('API keys', () => {
     ].join('\n');
     for (const log of logs) log.mockRestore();
     expect(seen).not.toContain(KEY);
+  });
+
+  it('are masked in answers, which are kept', async () => {
+    const server = await startServer(() => `You sent ${KEY}. Yes.`);
+    const answer = await quickService({ env }).chat(ask(endpointAt(server, { apiKeyEnv: 'SCRIPTED_KEY' })));
+    expect(answer.text).toBe('You sent [value of SCRIPTED_KEY]. Yes.');
+  });
+
+  it('and posts follow no redirect', async () => {
+    const elsewhere = await startServer();
+    const server = await startServer(() => ({
+      status: 307,
+      headers: { location: `${elsewhere.baseURL}/chat/completions` },
+    }));
+    const failed = quickService({ env }).chat(ask(endpointAt(server, { apiKeyEnv: 'SCRIPTED_KEY' })));
+    await expect(failed).rejects.toThrow(
+      `redirects to ${elsewhere.baseURL}/chat/completions; neither posts nor keys follow a redirect`,
+    );
+    expect(server.requests).toHaveLength(1);
+    expect(elsewhere.requests).toHaveLength(0);
   });
 
   it('that no header can hold are refused without being quoted', async () => {

@@ -74,7 +74,11 @@ describe('LiveChatService', () => {
   });
 
   const lasting: [ScriptedReply, RegExp][] = [
-    [{ status: 400, message: 'temperature must be 1' }, /refused the request with status 400.*temperature must be 1/],
+    [{ status: 400, message: 'top_p must be 1' }, /refused the request with status 400.*top_p must be 1/],
+    [
+      { status: 400, message: 'temperature must be between 0 and 1' },
+      /refused the request with status 400.*temperature/,
+    ],
     [{ status: 401 }, /endpoint scripted wants a key.*name that variable in apiKeyEnv/],
     [{ status: 402, message: 'pay' }, /no quota or credit/],
     [{ status: 403, message: 'not in your country' }, /forbids this request with status 403.*not in your country/],
@@ -217,6 +221,8 @@ describe('aborting', () => {
     const endpoint = endpointAt(server, { concurrency: { initial: 2, max: 2 } });
     const abort = new AbortController();
     const service = quickService({ signal: abort.signal });
+    // The first call to an endpoint goes alone.
+    await service.chat(ask(endpoint));
     const calls = Array.from({ length: 30 }, () => service.chat(ask(endpoint)));
     const settled = Promise.allSettled(calls);
     setTimeout(() => abort.abort(new Error('Ctrl-C')), 100);
@@ -227,7 +233,7 @@ describe('aborting', () => {
     ]);
     await expect(calls[29]).rejects.toThrow('Ctrl-C');
     await expect(service.chat(ask(endpoint))).rejects.toThrow('Ctrl-C');
-    expect(server.requests).toHaveLength(2);
+    expect(server.requests).toHaveLength(3);
   });
 
   it('cuts off after the grace, and wakes from waiting to try again', async () => {

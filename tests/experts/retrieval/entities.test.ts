@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { z } from 'zod';
+import { oneLine } from '../../../experts/detectors/prompt-text.ts';
 import { parseEndpoint } from '../../../experts/llm/endpoint.ts';
 import {
   createEntityRecognizer,
@@ -255,7 +256,7 @@ describe('entities that a language model names', () => {
     ]);
     for (const { text: own, start, end } of entities) expect(text.slice(start, end)).toBe(own);
     expect(model.asked).toHaveLength(1);
-    expect(model.asked[0]).toContain(text);
+    expect(model.asked[0]).toContain(oneLine(text));
     expect(recognizer.options).toMatchObject({ method: 'prompt-ner', model: { model: 'm' } });
   });
 

@@ -1,5 +1,7 @@
+import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { retrySchema } from '../../../experts/llm/retry.ts';
+import type { AskShared } from '../../../experts/retrieval/shared-questions.ts';
 import { createWebSearch, webSearchSchema } from '../../../experts/retrieval/web-search.ts';
 import { InputError, ProviderError } from '../../../src/errors.ts';
 import { Random } from '../../../src/tensor/random.ts';
@@ -10,6 +12,7 @@ const context = {
   retry: retrySchema.parse({ maxAttempts: 3, baseMs: 1, capMs: 2 }),
   random: Random.seeded({ seed: 1, purpose: 'jitter' }),
   signal: null,
+  env: {},
 };
 const KEY = 'secret-key';
 
@@ -124,6 +127,44 @@ describe('web search', () => {
     expect(refused.service.requests).toHaveLength(2);
     const odd = await setUp(() => ({ web: { results: 'none' } }));
     await expect(odd.find()).rejects.toThrow(ProviderError);
+  });
+
+  it('masks a key that the service quotes, in results and errors', async () => {
+    const quoting = await setUp(() =>
+      webResults({ url: `https://a.example/${KEY}`, description: `sent by ${KEY}`, page_age: '2018-01-01' }),
+    );
+    const kept: unknown[] = [];
+    const askShared: AskShared = async (_question, ask) => {
+      const { value } = await ask();
+      kept.push(value);
+      return value;
+    };
+    const found = await quoting.search.search({ ask: { sentence: 'x' }, cutoff: null, askShared });
+    expect(found[0].text).toBe('sent by [value of BRAVE_API_KEY]');
+    expect(JSON.stringify([found, kept])).not.toContain(KEY);
+    for (const answer of [
+      { status: 400, body: `your key is ${KEY}` },
+      { status: 402, body: `no credit for ${KEY}` },
+      { status: 500, body: `${encodeURIComponent(KEY)} failed` },
+      { web: { results: `none for ${KEY}` } },
+    ]) {
+      const failed = await (await setUp(() => answer)).find().catch((error: unknown) => error);
+      expect(failed).toBeInstanceOf(ProviderError);
+      expect(inspect(failed, { depth: 10, showHidden: true })).not.toContain(KEY);
+    }
+  });
+
+  it('takes the key to no other host', async () => {
+    const elsewhere = await startService(() => ({ status: 401, body: 'who are you?' }));
+    const { service, find } = await setUp(({ path, query }) =>
+      path.startsWith('/res')
+        ? { status: 302, headers: { location: `/moved?q=${query.q}` } }
+        : { status: 307, headers: { location: `${elsewhere.origin}/search` } },
+    );
+    await expect(find()).rejects.toThrow(/redirects to http:\/\/127.*which was not sent the key.*make it the baseURL/);
+    expect(service.requests.map(({ headers }) => headers['x-subscription-token'])).toEqual([KEY, KEY]);
+    expect(elsewhere.requests).toHaveLength(1);
+    expect(JSON.stringify(elsewhere.requests)).not.toContain(KEY);
   });
 
   it('says which variable to set when there is no key', async () => {

@@ -36,6 +36,7 @@ async function setUp(more: object = {}, answer: Parameters<typeof startService>[
       retry: retrySchema.parse({ maxAttempts: 2, baseMs: 1 }),
       random: Random.seeded({ seed: 1, purpose: 'jitter' }),
       signal: null,
+      env: {},
     },
   });
   const lookUp = (context: string, cutoff: string | null = '2018-02-28', keyword = 'Apple') =>

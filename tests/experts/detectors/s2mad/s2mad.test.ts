@@ -4,6 +4,7 @@ import { InputError, ProviderError } from '../../../../src/errors.ts';
 import type { ChatBody } from '../../../llm-server/scripted-rule.ts';
 import { keptPartsIn } from '../../annotations/kept-parts.ts';
 import { threadOf } from '../../threads.ts';
+import { quotedIn } from '../quoted.ts';
 import {
   askedOf,
   categoryTask,
@@ -17,7 +18,7 @@ import {
 } from '../roles.ts';
 
 const scoreByText = (body: ChatBody) => {
-  const comment = /Comment: (.*)/.exec(body.messages[0].content)?.[1] ?? '';
+  const comment = quotedIn(body.messages[0].content, 'Comment').join();
   const score = /Fake|did not/.test(comment) ? -0.8 : comment.includes('terrible') ? 0.6 : 0;
   return JSON.stringify({ reason: 'r', score });
 };
@@ -77,11 +78,12 @@ describe('s2mad', () => {
     const { server, detector } = await setUp();
     await detector.judge(prefix(5));
     const [supporting, first, second] = askedOf(server, 'supporter');
-    expect(supporting).toContain('Supporting comments:\n1. Oh no, terrible\n');
+    expect(quotedIn(supporting, 'Supporting comments')).toEqual(['1. Oh no, terrible']);
     expect(supporting).not.toContain('Fake news');
-    expect(askedOf(server, 'opposer')[0]).toContain(
-      'Opposing comments:\n1. Fake news, no source\n2. It did not break\n',
-    );
+    expect(quotedIn(askedOf(server, 'opposer')[0], 'Opposing comments')).toEqual([
+      '1. Fake news, no source',
+      '2. It did not break',
+    ]);
     expect(first).toContain('Nothing is confirmed.');
     expect(second).toContain('Nothing is confirmed.');
     expect(askedOf(server, 'opposer')[2]).toContain('Still.');
@@ -115,13 +117,13 @@ describe('s2mad', () => {
   it('takes the strongest comments of each side', async () => {
     const texts = ['claim', ...Array.from({ length: 6 }, (_, index) => `comment ${index + 1}`)];
     const scorer = (body: ChatBody) => {
-      const number = Number(/Comment: comment (\d)/.exec(body.messages[0].content)?.[1]);
+      const number = Number(quotedIn(body.messages[0].content, 'Comment').join().replace('comment ', ''));
       return JSON.stringify({ reason: 'r', score: number <= 4 ? number / 10 : -number / 10 });
     };
     const { server, detector } = await setUp({ scorer }, { topComments: 2 });
     await detector.judge(prefix(7, threadOf({ id: 'many', texts })));
-    expect(askedOf(server, 'supporter')[0]).toContain('Supporting comments:\n1. comment 3\n2. comment 4\n');
-    expect(askedOf(server, 'opposer')[0]).toContain('Opposing comments:\n1. comment 5\n2. comment 6\n');
+    expect(quotedIn(askedOf(server, 'supporter')[0], 'Supporting comments')).toEqual(['1. comment 3', '2. comment 4']);
+    expect(quotedIn(askedOf(server, 'opposer')[0], 'Opposing comments')).toEqual(['1. comment 5', '2. comment 6']);
   });
 
   it('chooses the prompt by subjectivity, or one for all claims without asking', async () => {
@@ -138,7 +140,7 @@ describe('s2mad', () => {
     const { server, detector } = await setUp({}, { stanceSeparation: false, topComments: 1 });
     await detector.judge(prefix(5));
     expect(phasesOf(server, [1, 2, 2, 2])).toEqual([['classifier'], both, both, both]);
-    const shown = ['supporter', 'opposer'].map((who) => /\nComments:\n1\. (.*)\n/.exec(askedOf(server, who)[0])?.[1]);
+    const shown = ['supporter', 'opposer'].map((who) => quotedIn(askedOf(server, who)[0], 'Comments')[0]?.slice(3));
     expect(new Set(shown).size).toBe(2);
     expect(shown).not.toContain(undefined);
   });
@@ -147,7 +149,7 @@ describe('s2mad', () => {
     const shownWith = async (seed: number) => {
       const { server, detector } = await setUp({}, { stanceSeparation: false, topComments: 1, rounds: 0, seed });
       await detector.judge(prefix(5));
-      return ['supporter', 'opposer'].map((who) => /\nComments:\n1\. (.*)\n/.exec(askedOf(server, who)[0])?.[1]).join();
+      return ['supporter', 'opposer'].map((who) => quotedIn(askedOf(server, who)[0], 'Comments')[0]?.slice(3)).join();
     };
     const seeds = await Promise.all([1, 1, 2, 3, 4, 5].map(shownWith));
     expect(seeds[0]).toBe(seeds[1]);
@@ -158,7 +160,7 @@ describe('s2mad', () => {
     const { server, detector } = await setUp({ supporter: 'Clear.\nrumor' }, { debate: false });
     expect((await detector.judge(prefix(5))).label).toBe('rumor');
     expect(phasesOf(server, [5, 1])).toEqual([scoring(4), ['supporter']]);
-    expect(askedOf(server, 'supporter')[0]).toMatch(/Supporting comments:[\s\S]*Opposing comments:/);
+    expect(askedOf(server, 'supporter')[0]).toMatch(/Supporting comments \([\s\S]*Opposing comments \(/);
   });
 
   it('asks for the score of a comment once over growing prefixes, judged at once or in turn', async () => {

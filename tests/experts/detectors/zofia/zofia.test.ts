@@ -14,6 +14,7 @@ import { type ChatBody, lastMessage, type ScriptedReply } from '../../../llm-ser
 import { keptPartsIn } from '../../annotations/kept-parts.ts';
 import { endpointAt, quickService, startServer } from '../../llm/service.ts';
 import { startService, webResults, wikipediaAnswer } from '../../retrieval/fake-service.ts';
+import { quotedIn } from '../quoted.ts';
 
 type Decision = 'real' | 'fake' | 'insufficient';
 type Replies = Partial<Record<'linguist' | 'expert' | 'extract' | 'verify' | 'pro' | 'con', string>>;
@@ -38,7 +39,7 @@ function agentOf(body: ChatBody): string {
   if (content.startsWith('Which field')) return 'triage';
   if (content.startsWith('You are an expert')) return 'expert';
   if (content.startsWith('Take apart')) return 'extract';
-  if (content.startsWith('Verify one claim')) return `verify ${content.match(/Claim: (.*)/)?.[1]}`;
+  if (content.startsWith('Verify one claim')) return `verify ${quotedIn(content, 'Claim').join()}`;
   if (content.startsWith('You are a debater'))
     return content.includes('You argue that this holds: real (') ? 'pro' : 'con';
   if (content.startsWith('You are an impartial judge')) return 'judge';
@@ -349,7 +350,9 @@ describe('evidence', () => {
     const { transcript } = await detector.judge(prefixOf(article(), 1));
     const found = transcript.find(({ role }) => role === 'wikipedia')?.text;
     expect(found).toBe('- Jamie Foxx is an actor. He sings. He acts.');
-    expect(asked(server, 'pro')[0].messages[0].content).toContain(`[wikipedia]\n${found}`);
+    expect(quotedIn(asked(server, 'pro')[0].messages[0].content, '[wikipedia]')).toEqual([
+      'Jamie Foxx is an actor. He sings. He acts.',
+    ]);
   });
 
   it('that cannot be had fails the judgement, and nothing is remembered of it', async () => {
@@ -459,14 +462,14 @@ describe('ablations', () => {
     const mute = await run({ linguist: false, expert: false });
     expect(mute.calls.filter((agent) => /linguist|expert|triage/.test(agent))).toEqual([]);
     expect(mute.sources).toEqual({ web: true, wikipedia: true });
-    expect(mute.pool).toContain('[wikipedia]\n- Jamie Foxx is an actor. He sings. He acts.');
+    expect(quotedIn(mute.pool, '[wikipedia]')).toEqual(['Jamie Foxx is an actor. He sings. He acts.']);
     expect(mute.pool).not.toContain('[web]');
     const unverified = await run({ claims: false });
     expect(unverified.calls.filter((agent) => /extract|verify/.test(agent))).toEqual([]);
     expect(unverified.sources).toEqual({ web: true, wikipedia: true });
-    expect(unverified.pool).toContain(
-      '[web]\n- A page (fans.example, 2018-02-27): Jamie Foxx says they are only friends.',
-    );
+    expect(quotedIn(unverified.pool, '[web]')).toEqual([
+      'A page (fans.example, 2018-02-27): Jamie Foxx says they are only friends.',
+    ]);
     expect(unverified.pool).not.toMatch(/\[wikipedia\]|wed after all|snopes/);
     for (const role of ['extractor', 'verifier', 'maxSubclaims'])
       expect(unverified.detector.options).not.toHaveProperty(role);

@@ -1,0 +1,198 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import { z } from 'zod';
+import { writeFileAtomically } from '../../src/atomic-file.ts';
+import { canonicalJson } from '../../src/content-hash.ts';
+import { InputError } from '../../src/errors.ts';
+import { jsonOrUndefined } from '../../src/json.ts';
+import type { RequestForm } from './completion.ts';
+import type { Endpoint } from './endpoint.ts';
+import type { CallFailure } from './failures.ts';
+
+/*
+ * Endpoints that speak the same protocol refuse different parts of it: a temperature, the name of the length limit,
+ * log-probabilities, a JSON schema. A refused request is sent again without that part, and what was learnt holds for
+ * all later requests to the same model at the same address: in this process, and where a file is given, in the next.
+ */
+
+const refusalsSchema = z.strictObject({
+  logprobs: z.literal(false).optional(),
+  topLogprobs: z.int().positive().optional(),
+  json: z.enum(['object', 'none']).optional(),
+  temperature: z.literal(false).optional(),
+  tokensField: z.enum(['max_tokens', 'max_completion_tokens']).optional(),
+});
+/** What an endpoint takes instead of what it refused. */
+export type Refusals = z.infer<typeof refusalsSchema>;
+
+const fileSchema = z.strictObject({ formatVersion: z.literal(1), refusals: z.record(z.string(), refusalsSchema) });
+
+/** How long the first request to an endpoint keeps the others waiting: a refusal comes at once, an answer may not. */
+const TRIAL_MS = 2000;
+
+/** What endpoints have refused so far. */
+export class LearntForms {
+  private readonly path: string | null;
+  private readonly onNote: (line: string) => void;
+  private readonly refusals: Map<string, Refusals>;
+  private readonly trials = new Map<string, Promise<unknown>>();
+
+  /**
+   * @param options.path keeps what was learnt; null: only this process knows
+   * @throws InputError where the file is damaged
+   */
+  constructor(options: { path: string | null; onNote: (line: string) => void }) {
+    this.path = options.path;
+    this.onNote = options.onNote;
+    this.refusals = new Map(Object.entries(readRefusals(options.path)));
+  }
+
+  /** The most of a wanted form that the endpoint is known to take. */
+  allowed(endpoint: Endpoint, wanted: RequestForm): RequestForm {
+    return withoutRefused(wanted, this.refusals.get(lineKey(endpoint)) ?? {});
+  }
+
+  /**
+   * Sends a request. While the first one with these parts is under way, later ones wait for a moment, so that they do
+   * not all pay for the same refusal.
+   */
+  async afterTrial<T>(
+    options: { endpoint: Endpoint; form: RequestForm; signal: AbortSignal | null },
+    send: () => Promise<T>,
+  ): Promise<T> {
+    const { endpoint, form, signal } = options;
+    const key = JSON.stringify([lineKey(endpoint), form.logprobs, form.json, form.temperature, form.tokensField]);
+    const trial = this.trials.get(key);
+    if (trial !== undefined) {
+      await trial;
+      signal?.throwIfAborted();
+      return send();
+    }
+    const sent = send();
+    const settled = new AbortController();
+    const ended = sent.catch(() => {}).finally(() => settled.abort());
+    const tooLong = delay(TRIAL_MS, undefined, { signal: settled.signal, ref: false }).catch(() => {});
+    const aborted = new Promise<void>((resolve) => signal?.addEventListener('abort', () => resolve(), { once: true }));
+    this.trials.set(key, Promise.race([ended, tooLong, aborted]));
+    return sent;
+  }
+
+  /** Remembers refusals and says so once. To be called after the request was answered without the refused parts. */
+  learn(endpoint: Endpoint, learnt: Refusals): void {
+    const key = lineKey(endpoint);
+    const known = this.refusals.get(key) ?? {};
+    const isNew = Object.entries(learnt).length > 0 && canonicalJson({ ...known, ...learnt }) !== canonicalJson(known);
+    if (!isNew) return;
+    this.refusals.set(key, { ...known, ...learnt });
+    const kept = this.path === null ? 'for this run' : `in ${this.path}; delete that file to have it tried again`;
+    this.onNote(`endpoint ${endpoint.name} (model ${endpoint.model}) ${inWords(learnt)}; this is remembered ${kept}`);
+    if (this.path === null) return;
+    try {
+      // Another process may have learnt something meanwhile.
+      const refusals = { ...readRefusals(this.path), [key]: { ...known, ...learnt } };
+      writeFileAtomically(this.path, `${JSON.stringify({ formatVersion: 1, refusals }, null, 2)}\n`);
+    } catch (error) {
+      if (!(error instanceof InputError)) throw error;
+      this.onNote(`what endpoint ${endpoint.name} refuses is not kept: ${error.message}`);
+    }
+  }
+}
+
+/** The most of a form that is left without what was refused. */
+export function withoutRefused(form: RequestForm, refused: Refusals): RequestForm {
+  const { logprobs, topLogprobs, json, temperature, tokensField } = refused;
+  return {
+    logprobs: form.logprobs && logprobs !== false,
+    topLogprobs: Math.min(form.topLogprobs, topLogprobs ?? form.topLogprobs),
+    json: form.json === 'none' ? 'none' : (json ?? form.json),
+    temperature: form.temperature && temperature !== false,
+    tokensField: tokensField ?? form.tokensField,
+  };
+}
+
+function readRefusals(path: string | null): Record<string, Refusals> {
+  if (path === null || !existsSync(path)) return {};
+  const parsed = fileSchema.safeParse(jsonOrUndefined(readFileSync(path, 'utf8')));
+  if (!parsed.success)
+    throw new InputError(
+      `${path}, which keeps what endpoints refuse, is damaged; delete it:\n${z.prettifyError(parsed.error)}`,
+    );
+  return parsed.data.refusals;
+}
+
+/** One model at one address. */
+function lineKey({ baseURL, model }: Endpoint): string {
+  return JSON.stringify([baseURL, model]);
+}
+
+const REFUSING = [400, 403, 404, 415, 422, 500, 501];
+const UNSUPPORTED =
+  /support|allow|permit|only|must be|fixed|unknown|unrecogni[sz]ed|unexpected|deprecated|extra|invalid|forbid|available/i;
+const OUT_OF_RANGE =
+  /between|range|<=|≤|less than|at most|greater|maximum|max allowed|exceed|up to|too (?:large|high)/i;
+
+/**
+ * What to leave out after a refusal: what the refusal names, or else, if it names nothing, the request for JSON. Null
+ * where nothing is left to omit, or the refusal is about something else.
+ */
+export function weakerForm(options: { form: RequestForm; failure: CallFailure; endpoint: Endpoint }): Refusals | null {
+  const { form, failure, endpoint } = options;
+  const named = namedRefusal(options);
+  if (named !== null) return named;
+  // The user set the temperature or the length wrongly; JSON has nothing to do with it.
+  if (failure.kind !== 'bad-request' || /temperature|max_(?:completion_)?tokens/i.test(failure.message)) return null;
+  if (/logprob/i.test(failure.message) && endpoint.logprobs === 'on') return null;
+  return lessJson(form);
+}
+
+/** The same, only where the refusal names the part. Such a refusal is no reason to send the same request again. */
+export function namedRefusal(options: {
+  form: RequestForm;
+  failure: CallFailure;
+  endpoint: Endpoint;
+}): Refusals | null {
+  const { form, failure, endpoint } = options;
+  const said = failure.message.replace(/^\d{3} /, '');
+  if (failure.kind === 'context-length' || failure.status === null || !REFUSING.includes(failure.status)) return null;
+  if (form.logprobs && /logprob/i.test(said) && endpoint.logprobs === 'auto') {
+    const fewer = fewerAlternatives(said, form.topLogprobs);
+    return fewer === null ? { logprobs: false } : { topLogprobs: fewer };
+  }
+  const namesLength = /max_(?:completion_)?tokens/i.test(said) && UNSUPPORTED.test(said) && !OUT_OF_RANGE.test(said);
+  if (form.tokensField === 'max_tokens' && /max_completion_tokens/i.test(said) && namesLength)
+    return { tokensField: 'max_completion_tokens' };
+  if (form.tokensField === 'max_completion_tokens' && /max_completion_tokens/i.test(said) && namesLength)
+    return { tokensField: 'max_tokens' };
+  if (form.temperature && /temperature/i.test(said) && UNSUPPORTED.test(said) && !OUT_OF_RANGE.test(said))
+    return { temperature: false };
+  if (
+    form.json !== 'none' &&
+    /response_format|json_schema|json_object|json schema|structured output|json mode/i.test(said)
+  )
+    return lessJson(form);
+  return null;
+}
+
+/** The largest number of alternatives that a refusal allows, where it names one that is smaller than what was asked for. */
+function fewerAlternatives(said: string, asked: number): number | null {
+  if (!OUT_OF_RANGE.test(said)) return null;
+  const numbers = [...said.matchAll(/(?<![\w.])\d+(?![\w]|\.\d)/g)]
+    .map(Number)
+    .filter((each) => each >= 1 && each < asked);
+  return numbers.length === 0 ? null : Math.max(...numbers);
+}
+
+function lessJson(form: RequestForm): Refusals | null {
+  if (form.json === 'schema') return { json: 'object' };
+  return form.json === 'object' ? { json: 'none' } : null;
+}
+
+function inWords({ logprobs, topLogprobs, json, temperature, tokensField }: Refusals): string {
+  return [
+    ...(temperature === false ? ['takes no temperature, so it answers at its own'] : []),
+    ...(tokensField === undefined ? [] : [`wants the length limit as ${tokensField}`]),
+    ...(topLogprobs === undefined ? [] : [`gives at most ${topLogprobs} alternatives a token`]),
+    ...(logprobs === false ? ['gives no log-probabilities'] : []),
+    ...(json === undefined ? [] : [json === 'none' ? 'knows no JSON mode' : 'takes no JSON schema']),
+  ].join(', ');
+}

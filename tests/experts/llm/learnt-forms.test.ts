@@ -1,0 +1,145 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { EndpointInput } from '../../../experts/llm/endpoint.ts';
+import { InputError } from '../../../src/errors.ts';
+import type { ChatBody, ScriptedReply } from '../../llm-server/scripted-rule.ts';
+import { temporaryFolder } from '../../src/data/fixtures.ts';
+import { ask, endpointAt, quickService, startServer } from './service.ts';
+
+interface Refusal {
+  readonly name: string;
+  readonly refuses: (body: ChatBody) => boolean;
+  readonly reply: ScriptedReply;
+  /** What of the body is sent in the end. */
+  readonly sent: Record<string, unknown>;
+  readonly said: RegExp;
+  readonly endpoint?: Partial<EndpointInput>;
+}
+
+const hasLogprobs = (body: ChatBody) => body.logprobs === true;
+const has = (field: string) => (body: ChatBody) => field in body;
+const refusals: Refusal[] = [
+  {
+    name: 'max_tokens',
+    refuses: has('max_tokens'),
+    reply: {
+      status: 400,
+      message:
+        "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+    },
+    sent: { max_completion_tokens: 1024, max_tokens: undefined },
+    said: /wants the length limit as max_completion_tokens/,
+  },
+  {
+    name: 'max_completion_tokens',
+    refuses: has('max_completion_tokens'),
+    reply: {
+      status: 422,
+      rawBody: '{"detail": [{"type": "extra_forbidden", "loc": ["body", "max_completion_tokens"]}]}',
+    },
+    sent: { max_tokens: 1024, max_completion_tokens: undefined },
+    said: /wants the length limit as max_tokens/,
+    endpoint: { maxTokensField: 'max_completion_tokens' },
+  },
+  {
+    name: 'a temperature',
+    refuses: has('temperature'),
+    reply: {
+      status: 400,
+      message:
+        "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) value is supported.",
+    },
+    sent: { temperature: undefined },
+    said: /takes no temperature/,
+  },
+  {
+    name: 'log-probabilities with 403',
+    refuses: hasLogprobs,
+    reply: { status: 403, message: 'You are not allowed to request logprobs from this model' },
+    sent: { logprobs: undefined, top_logprobs: undefined },
+    said: /gives no log-probabilities/,
+  },
+  {
+    name: 'log-probabilities with 500',
+    refuses: hasLogprobs,
+    reply: { status: 500, message: 'logprobs is not implemented' },
+    sent: { logprobs: undefined },
+    said: /gives no log-probabilities/,
+  },
+  {
+    name: 'log-probabilities in an array',
+    refuses: hasLogprobs,
+    reply: { status: 400, rawBody: '[{"error": {"code": 400, "message": "Logprobs is not enabled for this model"}}]' },
+    sent: { logprobs: undefined },
+    said: /gives no log-probabilities/,
+  },
+  {
+    name: 'more than five alternatives',
+    refuses: (body) => Number(body.top_logprobs) > 5,
+    reply: { status: 400, message: 'top_logprobs must be <= 5, got 20' },
+    sent: { logprobs: true, top_logprobs: 5 },
+    said: /gives at most 5 alternatives a token/,
+  },
+  {
+    name: 'a JSON schema',
+    refuses: (body) => JSON.stringify(body.response_format ?? '').includes('json_schema'),
+    reply: { status: 500, message: 'response_format json_schema is not supported' },
+    sent: { response_format: { type: 'json_object' } },
+    said: /takes no JSON schema/,
+  },
+];
+
+const everything = { wantLogprobs: true, jsonSchema: { name: 'verdict', schema: { type: 'object' } } };
+
+describe('what endpoints refuse', () => {
+  it.each(refusals)('$name is learnt once, from parallel calls as well, and said once', async (refusal) => {
+    const { refuses, reply, sent, said, endpoint: more = {} } = refusal;
+    const server = await startServer((body) => (refuses(body) ? reply : 'yes'));
+    const notes: string[] = [];
+    const service = quickService({ onNote: (line) => notes.push(line) });
+    const endpoint = endpointAt(server, more);
+    const answers = await Promise.all(Array.from({ length: 5 }, () => service.chat(ask(endpoint, everything))));
+    expect(answers.map(({ text }) => text)).toEqual(Array(5).fill('yes'));
+    expect(server.requests.filter(({ body }) => refuses(body))).toHaveLength(1);
+    expect(server.requests).toHaveLength(6);
+    for (const { body } of server.requests.slice(1))
+      for (const [field, value] of Object.entries(sent)) expect(body[field]).toEqual(value);
+    expect(notes).toEqual([expect.stringMatching(said)]);
+  });
+
+  it('are learnt one after the other where there are several', async () => {
+    const chosen = refusals.filter(({ name }) => !name.includes('500') && name !== 'max_completion_tokens');
+    const server = await startServer((body) => chosen.find(({ refuses }) => refuses(body))?.reply ?? 'yes');
+    await quickService().chat(ask(endpointAt(server), everything));
+    expect(Object.keys(server.requests.at(-1)?.body ?? {}).sort()).toEqual([
+      'max_completion_tokens',
+      'messages',
+      'model',
+      'response_format',
+    ]);
+  });
+
+  it('is kept in a file for the next process', async () => {
+    const path = join(temporaryFolder(), 'judged.sqlite.endpoints.json');
+    const server = await startServer((body) =>
+      'temperature' in body ? { status: 400, message: 'temperature is not supported' } : 'yes',
+    );
+    const notes: string[] = [];
+    const options = { learntFormsPath: path, onNote: (line: string) => notes.push(line) };
+    await quickService(options).chat(ask(endpointAt(server)));
+    await quickService(options).chat(ask(endpointAt(server)));
+    expect(server.requests.map(({ body }) => 'temperature' in body)).toEqual([true, false, false]);
+    expect(notes).toEqual([expect.stringContaining(`remembered in ${path}; delete that file to have it tried again`)]);
+    expect(existsSync(path) && readFileSync(path, 'utf8')).toContain('"temperature": false');
+    writeFileSync(path, '{"refusals": 1}');
+    expect(() => quickService(options)).toThrow(InputError);
+    expect(() => quickService(options)).toThrow(/keeps what endpoints refuse, is damaged; delete it/);
+  });
+
+  it('does not hide a mistake in the settings', async () => {
+    const server = await startServer(() => ({ status: 400, message: 'max_tokens is too large: 9000. At most 4096.' }));
+    await expect(quickService().chat(ask(endpointAt(server), everything))).rejects.toThrow(/max_tokens is too large/);
+    expect(server.requests).toHaveLength(1);
+  });
+});
