@@ -47,7 +47,7 @@ LINK_START = re.compile(r"\b(?:https?://|www\.)", re.ASCII | re.IGNORECASE)
 
 class Characters:
     """How characters are read. The tables come from the program that trained the policy, because Python may know an
-    older or a newer Unicode."""
+    older or a newer Unicode. Only the order of combining marks that Python does not know yet is left as it is."""
 
     def __init__(self, table):
         self.starts = [start for start, _ in table["classes"]]
