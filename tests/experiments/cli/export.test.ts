@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadPolicy } from '../../../checkpoints/bundle/policy.ts';
 import { synthesizeThreads } from '../../../src/data/synthetic/stream.ts';
 import { sourceOf } from '../../checkpoints/bundle/small-bundle.ts';
+import { tinyModelFiles, writeModel } from '../../src/text/tiny-model.ts';
 import { earshot, tiny, writeExperiment } from './command-line.ts';
 
 const run = 'runs/tiny/agent/seed-1';
@@ -114,5 +115,34 @@ describe('export', () => {
     const begun = await earshot(['export', 'begun', '--out', 'of-begun'], { cwd });
     expect(begun.errors).toContain('begun is not finished');
     expect(readFileSync(join(cwd, 'of-begun/README.md'), 'utf8')).toContain('None: the run was not finished');
+  });
+});
+
+describe('export of an agent whose encoder is a transformer', () => {
+  it('says that texts are not read without the encoder, and decides with it', async () => {
+    const model = join(cwd, 'model');
+    await writeModel(model, tinyModelFiles());
+    writeExperiment(join(cwd, 'transformer.yaml'), { name: 'transformer', encoder: { name: 'transformers', model } });
+    const trained = await earshot(['train', 'transformer.yaml'], { cwd });
+    expect(trained.code, trained.errors).toBe(0);
+    const own = 'runs/transformer/agent/seed-1';
+    const exported = await earshot(['export', own, '--out', 'of-transformer'], { cwd });
+    expect(exported.code, exported.errors).toBe(0);
+    expect(exported.errors).toContain(
+      'the states need an encoder that cannot be exported, so earshot_policy.py decides',
+    );
+    expect(readFileSync(join(cwd, 'of-transformer/README.md'), 'utf8')).toContain('an encoder that is not part of');
+    const policy = await loadPolicy(sourceOf(join(cwd, 'of-transformer')));
+    await expect(policy.decide({ posts: [{ text: 'now' }] })).rejects.toThrow('give `embed`');
+    writeFileSync(join(cwd, 'one.jsonl'), JSON.stringify({ id: 'x', posts: [{ id: '1', text: 'stop now' }] }));
+    const [ofRun, ofBundle] = await Promise.all(
+      [
+        ['--run', own],
+        ['--bundle', 'of-transformer'],
+      ].map((agent) => earshot(['decide', 'one.jsonl', ...agent], { cwd })),
+    );
+    expect(ofBundle.code, ofBundle.errors).toBe(0);
+    const [first, second] = [JSON.parse(ofRun.out), JSON.parse(ofBundle.out)];
+    expect(second.stopProbability[0]).toBeCloseTo(first.stopProbability[0], 5);
   });
 });
