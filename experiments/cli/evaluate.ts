@@ -17,16 +17,17 @@ export function evaluateCommand(terminal: Terminal): Command {
   return new Command('evaluate')
     .description('Test the agent or the selector of a run on another data set.')
     .argument('<run>', 'run directory, such as runs/quickstart/agent/seed-1')
-    .requiredOption('--data <path>', 'thread file; every labelled thread of it is tested')
+    .requiredOption('--data <path>', 'thread file; every labelled thread of it is tested that is new to the run')
     .option('--runs <folder>', 'where the shared cache is', 'runs')
     .option('--skip-invalid', 'leave invalid lines out instead of stopping')
+    .option('--include-trained', 'keep threads that the run was trained on; the scores then flatter it')
     .option('--out <path>', 'also write the scores there, as JSON')
     .option('--json', 'print the scores as JSON instead of the table')
     .addHelpText(
       'after',
       `
-An agent stands beside the rules, a selector beside its task models alone. Threads that the run was trained on are not left
-out: give other data, or the table flatters it.
+An agent stands beside the rules, a selector beside its task models alone. Threads that the run was trained on are left out,
+known by their id and claim.
 
 Example:
   earshot evaluate runs/quickstart/agent/seed-1 --data other-threads.jsonl`,
@@ -38,16 +39,17 @@ interface EvaluateOptions {
   data: string;
   runs: string;
   skipInvalid?: boolean;
+  includeTrained?: boolean;
   out?: string;
   json?: boolean;
 }
 
 async function evaluate(run: string, options: EvaluateOptions & { terminal: Terminal }): Promise<void> {
-  const { data, runs, skipInvalid = false, out, json, terminal } = options;
+  const { data, runs, skipInvalid = false, includeTrained = false, out, json, terminal } = options;
   const { stdout, stderr } = terminal;
   const { done, ...told } = stageProgress(run, terminal);
   const context = workContext({ ...told, signal: terminal.interruptSignal() });
-  const settings = { run, data, runs, skipInvalid, context };
+  const settings = { run, data, runs, skipInvalid, includeTrained, context };
   let evaluated: { scores: object; text: string };
   try {
     evaluated =

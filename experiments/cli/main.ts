@@ -6,9 +6,11 @@ import { annotateCommand } from './annotate.ts';
 import { annotationsCommand } from './annotations.ts';
 import { compareCommand } from './compare.ts';
 import { dataCommand } from './data.ts';
+import { decideCommand } from './decide.ts';
 import { detectCommand } from './detect.ts';
 import { doctorCommand } from './doctor.ts';
 import { evaluateCommand } from './evaluate.ts';
+import { exportCommand } from './export.ts';
 import { optionsCommand } from './options.ts';
 import { reportCommand } from './report.ts';
 import { selectCommand } from './select.ts';
@@ -36,6 +38,8 @@ export async function runCommandLine(terminal: Terminal): Promise<number> {
     evaluateCommand,
     compareCommand,
     reportCommand,
+    decideCommand,
+    exportCommand,
     selectCommand,
     optionsCommand,
     doctorCommand,

@@ -1,9 +1,10 @@
-import type { Writable } from 'node:stream';
+import type { Readable, Writable } from 'node:stream';
 
 /** What a command may touch of the process around it. A test gives another one and needs no process of its own. */
 export interface Terminal {
   /** The words after the name of the program. */
   readonly words: readonly string[];
+  readonly stdin: Readable;
   readonly stdout: Writable;
   readonly stderr: Writable & { readonly isTTY?: boolean };
   /** Aborts when the user asks to stop. A command that calls this saves its work before it ends. */
@@ -13,7 +14,16 @@ export interface Terminal {
 /** The terminal of this process. */
 export function processTerminal(): Terminal {
   const { argv, stdout, stderr } = process;
-  return { words: argv.slice(2), stdout, stderr, interruptSignal };
+  return {
+    words: argv.slice(2),
+    // Opened only by a command that reads it.
+    get stdin() {
+      return process.stdin;
+    },
+    stdout,
+    stderr,
+    interruptSignal,
+  };
 }
 
 /**

@@ -1,5 +1,6 @@
 import { InputError } from '../../src/errors.ts';
 import type { EvaluateRunSettings } from '../stop-agent/evaluate-run.ts';
+import { threadIdentity, withoutTrained } from '../stop-agent/parts-file.ts';
 import { loadSelectorThreads } from './data.ts';
 import { allPostsName, decideTest, scoreTest, selectorName, type TestScores } from './decisions.ts';
 import { openSelectorRun } from './open-selector-run.ts';
@@ -18,17 +19,16 @@ export interface SelectorRunScores {
 export async function evaluateSelectorRun(
   settings: EvaluateRunSettings,
 ): Promise<{ systems: SelectorRunScores[]; threads: number; seed: number }> {
-  const { run, data, runs, skipInvalid, context } = settings;
+  const { run, data, runs, skipInvalid, includeTrained, context } = settings;
   const workshop = selectorWorkshop({ runs });
   try {
     const { experiment, shared, training } = await openSelectorRun({ run, workshop, budget: {}, context });
-    const threads = await loadSelectorThreads(data, {
+    const loaded = await loadSelectorThreads(data, {
       data: { ...experiment.data, skipInvalid },
       onNote: context.onNote,
     });
-    const trained = new Set(shared.data.train.map(({ id }) => id));
-    const known = threads.filter(({ id }) => trained.has(id)).length;
-    if (known > 0) context.onNote(`${known} of ${threads.length} threads are among those the run was trained on`);
+    const trained = new Set(shared.data.train.map(threadIdentity));
+    const threads = withoutTrained(loaded, { trained, includeTrained, name: data, onNote: context.onNote });
     const { settings: models, policies } = training;
     const scored = async (system: typeof selectorName | typeof allPostsName, name: string) => {
       const decisions = await decideTest({

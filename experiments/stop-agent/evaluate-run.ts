@@ -1,19 +1,14 @@
-import { join } from 'node:path';
-import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
-import { selectBackend } from '../../src/tensor/backend.ts';
 import type { WorkContext } from '../../src/work-context.ts';
-import { loadMember } from '../../trainers/member-checkpoint.ts';
-import { policyOfState } from '../../trainers/stop-agent/network-state.ts';
 import { decideStops } from '../../trainers/stop-agent/policy.ts';
 import { judgeForTraining, judgeOfRun } from '../judging/judge-for-training.ts';
-import { openCache } from './cache.ts';
 import { agentName, decide, decideByRules, testThreads } from './decisions.ts';
-import { type Experiment, experimentSchema, labelField, taskOf } from './experiment.ts';
+import { labelField } from './experiment.ts';
 import { type SystemScores, scoreSystem } from './metrics.ts';
+import { openStopAgentRun } from './open-run.ts';
 import { loadData } from './parts.ts';
-import { stateIdentityOf, statesOf, studentOfRun } from './states.ts';
+import { trainedThreads, withoutTrained } from './parts-file.ts';
 
 /** A run, and other data to test it on. */
 export interface EvaluateRunSettings {
@@ -23,38 +18,32 @@ export interface EvaluateRunSettings {
   /** Folder with the shared cache. */
   readonly runs: string;
   readonly skipInvalid: boolean;
+  /** Keeps threads that the run was trained on. */
+  readonly includeTrained: boolean;
   readonly context: WorkContext;
 }
 
 /**
- * A run's agent and detector on another data set: every labelled thread of it is tested. The rules stand beside.
- * @throws InputError when the run has no checkpoint, or the data has no labelled thread.
+ * A run's agent and detector on another data set: every labelled thread of it is tested that the run has not learnt from.
+ * The rules stand beside.
+ * @throws InputError when the run has no checkpoint, or the data has no labelled thread, or none that is new to the run
  */
 export async function evaluateRun(
   settings: EvaluateRunSettings,
 ): Promise<{ systems: SystemScores[]; threads: number; seed: number }> {
-  const { context } = settings;
-  const run = RunDirectory.open(settings.run);
-  const latest = run.latestCheckpoint();
-  if (latest === null)
-    throw new InputError(`${settings.run} has no checkpoint yet; train it first, or give the folder of another run`);
-  if (!run.isFinished())
-    context.onNote(`${settings.run} is not finished; its agent after ${latest.step} iterations is tested`);
-  const saved = run.readConfig(experimentSchema);
-  const experiment: Experiment = {
-    ...saved,
-    data: { ...saved.data, threads: settings.data, skipInvalid: settings.skipInvalid },
-  };
-  const { seed } = run.readRecord();
-  await selectBackend(experiment.backend);
-  const task = taskOf(experiment);
-  const all = await loadData(experiment, context.onNote);
-  const threads = all.filter((thread) => task.goldLabel(thread) !== null);
-  if (threads.length === 0)
-    throw new InputError(`none of the ${all.length} threads of ${settings.data} has a label (${labelField(task)})`);
+  const { data, skipInvalid, includeTrained, context } = settings;
+  const opened = await openStopAgentRun(settings);
+  const { run, experiment, task, seed, cache, policy, tableOf } = opened;
+  const all = await loadData(
+    { ...experiment, data: { ...experiment.data, threads: data, skipInvalid } },
+    context.onNote,
+  );
+  const labelled = all.filter((thread) => task.goldLabel(thread) !== null);
+  if (labelled.length === 0)
+    throw new InputError(`none of the ${all.length} threads of ${data} has a label (${labelField(task)})`);
+  const trained = await trainedThreads(run);
+  const threads: Thread[] = withoutTrained(labelled, { trained, includeTrained, name: data, onNote: context.onNote });
 
-  const cache = await openCache(join(settings.runs, 'cache'), experiment);
-  const student = await studentOfRun(run.path, experiment);
   const { sequences } = await judgeForTraining({
     judge: await judgeOfRun(run, experiment),
     threads,
@@ -62,10 +51,7 @@ export async function evaluateRun(
     maxPosts: experiment.maxJudgedPosts,
     context,
   });
-  const identity = stateIdentityOf({ experiment, cache, student });
-  const policy = policyOfState(loadMember(latest.path, { algorithm: experiment.agent.algorithm, identity }));
   const tested = testThreads(threads, { sequences, task });
-  const tableOf = (own: readonly Thread[]) => statesOf(own, { experiment, cache, student });
   const stops = await decideStops(policy, { threads, tableOf });
   const systems = [
     decide(

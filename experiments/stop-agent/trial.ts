@@ -17,6 +17,7 @@ import type { Cache } from './cache.ts';
 import { agentName, cloningName, decide, decideByRules, type SystemDecisions, testThreads } from './decisions.ts';
 import { type Experiment, taskOf } from './experiment.ts';
 import { splitParts, threadsHash } from './parts.ts';
+import { writeParts } from './parts-file.ts';
 import { judgedThreads, type PreparedTrial, prepareTrial } from './prepare.ts';
 import { readStoredResult, type StoredResult, storedResult } from './result.ts';
 
@@ -78,6 +79,7 @@ async function begin(trial: TrialSettings, { backend, context }: Surroundings): 
     config: experiment,
     facts: { seed, backend: backend.name, device: backend.device, hashes: prepared.hashes },
   });
+  writeParts(run, prepared.parts);
   prepared.detector.save?.(join(directory, 'detector.json'));
   prepared.student?.reader.save(join(directory, 'student.json'));
   return { ...trial, prepared, run };

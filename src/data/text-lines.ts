@@ -16,13 +16,25 @@ export interface TextLine {
  * @throws InputError for a file that is missing, empty, a folder, not UTF-8 or broken gzip
  */
 export async function* readLines(path: string): AsyncGenerator<TextLine> {
-  const bytes = await openBytes(path);
+  yield* linesOf(await openBytes(path), { path });
+}
+
+/**
+ * The lines of a stream of UTF-8, each as soon as it is complete. Blank lines are counted but not returned.
+ * @param source.path what messages call it
+ * @throws InputError for bytes that are not UTF-8, or broken gzip
+ */
+export async function* linesOf(
+  bytes: AsyncIterable<Uint8Array | string>,
+  { path }: { path: string },
+): AsyncGenerator<TextLine> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let number = 0;
   let rest = '';
   try {
     for await (const chunk of bytes) {
-      const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
+      const text = typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true });
+      const lines = (rest + text).split('\n');
       rest = lines.pop() ?? '';
       for (const line of lines) {
         number++;

@@ -7,7 +7,7 @@ import { createGzip } from 'node:zlib';
 import { z } from 'zod';
 import { InputError } from '../errors.ts';
 import { BadItemError, orSkip, parseItem, type SkipOptions, shortened } from './bad-item.ts';
-import { readLines } from './text-lines.ts';
+import { linesOf, readLines } from './text-lines.ts';
 import { type Thread, threadSchema } from './thread.ts';
 
 /**
@@ -43,6 +43,22 @@ export async function* readThreads(path: string, options: SkipOptions = {}): Asy
   }
   if (lineOfId.size === 0)
     throw new InputError(`${path} holds no threads${bad === 0 ? '' : `: all ${bad} lines are invalid`}`);
+}
+
+/**
+ * Threads of a stream of JSON Lines, each as soon as its line is complete. A thread may come again with more posts.
+ * @param source.name what messages call the stream
+ * @throws InputError for a bad line that is not to be skipped
+ */
+export async function* threadsOfStream(
+  stream: AsyncIterable<Uint8Array | string>,
+  { name, ...options }: SkipOptions & { name: string },
+): AsyncGenerator<Thread> {
+  for await (const line of linesOf(stream, { path: name })) {
+    const place = `${name}:${line.number}`;
+    const thread = await orSkip(options, () => parseThread(parseJson(line.text, place), place));
+    if (thread !== null) yield thread;
+  }
 }
 
 /** All threads of a file at once; see `readThreads`. */

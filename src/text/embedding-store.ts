@@ -57,6 +57,11 @@ export class EmbeddingStore {
     return this.encoder.dimensions;
   }
 
+  /** All that can change a vector. */
+  get encoderIdentity(): Encoder['identity'] {
+    return this.encoder.identity;
+  }
+
   /** Number of different texts that have an embedding. */
   get size(): number {
     return this.rows.size;

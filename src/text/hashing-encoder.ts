@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { Encoder } from './encoder.ts';
-import { HashedCounts } from './hashed-counts.ts';
-import { TextScanner } from './text-scanner.ts';
+import { hashingVersion, textHasher } from './text-hasher.ts';
 
 const ngramsSchema = (name: string, defaults: { min: number; max: number; weight: number }) =>
   z
@@ -24,12 +23,6 @@ export const hashingEncoderOptionsSchema = z.strictObject({
 /** The options with every default filled in. */
 export type HashingEncoderOptions = z.infer<typeof hashingEncoderOptionsSchema>;
 
-/** Raise this with every change to this file, the scanner or the normalisation that changes a vector. */
-const VERSION = 1;
-
-const WORD_SEED = 0x776f7264;
-const CHARACTER_SEED = 0x63686172;
-
 /**
  * The encoder that needs no download: signed feature hashing (Weinberger et al., "Feature Hashing for Large Scale
  * Multitask Learning", 2009) of word and character n-grams, each counted sublinearly (1 + ln count), the sum scaled to
@@ -39,35 +32,12 @@ const CHARACTER_SEED = 0x63686172;
  */
 export function createHashingEncoder(options: z.input<typeof hashingEncoderOptionsSchema> = {}): Encoder {
   const settings = hashingEncoderOptionsSchema.parse(options);
-  const { dimensions, wordNgrams, characterNgrams } = settings;
-  const scanner = new TextScanner({ maskHandlesAndUrls: settings.maskHandlesAndUrls });
-  const counts = new HashedCounts();
-
-  function encodeInto(text: string, row: Float32Array): void {
-    scanner.scan(text);
-    if (wordNgrams.weight > 0) {
-      // Word n-grams cross punctuation, because a post is too short to lose the pairs around a comma.
-      counts.addNgrams({ items: scanner.words, from: 0, to: scanner.wordCount, seed: WORD_SEED, ...wordNgrams });
-      counts.drainInto({ row, weight: wordNgrams.weight });
-    }
-    if (characterNgrams.weight > 0) {
-      for (let run = 0; run < scanner.runCount; run++)
-        counts.addNgrams({
-          items: scanner.characters,
-          from: scanner.runStarts[run],
-          to: scanner.runEnds[run],
-          seed: CHARACTER_SEED,
-          min: characterNgrams.min,
-          max: characterNgrams.max,
-        });
-      counts.drainInto({ row, weight: characterNgrams.weight });
-    }
-    scaleToUnitLength(row);
-  }
+  const { dimensions } = settings;
+  const encodeInto = textHasher(settings);
 
   return {
     dimensions,
-    identity: { name: 'hashing', version: VERSION, ...settings },
+    identity: { name: 'hashing', version: hashingVersion, ...settings },
     async encode(texts) {
       const vectors = new Float32Array(texts.length * dimensions);
       for (const [index, text] of texts.entries())
@@ -75,12 +45,4 @@ export function createHashingEncoder(options: z.input<typeof hashingEncoderOptio
       return vectors;
     },
   };
-}
-
-function scaleToUnitLength(row: Float32Array): void {
-  let squares = 0;
-  for (let index = 0; index < row.length; index++) squares += row[index] * row[index];
-  if (squares === 0) return;
-  const scale = 1 / Math.sqrt(squares);
-  for (let index = 0; index < row.length; index++) row[index] *= scale;
 }

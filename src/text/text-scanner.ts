@@ -2,7 +2,7 @@ import { finishHash, mixIntoHash, scrambleWord } from './murmur3.ts';
 import { maskHandlesAndUrls, normalizeText } from './normalize.ts';
 
 const UNKNOWN = 0;
-const SEPARATOR = 1;
+export const SEPARATOR = 1;
 /** Dropped without ending the word: don't = dont, and the variation selector of an emoji says nothing. */
 const IGNORED = 2;
 const LETTER = 3;
@@ -17,7 +17,8 @@ const unspaced =
 const letter = /[\p{L}\p{N}\p{M}_@]/u;
 const symbol = /[!?\p{S}]/u;
 
-function classify(character: string): number {
+/** What the scanner takes a character for: SEPARATOR and the classes after it. */
+export function classify(character: string): number {
   if (ignored.test(character)) return IGNORED;
   if (unspaced.test(character)) return IDEOGRAPH;
   if (letter.test(character)) return LETTER;

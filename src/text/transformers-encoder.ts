@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { Encoder } from './encoder.ts';
 import { loadTransformer } from './load-transformer.ts';
-import { normalizeTweet } from './normalize.ts';
+import { normalizeTweet } from './normalize-tweet.ts';
 import { transformersEncoderOptionsSchema } from './transformers-encoder-options.ts';
 
 /** Raise this with every change to this file or the tweet normalisation that changes a vector. */

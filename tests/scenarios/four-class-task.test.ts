@@ -75,6 +75,7 @@ describe('an experiment whose task has four classes', () => {
       data: join(cwd, 'other.jsonl'),
       runs: join(cwd, 'runs'),
       skipInvalid: false,
+      includeTrained: false,
       context: workContext(),
     });
     expect(evaluated.threads).toBe(16);

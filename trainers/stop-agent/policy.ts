@@ -4,6 +4,7 @@ import type { Thread } from '../../src/data/thread.ts';
 import type { Tensors } from '../../src/tensor/adam.ts';
 import type { MlpName } from '../../src/tensor/mlp.ts';
 import { type Moments, standardized } from '../../src/tensor/normalizer.ts';
+import type { Rows } from '../../src/tensor/row-tables.ts';
 import { policyValueForward } from '../policy-value.ts';
 
 /** A trained stop agent: plain arrays, nothing to dispose. */
@@ -29,33 +30,43 @@ const rowsAtOnce = 4096;
  * @throws Error when the table's states are not as wide as those the policy was trained on
  */
 export async function stopProbabilities(policy: StopPolicy, table: StateTable): Promise<Float32Array[]> {
-  const { moments } = policy;
-  const inputs = policy.parameters.w1.rows;
-  if (table.columns !== inputs)
-    throw new Error(`the policy reads states of ${inputs} numbers, and these have ${table.columns}`);
-  const rows = Array.from(table.lengths, (length, thread) =>
+  const { data, columns, lengths } = table;
+  const rows = Array.from(lengths, (length, thread) =>
     Array.from({ length }, (_, step) => stateRow(table, { thread, step, previous: CONTINUE })),
   ).flat();
-  const all = new Float32Array(rows.length);
+  const states = new Float32Array(rows.length * columns);
+  for (const [i, row] of rows.entries()) states.set(data.subarray(row * columns, (row + 1) * columns), i * columns);
+  const all = await stopProbabilitiesOfStates(policy, { data: states, columns });
+  let start = 0;
+  return Array.from(lengths, (length) => {
+    start += length;
+    return all.subarray(start - length, start);
+  });
+}
+
+/**
+ * π(stop) in each of some raw states, [rows].
+ * @throws Error when the states are not as wide as those the policy was trained on
+ */
+export async function stopProbabilitiesOfStates(policy: StopPolicy, states: Rows): Promise<Float32Array> {
+  const { columns } = states;
+  const inputs = policy.parameters.w1.rows;
+  if (columns !== inputs) throw new Error(`the policy reads states of ${inputs} numbers, and these have ${columns}`);
+  const all = new Float32Array(states.data.length / columns);
   const parameters = parameterTensors(policy);
-  for (let start = 0; start < rows.length; start += rowsAtOnce) {
-    const chunk = rows.slice(start, start + rowsAtOnce);
-    const raw = new Float32Array(chunk.length * inputs);
-    for (const [i, row] of chunk.entries()) raw.set(table.data.subarray(row * inputs, (row + 1) * inputs), i * inputs);
-    const states = standardized({ data: raw, columns: inputs }, moments);
+  for (let start = 0; start < all.length; start += rowsAtOnce) {
+    const raw = states.data.subarray(start * columns, (start + rowsAtOnce) * columns);
+    const rows = raw.length / columns;
+    const { data } = standardized({ data: raw, columns }, policy.moments);
     const probabilities = tf.tidy(() => {
-      const { logProbabilities } = policyValueForward(parameters, tf.tensor3d(states.data, [1, chunk.length, inputs]));
-      return tf.exp(tf.slice(logProbabilities, [0, 0, 1], [1, chunk.length, 1]));
+      const { logProbabilities } = policyValueForward(parameters, tf.tensor3d(data, [1, rows, columns]));
+      return tf.exp(tf.slice(logProbabilities, [0, 0, 1], [1, rows, 1]));
     });
     all.set(await probabilities.data(), start);
     probabilities.dispose();
   }
   tf.dispose(parameters);
-  let start = 0;
-  return Array.from(table.lengths, (length) => {
-    start += length;
-    return all.subarray(start - length, start);
-  });
+  return all;
 }
 
 /** 0-based step at which a policy stops: the first whose π(stop) exceeds one half, else the last. */

@@ -20,7 +20,7 @@ export interface StateSource {
 }
 
 /** The previous action as a text (EARD §4.1). */
-const actionTexts = ['Continue.', 'Stop.'];
+export const actionTexts = ['Continue.', 'Stop.'] as const;
 
 /** Every state of these threads, in their order (see envs/state-table.ts). */
 export async function stateTableOf(threads: readonly Thread[], source: StateSource): Promise<StateTable> {

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { Writable } from 'node:stream';
+import { Readable, Writable } from 'node:stream';
 import { vi } from 'vitest';
 import { runCommandLine } from '../../../experiments/cli/main.ts';
 import type { Thread } from '../../../src/data/thread.ts';
@@ -19,11 +19,17 @@ export interface Started {
   interrupt(): void;
 }
 
+export interface Surroundings {
+  readonly cwd: string;
+  /** Standard input; empty unless given. */
+  readonly stdin?: Readable;
+}
+
 /** Commands take paths from the working directory, of which a process has one, so they wait for each other. */
 let turn: Promise<unknown> = Promise.resolve();
 
 /** Starts the command line in this process, with `cwd` as the working directory until it ends. */
-export function start(words: readonly string[], { cwd }: { cwd: string }): Started {
+export function start(words: readonly string[], { cwd, stdin = Readable.from([]) }: Surroundings): Started {
   const interruption = new AbortController();
   const stdout = new TextCollector();
   const stderr = new TextCollector();
@@ -31,7 +37,7 @@ export function start(words: readonly string[], { cwd }: { cwd: string }): Start
     const before = process.cwd();
     process.chdir(cwd);
     try {
-      const code = await runCommandLine({ words, stdout, stderr, interruptSignal: () => interruption.signal });
+      const code = await runCommandLine({ words, stdin, stdout, stderr, interruptSignal: () => interruption.signal });
       return { code, out: stdout.text, errors: stderr.text };
     } finally {
       process.chdir(before);
@@ -41,7 +47,7 @@ export function start(words: readonly string[], { cwd }: { cwd: string }): Start
   return { outcome, interrupt: () => interruption.abort() };
 }
 
-export function earshot(words: readonly string[], options: { cwd: string }): Promise<Outcome> {
+export function earshot(words: readonly string[], options: Surroundings): Promise<Outcome> {
   return start(words, options).outcome;
 }
 

@@ -98,7 +98,7 @@ describe('unreadable answers', () => {
   });
 
   it('end the run where they are too many', async () => {
-    const { server, command } = await setUp(({ messages }) => (/ of t0$/.test(messages[0].content) ? 'No' : 'Hm.'));
+    const { server, command } = await setUp(({ messages }) => (/ of t0\b/.test(messages[0].content) ? 'No' : 'Hm.'));
     const stopped = await command(...annotate, '--json');
     expect(stopped.code).toBe(2);
     expect(JSON.parse(stopped.out)).toMatchObject({ asked: 5, unreadable: 15 });

@@ -25,10 +25,13 @@ describe('evaluate on a run of a selector', () => {
     expect(systems[0].scores).toEqual(trials[0].systems[0].tests.planted);
 
     const notes: string[] = [];
-    const settings = { run: join(cwd, run), runs: join(cwd, 'runs'), skipInvalid: false };
     const context = workContext({ onNote: (line) => notes.push(line) });
-    await evaluateSelectorRun({ ...settings, data: join(cwd, 'seen.jsonl'), context });
-    expect(notes).toContain('3 of 15 threads are among those the run was trained on');
+    const data = join(cwd, 'seen.jsonl');
+    const settings = { run: join(cwd, run), runs: join(cwd, 'runs'), data, skipInvalid: false, context };
+    expect((await evaluateSelectorRun({ ...settings, includeTrained: false })).threads).toBe(12);
+    expect((await evaluateSelectorRun({ ...settings, includeTrained: true })).threads).toBe(15);
+    const known = `the run was trained on 3 of the 15 threads of ${data}`;
+    expect(notes).toEqual(expect.arrayContaining([`${known}; they are left out`, `${known}; they are not left out`]));
   });
 
   it('needs labels', async () => {

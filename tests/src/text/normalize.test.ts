@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { maskHandlesAndUrls, normalizeText, normalizeTweet } from '../../../src/text/normalize.ts';
+import { maskHandlesAndUrls, normalizeText } from '../../../src/text/normalize.ts';
+import { normalizeTweet } from '../../../src/text/normalize-tweet.ts';
 
 describe('normalizeText', () => {
   it('makes compatibility forms plain and spaces single', () => {

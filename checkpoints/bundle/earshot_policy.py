@@ -1,0 +1,406 @@
+#!/usr/bin/env python3
+"""A stop agent, exported by Earshot: reads a thread post by post and says when enough was seen.
+
+Needs numpy and onnxruntime, nothing else. From a program:
+
+    policy = Policy("folder of the bundle")
+    decision = policy.decide(["the claim", "a reply", "another reply"])
+    decision.stop_step, decision.stopped, decision.stop_probability, decision.verdict
+
+From a shell, threads as JSON Lines on standard input, {"id": ..., "posts": [{"text": ...}, ...]}:
+
+    python earshot_policy.py < threads.jsonl
+
+The order below is that of a decision: text -> embedding -> state -> policy -> decision.
+"""
+
+import base64
+import bisect
+import hashlib
+import json
+import math
+import re
+import sys
+import unicodedata
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+
+TOLERANCE = 1e-5
+
+
+class BundleError(Exception):
+    """A file of the bundle was changed, or decides differently here than it did when it was exported."""
+
+
+# --- Text: Unicode NFKC, single spaces, handles and links masked, lower case -----------------------------------------
+
+SEPARATOR, IGNORED, LETTER, IDEOGRAPH, SYMBOL = 1, 2, 3, 4, 5
+LETTER_OR_NUMBER, HAN, UNASSIGNED = 8, 16, 32
+# What JavaScript calls white space; Python's \s differs.
+SPACES = re.compile("[\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]+")
+HANDLE = re.compile("@[A-Za-z0-9_]+")
+LINK_START = re.compile(r"\b(?:https?://|www\.)", re.ASCII | re.IGNORECASE)
+
+
+class Characters:
+    """How characters are read. The tables come from the program that trained the policy, because Python may know an
+    older or a newer Unicode. Only the order of combining marks that Python does not know yet is left as it is."""
+
+    def __init__(self, table):
+        self.starts = [start for start, _ in table["classes"]]
+        self.flags = [flags for _, flags in table["classes"]]
+        self.compatibility = table["compatibility"]
+        self.lowercase = table["lowercase"]
+        self.known = {}
+
+    def of(self, character):
+        flags = self.known.get(character)
+        if flags is None:
+            flags = self.flags[bisect.bisect_right(self.starts, ord(character)) - 1]
+            self.known[character] = flags
+        return flags
+
+    def by_python(self, text, change, table):
+        """`change`, an operation of Python's own Unicode, on what both versions know. What only the table knows is
+        looked up there; what only Python knows stays as it is."""
+        if text.isascii():
+            return change(text)
+        parts, start = [], 0
+        for index, character in enumerate(text):
+            if self.of(character) & UNASSIGNED:
+                parts += [change(text[start:index]), character]
+            elif unicodedata.category(character) == "Cn":
+                parts += [change(text[start:index]), table.get(character, character)]
+            else:
+                continue
+            start = index + 1
+        return "".join(parts + [change(text[start:])])
+
+    def normalize(self, text):
+        composed = self.by_python(text, lambda part: unicodedata.normalize("NFKC", part), self.compatibility)
+        return SPACES.sub(" ", composed).strip(" ")
+
+    def lower(self, text):
+        return self.by_python(text, str.lower, self.lowercase)
+
+    def mask(self, text):
+        """Handles become @USER and links HTTPURL."""
+        parts, start = [], 0
+        for match in LINK_START.finditer(text):
+            if match.start() < start:
+                continue
+            end = match.end()
+            while end < len(text) and not self.ends_link(text[end]):
+                end += 1
+            if end > match.end():
+                parts += [text[start : match.start()], "HTTPURL"]
+                start = end
+        text = "".join(parts + [text[start:]])
+        return HANDLE.sub(lambda match: match[0] if self.follows_word(text, match.start()) else "@USER", text)
+
+    def ends_link(self, character):
+        if SPACES.match(character) or "\u3000" <= character <= "\u303f" or "\uff00" <= character <= "\uffef":
+            return True
+        return bool(self.of(character) & HAN)
+
+    def follows_word(self, text, index):
+        if index == 0:
+            return False
+        before = text[index - 1]
+        return before in "_@" or bool(self.of(before) & LETTER_OR_NUMBER)
+
+
+# --- Embedding: signed feature hashing of word and character n-grams (MurmurHash3, 32 bits) ---------------------------
+
+MASK = 0xFFFFFFFF
+WORD_SEED, CHARACTER_SEED = 0x776F7264, 0x63686172
+
+
+def scramble(word):
+    mixed = (word * 0xCC9E2D51) & MASK
+    mixed = ((mixed << 15) | (mixed >> 17)) & MASK
+    return (mixed * 0x1B873593) & MASK
+
+
+def mix(state, scrambled):
+    mixed = state ^ scrambled
+    mixed = ((mixed << 13) | (mixed >> 19)) & MASK
+    return (mixed * 5 + 0xE6546B64) & MASK
+
+
+def finish(state, length_bytes):
+    mixed = state ^ length_bytes
+    mixed = ((mixed ^ (mixed >> 16)) * 0x85EBCA6B) & MASK
+    mixed = ((mixed ^ (mixed >> 13)) * 0xC2B2AE35) & MASK
+    return mixed ^ (mixed >> 16)
+
+
+class HashingEncoder:
+    """The vector of a text depends on nothing but the text and the options, to the last bit."""
+
+    def __init__(self, options, characters):
+        self.options = options
+        self.characters = characters
+        self.dimensions = options["dimensions"]
+
+    def encode(self, text):
+        words, runs = self.scan(text)
+        row = np.zeros(self.dimensions, np.float32)
+        for sequences, seed, name in (([words], WORD_SEED, "wordNgrams"), (runs, CHARACTER_SEED, "characterNgrams")):
+            ngrams = self.options[name]
+            if ngrams["weight"] > 0:
+                self.add(row, self.counts(sequences, seed, ngrams), ngrams["weight"])
+        squares = sum(float(value) * float(value) for value in row)
+        if squares > 0:
+            row = (row.astype(np.float64) * (1 / math.sqrt(squares))).astype(np.float32)
+        return row
+
+    def scan(self, text):
+        """Hashes of words, and runs of code points between separators, each with a space at both ends."""
+        clean = self.characters.normalize(text)
+        if self.options["maskHandlesAndUrls"]:
+            clean = self.characters.mask(clean)
+        words, runs, run = [], [], None
+        state = length = 0
+        for character in self.characters.lower(clean) + " ":
+            kind = self.characters.of(character) & 7
+            if kind == IGNORED:
+                continue
+            if kind != LETTER and length > 0:
+                words.append(finish(state, 4 * length))
+                state = length = 0
+            if kind in (SEPARATOR, SYMBOL) and run is not None:
+                runs.append(run + [0x20])
+                run = None
+            if kind == SEPARATOR:
+                continue
+            scrambled = scramble(ord(character))
+            if kind == LETTER:
+                state, length = mix(state, scrambled), length + 1
+            else:
+                words.append(finish(mix(0, scrambled), 4))
+            if kind != SYMBOL:
+                run = (run or [0x20]) + [ord(character)]
+        return words, runs
+
+    @staticmethod
+    def counts(sequences, seed, ngrams):
+        counts = {}
+        for items in sequences:
+            scrambled = [scramble(item) for item in items]
+            for start in range(len(items)):
+                state = seed
+                for end in range(start, min(start + ngrams["max"], len(items))):
+                    state = mix(state, scrambled[end])
+                    length = end - start + 1
+                    if length >= ngrams["min"]:
+                        key = finish(state, 4 * length)
+                        counts[key] = counts.get(key, 0) + 1
+        return counts
+
+    @staticmethod
+    def add(row, counts, weight):
+        for key, count in counts.items():
+            value = weight * (1 + math.log(count))
+            place = (key >> 1) % len(row)
+            row[place] = np.float32(float(row[place]) + (-value if key & 1 else value))
+
+
+# --- The local classifier: of the student, whose confidence may join the state, and of the detector -------------------
+
+
+def floats(text):
+    return np.frombuffer(base64.b64decode(text), "<f4")
+
+
+class PrefixReader:
+    def __init__(self, model, characters):
+        self.labels = model["labels"]
+        self.features = model["features"]
+        self.temperature = model["temperature"]
+        self.encoder = HashingEncoder(model["encoder"], characters)
+        self.dimension_weights = floats(model["dimensionWeights"]).astype(np.float64)
+        self.weights = floats(model["weights"]).astype(np.float64).reshape(len(self.labels) - 1, -1)
+
+    def read(self, texts):
+        """The probability of each label at each prefix, [posts, labels]."""
+        dimensions = self.encoder.dimensions
+        embeddings = [self.encoder.encode(text) * self.dimension_weights for text in texts]
+        replies = np.zeros(dimensions)
+        probabilities = []
+        for index, embedding in enumerate(embeddings):
+            if index > 0:
+                replies = replies + embedding
+            claim = scaled(embeddings[0], self.features["loneClaimWeight"] if index == 0 else 1)
+            rest = scaled(replies, self.features["replyWeight"])
+            count = self.features["postCountWeight"] * math.log(index + 1)
+            logits = self.weights @ np.concatenate([claim, rest, [count, 1.0]])
+            powers = np.concatenate([[0.0], logits]) / self.temperature
+            powers = np.exp(powers - powers.max())
+            probabilities.append(powers / powers.sum())
+        return np.array(probabilities)
+
+
+def scaled(vector, length):
+    norm = math.sqrt(float(vector @ vector))
+    return vector * (length / norm) if norm > 0 else vector
+
+
+def student_features(probabilities):
+    """Log-odds against the first label, margin, ln of the posts seen, ln of how long the label is unchanged."""
+    rows, said, unchanged = [], -1, 0
+    for index, own in enumerate(probabilities):
+        logs = np.log(np.maximum(1e-4, own))
+        first, second = sorted(logs, reverse=True)[:2]
+        label = int(own.argmax())
+        unchanged = unchanged + 1 if label == said else 1
+        said = label
+        rows.append([*(logs[1:] - logs[0]), first - second, math.log(index + 1), math.log(unchanged)])
+    return np.array(rows, np.float32)
+
+
+# --- The policy -------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Decision:
+    stop_step: int
+    """0-based; the last post where the policy never stops."""
+    stopped: bool
+    stop_probability: np.ndarray
+    """At every post, given that the agent has continued so far."""
+    verdict: dict | None
+    """Label and probabilities by the detector at the stop; None where the bundle has no detector."""
+
+
+class Policy:
+    """Reads a bundle. Every file is held against its SHA-256, and the golden threads are decided again."""
+
+    def __init__(self, folder):
+        self.folder = Path(folder)
+        self.manifest = read_manifest(self.folder)
+        for name, digest in self.manifest["files"].items():
+            check_digest(name, self.bytes(name), digest)
+        characters = Characters(self.json("characters.json"))
+        self.session = onnxruntime.InferenceSession(self.bytes("policy.onnx"), providers=["CPUExecutionProvider"])
+        self.max_posts = self.manifest["state"]["maxPosts"]
+        self.reads_texts = self.manifest["readsTexts"]
+        self.encoder = self.continued = None
+        encoder = self.manifest["encoder"]
+        if encoder is not None and encoder["name"] == "hashing":
+            self.encoder = HashingEncoder(encoder, characters)
+            self.continued = self.encoder.encode(self.manifest["state"]["previousActions"]["continue"])
+        student, detector = self.manifest["student"], self.manifest["detector"]
+        self.student = PrefixReader(self.json(student), characters) if student and self.reads_texts else None
+        self.detector = PrefixReader(self.json(detector), characters) if detector else None
+        self.check_golden()
+
+    def decide(self, texts):
+        """When to stop in a thread, given the texts of its posts: the claim, then the replies in time order."""
+        texts = list(texts)[: self.max_posts]
+        decision = self.decide_states(self.states(texts))
+        if self.detector is not None:
+            last = self.detector.read(texts[: decision.stop_step + 1])[-1]
+            probabilities = {label: float(value) for label, value in zip(self.detector.labels, last)}
+            decision.verdict = {"label": self.detector.labels[int(last.argmax())], "probabilities": probabilities}
+        return decision
+
+    def decide_states(self, states):
+        """The same, given states made elsewhere, as manifest.json defines them, [posts, columns]."""
+        probability = self.probabilities(states)
+        stops = np.flatnonzero(probability > 0.5)
+        step = int(stops[0]) if len(stops) else len(probability) - 1
+        return Decision(step, len(stops) > 0, probability, None)
+
+    def probabilities(self, states):
+        (probability,) = self.session.run(["stop_probability"], {"state": np.ascontiguousarray(states, np.float32)})
+        return probability
+
+    def states(self, texts):
+        """[posts, columns]: sum of the posts' embeddings and that of the previous action; then the student's features."""
+        if not texts:
+            raise ValueError("a thread needs at least one post, the claim")
+        if not self.reads_texts:
+            raise BundleError(
+                f"this bundle cannot read texts in Python: its states need {self.manifest['encoder']} or a student with "
+                "such an encoder, which is not part of it. Make the states yourself and call decide_states"
+            )
+        parts = []
+        if self.encoder is not None:
+            sums = np.cumsum(np.array([self.encoder.encode(text) for text in texts], np.float64), axis=0)
+            sums[1:] += self.continued
+            parts.append(sums.astype(np.float32))
+        if self.student is not None:
+            parts.append(student_features(self.student.read(texts)))
+        return np.concatenate(parts, axis=1)
+
+    def check_golden(self):
+        columns = self.manifest["state"]["columns"]
+        # Not splitlines, which also cuts at separators that a text may hold.
+        for line in self.bytes("golden.jsonl").decode().rstrip("\n").split("\n"):
+            golden = json.loads(line)
+            given = self.decide_states(floats(golden["states"]).reshape(-1, columns))
+            for decision in [given, self.decide(golden["texts"])] if self.reads_texts else [given]:
+                difference = np.abs(decision.stop_probability - np.array(golden["stopProbability"])).max()
+                if not difference <= TOLERANCE or decision.stop_step != golden["stopStep"]:
+                    raise BundleError(
+                        f"the golden thread {golden['threadId']} is decided differently here: stop at post "
+                        f"{decision.stop_step + 1} where golden.jsonl has {golden['stopStep'] + 1}, largest difference in "
+                        f"the stop probability {difference}"
+                    )
+
+    def bytes(self, name):
+        return (self.folder / name).read_bytes()
+
+    def json(self, name):
+        return json.loads(self.bytes(name))
+
+
+MANIFEST_START = b'{\n  "sha256": "'
+
+
+def read_manifest(folder):
+    text = (folder / "manifest.json").read_bytes()
+    start = len(MANIFEST_START)
+    if not text.startswith(MANIFEST_START):
+        raise BundleError("manifest.json is not the manifest of a bundle")
+    check_digest("manifest.json", text[:start] + b"0" * 64 + text[start + 64 :], text[start : start + 64].decode())
+    manifest = json.loads(text)
+    if (manifest["format"], manifest["formatVersion"]) != ("earshot-bundle", 1):
+        raise BundleError(f"manifest.json has format version {manifest['formatVersion']}, and this program reads 1")
+    return manifest
+
+
+def check_digest(name, content, expected):
+    found = hashlib.sha256(content).hexdigest()
+    if found != expected:
+        raise BundleError(f"{name} was changed after the export: its SHA-256 is {found}, not {expected}")
+
+
+def main():
+    policy = Policy(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent)
+    for line in sys.stdin:
+        if not line.strip():
+            continue
+        thread = json.loads(line)
+        posts = thread["posts"][: policy.max_posts]
+        decision = policy.decide([post["text"] for post in posts])
+        record = {
+            "threadId": thread.get("id"),
+            "post": posts[decision.stop_step].get("id"),
+            "time": posts[decision.stop_step].get("time"),
+            "stopped": decision.stopped,
+            "postsUsed": decision.stop_step + 1,
+            "posts": len(posts),
+            "er": (decision.stop_step + 1) / len(posts),
+            "stopProbability": [float(value) for value in decision.stop_probability],
+            "verdict": decision.verdict,
+        }
+        print(json.dumps(record, ensure_ascii=False), flush=True)
+
+
+if __name__ == "__main__":
+    main()

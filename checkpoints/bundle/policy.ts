@@ -1,0 +1,260 @@
+import * as z from 'zod/mini';
+import { InputError } from '../../src/errors.ts';
+import {
+  bundleFiles,
+  checkDigest,
+  hashingIdentitySchema,
+  type Manifest,
+  parseBundleJson,
+  readManifest,
+} from './manifest.ts';
+import { actionCount, type PolicyNetwork, stopProbabilitiesOf } from './network.ts';
+import {
+  embedder,
+  floatsFromBase64,
+  hashingModelSchema,
+  likeliest,
+  type PrefixReadings,
+  prefixReader,
+  studentFeaturesOf,
+} from './prefix-reader.ts';
+
+/*
+ * `earshot/policy`: loads a bundle and decides, in Node and in browsers. No tensors, no files, no other package than the
+ * schemas, so that it stays small.
+ */
+
+export type { Manifest } from './manifest.ts';
+
+export interface PolicySource {
+  /**
+   * The bytes of a file of the bundle, by its name. In Node:
+   * `(name) => readFile(join(folder, name))`.
+   */
+  readonly read: (name: string) => Promise<Uint8Array>;
+  /**
+   * Row-major [texts, dimensions]. Needed where the bundle's encoder is a transformer, which is not part of the bundle;
+   * `manifest.encoder` names it.
+   */
+  readonly embed?: ((texts: readonly string[]) => Promise<Float32Array>) | undefined;
+}
+
+/** A thread, as far as a policy reads it: the claim, then the replies in time order. */
+export interface PolicyThread {
+  readonly posts: readonly { readonly text: string }[];
+}
+
+export interface Verdict {
+  readonly label: string;
+  readonly probabilities: Readonly<Record<string, number>>;
+}
+
+export interface PolicyDecision {
+  /** 0-based step of the stop; the last post where the policy never stops. */
+  readonly stopStep: number;
+  /** False where the thread ended before the policy stopped: with further posts the decision may change. */
+  readonly stopped: boolean;
+  /** π(stop) at every post, given that the agent has continued so far; [posts]. */
+  readonly stopProbability: Float32Array;
+  /** What the detector says of the posts seen at the stop; null where the bundle holds none. */
+  readonly verdict: Verdict | null;
+}
+
+export interface Policy {
+  readonly manifest: Manifest;
+  /** @throws InputError for a thread without posts */
+  decide(thread: PolicyThread): Promise<PolicyDecision>;
+  /** π(stop) in states made elsewhere, row-major [rows, manifest.state.columns], as `manifest.state` defines them. */
+  stopProbabilities(states: Float32Array): Float32Array;
+}
+
+/** Largest difference in π(stop) from the golden threads that is put down to rounding. */
+const tolerance = 1e-5;
+
+/** A golden thread: decided at the export by the checkpoint itself. */
+export const goldenSchema = z.object({
+  threadId: z.string(),
+  texts: z.array(z.string()),
+  /** 32-bit floats, little-endian, base64; [posts, columns]. */
+  states: z.string(),
+  stopProbability: z.array(z.number()),
+  stopStep: z.int(),
+});
+export type Golden = z.infer<typeof goldenSchema>;
+
+/**
+ * Loads a bundle and decides its golden threads with it, so that a policy that loads decides as the checkpoint did.
+ * @param source an address that the names of files are resolved against (of a folder, so with a slash at the end), or a
+ *   function that gives the bytes of a file
+ * @throws InputError that names a file which is missing or was changed, or the golden thread that is decided differently
+ * @example
+ * const policy = await loadPolicy(new URL('https://example.org/policy/'));
+ * const { stopStep, verdict } = await policy.decide({ posts: [{ text: 'a claim' }, { text: 'a reply' }] });
+ */
+export async function loadPolicy(source: URL | string | PolicySource): Promise<Policy> {
+  const { read, embed } = typeof source === 'string' || source instanceof URL ? fetched(source) : source;
+  const text = async (name: string) => new TextDecoder().decode(await read(name));
+  const manifest = await readManifest(await text(bundleFiles.manifest));
+  const checked = async (name: string) => {
+    const bytes = await read(name);
+    await checkDigest(bytes, { name, sha256: manifest.files[name] });
+    return bytes;
+  };
+  const network = readWeights(await checked(bundleFiles.weights), manifest);
+  const reader = async (name: string | null) =>
+    name === null ? null : prefixReader(await checkedModel(name, checked));
+  const student = await reader(manifest.student);
+  const detector = await reader(manifest.detector);
+  const needsStudent = manifest.state.fields.some(({ name }) => name === 'student') && student === null;
+  const readsTexts = manifest.readsTexts || (embed !== undefined && !needsStudent);
+  const statesOf = stateMaker(manifest, { embed, student });
+  const policy: Policy = {
+    manifest,
+    async decide({ posts }) {
+      if (posts.length === 0) throw new InputError('a thread needs at least one post, the claim');
+      if (!readsTexts)
+        throw new InputError(
+          `this bundle's states need ${needsStudent ? 'a student whose encoder is' : `the encoder ${JSON.stringify(manifest.encoder)}, which is`} not part of it; ${needsStudent ? '' : 'give `embed`, or '}make the states yourself and call stopProbabilities`,
+        );
+      const texts = posts.slice(0, manifest.state.maxPosts).map((post) => post.text);
+      const stopProbability = stopProbabilitiesOf(network, await statesOf(texts));
+      const { stopStep, stopped } = firstStop(stopProbability);
+      const verdict = detector === null ? null : verdictOf(detector(texts.slice(0, stopStep + 1)));
+      return { stopStep, stopped, stopProbability, verdict };
+    },
+    stopProbabilities(states) {
+      if (states.length % network.inputs !== 0)
+        throw new InputError(
+          `the policy reads states of ${network.inputs} numbers, and ${states.length} numbers are no multiple of that`,
+        );
+      return stopProbabilitiesOf(network, states);
+    },
+  };
+  const golden = new TextDecoder().decode(await checked(bundleFiles.golden));
+  for (const line of golden.split('\n')) {
+    if (line === '') continue;
+    const thread = parseBundleJson(line, { name: bundleFiles.golden, schema: goldenSchema });
+    checkGolden(thread, policy.stopProbabilities(floatsFromBase64(thread.states)));
+    if (!readsTexts) continue;
+    const { stopProbability } = await policy.decide({ posts: thread.texts.map((own) => ({ text: own })) });
+    checkGolden(thread, stopProbability);
+  }
+  return policy;
+}
+
+function fetched(base: URL | string): PolicySource {
+  return {
+    async read(name) {
+      const response = await fetch(new URL(name, base));
+      if (!response.ok)
+        throw new InputError(`${response.url} cannot be read (status ${response.status}); give the folder of a bundle`);
+      return new Uint8Array(await response.arrayBuffer());
+    },
+  };
+}
+
+/** The decision rule: the first post at which π(stop) exceeds one half, else the last. */
+export function firstStop(stopProbability: Float32Array): { stopStep: number; stopped: boolean } {
+  const first = stopProbability.findIndex((probability) => probability > 0.5);
+  return first < 0 ? { stopStep: stopProbability.length - 1, stopped: false } : { stopStep: first, stopped: true };
+}
+
+/** A function that makes the states of every prefix, the action before each being "continue"; row-major [posts, columns]. */
+function stateMaker(
+  { encoder, state }: Manifest,
+  options: {
+    embed: PolicySource['embed'];
+    student: ((texts: readonly string[]) => PrefixReadings) | null;
+  },
+): (texts: readonly string[]) => Promise<Float32Array> {
+  const { student } = options;
+  const dimensions = state.fields.find(({ name }) => name === 'posts')?.count ?? 0;
+  const hashing = z.safeParse(hashingIdentitySchema, encoder);
+  const embedOne = hashing.success ? embedder(hashing.data) : null;
+  const embed =
+    options.embed ??
+    (async (texts: readonly string[]) => {
+      const rows = new Float32Array(texts.length * dimensions);
+      if (embedOne === null) return rows;
+      for (const [index, text] of texts.entries()) rows.set(embedOne(text), index * dimensions);
+      return rows;
+    });
+  return async (texts) => {
+    const embeddings = dimensions === 0 ? new Float32Array(0) : await embed(texts);
+    const continued = dimensions === 0 ? new Float32Array(0) : await embed([state.previousActions.continue]);
+    const features = student === null ? new Float32Array(0) : studentFeaturesOf(student(texts));
+    const count = features.length / texts.length;
+    const states = new Float32Array(texts.length * state.columns);
+    const sum = new Float64Array(dimensions);
+    for (let step = 0; step < texts.length; step++) {
+      const row = states.subarray(step * state.columns, (step + 1) * state.columns);
+      for (let i = 0; i < dimensions; i++) {
+        sum[i] += embeddings[step * dimensions + i];
+        row[i] = sum[i] + (step === 0 ? 0 : continued[i]);
+      }
+      row.set(features.subarray(step * count, (step + 1) * count), dimensions);
+    }
+    return states;
+  };
+}
+
+async function checkedModel(name: string, checked: (name: string) => Promise<Uint8Array>) {
+  return parseBundleJson(new TextDecoder().decode(await checked(name)), { name, schema: hashingModelSchema });
+}
+
+function verdictOf({ labels, probabilities }: PrefixReadings): Verdict {
+  const last = probabilities[probabilities.length - 1];
+  return {
+    label: labels[likeliest(last)],
+    probabilities: Object.fromEntries(labels.map((label, index) => [label, last[index]])),
+  };
+}
+
+function checkGolden({ threadId, stopProbability, stopStep }: Golden, found: Float32Array): void {
+  const different = stopProbability.findIndex((expected, step) => !(Math.abs(found[step] - expected) <= tolerance));
+  if (found.length !== stopProbability.length || different >= 0)
+    throw new InputError(
+      `the golden thread ${threadId} is decided differently here: π(stop) at post ${different + 1} is ${found[different]}, and ${stopProbability[different]} in ${bundleFiles.golden}; another version of Unicode or of Earshot reads its text differently`,
+    );
+  if (firstStop(found).stopStep !== stopStep)
+    throw new InputError(
+      `the golden thread ${threadId} is decided differently here: stop at post ${firstStop(found).stopStep + 1}, and ${stopStep + 1} in ${bundleFiles.golden}`,
+    );
+}
+
+const tensorSchema = z.object({
+  dtype: z.string(),
+  shape: z.array(z.int()),
+  data_offsets: z.tuple([z.int(), z.int()]),
+});
+const headerSchema = z.record(z.string(), z.union([tensorSchema, z.record(z.string(), z.string())]));
+
+/** Reads the safetensors file, whose hash was checked. */
+function readWeights(file: Uint8Array, { state }: Manifest): PolicyNetwork {
+  const name = bundleFiles.weights;
+  const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
+  const start = 8 + Number(view.getBigUint64(0, true));
+  const header = parseBundleJson(new TextDecoder().decode(file.subarray(8, start)), { name, schema: headerSchema });
+  const bytesOf = (array: string, dtype: string) => {
+    const entry = z.safeParse(tensorSchema, header[array]);
+    if (!entry.success || entry.data.dtype !== dtype)
+      throw new InputError(`${name} holds no ${dtype} array ${array}; export the run again with this version`);
+    const [from, to] = entry.data.data_offsets;
+    // Copied, because an array's offset in the file need not be a multiple of its element size.
+    return new Uint8Array(file.subarray(start + from, start + to)).buffer;
+  };
+  const floats = (array: string) => new Float32Array(bytesOf(array, 'F32'));
+  const doubles = (array: string) => new Float64Array(bytesOf(array, 'F64'));
+  const b1 = floats('b1');
+  const network: PolicyNetwork = {
+    inputs: state.columns,
+    hidden: b1.length,
+    layers: { w1: floats('w1'), b1, w2: floats('w2'), b2: floats('b2'), w3: floats('w3'), b3: floats('b3') },
+    moments: { mean: doubles('mean'), variance: doubles('variance') },
+  };
+  if (network.layers.w1.length !== state.columns * b1.length || network.layers.b3.length !== actionCount)
+    throw new InputError(
+      `${name} and the manifest disagree: states of ${state.columns} numbers and ${b1.length} hidden units, but w1 holds ${network.layers.w1.length}`,
+    );
+  return network;
+}

@@ -1,0 +1,132 @@
+import * as z from 'zod/mini';
+import { type TextHasherOptions, textHasher } from '../../src/text/text-hasher.ts';
+import { hashingIdentitySchema } from './manifest.ts';
+
+/*
+ * The local classifier of prefixes, and what a student of that kind adds to the state, on plain arrays: the same
+ * arithmetic as experts/detectors/local/, post by post.
+ */
+
+/** As much of a saved local detector as reading needs. */
+export const linearModelSchema = z.object({
+  labels: z.array(z.string()).check(z.minLength(2)),
+  encoder: z.object({ name: z.string() }),
+  dimensions: z.int(),
+  features: z.object({
+    replyWeight: z.number(),
+    loneClaimWeight: z.number(),
+    postCountWeight: z.number(),
+  }),
+  /** 32-bit floats, little-endian, base64; `weights` is [classes − 1, 2 · dimensions + 2]. */
+  dimensionWeights: z.string(),
+  weights: z.string(),
+  temperature: z.number(),
+});
+export const hashingModelSchema = z.extend(linearModelSchema, { encoder: hashingIdentitySchema });
+export type HashingModel = z.infer<typeof hashingModelSchema>;
+
+/** What a classifier says of each prefix of a thread. */
+export interface PrefixReadings {
+  readonly labels: readonly string[];
+  /** Of each prefix, the probability of each label. */
+  readonly probabilities: readonly (readonly number[])[];
+}
+
+/** Probabilities are clipped at this distance from 0, so that their logarithms stay finite. */
+const nearlyCertain = 1e-4;
+
+/** A function that reads every prefix of a thread, given the texts of its posts. */
+export function prefixReader(model: HashingModel): (texts: readonly string[]) => PrefixReadings {
+  const { labels, dimensions, temperature } = model;
+  const { replyWeight, loneClaimWeight, postCountWeight } = model.features;
+  const dimensionWeights = floatsFromBase64(model.dimensionWeights);
+  const weights = floatsFromBase64(model.weights);
+  const embed = embedder(model.encoder);
+  const width = 2 * dimensions + 2;
+  const rowOf = (label: number) => weights.subarray((label - 1) * width, label * width);
+
+  return (texts) => {
+    const claim = weighted(embed(texts[0]), dimensionWeights);
+    const replies = new Float64Array(dimensions);
+    const probabilities = texts.map((text, index) => {
+      if (index > 0)
+        for (const [dimension, value] of weighted(embed(text), dimensionWeights).entries()) replies[dimension] += value;
+      const claimScale = (index === 0 ? loneClaimWeight : 1) * inverse(length(claim));
+      const replyScale = replyWeight * inverse(length(replies));
+      const logits = labels.map((_, label) => {
+        if (label === 0) return 0;
+        const row = rowOf(label);
+        const counted = row[width - 2] * postCountWeight * Math.log(index + 1);
+        const ofClaim = product(claim, row.subarray(0, dimensions)) * claimScale;
+        return row[width - 1] + counted + ofClaim + product(replies, row.subarray(dimensions)) * replyScale;
+      });
+      return softmax(logits.map((logit) => logit / temperature));
+    });
+    return { labels, probabilities };
+  };
+}
+
+/**
+ * What a student adds to the state of each prefix, row-major [posts, labels + 2]: log-odds of every label but the first
+ * against the first, the margin between the likeliest label and the next, ln of the posts seen, and ln of how many posts
+ * in a row the student has given the same label.
+ */
+export function studentFeaturesOf({ labels, probabilities }: PrefixReadings): Float32Array {
+  const width = labels.length + 2;
+  const features = new Float32Array(probabilities.length * width);
+  let said = -1;
+  let unchanged = 0;
+  for (const [index, own] of probabilities.entries()) {
+    const logs = own.map((probability) => Math.log(Math.max(nearlyCertain, probability)));
+    const [first, second] = [...logs].sort((a, b) => b - a);
+    const label = likeliest(own);
+    unchanged = label === said ? unchanged + 1 : 1;
+    said = label;
+    const odds = logs.slice(1).map((log) => log - logs[0]);
+    features.set([...odds, first - second, Math.log(index + 1), Math.log(unchanged)], index * width);
+  }
+  return features;
+}
+
+/** Index of the largest; the first of equals. */
+export function likeliest(probabilities: readonly number[]): number {
+  return probabilities.indexOf(Math.max(...probabilities));
+}
+
+/** A function that embeds one text. */
+export function embedder(options: TextHasherOptions): (text: string) => Float32Array {
+  const hashInto = textHasher(options);
+  return (text) => {
+    const row = new Float32Array(options.dimensions);
+    hashInto(text, row);
+    return row;
+  };
+}
+
+export function floatsFromBase64(text: string): Float32Array {
+  const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+  return new Float32Array(bytes.buffer);
+}
+
+function weighted(embedding: Float32Array, weights: Float32Array): Float64Array {
+  return Float64Array.from(embedding, (value, dimension) => value * weights[dimension]);
+}
+
+function product(left: Float64Array, right: Float32Array): number {
+  return left.reduce((sum, value, index) => sum + value * right[index], 0);
+}
+
+function length(vector: Float64Array): number {
+  return Math.sqrt(vector.reduce((sum, value) => sum + value * value, 0));
+}
+
+function inverse(value: number): number {
+  return value === 0 ? 0 : 1 / value;
+}
+
+function softmax(logits: readonly number[]): number[] {
+  const largest = Math.max(...logits);
+  const powers = logits.map((logit) => Math.exp(logit - largest));
+  const sum = powers.reduce((total, power) => total + power, 0);
+  return powers.map((power) => power / sum);
+}

@@ -1,0 +1,72 @@
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { writeFileAtomically } from '../../src/atomic-file.ts';
+import { diskError, InputError } from '../../src/errors.ts';
+import { tensorFile } from '../tensor-file.ts';
+import { bundleFiles, type Manifest, manifestText, sha256Hex } from './manifest.ts';
+import { actionCount, type PolicyNetwork } from './network.ts';
+
+/**
+ * Writes a bundle: the files, and `manifest.json` with the hash of each. The folder appears whole or not at all.
+ * @throws InputError for a folder that is not empty, or where the disk refuses
+ */
+export async function writeBundle(
+  folder: string,
+  options: {
+    manifest: Omit<Manifest, 'sha256' | 'files'>;
+    files: Readonly<Record<string, string | Uint8Array>>;
+  },
+): Promise<void> {
+  checkFree(folder);
+  const contents = Object.entries(options.files).map(
+    ([name, content]) => [name, typeof content === 'string' ? new TextEncoder().encode(content) : content] as const,
+  );
+  const hashes = await Promise.all(contents.map(async ([name, bytes]) => [name, await sha256Hex(bytes)] as const));
+  const { format, formatVersion, madeBy, ...rest } = options.manifest;
+  const manifest = await manifestText({ format, formatVersion, madeBy, files: Object.fromEntries(hashes), ...rest });
+  const unfinished = `${folder.replace(/\/+$/, '')}.${process.pid}.unfinished`;
+  try {
+    mkdirSync(unfinished, { recursive: true });
+    for (const [name, bytes] of contents) writeFileAtomically(join(unfinished, name), bytes);
+    writeFileAtomically(join(unfinished, bundleFiles.manifest), manifest);
+    rmSync(folder, { recursive: true, force: true });
+    renameSync(unfinished, folder);
+  } catch (error) {
+    throw diskError(error, { what: `write the bundle ${folder}` });
+  } finally {
+    rmSync(unfinished, { recursive: true, force: true });
+  }
+}
+
+/** The weights as safetensors: the policy's half of the network, and the normaliser in double precision. */
+export function weightsFile({ inputs, hidden, layers, moments }: PolicyNetwork): Buffer {
+  const { mean, variance } = moments;
+  return tensorFile({
+    arrays: {
+      mean: { shape: [mean.length], data: mean },
+      variance: { shape: [variance.length], data: variance },
+      w1: { shape: [inputs, hidden], data: layers.w1 },
+      b1: { shape: [hidden], data: layers.b1 },
+      w2: { shape: [hidden, hidden], data: layers.w2 },
+      b2: { shape: [hidden], data: layers.b2 },
+      w3: { shape: [hidden, actionCount], data: layers.w3 },
+      b3: { shape: [actionCount], data: layers.b3 },
+    },
+    metadata: { earshot: 'policy' },
+  });
+}
+
+/** An empty folder may be taken; anything else is somebody's. */
+export function checkFree(folder: string): void {
+  if (!existsSync(folder)) return;
+  let present: string[];
+  try {
+    present = readdirSync(folder);
+  } catch (error) {
+    throw diskError(error, { what: `write a bundle to ${folder}` });
+  }
+  if (present.length > 0)
+    throw new InputError(
+      `${folder} is not empty (${present.slice(0, 3).join(', ')}); choose a new folder, or delete this one`,
+    );
+}

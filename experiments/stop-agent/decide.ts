@@ -1,0 +1,140 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { bundleFiles, readManifest } from '../../checkpoints/bundle/manifest.ts';
+import { loadPolicy, type PolicyDecision, type PolicySource, type Verdict } from '../../checkpoints/bundle/policy.ts';
+import { readJsonFile } from '../../checkpoints/json-file.ts';
+import { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
+import { canonicalJson } from '../../src/content-hash.ts';
+import { hoursSinceClaim, prefixOf, type Thread } from '../../src/data/thread.ts';
+import { diskError, InputError } from '../../src/errors.ts';
+import { createEncoder, encoderSchema } from '../../src/text/create-encoder.ts';
+import type { WorkContext } from '../../src/work-context.ts';
+import { decideStops } from '../../trainers/stop-agent/policy.ts';
+import { openStopAgentRun } from './open-run.ts';
+import { threadIdentity, trainedThreads } from './parts-file.ts';
+
+/** A thread as a trained agent decides it, labelled or not: one line of what `earshot decide` prints. */
+export interface DecidedThread {
+  readonly threadId: string;
+  /** The post at which the agent stops: the last one where it never does. */
+  readonly post: string;
+  readonly time: string | null;
+  /** Hours from the claim to that post; null where a time is unknown. */
+  readonly hours: number | null;
+  /** False where the thread ended before the agent stopped: with further posts the decision may change. */
+  readonly stopped: boolean;
+  readonly postsUsed: number;
+  readonly posts: number;
+  /** postsUsed / posts. */
+  readonly er: number;
+  /** π(stop) at every post, given that the agent has continued so far. */
+  readonly stopProbability: readonly number[];
+  /** What the detector says of the posts seen at the stop; null where none is at hand. */
+  readonly verdict: Verdict | null;
+  /** How often the detector was asked. */
+  readonly calls: number;
+}
+
+/** A trained agent, from a run or from a bundle. */
+export interface Decider {
+  /** What messages call it. */
+  readonly name: string;
+  /** Whether it learnt from this thread. */
+  isTrainedOn(thread: Thread): boolean;
+  decide(thread: Thread): Promise<DecidedThread>;
+}
+
+/**
+ * The agent of a run, with its local detector.
+ * @param options.runs folder with the shared cache
+ * @throws InputError when the run cannot be used, or it is not known which threads it learnt from
+ */
+export async function deciderOfRun(options: { run: string; runs: string; context: WorkContext }): Promise<Decider> {
+  const { run, experiment, policy, tableOf } = await openStopAgentRun(options);
+  const trained = await trainedThreads(run);
+  const asksModels = 'file' in experiment.detector;
+  if (asksModels)
+    options.context.onNote(
+      `the detector of ${run.path} asks language models, so decisions come without a verdict; \`earshot annotate\` asks it`,
+    );
+  const detector = asksModels ? null : await LocalDetector.load({ path: join(run.path, 'detector.json') });
+  return {
+    name: run.path,
+    isTrainedOn: (thread) => trained.has(threadIdentity(thread)),
+    async decide(whole) {
+      const thread = shownPart(whole, experiment.agent.maxPosts);
+      const [{ stopStep, stopProbability }] = await decideStops(policy, { threads: [thread], tableOf });
+      const prefix = prefixOf(thread, stopStep + 1);
+      const judgement = detector === null ? null : await detector.judge(prefix);
+      return decided(thread, {
+        stopStep,
+        stopped: stopProbability[stopStep] > 0.5,
+        stopProbability,
+        verdict:
+          judgement === null ? null : { label: judgement.label ?? '', probabilities: judgement.probabilities ?? {} },
+      });
+    },
+  };
+}
+
+/**
+ * The agent of a bundle. Its encoder is made anew where the bundle does not hold it.
+ * @throws InputError that names a file which is missing or was changed, or the golden thread that is decided differently
+ */
+export async function deciderOfBundle(folder: string): Promise<Decider> {
+  const read = async (name: string): Promise<Uint8Array> => {
+    const path = join(folder, name);
+    try {
+      return await readFile(path);
+    } catch (error) {
+      throw diskError(error, { what: `read ${path} of the bundle` });
+    }
+  };
+  const policy = await loadPolicy({ read, embed: await encoderOfBundle(await read(bundleFiles.manifest)) });
+  const { state } = policy.manifest;
+  const trained = new Set(readJsonFile(join(folder, bundleFiles.trained), z.array(z.string())));
+  return {
+    name: folder,
+    isTrainedOn: (thread) => trained.has(threadIdentity(thread)),
+    async decide(whole) {
+      const thread = shownPart(whole, state.maxPosts);
+      return decided(thread, await policy.decide(thread));
+    },
+  };
+}
+
+/** The encoder of a bundle that does not hold it; undefined where none is needed. */
+async function encoderOfBundle(manifestBytes: Uint8Array): Promise<PolicySource['embed']> {
+  const manifest = await readManifest(new TextDecoder().decode(manifestBytes));
+  if (manifest.encoder === null || manifest.encoder.name === 'hashing') return undefined;
+  const encoder = await createEncoder(encoderSchema.parse(manifest.training.experiment.encoder));
+  if (canonicalJson(encoder.identity) !== canonicalJson(manifest.encoder))
+    throw new InputError(
+      `the bundle was made with the encoder ${JSON.stringify(manifest.encoder)}, and this is ${JSON.stringify(encoder.identity)}; use the same model files`,
+    );
+  return (texts) => encoder.encode(texts);
+}
+
+/** Later posts were never shown in training, and are not read. */
+function shownPart(thread: Thread, maxPosts: number): Thread {
+  return thread.posts.length > maxPosts ? { ...thread, posts: thread.posts.slice(0, maxPosts) } : thread;
+}
+
+function decided(thread: Thread, decision: PolicyDecision): DecidedThread {
+  const { stopStep, stopped, stopProbability, verdict } = decision;
+  const { id: post, time } = thread.posts[stopStep];
+  return {
+    threadId: thread.id,
+    post,
+    time,
+    hours: hoursSinceClaim(thread, stopStep),
+    stopped,
+    postsUsed: stopStep + 1,
+    posts: thread.posts.length,
+    er: (stopStep + 1) / thread.posts.length,
+    stopProbability: [...stopProbability],
+    verdict,
+    calls: verdict === null ? 0 : 1,
+  };
+}

@@ -1,0 +1,245 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { bundleFiles, bundleFormat, bundleFormatVersion, type Manifest } from '../../checkpoints/bundle/manifest.ts';
+import { type PolicyNetwork, policyHalf } from '../../checkpoints/bundle/network.ts';
+import { onnxModel } from '../../checkpoints/bundle/onnx-model.ts';
+import { checkParity, type Parity } from '../../checkpoints/bundle/parity.ts';
+import type { Golden } from '../../checkpoints/bundle/policy.ts';
+import { policyCard } from '../../checkpoints/bundle/policy-card.ts';
+import { hashingModelSchema } from '../../checkpoints/bundle/prefix-reader.ts';
+import { unicodeThreads } from '../../checkpoints/bundle/unicode-threads.ts';
+import { checkFree, weightsFile, writeBundle } from '../../checkpoints/bundle/write-bundle.ts';
+import { provenance } from '../../checkpoints/run-record.ts';
+import { CONTINUE, stateRow } from '../../envs/state-table.ts';
+import { floatsToBase64, LocalDetector } from '../../experts/detectors/local/local-detector.ts';
+import type { Thread } from '../../src/data/thread.ts';
+import { Random } from '../../src/tensor/random.ts';
+import { characterTable } from '../../src/text/character-table.ts';
+import type { WorkContext } from '../../src/work-context.ts';
+import { greedyStop, stopProbabilitiesOfStates } from '../../trainers/stop-agent/policy.ts';
+import { actionTexts } from '../../trainers/stop-agent/states.ts';
+import { systemsTable } from '../report/systems-table.ts';
+import { scoresJson } from './metrics.ts';
+import { type OpenedRun, openStopAgentRun } from './open-run.ts';
+import { testThreadsOfRun, trainedThreads } from './parts-file.ts';
+import { readTrialResult, type TrialResult } from './result.ts';
+
+/** Test threads among the golden ones, and posts of each: enough to notice a difference, few enough to load at a start. */
+const goldenTestThreads = 16;
+const goldenPosts = 20;
+
+/** Random states that parity is checked on. */
+const randomStates = 1024;
+
+export interface ExportedBundle {
+  readonly parity: Parity;
+  readonly goldenThreads: number;
+  /** Whether Python and JavaScript can decide from texts with the bundle alone. */
+  readonly readsTexts: boolean;
+}
+
+/**
+ * Writes a run's agent as a bundle that other programs load. Nothing is written unless the ONNX file decides as the
+ * checkpoint does.
+ * @param options.data where the run's data is now; null for the place that its configuration names
+ * @param options.runs folder with the shared cache
+ * @throws InputError when the run, its test threads or the folder cannot be used; Error that says where the ONNX file and
+ *   the checkpoint differ
+ */
+export async function exportRun(options: {
+  run: string;
+  out: string;
+  data: string | null;
+  runs: string;
+  context: WorkContext;
+}): Promise<ExportedBundle> {
+  const { out, data, context } = options;
+  checkFree(out);
+  const opened = await openStopAgentRun(options);
+  const { run, experiment, policy, seed, step } = opened;
+  const network = policyHalf(policy);
+  const tested = (await testThreadsOfRun(run, { data, context })).slice(0, goldenTestThreads);
+  const golden = await goldenThreads([...tested.map(firstPosts), ...unicodeThreads.map(threadOfTexts)], opened);
+  const probes = [golden.states, random(network), extreme(network)];
+  const named = await Promise.all(
+    probes.map(async (states, index) => ({
+      name: ['golden', 'random', 'extreme'][index],
+      states,
+      columns: network.inputs,
+      expected: await stopProbabilitiesOfStates(policy, { data: states, columns: network.inputs }),
+    })),
+  );
+  const onnx = onnxModel(network);
+  const parity = await checkParity(onnx, named);
+
+  const result = run.isFinished() ? readTrialResult(run, { withIntervals: true }) : null;
+  const models = await modelFiles(opened);
+  const characters = characterTable();
+  const { earshot, git } = provenance();
+  const encoder = experiment.state.posts === 'sum' ? opened.cache.embeddings.encoderIdentity : null;
+  const readsTexts =
+    (encoder === null || encoder.name === 'hashing') && (!experiment.state.student || models.student !== null);
+  const manifest: Omit<Manifest, 'sha256' | 'files'> = {
+    format: bundleFormat,
+    formatVersion: bundleFormatVersion,
+    madeBy: { earshot, commit: git?.commit ?? null, unicode: characters.unicode },
+    task: { name: opened.task.name, labels: [...opened.task.labels] },
+    encoder,
+    state: stateDefinition(opened),
+    rule: 'stop at the first post at which the probability of stop exceeds one half, given that every action before was "continue"; else at the last post',
+    student: models.student === null ? null : bundleFiles.student,
+    detector: models.detector === null ? null : bundleFiles.detector,
+    readsTexts,
+    training: { seed, step, experiment, hashes: run.readRecord().hashes },
+    measures: result === null ? null : measuresOf(result),
+    parity: { ...parity, batches: [...parity.batches] },
+  };
+  const card = policyCard(manifest, {
+    data: dataInWords(opened),
+    threads: result?.threads ?? {},
+    table: result === null ? null : systemsTable(result.systems),
+  });
+  await writeBundle(out, {
+    manifest,
+    files: {
+      [bundleFiles.onnx]: onnx,
+      [bundleFiles.weights]: weightsFile(network),
+      [bundleFiles.golden]: golden.lines,
+      [bundleFiles.characters]: `${JSON.stringify(characters)}\n`,
+      [bundleFiles.trained]: `${JSON.stringify([...(await trainedThreads(run))].sort())}\n`,
+      [bundleFiles.python]: readFileSync(pythonReader),
+      [bundleFiles.card]: card,
+      ...(models.student !== null && { [bundleFiles.student]: models.student }),
+      ...(models.detector !== null && { [bundleFiles.detector]: models.detector }),
+    },
+  });
+  return { parity, goldenThreads: golden.count, readsTexts };
+}
+
+const pythonReader = new URL('../../checkpoints/bundle/earshot_policy.py', import.meta.url);
+
+/** What the checkpoint decides of some threads, a thread a line, with all states for parity. */
+async function goldenThreads(threads: readonly Thread[], { policy, tableOf }: OpenedRun) {
+  const table = await tableOf(threads);
+  const { columns } = table;
+  const lines: string[] = [];
+  const all: Float32Array[] = [];
+  for (const [thread, { id, posts }] of threads.entries()) {
+    const states = new Float32Array(posts.length * columns);
+    for (let step = 0; step < posts.length; step++) {
+      const row = stateRow(table, { thread, step, previous: CONTINUE }) * columns;
+      states.set(table.data.subarray(row, row + columns), step * columns);
+    }
+    const stopProbability = await stopProbabilitiesOfStates(policy, { data: states, columns });
+    const golden: Golden = {
+      threadId: id,
+      texts: posts.map(({ text }) => text),
+      states: floatsToBase64(states),
+      stopProbability: [...stopProbability],
+      stopStep: greedyStop(stopProbability),
+    };
+    lines.push(`${JSON.stringify(golden)}\n`);
+    all.push(states);
+  }
+  return { lines: lines.join(''), states: joined(all), count: threads.length };
+}
+
+function firstPosts(thread: Thread): Thread {
+  return { ...thread, posts: thread.posts.slice(0, goldenPosts) };
+}
+
+function threadOfTexts({ id, texts }: { id: string; texts: readonly string[] }): Thread {
+  const posts = texts.map((text, index) => ({
+    id: `${id}:${index + 1}`,
+    time: null,
+    author: null,
+    parent: null,
+    text,
+    stance: null,
+  }));
+  return { id, event: null, veracity: null, rumor: null, posts };
+}
+
+/** Normal about the states of the training, twice as wide. */
+function random({ inputs, moments }: PolicyNetwork): Float32Array {
+  const draws = Random.seeded({ seed: 1, purpose: 'parity' });
+  const at = (values: Float64Array, column: number) => values[values.length === 1 ? 0 : column];
+  return Float32Array.from({ length: randomStates * inputs }, (_, index) => {
+    const column = index % inputs;
+    return at(moments.mean, column) + 2 * Math.sqrt(at(moments.variance, column)) * draws.normal();
+  });
+}
+
+/** Zeros, the smallest and largest numbers of either sign in all columns, then one huge column at a time. */
+function extreme({ inputs }: PolicyNetwork): Float32Array {
+  const everywhere = [0, 1e-38, -1e-38, 1, -1, 10, -10, 1e30, -1e30, 3.4e38, -3.4e38];
+  const single = Math.min(inputs, 64);
+  return joined([
+    ...everywhere.map((value) => new Float32Array(inputs).fill(value)),
+    ...Array.from({ length: 2 * single }, (_, index) => {
+      const state = new Float32Array(inputs);
+      state[Math.floor((Math.floor(index / 2) * inputs) / single)] = index % 2 === 0 ? 1e30 : -1e30;
+      return state;
+    }),
+  ]);
+}
+
+function joined(parts: readonly Float32Array[]): Float32Array {
+  const all = new Float32Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let start = 0;
+  for (const part of parts) {
+    all.set(part, start);
+    start += part.length;
+  }
+  return all;
+}
+
+/** Student and detector, as far as other programs can run them: local ones whose encoder is the hashing one. */
+async function modelFiles({
+  run,
+  experiment,
+}: OpenedRun): Promise<{ student: string | null; detector: string | null }> {
+  const fileOf = async (name: string) => {
+    const { model } = await LocalDetector.load({ path: join(run.path, name) });
+    return hashingModelSchema.safeParse(model).success ? `${JSON.stringify(model, null, 1)}\n` : null;
+  };
+  return {
+    student: experiment.state.student ? await fileOf('student.json') : null,
+    detector: 'file' in experiment.detector ? null : await fileOf('detector.json'),
+  };
+}
+
+function stateDefinition({ experiment, cache, task, policy }: OpenedRun): Manifest['state'] {
+  const columns = policy.parameters.w1.rows;
+  const dimensions = experiment.state.posts === 'sum' ? cache.embeddings.dimensions : 0;
+  const [first, ...others] = task.labels;
+  const posts = {
+    name: 'posts',
+    from: 0,
+    count: dimensions,
+    meaning: 'sum of the embeddings of the posts seen and, but for the first post, of the text of the previous action',
+  };
+  const student = {
+    name: 'student',
+    from: dimensions,
+    count: columns - dimensions,
+    meaning: `log-odds of ${others.join(', ')} against ${first} by the student (probabilities at least 1e-4), the margin between its likeliest label and the next in log-odds, ln of the posts seen, ln of how many posts in a row its label is unchanged`,
+  };
+  return {
+    columns,
+    fields: [posts, student].filter(({ count }) => count > 0),
+    previousActions: { continue: actionTexts[0], stop: actionTexts[1] },
+    maxPosts: experiment.agent.maxPosts,
+  };
+}
+
+function measuresOf({ systems }: TrialResult): Manifest['measures'] {
+  return { threads: systems[0].threads, systems: systems.map((system) => ({ ...scoresJson(system) })) };
+}
+
+function dataInWords({ experiment }: OpenedRun): string {
+  const { threads } = experiment.data;
+  return threads === null
+    ? 'Synthetic threads of Earshot: made up, not from any platform'
+    : `The thread file \`${threads}\``;
+}

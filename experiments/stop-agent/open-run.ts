@@ -1,0 +1,69 @@
+import { join } from 'node:path';
+import { RunDirectory } from '../../checkpoints/run-directory.ts';
+import type { StateTable } from '../../envs/state-table.ts';
+import type { Task } from '../../src/data/task.ts';
+import type { Thread } from '../../src/data/thread.ts';
+import { InputError } from '../../src/errors.ts';
+import { selectBackend } from '../../src/tensor/backend.ts';
+import type { WorkContext } from '../../src/work-context.ts';
+import { loadMember } from '../../trainers/member-checkpoint.ts';
+import { policyOfState } from '../../trainers/stop-agent/network-state.ts';
+import type { StopPolicy } from '../../trainers/stop-agent/policy.ts';
+import { runKind } from '../run/experiment-kind.ts';
+import { type Cache, openCache } from './cache.ts';
+import { type Experiment, experimentSchema, taskOf } from './experiment.ts';
+import { stateIdentityOf, statesOf, studentOfRun } from './states.ts';
+
+/** A trained stop agent, ready to decide. */
+export interface OpenedRun {
+  readonly run: RunDirectory;
+  readonly experiment: Experiment;
+  readonly task: Task;
+  readonly seed: number;
+  /** Iterations that the agent was trained for. */
+  readonly step: number;
+  readonly policy: StopPolicy;
+  readonly cache: Cache;
+  /** Builds the states of threads the way those of the training were built. */
+  readonly tableOf: (threads: readonly Thread[]) => Promise<StateTable>;
+}
+
+/**
+ * Opens a run with its newest checkpoint.
+ * @param options.runs folder with the shared cache
+ * @throws InputError when the folder is no stop agent's run, has no checkpoint yet, or one of other states
+ */
+export async function openStopAgentRun(options: {
+  run: string;
+  runs: string;
+  context: WorkContext;
+}): Promise<OpenedRun> {
+  const { runs, context } = options;
+  const run = RunDirectory.open(options.run);
+  const kind = runKind(run);
+  if (kind !== 'stop-agent')
+    throw new InputError(
+      `${run.path} is a run of kind ${JSON.stringify(kind)}, and one of a stop agent is needed; give a folder such as runs/quickstart/agent/seed-1`,
+    );
+  const latest = run.latestCheckpoint();
+  if (latest === null)
+    throw new InputError(`${run.path} has no checkpoint yet; train it first, or give the folder of another run`);
+  if (!run.isFinished())
+    context.onNote(`${run.path} is not finished; its agent after ${latest.step} iterations is tested`);
+  const experiment = run.readConfig(experimentSchema);
+  await selectBackend(experiment.backend);
+  const cache = await openCache(join(runs, 'cache'), experiment);
+  const student = await studentOfRun(run.path, experiment);
+  const materials = { experiment, cache, student };
+  const identity = stateIdentityOf(materials);
+  return {
+    run,
+    experiment,
+    task: taskOf(experiment),
+    seed: run.readRecord().seed,
+    step: latest.step,
+    policy: policyOfState(loadMember(latest.path, { algorithm: experiment.agent.algorithm, identity })),
+    cache,
+    tableOf: (threads) => statesOf(threads, materials),
+  };
+}

@@ -1,0 +1,51 @@
+import { classify, SEPARATOR } from './text-scanner.ts';
+
+/**
+ * How this version of Node reads every character, for a program in another language. Unicode grows each year, and two
+ * programs agree on a text only if they agree on its version.
+ */
+export interface CharacterTable {
+  /** Version of Unicode, such as 15.0. */
+  readonly unicode: string;
+  /** [first code point, flags], ascending: the flags hold up to the next entry. */
+  readonly classes: readonly (readonly [start: number, flags: number])[];
+  /** NFKC of every character that it changes; a program with an older Unicode does not know all of them. */
+  readonly compatibility: Readonly<Record<string, string>>;
+  /** The lower case of every character that has one. */
+  readonly lowercase: Readonly<Record<string, string>>;
+}
+
+/** Added to the class of the scanner (1 separator, 2 ignored, 3 letter, 4 ideograph, 5 symbol). */
+export const characterFlags = { letterOrNumber: 8, han: 16, unassigned: 32 } as const;
+
+const letterOrNumber = /[\p{L}\p{N}]/u;
+const han = /\p{Script=Han}/u;
+const unassigned = /\p{Cn}/u;
+
+/** The table of the running program. It takes about half a second. */
+export function characterTable(): CharacterTable {
+  const classes: [number, number][] = [];
+  const compatibility: Record<string, string> = {};
+  const lowercase: Record<string, string> = {};
+  for (let codePoint = 0; codePoint <= 0x10ffff; codePoint++) {
+    const isSurrogate = codePoint >= 0xd800 && codePoint <= 0xdfff;
+    const flags = isSurrogate ? SEPARATOR : flagsOf(String.fromCodePoint(codePoint));
+    if (classes.at(-1)?.[1] !== flags) classes.push([codePoint, flags]);
+    if (isSurrogate) continue;
+    const character = String.fromCodePoint(codePoint);
+    const composed = character.normalize('NFKC');
+    if (composed !== character) compatibility[character] = composed;
+    const lower = character.toLowerCase();
+    if (lower !== character) lowercase[character] = lower;
+  }
+  return { unicode: process.versions.unicode ?? 'unknown', classes, compatibility, lowercase };
+}
+
+function flagsOf(character: string): number {
+  return (
+    classify(character) +
+    (letterOrNumber.test(character) ? characterFlags.letterOrNumber : 0) +
+    (han.test(character) ? characterFlags.han : 0) +
+    (unassigned.test(character) ? characterFlags.unassigned : 0)
+  );
+}

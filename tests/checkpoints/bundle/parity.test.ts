@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest';
+import { policyHalf, stopProbabilitiesOf } from '../../../checkpoints/bundle/network.ts';
+import { onnxModel } from '../../../checkpoints/bundle/onnx-model.ts';
+import { checkParity, type ParityProbe } from '../../../checkpoints/bundle/parity.ts';
+import { selectBackend } from '../../../src/tensor/backend.ts';
+import { Random } from '../../../src/tensor/random.ts';
+import { stopProbabilitiesOfStates } from '../../../trainers/stop-agent/policy.ts';
+import { randomNetwork } from './small-bundle.ts';
+
+const inputs = 4;
+const network = randomNetwork({ inputs });
+const random = Random.seeded({ seed: 3, purpose: 'states' });
+const states = Float32Array.from({ length: 1030 * inputs }, () => 3 * random.normal());
+const probe = (parts: Partial<ParityProbe> = {}): ParityProbe => ({
+  name: 'golden',
+  states,
+  columns: inputs,
+  expected: stopProbabilitiesOf(network, states),
+  ...parts,
+});
+
+describe('the ONNX file of a policy', () => {
+  it('decides as the plain arrays do, in batches of 1, 7 and 1024', async () => {
+    const huge = Float32Array.from({ length: 8 * inputs }, (_, i) => [1e30, -1e30, 0, 3.4e38][i % 4]);
+    const extreme = probe({ name: 'extreme', states: huge, expected: stopProbabilitiesOf(network, huge) });
+    const parity = await checkParity(onnxModel(network), [probe(), extreme]);
+    expect(parity.largestDifference).toBeLessThan(1e-6);
+    expect(parity).toMatchObject({ batches: [1, 7, 1024], rows: { golden: 1030, extreme: 8 } });
+  });
+
+  it('standardises with one mean for all columns, too, and keeps digits where the variance is small', async () => {
+    const scalar = { ...network, moments: { mean: Float64Array.of(0.3), variance: Float64Array.of(2) } };
+    const narrow = {
+      ...network,
+      moments: { mean: new Float64Array(inputs).fill(100), variance: new Float64Array(inputs).fill(1e-8) },
+    };
+    const near = states.map((value) => 100 + value * 1e-4);
+    for (const [of, own] of [[scalar, states] as const, [narrow, near] as const])
+      await checkParity(onnxModel(of), [probe({ states: own, expected: stopProbabilitiesOf(of, own) })]);
+  });
+
+  it('is refused with the place of the first difference', async () => {
+    const expected = stopProbabilitiesOf(network, states);
+    expected[1025] += 3e-5;
+    await expect(checkParity(onnxModel(network), [probe({ expected })])).rejects.toThrow(
+      /differ at golden state 1025, in batches of 1: π\(stop\) is 0\.\d+ and 0\.\d+, more than 0\.00001 apart/,
+    );
+    expected[1025] = Number.NaN;
+    await expect(checkParity(onnxModel(network), [probe({ expected })])).rejects.toThrow('golden state 1025');
+  });
+
+  it('must take the same side of one half on golden states', async () => {
+    const even = randomNetwork({ inputs });
+    even.layers.w3.fill(0);
+    even.layers.b3.fill(0);
+    const expected = new Float32Array(1030).fill(0.500001);
+    const model = onnxModel(even);
+    await expect(checkParity(model, [probe({ expected })])).rejects.toThrow(/the action is 0 and 1/);
+    await expect(checkParity(model, [probe({ name: 'random', expected })])).resolves.toBeDefined();
+  });
+});
+
+describe('the half of a network that is exported', () => {
+  it('decides as the whole network of a checkpoint does', async () => {
+    const hidden = 3;
+    const draws = Random.seeded({ seed: 5, purpose: 'whole network' });
+    const matrix = (rows: number, columns: number, isZero = (_row: number, _column: number) => false) => ({
+      rows,
+      columns,
+      data: Float32Array.from({ length: rows * columns }, (_, i) =>
+        isZero(Math.floor(i / columns), i % columns) ? 0 : draws.normal(),
+      ),
+    });
+    const policy = {
+      parameters: {
+        w1: matrix(inputs, 2 * hidden),
+        b1: matrix(1, 2 * hidden),
+        w2: matrix(2 * hidden, 2 * hidden, (row, column) => row < hidden !== column < hidden),
+        b2: matrix(1, 2 * hidden),
+        w3: matrix(2 * hidden, 3, (row, column) => row < hidden !== column < 2),
+        b3: matrix(1, 3),
+      },
+      moments: { ...network.moments, count: 1 },
+    };
+    await selectBackend('wasm');
+    const half = policyHalf(policy);
+    const whole = await stopProbabilitiesOfStates(policy, { data: states, columns: inputs });
+    const found = stopProbabilitiesOf(half, states);
+    for (const [row, probability] of whole.entries()) expect(found[row]).toBeCloseTo(probability, 5);
+    await checkParity(onnxModel(half), [probe({ expected: whole })]);
+  });
+});

@@ -1,0 +1,149 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { build } from 'esbuild';
+import { afterEach, describe, expect, it } from 'vitest';
+import { bundleFiles } from '../../../checkpoints/bundle/manifest.ts';
+import { stopProbabilitiesOf } from '../../../checkpoints/bundle/network.ts';
+import { loadPolicy } from '../../../checkpoints/bundle/policy.ts';
+import {
+  countingModel,
+  dimensions,
+  goldenOf,
+  randomNetwork,
+  smallBundle,
+  sourceOf,
+  statesByHand,
+  textOf,
+} from './small-bundle.ts';
+
+const closing: (() => void)[] = [];
+afterEach(() => {
+  for (const close of closing.splice(0)) close();
+});
+
+const thread = (texts: readonly string[]) => ({ posts: texts.map((text) => ({ text })) });
+const texts = ['a claim', 'is it true?', 'نعم', '谣言', '😱😱'];
+
+describe('a policy loaded from a bundle', () => {
+  it('decides by the states that the manifest defines', async () => {
+    const network = randomNetwork({ inputs: dimensions });
+    const policy = await loadPolicy(sourceOf(await smallBundle({ network })));
+    const decision = await policy.decide(thread(texts));
+    expect([...decision.stopProbability]).toEqual([...stopProbabilitiesOf(network, statesByHand(texts))]);
+    const first = decision.stopProbability.findIndex((probability) => probability > 0.5);
+    expect(decision).toMatchObject({
+      stopped: first >= 0,
+      stopStep: first >= 0 ? first : texts.length - 1,
+      verdict: null,
+    });
+    expect(await policy.decide(thread(Array(15).fill('again')))).toMatchObject({ stopProbability: { length: 10 } });
+    await expect(policy.decide({ posts: [] })).rejects.toThrow('a thread needs at least one post');
+    expect(() => policy.stopProbabilities(new Float32Array(dimensions + 1))).toThrow('no multiple');
+  });
+
+  it('never stops, or stops at once, as the bias says', async () => {
+    for (const [bias, expected] of [
+      [-50, { stopped: false, stopStep: 4 }],
+      [50, { stopped: true, stopStep: 0 }],
+    ] as const) {
+      const network = randomNetwork({ inputs: dimensions });
+      network.layers.b3.set([0, bias]);
+      const policy = await loadPolicy(sourceOf(await smallBundle({ network })));
+      expect(await policy.decide(thread(texts))).toMatchObject(expected);
+    }
+  });
+
+  it('asks the detector in it about the posts that were seen', async () => {
+    const network = randomNetwork({ inputs: dimensions });
+    network.layers.b3.set([0, -50]);
+    const files = { [bundleFiles.detector]: JSON.stringify(countingModel) };
+    const bundle = await smallBundle({ network, files, manifest: { detector: bundleFiles.detector } });
+    const { verdict } = await (await loadPolicy(sourceOf(bundle))).decide(thread(texts));
+    const probability = 1 / (1 + Math.exp(1 - 2 * Math.log(5)));
+    expect(verdict?.label).toBe('rumor');
+    expect(verdict?.probabilities.rumor).toBeCloseTo(probability, 12);
+  });
+
+  it('loads from an address', async () => {
+    const folder = await smallBundle();
+    const server = createServer((request, response) => {
+      const name = request.url?.replace('/policy/', '') ?? '';
+      response.end(readFileSync(join(folder, name)));
+    });
+    await new Promise<void>((resolve) => server.listen(0, resolve));
+    closing.push(() => server.close());
+    const { port } = server.address() as AddressInfo;
+    const policy = await loadPolicy(`http://127.0.0.1:${port}/policy/`);
+    expect(policy.manifest.task.name).toBe('rumor');
+  });
+
+  it('takes an encoder that is not part of the bundle, and says so when it gets none', async () => {
+    const network = randomNetwork({ inputs: dimensions });
+    const foreign = { encoder: { name: 'transformers', files: {} }, readsTexts: false };
+    const folder = await smallBundle({ network, manifest: foreign, golden: [] });
+    const bare = await loadPolicy(sourceOf(folder));
+    await expect(bare.decide(thread(texts))).rejects.toThrow(/need the encoder .*"transformers".*; give `embed`/);
+    expect(bare.stopProbabilities(new Float32Array(2 * dimensions))).toHaveLength(2);
+    const embed = async (own: readonly string[]) => new Float32Array(own.length * dimensions).fill(0.5);
+    const given = await loadPolicy({ ...sourceOf(folder), embed });
+    expect((await given.decide(thread(texts))).stopProbability).toHaveLength(5);
+  });
+});
+
+describe('a bundle that is not what was exported', () => {
+  it('is refused by the name of the file that was changed', async () => {
+    const names = [bundleFiles.manifest, bundleFiles.weights, bundleFiles.golden];
+    for (const name of names) {
+      const folder = await smallBundle();
+      const bytes = readFileSync(join(folder, name));
+      bytes[bytes.length - 10] ^= 1;
+      writeFileSync(join(folder, name), bytes);
+      await expect(loadPolicy(sourceOf(folder)), name).rejects.toThrow(`${name} was changed after the export`);
+    }
+  });
+
+  it('is refused where the golden threads are decided differently', async () => {
+    const network = randomNetwork({ inputs: dimensions });
+    const golden = goldenOf(network, { id: 'g1', texts });
+    const other = goldenOf(randomNetwork({ inputs: dimensions, seed: 2 }), { id: 'g2', texts });
+    const load = async (of: (typeof golden)[]) => loadPolicy(sourceOf(await smallBundle({ network, golden: of })));
+    await expect(load([golden])).resolves.toBeDefined();
+    await expect(load([golden, other])).rejects.toThrow(/the golden thread g2 is decided differently here: π\(stop\)/);
+    // The right states, but of another text.
+    await expect(load([{ ...golden, texts: [...texts.slice(0, 4), 'other'] }])).rejects.toThrow(
+      /g1 is decided differently here: π\(stop\) at post 5 /,
+    );
+    await expect(load([{ ...golden, stopStep: golden.stopStep + 1 }])).rejects.toThrow(/g1 is .*: stop at post \d/);
+  });
+
+  it('is refused when it is something else', async () => {
+    const folder = await smallBundle();
+    writeFileSync(join(folder, bundleFiles.manifest), '{}');
+    await expect(loadPolicy(sourceOf(folder))).rejects.toThrow('manifest.json is not the manifest of a bundle');
+    rmSync(join(folder, bundleFiles.manifest));
+    await expect(loadPolicy(sourceOf(folder))).rejects.toThrow(/ENOENT.*manifest\.json/);
+    const wide = await smallBundle({ network: randomNetwork({ inputs: dimensions + 1 }), golden: [] });
+    await expect(loadPolicy(sourceOf(wide))).rejects.toThrow('policy.safetensors and the manifest disagree');
+    expect(textOf(folder, bundleFiles.golden)).toContain('unicode:chinese');
+  });
+});
+
+describe('earshot/policy', () => {
+  it('is under 50 kB and needs nothing of Node', async () => {
+    const { outputFiles, metafile } = await build({
+      entryPoints: [join(import.meta.dirname, '../../../checkpoints/bundle/policy.ts')],
+      bundle: true,
+      minify: true,
+      write: false,
+      format: 'esm',
+      platform: 'browser',
+      metafile: true,
+      logLevel: 'silent',
+    });
+    expect(outputFiles[0].contents.length).toBeLessThan(50_000);
+    const packages = Object.keys(metafile.inputs).flatMap((path) => /node_modules\/([^/]+)/.exec(path)?.[1] ?? []);
+    expect([...new Set(packages)]).toEqual(['zod']);
+  });
+});

@@ -1,0 +1,137 @@
+import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { bundleFiles, bundleFormat, bundleFormatVersion, type Manifest } from '../../../checkpoints/bundle/manifest.ts';
+import { type PolicyNetwork, stopProbabilitiesOf } from '../../../checkpoints/bundle/network.ts';
+import { firstStop, type Golden, type PolicySource } from '../../../checkpoints/bundle/policy.ts';
+import { embedder } from '../../../checkpoints/bundle/prefix-reader.ts';
+import { unicodeThreads } from '../../../checkpoints/bundle/unicode-threads.ts';
+import { weightsFile, writeBundle } from '../../../checkpoints/bundle/write-bundle.ts';
+import { Random } from '../../../src/tensor/random.ts';
+import { temporaryFolder } from '../../src/data/fixtures.ts';
+
+export const dimensions = 6;
+export const encoder = {
+  name: 'hashing' as const,
+  version: 1 as const,
+  dimensions,
+  wordNgrams: { min: 1, max: 2, weight: 1 },
+  characterNgrams: { min: 2, max: 4, weight: 0.5 },
+  maskHandlesAndUrls: true,
+};
+
+/** Random weights, large enough that states differ in what they lead to. */
+export function randomNetwork({ inputs, hidden = 5, seed = 1 }: { inputs: number; hidden?: number; seed?: number }) {
+  const random = Random.seeded({ seed, purpose: 'test network' });
+  const floats = (length: number) => Float32Array.from({ length }, () => random.normal());
+  const network: PolicyNetwork = {
+    inputs,
+    hidden,
+    layers: {
+      w1: floats(inputs * hidden),
+      b1: floats(hidden),
+      w2: floats(hidden * hidden),
+      b2: floats(hidden),
+      w3: floats(hidden * 2),
+      b3: floats(2),
+    },
+    moments: {
+      mean: Float64Array.from(floats(inputs)),
+      variance: Float64Array.from(floats(inputs), (value, index) => (index === 0 ? 0 : value * value + 0.01)),
+    },
+  };
+  return network;
+}
+
+/** The states of a thread by their definition, written out: the sum of the posts, and of "Continue." but at the first. */
+export function statesByHand(texts: readonly string[]): Float32Array {
+  const embed = embedder(encoder);
+  const continued = embed('Continue.');
+  const rows = texts.map((_, step) =>
+    Array.from({ length: dimensions }, (_, i) => {
+      const sum = texts.slice(0, step + 1).reduce((total, text) => total + embed(text)[i], 0);
+      return sum + (step === 0 ? 0 : continued[i]);
+    }),
+  );
+  return Float32Array.from(rows.flat());
+}
+
+export function goldenOf(network: PolicyNetwork, thread: { id: string; texts: readonly string[] }): Golden {
+  const states = statesByHand(thread.texts);
+  const stopProbability = stopProbabilitiesOf(network, states);
+  return {
+    threadId: thread.id,
+    texts: [...thread.texts],
+    states: Buffer.from(states.buffer).toString('base64'),
+    stopProbability: [...stopProbability],
+    stopStep: firstStop(stopProbability).stopStep,
+  };
+}
+
+export function smallManifest(parts: Partial<Manifest> = {}): Omit<Manifest, 'sha256' | 'files'> {
+  return {
+    format: bundleFormat,
+    formatVersion: bundleFormatVersion,
+    madeBy: { earshot: '0.0.0', commit: null, unicode: '15.0' },
+    task: { name: 'rumor', labels: ['non-rumor', 'rumor'] },
+    encoder,
+    state: {
+      columns: dimensions,
+      fields: [{ name: 'posts', from: 0, count: dimensions, meaning: 'sum' }],
+      previousActions: { continue: 'Continue.', stop: 'Stop.' },
+      maxPosts: 10,
+    },
+    rule: 'the first post',
+    student: null,
+    detector: null,
+    readsTexts: true,
+    training: { seed: 1, step: 1, experiment: {}, hashes: {} },
+    measures: null,
+    parity: { runtime: 'none', batches: [1], tolerance: 1e-5, largestDifference: 0, rows: {} },
+    ...parts,
+  };
+}
+
+/** Writes a bundle of random weights and returns its folder. */
+export async function smallBundle(
+  options: {
+    manifest?: Partial<Manifest>;
+    network?: PolicyNetwork;
+    golden?: Golden[];
+    files?: Record<string, string>;
+  } = {},
+): Promise<string> {
+  const { manifest, network = randomNetwork({ inputs: dimensions }), files } = options;
+  const golden = options.golden ?? unicodeThreads.map((thread) => goldenOf(network, thread));
+  const folder = join(temporaryFolder({}), 'bundle');
+  await writeBundle(folder, {
+    manifest: smallManifest(manifest),
+    files: {
+      [bundleFiles.weights]: weightsFile(network),
+      [bundleFiles.golden]: golden.map((thread) => `${JSON.stringify(thread)}\n`).join(''),
+      ...files,
+    },
+  });
+  return folder;
+}
+
+export function sourceOf(folder: string): PolicySource {
+  return { read: (name) => readFile(join(folder, name)) };
+}
+
+/** A detector whose only knowledge is how often a thread replies: enough to tell two labels apart. */
+export const countingModel = {
+  labels: ['non-rumor', 'rumor'],
+  encoder,
+  dimensions,
+  features: { inverseDocumentFrequency: true, replyWeight: 2, loneClaimWeight: 2, postCountWeight: 1 },
+  dimensionWeights: Buffer.from(new Float32Array(dimensions).fill(1).buffer).toString('base64'),
+  weights: Buffer.from(
+    Float32Array.from({ length: 2 * dimensions + 2 }, (_, index) => [2, -1][index - 2 * dimensions] ?? 0).buffer,
+  ).toString('base64'),
+  temperature: 1,
+};
+
+export function textOf(folder: string, name: string): string {
+  return readFileSync(join(folder, name), 'utf8');
+}

@@ -1,0 +1,190 @@
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough, Readable } from 'node:stream';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { runCommandLine } from '../../../experiments/cli/main.ts';
+import { synthesizeThreads } from '../../../src/data/synthetic/stream.ts';
+import type { Thread } from '../../../src/data/thread.ts';
+import { earshot, tiny, writeExperiment } from './command-line.ts';
+
+const run = 'runs/tiny/agent/seed-1';
+const bundle = 'bundle';
+const unlabelled = (thread: Thread): Thread => ({ ...thread, rumor: null, veracity: null });
+/** Threads that the run has not seen, and all of those that its parts were drawn from. */
+const fresh = synthesizeThreads({ threads: 6, seed: 2 }).map(unlabelled);
+const own = synthesizeThreads(tiny.data.synthetic).map(unlabelled);
+const lines = (threads: readonly Thread[]) => threads.map((thread) => `${JSON.stringify(thread)}\n`).join('');
+const parsed = (out: string) => out.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]));
+
+let cwd: string;
+const decide = (...words: string[]) => earshot(['decide', ...words], { cwd });
+
+beforeAll(async () => {
+  cwd = mkdtempSync(join(tmpdir(), 'earshot-decide-'));
+  writeFileSync(join(cwd, 'fresh.jsonl'), lines(fresh));
+  writeFileSync(join(cwd, 'own.jsonl'), lines(own));
+  writeExperiment(join(cwd, 'tiny.yaml'));
+  const trained = await earshot(['train', 'tiny.yaml'], { cwd });
+  expect(trained.code, trained.errors).toBe(0);
+  const exported = await earshot(['export', run, '--out', bundle], { cwd });
+  expect(exported.code, exported.errors).toBe(0);
+});
+afterAll(() => rmSync(cwd, { recursive: true, force: true }));
+
+describe('decide', () => {
+  it('says of each unlabelled thread where the agent stops, how sure it was, and what the detector says', async () => {
+    const { code, out, errors } = await decide('fresh.jsonl', '--run', run);
+    expect({ code, errors }).toEqual({ code: 0, errors: '' });
+    const decisions = parsed(out);
+    expect(decisions.map(({ threadId }) => threadId)).toEqual(fresh.map(({ id }) => id));
+    for (const [index, decision] of decisions.entries()) {
+      const { posts } = fresh[index];
+      const { postsUsed, stopProbability, verdict } = decision;
+      const first = stopProbability.findIndex((probability: number) => probability > 0.5);
+      expect(stopProbability).toHaveLength(posts.length);
+      expect(decision).toMatchObject({
+        post: posts[postsUsed - 1].id,
+        time: posts[postsUsed - 1].time,
+        stopped: first >= 0,
+        posts: posts.length,
+        er: postsUsed / posts.length,
+        calls: 1,
+      });
+      expect(postsUsed).toBe(first >= 0 ? first + 1 : posts.length);
+      expect(verdict.probabilities[verdict.label]).toBe(Math.max(...Object.values<number>(verdict.probabilities)));
+    }
+  });
+
+  it('decides the same by a bundle as by its run', async () => {
+    const [ofRun, ofBundle] = [
+      await decide('fresh.jsonl', '--run', run),
+      await decide('fresh.jsonl', '--bundle', bundle),
+    ];
+    const [first, second] = [parsed(ofRun.out), parsed(ofBundle.out)];
+    for (const [index, { stopProbability, verdict, ...decision }] of first.entries()) {
+      const other = second[index];
+      expect(other).toMatchObject({ ...decision, verdict: { label: verdict.label } });
+      for (const [post, probability] of stopProbability.entries())
+        expect(Math.abs(other.stopProbability[post] - probability)).toBeLessThan(1e-5);
+    }
+  });
+
+  it('decides what comes on standard input as it comes, a thread again when it has grown', async () => {
+    const stdin = new PassThrough();
+    const chunks: string[] = [];
+    const collected = new PassThrough({ encoding: 'utf8' }).on('data', (text) => chunks.push(text));
+    const outcome = runCommandLine({
+      words: ['decide', '--bundle', join(cwd, bundle)],
+      stdin,
+      stdout: collected,
+      stderr: new PassThrough(),
+      interruptSignal: () => new AbortController().signal,
+    });
+    const [thread] = fresh;
+    stdin.write(lines([{ ...thread, posts: thread.posts.slice(0, 1) }]));
+    await vi.waitUntil(() => chunks.length === 1, { interval: 5, timeout: 100_000 });
+    stdin.end(lines([thread]));
+    expect(await outcome).toBe(0);
+    expect(parsed(chunks.join('')).map(({ posts }) => posts)).toEqual([1, thread.posts.length]);
+  });
+
+  it('leaves out threads that the agent learnt from, and says so', async () => {
+    for (const agent of [
+      ['--run', run],
+      ['--bundle', bundle],
+    ]) {
+      const left = await decide('own.jsonl', ...agent);
+      expect(left.errors).toBe(
+        `earshot: ${agent[1]} was trained on 44 of the 60 threads; they are left out (--include-trained keeps them)\n`,
+      );
+      expect(parsed(left.out)).toHaveLength(16);
+      const kept = await decide('own.jsonl', ...agent, '--include-trained');
+      expect(kept.errors).toContain('was trained on 44 of the 60 threads; they are not left out');
+      expect(parsed(kept.out)).toHaveLength(60);
+    }
+  });
+
+  it('knows a thread again that has more replies, and not one that shares its id only', async () => {
+    const { parts } = JSON.parse(readFileSync(join(cwd, run, 'parts.json'), 'utf8'));
+    const seen = own.filter(({ id }) => id === parts.environment[0].id);
+    const grown = seen.map((thread) => ({ ...thread, posts: thread.posts.slice(0, 2) }));
+    const namesake = seen.map((thread) => ({ ...thread, posts: [{ ...thread.posts[0], text: 'another claim' }] }));
+    const outcome = await earshot(['decide', '--run', run], {
+      cwd,
+      stdin: Readable.from([lines([...grown, ...namesake])]),
+    });
+    expect(parsed(outcome.out)).toHaveLength(1);
+    expect(outcome.errors).toContain('was trained on 1 of the 2 threads');
+  });
+
+  it('says what is wrong with its words, the lines or the agent', async () => {
+    const refused = async (words: string[], stdin = '') => {
+      const { code, errors } = await earshot(['decide', ...words], { cwd, stdin: Readable.from([stdin]) });
+      expect(code).toBe(1);
+      expect(errors).not.toContain('    at ');
+      return errors;
+    };
+    expect(await refused(['fresh.jsonl'])).toContain('neither --run nor --bundle is given; give one of them');
+    expect(await refused(['--run', run, '--bundle', bundle])).toContain('both --run and --bundle are given');
+    expect(await refused(['--run', run], '{"id": 1}\n')).toMatch(/standard input:1.*--skip-invalid/s);
+    expect(await refused(['--bundle', 'nowhere'])).toMatch(
+      /cannot read nowhere\/manifest\.json of the bundle \(ENOENT\)/,
+    );
+    expect(await refused(['--run', 'nowhere'])).toContain('nowhere is no run directory');
+    cpSync(join(cwd, bundle), join(cwd, 'changed'), { recursive: true });
+    writeFileSync(
+      join(cwd, 'changed/detector.json'),
+      readFileSync(join(cwd, 'changed/detector.json'), 'utf8').replace('1', '2'),
+    );
+    expect(await refused(['--bundle', 'changed'])).toContain('detector.json was changed after the export');
+    const skipped = await earshot(['decide', '--run', run, '--skip-invalid'], {
+      cwd,
+      stdin: Readable.from(['no\n', lines(fresh)]),
+    });
+    expect(parsed(skipped.out)).toHaveLength(6);
+    expect(skipped.errors).toContain('skipped standard input:1');
+  });
+});
+
+describe('evaluate on data that a run has seen', () => {
+  const evaluate = (...words: string[]) => earshot(['evaluate', run, ...words, '--json'], { cwd });
+  const labelled = lines(synthesizeThreads(tiny.data.synthetic));
+
+  it('tests the threads that it has not learnt from only, unless told otherwise', async () => {
+    writeFileSync(join(cwd, 'stream.jsonl'), labelled);
+    const left = await evaluate('--data', 'stream.jsonl');
+    expect(left.errors).toContain('the run was trained on 44 of the 60 threads of stream.jsonl; they are left out');
+    expect(JSON.parse(left.out).threads).toBe(16);
+    const kept = await evaluate('--data', 'stream.jsonl', '--include-trained');
+    expect(kept.errors).toContain('they are not left out');
+    expect(JSON.parse(kept.out).threads).toBe(60);
+  });
+
+  it('refuses data of which nothing is left', async () => {
+    const { parts } = JSON.parse(readFileSync(join(cwd, run, 'parts.json'), 'utf8'));
+    const ids = parts.demonstrations.map(({ id }: { id: string }) => id);
+    writeFileSync(
+      join(cwd, 'seen.jsonl'),
+      lines(synthesizeThreads(tiny.data.synthetic).filter(({ id }) => ids.includes(id))),
+    );
+    const { code, errors } = await evaluate('--data', 'seen.jsonl');
+    expect(code).toBe(1);
+    expect(errors).toContain('the run was trained on all 12 threads of seen.jsonl; give other data, or keep them with');
+  });
+
+  it('splits the data of a run without parts.json again, and says so when that data is gone', async () => {
+    cpSync(join(cwd, run), join(cwd, 'earlier'), { recursive: true });
+    rmSync(join(cwd, 'earlier/parts.json'));
+    const known = await decide('own.jsonl', '--run', 'earlier');
+    expect(known.errors).toContain('earlier was trained on 44 of the 60 threads');
+    const path = join(cwd, 'earlier/config.json');
+    const config = JSON.parse(readFileSync(path, 'utf8'));
+    writeFileSync(path, JSON.stringify({ ...config, data: { ...config.data, threads: 'gone.jsonl' } }));
+    const gone = await decide('own.jsonl', '--run', 'earlier');
+    expect(gone.code).toBe(1);
+    expect(gone.errors).toMatch(/earlier has no parts\.json .*and that cannot be read: gone\.jsonl does not exist/);
+    writeFileSync(path, JSON.stringify({ ...config, data: { ...config.data, threads: 'fresh.jsonl' } }));
+    expect((await decide('own.jsonl', '--run', 'earlier')).errors).toContain('fresh.jsonl is no longer what it was');
+  });
+});

@@ -1,0 +1,148 @@
+import { createHash } from 'node:crypto';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { loadPolicy } from '../../../checkpoints/bundle/policy.ts';
+import { synthesizeThreads } from '../../../src/data/synthetic/stream.ts';
+import { sourceOf } from '../../checkpoints/bundle/small-bundle.ts';
+import { tinyModelFiles, writeModel } from '../../src/text/tiny-model.ts';
+import { earshot, tiny, writeExperiment } from './command-line.ts';
+
+const run = 'runs/tiny/agent/seed-1';
+const threads = synthesizeThreads(tiny.data.synthetic);
+const { encoder, l2, folds, steps } = tiny.detector;
+
+let cwd: string;
+const exportTo = (out: string, ...words: string[]) => earshot(['export', run, '--out', out, ...words], { cwd });
+
+beforeAll(async () => {
+  cwd = mkdtempSync(join(tmpdir(), 'earshot-export-'));
+  writeFileSync(join(cwd, 'threads.jsonl'), threads.map((thread) => `${JSON.stringify(thread)}\n`).join(''));
+  const state = { student: true, studentOptions: { encoder, l2, folds, steps } };
+  writeExperiment(join(cwd, 'tiny.yaml'), { data: { threads: 'threads.jsonl' }, state });
+  const trained = await earshot(['train', 'tiny.yaml'], { cwd });
+  expect(trained.code, trained.errors).toBe(0);
+});
+afterAll(() => rmSync(cwd, { recursive: true, force: true }));
+
+describe('export', () => {
+  it('writes a bundle that says what it is and decides as the checkpoint does', async () => {
+    const { code, out, errors } = await exportTo('bundle');
+    expect({ code, errors }).toEqual({ code: 0, errors: '' });
+    expect(out).toMatch(
+      /^The ONNX file decides as the checkpoint does: \d+ golden, 1024 random, \d+ extreme states in batches of 1, 7, 1024, probabilities at most \d\.\de-\d+ apart\nGolden threads: 20\n\nBundle: bundle\n$/,
+    );
+    const folder = join(cwd, 'bundle');
+    const manifest = JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8'));
+    const others = readdirSync(folder).filter((name) => name !== 'manifest.json');
+    expect(Object.keys(manifest.files).sort()).toEqual(others.sort());
+    for (const name of others) {
+      const hash = createHash('sha256')
+        .update(readFileSync(join(folder, name)))
+        .digest('hex');
+      expect(manifest.files[name], name).toBe(hash);
+    }
+    expect(manifest).toMatchObject({
+      format: 'earshot-bundle',
+      encoder: { name: 'hashing', dimensions: 32 },
+      state: {
+        columns: 36,
+        fields: [
+          { name: 'posts', from: 0, count: 32 },
+          { name: 'student', from: 32, count: 4 },
+        ],
+        maxPosts: 1000,
+      },
+      student: 'student.json',
+      detector: 'detector.json',
+      readsTexts: true,
+      training: { seed: 1, step: 4, experiment: { name: 'tiny' } },
+      measures: { threads: 16 },
+    });
+    const [agent] = manifest.measures.systems;
+    expect(agent).toMatchObject({ name: 'stop agent', macroF1Interval: [expect.any(Number), expect.any(Number)] });
+    // Loading decides every golden thread again.
+    const policy = await loadPolicy(sourceOf(folder));
+    expect(policy.manifest.parity.largestDifference).toBeLessThan(1e-5);
+  });
+
+  it('writes a card that tells use, data, measures, limits and risks', async () => {
+    await exportTo('with-card');
+    const card = readFileSync(join(cwd, 'with-card/README.md'), 'utf8');
+    for (const heading of ['Use', 'State', 'Data', 'Measures', 'Limits and risks'])
+      expect(card).toContain(`\n## ${heading}\n`);
+    expect(card).toContain('| stop agent ');
+    expect(card).toContain('detector 20, demonstrations 12, environment 12, test 16');
+    expect(card).toContain('**Stopping early**');
+    expect(card).toContain('**Stopping late**');
+  });
+
+  it('is the same for the same run, byte for byte', async () => {
+    await exportTo('first');
+    await exportTo('second');
+    for (const name of readdirSync(join(cwd, 'first')))
+      expect(readFileSync(join(cwd, 'first', name)).equals(readFileSync(join(cwd, 'second', name))), name).toBe(true);
+  });
+
+  it('finds the data where it was moved, and names the threads that are missing or changed', async () => {
+    const lines = readFileSync(join(cwd, 'threads.jsonl'), 'utf8').split('\n');
+    const { parts } = JSON.parse(readFileSync(join(cwd, run, 'parts.json'), 'utf8'));
+    const [first, second] = parts.test.map(({ id }: { id: string }) => id);
+    writeFileSync(join(cwd, 'moved.jsonl'), lines.toReversed().join('\n'));
+    expect((await exportTo('from-moved', '--data', 'moved.jsonl')).code).toBe(0);
+    const changed = lines.flatMap((line) => {
+      if (line.includes(`"id":"${first}"`)) return [];
+      return line.includes(`"id":"${second}"`) ? [line.replace('"text":"', '"text":"not ')] : [line];
+    });
+    writeFileSync(join(cwd, 'changed.jsonl'), changed.join('\n'));
+    const { code, errors } = await exportTo('from-changed', '--data', 'changed.jsonl');
+    expect(code).toBe(1);
+    expect(errors).toContain(
+      `changed.jsonl lacks 2 of the 16 threads that ${run} was tested on, or they were changed: `,
+    );
+    expect(errors).toContain(first);
+    expect(errors).toContain(second);
+  });
+
+  it('refuses a folder that holds something, and exports a run that is not finished without measures', async () => {
+    expect((await exportTo('runs')).errors).toContain('runs is not empty (');
+    expect((await earshot(['export', 'nowhere', '--out', 'x'], { cwd })).errors).toContain(
+      'nowhere is no run directory',
+    );
+    cpSync(join(cwd, run), join(cwd, 'begun'), { recursive: true });
+    rmSync(join(cwd, 'begun/result.json'));
+    const begun = await earshot(['export', 'begun', '--out', 'of-begun'], { cwd });
+    expect(begun.errors).toContain('begun is not finished');
+    expect(readFileSync(join(cwd, 'of-begun/README.md'), 'utf8')).toContain('None: the run was not finished');
+  });
+});
+
+describe('export of an agent whose encoder is a transformer', () => {
+  it('says that texts are not read without the encoder, and decides with it', async () => {
+    const model = join(cwd, 'model');
+    await writeModel(model, tinyModelFiles());
+    writeExperiment(join(cwd, 'transformer.yaml'), { name: 'transformer', encoder: { name: 'transformers', model } });
+    const trained = await earshot(['train', 'transformer.yaml'], { cwd });
+    expect(trained.code, trained.errors).toBe(0);
+    const own = 'runs/transformer/agent/seed-1';
+    const exported = await earshot(['export', own, '--out', 'of-transformer'], { cwd });
+    expect(exported.code, exported.errors).toBe(0);
+    expect(exported.errors).toContain(
+      'the states need an encoder that cannot be exported, so earshot_policy.py decides',
+    );
+    expect(readFileSync(join(cwd, 'of-transformer/README.md'), 'utf8')).toContain('an encoder that is not part of');
+    const policy = await loadPolicy(sourceOf(join(cwd, 'of-transformer')));
+    await expect(policy.decide({ posts: [{ text: 'now' }] })).rejects.toThrow('give `embed`');
+    writeFileSync(join(cwd, 'one.jsonl'), JSON.stringify({ id: 'x', posts: [{ id: '1', text: 'stop now' }] }));
+    const [ofRun, ofBundle] = await Promise.all(
+      [
+        ['--run', own],
+        ['--bundle', 'of-transformer'],
+      ].map((agent) => earshot(['decide', 'one.jsonl', ...agent], { cwd })),
+    );
+    expect(ofBundle.code, ofBundle.errors).toBe(0);
+    const [first, second] = [JSON.parse(ofRun.out), JSON.parse(ofBundle.out)];
+    expect(second.stopProbability[0]).toBeCloseTo(first.stopProbability[0], 5);
+  });
+});

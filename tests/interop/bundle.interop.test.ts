@@ -1,0 +1,164 @@
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { unicodeThreads } from '../../checkpoints/bundle/unicode-threads.ts';
+import { synthesizeThreads } from '../../src/data/synthetic/stream.ts';
+import { Random } from '../../src/tensor/random.ts';
+import { createHashingEncoder } from '../../src/text/hashing-encoder.ts';
+import { earshot, tiny, writeExperiment } from '../experiments/cli/command-line.ts';
+import { runPython } from './python.ts';
+
+/** An agent that reads posts, and one whose student's confidence is part of the state. */
+const variants = ['posts', 'student'] as const;
+const { encoder, l2, folds, steps } = tiny.detector;
+const runOf = (variant: string) => `runs/tiny/${variant}/seed-1`;
+
+let cwd: string;
+beforeAll(async () => {
+  cwd = mkdtempSync(join(tmpdir(), 'earshot-interop-'));
+  const student = { student: true, studentOptions: { encoder, l2, folds, steps } };
+  writeExperiment(join(cwd, 'tiny.yaml'), {
+    agent: { ...tiny.agent, iterations: 20 },
+    variants: { posts: {}, student: { state: student } },
+  });
+  await succeed('train', 'tiny.yaml');
+  for (const variant of variants) await succeed('export', runOf(variant), '--out', variant);
+});
+afterAll(() => rmSync(cwd, { recursive: true, force: true }));
+
+async function succeed(...words: string[]): Promise<string> {
+  const { code, out, errors } = await earshot(words, { cwd });
+  expect(code, errors).toBe(0);
+  return out;
+}
+
+const parsed = (out: string) => out.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]));
+
+/** The test threads of the run, and threads in Chinese, Arabic, Thai and emoji. */
+function threadLines(): string {
+  const { parts } = JSON.parse(readFileSync(join(cwd, runOf('posts'), 'parts.json'), 'utf8'));
+  const ids = new Set(parts.test.map(({ id }: { id: string }) => id));
+  const tested = synthesizeThreads(tiny.data.synthetic).filter(({ id }) => ids.has(id));
+  const unicode = unicodeThreads.map(({ id, texts }) => ({
+    id,
+    posts: texts.map((text, index) => ({ id: `${index}`, text })),
+  }));
+  return [...tested, ...unicode].map((thread) => `${JSON.stringify(thread)}\n`).join('');
+}
+
+describe.each(variants)('a bundle in Python (%s)', (variant) => {
+  it('decides as its checkpoint does', async () => {
+    writeFileSync(join(cwd, 'threads.jsonl'), threadLines());
+    const expected = parsed(await succeed('decide', 'threads.jsonl', '--run', runOf(variant)));
+    const python = await runPython([join(cwd, variant, 'earshot_policy.py')], { stdin: threadLines() });
+    expect(python.code, python.errors).toBe(0);
+    const found = parsed(python.out);
+    expect(found).toHaveLength(16 + unicodeThreads.length);
+    for (const [index, { threadId, postsUsed, stopped, stopProbability, verdict }] of expected.entries()) {
+      expect(found[index]).toMatchObject({ threadId, postsUsed, stopped, verdict: { label: verdict.label } });
+      for (const [post, probability] of stopProbability.entries())
+        expect(Math.abs(found[index].stopProbability[post] - probability)).toBeLessThanOrEqual(1e-5);
+      for (const [label, probability] of Object.entries<number>(verdict.probabilities))
+        expect(found[index].verdict.probabilities[label]).toBeCloseTo(probability, 9);
+    }
+  });
+
+  it('has an ONNX file that the ONNX checker accepts', async () => {
+    const script =
+      'import onnx, sys; m = onnx.load(sys.argv[1]); onnx.checker.check_model(m, full_check=True); print([i.name for i in m.graph.input], [o.name for o in m.graph.output], m.opset_import[0].version)';
+    const checked = await runPython(['-c', script, join(cwd, variant, 'policy.onnx')]);
+    expect(checked.code, checked.errors).toBe(0);
+    expect(checked.out).toBe("['state'] ['logits', 'stop_probability', 'action'] 17\n");
+  });
+
+  it('is refused by name when one byte of any file was changed', async () => {
+    const folder = join(cwd, `changed-${variant}`);
+    for (const name of readdirSync(join(cwd, variant))) {
+      cpSync(join(cwd, variant), folder, { recursive: true });
+      const bytes = readFileSync(join(folder, name));
+      bytes[bytes.length - 3] ^= 1;
+      writeFileSync(join(folder, name), bytes);
+      // The reader is the untouched one, because the changed file may be itself.
+      const refused = await runPython([join(cwd, variant, 'earshot_policy.py'), folder]);
+      expect(refused.code, name).toBe(1);
+      expect(refused.errors, name).toContain(`BundleError: ${name} was changed after the export`);
+    }
+  });
+});
+
+it('embeds texts in any script as Earshot does, to the last bit but for rounding', async () => {
+  const dimensions = 64;
+  const texts = randomTexts(3000);
+  const own = createHashingEncoder({ dimensions });
+  writeFileSync(join(cwd, 'texts.json'), JSON.stringify({ texts, options: own.identity }));
+  const script = `
+import base64, json, sys
+sys.path.insert(0, sys.argv[1])
+import numpy as np, earshot_policy as policy
+given = json.load(open(sys.argv[2]))
+characters = policy.Characters(json.load(open(sys.argv[1] + "/characters.json")))
+encoder = policy.HashingEncoder(given["options"], characters)
+rows = np.array([encoder.encode(text) for text in given["texts"]], "<f4")
+print(base64.b64encode(rows.tobytes()).decode())
+`;
+  const python = await runPython(['-c', script, join(cwd, 'posts'), join(cwd, 'texts.json')]);
+  expect(python.code, python.errors).toBe(0);
+  const bytes = new Uint8Array(Buffer.from(python.out, 'base64'));
+  const found = new Float32Array(bytes.buffer);
+  const expected = await own.encode(texts);
+  expect(found).toHaveLength(expected.length);
+  const wrong = texts.filter((_, text) =>
+    expected
+      .subarray(text * dimensions, (text + 1) * dimensions)
+      .some((value, i) => Math.abs(value - found[text * dimensions + i]) > 1e-6),
+  );
+  expect(wrong).toEqual([]);
+});
+
+/** Characters of blocks that every Python in use knows the combining marks of, beside links, handles and oddities. */
+function randomTexts(count: number): string[] {
+  const random = Random.seeded({ seed: 7, purpose: 'texts' });
+  const blocks = [
+    [0x20, 0x7f],
+    [0xa0, 0x24f],
+    [0x370, 0x3ff],
+    [0x400, 0x4ff],
+    [0x600, 0x6ff],
+    [0x900, 0x97f],
+    [0xe00, 0xe7f],
+    [0x2000, 0x2bff],
+    [0x3000, 0x30ff],
+    [0x4e00, 0x9fff],
+    [0xac00, 0xd7a3],
+    [0xf900, 0xfaff],
+    [0xfe70, 0xffef],
+    [0x10000, 0x100ff],
+    [0x1d400, 0x1d7ff],
+    [0x1f000, 0x1faff],
+    [0x20000, 0x323af],
+  ] as const;
+  const oddities = [
+    'http://',
+    'https://t.co/',
+    'www.',
+    '@',
+    '@user_',
+    'HTTP://X',
+    'Σ ',
+    'İ',
+    "don't",
+    '\u200d',
+    '\ufe0f',
+    '\u0085',
+    '\ufeff',
+  ];
+  return Array.from({ length: count }, () => {
+    const home = blocks[random.integer(blocks.length)];
+    return Array.from({ length: random.integer(40) }, () => {
+      if (random.uniform() < 0.15) return oddities[random.integer(oddities.length)];
+      const [first, last] = random.uniform() < 0.8 ? home : blocks[random.integer(blocks.length)];
+      return String.fromCodePoint(first + random.integer(last - first + 1));
+    }).join('');
+  });
+}

@@ -1,0 +1,57 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { sha256 } from '../../src/content-hash.ts';
+
+const requirements = join(import.meta.dirname, 'requirements.txt');
+
+/**
+ * A Python with the packages that bundles are read with, in a cache folder of the user. It is made at the first call, and
+ * again when the requirements change.
+ */
+export function interopPython(): string {
+  const cache = process.env.EARSHOT_INTEROP_CACHE ?? join(homedir(), '.cache/earshot/interop');
+  const folder = join(cache, sha256(readFileSync(requirements, 'utf8')).slice(0, 16));
+  const python = join(folder, 'bin/python');
+  const ready = join(folder, 'ready');
+  if (existsSync(ready)) return python;
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(dirname(folder), { recursive: true });
+  succeed('python3', ['-m', 'venv', folder]);
+  succeed(python, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '-r', requirements]);
+  writeFileSync(ready, '');
+  return python;
+}
+
+function succeed(program: string, words: readonly string[]): void {
+  const { status, error, stderr } = spawnSync(program, words, { encoding: 'utf8' });
+  if (status === 0) return;
+  throw new Error(
+    `${program} ${words.join(' ')} failed (${error?.message ?? `exit code ${status}`}); the interop tests need Python 3.10 or later and a package registry.\n${stderr}`,
+  );
+}
+
+export interface PythonOutcome {
+  readonly code: number | null;
+  readonly out: string;
+  readonly errors: string;
+}
+
+/** Runs Python with these words and this standard input. */
+export function runPython(words: readonly string[], { stdin = '' }: { stdin?: string } = {}): Promise<PythonOutcome> {
+  const child = spawn(interopPython(), words, { env: { ...process.env, PYTHONUTF8: '1' } });
+  let out = '';
+  let errors = '';
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    out += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text) => {
+    errors += text;
+  });
+  child.stdin.on('error', () => {}).end(stdin);
+  return new Promise((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (code) => resolve({ code, out, errors }));
+  });
+}

@@ -1,0 +1,12 @@
+import { defineConfig } from 'vitest/config';
+
+/** Tests that need programs beside Node (Python) or packages from a registry: `npm run test:interop`. */
+export default defineConfig({
+  test: {
+    include: ['tests/interop/**/*.interop.test.ts'],
+    pool: 'forks',
+    // The first run installs packages.
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
+  },
+});
