@@ -6,7 +6,7 @@ import type { AnnotationRequest } from './annotations/annotation-row.ts';
 import type { AnnotationStore } from './annotations/annotation-store.ts';
 import { CommitQueue } from './annotations/commit-queue.ts';
 import type { KeptCalls } from './annotations/kept-calls.ts';
-import type { UnreadableTable } from './annotations/unreadable-table.ts';
+import type { UnreadableRow, UnreadableTable } from './annotations/unreadable-table.ts';
 import type { Detector, Judgement } from './detector.ts';
 import { inParallel } from './in-parallel.ts';
 import { type JudgementSequence, judgementSequence } from './judgement-sequence.ts';
@@ -135,6 +135,8 @@ class AnnotationRun {
   private unreadableNow = 0;
   private readonly failures: AnnotateResult['failures'][number][] = [];
   private readonly openGroups = new Set<Group>();
+  /** Ends the judgements under way when nothing can be stored any more. */
+  private readonly stopping = new AbortController();
   private readonly underWay = new Map<string, Promise<Judgement | null>>();
   /** What could not be read in this run, by key. */
   private readonly problems = new Map<string, string>();
@@ -147,7 +149,7 @@ class AnnotationRun {
     this.threads = threads;
     this.detector = options.detector;
     this.store = options.store;
-    this.commits = new CommitQueue(options.store);
+    this.commits = new CommitQueue({ store: options.store, onFailure: (error) => this.stopping.abort(error) });
     this.calls = options.calls;
     this.maxPosts = maxPosts;
     this.schedule = schedule;
@@ -278,7 +280,7 @@ class AnnotationRun {
   /** Null where the detector failed in a way that leaves hope for the other prefixes. */
   private async judge({ thread, length, request, key }: Question): Promise<Judgement | null> {
     const started = performance.now();
-    const judge = () => this.detector.judge(prefixOf(thread, length));
+    const judge = () => this.detector.judge(prefixOf(thread, length), { signal: this.stopping.signal });
     try {
       const judgement = await (this.calls ? this.calls.ofJudgement(key, judge) : judge());
       if (judgement.label === null && !this.detector.mayAbstain) throw withoutLabel(judgement);
@@ -294,17 +296,29 @@ class AnnotationRun {
       return judgement;
     } catch (error) {
       // A service that failed this once leaves a gap. Anything else is for the user to solve, or a defect.
+      // The user has something to solve, such as a full disk: what is asked from now on would be lost.
+      if (error instanceof InputError) this.stopping.abort(error);
+      this.stopping.signal.throwIfAborted();
       if (!(error instanceof ProviderError) || endsAllCalls(error) || this.signal?.aborted) throw error;
       const place = { threadId: thread.id, prefixLength: length };
       if (error instanceof MalformedAnswerError) {
         const { message: problem, answers } = error;
-        this.store.unreadable?.put({ key, detector: request.detector, ...place, problem, answers });
+        this.keepUnreadable({ key, detector: request.detector, ...place, problem, answers });
         this.problems.set(key, problem);
         this.unreadableNow++;
         this.countUnreadable({ ...place, message: problem });
         this.checkShare(problem);
       } else this.failures.push({ ...place, message: error.message });
       return null;
+    }
+  }
+
+  private keepUnreadable(row: UnreadableRow): void {
+    try {
+      this.store.unreadable?.put(row);
+    } catch (error) {
+      this.stopping.abort(error);
+      throw error;
     }
   }
 

@@ -12,13 +12,19 @@ const ROWS = 500;
  */
 export class CommitQueue {
   private readonly store: { putMany(rows: readonly AnnotationRow[]): unknown };
+  private readonly onFailure: (error: unknown) => void;
   private rows: AnnotationRow[] = [];
   private lastCommit = performance.now();
   private timer: NodeJS.Timeout | null = null;
   private failure: unknown = null;
 
-  constructor(store: { putMany(rows: readonly AnnotationRow[]): unknown }) {
-    this.store = store;
+  /** @param options.onFailure is told at once when rows cannot be stored, for a timer has nobody to throw it at */
+  constructor(options: {
+    store: { putMany(rows: readonly AnnotationRow[]): unknown };
+    onFailure: (error: unknown) => void;
+  }) {
+    this.store = options.store;
+    this.onFailure = options.onFailure;
   }
 
   add(row: AnnotationRow): void {
@@ -55,16 +61,22 @@ export class CommitQueue {
     this.timer = null;
     const rows = this.rows;
     this.rows = [];
-    this.store.putMany(rows);
+    try {
+      this.store.putMany(rows);
+    } catch (error) {
+      this.failure = error;
+      this.onFailure(error);
+      throw error;
+    }
     this.lastCommit = performance.now();
   }
 
-  /** Nobody awaits a timer, so its failure is kept for the next call. */
+  /** Nobody awaits a timer; its failure is kept for the next call. */
   private commitOnTimer(): void {
     try {
       this.commit();
-    } catch (error) {
-      this.failure = error;
+    } catch {
+      // In `failure`.
     }
   }
 }

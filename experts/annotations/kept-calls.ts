@@ -54,6 +54,9 @@ export class KeptCalls implements ChatService, KeptParts {
   private readonly underWay = new Set<Promise<unknown>>();
   /** Where each answer is kept, for the day that it turns out to be unreadable. */
   private readonly places = new WeakMap<UnreadableAnswer, KeptCallId>();
+  private readonly partsUnderWay = new Map<string, Promise<Judgement>>();
+  /** Why nothing can be kept any more. Then nothing more is asked: it would be paid for and lost. */
+  private storageFailure: unknown = null;
   /** Answers of parts that could not be read. Their judgements may do without them. */
   private readonly unreadable: KeptCallId[] = [];
 
@@ -77,19 +80,29 @@ export class KeptCalls implements ChatService, KeptParts {
     const { threadId, prefixLength, ...asked } = question;
     const request = { ...asked, sampleIndex: 0 };
     const key = this.store.keyOf(request);
+    // Two who ask for the same part at the same time get one answer.
+    const underWay = this.partsUnderWay.get(key);
+    if (underWay !== undefined) return underWay;
     const known = this.store.getMany([key]).get(key);
     if (known !== undefined) return known;
-    return this.ofJudgement(key, async () => {
+    const asking = this.ofJudgement(key, async () => {
       const started = performance.now();
       const judgement = await ask();
       const latencyMs = performance.now() - started;
       const rawResponse = judgement.transcript.at(-1)?.text ?? null;
-      this.store.put({ request, judgement, rawResponse, latencyMs, threadId, prefixLength });
-      return judgement;
+      const row = { request, judgement, rawResponse, latencyMs, threadId, prefixLength };
+      const isNew = this.kept(() => this.store.put(row));
+      // Another process was first: its answer is the one that all go on with.
+      return isNew ? judgement : (this.store.getMany([key]).get(key) ?? judgement);
     });
+    this.partsUnderWay.set(key, asking);
+    const end = () => this.partsUnderWay.delete(key);
+    asking.then(end, end);
+    return asking;
   }
 
   chat(request: ChatRequest): Promise<ChatAnswer> {
+    if (this.storageFailure !== null) return Promise.reject(this.storageFailure);
     const judgement = this.current.getStore();
     return judgement === undefined ? this.service.chat(request) : this.followed(this.answer(judgement, request));
   }
@@ -136,7 +149,8 @@ export class KeptCalls implements ChatService, KeptParts {
 
   private async send(id: KeptCallId, request: ChatRequest): Promise<ChatAnswer> {
     const answer = await this.service.chat(request);
-    if (this.table === null || this.table.keep(id, JSON.stringify(answer))) return answer;
+    const { table } = this;
+    if (table === null || this.kept(() => table.keep(id, JSON.stringify(answer)))) return answer;
     // Another process was first. From here on both go on with the same answer and can use each other's.
     return this.find(id) ?? answer;
   }
@@ -145,6 +159,15 @@ export class KeptCalls implements ChatService, KeptParts {
   private find(id: KeptCallId): ChatAnswer | null {
     const json = this.table?.find(id) ?? null;
     return json === null ? null : (answerSchema.safeParse(jsonOrUndefined(json)).data ?? null);
+  }
+
+  private kept(keep: () => boolean): boolean {
+    try {
+      return keep();
+    } catch (error) {
+      this.storageFailure = error;
+      throw error;
+    }
   }
 
   private followed<T>(promise: Promise<T>): Promise<T> {
@@ -159,7 +182,8 @@ export class KeptCalls implements ChatService, KeptParts {
 interface PartStore {
   keyOf(request: AnnotationRequest): string;
   getMany(keys: readonly string[]): ReadonlyMap<string, Judgement>;
-  put(row: AnnotationRow): unknown;
+  /** Returns whether it was new. */
+  put(row: AnnotationRow): boolean;
 }
 
 /**
