@@ -11,8 +11,10 @@ const ROWS = 500;
  * to nothing.
  */
 export class CommitQueue {
-  private readonly store: { putMany(rows: readonly AnnotationRow[]): unknown };
+  private readonly store: { putMany(rows: readonly AnnotationRow[]): number };
   private readonly onFailure: (error: unknown) => void;
+  /** Whether a question had another answer already, which stays. */
+  hasLost = false;
   private rows: AnnotationRow[] = [];
   private lastCommit = performance.now();
   private timer: NodeJS.Timeout | null = null;
@@ -20,7 +22,7 @@ export class CommitQueue {
 
   /** @param options.onFailure is told at once when rows cannot be stored, for a timer has nobody to throw it at */
   constructor(options: {
-    store: { putMany(rows: readonly AnnotationRow[]): unknown };
+    store: { putMany(rows: readonly AnnotationRow[]): number };
     onFailure: (error: unknown) => void;
   }) {
     this.store = options.store;
@@ -62,7 +64,7 @@ export class CommitQueue {
     const rows = this.rows;
     this.rows = [];
     try {
-      this.store.putMany(rows);
+      if (this.store.putMany(rows) < rows.length) this.hasLost = true;
     } catch (error) {
       this.failure = error;
       this.onFailure(error);
