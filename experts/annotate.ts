@@ -1,12 +1,13 @@
 import { performance } from 'node:perf_hooks';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { type Prefix, prefixOf, type Thread } from '../src/data/thread.ts';
 import { InputError, ProviderError } from '../src/errors.ts';
 import type { AnnotationRequest } from './annotations/annotation-row.ts';
 import type { AnnotationStore } from './annotations/annotation-store.ts';
+import type { ClaimTable } from './annotations/claim-table.ts';
 import { CommitQueue } from './annotations/commit-queue.ts';
 import type { KeptCalls } from './annotations/kept-calls.ts';
-import type { UnreadableTable } from './annotations/unreadable-table.ts';
+import type { UnreadableRow, UnreadableTable } from './annotations/unreadable-table.ts';
 import type { Detector, Judgement } from './detector.ts';
 import { inParallel } from './in-parallel.ts';
 import { type JudgementSequence, judgementSequence } from './judgement-sequence.ts';
@@ -15,6 +16,8 @@ import { type PrefixSchedule, scheduledLengths } from './prefix-schedule.ts';
 
 /** Threads whose prefixes are looked up in the store at the same time. */
 const THREADS_A_LOOKUP = 20;
+/** Time between two looks at what other processes are asking. */
+const LOOK_MS = 100;
 /** Answers after which their unreadable share says something. */
 const ANSWERS_FOR_SHARE = 20;
 
@@ -56,8 +59,11 @@ export interface AnnotateOptions {
   detector: Detector;
   store: Pick<AnnotationStore, 'keyOf' | 'getMany' | 'putMany'> & {
     /** Where answers are kept that could not be read; without it they are forgotten. */
-    readonly unreadable?: Pick<UnreadableTable, 'find' | 'put' | 'forgetUnlabelled'> | undefined;
+    readonly unreadable?: Pick<UnreadableTable, 'find' | 'put' | 'forget'> | undefined;
+    readonly claims?: Pick<ClaimTable, 'take' | 'release'> | null | undefined;
   };
+  /** Keeps other processes from asking the same at the same time, where asking costs more than that. True by default. */
+  claims?: boolean | undefined;
   /** Ask again where an earlier answer could not be read. */
   retryUnreadable?: boolean | undefined;
   /** The largest share of the answers of this run that may be unreadable, as soon as there are 20 of them. */
@@ -117,6 +123,7 @@ class AnnotationRun {
   private readonly threads: readonly Thread[];
   private readonly detector: Detector;
   private readonly store: AnnotateOptions['store'];
+  private readonly claims: AnnotateOptions['store']['claims'];
   private readonly commits: CommitQueue;
   private readonly calls: AnnotateOptions['calls'];
   private readonly maxPosts: number;
@@ -137,9 +144,15 @@ class AnnotationRun {
   private unreadableNow = 0;
   private readonly failures: AnnotateResult['failures'][number][] = [];
   private readonly openGroups = new Set<Group>();
+  /** Ends the judgements under way when nothing can be stored any more. */
+  private readonly stopping = new AbortController();
   private readonly underWay = new Map<string, Promise<Judgement | null>>();
   /** What could not be read in this run, by key. */
   private readonly problems = new Map<string, string>();
+  /** Keys of the questions that nobody else asks because of this run. The commit of a judgement gives its own up. */
+  private readonly held = new Set<string>();
+  /** What other processes were asking when it was this one's turn. */
+  private readonly elsewhere: Question[] = [];
   private readonly finished = new Map<string, JudgementSequence>();
 
   constructor(options: AnnotateOptions) {
@@ -149,7 +162,8 @@ class AnnotationRun {
     this.threads = threads;
     this.detector = options.detector;
     this.store = options.store;
-    this.commits = new CommitQueue(options.store);
+    this.claims = (options.claims ?? true) ? options.store.claims : null;
+    this.commits = new CommitQueue({ store: options.store, onFailure: (error) => this.stopping.abort(error) });
     this.calls = options.calls;
     this.maxPosts = maxPosts;
     this.schedule = schedule;
@@ -178,6 +192,7 @@ class AnnotationRun {
       for (const group of this.openGroups) this.finish(group);
     } finally {
       this.commits.close();
+      this.claims?.release([...this.held]);
     }
     return this.result(stopped);
   }
@@ -188,10 +203,65 @@ class AnnotationRun {
       // Where the store knows every answer, nothing else would let Ctrl-C be heard.
       await nextTurn();
       if (this.signal?.aborted) return;
-      for (const question of this.lookUp(this.threads.slice(start, start + THREADS_A_LOOKUP))) {
+      const missing = this.lookUp(this.threads.slice(start, start + THREADS_A_LOOKUP));
+      // Claimed as they are needed, so that other processes find something to do.
+      for (let first = 0; first < missing.length; first += this.concurrency)
+        for (const question of this.claimed(missing.slice(first, first + this.concurrency))) {
+          if (this.signal?.aborted) return;
+          yield question;
+        }
+    }
+    yield* this.askedByOthers();
+  }
+
+  /** Claims the questions. Returns those that are to be asked here; others are being asked by another process. */
+  private claimed(questions: readonly Question[]): Question[] {
+    if (!this.claims) return [...questions];
+    const taken = this.claims.take(questions.map(({ key }) => key));
+    for (const key of taken) this.held.add(key);
+    const own = questions.filter(({ key }) => taken.has(key));
+    this.elsewhere.push(...questions.filter(({ key }) => !taken.has(key)));
+    // Another process may have finished with some of them since they were looked up.
+    const open = this.settledByOthers(own, { readsUnreadable: !this.retryUnreadable });
+    // From now on, what others find there is new.
+    if (this.retryUnreadable) this.store.unreadable?.forget(open.map(({ key }) => key));
+    return open;
+  }
+
+  /** Settles what other processes have answered. Returns the rest. */
+  private settledByOthers(
+    questions: readonly Question[],
+    { readsUnreadable }: { readsUnreadable: boolean },
+  ): Question[] {
+    const { store } = this;
+    const keys = questions.map(({ key }) => key);
+    const answered = store.getMany(keys);
+    const problems = readsUnreadable ? store.unreadable?.find(keys) : undefined;
+    return questions.filter((question) => {
+      const { key, group, thread, length } = question;
+      const judgement = answered.get(key);
+      const problem = problems?.get(key);
+      if (judgement === undefined && problem === undefined) return true;
+      if (judgement !== undefined) this.cached++;
+      else if (problem !== undefined)
+        this.countUnreadable({ threadId: thread.id, prefixLength: length, message: problem });
+      this.release(key);
+      this.settled(group, { key, judgement: judgement ?? null });
+      return false;
+    });
+  }
+
+  /** Waits for what other processes are asking, and asks what they leave. */
+  private async *askedByOthers(): AsyncGenerator<Question, void> {
+    while (this.elsewhere.length > 0) {
+      const waiting = this.settledByOthers(this.elsewhere.splice(0), { readsUnreadable: true });
+      this.elsewhere.push(...waiting.slice(this.concurrency));
+      for (const question of this.claimed(waiting.slice(0, this.concurrency))) {
         if (this.signal?.aborted) return;
         yield question;
       }
+      if (this.signal?.aborted) return;
+      if (this.elsewhere.length > 0) await delay(LOOK_MS);
     }
   }
 
@@ -236,7 +306,7 @@ class AnnotationRun {
       : questions.filter(({ key }) => answers.get(key)?.label === null).map(({ key }) => key);
     for (const key of unlabelled) found.set(key, `the answer was ${said(answers.get(key)?.transcript.at(-1)?.text)}`);
     if (!this.retryUnreadable) return found;
-    store.unreadable?.forgetUnlabelled(unlabelled);
+    store.unreadable?.forget(unlabelled);
     for (const key of unlabelled) answers.delete(key);
     return new Map();
   }
@@ -248,11 +318,20 @@ class AnnotationRun {
     const problem = this.problems.get(key);
     if (elsewhere === null && problem !== undefined)
       this.countUnreadable({ threadId: question.thread.id, prefixLength: question.length, message: problem });
-    group.answers.set(key, elsewhere ?? (problem === undefined ? await this.ask(question) : null));
+    const judgement = elsewhere ?? (problem === undefined ? await this.ask(question) : null);
+    this.settled(group, { key, judgement });
+    await this.commits.commitWhenDue();
+  }
+
+  private release(key: string): void {
+    if (this.held.delete(key)) this.claims?.release([key]);
+  }
+
+  private settled(group: Group, { key, judgement }: { key: string; judgement: Judgement | null }): void {
+    group.answers.set(key, judgement);
     this.done++;
     this.report();
     if (--group.unsettled === 0) this.finish(group);
-    await this.commits.commitWhenDue();
   }
 
   /** What is answered to another thread with the same texts that is asking this very question right now. */
@@ -280,11 +359,12 @@ class AnnotationRun {
   /** Null where the detector failed in a way that leaves hope for the other prefixes. */
   private async judge({ thread, length, request, key }: Question): Promise<Judgement | null> {
     const started = performance.now();
-    const judge = () => this.detector.judge(prefixOf(thread, length));
+    const judge = () => this.detector.judge(prefixOf(thread, length), { signal: this.stopping.signal });
     try {
       const judgement = await (this.calls ? this.calls.ofJudgement(key, judge) : judge());
       if (judgement.label === null && !this.detector.mayAbstain) throw withoutLabel(judgement);
       this.asked++;
+      this.held.delete(key);
       this.commits.add({
         request,
         judgement,
@@ -296,17 +376,30 @@ class AnnotationRun {
       return judgement;
     } catch (error) {
       // A service that failed this once leaves a gap. Anything else is for the user to solve, or a defect.
+      // The user has something to solve, such as a full disk: what is asked from now on would be lost.
+      if (error instanceof InputError) this.stopping.abort(error);
+      this.stopping.signal.throwIfAborted();
       if (!(error instanceof ProviderError) || endsAllCalls(error) || this.signal?.aborted) throw error;
       const place = { threadId: thread.id, prefixLength: length };
       if (error instanceof MalformedAnswerError) {
         const { message: problem, answers } = error;
-        this.store.unreadable?.put({ key, detector: request.detector, ...place, problem, answers });
+        this.keepUnreadable({ key, detector: request.detector, ...place, problem, answers });
         this.problems.set(key, problem);
         this.unreadableNow++;
         this.countUnreadable({ ...place, message: problem });
         this.checkShare(problem);
       } else this.failures.push({ ...place, message: error.message });
+      this.release(key);
       return null;
+    }
+  }
+
+  private keepUnreadable(row: UnreadableRow): void {
+    try {
+      this.store.unreadable?.put(row);
+    } catch (error) {
+      this.stopping.abort(error);
+      throw error;
     }
   }
 
@@ -328,6 +421,10 @@ class AnnotationRun {
   /** Makes the sequences of the group's threads, except of those with prefixes that nobody asked about. */
   private finish(group: Group): void {
     this.openGroups.delete(group);
+    this.commits.flush();
+    // The first answer to a question stays; who comes second goes on with it.
+    if (this.commits.hasLost)
+      for (const [key, judgement] of this.store.getMany([...group.answers.keys()])) group.answers.set(key, judgement);
     for (const thread of group.threads) {
       const own = group.questions.filter((question) => question.thread === thread);
       if (own.some(({ key }) => !group.answers.has(key))) continue;

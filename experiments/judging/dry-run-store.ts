@@ -12,7 +12,7 @@ export class DryRunStore {
 
   constructor(store: AnnotationStore) {
     this.store = store;
-    this.unreadable = { find: (keys) => store.unreadable.find(keys), put: () => {}, forgetUnlabelled: () => {} };
+    this.unreadable = { find: (keys) => store.unreadable.find(keys), put: () => {}, forget: () => {} };
   }
 
   keyOf(request: AnnotationRequest): string {

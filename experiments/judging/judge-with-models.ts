@@ -45,7 +45,12 @@ export async function judgeWithModels(options: JudgeWithModelsOptions): Promise<
     learntFormsPath: store.path === ':memory:' ? null : `${store.path}.endpoints.json`,
     onNote: context.onNote,
   });
-  const calls = new KeptCalls({ service, store, table: keepsCalls(options) ? store.keptCalls : null });
+  const calls = new KeptCalls({
+    service,
+    store,
+    table: keepsCalls(options) ? store.keptCalls : null,
+    signal: context.signal,
+  });
   const detector = await detectorFor(options, { service: calls, keptParts: keepsParts ? calls : undefined });
   const annotating = annotate({ ...annotateOptions(options, { detector, store, concurrency }), calls });
   const result = await annotating.finally(() => calls.settled());

@@ -57,7 +57,9 @@ export function judgeBy(detector: Detector, { name, task }: { name: string; task
     asksModels: false,
     async judge(options) {
       const store = options.mode === 'dry-run' ? new DryRunStore(options.store) : options.store;
-      const result = await annotate(annotateOptions(options, { detector, store, concurrency: 1 }));
+      // Asking such a detector twice is cheaper than to keep others from asking it.
+      const claims = false;
+      const result = await annotate({ ...annotateOptions(options, { detector, store, concurrency: 1 }), claims });
       return { detector, result, usage: [], estimates: null };
     },
     costOf: () => 0,

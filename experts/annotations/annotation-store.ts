@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { InputError } from '../../src/errors.ts';
 import type { Judgement } from '../detector.ts';
 import { type AnnotationRequest, type AnnotationRow, judgementSchema, keyOf } from './annotation-row.ts';
+import { ClaimTable } from './claim-table.ts';
 import {
   type AnnotationDatabase,
   closeAnnotationDatabase,
@@ -73,6 +74,8 @@ export class AnnotationStore {
   readonly keptCalls: KeptCallTable;
   /** Answers that were no judgements. */
   readonly unreadable: UnreadableTable;
+  /** What other processes are asking; null for a store in memory, which has no others. */
+  readonly claims: ClaimTable | null;
   private readonly database: AnnotationDatabase;
   private readonly chain: RequestChain;
   private readonly insert;
@@ -85,6 +88,7 @@ export class AnnotationStore {
     this.chain = new RequestChain(this.database);
     this.keptCalls = new KeptCallTable({ path, database: this.database });
     this.unreadable = new UnreadableTable({ path, database: this.database });
+    this.claims = path === ':memory:' ? null : new ClaimTable({ path, database: this.database });
     this.insert = this.database.prepare(
       `INSERT OR IGNORE INTO annotation VALUES
        (?, ?, ?, ?, ?, ?, ?, ?, ?, coalesce(?, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')), ?, ?)`,
@@ -252,6 +256,7 @@ export class AnnotationStore {
   }
 
   close(): void {
+    this.claims?.close();
     closeAnnotationDatabase(this.database);
   }
 
@@ -261,6 +266,7 @@ export class AnnotationStore {
     // The calls have come to this judgement, so they are no longer needed.
     this.keptCalls.forgetWithin(key);
     this.unreadable.forgetWithin(key);
+    this.claims?.forgetWithin(key);
     return this.insert.run(
       key,
       row.request.detector,

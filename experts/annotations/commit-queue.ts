@@ -11,14 +11,22 @@ const ROWS = 500;
  * to nothing.
  */
 export class CommitQueue {
-  private readonly store: { putMany(rows: readonly AnnotationRow[]): unknown };
+  private readonly store: { putMany(rows: readonly AnnotationRow[]): number };
+  private readonly onFailure: (error: unknown) => void;
+  /** Whether a question had another answer already, which stays. */
+  hasLost = false;
   private rows: AnnotationRow[] = [];
   private lastCommit = performance.now();
   private timer: NodeJS.Timeout | null = null;
   private failure: unknown = null;
 
-  constructor(store: { putMany(rows: readonly AnnotationRow[]): unknown }) {
-    this.store = store;
+  /** @param options.onFailure is told at once when rows cannot be stored, for a timer has nobody to throw it at */
+  constructor(options: {
+    store: { putMany(rows: readonly AnnotationRow[]): number };
+    onFailure: (error: unknown) => void;
+  }) {
+    this.store = options.store;
+    this.onFailure = options.onFailure;
   }
 
   add(row: AnnotationRow): void {
@@ -55,16 +63,22 @@ export class CommitQueue {
     this.timer = null;
     const rows = this.rows;
     this.rows = [];
-    this.store.putMany(rows);
+    try {
+      if (this.store.putMany(rows) < rows.length) this.hasLost = true;
+    } catch (error) {
+      this.failure = error;
+      this.onFailure(error);
+      throw error;
+    }
     this.lastCommit = performance.now();
   }
 
-  /** Nobody awaits a timer, so its failure is kept for the next call. */
+  /** Nobody awaits a timer; its failure is kept for the next call. */
   private commitOnTimer(): void {
     try {
       this.commit();
-    } catch (error) {
-      this.failure = error;
+    } catch {
+      // In `failure`.
     }
   }
 }

@@ -52,6 +52,11 @@ const ADDED_SCHEMA = `
     answers TEXT NOT NULL,
     date TEXT NOT NULL
   );
+  -- What is being asked right now, and by whom.
+  CREATE TABLE IF NOT EXISTS claim (key TEXT PRIMARY KEY, owner TEXT NOT NULL) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS claimant (
+    owner TEXT PRIMARY KEY, host TEXT NOT NULL, pid INTEGER NOT NULL, expires INTEGER NOT NULL
+  ) WITHOUT ROWID;
 `;
 
 /** Opens or creates the file, ready for many processes at once. */

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { performance } from 'node:perf_hooks';
+import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { sha256 } from '../../src/content-hash.ts';
 import { jsonOrUndefined } from '../../src/json.ts';
@@ -9,6 +10,7 @@ import { maxTokensOf } from '../llm/completion.ts';
 import { answerRelevantOptions } from '../llm/endpoint.ts';
 import { MalformedAnswerError, type UnreadableAnswer } from '../llm/failures.ts';
 import type { AnnotationRequest, AnnotationRow } from './annotation-row.ts';
+import type { ClaimTable } from './claim-table.ts';
 import type { KeptCallId, KeptCallTable } from './kept-call-table.ts';
 
 /** A part of a judgement that other judgements ask for as well, word for word. */
@@ -30,6 +32,9 @@ export interface KeptParts {
   part(question: PartQuestion, ask: () => Promise<Judgement>): Promise<Judgement>;
 }
 
+/** Time between two looks at what another process is asking. */
+const LOOK_MS = 50;
+
 /** A judgement, or a part of one, that is being made. */
 interface UnfinishedJudgement {
   readonly key: string;
@@ -50,10 +55,14 @@ export class KeptCalls implements ChatService, KeptParts {
   private readonly service: ChatService;
   private readonly store: PartStore;
   private readonly table: Pick<KeptCallTable, 'find' | 'keep' | 'forget'> | null;
+  private readonly signal: AbortSignal | undefined;
   private readonly current = new AsyncLocalStorage<UnfinishedJudgement>();
   private readonly underWay = new Set<Promise<unknown>>();
   /** Where each answer is kept, for the day that it turns out to be unreadable. */
   private readonly places = new WeakMap<UnreadableAnswer, KeptCallId>();
+  private readonly partsUnderWay = new Map<string, Promise<Judgement>>();
+  /** Why nothing can be kept any more. Then nothing more is asked: it would be paid for and lost. */
+  private storageFailure: unknown = null;
   /** Answers of parts that could not be read. Their judgements may do without them. */
   private readonly unreadable: KeptCallId[] = [];
 
@@ -62,10 +71,13 @@ export class KeptCalls implements ChatService, KeptParts {
     store: PartStore;
     /** Null keeps parts only, for judgements of one call, and for stores that do not outlive the process. */
     table: Pick<KeptCallTable, 'find' | 'keep' | 'forget'> | null;
+    /** Aborting ends the waiting for other processes. */
+    signal?: AbortSignal | undefined;
   }) {
     this.service = options.service;
     this.store = options.store;
     this.table = options.table;
+    this.signal = options.signal;
   }
 
   /** Does the work of the judgement, or of the part of one, that will be annotated under this key. */
@@ -77,19 +89,48 @@ export class KeptCalls implements ChatService, KeptParts {
     const { threadId, prefixLength, ...asked } = question;
     const request = { ...asked, sampleIndex: 0 };
     const key = this.store.keyOf(request);
+    // Two who ask for the same part at the same time get one answer.
+    const underWay = this.partsUnderWay.get(key);
+    if (underWay !== undefined) return underWay;
     const known = this.store.getMany([key]).get(key);
     if (known !== undefined) return known;
-    return this.ofJudgement(key, async () => {
+    const asking = this.ofJudgement(key, async () => {
+      const elsewhere = await this.askedElsewhere(key);
+      if (elsewhere !== undefined) return elsewhere;
       const started = performance.now();
       const judgement = await ask();
       const latencyMs = performance.now() - started;
       const rawResponse = judgement.transcript.at(-1)?.text ?? null;
-      this.store.put({ request, judgement, rawResponse, latencyMs, threadId, prefixLength });
-      return judgement;
+      const row = { request, judgement, rawResponse, latencyMs, threadId, prefixLength };
+      const isNew = this.kept(() => this.store.put(row));
+      // Another process was first: its answer is the one that all go on with.
+      return isNew ? judgement : (this.store.getMany([key]).get(key) ?? judgement);
     });
+    this.partsUnderWay.set(key, asking);
+    const end = () => {
+      this.partsUnderWay.delete(key);
+      this.store.claims?.release([key]);
+    };
+    return asking.finally(end);
+  }
+
+  /** Claims a part. While another process has it, waits for the answer; undefined where it is to be asked here. */
+  private async askedElsewhere(key: string): Promise<Judgement | undefined> {
+    const { claims } = this.store;
+    if (!claims) return undefined;
+    for (;;) {
+      const isOwn = claims.take([key]).has(key);
+      // It may have come since it was looked for.
+      const known = this.store.getMany([key]).get(key);
+      if (known !== undefined || isOwn) return known;
+      await delay(LOOK_MS);
+      if (this.storageFailure !== null) throw this.storageFailure;
+      this.signal?.throwIfAborted();
+    }
   }
 
   chat(request: ChatRequest): Promise<ChatAnswer> {
+    if (this.storageFailure !== null) return Promise.reject(this.storageFailure);
     const judgement = this.current.getStore();
     return judgement === undefined ? this.service.chat(request) : this.followed(this.answer(judgement, request));
   }
@@ -136,7 +177,8 @@ export class KeptCalls implements ChatService, KeptParts {
 
   private async send(id: KeptCallId, request: ChatRequest): Promise<ChatAnswer> {
     const answer = await this.service.chat(request);
-    if (this.table === null || this.table.keep(id, JSON.stringify(answer))) return answer;
+    const { table } = this;
+    if (table === null || this.kept(() => table.keep(id, JSON.stringify(answer)))) return answer;
     // Another process was first. From here on both go on with the same answer and can use each other's.
     return this.find(id) ?? answer;
   }
@@ -145,6 +187,15 @@ export class KeptCalls implements ChatService, KeptParts {
   private find(id: KeptCallId): ChatAnswer | null {
     const json = this.table?.find(id) ?? null;
     return json === null ? null : (answerSchema.safeParse(jsonOrUndefined(json)).data ?? null);
+  }
+
+  private kept(keep: () => boolean): boolean {
+    try {
+      return keep();
+    } catch (error) {
+      this.storageFailure = error;
+      throw error;
+    }
   }
 
   private followed<T>(promise: Promise<T>): Promise<T> {
@@ -159,7 +210,10 @@ export class KeptCalls implements ChatService, KeptParts {
 interface PartStore {
   keyOf(request: AnnotationRequest): string;
   getMany(keys: readonly string[]): ReadonlyMap<string, Judgement>;
-  put(row: AnnotationRow): unknown;
+  /** Returns whether it was new. */
+  put(row: AnnotationRow): boolean;
+  /** Keeps other processes from asking the same at the same time. */
+  readonly claims?: Pick<ClaimTable, 'take' | 'release'> | null | undefined;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { UnreadableAnswer } from '../llm/failures.ts';
-import { type AnnotationDatabase, describingFailures } from './database.ts';
+import { type AnnotationDatabase, describingFailures, inTransaction } from './database.ts';
 
 /** A prefix whose judgement was asked for and paid for, and could not be read. */
 export interface UnreadableRow {
@@ -99,17 +99,21 @@ export class UnreadableTable {
     });
   }
 
-  /** Deletes the annotations among these that have no label, so that their questions can be answered. */
-  forgetUnlabelled(keys: readonly string[]): void {
+  /** Deletes these, and the annotations among them that have no label, so that their questions can be answered. */
+  forget(keys: readonly string[]): void {
     if (keys.length === 0) return;
-    describingFailures(this.path, () => {
-      this.database
-        .prepare(
-          `DELETE FROM annotation WHERE key IN (SELECT value FROM json_each(?))
-           AND json_extract(judgement, '$.label') IS NULL`,
-        )
-        .run(JSON.stringify(keys));
-    });
+    const query = JSON.stringify(keys);
+    describingFailures(this.path, () =>
+      inTransaction(this.database, () => {
+        this.database.prepare('DELETE FROM unreadable_answer WHERE key IN (SELECT value FROM json_each(?))').run(query);
+        this.database
+          .prepare(
+            `DELETE FROM annotation WHERE key IN (SELECT value FROM json_each(?))
+             AND json_extract(judgement, '$.label') IS NULL`,
+          )
+          .run(query);
+      }),
+    );
   }
 
   /** Forgets one as part of a transaction that the caller has begun. */

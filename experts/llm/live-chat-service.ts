@@ -4,6 +4,7 @@ import type { z } from 'zod';
 import type { Random } from '../../src/tensor/random.ts';
 import { Budget, type budgetSchema, costOf, type EndpointUsage, estimateMessageTokens, UsageLedger } from './budget.ts';
 import type { ChatAnswer, ChatRequest, ChatService } from './chat.ts';
+import { CircuitBreaker } from './circuit-breaker.ts';
 import { completionBody, fullForm, maxTokensOf, type RequestForm, readCompletion } from './completion.ts';
 import { ConcurrencyLimiter } from './concurrency-limiter.ts';
 import { type Endpoint, secretsOf } from './endpoint.ts';
@@ -34,6 +35,7 @@ export interface LiveChatOptions {
 /** What all calls to one model at one address share. */
 interface Line {
   readonly limiter: ConcurrencyLimiter;
+  readonly breaker: CircuitBreaker;
 }
 
 /** The endpoint refuses a part of the protocol by name, so the same request is not worth a second attempt. */
@@ -111,7 +113,10 @@ export class LiveChatService implements ChatService {
         const refusal = refusalOf({ error, form, endpoint });
         if (refusal === null) {
           if (!(error instanceof RetriesEndedError)) throw error;
-          throw providerErrorOf({ failure: error.failure, attempts: error.attempts, endpoint, env: this.#env });
+          const { failure, attempts } = error;
+          const told = this.described(failure, { endpoint, attempts });
+          line.breaker.failed(failure, { isFinal: true, message: told.message });
+          throw told;
         }
         learnt = { ...learnt, ...refusal };
         form = withoutRefused(form, refusal);
@@ -140,9 +145,12 @@ export class LiveChatService implements ChatService {
   }): Promise<ChatAnswer> {
     const { request, form, line, signal, counter } = options;
     const { endpoint } = request;
+    line.breaker.check();
     const permit = await line.limiter.acquire(signal);
     let outcome: 'success' | 'congested' | 'neutral' = 'neutral';
     try {
+      // It may have tripped while this call was waiting.
+      line.breaker.check();
       const reservation = await this.budget.reserve(mostOf(request), signal);
       let spent = { tokens: 0, money: 0 };
       try {
@@ -163,12 +171,18 @@ export class LiveChatService implements ChatService {
         this.ledger.addTokens({ endpoint, tokens, isEstimated, isAnswer });
         if (!isAnswer) throw answer;
         outcome = 'success';
+        line.breaker.answered();
         return { ...answer, latencyMs, usage: { requests: counter.requests, ...tokens } };
       } finally {
         reservation.settle(spent);
       }
     } catch (error) {
       const failure = callFailureOf(error);
+      if (failure?.isRetryable)
+        line.breaker.failed(failure, {
+          isFinal: false,
+          message: this.described(failure, { endpoint, attempts: 1 }).message,
+        });
       if (failure?.isCongestion) outcome = 'congested';
       if (failure?.isCongestion && failure.retryAfterMs !== null)
         line.limiter.pause(Math.min(failure.retryAfterMs, this.policy.retryAfterCapMs));
@@ -178,11 +192,15 @@ export class LiveChatService implements ChatService {
     }
   }
 
+  private described(failure: CallFailure, { endpoint, attempts }: { endpoint: Endpoint; attempts: number }) {
+    return providerErrorOf({ failure, attempts, endpoint, env: this.#env });
+  }
+
   private lineOf(endpoint: Endpoint): Line {
     const key = JSON.stringify([endpoint.baseURL, endpoint.model]);
     const found = this.lines.get(key);
     if (found) return found;
-    const line: Line = { limiter: new ConcurrencyLimiter(endpoint.concurrency) };
+    const line: Line = { limiter: new ConcurrencyLimiter(endpoint.concurrency), breaker: new CircuitBreaker() };
     this.lines.set(key, line);
     return line;
   }

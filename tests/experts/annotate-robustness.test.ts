@@ -99,7 +99,7 @@ describe('annotation', () => {
     expect(new Set(storedPrefixes(path)).size).toBe(prefixes);
   });
 
-  it('leaves one row a question when two processes judge the same threads at once', async () => {
+  it('asks each question once when two processes judge the same threads at once, and again what a killed one left', async () => {
     const server = await startServer(() => ({ text: 'No', delayMs: 5 }));
     const path = join(temporaryFolder(), 'judged.sqlite');
     const both = [0, 1].map(() => startProcess({ store: path, url: server.baseURL }).ended);
@@ -107,6 +107,19 @@ describe('annotation', () => {
     const stored = storedPrefixes(path);
     expect(stored).toHaveLength(prefixes);
     expect(new Set(stored).size).toBe(prefixes);
+    expect(server.requests).toHaveLength(prefixes);
+
+    const other = join(temporaryFolder(), 'judged.sqlite');
+    const [killed, survivor] = [0, 1].map(() => startProcess({ store: other, url: server.baseURL }));
+    const watch = setInterval(() => {
+      if (server.requests.length >= prefixes + 40) killed.child.kill('SIGKILL');
+    }, 1);
+    const { code, errors } = await survivor.ended;
+    clearInterval(watch);
+    expect(code, errors).toBe(0);
+    expect(new Set(storedPrefixes(other)).size).toBe(prefixes);
+    // Twice what four questions under way and 50 ms between commits can lose.
+    expect(server.requests.length).toBeLessThanOrEqual(2 * prefixes + 24);
   });
 
   it('ends at once where the budget does, keeps every answer and tells what remains', async () => {

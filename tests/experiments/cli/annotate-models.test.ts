@@ -118,6 +118,35 @@ describe('annotate with language models', () => {
     expect(refused.errors).toContain('debate-single asks one model after the other');
   });
 
+  it('sends together what one would send alone where two fill one store, parts of judgements included', async () => {
+    const { server } = await setUp((body) => {
+      const { content } = body.messages[0];
+      if (content.includes('JSON Schema')) return JSON.stringify({ reason: 'r', score: 0.5 });
+      return { text: lastMessage(body).includes('Yes or No') ? 'No' : 'So.\nrumor', delayMs: 5 };
+    });
+    const { model } = JSON.parse(promptFile(server)).detector;
+    const other = temporaryFolder({
+      'threads.jsonl': threads,
+      's2mad.yaml': JSON.stringify({
+        detector: { name: 's2mad', models: { supporter: model }, rounds: 1 },
+        task: 'rumor',
+      }),
+    });
+    const words = (store: string) => ['annotate', 'threads.jsonl', '--store', store, '--detector', 's2mad.yaml'];
+    const alone = await earshot([...words('alone.sqlite'), '--concurrency', '4'], { cwd: other });
+    expect(alone.code, alone.errors).toBe(0);
+    const requests = server.requests.length;
+    const both = await Promise.all(
+      [4, 3].map((concurrency) =>
+        earshot([...words('both.sqlite'), '--concurrency', String(concurrency), '--json'], { cwd: other }),
+      ),
+    );
+    const counts = both.map(({ out }) => JSON.parse(out));
+    expect(counts[0].asked + counts[1].asked).toBe(20);
+    for (const { asked, cached, failed } of counts) expect([asked + cached, failed]).toEqual([20, 0]);
+    expect(server.requests).toHaveLength(2 * requests);
+  });
+
   it('refuses budgets and batches for local detectors', async () => {
     const { cwd } = await setUp();
     const refused = await earshot([...judge.slice(0, -1), 'mine.json', '--budget-money', '1'], { cwd });

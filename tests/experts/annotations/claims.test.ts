@@ -1,0 +1,141 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import Database from 'libsql';
+import { afterEach, describe, expect, it } from 'vitest';
+import { annotate, annotationRequest } from '../../../experts/annotate.ts';
+import { AnnotationStore } from '../../../experts/annotations/annotation-store.ts';
+import { KeptCalls } from '../../../experts/annotations/kept-calls.ts';
+import type { Detector, Judgement } from '../../../experts/detector.ts';
+import { MalformedAnswerError } from '../../../experts/llm/failures.ts';
+import { prefixOf } from '../../../src/data/thread.ts';
+import { ProviderError } from '../../../src/errors.ts';
+import { temporaryFolder } from '../../src/data/fixtures.ts';
+import { numberedThreads } from '../threads.ts';
+
+const opened: AnnotationStore[] = [];
+afterEach(() => {
+  for (const store of opened.splice(0)) store.close();
+});
+
+function stores(count = 2): { path: string; all: AnnotationStore[] } {
+  const path = `${temporaryFolder()}/judged.sqlite`;
+  const all = Array.from({ length: count }, () => AnnotationStore.open(path));
+  opened.push(...all);
+  return { path, all };
+}
+
+function judgementOf(label: string): Judgement {
+  const usage = { requests: 1, inputTokens: 1, outputTokens: 1 };
+  return { label, probabilities: null, explanation: '', transcript: [{ role: 'j', text: label }], usage };
+}
+
+/** A detector of one process; all of them have the same keys. */
+function detectorSaying(judge: (length: number) => Promise<Judgement>): Detector {
+  const labels = ['rumor', 'non-rumor'];
+  return { name: 'd', version: '1', options: {}, labels, judge: ({ posts }) => judge(posts.length) };
+}
+
+describe('claims', () => {
+  it('belong to one store at a time, until they are released, stored or closed', () => {
+    const [one, other] = stores().all.map(({ claims }) => claims);
+    expect(one?.take(['a', 'b'])).toEqual(new Set(['a', 'b']));
+    expect(other?.take(['a', 'c'])).toEqual(new Set(['c']));
+    expect(one?.take(['a'])).toEqual(new Set(['a']));
+    one?.release(['a', 'c']);
+    expect(other?.take(['a', 'b'])).toEqual(new Set(['a']));
+    expect(one?.take(['c'])).toEqual(new Set());
+    one?.close();
+    expect(other?.take(['b'])).toEqual(new Set(['b']));
+  });
+
+  it.each([
+    ['whose lease has ended', "UPDATE claimant SET expires = 1, host = 'elsewhere'"],
+    ['who died on this machine', 'UPDATE claimant SET pid = 4194305'],
+  ])('pass from one %s', (_name, sql) => {
+    const { path, all } = stores();
+    all[0].claims?.take(['a']);
+    expect(all[1].claims?.take(['a'])).toEqual(new Set());
+    const database = new Database(path);
+    database.exec(sql);
+    expect(all[1].claims?.take(['a'])).toEqual(new Set(['a']));
+    database.close();
+  });
+
+  it('do not pass from one who lives elsewhere', () => {
+    const { path, all } = stores();
+    all[0].claims?.take(['a']);
+    const database = new Database(path);
+    database.exec("UPDATE claimant SET host = 'elsewhere', pid = 4194305");
+    expect(all[1].claims?.take(['a'])).toEqual(new Set());
+    database.close();
+  });
+});
+
+describe('annotate beside another process', () => {
+  it('asks together as much as one would alone, whatever comes of it, and both have all judgements', async () => {
+    const { all } = stores();
+    const asked: number[] = [];
+    const detector = detectorSaying(async (length) => {
+      asked.push(length);
+      await delay(3);
+      if (length === 7) throw new MalformedAnswerError('no label', { answers: [{ text: '?', finishReason: 'stop' }] });
+      return judgementOf('rumor');
+    });
+    const results = await Promise.all(
+      all.map((store) => annotate({ threads: numberedThreads(1), detector, store, concurrency: 4 })),
+    );
+    expect(asked.toSorted((one, other) => one - other)).toEqual(Array.from({ length: 50 }, (_, index) => index + 1));
+    for (const { sequences, unreadable, failed } of results) {
+      expect({ unreadable, failed }).toEqual({ unreadable: 1, failed: 1 });
+      expect([...(sequences.get('thread 1')?.predicted ?? [])]).toEqual(
+        Array.from({ length: 50 }, (_, index) => (index === 6 ? -1 : 0)),
+      );
+    }
+    expect(results[0].asked + results[1].asked).toBe(49);
+  });
+
+  it('asks what the other process failed to answer', async () => {
+    const { all } = stores();
+    const detectors = [
+      detectorSaying(() => delay(20).then(() => Promise.reject(new ProviderError('overloaded')))),
+      detectorSaying(async () => judgementOf('rumor')),
+    ];
+    const [first, second] = await Promise.all(
+      detectors.map((detector, index) =>
+        annotate({ threads: numberedThreads(1), detector, store: all[index], concurrency: 50, maxPosts: 10 }),
+      ),
+    );
+    expect(first.failed + first.cached).toBe(10);
+    expect(second).toMatchObject({ asked: 10, failed: 0 });
+  });
+
+  it('goes on with the judgement that was stored first', async () => {
+    const { all } = stores();
+    const [thread] = numberedThreads(1);
+    const detector = detectorSaying(async () => {
+      // Somebody imports another judgement of the same question meanwhile.
+      const request = annotationRequest({ detector, prefix: prefixOf(thread, 1) });
+      const row = { request, rawResponse: null, latencyMs: 1, threadId: 't', prefixLength: 1 };
+      all[1].put({ ...row, judgement: judgementOf('non-rumor') });
+      return judgementOf('rumor');
+    });
+    const { sequences } = await annotate({ threads: [thread], detector, store: all[0], maxPosts: 1 });
+    expect([...(sequences.get(thread.id)?.predicted ?? [])]).toEqual([1]);
+  });
+
+  it('waits for a part that the other process is asking for', async () => {
+    const { all } = stores();
+    let asked = 0;
+    const ask = async () => {
+      asked++;
+      await delay(80);
+      return judgementOf('rumor');
+    };
+    const part = { detector: 'd/part', version: '1', options: {}, input: 'i', threadId: 't', prefixLength: 1 };
+    const service = { chat: () => Promise.reject(new Error('nobody is asked')) };
+    const answers = await Promise.all(
+      all.map((store) => new KeptCalls({ service, store, table: null }).part(part, ask)),
+    );
+    expect(asked).toBe(1);
+    expect(answers[0]).toEqual(answers[1]);
+  });
+});
