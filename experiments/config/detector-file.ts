@@ -7,8 +7,9 @@ import { budgetSchema } from '../../experts/llm/budget.ts';
 import { retrySchema } from '../../experts/llm/retry.ts';
 import { type JudgingTask, loadJudgingTask, shippedTasks } from '../../experts/tasks/task-file.ts';
 import { InputError } from '../../src/errors.ts';
+import { parseYaml } from '../../src/yaml.ts';
 import { configProblems } from './config-problems.ts';
-import { isPlainObject, type PlainObject, parseYaml } from './overrides.ts';
+import { isPlainObject, type PlainObject } from './overrides.ts';
 
 export const detectorFileSchema = z
   .strictObject({

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { InputError } from '../../../src/errors.ts';
+import { jsonOrUndefined } from '../../../src/json.ts';
 import type { KeptParts, PartQuestion } from '../../annotations/kept-calls.ts';
 import type { Judgement } from '../../detector.ts';
 import { type ChatAnswer, type ChatService, usageOf } from '../../llm/chat.ts';
@@ -80,7 +82,13 @@ export function createCommentScorer({ service, endpoint, keptParts }: Settings) 
         return { label, explanation: value.reason, transcript, answers };
       },
     });
-    return judgement === null ? null : scoreSchema.parse(JSON.parse(judgement.transcript[0].text)).score;
+    if (judgement === null) return null;
+    const kept = scoreSchema.safeParse(jsonOrUndefined(judgement.transcript[0]?.text ?? ''));
+    if (kept.success) return kept.data.score;
+    throw new InputError(
+      `the annotation store holds a damaged score for post ${comment.index + 1} of thread ${threadId}; restore the store ` +
+        'from an export or a copy',
+    );
   };
 }
 
