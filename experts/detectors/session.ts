@@ -61,9 +61,15 @@ export async function speak(options: {
   endpoint: Endpoint;
   messages: readonly ChatMessage[];
   dryRunText?: string | undefined;
+  shortestDryRunText?: string | undefined;
 }): Promise<string> {
-  const { session, endpoint, messages, dryRunText = '' } = options;
-  const dryRun = `${pretendedArgument}\n${dryRunText}`.trim();
-  const answer = await session.service.chat({ endpoint, messages, dryRunText: dryRun });
+  const { session, endpoint, messages, dryRunText = '', shortestDryRunText = dryRunText } = options;
+  const pretended = (end: string) => `${pretendedArgument}\n${end}`.trim();
+  const answer = await session.service.chat({
+    endpoint,
+    messages,
+    dryRunText: pretended(dryRunText),
+    shortestDryRunText: pretended(shortestDryRunText),
+  });
   return withoutThinking(answer.text) || '(said nothing)';
 }

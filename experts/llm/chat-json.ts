@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ChatAnswer, ChatRequest, ChatService } from './chat.ts';
 import { MalformedAnswerError } from './failures.ts';
 
-export interface ChatJsonRequest<T> extends Omit<ChatRequest, 'dryRunText' | 'jsonSchema'> {
+export interface ChatJsonRequest<T> extends Omit<ChatRequest, 'dryRunText' | 'shortestDryRunText' | 'jsonSchema'> {
   readonly service: ChatService;
   /** What the answer must look like. The model is shown its descriptions. */
   readonly schema: z.ZodType<T>;
@@ -10,6 +10,8 @@ export interface ChatJsonRequest<T> extends Omit<ChatRequest, 'dryRunText' | 'js
   readonly schemaName: string;
   /** The value that a dry run pretends to receive; it is checked like an answer. */
   readonly dryRunValue: unknown;
+  /** The same for the fewest calls. */
+  readonly shortestDryRunValue?: unknown;
 }
 
 export interface ChatJsonAnswer<T> {
@@ -23,7 +25,7 @@ export interface ChatJsonAnswer<T> {
  * @throws MalformedAnswerError where the second answer does not fit either
  */
 export async function chatJson<T>(options: ChatJsonRequest<T>): Promise<ChatJsonAnswer<T>> {
-  const { service, schema, schemaName, dryRunValue, messages, ...call } = options;
+  const { service, schema, schemaName, dryRunValue, shortestDryRunValue = dryRunValue, messages, ...call } = options;
   const jsonSchema = toJsonSchema(schema);
   const last = messages[messages.length - 1];
   const instruction = `Answer with JSON only, matching this JSON Schema:\n${JSON.stringify(jsonSchema)}`;
@@ -37,6 +39,7 @@ export async function chatJson<T>(options: ChatJsonRequest<T>): Promise<ChatJson
     ...call,
     messages: asked,
     dryRunText: JSON.stringify(dryRunValue),
+    shortestDryRunText: JSON.stringify(shortestDryRunValue),
     jsonSchema: { name: schemaName, schema: jsonSchema },
   };
 

@@ -84,6 +84,7 @@ export class LiveChatService implements ChatService {
 
   async chat(request: ChatRequest): Promise<ChatAnswer> {
     const { endpoint } = request;
+    this.budget.checkPrices(endpoint);
     const signal = this.signalOf(request);
     const form = this.forms.allowed(endpoint, fullForm(request));
     return this.forms.afterTrial({ endpoint, form, signal }, () => this.ask(request, signal));

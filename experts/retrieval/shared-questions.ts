@@ -84,13 +84,24 @@ export function askModel<T>(question: {
   content: string;
   schema: z.ZodType<T>;
   dryRunValue: T;
+  shortestDryRunValue?: T | undefined;
   askShared: AskShared;
 }): Promise<T> {
   const { model, part, version, promptVersion, content, schema, dryRunValue, askShared } = question;
+  const { shortestDryRunValue = dryRunValue } = question;
   const { service, endpoint } = model;
   const schemaName = part.replace(/^.*\//, '').replaceAll('-', '_');
   return askShared(
     { detector: part, version, options: { promptVersion, model: model.options }, input: content, schema },
-    () => chatJson({ service, endpoint, messages: [{ role: 'user', content }], schema, schemaName, dryRunValue }),
+    () =>
+      chatJson({
+        service,
+        endpoint,
+        messages: [{ role: 'user', content }],
+        schema,
+        schemaName,
+        dryRunValue,
+        shortestDryRunValue,
+      }),
   );
 }

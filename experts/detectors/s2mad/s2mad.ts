@@ -155,7 +155,7 @@ export function createS2mad(settings: {
     const transcript: TranscriptEntry[] = [];
     const say = (role: string, text: string) => transcript.push({ role, text });
     const speaking = (endpoint: Endpoint, messages: readonly ChatMessage[], dryRunLabel: number) =>
-      speak({ session, endpoint, messages, dryRunText: names[dryRunLabel] });
+      speak({ session, endpoint, messages, dryRunText: names[dryRunLabel], shortestDryRunText: names[0] });
     const decided = (text: string): Judgement => ({
       label: concludingAnswer({ text, words }),
       probabilities: null,

@@ -78,7 +78,7 @@ export async function createZofia(settings: {
     options: options.retrieval,
     use: { web: use.web, wikipedia: use.wikipedia, passages: use.web && use.claims },
     model: { service, endpoint: endpoints.recognizer, options: speakerOptions(endpoints.recognizer) },
-    isDryRun: service instanceof DryRunChatService,
+    dryRun: service instanceof DryRunChatService ? service.bound : undefined,
     env,
     random,
     signal,
