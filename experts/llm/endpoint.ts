@@ -85,6 +85,18 @@ export const endpointSchema = z
       .max(1000)
       .default(32)
       .describe('longest response that is read, with its log-probabilities; a longer one fails the call'),
+    requestsPerMinute: z
+      .number()
+      .positive()
+      .nullable()
+      .default(null)
+      .describe('most requests a minute, evenly spaced; null: as many as the endpoint takes'),
+    tokensPerMinute: z
+      .number()
+      .positive()
+      .nullable()
+      .default(null)
+      .describe('most input and output tokens a minute; null: as many as the endpoint takes'),
     concurrency: z
       .strictObject({
         initial: z.number().int().positive().default(8),

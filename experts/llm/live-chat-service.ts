@@ -10,6 +10,7 @@ import { type Endpoint, secretsOf } from './endpoint.ts';
 import { endpointClient, send } from './endpoint-client.ts';
 import { CallFailure, callFailureOf, providerErrorOf } from './failures.ts';
 import { LearntForms, namedRefusal, type Refusals, weakerForm, withoutRefused } from './learnt-forms.ts';
+import { RateLimiter } from './rate-limiter.ts';
 import { RetriesEndedError, type RetryPolicy, retrySchema, withRetries } from './retry.ts';
 import type { Environment } from './secrets.ts';
 
@@ -34,6 +35,7 @@ export interface LiveChatOptions {
 /** What all calls to one model at one address share. */
 interface Line {
   readonly limiter: ConcurrencyLimiter;
+  readonly rate: RateLimiter;
 }
 
 /** The endpoint refuses a part of the protocol by name, so the same request is not worth a second attempt. */
@@ -144,7 +146,9 @@ export class LiveChatService implements ChatService {
     const permit = await line.limiter.acquire(signal);
     let outcome: 'success' | 'congested' | 'neutral' = 'neutral';
     try {
-      const reservation = await this.budget.reserve(mostOf(request), signal);
+      const most = mostOf(request);
+      await line.rate.admit({ tokens: most.tokens, signal });
+      const reservation = await this.budget.reserve(most, signal);
       let spent = { tokens: 0, money: 0 };
       try {
         counter.requests++;
@@ -162,8 +166,10 @@ export class LiveChatService implements ChatService {
         const isAnswer = !(answer instanceof CallFailure);
         spent = { tokens: tokens.inputTokens + tokens.outputTokens, money: costOf({ endpoint, usage: tokens }) };
         this.ledger.addTokens({ endpoint, tokens, isEstimated, isAnswer });
+        line.rate.giveBack(most.tokens - spent.tokens);
         if (!isAnswer) throw answer;
         outcome = 'success';
+        line.rate.answered();
         return { ...answer, latencyMs, usage: { requests: counter.requests, ...tokens } };
       } finally {
         reservation.settle(spent);
@@ -171,6 +177,7 @@ export class LiveChatService implements ChatService {
     } catch (error) {
       const failure = callFailureOf(error);
       if (failure?.isCongestion) outcome = 'congested';
+      if (failure?.kind === 'rate-limit' && failure.retryAfterMs === null) line.rate.refused();
       if (failure?.isCongestion && failure.retryAfterMs !== null)
         line.limiter.pause(Math.min(failure.retryAfterMs, this.policy.retryAfterCapMs));
       throw error;
@@ -183,7 +190,12 @@ export class LiveChatService implements ChatService {
     const key = JSON.stringify([endpoint.baseURL, endpoint.model]);
     const found = this.lines.get(key);
     if (found) return found;
-    const line: Line = { limiter: new ConcurrencyLimiter(endpoint.concurrency) };
+    const { requestsPerMinute, tokensPerMinute, concurrency } = endpoint;
+    const { baseMs, capMs } = this.policy;
+    const line: Line = {
+      limiter: new ConcurrencyLimiter(concurrency),
+      rate: new RateLimiter({ requestsPerMinute, tokensPerMinute, stepMs: baseMs / 5, capMs }),
+    };
     this.lines.set(key, line);
     return line;
   }
