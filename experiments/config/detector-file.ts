@@ -4,11 +4,13 @@ import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { detectorSchema } from '../../experts/detectors/create-detector.ts';
 import { budgetSchema } from '../../experts/llm/budget.ts';
+import { pricesSchema } from '../../experts/llm/prices.ts';
 import { retrySchema } from '../../experts/llm/retry.ts';
 import { type JudgingTask, loadJudgingTask, shippedTasks } from '../../experts/tasks/task-file.ts';
 import { InputError } from '../../src/errors.ts';
+import { parseYaml } from '../../src/yaml.ts';
 import { configProblems } from './config-problems.ts';
-import { isPlainObject, type PlainObject, parseYaml } from './overrides.ts';
+import { isPlainObject, type PlainObject } from './overrides.ts';
 
 export const detectorFileSchema = z
   .strictObject({
@@ -19,6 +21,10 @@ export const detectorFileSchema = z
       .describe(`what is decided: ${shippedTasks.join(', ')}, or a YAML file, looked for beside this one first`),
     budget: budgetSchema.prefault({}),
     retry: retrySchema.prefault({}),
+    prices: z
+      .record(z.string().min(1), pricesSchema)
+      .default({})
+      .describe('prices by model, for endpoints that name none; they come before the list that ships with Earshot'),
   })
   .describe('a detector that asks language models');
 
@@ -36,7 +42,7 @@ export function isDetectorFile(path: string): boolean {
 
 /** @throws InputError naming each problem: place, value, reason, and the nearest key for an unknown one. */
 export async function loadDetectorFile(path: string): Promise<DetectorFile> {
-  const input = await readYaml(path);
+  const input = withPrices(await readYaml(path));
   const parsed = detectorFileSchema.safeParse(input);
   if (!parsed.success)
     throw new InputError(
@@ -46,6 +52,21 @@ export async function loadDetectorFile(path: string): Promise<DetectorFile> {
   const isShipped = shippedTasks.some((name) => name === parsed.data.task);
   const task = await loadJudgingTask(!isShipped && existsSync(beside) ? beside : parsed.data.task);
   return { ...parsed.data, task, path, name: basename(path).replace(/\.ya?ml$/i, '') };
+}
+
+/** The file with its own prices in the endpoints that name none. A mistake in them is left for the schema to find. */
+function withPrices(file: PlainObject): PlainObject {
+  const { prices } = file;
+  if (!isPlainObject(prices)) return file;
+  const priced = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(priced);
+    if (!isPlainObject(value)) return value;
+    const { model } = value;
+    if (typeof value.baseURL === 'string' && typeof model === 'string' && Object.hasOwn(prices, model))
+      return { prices: prices[model], ...value };
+    return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, priced(each)]));
+  };
+  return { ...file, detector: priced(file.detector) };
 }
 
 /** The schema with only the named detector, so that a misspelt key is not compared with keys of the other detectors. */

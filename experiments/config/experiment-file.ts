@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { InputError } from '../../src/errors.ts';
-import { isPlainObject, mergeDeep, type PlainObject, parseYaml } from './overrides.ts';
+import { parseYaml } from '../../src/yaml.ts';
+import { isPlainObject, mergeDeep, type PlainObject } from './overrides.ts';
 
 const name = z.string().regex(/^[a-z0-9][a-z0-9._-]*$/i, 'letters, digits, dots, dashes and underscores only');
 

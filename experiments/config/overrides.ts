@@ -1,5 +1,5 @@
-import { parseDocument } from 'yaml';
 import { InputError } from '../../src/errors.ts';
+import { parseYaml } from '../../src/yaml.ts';
 
 export type PlainObject = { readonly [key: string]: unknown };
 
@@ -25,21 +25,4 @@ export function parseOverride(text: string): PlainObject {
   const path = text.slice(0, equals).split('.');
   const value = parseYaml(text.slice(equals + 1), `the value of --set ${text} is`);
   return path.reduceRight<unknown>((inner, key) => ({ [key]: inner }), value) as PlainObject;
-}
-
-/**
- * YAML 1.2 with the merge key `<<`.
- * @param what begins the complaint, such as `my.yaml is`
- */
-export function parseYaml(text: string, what: string): unknown {
-  const document = parseDocument(text, { merge: true });
-  const [first] = document.errors;
-  if (first !== undefined) throw new InputError(`${what} not valid YAML: ${first.message}`);
-  try {
-    return document.toJS();
-  } catch (error) {
-    // The parser notices an alias without an anchor only now.
-    if (error instanceof ReferenceError) throw new InputError(`${what} not valid YAML: ${error.message}`);
-    throw error;
-  }
 }

@@ -23,12 +23,9 @@ const concurrency = 64;
 export async function judgeWithModels(options: JudgeWithModelsOptions): Promise<Judged> {
   const { file, store, mode = 'live', env, keepsParts = true, context = workContext() } = options;
   if (mode === 'dry-run') {
-    const service = new DryRunChatService();
-    const pretending = new DryRunStore(store);
-    const keptParts = new KeptCalls({ service, store: pretending, table: null });
-    const detector = await detectorFor(options, { service, keptParts });
-    const result = await annotate(annotateOptions(options, { detector, store: pretending, concurrency }));
-    return { detector, result, usage: [], estimates: service.rows() };
+    const lower = await pretend(options, 'lower');
+    const { service, detector, result } = await pretend(options, 'upper');
+    return { detector, result, usage: [], estimates: service.rows(lower.service) };
   }
   const random = Random.seeded({ seed: 0, purpose: 'waiting times' });
   const limits: BudgetLimits = { ...file.budget, ...options.budget };
@@ -56,6 +53,16 @@ export async function judgeWithModels(options: JudgeWithModelsOptions): Promise<
   const result = await annotating.finally(() => calls.settled());
   if (result.stopped === null) calls.forgetUnreadable();
   return { detector, result, usage: service.usage(), estimates: null };
+}
+
+/** Judges without sending anything, with the answers that lead to the fewest or to the most calls. */
+async function pretend(options: JudgeWithModelsOptions, bound: 'lower' | 'upper') {
+  const service = new DryRunChatService({ bound });
+  const store = new DryRunStore(options.store);
+  const keptParts = new KeptCalls({ service, store, table: null });
+  const detector = await detectorFor(options, { service, keptParts });
+  const result = await annotate(annotateOptions(options, { detector, store, concurrency }));
+  return { service, detector, result };
 }
 
 /** No: where one call is a whole judgement, it would be stored twice; in memory, it would not outlive the process. */

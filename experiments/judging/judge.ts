@@ -6,6 +6,7 @@ import type { DetectorConfig } from '../../experts/detectors/create-detector.ts'
 import { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
 import { costOf } from '../../experts/llm/budget.ts';
 import { type Endpoint, endpointSchema } from '../../experts/llm/endpoint.ts';
+import { pricesOf } from '../../experts/llm/prices.ts';
 import { sha256 } from '../../src/content-hash.ts';
 import { InputError } from '../../src/errors.ts';
 import { isDetectorFile, loadDetectorFile } from '../config/detector-file.ts';
@@ -78,7 +79,10 @@ export function detectorHash({ name, version, options }: Detector): string {
 export function singlePrice(config: DetectorConfig): ((usage: Usage) => number) | null {
   const endpoints = endpointsWithin(config);
   const [first] = endpoints;
-  if (first === undefined || endpoints.some(({ prices }) => JSON.stringify(prices) !== JSON.stringify(first.prices)))
+  if (
+    first === undefined ||
+    endpoints.some((endpoint) => JSON.stringify(pricesOf(endpoint)) !== JSON.stringify(pricesOf(first)))
+  )
     return null;
   return (usage) => costOf({ endpoint: first, usage: { ...usage, cachedInputTokens: 0 } });
 }

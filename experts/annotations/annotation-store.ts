@@ -122,10 +122,12 @@ export class AnnotationStore {
       const found = new Map<string, Judgement>();
       for (let start = 0; start < keys.length; start += KEYS_A_QUERY) {
         const query = JSON.stringify(keys.slice(start, start + KEYS_A_QUERY));
-        // Our own rows were checked when they were written. Not checking them again lets 100,000 be read in well
-        // under a second.
-        for (const [key, judgement] of this.selectJudgements.all(query) as [string, string][])
-          found.set(key, JSON.parse(judgement) as Judgement);
+        // Our own rows were checked when they were written. Looking only whether they are judgements at all lets 100,000
+        // be read in well under a second.
+        for (const [key, judgement] of this.selectJudgements.all(query) as [string, string][]) {
+          const stored = JSON.parse(judgement) as Judgement;
+          found.set(key, stored?.usage && stored.transcript ? stored : judgementSchema.parse(stored));
+        }
       }
       return found;
     });

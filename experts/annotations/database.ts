@@ -1,6 +1,7 @@
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import Database from 'libsql';
+import { z } from 'zod';
 import { InputError } from '../../src/errors.ts';
 
 export type AnnotationDatabase = InstanceType<typeof Database>;
@@ -59,25 +60,64 @@ const ADDED_SCHEMA = `
   ) WITHOUT ROWID;
 `;
 
-/** Opens or creates the file, ready for many processes at once. */
+/**
+ * Opens or creates the file, ready for many processes at once. A store that cannot be written, such as one on a shared
+ * read-only disk, is opened for reading; writing to it then fails.
+ */
 export function openAnnotationDatabase(path: string): AnnotationDatabase {
   return describingFailures(path, () => {
-    if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true });
-    const database = new Database(path, { timeout: BUSY_TIMEOUT_MS });
     try {
-      database.pragma('journal_mode = WAL');
-      // A killed process loses nothing that was committed. Only a power cut can lose the last commits.
-      database.pragma('synchronous = NORMAL');
-      inTransaction(database, () => {
-        prepareSchema(database, path);
-        database.exec(ADDED_SCHEMA);
-      });
-      return database;
+      return openForWriting(path);
     } catch (error) {
-      database.close();
-      throw error;
+      if (!isReadOnly(error) || !isWhole(path)) throw error;
+      return openForReading(path);
     }
   });
+}
+
+/** Nothing is left to be moved into the file, which only a process that can write does. */
+function isWhole(path: string): boolean {
+  const size = (file: string) => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  return size(path) > 0 && size(`${path}-wal`) === 0;
+}
+
+function openForReading(path: string): AnnotationDatabase {
+  const address = encodeURI(resolve(path)).replace(/[?#]/g, encodeURIComponent);
+  const database = new Database(`file:${address}?immutable=1`);
+  try {
+    checkFormat(database, path);
+    // In SQLite's own temporary database, for stores that were made before there was this table.
+    if (database.prepare("SELECT name FROM sqlite_master WHERE name = 'answered_call'").all().length === 0)
+      database.exec(ADDED_SCHEMA.replace('CREATE TABLE', 'CREATE TEMP TABLE'));
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+const READ_ONLY = /SQLITE_READONLY|SQLITE_PERM|EACCES|EROFS|EPERM|readonly database/;
+
+function isReadOnly(error: unknown): boolean {
+  return error instanceof Error && READ_ONLY.test(`${'code' in error ? error.code : ''} ${error.message}`);
+}
+
+function openForWriting(path: string): AnnotationDatabase {
+  if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true });
+  const database = new Database(path, { timeout: BUSY_TIMEOUT_MS });
+  try {
+    database.pragma('journal_mode = WAL');
+    // A killed process loses nothing that was committed. Only a power cut can lose the last commits.
+    database.pragma('synchronous = NORMAL');
+    inTransaction(database, () => {
+      prepareSchema(database, path);
+      database.exec(ADDED_SCHEMA);
+    });
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
 }
 
 /** Moves everything into the one file, as far as other processes allow, so that a copy of that file is complete. */
@@ -97,6 +137,10 @@ function prepareSchema(database: AnnotationDatabase, path: string): void {
     database.exec(SCHEMA);
     return;
   }
+  checkFormat(database, path);
+}
+
+function checkFormat(database: AnnotationDatabase, path: string): void {
   const applicationId = pragmaNumber(database, 'application_id');
   if (applicationId !== APPLICATION_ID)
     throw new InputError(`${path} is an SQLite database, but not an annotation store; name another file`);
@@ -138,8 +182,9 @@ const causesAt = (path: string): readonly { readonly pattern: RegExp; readonly m
     meaning: `the disk is full; free some space on the disk of ${dirname(resolve(path))}, or move the store to another one, and run again: what was stored is kept`,
   },
   {
-    pattern: /SQLITE_READONLY|SQLITE_PERM|EACCES|EROFS|EPERM/,
-    meaning: 'the file or its folder is read-only; make both writable or name another file',
+    pattern: READ_ONLY,
+    meaning:
+      'the file or its folder is read-only, so it can be read but not written; make both writable, or copy the store to a folder that is and name the copy',
   },
   {
     pattern: /SQLITE_BUSY|SQLITE_LOCKED|database is locked/,
@@ -151,12 +196,21 @@ const causesAt = (path: string): readonly { readonly pattern: RegExp; readonly m
   },
 ];
 
+function reasonIn(error: z.ZodError | SyntaxError): string {
+  return error instanceof SyntaxError ? error.message : z.prettifyError(error).replace(/\s+/g, ' ');
+}
+
 /** Runs `work` and turns what SQLite and the file system throw into errors that say what to do. */
 export function describingFailures<T>(path: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
     if (error instanceof InputError || !(error instanceof Error)) throw error;
+    if (error instanceof z.ZodError || error instanceof SyntaxError)
+      throw new InputError(
+        `the annotation store ${path} holds a damaged row; restore it from an export or a copy (${reasonIn(error)})`,
+        { cause: error },
+      );
     const code = 'code' in error ? String(error.code) : '';
     const cause = causesAt(path).find(({ pattern }) => pattern.test(`${code} ${error.message}`));
     if (cause === undefined) throw error;

@@ -59,6 +59,8 @@ interface Speech {
   endpoint: Endpoint;
   messages: readonly ChatMessage[];
   dryRunText?: string | undefined;
+  /** The same for the fewest calls. */
+  shortestDryRunText?: string | undefined;
 }
 
 /** What a model says in a debate. Never empty, since some endpoints refuse empty messages. */
@@ -72,6 +74,8 @@ export async function spoken({ session, ...speech }: Speech): Promise<ChatAnswer
   return answer.text.trim() === '' ? { ...answer, text: '(said nothing)' } : { ...answer, text: answer.text.trim() };
 }
 
-export function speechRequest({ endpoint, messages, dryRunText = '' }: Omit<Speech, 'session'>): ChatRequest {
-  return { endpoint, messages, dryRunText: `${pretendedArgument}\n${dryRunText}`.trim() };
+export function speechRequest(speech: Omit<Speech, 'session'>): ChatRequest {
+  const { endpoint, messages, dryRunText = '', shortestDryRunText = dryRunText } = speech;
+  const pretended = (end: string) => `${pretendedArgument}\n${end}`.trim();
+  return { endpoint, messages, dryRunText: pretended(dryRunText), shortestDryRunText: pretended(shortestDryRunText) };
 }

@@ -1,8 +1,10 @@
 import { estimateTokenCount } from 'tokenx';
 import { z } from 'zod';
+import { InputError } from '../../src/errors.ts';
 import type { ChatMessage, ChatUsage } from './chat.ts';
 import type { Endpoint } from './endpoint.ts';
 import { BudgetSpentError } from './failures.ts';
+import { pricesOf } from './prices.ts';
 
 const limit = z.number().nonnegative().nullable().default(null);
 
@@ -42,6 +44,15 @@ export class Budget {
 
   constructor(limits: z.input<typeof budgetSchema> = {}) {
     this.limits = budgetSchema.parse(limits);
+  }
+
+  /** @throws InputError where money is limited and the endpoint has no prices, so that it would not be counted */
+  checkPrices(endpoint: Endpoint): void {
+    if (this.limits.money === null || pricesOf(endpoint) !== null) return;
+    throw new InputError(
+      `the budget allows ${this.limits.money} of money, but what the model ${endpoint.model} at endpoint ${endpoint.name} costs is ` +
+        'not known: give the endpoint prices (inputPerMillion, outputPerMillion; {} if it is free), or limit tokens or requests instead',
+    );
   }
 
   spending(): { readonly requests: number; readonly tokens: number; readonly money: number } {
@@ -174,9 +185,10 @@ export function usageSummary(rows: readonly EndpointUsage[]): string {
     .join('\n');
 }
 
-/** The cost of a request, in the currency of the endpoint's prices. */
+/** The cost of a request, in the currency of the endpoint's prices; 0 where these are not known. */
 export function costOf(options: { endpoint: Endpoint; usage: Omit<ChatUsage, 'requests'> }): number {
-  const { prices } = options.endpoint;
+  const prices = pricesOf(options.endpoint);
+  if (prices === null) return 0;
   const { inputTokens, cachedInputTokens, outputTokens } = options.usage;
   const cachedPrice = prices.cachedInputPerMillion ?? prices.inputPerMillion;
   const input = (inputTokens - cachedInputTokens) * prices.inputPerMillion + cachedInputTokens * cachedPrice;

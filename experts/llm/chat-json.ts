@@ -3,7 +3,7 @@ import { askWithRepair, type Reading } from './ask-with-repair.ts';
 import type { ChatAnswer, ChatRequest, ChatService } from './chat.ts';
 import { parseLeniently } from './lenient-json.ts';
 
-export interface ChatJsonRequest<T> extends Omit<ChatRequest, 'dryRunText' | 'jsonSchema'> {
+export interface ChatJsonRequest<T> extends Omit<ChatRequest, 'dryRunText' | 'shortestDryRunText' | 'jsonSchema'> {
   readonly service: ChatService;
   /** What the answer must look like. The model is shown its descriptions. */
   readonly schema: z.ZodType<T>;
@@ -13,6 +13,8 @@ export interface ChatJsonRequest<T> extends Omit<ChatRequest, 'dryRunText' | 'js
   readonly dryRunValue: unknown;
   /** What an answer that holds several values must say in all of them, such as its verdict. */
   readonly decisive?: ((value: T) => unknown) | undefined;
+  /** The same for the fewest calls. */
+  readonly shortestDryRunValue?: unknown;
 }
 
 export interface ChatJsonAnswer<T> {
@@ -27,7 +29,16 @@ export interface ChatJsonAnswer<T> {
  * @throws MalformedAnswerError where the second answer does not fit either
  */
 export async function chatJson<T>(options: ChatJsonRequest<T>): Promise<ChatJsonAnswer<T>> {
-  const { service, schema, schemaName, dryRunValue, decisive, messages, ...call } = options;
+  const {
+    service,
+    schema,
+    schemaName,
+    dryRunValue,
+    shortestDryRunValue = dryRunValue,
+    decisive,
+    messages,
+    ...call
+  } = options;
   const jsonSchema = toJsonSchema(schema);
   const last = messages[messages.length - 1];
   const instruction = `Answer with JSON only, matching this JSON Schema:\n${JSON.stringify(jsonSchema)}`;
@@ -43,6 +54,7 @@ export async function chatJson<T>(options: ChatJsonRequest<T>): Promise<ChatJson
       ...call,
       messages: asked,
       dryRunText: JSON.stringify(dryRunValue),
+      shortestDryRunText: JSON.stringify(shortestDryRunValue),
       jsonSchema: { name: schemaName, schema: jsonSchema },
     },
     read: (answer) => readJson({ text: answer.text, schema, decisive }),

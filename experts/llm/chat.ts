@@ -11,6 +11,8 @@ export interface ChatRequest {
   readonly messages: readonly ChatMessage[];
   /** What a dry run answers: as long as a typical answer, and readable by the caller's parser. */
   readonly dryRunText: string;
+  /** What it answers to find the fewest calls, where another answer ends the matter earlier. */
+  readonly shortestDryRunText?: string | undefined;
   /** Replaces the endpoint's own value; null leaves the parameter out of the request. */
   readonly temperature?: number | null | undefined;
   readonly maxTokens?: number | null | undefined;

@@ -1,28 +1,45 @@
 import { costOf, estimateMessageTokens, estimateTokens } from './budget.ts';
 import type { ChatAnswer, ChatRequest, ChatService } from './chat.ts';
 import { maxTokensOf } from './completion.ts';
+import { priceListDate, pricesOf } from './prices.ts';
 
-export interface DryRunEstimate {
-  readonly endpoint: string;
-  readonly model: string;
+/** Calls, and what they take if answers are as long as the pretended ones. */
+interface Amount {
   readonly calls: number;
   readonly inputTokens: number;
-  /** If answers are as long as the pretended ones. */
   readonly outputTokens: number;
   readonly cost: number;
+}
+
+export interface DryRunEstimate extends Amount {
+  readonly endpoint: string;
+  readonly model: string;
   /** If every answer is as long as it may be. */
   readonly outputTokensAtMost: number;
   readonly costAtMost: number;
+  /** If the models agree as soon as they can. */
+  readonly atLeast: Amount;
+  /** Where the prices come from; null where there are none, so that costs are 0. */
+  readonly prices: 'endpoint' | 'list' | null;
 }
 
-/** Sends nothing. It answers each request with the text that the caller expects, and counts what that would cost. */
+/**
+ * Sends nothing. It answers each request with the text that the caller expects, and counts what that would cost.
+ * `upper` takes the answers that lead to the most calls, `lower` those that lead to the fewest.
+ */
 export class DryRunChatService implements ChatService {
+  readonly bound: 'lower' | 'upper';
   private readonly estimates = new Map<string, { -readonly [key in keyof DryRunEstimate]: DryRunEstimate[key] }>();
 
+  constructor(options: { bound: 'lower' | 'upper' } = { bound: 'upper' }) {
+    this.bound = options.bound;
+  }
+
   chat(request: ChatRequest): Promise<ChatAnswer> {
-    const { endpoint, dryRunText } = request;
+    const { endpoint, dryRunText, shortestDryRunText = dryRunText } = request;
+    const text = this.bound === 'upper' ? dryRunText : shortestDryRunText;
     const inputTokens = estimateMessageTokens(request.messages);
-    const outputTokens = estimateTokens(dryRunText);
+    const outputTokens = estimateTokens(text);
     const atMost = Math.max(outputTokens, maxTokensOf(request) ?? outputTokens);
     const estimate = this.estimateOf(request);
     estimate.calls++;
@@ -33,7 +50,7 @@ export class DryRunChatService implements ChatService {
     estimate.cost += costOf({ endpoint, usage: { ...input, outputTokens } });
     estimate.costAtMost += costOf({ endpoint, usage: { ...input, outputTokens: atMost } });
     return Promise.resolve({
-      text: dryRunText,
+      text,
       logprobs: null,
       usage: { requests: 1, ...input, outputTokens },
       latencyMs: 0,
@@ -41,33 +58,52 @@ export class DryRunChatService implements ChatService {
     });
   }
 
-  rows(): DryRunEstimate[] {
-    return [...this.estimates.values()].map((estimate) => ({ ...estimate }));
+  /** What was asked so far; `lower` is the same work with the fewest calls, this one's own unless given. */
+  rows(lower: DryRunChatService = this): DryRunEstimate[] {
+    return [...this.estimates].map(([key, estimate]) => {
+      const { calls, inputTokens, outputTokens, cost } = lower.estimates.get(key) ?? nothing;
+      return { ...estimate, atLeast: { calls, inputTokens, outputTokens, cost } };
+    });
   }
 
-  private estimateOf(request: ChatRequest) {
-    const { name, model } = request.endpoint;
+  private estimateOf({ endpoint }: ChatRequest) {
+    const { name, model } = endpoint;
     const key = JSON.stringify([name, model]);
     const found = this.estimates.get(key);
     if (found) return found;
-    const tokens = { calls: 0, inputTokens: 0, outputTokens: 0, outputTokensAtMost: 0 };
-    const estimate = { endpoint: name, model, ...tokens, cost: 0, costAtMost: 0 };
-    this.estimates.set(key, estimate);
-    return estimate;
+    const prices = endpoint.prices !== null ? 'endpoint' : pricesOf(endpoint) === null ? null : 'list';
+    const atMost = { outputTokensAtMost: 0, costAtMost: 0 };
+    const estimate: DryRunEstimate = { endpoint: name, model, ...nothing, ...atMost, atLeast: nothing, prices };
+    const counted = { ...estimate };
+    this.estimates.set(key, counted);
+    return counted;
   }
 }
+
+const nothing: Amount = { calls: 0, inputTokens: 0, outputTokens: 0, cost: 0 };
 
 /** What `--dry-run` prints. */
 export function dryRunSummary(rows: readonly DryRunEstimate[]): string {
   if (rows.length === 0) return 'no language model would be asked';
   return rows
     .map((row) => {
-      const cost =
-        row.costAtMost > 0 ? `, cost about ${row.cost.toFixed(4)}, at most ${row.costAtMost.toFixed(4)}` : '';
+      const { atLeast, calls, inputTokens, outputTokensAtMost } = row;
       return (
-        `${row.endpoint} (${row.model}): ${row.calls} calls, about ${row.inputTokens} tokens in and ` +
-        `${row.outputTokens} out (at most ${row.outputTokensAtMost})${cost}; retries not counted`
+        `${row.endpoint} (${row.model}): ${range(atLeast.calls, calls)} calls, about ${range(atLeast.inputTokens, inputTokens)} ` +
+        `tokens in and ${range(atLeast.outputTokens, row.outputTokens)} out (at most ${outputTokensAtMost})${costInWords(row)}; ` +
+        'retries not counted'
       );
     })
     .join('\n');
+}
+
+function range(atLeast: number, atMost: number): string {
+  return atLeast === atMost ? String(atMost) : `${atLeast} to ${atMost}`;
+}
+
+function costInWords({ prices, atLeast, costAtMost }: DryRunEstimate): string {
+  if (prices === null) return ', cost unknown: give the endpoint prices';
+  if (costAtMost === 0) return '';
+  const source = prices === 'list' ? ` (by the shipped price list of ${priceListDate()}: check it)` : '';
+  return `, cost about ${atLeast.cost.toFixed(4)}, at most ${costAtMost.toFixed(4)}${source}`;
 }

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { InputError } from '../../src/errors.ts';
+import { pricesSchema } from './prices.ts';
 import { type Environment, type Secret, secretIn } from './secrets.ts';
-
-const price = z.number().nonnegative().default(0);
 
 const variableName = z
   .string()
@@ -66,14 +65,12 @@ export const endpointSchema = z
       .record(z.string(), z.json())
       .default({})
       .describe('further fields of the request body; they are part of annotation keys, so never put a secret here'),
-    prices: z
-      .strictObject({
-        inputPerMillion: price,
-        cachedInputPerMillion: price.nullable().default(null),
-        outputPerMillion: price,
-      })
-      .prefault({})
-      .describe('money for a million tokens; cached input costs as much as other input unless stated'),
+    prices: pricesSchema
+      .nullable()
+      .default(null)
+      .describe(
+        'money for a million tokens; null: those of the price list that ships with Earshot, if it has the model',
+      ),
     contextLength: z.number().int().positive().nullable().default(null).describe('most tokens that the model reads'),
     timeoutMs: z
       .number()
@@ -88,6 +85,18 @@ export const endpointSchema = z
       .max(1000)
       .default(32)
       .describe('longest response that is read, with its log-probabilities; a longer one fails the call'),
+    requestsPerMinute: z
+      .number()
+      .positive()
+      .nullable()
+      .default(null)
+      .describe('most requests a minute, evenly spaced; null: as many as the endpoint takes'),
+    tokensPerMinute: z
+      .number()
+      .positive()
+      .nullable()
+      .default(null)
+      .describe('most input and output tokens a minute; null: as many as the endpoint takes'),
     concurrency: z
       .strictObject({
         initial: z.number().int().positive().default(8),

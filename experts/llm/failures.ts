@@ -234,7 +234,7 @@ export function providerErrorOf(options: {
       );
     case 'rate-limit':
       return new ProviderError(
-        `${where} limited the rate ${tried}${status}: ${said}; lower concurrency.max, or run again later: what was answered is kept`,
+        `${where} limited the rate ${tried}${status}: ${said}; set requestsPerMinute or tokensPerMinute to what it allows, or run again later: what was answered is kept`,
       );
     case 'timeout':
       return new ProviderError(

@@ -11,6 +11,7 @@ import { type Endpoint, secretsOf } from './endpoint.ts';
 import { endpointClient, send } from './endpoint-client.ts';
 import { CallFailure, callFailureOf, providerErrorOf } from './failures.ts';
 import { LearntForms, namedRefusal, type Refusals, weakerForm, withoutRefused } from './learnt-forms.ts';
+import { RateLimiter } from './rate-limiter.ts';
 import { RetriesEndedError, type RetryPolicy, retrySchema, withRetries } from './retry.ts';
 import type { Environment } from './secrets.ts';
 
@@ -36,6 +37,7 @@ export interface LiveChatOptions {
 interface Line {
   readonly limiter: ConcurrencyLimiter;
   readonly breaker: CircuitBreaker;
+  readonly rate: RateLimiter;
 }
 
 /** The endpoint refuses a part of the protocol by name, so the same request is not worth a second attempt. */
@@ -86,6 +88,7 @@ export class LiveChatService implements ChatService {
 
   async chat(request: ChatRequest): Promise<ChatAnswer> {
     const { endpoint } = request;
+    this.budget.checkPrices(endpoint);
     const signal = this.signalOf(request);
     const form = this.forms.allowed(endpoint, fullForm(request));
     return this.forms.afterTrial({ endpoint, form, signal }, () => this.ask(request, signal));
@@ -149,9 +152,11 @@ export class LiveChatService implements ChatService {
     const permit = await line.limiter.acquire(signal);
     let outcome: 'success' | 'congested' | 'neutral' = 'neutral';
     try {
+      const most = mostOf(request);
+      await line.rate.admit({ tokens: most.tokens, signal });
       // It may have tripped while this call was waiting.
       line.breaker.check();
-      const reservation = await this.budget.reserve(mostOf(request), signal);
+      const reservation = await this.budget.reserve(most, signal);
       let spent = { tokens: 0, money: 0 };
       try {
         counter.requests++;
@@ -169,9 +174,11 @@ export class LiveChatService implements ChatService {
         const isAnswer = !(answer instanceof CallFailure);
         spent = { tokens: tokens.inputTokens + tokens.outputTokens, money: costOf({ endpoint, usage: tokens }) };
         this.ledger.addTokens({ endpoint, tokens, isEstimated, isAnswer });
+        line.rate.giveBack(most.tokens - spent.tokens);
         if (!isAnswer) throw answer;
         outcome = 'success';
         line.breaker.answered();
+        line.rate.answered();
         return { ...answer, latencyMs, usage: { requests: counter.requests, ...tokens } };
       } finally {
         reservation.settle(spent);
@@ -184,6 +191,7 @@ export class LiveChatService implements ChatService {
           message: this.described(failure, { endpoint, attempts: 1 }).message,
         });
       if (failure?.isCongestion) outcome = 'congested';
+      if (failure?.kind === 'rate-limit' && failure.retryAfterMs === null) line.rate.refused();
       if (failure?.isCongestion && failure.retryAfterMs !== null)
         line.limiter.pause(Math.min(failure.retryAfterMs, this.policy.retryAfterCapMs));
       throw error;
@@ -200,7 +208,13 @@ export class LiveChatService implements ChatService {
     const key = JSON.stringify([endpoint.baseURL, endpoint.model]);
     const found = this.lines.get(key);
     if (found) return found;
-    const line: Line = { limiter: new ConcurrencyLimiter(endpoint.concurrency), breaker: new CircuitBreaker() };
+    const { requestsPerMinute, tokensPerMinute, concurrency } = endpoint;
+    const { baseMs, capMs } = this.policy;
+    const line: Line = {
+      limiter: new ConcurrencyLimiter(concurrency),
+      breaker: new CircuitBreaker(),
+      rate: new RateLimiter({ requestsPerMinute, tokensPerMinute, stepMs: baseMs / 5, capMs }),
+    };
     this.lines.set(key, line);
     return line;
   }

@@ -58,12 +58,16 @@ export async function withRetries<T>(options: {
   }
 }
 
+const RATE_LIMIT_FACTOR = 4;
+
 /**
  * Exponential backoff with full jitter: uniform between zero and the exponential bound, so that requests refused
- * together do not come back together. The server's own wish is a lower bound, plus the first step's jitter.
+ * together do not come back together. The server's own wish is a lower bound, plus the first step's jitter. After a rate
+ * limit without such a wish the waits are four times as long, and at least half of their bound, because the limits of most
+ * services are counted by the minute.
  */
 export function waitMs(options: {
-  failure: Pick<CallFailure, 'retryAfterMs'>;
+  failure: Pick<CallFailure, 'retryAfterMs' | 'kind'>;
   attempts: number;
   policy: RetryPolicy;
   random: Pick<Random, 'uniform'>;
@@ -71,7 +75,9 @@ export function waitMs(options: {
   const { failure, attempts, policy, random } = options;
   if (failure.retryAfterMs !== null)
     return Math.min(failure.retryAfterMs, policy.retryAfterCapMs) + random.uniform() * policy.baseMs;
-  return random.uniform() * Math.min(policy.capMs, policy.baseMs * 2 ** (attempts - 1));
+  const bound = Math.min(policy.capMs, policy.baseMs * 2 ** (attempts - 1));
+  if (failure.kind !== 'rate-limit') return random.uniform() * bound;
+  return (0.5 + random.uniform() / 2) * Math.min(policy.capMs, RATE_LIMIT_FACTOR * bound);
 }
 
 async function sleep(milliseconds: number, signal: AbortSignal | null): Promise<void> {

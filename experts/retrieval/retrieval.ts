@@ -89,9 +89,10 @@ export async function createRetrieval(settings: {
   env?: Environment | undefined;
   random?: Random | undefined;
   signal?: AbortSignal | undefined;
-  isDryRun?: boolean | undefined;
+  /** Asks nobody: `upper` pretends that evidence was found, `lower` that there is none. */
+  dryRun?: 'lower' | 'upper' | undefined;
 }): Promise<Retrieval> {
-  const { options, use, model, env = process.env, signal = null, isDryRun = false } = settings;
+  const { options, use, model, env = process.env, signal = null, dryRun } = settings;
   // Without a source there is nothing to load either.
   if (!use.web && !use.wikipedia) return noRetrieval;
   const { chunks, query, withoutEntities } = options;
@@ -102,8 +103,8 @@ export async function createRetrieval(settings: {
   const recognizer = usesKeywords ? await createEntityRecognizer({ options: options.entities, model }) : null;
   const liveWeb = createWebSearch({ options: options.webSearch, context, env });
   const liveWikipedia = createWikipedia({ options: options.wikipedia, encoder, context });
-  const web = isDryRun ? dryRunWebSearch(liveWeb.options) : liveWeb;
-  const wikipedia = isDryRun ? dryRunWikipedia(liveWikipedia.options) : liveWikipedia;
+  const web = dryRun ? dryRunWebSearch(liveWeb.options, dryRun) : liveWeb;
+  const wikipedia = dryRun ? dryRunWikipedia(liveWikipedia.options) : liveWikipedia;
   const { composition: _, ...webOptions } = web.options;
   const keywordsByText = new PromiseCache<readonly Keyword[]>();
 
@@ -191,10 +192,11 @@ const noRetrieval: Retrieval = {
 /**
  * Asks nobody and returns the question itself as evidence, so that a dry run counts the calls that evidence leads to.
  */
-function dryRunWebSearch(options: WebSearch['options']): WebSearch {
+function dryRunWebSearch(options: WebSearch['options'], bound: 'lower' | 'upper'): WebSearch {
   return {
     options,
     search: async ({ ask, cutoff }) => {
+      if (bound === 'lower') return [];
       const text = 'sentence' in ask ? ask.sentence : ask.keywords.join(', ');
       return [{ title: 'Pretended result', url: 'https://dry-run.invalid/', text, date: cutoff }];
     },

@@ -1,4 +1,6 @@
-import type { z } from 'zod';
+import { z } from 'zod';
+import { InputError } from '../../src/errors.ts';
+import { jsonOrUndefined } from '../../src/json.ts';
 import type { KeptParts, PartQuestion } from '../annotations/kept-calls.ts';
 import type { Usage } from '../detector.ts';
 import { type ChatAnswer, type ChatService, usageOf } from '../llm/chat.ts';
@@ -48,14 +50,19 @@ export function sharedAsker(options: {
         const transcript = [{ role: question.detector, text: JSON.stringify(value) }];
         return { label: null, probabilities: null, explanation: '', transcript, usage: usageOf(answers) };
       });
-      return { json: transcript[0].text, usage };
+      return { json: transcript[0]?.text ?? '', usage };
     };
     const key = JSON.stringify(question);
     const { json, usage } = await cache.get(key, askOrFind);
     if (usage !== null) onPart(usage);
     // From now on the store knows the answer, so this process need not hold it as well.
     if (keptParts !== undefined) cache.delete(key);
-    return schema.parse(JSON.parse(json));
+    const parsed = schema.safeParse(jsonOrUndefined(json));
+    if (parsed.success) return parsed.data;
+    throw new InputError(
+      `the annotation store holds a damaged answer of ${question.detector} for thread ${place.threadId}; restore the store ` +
+        `from an export or a copy (${z.prettifyError(parsed.error).replace(/\s+/g, ' ')})`,
+    );
   };
 }
 
@@ -77,13 +84,24 @@ export function askModel<T>(question: {
   content: string;
   schema: z.ZodType<T>;
   dryRunValue: T;
+  shortestDryRunValue?: T | undefined;
   askShared: AskShared;
 }): Promise<T> {
   const { model, part, version, promptVersion, content, schema, dryRunValue, askShared } = question;
+  const { shortestDryRunValue = dryRunValue } = question;
   const { service, endpoint } = model;
   const schemaName = part.replace(/^.*\//, '').replaceAll('-', '_');
   return askShared(
     { detector: part, version, options: { promptVersion, model: model.options }, input: content, schema },
-    () => chatJson({ service, endpoint, messages: [{ role: 'user', content }], schema, schemaName, dryRunValue }),
+    () =>
+      chatJson({
+        service,
+        endpoint,
+        messages: [{ role: 'user', content }],
+        schema,
+        schemaName,
+        dryRunValue,
+        shortestDryRunValue,
+      }),
   );
 }

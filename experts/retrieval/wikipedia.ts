@@ -63,6 +63,17 @@ const pageSchema = z.object({
   description: z.string().default(''),
   pageprops: z.object({ disambiguation: z.string().optional() }).optional(),
 });
+type Page = z.output<typeof pageSchema>;
+
+/** An article that a keyword may mean, with its beginning. */
+interface Sense {
+  readonly title: string;
+  readonly text: string;
+  /** Today's; empty where the text is of an earlier day. */
+  readonly description: string;
+  readonly date: string | null;
+}
+
 /** Errors come with status 200. Without `error`, "search is down" would be kept for ever as "there is no article". */
 const searchSchema = z.object({
   error: z.never().optional(),
@@ -111,7 +122,7 @@ export function createWikipedia(settings: {
       );
     };
 
-  async function senses(keyword: string, ask: Ask): Promise<z.output<typeof pageSchema>[]> {
+  async function senses(keyword: string, ask: Ask): Promise<Page[]> {
     const found = await ask(
       {
         action: 'query',
@@ -167,22 +178,33 @@ export function createWikipedia(settings: {
     return { text: htmlParagraphs(page.parse.text).join('\n'), date: revision.timestamp.slice(0, 10) };
   }
 
+  /** The senses as they were on the day, so that none is chosen for what was written later; today's where it is null. */
+  async function beginningsOf(
+    pages: readonly Page[],
+    { day, ask }: { day: string | null; ask: Ask },
+  ): Promise<Sense[]> {
+    const found = await Promise.all(
+      pages.map(async ({ title, extract, description }): Promise<Sense[]> => {
+        if (day === null) return [{ title, text: extract, description, date: null }];
+        const beginning = await beginningOn(title, { day, ask });
+        return beginning === null ? [] : [{ title, description: '', ...beginning }];
+      }),
+    );
+    return found.flat();
+  }
+
   return {
     options: { ...relevant },
     async lookUp({ keyword, context, cutoff, askShared }) {
       const ask = askerWith(askShared);
       const pages = await senses(keyword, ask);
-      if (pages.length === 0) return null;
-      const index =
-        options.disambiguation === 'first'
-          ? 0
-          : await disambiguate({ entity: keyword, context, senses: pages.map(senseText), encoder });
-      const { title, extract } = pages[index];
-      const beginning =
-        cutoff !== null && options.asOf === 'cutoff'
-          ? await beginningOn(title, { day: cutoff, ask })
-          : { text: extract, date: null };
-      if (beginning === null) return null;
+      const candidates = await beginningsOf(options.disambiguation === 'first' ? pages.slice(0, 1) : pages, {
+        day: options.asOf === 'cutoff' ? cutoff : null,
+        ask,
+      });
+      if (candidates.length === 0) return null;
+      const index = await disambiguate({ entity: keyword, context, senses: candidates.map(senseText), encoder });
+      const { title, ...beginning } = candidates[index];
       const sentences = splitSentences(beginning.text).slice(0, options.sentences);
       if (sentences.length === 0) return null;
       return {
@@ -196,9 +218,9 @@ export function createWikipedia(settings: {
 }
 
 /** The description of a sense: usually its first sentence names it and says what it is. */
-function senseText(page: z.output<typeof pageSchema>): string {
-  const [first] = splitSentences(page.extract);
-  return first?.text ?? [page.title, page.description].filter(Boolean).join(', ');
+function senseText({ title, text, description }: Sense): string {
+  const [first] = splitSentences(text);
+  return first?.text ?? [title, description].filter(Boolean).join(', ');
 }
 
 /**

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
-import { parse } from 'yaml';
 import { z } from 'zod';
 import { InputError } from '../../src/errors.ts';
+import { parseYaml } from '../../src/yaml.ts';
 
 const labelSchema = z.strictObject({
   name: z.string().min(1),
@@ -86,7 +86,7 @@ export async function loadJudgingTask(nameOrPath: string): Promise<JudgingTask> 
       `cannot read the task ${nameOrPath}: ${error instanceof Error ? error.message : error}. Give a YAML file, or one of ${shippedTasks.join(', ')}`,
     );
   }
-  const parsed = judgingTaskSchema.safeParse(parse(text));
+  const parsed = judgingTaskSchema.safeParse(parseYaml(text, `the task ${nameOrPath} is`));
   if (!parsed.success) throw new InputError(`the task ${nameOrPath} is wrong:\n${z.prettifyError(parsed.error)}`);
   return parsed.data;
 }

@@ -69,7 +69,7 @@ export async function askVerdict(options: {
   endpoint: Endpoint;
   content: string;
   question: Pick<DebateQuestion, 'sides'>;
-  /** Index of the side that a dry run decides for. */
+  /** Index of the side that a dry run decides for, where it takes the most calls. */
   dryRunSide?: number | undefined;
 }): Promise<Verdict> {
   const { session, endpoint, content, question, dryRunSide = 0 } = options;
@@ -78,17 +78,18 @@ export async function askVerdict(options: {
     explanation: z.string().describe('the reason in a few sentences, with the arguments found most compelling'),
     verdict: z.enum(names).describe('the answer'),
   });
-  const dryRunValue = {
+  const pretended = (side: number) => ({
     explanation: 'This is one of the sentences that explain a verdict. '.repeat(3),
-    verdict: names[dryRunSide % names.length],
-  };
+    verdict: names[side % names.length],
+  });
   const { value } = await chatJson({
     service: session.service,
     endpoint,
     messages: [{ role: 'user', content }],
     schema,
     schemaName: 'verdict',
-    dryRunValue,
+    dryRunValue: pretended(dryRunSide),
+    shortestDryRunValue: pretended(0),
     decisive: ({ verdict }) => verdict,
   });
   return value;

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { InputError } from '../../../src/errors.ts';
+import { jsonOrUndefined } from '../../../src/json.ts';
 import type { KeptParts, PartQuestion } from '../../annotations/kept-calls.ts';
 import type { Judgement } from '../../detector.ts';
 import { askWithRepair } from '../../llm/ask-with-repair.ts';
@@ -22,10 +24,10 @@ const SUBJECTIVITY_PROMPT_VERSION = 2;
 
 const prompts = {
   /** p_ss (Eq. 1) */
-  score: ({ claim, comment }: { claim: string; comment: string }) =>
+  score: ({ claim, comment, neutralComments }: { claim: string; comment: string; neutralComments: NeutralComments }) =>
     `Check first whether the comment agrees with common sense. If it does not, its score is 0.0.
 Does the comment support that the claim is real? If so, score it above 0.0 and up to 1.0, the higher the stronger the \
-support. If it opposes the claim, score it from -1.0 to below 0.0, the lower the stronger the opposition.
+support. ${scales[neutralComments]}
 ${quotedEvidence('Claim', [claim])}
 ${quotedEvidence('Comment', [comment])}`,
 
@@ -34,9 +36,18 @@ ${quotedEvidence('Comment', [comment])}`,
     `${quotedEvidence('Claim', [claim])}\nDoes the claim only express the personal opinions of its author? Answer Yes or No.`,
 };
 
+/** What becomes of comments that neither support nor oppose the claim. */
+export type NeutralComments = 'oppose' | 'aside';
+
+const scales: Readonly<Record<NeutralComments, string>> = {
+  oppose: 'If it does not support it, score it from -1.0 to below 0.0, the lower the stronger the opposition.',
+  aside:
+    'If it opposes the claim, score it from -1.0 to below 0.0, the lower the stronger the opposition. If it does neither, its score is 0.0.',
+};
+
 const scoreSchema = z.object({
   reason: z.string().describe('one sentence'),
-  score: z.number().min(-1).max(1).describe('from -1 (opposes the claim) to 1 (supports it)'),
+  score: z.number().min(-1).max(1).describe('from -1 (does not support the claim) to 1 (supports it)'),
 });
 
 export interface Comment {
@@ -53,7 +64,8 @@ interface Settings {
 }
 
 /** How far a comment supports the claim, in [−1, 1]; null where no score could be read, even after one repair. */
-export function createCommentScorer({ service, endpoint, keptParts }: Settings) {
+export function createCommentScorer(settings: Settings & { readonly neutralComments: NeutralComments }) {
+  const { service, endpoint, keptParts, neutralComments } = settings;
   const askOnce = oncePerThread(keptParts);
   return async (question: { claim: string; comment: Comment; threadId: string; session: Session }) => {
     const { claim, comment, threadId, session } = question;
@@ -61,7 +73,7 @@ export function createCommentScorer({ service, endpoint, keptParts }: Settings) 
       part: {
         detector: 's2mad/comment-score',
         version: '1',
-        options: { promptVersion: SCORE_PROMPT_VERSION, scorer: speakerOptions(endpoint) },
+        options: { promptVersion: SCORE_PROMPT_VERSION, neutralComments, scorer: speakerOptions(endpoint) },
         input: [claim, comment.text],
         threadId,
         prefixLength: comment.index + 1,
@@ -71,7 +83,7 @@ export function createCommentScorer({ service, endpoint, keptParts }: Settings) 
         const { value, answers } = await chatJson({
           service,
           endpoint,
-          messages: [{ role: 'user', content: prompts.score({ claim, comment: comment.text }) }],
+          messages: [{ role: 'user', content: prompts.score({ claim, comment: comment.text, neutralComments }) }],
           schema: scoreSchema,
           schemaName: 'comment_score',
           dryRunValue: { reason: 'It says so.', score: comment.index % 2 === 0 ? 0.5 : -0.5 },
@@ -81,7 +93,13 @@ export function createCommentScorer({ service, endpoint, keptParts }: Settings) 
         return { label, explanation: value.reason, transcript, answers };
       },
     });
-    return judgement === null ? null : scoreSchema.parse(JSON.parse(judgement.transcript[0].text)).score;
+    if (judgement === null) return null;
+    const kept = scoreSchema.safeParse(jsonOrUndefined(judgement.transcript[0]?.text ?? ''));
+    if (kept.success) return kept.data.score;
+    throw new InputError(
+      `the annotation store holds a damaged score for post ${comment.index + 1} of thread ${threadId}; restore the store ` +
+        'from an export or a copy',
+    );
   };
 }
 

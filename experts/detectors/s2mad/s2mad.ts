@@ -26,6 +26,8 @@ import { type Comment, createCommentScorer, createSubjectivityClassifier } from 
  *   - "Fake" and "Real" are the labels of the task, so that it can also be asked about rumours or four classes.
  *   - A score depends only on the claim and the comment, and subjectivity only on the claim, so each is asked once a
  *     thread, not once a prefix (comments-and-claim.ts). A score that cannot be read even after one repair counts as 0.
+ *   - Eq. 1 scores below 0 whatever does not support the claim, so a neutral comment counts as opposition. That is the
+ *     default; with `neutralComments: aside` such comments are on no side.
  *   - The comments of P and N are shown in order of time, which the paper leaves open. Of equal scores the earlier
  *     comment is taken.
  *   - A debater sees its own earlier opinions as its own turns of one conversation: p_d says "the opinion of yourself",
@@ -100,6 +102,12 @@ export const s2madOptionsSchema = z.strictObject({
     })
     .describe('an endpoint, or the name of one, for each role'),
   topComments: z.int().min(1).default(20).describe('k: most comments of each side that its debater reads'),
+  neutralComments: z
+    .enum(['oppose', 'aside'])
+    .default('oppose')
+    .describe(
+      'comments that neither support nor oppose the claim: scored below 0 with what does not support it (Eq. 1), or on no side',
+    ),
   rounds: z.int().min(0).max(20).default(2).describe('M: rounds of debate after the initial opinions'),
   temperature: z
     .number()
@@ -147,7 +155,12 @@ export function createS2mad(settings: {
   const choice = `End with the answer alone on the last line, one of: ${names.join(', ')}.`;
   const meanings = labels.map(({ name, description }) => `- ${name}: ${description}`).join('\n');
   const ending = `${task.question}\n${meanings}\n${choice}`;
-  const scoreOf = createCommentScorer({ service, keptParts, endpoint: endpoints.scorer });
+  const scoreOf = createCommentScorer({
+    service,
+    keptParts,
+    endpoint: endpoints.scorer,
+    neutralComments: options.neutralComments,
+  });
   const isSubjective = createSubjectivityClassifier({ service, keptParts, endpoint: endpoints.classifier });
 
   /** What was cut off or refused concludes with nothing. */
@@ -161,7 +174,7 @@ export function createS2mad(settings: {
     const transcript: TranscriptEntry[] = [];
     const say = (role: string, text: string) => transcript.push({ role, text });
     const speaking = (endpoint: Endpoint, messages: readonly ChatMessage[], dryRunLabel: number) =>
-      spoken({ session, endpoint, messages, dryRunText: names[dryRunLabel] });
+      spoken({ session, endpoint, messages, dryRunText: names[dryRunLabel], shortestDryRunText: names[0] });
     const decided = (label: string, explanation: string): Judgement => {
       return { label, probabilities: null, explanation, transcript, ...usageIn(session) };
     };
@@ -248,7 +261,9 @@ export function createS2mad(settings: {
       claimPrompt,
       debate,
       supporter: speakerOptions(endpoints.supporter),
-      ...(stanceSeparation ? { scorer: speakerOptions(endpoints.scorer) } : { seed }),
+      ...(stanceSeparation
+        ? { scorer: speakerOptions(endpoints.scorer), neutralComments: options.neutralComments }
+        : { seed }),
       ...(claimPrompt === 'by-subjectivity' && { classifier: speakerOptions(endpoints.classifier) }),
       ...(debate && {
         rounds,

@@ -60,6 +60,7 @@ function askAnalyst<T>(
     content: string;
     schema: z.ZodType<T>;
     dryRunValue: T;
+    shortestDryRunValue?: T | undefined;
     askShared: AskShared;
   },
 ): Promise<T> {
@@ -210,6 +211,7 @@ function extraction(
     content: prompts.extract({ news }),
     schema: claimsSchema,
     dryRunValue: { core: excerpt, subclaims: [`Second claim: ${excerpt}`, `Third claim: ${excerpt}`] },
+    shortestDryRunValue: { core: excerpt, subclaims: [] },
     askShared,
   });
 }

@@ -59,6 +59,7 @@ export async function assess(question: {
     schemaName: 'verdict',
     // The most expensive answer: a dry run should not promise less than the bill.
     dryRunValue: { reasoning: pretended, decision: insufficient },
+    shortestDryRunValue: { reasoning: pretended, decision: sides.real.name },
     decisive: ({ decision }) => decision,
   });
   return value;

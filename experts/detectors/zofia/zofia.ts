@@ -51,6 +51,14 @@ import { insufficient, PROMPT_VERSION } from './prompts.ts';
  *   - A quotation that occurs in no passage is dropped, and a note says so; the paper only asks the model to quote.
  *   - When an analyst is switched off, what it would have read goes into E as it was found. The paper does not specify
  *     this, but in its Table 2 the system without claim verification does better than the one without the web.
+ *   - Besides the paper's three fact checkers, 26 more and many news sites and encyclopedias are excluded (all of them
+ *     settings of retrieval.webSearch), since they publish the verdicts or copies of the report. The paper excludes news
+ *     without a list.
+ *   - Results of the web without a date are dropped (dropUndated), since they may be later than the cut-off.
+ *   - The shipped zofia.yaml names entities by patterns, so that it needs no download; the paper's model is
+ *     dslim/bert-base-NER (`entities: model`), and its encoder all-MiniLM-L6-v2; ours hashes unless told otherwise.
+ *   - Wikipedia is read as it stood on the last day, also to tell the senses of a keyword apart. Which articles a keyword
+ *     may mean, and in which order, is still found by today's search: older states cannot be searched.
  *   - Our extraction of the paper lost the prompts (Appendix B); these are based on §4.
  */
 
@@ -78,7 +86,7 @@ export async function createZofia(settings: {
     options: options.retrieval,
     use: { web: use.web, wikipedia: use.wikipedia, passages: use.web && use.claims },
     model: { service, endpoint: endpoints.recognizer, options: speakerOptions(endpoints.recognizer) },
-    isDryRun: service instanceof DryRunChatService,
+    dryRun: service instanceof DryRunChatService ? service.bound : undefined,
     env,
     random,
     signal,

@@ -91,10 +91,10 @@ const pins: Record<string, object> = {
     parts: '4f53cda18c2baa0c',
   },
   s2mad: {
-    annotation: 'fe81936431ca8acd',
-    calls: '69618a99fa152160',
-    judgement: '4e414aac966c2597',
-    parts: '0b44f49d59af96be',
+    annotation: '2749fe3126d7e36c',
+    calls: '772389d233a09d7a',
+    judgement: '212f505c0ffd61f9',
+    parts: 'b72ae78f92e7cb0f',
   },
   's2mad without stances': {
     annotation: 'bb0c871b71a9de7d',

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Budget } from '../../../experts/llm/budget.ts';
 import { BudgetSpentError } from '../../../experts/llm/failures.ts';
-import { ProviderError } from '../../../src/errors.ts';
+import { InputError, ProviderError } from '../../../src/errors.ts';
 import { ask, endpointAt, quickService, startServer } from './service.ts';
 
 function tally(outcomes: readonly PromiseSettledResult<unknown>[]) {
@@ -62,6 +62,22 @@ describe('a budget of tokens or money', () => {
     const service = quickService({ budget: { money: 3 } });
     for (let call = 0; call < 3; call++) await service.chat(ask(endpoint));
     await expect(service.chat(ask(endpoint))).rejects.toThrow(/budget of 3 of money is spent: 3.000 used/);
+  });
+
+  it('of money wants prices: its own, or those of the shipped list', async () => {
+    const server = await startServer(() => ({ text: 'yes', usage: { input: 1_000_000, output: 0 } }));
+    const service = quickService({ budget: { money: 3 } });
+    const unpriced = service.chat(ask(endpointAt(server)));
+    await expect(unpriced).rejects.toThrow(InputError);
+    await expect(unpriced).rejects.toThrow(
+      /allows 3 of money, but what the model tiny at endpoint scripted costs is not known: give the endpoint prices/,
+    );
+    expect(server.requests).toHaveLength(0);
+    await service.chat(ask(endpointAt(server, { prices: {} })));
+    await service.chat(ask(endpointAt(server, { name: 'listed', model: 'openai/gpt-4o-mini-2024-07-18' })));
+    const own = { inputPerMillion: 1, outputPerMillion: 1 };
+    await service.chat(ask(endpointAt(server, { name: 'own', model: 'gpt-4o-mini', prices: own })));
+    expect(service.usage().map(({ cost }) => cost)).toEqual([0, 0.15, 1]);
   });
 
   it('gives back what a failed request reserved', async () => {

@@ -28,6 +28,23 @@ describe('DryRunChatService', () => {
     expect(row.costAtMost).toBeCloseTo(row.inputTokens + 2 * 100, 6);
     expect(server.requests).toHaveLength(0);
     expect(dryRunSummary(service.rows())).toMatch(/^scripted \(tiny\): 2 calls, about \d+ tokens in .* at most/);
+    const lower = new DryRunChatService({ bound: 'lower' });
+    const answer = await lower.chat(ask(endpoint, { shortestDryRunText: 'n' }));
+    expect(answer.text).toBe('n');
+    expect(dryRunSummary(service.rows(lower))).toMatch(/^scripted \(tiny\): 1 to 2 calls, about \d+ to \d+ tokens in/);
+  });
+
+  it('says where the prices are from', async () => {
+    const summaryOf = async (more: object) => {
+      const service = new DryRunChatService();
+      await service.chat(ask(endpointAt({ baseURL: 'http://localhost:1/v1' }, more)));
+      return dryRunSummary(service.rows());
+    };
+    expect(await summaryOf({})).toContain(', cost unknown: give the endpoint prices;');
+    expect(await summaryOf({ model: 'gpt-4o' })).toMatch(
+      /cost about .*by the shipped price list of \d{4}-\d\d: check it/,
+    );
+    expect(await summaryOf({ prices: {} })).not.toContain('cost');
   });
 });
 

@@ -14,7 +14,12 @@ describe('endpointSchema', () => {
     const endpoint = parseEndpoint(base);
     expect(endpoint).toMatchObject({ baseURL: 'http://localhost:8000/v1', apiKeyEnv: null, temperature: 0 });
     expect(endpoint.concurrency).toEqual({ initial: 8, min: 1, max: 64 });
-    expect(endpoint.prices).toEqual({ inputPerMillion: 0, cachedInputPerMillion: null, outputPerMillion: 0 });
+    expect(endpoint.prices).toBeNull();
+    expect(parseEndpoint({ ...base, prices: {} }).prices).toEqual({
+      inputPerMillion: 0,
+      cachedInputPerMillion: null,
+      outputPerMillion: 0,
+    });
   });
 
   it.each([

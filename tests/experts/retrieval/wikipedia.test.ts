@@ -14,7 +14,7 @@ const articles = [
     revisions: [
       {
         day: '2016-05-01',
-        html: '<table><tr><td><p>Box</p></td></tr></table><p>Old one. Old two. Old three. Four.</p>',
+        html: '<table><tr><td><p>Box</p></td></tr></table><p>A computer company. Old two. Old three. Four.</p>',
       },
       { day: '2019-05-01', html: '<p>New.</p>' },
     ],
@@ -50,22 +50,42 @@ describe('Wikipedia', () => {
     expect(await lookUp('The Apple company sells a computer.')).toEqual({
       title: 'Apple Inc.',
       url: `${service.origin}/wiki/Apple_Inc.`,
-      text: 'Old one. Old two. Old three.',
+      text: 'A computer company. Old two. Old three.',
       date: '2016-05-01',
     });
-    expect(service.requests.map(({ query }) => query.gsrsearch ?? query.titles ?? query.oldid)).toEqual([
-      'Apple',
-      'Apple Inc.',
-      '0',
-    ]);
+    expect(service.requests[0].query.gsrsearch).toBe('Apple');
+    const looked = service.requests.slice(1).map(({ query }) => query.titles ?? query.oldid);
+    expect(looked.sort()).toEqual(['0', '2', 'Apple', 'Apple Inc.', 'Late apple']);
     expect(service.requests[1].query).toMatchObject({ rvstart: '2018-02-28T23:59:59Z', rvdir: 'older', rvlimit: '1' });
     expect(service.requests[0].headers['user-agent']).toContain('Earshot');
     expect(await lookUp('An Apple from the orchard is a fruit.')).toMatchObject({ title: 'Apple', text: 'A fruit.' });
   });
 
+  it('chooses by what the articles said on the last day, not by what they say today', async () => {
+    const service = await setUp(
+      {},
+      wikipediaAnswer([
+        {
+          title: 'Foxx (actor)',
+          extract: 'Foxx is married.',
+          revisions: [{ day: '2016-01-01', html: '<p>Foxx sells fruit.</p>' }],
+        },
+        {
+          title: 'Foxx (singer)',
+          extract: 'Foxx sells fruit of an orchard.',
+          revisions: [{ day: '2016-01-01', html: '<p>Foxx has a company and a computer.</p>' }],
+        },
+      ]),
+    );
+    const found = await service.lookUp('Foxx and the fruit.', '2018-02-28', 'Foxx');
+    expect(found).toMatchObject({ title: 'Foxx (actor)', text: 'Foxx sells fruit.' });
+  });
+
   it('finds nothing that did not exist yet', async () => {
     const { lookUp } = await setUp();
-    expect(await lookUp('An Apple from the orchard is a fruit.', '2018-02-27')).toBeNull();
+    // The article on the fruit is a day younger.
+    expect(await lookUp('An Apple from the orchard is a fruit.', '2018-02-27')).toMatchObject({ title: 'Apple Inc.' });
+    expect(await lookUp('An Apple from the orchard is a fruit.', '2016-04-30')).toBeNull();
     expect(await lookUp('Late apple.', '2018-02-28', 'Late apple')).toBeNull();
     expect(await lookUp('Pear.', '2018-02-28', 'Pear')).toBeNull();
   });

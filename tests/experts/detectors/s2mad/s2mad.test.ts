@@ -136,6 +136,16 @@ describe('s2mad', () => {
     expect(phasesOf(forced.server, [1, 2, 2, 2])).toEqual([['scorer'], both, both, both]);
   });
 
+  it.each([
+    ['oppose', 'If it does not support it, score it from -1.0 to below 0.0'],
+    ['aside', 'If it does neither, its score is 0.0.'],
+  ] as const)('tells the scorer where neutral comments belong: %s', async (neutralComments, told) => {
+    const { server, detector } = await setUp({}, { neutralComments });
+    await detector.judge(prefix(2));
+    expect(server.requests.find(({ body }) => body.model === 'scorer')?.body.messages[0].content).toContain(told);
+    expect(detector.options).toMatchObject({ neutralComments });
+  });
+
   it('deals out random comments without stance separation', async () => {
     const { server, detector } = await setUp({}, { stanceSeparation: false, topComments: 1 });
     await detector.judge(prefix(5));

@@ -1,0 +1,40 @@
+import { expect, it } from 'vitest';
+import { AnnotationStore } from '../../../experts/annotations/annotation-store.ts';
+import type { DetectorConfigInput } from '../../../experts/detectors/create-detector.ts';
+import { DryRunChatService } from '../../../experts/llm/dry-run-chat-service.ts';
+import { loadJudgingTask } from '../../../experts/tasks/task-file.ts';
+import { keptPartsIn } from '../annotations/kept-parts.ts';
+import { detectorOf, prefix } from './roles.ts';
+
+const model = { baseURL: 'http://localhost:1/v1', model: 'm' };
+const retrieval = { entities: { method: 'patterns' as const }, cutoff: { date: '2018-03-01' } };
+
+it.each<{ config: DetectorConfigInput; task: string; atLeast: number; atMost: number }>([
+  { config: { name: 'single-prompt', model }, task: 'rumor', atLeast: 1, atMost: 1 },
+  // Four scores, subjectivity, two opinions, two rounds of two; then the judge.
+  { config: { name: 's2mad', models: { supporter: model } }, task: 'rumor', atLeast: 11, atMost: 12 },
+  // Three votes; then five rounds of a summary and three votes. Votes that keep changing end in a tie.
+  {
+    config: { name: 'debate-council', models: { members: [model, model, model], chairperson: model } },
+    task: 'rumor',
+    atLeast: 3,
+    atMost: 3 + 5 * 4,
+  },
+  // Linguist, triage, expert, extraction, one round of three; or three verifications and five rounds.
+  {
+    config: { name: 'zofia', models: { judge: model }, retrieval },
+    task: 'news',
+    atLeast: 5 + 2 + 1 + 3,
+    atMost: 5 + 2 + 1 + 3 + 5 * 3,
+  },
+])('a dry run of $config.name tells the fewest and the most calls', async ({ config, task, atLeast, atMost }) => {
+  const calls = async (bound: 'lower' | 'upper') => {
+    const service = new DryRunChatService({ bound });
+    const keptParts = keptPartsIn(AnnotationStore.open(':memory:'));
+    const detector = await detectorOf({ config, task: await loadJudgingTask(task), service, keptParts });
+    await detector.judge(prefix(5));
+    return service.rows().reduce((sum, row) => sum + row.calls, 0);
+  };
+  expect(await calls('lower')).toBe(atLeast);
+  expect(await calls('upper')).toBe(atMost);
+});
