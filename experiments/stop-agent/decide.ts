@@ -11,8 +11,9 @@ import { diskError, InputError } from '../../src/errors.ts';
 import { createEncoder, encoderSchema } from '../../src/text/create-encoder.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { decideStops } from '../../trainers/stop-agent/policy.ts';
+import { threadIdentity } from '../run/parts-file.ts';
 import { openStopAgentRun } from './open-run.ts';
-import { threadIdentity, trainedThreads } from './parts-file.ts';
+import { trainedThreads } from './run-threads.ts';
 
 /** A thread as a trained agent decides it, labelled or not: one line of what `earshot decide` prints. */
 export interface DecidedThread {

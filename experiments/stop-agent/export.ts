@@ -21,8 +21,8 @@ import { actionTexts } from '../../trainers/stop-agent/states.ts';
 import { systemsTable } from '../report/systems-table.ts';
 import { scoresJson } from './metrics.ts';
 import { type OpenedRun, openStopAgentRun } from './open-run.ts';
-import { testThreadsOfRun, trainedThreads } from './parts-file.ts';
 import { readTrialResult, type TrialResult } from './result.ts';
+import { testThreadsOfRun, trainedThreads } from './run-threads.ts';
 
 /** Test threads among the golden ones, and posts of each: enough to notice a difference, few enough to load at a start. */
 const goldenTestThreads = 16;

@@ -36,6 +36,7 @@ describe('train', () => {
       'detector.json',
       'events.out.tfevents',
       'metrics.jsonl',
+      'parts.json',
       'result.json',
       'run.json',
     ]);
