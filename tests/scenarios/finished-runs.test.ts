@@ -175,6 +175,17 @@ describe('doctor', () => {
 
 it('knows what each command is for', async () => {
   const { out } = await earshot(['--help'], { cwd });
-  for (const name of ['data', 'annotate', 'annotations', 'train', 'evaluate', 'compare', 'report', 'doctor'])
+  for (const name of [
+    'data',
+    'annotate',
+    'annotations',
+    'train',
+    'evaluate',
+    'compare',
+    'report',
+    'decide',
+    'export',
+    'doctor',
+  ])
     expect(out).toMatch(new RegExp(`^  ${name} `, 'm'));
 });
