@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 process.chdir(fileURLToPath(new URL('.', import.meta.url)));
 rmSync('dist', { recursive: true, force: true });
 execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.build.json'], { stdio: 'inherit' });
-// What the sources read beside themselves.
-cpSync('experts/tasks', 'dist/experts/tasks', { recursive: true, filter: (path) => !path.endsWith('.ts') });
+// What the sources read beside themselves: folders, and files that are not TypeScript.
+for (const folder of ['experts', 'checkpoints'])
+  cpSync(folder, `dist/${folder}`, { recursive: true, filter: (path) => !path.endsWith('.ts') });
 cpSync('experiments/cli/earshot.mjs', 'dist/experiments/cli/earshot.mjs');

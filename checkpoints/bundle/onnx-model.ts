@@ -23,7 +23,7 @@ const double = 11;
 /** Field numbers of onnx.proto, as far as this graph needs them. */
 const modelField = { irVersion: 1, producer: 2, graph: 7, opset: 8 } as const;
 const opsetVersionField = 2;
-const graphField = { node: 1, name: 2, initializer: 5, doc: 10, input: 11, output: 12 } as const;
+const graphField = { node: 1, name: 2, initializer: 5, input: 11, output: 12 } as const;
 const nodeField = { input: 1, output: 2, name: 3, type: 4, attribute: 5 } as const;
 const attributeField = { name: 1, integer: 3, type: 20 } as const;
 const integerAttribute = 2;

@@ -1,7 +1,5 @@
+import { tolerance } from './golden.ts';
 import { onnxNames } from './onnx-model.ts';
-
-/** Largest difference in π(stop) that parity allows. */
-export const tolerance = 1e-5;
 
 /** Rows that are scored in one call of the ONNX file. */
 const batches = [1, 7, 1024] as const;

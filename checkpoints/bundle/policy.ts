@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import { InputError } from '../../src/errors.ts';
+import { checkGolden, firstStop, goldenSchema } from './golden.ts';
 import {
   bundleFiles,
   checkDigest,
@@ -8,7 +9,7 @@ import {
   parseBundleJson,
   readManifest,
 } from './manifest.ts';
-import { actionCount, type PolicyNetwork, stopProbabilitiesOf } from './network.ts';
+import { stopProbabilitiesOf } from './network.ts';
 import {
   embedder,
   floatsFromBase64,
@@ -18,6 +19,7 @@ import {
   prefixReader,
   studentFeaturesOf,
 } from './prefix-reader.ts';
+import { readWeights } from './read-weights.ts';
 
 /*
  * `earshot/policy`: loads a bundle and decides, in Node and in browsers. No tensors, no files, no other package than the
@@ -67,20 +69,6 @@ export interface Policy {
   /** π(stop) in states made elsewhere, row-major [rows, manifest.state.columns], as `manifest.state` defines them. */
   stopProbabilities(states: Float32Array): Float32Array;
 }
-
-/** Largest difference in π(stop) from the golden threads that is put down to rounding. */
-const tolerance = 1e-5;
-
-/** A golden thread: decided at the export by the checkpoint itself. */
-export const goldenSchema = z.object({
-  threadId: z.string(),
-  texts: z.array(z.string()),
-  /** 32-bit floats, little-endian, base64; [posts, columns]. */
-  states: z.string(),
-  stopProbability: z.array(z.number()),
-  stopStep: z.int(),
-});
-export type Golden = z.infer<typeof goldenSchema>;
 
 /**
  * Loads a bundle and decides its golden threads with it, so that a policy that loads decides as the checkpoint did.
@@ -153,12 +141,6 @@ function fetched(base: URL | string): PolicySource {
   };
 }
 
-/** The decision rule: the first post at which π(stop) exceeds one half, else the last. */
-export function firstStop(stopProbability: Float32Array): { stopStep: number; stopped: boolean } {
-  const first = stopProbability.findIndex((probability) => probability > 0.5);
-  return first < 0 ? { stopStep: stopProbability.length - 1, stopped: false } : { stopStep: first, stopped: true };
-}
-
 /** A function that makes the states of every prefix, the action before each being "continue"; row-major [posts, columns]. */
 function stateMaker(
   { encoder, state }: Manifest,
@@ -208,53 +190,4 @@ function verdictOf({ labels, probabilities }: PrefixReadings): Verdict {
     label: labels[likeliest(last)],
     probabilities: Object.fromEntries(labels.map((label, index) => [label, last[index]])),
   };
-}
-
-function checkGolden({ threadId, stopProbability, stopStep }: Golden, found: Float32Array): void {
-  const different = stopProbability.findIndex((expected, step) => !(Math.abs(found[step] - expected) <= tolerance));
-  if (found.length !== stopProbability.length || different >= 0)
-    throw new InputError(
-      `the golden thread ${threadId} is decided differently here: π(stop) at post ${different + 1} is ${found[different]}, and ${stopProbability[different]} in ${bundleFiles.golden}; another version of Unicode or of Earshot reads its text differently`,
-    );
-  if (firstStop(found).stopStep !== stopStep)
-    throw new InputError(
-      `the golden thread ${threadId} is decided differently here: stop at post ${firstStop(found).stopStep + 1}, and ${stopStep + 1} in ${bundleFiles.golden}`,
-    );
-}
-
-const tensorSchema = z.object({
-  dtype: z.string(),
-  shape: z.array(z.int()),
-  data_offsets: z.tuple([z.int(), z.int()]),
-});
-const headerSchema = z.record(z.string(), z.union([tensorSchema, z.record(z.string(), z.string())]));
-
-/** Reads the safetensors file, whose hash was checked. */
-function readWeights(file: Uint8Array, { state }: Manifest): PolicyNetwork {
-  const name = bundleFiles.weights;
-  const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
-  const start = 8 + Number(view.getBigUint64(0, true));
-  const header = parseBundleJson(new TextDecoder().decode(file.subarray(8, start)), { name, schema: headerSchema });
-  const bytesOf = (array: string, dtype: string) => {
-    const entry = z.safeParse(tensorSchema, header[array]);
-    if (!entry.success || entry.data.dtype !== dtype)
-      throw new InputError(`${name} holds no ${dtype} array ${array}; export the run again with this version`);
-    const [from, to] = entry.data.data_offsets;
-    // Copied, because an array's offset in the file need not be a multiple of its element size.
-    return new Uint8Array(file.subarray(start + from, start + to)).buffer;
-  };
-  const floats = (array: string) => new Float32Array(bytesOf(array, 'F32'));
-  const doubles = (array: string) => new Float64Array(bytesOf(array, 'F64'));
-  const b1 = floats('b1');
-  const network: PolicyNetwork = {
-    inputs: state.columns,
-    hidden: b1.length,
-    layers: { w1: floats('w1'), b1, w2: floats('w2'), b2: floats('b2'), w3: floats('w3'), b3: floats('b3') },
-    moments: { mean: doubles('mean'), variance: doubles('variance') },
-  };
-  if (network.layers.w1.length !== state.columns * b1.length || network.layers.b3.length !== actionCount)
-    throw new InputError(
-      `${name} and the manifest disagree: states of ${state.columns} numbers and ${b1.length} hidden units, but w1 holds ${network.layers.w1.length}`,
-    );
-  return network;
 }

@@ -6,29 +6,34 @@ import { tensorFile } from '../tensor-file.ts';
 import { bundleFiles, type Manifest, manifestText, sha256Hex } from './manifest.ts';
 import { actionCount, type PolicyNetwork } from './network.ts';
 
+/** The bytes of every file of a bundle by its name: the given ones, and `manifest.json` with the hash of each. */
+export async function bundleContents(options: {
+  manifest: Omit<Manifest, 'sha256' | 'files'>;
+  files: Readonly<Record<string, string | Uint8Array>>;
+}): Promise<ReadonlyMap<string, Uint8Array>> {
+  const contents = new Map(
+    Object.entries(options.files).map(([name, content]) => [
+      name,
+      typeof content === 'string' ? new TextEncoder().encode(content) : content,
+    ]),
+  );
+  const hashes: Record<string, string> = {};
+  for (const [name, bytes] of contents) hashes[name] = await sha256Hex(bytes);
+  const { format, formatVersion, madeBy, ...rest } = options.manifest;
+  const manifest = await manifestText({ format, formatVersion, madeBy, files: hashes, ...rest });
+  return contents.set(bundleFiles.manifest, new TextEncoder().encode(manifest));
+}
+
 /**
- * Writes a bundle: the files, and `manifest.json` with the hash of each. The folder appears whole or not at all.
+ * Writes a bundle. The folder appears whole or not at all.
  * @throws InputError for a folder that is not empty, or where the disk refuses
  */
-export async function writeBundle(
-  folder: string,
-  options: {
-    manifest: Omit<Manifest, 'sha256' | 'files'>;
-    files: Readonly<Record<string, string | Uint8Array>>;
-  },
-): Promise<void> {
+export function writeBundle(folder: string, contents: ReadonlyMap<string, Uint8Array>): void {
   checkFree(folder);
-  const contents = Object.entries(options.files).map(
-    ([name, content]) => [name, typeof content === 'string' ? new TextEncoder().encode(content) : content] as const,
-  );
-  const hashes = await Promise.all(contents.map(async ([name, bytes]) => [name, await sha256Hex(bytes)] as const));
-  const { format, formatVersion, madeBy, ...rest } = options.manifest;
-  const manifest = await manifestText({ format, formatVersion, madeBy, files: Object.fromEntries(hashes), ...rest });
   const unfinished = `${folder.replace(/\/+$/, '')}.${process.pid}.unfinished`;
   try {
     mkdirSync(unfinished, { recursive: true });
     for (const [name, bytes] of contents) writeFileAtomically(join(unfinished, name), bytes);
-    writeFileAtomically(join(unfinished, bundleFiles.manifest), manifest);
     rmSync(folder, { recursive: true, force: true });
     renameSync(unfinished, folder);
   } catch (error) {

@@ -1,6 +1,6 @@
 import { InputError } from '../../src/errors.ts';
+import { threadIdentity, withoutTrained } from '../run/parts-file.ts';
 import type { EvaluateRunSettings } from '../stop-agent/evaluate-run.ts';
-import { threadIdentity, withoutTrained } from '../stop-agent/parts-file.ts';
 import { loadSelectorThreads } from './data.ts';
 import { allPostsName, decideTest, scoreTest, selectorName, type TestScores } from './decisions.ts';
 import { openSelectorRun } from './open-selector-run.ts';

@@ -6,6 +6,7 @@ import { loadMember } from '../../trainers/member-checkpoint.ts';
 import { createSelector } from '../../trainers/selector/jsdrv.ts';
 import type { SelectorTraining } from '../../trainers/selector/setup.ts';
 import { runKind } from '../run/experiment-kind.ts';
+import { missingThreads, readParts } from '../run/parts-file.ts';
 import { selectorDataHash } from './data.ts';
 import { type SelectorExperiment, selectorExperimentSchema } from './experiment.ts';
 import { freshSettings, type SelectorShared } from './settings.ts';
@@ -41,10 +42,16 @@ export async function openSelectorRun(options: {
   const experiment = { ...saved, budget: { ...saved.budget, ...budget } };
   const { seed, hashes } = run.readRecord();
   const shared = await workshop.sharedFor(experiment, context);
-  if (selectorDataHash(shared.data) !== hashes.data)
+  if (selectorDataHash(shared.data) !== hashes.data) {
+    const { train, tests } = shared.data;
+    const noted = Object.values(readParts(run) ?? {}).flat();
+    const missing = missingThreads(noted, [...train, ...tests.flatMap(({ threads }) => threads)]);
     throw new InputError(
-      `the data of ${run.path} is no longer what it was trained on (${experiment.data.train ?? 'planted threads'}), so its labelled claims are not known; restore the files of data`,
+      `the data of ${run.path} is no longer what it was trained on (${experiment.data.train ?? 'planted threads'})${
+        missing === null ? '' : `: ${missing.count} threads are missing or changed (${missing.ids})`
+      }, so its labelled claims are not known; restore the files of data`,
     );
+  }
   const trainer = createSelector(await freshSettings({ experiment, seed, shared, context }));
   const { training } = trainer;
   const identity = selectorIdentity(training, shared.embeddings);

@@ -3,6 +3,7 @@ import type { WorkContext } from '../../src/work-context.ts';
 import { createSelector } from '../../trainers/selector/jsdrv.ts';
 import type { SelectorTraining } from '../../trainers/selector/setup.ts';
 import { hasDecisions, readDecisions, writeDecisions } from '../run/decisions-file.ts';
+import { writeParts } from '../run/parts-file.ts';
 import { selectorDataHash, splitTests } from './data.ts';
 import {
   allPostsName,
@@ -48,6 +49,8 @@ export async function runSelectorTrial(settings: {
     readStoredSelectorResult(run);
     return true;
   }
+  const tests = data.tests.map(({ name, threads }) => [`test ${name}`, threads] as const);
+  writeParts(run, { train: data.train, ...Object.fromEntries(tests) });
 
   const { tested, heldOut } = splitTests(data.tests, { share: experiment.evaluation.heldOutShare });
   const trial: SelectorTrial = { experiment, seed, directory, shared, context, tested, heldOut };

@@ -1,9 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { z } from 'zod';
-import { bundleFiles, readManifest } from '../../checkpoints/bundle/manifest.ts';
+import * as z from 'zod/mini';
+import { bundleFiles, checkDigest, parseBundleJson, readManifest } from '../../checkpoints/bundle/manifest.ts';
 import { loadPolicy, type PolicyDecision, type PolicySource, type Verdict } from '../../checkpoints/bundle/policy.ts';
-import { readJsonFile } from '../../checkpoints/json-file.ts';
 import { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
 import { canonicalJson } from '../../src/content-hash.ts';
 import { hoursSinceClaim, prefixOf, type Thread } from '../../src/data/thread.ts';
@@ -11,8 +10,9 @@ import { diskError, InputError } from '../../src/errors.ts';
 import { createEncoder, encoderSchema } from '../../src/text/create-encoder.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { decideStops } from '../../trainers/stop-agent/policy.ts';
+import { threadIdentity } from '../run/parts-file.ts';
 import { openStopAgentRun } from './open-run.ts';
-import { threadIdentity, trainedThreads } from './parts-file.ts';
+import { trainedThreads } from './run-threads.ts';
 
 /** A thread as a trained agent decides it, labelled or not: one line of what `earshot decide` prints. */
 export interface DecidedThread {
@@ -72,7 +72,9 @@ export async function deciderOfRun(options: { run: string; runs: string; context
         stopped: stopProbability[stopStep] > 0.5,
         stopProbability,
         verdict:
-          judgement === null ? null : { label: judgement.label ?? '', probabilities: judgement.probabilities ?? {} },
+          judgement === null || judgement.label === null
+            ? null
+            : { label: judgement.label, probabilities: judgement.probabilities ?? {} },
       });
     },
   };
@@ -93,7 +95,10 @@ export async function deciderOfBundle(folder: string): Promise<Decider> {
   };
   const policy = await loadPolicy({ read, embed: await encoderOfBundle(await read(bundleFiles.manifest)) });
   const { state } = policy.manifest;
-  const trained = new Set(readJsonFile(join(folder, bundleFiles.trained), z.array(z.string())));
+  const name = bundleFiles.trained;
+  const bytes = await read(name);
+  await checkDigest(bytes, { name, sha256: policy.manifest.files[name] });
+  const trained = new Set(parseBundleJson(new TextDecoder().decode(bytes), { name, schema: z.array(z.string()) }));
   return {
     name: folder,
     isTrainedOn: (thread) => trained.has(threadIdentity(thread)),

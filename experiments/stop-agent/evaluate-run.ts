@@ -3,12 +3,13 @@ import { InputError } from '../../src/errors.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { decideStops } from '../../trainers/stop-agent/policy.ts';
 import { judgeForTraining, judgeOfRun } from '../judging/judge-for-training.ts';
+import { withoutTrained } from '../run/parts-file.ts';
 import { agentName, decide, decideByRules, testThreads } from './decisions.ts';
 import { labelField } from './experiment.ts';
 import { type SystemScores, scoreSystem } from './metrics.ts';
 import { openStopAgentRun } from './open-run.ts';
 import { loadData } from './parts.ts';
-import { trainedThreads, withoutTrained } from './parts-file.ts';
+import { trainedThreads } from './run-threads.ts';
 
 /** A run, and other data to test it on. */
 export interface EvaluateRunSettings {

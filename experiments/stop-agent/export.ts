@@ -1,14 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { type Golden, isTied } from '../../checkpoints/bundle/golden.ts';
 import { bundleFiles, bundleFormat, bundleFormatVersion, type Manifest } from '../../checkpoints/bundle/manifest.ts';
 import { type PolicyNetwork, policyHalf } from '../../checkpoints/bundle/network.ts';
 import { onnxModel } from '../../checkpoints/bundle/onnx-model.ts';
 import { checkParity, type Parity } from '../../checkpoints/bundle/parity.ts';
-import type { Golden } from '../../checkpoints/bundle/policy.ts';
+import { loadPolicy } from '../../checkpoints/bundle/policy.ts';
 import { policyCard } from '../../checkpoints/bundle/policy-card.ts';
 import { hashingModelSchema } from '../../checkpoints/bundle/prefix-reader.ts';
 import { unicodeThreads } from '../../checkpoints/bundle/unicode-threads.ts';
-import { checkFree, weightsFile, writeBundle } from '../../checkpoints/bundle/write-bundle.ts';
+import { bundleContents, checkFree, weightsFile, writeBundle } from '../../checkpoints/bundle/write-bundle.ts';
 import { provenance } from '../../checkpoints/run-record.ts';
 import { CONTINUE, stateRow } from '../../envs/state-table.ts';
 import { floatsToBase64, LocalDetector } from '../../experts/detectors/local/local-detector.ts';
@@ -21,8 +22,8 @@ import { actionTexts } from '../../trainers/stop-agent/states.ts';
 import { systemsTable } from '../report/systems-table.ts';
 import { scoresJson } from './metrics.ts';
 import { type OpenedRun, openStopAgentRun } from './open-run.ts';
-import { testThreadsOfRun, trainedThreads } from './parts-file.ts';
 import { readTrialResult, type TrialResult } from './result.ts';
+import { testThreadsOfRun, trainedThreads } from './run-threads.ts';
 
 /** Test threads among the golden ones, and posts of each: enough to notice a difference, few enough to load at a start. */
 const goldenTestThreads = 16;
@@ -99,7 +100,7 @@ export async function exportRun(options: {
     threads: result?.threads ?? {},
     table: result === null ? null : systemsTable(result.systems),
   });
-  await writeBundle(out, {
+  const contents = await bundleContents({
     manifest,
     files: {
       [bundleFiles.onnx]: onnx,
@@ -113,12 +114,18 @@ export async function exportRun(options: {
       ...(models.detector !== null && { [bundleFiles.detector]: models.detector }),
     },
   });
+  // The reader in JavaScript decides the golden threads again; the one in Python does so when it loads.
+  await loadPolicy({
+    read: async (name) => contents.get(name) ?? new Uint8Array(0),
+    embed: encoder?.name === 'hashing' ? undefined : (texts) => opened.cache.embeddings.embed(texts),
+  });
+  writeBundle(out, contents);
   return { parity, goldenThreads: golden.count, readsTexts };
 }
 
 const pythonReader = new URL('../../checkpoints/bundle/earshot_policy.py', import.meta.url);
 
-/** What the checkpoint decides of some threads, a thread a line, with all states for parity. */
+/** What the checkpoint decides of some threads, a thread a line, with all states for parity. Ties are left out. */
 async function goldenThreads(threads: readonly Thread[], { policy, tableOf }: OpenedRun) {
   const table = await tableOf(threads);
   const { columns } = table;
@@ -131,6 +138,7 @@ async function goldenThreads(threads: readonly Thread[], { policy, tableOf }: Op
       states.set(table.data.subarray(row, row + columns), step * columns);
     }
     const stopProbability = await stopProbabilitiesOfStates(policy, { data: states, columns });
+    if (isTied(stopProbability)) continue;
     const golden: Golden = {
       threadId: id,
       texts: posts.map(({ text }) => text),
@@ -141,7 +149,7 @@ async function goldenThreads(threads: readonly Thread[], { policy, tableOf }: Op
     lines.push(`${JSON.stringify(golden)}\n`);
     all.push(states);
   }
-  return { lines: lines.join(''), states: joined(all), count: threads.length };
+  return { lines: lines.join(''), states: joined(all), count: lines.length };
 }
 
 function firstPosts(thread: Thread): Thread {

@@ -49,7 +49,7 @@ export async function openStopAgentRun(options: {
   if (latest === null)
     throw new InputError(`${run.path} has no checkpoint yet; train it first, or give the folder of another run`);
   if (!run.isFinished())
-    context.onNote(`${run.path} is not finished; its agent after ${latest.step} iterations is tested`);
+    context.onNote(`${run.path} is not finished; its agent after ${latest.step} iterations is used`);
   const experiment = run.readConfig(experimentSchema);
   await selectBackend(experiment.backend);
   const cache = await openCache(join(runs, 'cache'), experiment);

@@ -12,12 +12,12 @@ import { trainToEnd } from '../../trainers/trainer.ts';
 import { detectorHash } from '../judging/judge.ts';
 import { annotationsHash, judgeOfRun, recallForTraining } from '../judging/judge-for-training.ts';
 import { writeDecisions } from '../run/decisions-file.ts';
+import { writeParts } from '../run/parts-file.ts';
 import { trainInDirectories } from '../run/train-in-directories.ts';
 import type { Cache } from './cache.ts';
 import { agentName, cloningName, decide, decideByRules, type SystemDecisions, testThreads } from './decisions.ts';
 import { type Experiment, taskOf } from './experiment.ts';
 import { splitParts, threadsHash } from './parts.ts';
-import { writeParts } from './parts-file.ts';
 import { judgedThreads, type PreparedTrial, prepareTrial } from './prepare.ts';
 import { readStoredResult, type StoredResult, storedResult } from './result.ts';
 
@@ -79,7 +79,7 @@ async function begin(trial: TrialSettings, { backend, context }: Surroundings): 
     config: experiment,
     facts: { seed, backend: backend.name, device: backend.device, hashes: prepared.hashes },
   });
-  writeParts(run, prepared.parts);
+  writeParts(run, { ...prepared.parts });
   prepared.detector.save?.(join(directory, 'detector.json'));
   prepared.student?.reader.save(join(directory, 'student.json'));
   return { ...trial, prepared, run };

@@ -49,7 +49,7 @@ describe('evaluate', () => {
     rmSync(join(cwd, 'begun/result.json'));
     const { code, errors } = await earshot(['evaluate', 'begun', '--data', 'other.jsonl'], { cwd });
     expect(code).toBe(0);
-    expect(errors).toContain('earshot: begun is not finished; its agent after 4 iterations is tested\n');
+    expect(errors).toContain('earshot: begun is not finished; its agent after 4 iterations is used\n');
   });
 
   it('says what is wrong with a run, a checkpoint or the data', async () => {
@@ -175,6 +175,17 @@ describe('doctor', () => {
 
 it('knows what each command is for', async () => {
   const { out } = await earshot(['--help'], { cwd });
-  for (const name of ['data', 'annotate', 'annotations', 'train', 'evaluate', 'compare', 'report', 'doctor'])
+  for (const name of [
+    'data',
+    'annotate',
+    'annotations',
+    'train',
+    'evaluate',
+    'compare',
+    'report',
+    'decide',
+    'export',
+    'doctor',
+  ])
     expect(out).toMatch(new RegExp(`^  ${name} `, 'm'));
 });

@@ -69,4 +69,10 @@ stopAgentSchema.parse({}).iteration;
     expect(readFileSync(join(project, 'threads.jsonl'), 'utf8').trimEnd().split('\n')).toHaveLength(20);
     expect(await run(earshot, ['options', 'stop-agent', 'agent.imitation.alpha'])).toMatch(/default 0\.7/);
   });
+
+  it('has the small entry that reads bundles', async () => {
+    const program = "import { loadPolicy } from 'earshot/policy'; console.log(typeof loadPolicy);";
+    expect(await run(process.execPath, ['--input-type=module', '--eval', program])).toBe('function\n');
+    expect(existsSync(join(project, 'node_modules/earshot/dist/checkpoints/bundle/earshot_policy.py'))).toBe(true);
+  });
 });

@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { firstStop, type Golden } from '../../../checkpoints/bundle/golden.ts';
 import { bundleFiles, bundleFormat, bundleFormatVersion, type Manifest } from '../../../checkpoints/bundle/manifest.ts';
 import { type PolicyNetwork, stopProbabilitiesOf } from '../../../checkpoints/bundle/network.ts';
-import { firstStop, type Golden, type PolicySource } from '../../../checkpoints/bundle/policy.ts';
+import type { PolicySource } from '../../../checkpoints/bundle/policy.ts';
 import { embedder } from '../../../checkpoints/bundle/prefix-reader.ts';
 import { unicodeThreads } from '../../../checkpoints/bundle/unicode-threads.ts';
-import { weightsFile, writeBundle } from '../../../checkpoints/bundle/write-bundle.ts';
+import { bundleContents, weightsFile, writeBundle } from '../../../checkpoints/bundle/write-bundle.ts';
 import { Random } from '../../../src/tensor/random.ts';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
 
@@ -104,7 +105,7 @@ export async function smallBundle(
   const { manifest, network = randomNetwork({ inputs: dimensions }), files } = options;
   const golden = options.golden ?? unicodeThreads.map((thread) => goldenOf(network, thread));
   const folder = join(temporaryFolder({}), 'bundle');
-  await writeBundle(folder, {
+  const contents = await bundleContents({
     manifest: smallManifest(manifest),
     files: {
       [bundleFiles.weights]: weightsFile(network),
@@ -112,6 +113,7 @@ export async function smallBundle(
       ...files,
     },
   });
+  writeBundle(folder, contents);
   return folder;
 }
 

@@ -49,6 +49,7 @@ describe('train, of a selector', () => {
       'events.out.tfevents',
       'last-epoch.json',
       'metrics.jsonl',
+      'parts.json',
       'result.json',
       'run.json',
       'stance-picture.json',

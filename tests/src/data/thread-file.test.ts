@@ -1,10 +1,11 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { BadItem } from '../../../src/data/bad-item.ts';
 import type { Thread } from '../../../src/data/thread.ts';
-import { loadThreads, readThreads, writeThreads } from '../../../src/data/thread-file.ts';
+import { loadThreads, readThreads, threadsOfStream, writeThreads } from '../../../src/data/thread-file.ts';
 import { InputError } from '../../../src/errors.ts';
 import { makeThread, temporaryFolder } from './fixtures.ts';
 
@@ -171,5 +172,42 @@ describe('writing threads', () => {
     await expect(writeThreads(join(folder, 'a.jsonl'), [])).rejects.toThrow('there are no threads to write');
     expect(readFileSync(join(folder, 'a.jsonl'), 'utf8')).toBe(good);
     expect(readdirSync(folder)).toEqual(['a.jsonl']);
+  });
+});
+
+describe('threads of a stream', () => {
+  const chinese = makeThread('t', { posts: 2 });
+  chinese.posts[0].text = '谣言 😱';
+  const name = 'standard input';
+
+  it('come one by one, whatever the chunks, and may come again', async () => {
+    const bytes = Buffer.from(`${line(chinese)}\n${line(chinese).trim()}`);
+    const single = Array.from(bytes, (byte) => Buffer.of(byte));
+    for (const chunks of [[bytes], single, [bytes.toString()]]) {
+      const found: Thread[] = [];
+      for await (const thread of threadsOfStream(Readable.from(chunks), { name })) found.push(thread);
+      expect(found).toEqual([chinese, chinese]);
+    }
+  });
+
+  it('are given out before the stream ends', async () => {
+    const threads = threadsOfStream(
+      (async function* () {
+        yield good;
+        await new Promise(() => {});
+      })(),
+      { name },
+    );
+    expect((await threads.next()).value).toEqual(makeThread('a'));
+  });
+
+  it('are refused with the number of the line', async () => {
+    const read = async (content: Buffer) => {
+      for await (const thread of threadsOfStream(Readable.from([content]), { name })) expect(thread.id).toBe('a');
+    };
+    await expect(read(Buffer.from(`${good}{`))).rejects.toThrow(/^standard input:2: .*is not JSON/);
+    await expect(read(Buffer.from([...Buffer.from(good), 0xff]))).rejects.toThrow(
+      'standard input: the text after line 0 is not UTF-8',
+    );
   });
 });

@@ -1,0 +1,87 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { readJsonFile, writeJsonFile } from '../../checkpoints/json-file.ts';
+import type { RunDirectory } from '../../checkpoints/run-directory.ts';
+import { sha256 } from '../../src/content-hash.ts';
+import type { Thread } from '../../src/data/thread.ts';
+import { InputError } from '../../src/errors.ts';
+import type { WorkContext } from '../../src/work-context.ts';
+
+/*
+ * `parts.json`: which threads a run used for what. A split is a function of the data, but the data may be gone or grown
+ * when somebody asks which threads an agent has seen.
+ */
+
+export const partsFileName = 'parts.json';
+
+const itemSchema = z.strictObject({
+  id: z.string(),
+  identity: z.string().describe('hash of the id and the claim: the same thread, whatever replies came later'),
+  sha256: z.string().describe('hash of the whole thread as it was read'),
+});
+export type PartItem = z.infer<typeof itemSchema>;
+
+const partsSchema = z.strictObject({
+  formatVersion: z.literal(1),
+  parts: z.record(z.string(), z.array(itemSchema)),
+});
+
+/** The threads of each part, by its name. */
+export function writeParts(run: RunDirectory, parts: Readonly<Record<string, readonly Thread[]>>): void {
+  const items = Object.entries(parts).map(([name, threads]) => [name, threads.map(partItem)] as const);
+  writeJsonFile(join(run.path, partsFileName), { formatVersion: 1, parts: Object.fromEntries(items) });
+}
+
+/**
+ * The threads of each part; null for a run of an earlier version, which has no such file.
+ * @throws InputError where the file cannot be read
+ */
+export function readParts(run: RunDirectory): Readonly<Record<string, readonly PartItem[]>> | null {
+  const path = join(run.path, partsFileName);
+  return existsSync(path) ? readJsonFile(path, partsSchema).parts : null;
+}
+
+export function partItem(thread: Thread): PartItem {
+  return { id: thread.id, identity: threadIdentity(thread), sha256: sha256(thread) };
+}
+
+/** Names a thread by its id and claim, so that it is known again when further replies have come or labels are gone. */
+export function threadIdentity({ id, posts: [claim] }: Thread): string {
+  return sha256({ id, claim: claim.text });
+}
+
+/** The items whose threads are not among these, or were changed: their ids for a message, the first few of many. */
+export function missingThreads(
+  items: readonly PartItem[],
+  threads: readonly Thread[],
+): { count: number; ids: string } | null {
+  const present = new Set(threads.map((thread) => sha256(thread)));
+  const missing = items.filter((item) => !present.has(item.sha256));
+  if (missing.length === 0) return null;
+  const shown = missing.slice(0, 5).map(({ id }) => id);
+  return { count: missing.length, ids: [...shown, ...(missing.length > 5 ? ['…'] : [])].join(', ') };
+}
+
+/**
+ * Leaves out the threads that a run learnt from, and says how many. Scores on them would flatter it.
+ * @param options.trained identities of those threads
+ * @throws InputError when nothing is left
+ */
+export function withoutTrained(
+  threads: readonly Thread[],
+  options: { trained: ReadonlySet<string>; includeTrained: boolean; name: string; onNote: WorkContext['onNote'] },
+): Thread[] {
+  const { trained, includeTrained, name, onNote } = options;
+  const others = threads.filter((thread) => !trained.has(threadIdentity(thread)));
+  const known = threads.length - others.length;
+  if (known === 0) return others;
+  const whatHappens = includeTrained ? 'they are not left out' : 'they are left out';
+  onNote(`the run was trained on ${known} of the ${threads.length} threads of ${name}; ${whatHappens}`);
+  if (includeTrained) return [...threads];
+  if (others.length === 0)
+    throw new InputError(
+      `the run was trained on all ${threads.length} threads of ${name}; give other data, or keep them with --include-trained`,
+    );
+  return others;
+}
