@@ -19,6 +19,7 @@ interface Flags {
   task: string;
   seed: number;
   schedule?: PrefixSchedule;
+  limit?: number;
   maxPosts: number;
   concurrency?: number;
   skipInvalid?: boolean;
@@ -50,6 +51,7 @@ export function annotateCommand(terminal: Terminal): Command {
     .addOption(new Option('--task <name>', 'what that detector decides').choices(Object.keys(tasks)).default('rumor'))
     .option('--seed <number>', 'seed of that training', wholeNumber, 1)
     .option('--schedule <which>', 'prefixes judged: every (default), step:<posts> or geometric:<factor>', schedule)
+    .option('--limit <count>', 'only the first so many threads of the file', positiveInteger)
     .option('--max-posts <count>', 'posts of a thread that are judged', positiveInteger, 500)
     .option(
       '--concurrency <count>',
@@ -83,6 +85,7 @@ Examples:
   earshot annotate threads.jsonl --store judged.sqlite --detector mine.json --train-on labelled.jsonl
   earshot annotate threads.jsonl --store judged.sqlite --detector mine.json --schedule geometric:1.5 --max-posts 200
   earshot annotate threads.jsonl --store judged.sqlite --detector experiments/detectors/s2mad.yaml --dry-run
+  earshot annotate threads.jsonl --store judged.sqlite --detector experiments/detectors/s2mad.yaml --limit 5
   earshot annotate threads.jsonl --store judged.sqlite --detector experiments/detectors/s2mad.yaml --budget-money 5
   earshot annotate threads.jsonl --store judged.sqlite --detector experiments/detectors/single-prompt.yaml --batch
   earshot annotations stats judged.sqlite`,
@@ -108,6 +111,7 @@ async function annotateFile(threads: string, options: AnnotateCommandOptions): P
       task: tasks[task],
       seed,
       schedule: options.schedule ?? { name: 'every' },
+      limit: options.limit,
       maxPosts,
       concurrency,
       skipInvalid,

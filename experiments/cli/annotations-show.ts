@@ -81,14 +81,35 @@ export function debateText(row: StoredAnnotation): string {
     `Thread ${threadId}, first ${prefixLength} posts, judged by ${request.detector} on ${date}`,
     `Key ${key}`,
     '',
-    ...postsOf(request.input).map((text, index) => `  ${index + 1}. ${text.replace(/\s+/g, ' ')}`),
-    ...transcript.flatMap(({ role, text }) => ['', `── ${role} ──`, text]),
+    ...postsOf(request.input).map((text, index) => wrapped(`  ${index + 1}. ${text.replace(/\s+/g, ' ')}`, '     ')),
+    ...transcript.flatMap(({ role, text }) => ['', `── ${role} ──`, wrapped(text.trim(), '')]),
     '',
     `Label: ${label ?? 'none could be read'}${shares.length > 0 ? ` (${shares.join(', ')})` : ''}`,
-    ...(explanation === '' ? [] : [`Explanation: ${explanation}`]),
+    ...(explanation === '' ? [] : [wrapped(`Explanation: ${explanation}`, '')]),
     `Usage: ${usage.requests} requests, ${usage.inputTokens} tokens in, ${usage.outputTokens} out${took}`,
   ];
   return `${lines.join('\n')}\n`;
+}
+
+/** As wide as lines are read with ease. */
+const LINE_WIDTH = 96;
+
+/** A text with its long lines broken between words; what goes on is indented. */
+function wrapped(text: string, indent: string): string {
+  return text
+    .split('\n')
+    .flatMap((line) => {
+      const lines: string[] = [];
+      let rest = line.trimEnd();
+      while (rest.length > LINE_WIDTH) {
+        const blank = rest.lastIndexOf(' ', LINE_WIDTH);
+        if (blank <= indent.length + 1) break;
+        lines.push(rest.slice(0, blank));
+        rest = indent + rest.slice(blank + 1);
+      }
+      return [...lines, rest];
+    })
+    .join('\n');
 }
 
 /** Some detectors store more than the texts. */

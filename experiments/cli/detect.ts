@@ -17,6 +17,7 @@ interface DetectCommandOptions {
   budgetRequests?: number;
   budgetTokens?: number;
   budgetMoney?: number;
+  limit?: number;
   concurrency?: number;
   retryUnreadable?: boolean;
   maxUnreadable?: number;
@@ -33,6 +34,7 @@ export function detectCommand(terminal: Terminal): Command {
       'detector file (.yaml) or saved local detector (.json); several side by side',
     )
     .option('--store <file>', 'annotation store that keeps the judgements; made when absent')
+    .option('--limit <count>', 'only the first so many threads of the file', positiveInteger)
     .option('--at <replies>', 'replies seen, such as 0,10,all; 0 is the claim alone', replies, earlyDetectionReplies)
     .option('--budget-requests <count>', 'send at most so many requests for each detector', positiveInteger)
     .option('--budget-tokens <count>', 'use at most so many tokens for each detector', positiveInteger)
@@ -66,10 +68,11 @@ async function detectIn(path: string, options: DetectCommandOptions & { terminal
   const { stdout } = terminal;
   const { done, ...told } = stageProgress(path, terminal);
   const context = workContext({ ...told, signal: terminal.interruptSignal() });
-  const threads = await loadThreads(path, {
+  const loaded = await loadThreads(path, {
     skipInvalid,
     onSkipped: (item) => context.onNote(`skipped ${formatBadItem(item)}`),
   });
+  const threads = loaded.slice(0, options.limit);
   let evaluations: DetectorEvaluation[];
   try {
     evaluations = await detect({

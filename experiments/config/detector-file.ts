@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { detectorSchema } from '../../experts/detectors/create-detector.ts';
 import { budgetSchema } from '../../experts/llm/budget.ts';
@@ -42,7 +42,7 @@ export function isDetectorFile(path: string): boolean {
 
 /** @throws InputError naming each problem: place, value, reason, and the nearest key for an unknown one. */
 export async function loadDetectorFile(path: string): Promise<DetectorFile> {
-  const input = withPrices(await readYaml(path));
+  const input = withOwnPrompts(withPrices(await readYaml(path)), path);
   const parsed = detectorFileSchema.safeParse(input);
   if (!parsed.success)
     throw new InputError(
@@ -67,6 +67,13 @@ function withPrices(file: PlainObject): PlainObject {
     return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, priced(each)]));
   };
   return { ...file, detector: priced(file.detector) };
+}
+
+/** The file with its prompts looked for beside it. */
+function withOwnPrompts(file: PlainObject, path: string): PlainObject {
+  const { detector } = file;
+  if (!isPlainObject(detector) || typeof detector.prompts !== 'string') return file;
+  return { ...file, detector: { ...detector, prompts: resolve(dirname(path), detector.prompts) } };
 }
 
 /** The schema with only the named detector, so that a misspelt key is not compared with keys of the other detectors. */

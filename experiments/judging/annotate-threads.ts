@@ -26,6 +26,8 @@ export interface AnnotateThreadsOptions {
   task: Task;
   seed: number;
   schedule: PrefixSchedule;
+  /** Only the first so many threads of the file. */
+  limit?: number | undefined;
   maxPosts: number;
   concurrency?: number | undefined;
   skipInvalid: boolean;
@@ -45,7 +47,7 @@ export async function annotateThreads(options: AnnotateThreadsOptions): Promise<
   const { schedule, maxPosts, concurrency, retryUnreadable, maxUnreadable, budget, mode, onCounts, context } = options;
   // A mistake in a detector file shows at once, one in the threads only after reading them.
   const opened = isDetectorFile(options.detector) ? await openJudge(options.detector) : null;
-  const threads = await threadsOf(options.threads, options);
+  const threads = (await threadsOf(options.threads, options)).slice(0, options.limit);
   const judge = opened ?? (await savedOrTrained(options, threads));
   // A dry run leaves nothing behind, not even an empty store.
   const store = AnnotationStore.open(mode === 'dry-run' && !existsSync(options.store) ? ':memory:' : options.store);

@@ -11,6 +11,7 @@ import { MalformedAnswerError } from '../llm/failures.ts';
 import { categoryCombination, categoryProbabilities, type JudgingTask, judgementLabels } from '../tasks/task-file.ts';
 import { type AnswerWords, answerNames, strictAnswer, substringAnswer } from './answers.ts';
 import { endpointOf, endpointsSchema, modelSchema } from './models-by-role.ts';
+import { loadPrompts, promptsSchema } from './prompt-templates.ts';
 import { quotedPosts, type TranscriptEntry } from './prompt-text.ts';
 import { inSession, type Session, usageIn } from './session.ts';
 
@@ -34,20 +35,24 @@ import { inSession, type Session, usageIn } from './session.ts';
  *     posts become spaces. As published, nothing tells a post from an instruction, so a post may pose as one. The code allows an answer of 3 tokens (gpt-4o-mini: 5); here that is the endpoint's maxTokens.
  */
 
-const promptVersions = { paper: 2, published: 1 };
+/** Of the published prompt, which is no file: it is what it is. */
+const PUBLISHED_VERSION = 1;
 
-const instructionOf = ({ subject, question, answers }: { subject: string; question: string; answers: string }) =>
+/** The authors' code has this instruction, too, so the published prompt keeps it whatever the file of prompts says. */
+const publishedInstruction = ({ subject, question, answers }: InstructionParts) =>
   `Analyze the given ${subject} and decide: ${question} Respond ${answers} only.`;
 
-const prompts = {
-  paper: ({ instruction, prefix }: PromptParts) => `${instruction}\n${quotedPosts('Posts', prefix.posts)}`,
+interface InstructionParts extends Readonly<Record<string, string>> {
+  readonly subject: string;
+  readonly question: string;
+  readonly answers: string;
+}
 
-  published({ instruction, prefix, promptTokens }: PromptParts): string {
-    const lines = prefix.posts.map(({ text }, index) => `Post ${index + 1}: ${text.replace(/\s+/gu, ' ').trim()}`);
-    const posts = [...lines, lines[0], instruction].join('\n');
-    return `${instruction}\n\nPosts:\n${promptTokens === null ? posts : lastTokens({ text: posts, tokens: promptTokens })}`;
-  },
-};
+function publishedPrompt({ instruction, prefix, promptTokens }: PromptParts): string {
+  const lines = prefix.posts.map(({ text }, index) => `Post ${index + 1}: ${text.replace(/\s+/gu, ' ').trim()}`);
+  const posts = [...lines, lines[0], instruction].join('\n');
+  return `${instruction}\n\nPosts:\n${promptTokens === null ? posts : lastTokens({ text: posts, tokens: promptTokens })}`;
+}
 
 interface PromptParts {
   readonly instruction: string;
@@ -59,6 +64,7 @@ export const singlePromptOptionsSchema = z.strictObject({
   name: z.literal('single-prompt').describe('one question about the posts, answered in one word (EARD, §5.1.3)'),
   endpoints: endpointsSchema,
   model: modelSchema,
+  prompts: promptsSchema,
   prompt: z
     .enum(['paper', 'published'])
     .default('paper')
@@ -115,11 +121,17 @@ export function createSinglePrompt(settings: {
     throw new InputError(
       `single-prompt: ${samples} samples of ${endpoint.name} at temperature 0 are one answer ${samples} times; set a temperature above 0, or samples to 1`,
     );
-  const questions = questionsOf(task);
+  const prompts = loadPrompts({ detector: 'single-prompt', path: options.prompts });
+  const instructionOf = (parts: InstructionParts) =>
+    prompt === 'paper' ? prompts.render('instruction', parts) : publishedInstruction(parts);
+  const questions = questionsOf(task, instructionOf);
 
   async function ask(question: Question, prefix: Prefix, session: Session): Promise<Answer> {
     const { instruction, words } = question;
-    const content = prompts[prompt]({ instruction, prefix, promptTokens });
+    const content =
+      prompt === 'paper'
+        ? prompts.render('paper', { instruction, posts: quotedPosts('Posts', prefix.posts) })
+        : publishedPrompt({ instruction, prefix, promptTokens });
     const request: ChatRequest = { endpoint, messages: [{ role: 'user', content }], dryRunText: firstWord(words) };
     const { service } = session;
     const first = await service.chat({ ...request, wantLogprobs: true });
@@ -159,7 +171,7 @@ export function createSinglePrompt(settings: {
     version: '1',
     options: {
       task,
-      promptVersion: promptVersions[prompt],
+      promptVersion: prompt === 'paper' ? prompts.version : PUBLISHED_VERSION,
       model: answerRelevantOptions(endpoint),
       prompt,
       ...(prompt === 'published' && { promptTokens }),
@@ -182,7 +194,7 @@ export function createSinglePrompt(settings: {
   };
 }
 
-function questionsOf(task: JudgingTask): Question[] {
+function questionsOf(task: JudgingTask, instructionOf: (parts: InstructionParts) => string): Question[] {
   const { subject, question, labels, categories = [] } = task;
   if (labels) {
     // By convention the last label is the positive one, and people ask "Yes or No" in that order.

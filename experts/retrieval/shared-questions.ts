@@ -80,7 +80,7 @@ export function askModel<T>(question: {
   /** The detector's name, a slash and what is asked, as annotations of parts are called. */
   part: string;
   version: string;
-  promptVersion: number;
+  promptVersion: unknown;
   content: string;
   schema: z.ZodType<T>;
   dryRunValue: T;

@@ -5,6 +5,7 @@ import { sampledProbabilities } from '../../llm/class-probabilities.ts';
 import { MalformedAnswerError, type UnreadableAnswer } from '../../llm/failures.ts';
 import type { JudgingTask } from '../../tasks/task-file.ts';
 import { endpointOf, endpointsSchema, modelSchema, speakerOptions } from '../models-by-role.ts';
+import { loadPrompts, promptsSchema } from '../prompt-templates.ts';
 import { dialogueOf, type TranscriptEntry } from '../prompt-text.ts';
 import { speak } from '../session.ts';
 import { askVerdict, sidesInWords, type Verdict } from './debate-question.ts';
@@ -29,49 +30,10 @@ import { type Debate, type DebateOutcome, debatingDetector } from './debating-de
  *   - The shares of the final votes serve as probabilities.
  */
 
-const PROMPT_VERSION = 3;
-
-const prompts = {
-  member: ({ about, asked, who, discussion }: CouncilParts & { who: string }) => `${about}
-
-A council discusses this question and seeks a consensus.
-${asked}
-
-The discussion so far:
-${dialogueOf(discussion)}
-
-You are ${who}. Give your view with specific evidence from the text and its links, respond to what the others said, and vote.`,
-
-  chairperson: ({ about, asked, discussion, votes }: CouncilParts & { votes: string }) => `${about}
-
-You are the impartial chairperson of a council that discusses this question.
-${asked}
-
-The discussion so far:
-${dialogueOf(discussion)}
-
-Votes now: ${votes}
-
-Sum up the key points in a few sentences and direct the members to what is unresolved. Do not vote yourself.`,
-
-  castingVote: ({ about, asked, discussion, votes }: CouncilParts & { votes: string }) => `${about}
-
-You are the chairperson of a council that discussed this question.
-${asked}
-
-The discussion:
-${dialogueOf(discussion)}
-
-The votes are tied: ${votes}. Weigh the discussion and the text itself, and decide.`,
-};
-
-interface CouncilParts extends Pick<Debate, 'about' | 'asked'> {
-  readonly discussion: readonly TranscriptEntry[];
-}
-
 export const debateCouncilOptionsSchema = z.strictObject({
   name: z.literal('debate-council').describe('several models discuss and vote, led by a chairperson'),
   endpoints: endpointsSchema,
+  prompts: promptsSchema,
   models: z
     .strictObject({
       members: z.array(modelSchema).min(1).describe('each has one vote; the paper has five different ones'),
@@ -103,6 +65,7 @@ export function createDebateCouncil(settings: {
   service: ChatService;
 }): Detector {
   const { options, task, service } = settings;
+  const prompts = loadPrompts({ detector: 'debate-council', path: options.prompts });
   const { models, endpoints, rounds, consensus, stableRounds } = options;
   const members = models.members.map((model) => endpointOf({ role: 'members', model, endpoints }));
   const chairperson = endpointOf({ role: 'chairperson', model: models.chairperson, endpoints });
@@ -110,7 +73,7 @@ export function createDebateCouncil(settings: {
   async function debate({ question, session, about, asked }: Debate): Promise<DebateOutcome> {
     const names = question.sides.map(({ name }) => name);
     const discussion: TranscriptEntry[] = [];
-    const parts = { about, asked, discussion };
+    const parts = () => ({ about, asked, discussion: dialogueOf(discussion) });
     let verdicts: readonly (Verdict | null)[] = [];
     let votes: Votes = [];
     let unreadable: readonly UnreadableAnswer[] = [];
@@ -118,7 +81,7 @@ export function createDebateCouncil(settings: {
     async function collectVotes(round: number): Promise<void> {
       const given = await Promise.all(
         members.map((endpoint, member) => {
-          const content = prompts.member({ ...parts, who: `member ${member + 1}` });
+          const content = prompts.render('member', { ...parts(), who: `member ${member + 1}` });
           // In a dry run the votes keep changing, which costs the most.
           return voteOrAbstention(askVerdict({ session, endpoint, content, question, dryRunSide: member + round }));
         }),
@@ -143,7 +106,7 @@ export function createDebateCouncil(settings: {
       // Lines 8–15: the chairperson sums up, the members respond and vote again.
       const history: Votes[] = [];
       for (let round = 1; round <= rounds; round++) {
-        const content = prompts.chairperson({ ...parts, votes: votesInWords(votes, names) });
+        const content = prompts.render('chairperson', { ...parts(), votes: votesInWords(votes, names) });
         const summary = await speak({ session, endpoint: chairperson, messages: [{ role: 'user', content }] });
         discussion.push({ role: 'chairperson', text: summary });
         await collectVotes(round);
@@ -168,7 +131,11 @@ export function createDebateCouncil(settings: {
       return { verdict: winner.name, explanation, shares, transcript: discussion };
     }
     const between = { ...question, sides: leading };
-    const content = prompts.castingVote({ ...parts, asked: sidesInWords(between), votes: votesInWords(votes, names) });
+    const content = prompts.render('castingVote', {
+      ...parts(),
+      asked: sidesInWords(between),
+      votes: votesInWords(votes, names),
+    });
     const { verdict, explanation } = await askVerdict({ session, endpoint: chairperson, content, question: between });
     discussion.push({ role: 'chairperson', text: `${explanation}\nDecision: ${verdict}` });
     return { verdict, explanation, shares, transcript: discussion };
@@ -178,7 +145,7 @@ export function createDebateCouncil(settings: {
     name: 'debate-council',
     version: '2',
     options: {
-      promptVersion: PROMPT_VERSION,
+      promptVersion: prompts.version,
       rounds,
       consensus,
       stableRounds,

@@ -3,6 +3,7 @@ import type { Detector } from '../../detector.ts';
 import type { ChatService } from '../../llm/chat.ts';
 import type { JudgingTask } from '../../tasks/task-file.ts';
 import { endpointsByRole, endpointsSchema, modelSchema, speakerOptions } from '../models-by-role.ts';
+import { loadPrompts, promptsSchema } from '../prompt-templates.ts';
 import { dialogueOf, type TranscriptEntry } from '../prompt-text.ts';
 import { speak } from '../session.ts';
 import { askVerdict, type Side } from './debate-question.ts';
@@ -25,47 +26,13 @@ import { type Debate, type DebateOutcome, debatingDetector } from './debating-de
  *     do that, and neither do we.
  */
 
-const PROMPT_VERSION = 2;
-
-const prompts = {
-  debater: ({ about, asked, side, transcript, turn }: DebaterParts) => `${about}
-
-You take part in a formal debate on this question.
-${asked}
-
-Said so far:
-${dialogueOf(transcript)}
-
-You are the ${side.role}: argue that ${side.position}. Give specific evidence from the text and its links, and keep to the strongest.
-${turn}
-Write your contribution only.`,
-
-  judge: ({ about, asked, transcript }: Pick<DebaterParts, 'about' | 'asked' | 'transcript'>) => `${about}
-
-You are the neutral judge of a debate on this question.
-${asked}
-
-The debate:
-${dialogueOf(transcript)}
-
-Weigh the debate and the text itself, and decide. Say which arguments you found most compelling.`,
-};
-
-const turns = {
-  opening: 'Now give your opening statement.',
-  rebuttal: 'Now rebut what the other side said last.',
-  closing: 'Now give your closing statement, which sums up your position.',
-};
-
-interface DebaterParts extends Pick<Debate, 'about' | 'asked'> {
-  readonly side: Side;
-  readonly transcript: readonly TranscriptEntry[];
-  readonly turn: string;
-}
+/** The statements that a debater makes. */
+type Turn = 'opening' | 'rebuttal' | 'closing';
 
 export const debateSingleOptionsSchema = z.strictObject({
   name: z.literal('debate-single').describe('two models argue for opposing sides, a third decides'),
   endpoints: endpointsSchema,
+  prompts: promptsSchema,
   models: z
     .strictObject({
       proponent: modelSchema.describe('argues for yes, or for the last label; plays every role that is not given, too'),
@@ -83,6 +50,7 @@ export function createDebateSingle(settings: {
   service: ChatService;
 }): Detector {
   const { options, task, service } = settings;
+  const prompts = loadPrompts({ detector: 'debate-single', path: options.prompts });
   const { models, rounds } = options;
   const of = endpointsByRole({ models, byDefault: models.proponent, endpoints: options.endpoints });
   const endpoints = { proponent: of('proponent'), opponent: of('opponent'), judge: of('judge') };
@@ -90,29 +58,36 @@ export function createDebateSingle(settings: {
   async function debate({ question, session, about, asked }: Debate): Promise<DebateOutcome> {
     const { sides } = question;
     const transcript: TranscriptEntry[] = [];
-    const argue = (side: Side, turn: string) => {
-      const content = prompts.debater({ about, asked, side, transcript, turn });
+    const argue = (side: Side, turn: Turn) => {
+      const content = prompts.render('debater', {
+        about,
+        asked,
+        role: side.role,
+        position: side.position,
+        transcript: dialogueOf(transcript),
+        turn: prompts.render(`${turn}-turn`),
+      });
       const endpoint = side === sides[0] ? endpoints.proponent : endpoints.opponent;
       return speak({ session, endpoint, messages: [{ role: 'user', content }] });
     };
     /** Each side makes a statement; these do not respond to each other. */
-    const allState = async (turn: string) => {
+    const allState = async (turn: Turn) => {
       const texts = await Promise.all(sides.map((side) => argue(side, turn)));
       transcript.push(...texts.map((text, index) => ({ role: sides[index].role, text })));
     };
 
     // Lines 5–7: opening statements.
-    await allState(turns.opening);
+    await allState('opening');
 
     // Lines 8–12: the proponent rebuts b_{i−1}, the opponent a_i.
     for (let round = 1; round <= rounds; round++)
-      for (const side of sides) transcript.push({ role: side.role, text: await argue(side, turns.rebuttal) });
+      for (const side of sides) transcript.push({ role: side.role, text: await argue(side, 'rebuttal') });
 
     // Lines 13–15: closing statements.
-    await allState(turns.closing);
+    await allState('closing');
 
     // Lines 16–17: the judge's decision.
-    const content = prompts.judge({ about, asked, transcript });
+    const content = prompts.render('judge', { about, asked, transcript: dialogueOf(transcript) });
     const { verdict, explanation } = await askVerdict({ session, endpoint: endpoints.judge, content, question });
     transcript.push({ role: 'judge', text: `${explanation}\nVerdict: ${verdict}` });
     return { verdict, explanation, transcript };
@@ -122,7 +97,7 @@ export function createDebateSingle(settings: {
     name: 'debate-single',
     version: '1',
     options: {
-      promptVersion: PROMPT_VERSION,
+      promptVersion: prompts.version,
       rounds,
       proponent: speakerOptions(endpoints.proponent),
       opponent: speakerOptions(endpoints.opponent),

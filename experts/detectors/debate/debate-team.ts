@@ -4,6 +4,7 @@ import type { ChatService } from '../../llm/chat.ts';
 import type { Endpoint } from '../../llm/endpoint.ts';
 import type { JudgingTask } from '../../tasks/task-file.ts';
 import { endpointOf, endpointsSchema, modelSchema, speakerOptions } from '../models-by-role.ts';
+import { loadPrompts, promptsSchema } from '../prompt-templates.ts';
 import { dialogueOf, type TranscriptEntry } from '../prompt-text.ts';
 import { speak } from '../session.ts';
 import { askVerdict, type Side } from './debate-question.ts';
@@ -26,86 +27,20 @@ import { type Debate, type DebateOutcome, debatingDetector } from './debating-de
  *   - A team's discussions are private: neither the others nor the judge hear them, but the transcript includes them.
  */
 
-const PROMPT_VERSION = 2;
-
-const prompts = {
-  discussion: ({ about, asked, who, side, debate, discussion, plan }: TeamParts & { plan: string }) => `${about}
-
-You take part in a formal debate between teams on this question.
-${asked}
-
-The debate so far:
-${dialogueOf(debate)}
-
-You are ${who}. Your team argues that ${side.position}.
-Your team's own discussion so far, which the other side does not hear:
-${dialogueOf(discussion)}
-
-${plan} Share your view, build on what your teammates said, find the strongest arguments and settle who makes which, \
-so that nobody repeats another. Write your contribution to the discussion only.`,
-
-  argument: ({
-    about,
-    asked,
-    who,
-    side,
-    debate,
-    discussion,
-    spoken,
-    turn,
-  }: TeamParts & { spoken: Entries; turn: string }) =>
-    `${about}
-
-You take part in a formal debate between teams on this question.
-${asked}
-
-The debate so far:
-${dialogueOf(debate)}
-
-You are ${who}. Your team argues that ${side.position}.
-Your team's strategy, which the other side does not hear:
-${dialogueOf(discussion)}
-
-Your teammates have just said:
-${dialogueOf(spoken)}
-
-${turn} Follow the strategy, do not repeat your teammates, and give specific evidence from the text and its links.
-Write your contribution only.`,
-
-  judge: ({ about, asked, debate }: Pick<TeamParts, 'about' | 'asked' | 'debate'>) => `${about}
-
-You are the neutral judge of a debate between teams on this question.
-${asked}
-
-The debate:
-${dialogueOf(debate)}
-
-Weigh the debate and the text itself, and decide. Name the team arguments that convinced you most.`,
-};
-
-const plans = {
-  opening: 'Develop the strategy of your team.',
-  rebuttal: 'Plan how your team rebuts what the other side argued last.',
-};
-const turns = {
-  opening: 'Now present the case of your team.',
-  rebuttal: 'Now rebut what the other side argued last.',
-};
-
 type Entries = readonly TranscriptEntry[];
 
-interface TeamParts extends Pick<Debate, 'about' | 'asked'> {
-  readonly who: string;
-  readonly side: Side;
-  readonly debate: Entries;
-  readonly discussion: Entries;
-}
+/** The first round of a debate, and the others. */
+type Kind = 'opening' | 'rebuttal';
+
+/** What every prompt of a team's member says. */
+type TeamParts = Readonly<Record<'about' | 'asked' | 'who' | 'position' | 'debate' | 'discussion', string>>;
 
 const teamSchema = z.array(modelSchema).min(1);
 
 export const debateTeamOptionsSchema = z.strictObject({
   name: z.literal('debate-team').describe('two teams discuss among themselves, then argue; a judge decides'),
   endpoints: endpointsSchema,
+  prompts: promptsSchema,
   models: z
     .strictObject({
       proponents: teamSchema.describe('members of the team that argues for yes, or for the last label'),
@@ -136,6 +71,7 @@ export function createDebateTeam(settings: {
   service: ChatService;
 }): Detector {
   const { options, task, service } = settings;
+  const prompts = loadPrompts({ detector: 'debate-team', path: options.prompts });
   const { models, endpoints, rounds, discussionTurns } = options;
   const teamOf = (role: string, own: z.infer<typeof teamSchema>) =>
     own.map((model) => endpointOf({ role, model, endpoints }));
@@ -155,36 +91,48 @@ export function createDebateTeam(settings: {
       const { side, members, discussion } = team;
       for (const [index, endpoint] of members.entries()) {
         const who = `${side.role} ${index + 1}`;
-        const content = prompt({ about, asked, who, side, debate: heard, discussion });
+        const { position } = side;
+        const content = prompt({
+          about,
+          asked,
+          who,
+          position,
+          debate: dialogueOf(heard),
+          discussion: dialogueOf(discussion),
+        });
         said.push({ role: who, text: await speak({ session, endpoint, messages: [{ role: 'user', content }] }) });
       }
     }
 
-    async function internalDiscussion(team: Team, plan: string): Promise<Entries> {
+    async function internalDiscussion(team: Team, kind: Kind): Promise<Entries> {
       const { discussion } = team;
       const before = discussion.length;
       for (let turn = 0; turn < discussionTurns; turn++)
-        await speakInTurn(team, discussion, (parts) => prompts.discussion({ ...parts, plan }));
+        await speakInTurn(team, discussion, (parts) =>
+          prompts.render('discussion', { ...parts, plan: prompts.render(`${kind}-plan`) }),
+        );
       return discussion.slice(before).map(({ role, text }) => ({ role: `${role}, within the team`, text }));
     }
 
-    async function teamArguments(team: Team, turn: string): Promise<Entries> {
+    async function teamArguments(team: Team, kind: Kind): Promise<Entries> {
       const spoken: TranscriptEntry[] = [];
-      await speakInTurn(team, spoken, (parts) => prompts.argument({ ...parts, spoken, turn }));
+      await speakInTurn(team, spoken, (parts) =>
+        prompts.render('argument', { ...parts, spoken: dialogueOf(spoken), turn: prompts.render(`${kind}-turn`) }),
+      );
       return spoken;
     }
 
     // Lines 5–9 open the debate, lines 10–16 are its rounds: discuss, then argue.
     for (let round = 0; round <= rounds; round++) {
       const kind = round === 0 ? 'opening' : 'rebuttal';
-      const discussions = await Promise.all(teams.map((team) => internalDiscussion(team, plans[kind])));
-      const argued = await Promise.all(teams.map((team) => teamArguments(team, turns[kind])));
+      const discussions = await Promise.all(teams.map((team) => internalDiscussion(team, kind)));
+      const argued = await Promise.all(teams.map((team) => teamArguments(team, kind)));
       whole.push(...discussions.flat(), ...argued.flat());
       heard.push(...argued.flat());
     }
 
     // Lines 17–18: the judge's decision.
-    const content = prompts.judge({ about, asked, debate: heard });
+    const content = prompts.render('judge', { about, asked, debate: dialogueOf(heard) });
     const { verdict, explanation } = await askVerdict({ session, endpoint: judge, content, question });
     whole.push({ role: 'judge', text: `${explanation}\nVerdict: ${verdict}` });
     return { verdict, explanation, transcript: whole };
@@ -194,7 +142,7 @@ export function createDebateTeam(settings: {
     name: 'debate-team',
     version: '1',
     options: {
-      promptVersion: PROMPT_VERSION,
+      promptVersion: prompts.version,
       rounds,
       discussionTurns,
       proponents: proponents.map(speakerOptions),

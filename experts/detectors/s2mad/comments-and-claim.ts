@@ -11,6 +11,7 @@ import { MalformedAnswerError } from '../../llm/failures.ts';
 import { PromiseCache } from '../../promise-cache.ts';
 import { strictAnswer } from '../answers.ts';
 import { speakerOptions } from '../models-by-role.ts';
+import type { Prompts } from '../prompt-templates.ts';
 import { quotedEvidence } from '../prompt-text.ts';
 import type { Session } from '../session.ts';
 
@@ -19,31 +20,8 @@ import type { Session } from '../session.ts';
  * comment supports the claim, and whether the claim is subjective.
  */
 
-const SCORE_PROMPT_VERSION = 2;
-const SUBJECTIVITY_PROMPT_VERSION = 2;
-
-const prompts = {
-  /** p_ss (Eq. 1) */
-  score: ({ claim, comment, neutralComments }: { claim: string; comment: string; neutralComments: NeutralComments }) =>
-    `Check first whether the comment agrees with common sense. If it does not, its score is 0.0.
-Does the comment support that the claim is real? If so, score it above 0.0 and up to 1.0, the higher the stronger the \
-support. ${scales[neutralComments]}
-${quotedEvidence('Claim', [claim])}
-${quotedEvidence('Comment', [comment])}`,
-
-  /** §3.3 */
-  subjectivity: ({ claim }: { claim: string }) =>
-    `${quotedEvidence('Claim', [claim])}\nDoes the claim only express the personal opinions of its author? Answer Yes or No.`,
-};
-
 /** What becomes of comments that neither support nor oppose the claim. */
 export type NeutralComments = 'oppose' | 'aside';
-
-const scales: Readonly<Record<NeutralComments, string>> = {
-  oppose: 'If it does not support it, score it from -1.0 to below 0.0, the lower the stronger the opposition.',
-  aside:
-    'If it opposes the claim, score it from -1.0 to below 0.0, the lower the stronger the opposition. If it does neither, its score is 0.0.',
-};
 
 const scoreSchema = z.object({
   reason: z.string().describe('one sentence'),
@@ -57,6 +35,7 @@ export interface Comment {
 }
 
 interface Settings {
+  readonly prompts: Prompts;
   /** Not that of one judgement: others wait for the same answers and must get them even if that judgement fails. */
   readonly service: ChatService;
   readonly endpoint: Endpoint;
@@ -65,7 +44,7 @@ interface Settings {
 
 /** How far a comment supports the claim, in [−1, 1]; null where no score could be read, even after one repair. */
 export function createCommentScorer(settings: Settings & { readonly neutralComments: NeutralComments }) {
-  const { service, endpoint, keptParts, neutralComments } = settings;
+  const { prompts, service, endpoint, keptParts, neutralComments } = settings;
   const askOnce = oncePerThread(keptParts);
   return async (question: { claim: string; comment: Comment; threadId: string; session: Session }) => {
     const { claim, comment, threadId, session } = question;
@@ -73,7 +52,7 @@ export function createCommentScorer(settings: Settings & { readonly neutralComme
       part: {
         detector: 's2mad/comment-score',
         version: '1',
-        options: { promptVersion: SCORE_PROMPT_VERSION, neutralComments, scorer: speakerOptions(endpoint) },
+        options: { promptVersion: prompts.version, neutralComments, scorer: speakerOptions(endpoint) },
         input: [claim, comment.text],
         threadId,
         prefixLength: comment.index + 1,
@@ -83,7 +62,16 @@ export function createCommentScorer(settings: Settings & { readonly neutralComme
         const { value, answers } = await chatJson({
           service,
           endpoint,
-          messages: [{ role: 'user', content: prompts.score({ claim, comment: comment.text, neutralComments }) }],
+          messages: [
+            {
+              role: 'user',
+              content: prompts.render('score', {
+                claim: quotedEvidence('Claim', [claim]),
+                comment: quotedEvidence('Comment', [comment.text]),
+                neutralScale: prompts.render(`scale-${neutralComments}`),
+              }),
+            },
+          ],
           schema: scoreSchema,
           schemaName: 'comment_score',
           dryRunValue: { reason: 'It says so.', score: comment.index % 2 === 0 ? 0.5 : -0.5 },
@@ -104,7 +92,7 @@ export function createCommentScorer(settings: Settings & { readonly neutralComme
 }
 
 /** Whether a claim is nothing but an opinion (§3.3); what cannot be read even after one repair counts as no. */
-export function createSubjectivityClassifier({ service, endpoint, keptParts }: Settings) {
+export function createSubjectivityClassifier({ prompts, service, endpoint, keptParts }: Settings) {
   const askOnce = oncePerThread(keptParts);
   return async (question: { claim: string; threadId: string; session: Session }) => {
     const { claim, threadId, session } = question;
@@ -112,17 +100,17 @@ export function createSubjectivityClassifier({ service, endpoint, keptParts }: S
       part: {
         detector: 's2mad/claim-subjectivity',
         version: '1',
-        options: { promptVersion: SUBJECTIVITY_PROMPT_VERSION, classifier: speakerOptions(endpoint) },
+        options: { promptVersion: prompts.version, classifier: speakerOptions(endpoint) },
         input: claim,
         threadId,
         prefixLength: 1,
       },
       session,
       async ask() {
-        const messages = [{ role: 'user' as const, content: prompts.subjectivity({ claim }) }];
+        const content = prompts.render('subjectivity', { claim: quotedEvidence('Claim', [claim]) });
         const { value, answers } = await askWithRepair({
           service,
-          request: { endpoint, messages, dryRunText: 'No' },
+          request: { endpoint, messages: [{ role: 'user' as const, content }], dryRunText: 'No' },
           read: ({ text }) => {
             const label = strictAnswer({ text, words: { yes: ['Yes'], no: ['No'] } });
             return label === null ? { problem: 'it is neither Yes nor No.' } : { value: label };

@@ -10,6 +10,7 @@ import type { Endpoint } from '../../llm/endpoint.ts';
 import { type JudgingTask, judgementLabels } from '../../tasks/task-file.ts';
 import { answerNames, concludingAnswer } from '../answers.ts';
 import { endpointsByRole, endpointsSchema, modelSchema, speakerOptions } from '../models-by-role.ts';
+import { loadPrompts, promptsSchema } from '../prompt-templates.ts';
 import { oneLine, quotedEvidence, quotedPosts, type TranscriptEntry } from '../prompt-text.ts';
 import { inSession, type Session, speechRequest, spoken, usageIn } from '../session.ts';
 import { type Comment, createCommentScorer, createSubjectivityClassifier } from './comments-and-claim.ts';
@@ -38,58 +39,10 @@ import { type Comment, createCommentScorer, createSubjectivityClassifier } from 
  *     independent of later comments.
  */
 
-const PROMPT_VERSION = 2;
-
-const prompts = {
-  /** p_io (Eq. 3) */
-  opinion: ({ isSubjective, claim, comments, ending }: OpinionParts) =>
-    `${isSubjective ? subjectiveGuide : objectiveGuide}
-${quotedEvidence('Claim', [claim])}
-${comments}
-${ending}`,
-
-  /** p_d (Eq. 4) */
-  debate: ({ other, options }: { other: string; options: string }) =>
-    `This is the opinion of the other debater. Starting from your own opinion and this one, think critically about the \
-other's views: look for flaws in the logic, for bias and for missing evidence.
-The other debater's opinion:
-${other}
-
-Give an updated opinion. ${options}`,
-
-  /** p_j (Eq. 5) */
-  judge: ({ claim, h_p, h_n, ending }: Record<'claim' | 'h_p' | 'h_n' | 'ending', string>) =>
-    `Judge the claim by the following debate between agents P and N.
-${quotedEvidence('Claim', [claim])}
-Agent P argues:
-${h_p}
-
-Agent N argues:
-${h_n}
-
-Weigh the logic and the evidence of both. ${ending}`,
-};
-
-const subjectiveGuide = `You need to:
-(1) Evaluate whether the claim is a reasonable expression of a personal view, considering context, humor, satire and \
-cultural references.
-(2) Evaluate whether it may damage public trust in government or public figures.`;
-
-const objectiveGuide = `You need to:
-(1) Evaluate the consistency and reliability of supporting comments. Look for specific facts, data or credible sources.
-(2) Evaluate the consistency and reliability of opposing comments. Look for valid points that raise doubts.
-(3) Consider common sense and general knowledge on the topic.`;
-
-interface OpinionParts {
-  readonly isSubjective: boolean;
-  readonly claim: string;
-  readonly comments: string;
-  readonly ending: string;
-}
-
 export const s2madOptionsSchema = z.strictObject({
   name: z.literal('s2mad').describe('comments separated by stance, two debaters, a judge (S2MAD)'),
   endpoints: endpointsSchema,
+  prompts: promptsSchema,
   models: z
     .strictObject({
       supporter: modelSchema.describe(
@@ -141,6 +94,7 @@ export function createS2mad(settings: {
 }): Detector {
   const { options, task, service, keptParts } = settings;
   const { topComments, rounds, stanceSeparation, claimPrompt, debate, seed } = options;
+  const prompts = loadPrompts({ detector: 's2mad', path: options.prompts });
   const labels = task.labels;
   if (labels === undefined)
     throw new InputError(
@@ -156,12 +110,13 @@ export function createS2mad(settings: {
   const meanings = labels.map(({ name, description }) => `- ${name}: ${description}`).join('\n');
   const ending = `${task.question}\n${meanings}\n${choice}`;
   const scoreOf = createCommentScorer({
+    prompts,
     service,
     keptParts,
     endpoint: endpoints.scorer,
     neutralComments: options.neutralComments,
   });
-  const isSubjective = createSubjectivityClassifier({ service, keptParts, endpoint: endpoints.classifier });
+  const isSubjective = createSubjectivityClassifier({ prompts, service, keptParts, endpoint: endpoints.classifier });
 
   /** What was cut off or refused concludes with nothing. */
   const conclusionOf = (opinion: ChatAnswer) =>
@@ -209,7 +164,12 @@ export function createS2mad(settings: {
     const opening = (...shown: string[]): ChatMessage[] => [
       {
         role: 'user',
-        content: prompts.opinion({ isSubjective: subjective, claim, comments: shown.join('\n'), ending }),
+        content: prompts.render('opinion', {
+          guide: prompts.render(subjective ? 'guide-subjective' : 'guide-objective'),
+          claim: quotedEvidence('Claim', [claim]),
+          comments: shown.join('\n'),
+          ending,
+        }),
       },
     ];
     const [support, oppose] = stanceSeparation
@@ -237,15 +197,17 @@ export function createS2mad(settings: {
 
     // Lines 13–16: each responds to what the other said in the round before.
     for (let round = 1; round <= rounds; round++) {
-      supporter.push({ role: 'user', content: prompts.debate({ other: h_n.text, options: choice }) });
-      opposer.push({ role: 'user', content: prompts.debate({ other: h_p.text, options: choice }) });
+      supporter.push({ role: 'user', content: prompts.render('debate', { other: h_n.text, options: choice }) });
+      opposer.push({ role: 'user', content: prompts.render('debate', { other: h_p.text, options: choice }) });
       ({ h_p, h_n } = await bothSpeak());
     }
 
     // Lines 17–21: agreement, or the judge.
     const agreed = conclusionOf(h_p);
     if (agreed !== null && agreed === conclusionOf(h_n)) return decided(agreed, h_p.text);
-    return decisionOf('judge', endpoints.judge, prompts.judge({ claim, h_p: h_p.text, h_n: h_n.text, ending }));
+    const opinions = { h_p: h_p.text, h_n: h_n.text };
+    const content = prompts.render('judge', { claim: quotedEvidence('Claim', [claim]), ...opinions, ending });
+    return decisionOf('judge', endpoints.judge, content);
   }
 
   return {
@@ -255,7 +217,7 @@ export function createS2mad(settings: {
     // Options of parts that an ablation switches off cannot change a judgement, so they are left out.
     options: {
       task,
-      promptVersion: PROMPT_VERSION,
+      promptVersion: prompts.version,
       topComments,
       stanceSeparation,
       claimPrompt,

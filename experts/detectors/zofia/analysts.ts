@@ -7,15 +7,17 @@ import type { Retrieval } from '../../retrieval/retrieval.ts';
 import { type AskShared, askModel } from '../../retrieval/shared-questions.ts';
 import { checkedQuotation } from '../answers.ts';
 import { speakerOptions } from '../models-by-role.ts';
+import type { Prompts } from '../prompt-templates.ts';
 import { oneLine, quotedEvidence, type TranscriptEntry } from '../prompt-text.ts';
 import { bothSides, type Sides, type ZofiaOptions, type ZofiaRole } from './options.ts';
-import { linguisticDimensions, PROMPT_VERSION, prompts } from './prompts.ts';
+import { linguisticDimensions } from './words.ts';
 
 /** To be raised with every change of the detector or its parts that changes a judgement. */
 export const VERSION = '3';
 
 /** What the analysts of all judgements share. */
 export interface AnalystSettings {
+  readonly prompts: Prompts;
   readonly options: ZofiaOptions;
   readonly endpoints: Readonly<Record<ZofiaRole, Endpoint>>;
   /**
@@ -67,7 +69,13 @@ function askAnalyst<T>(
   const { part, role, ...asked } = question;
   const endpoint = settings.endpoints[role];
   const model = { service: settings.service, endpoint, options: speakerOptions(endpoint) };
-  return askModel({ model, part: `zofia/${part}`, version: VERSION, promptVersion: PROMPT_VERSION, ...asked });
+  return askModel({
+    model,
+    part: `zofia/${part}`,
+    version: VERSION,
+    promptVersion: settings.prompts.version,
+    ...asked,
+  });
 }
 
 export function listOf(items: readonly string[]): string {
@@ -82,7 +90,11 @@ export async function linguist(settings: AnalystSettings, { news, askShared }: A
     const { analysis, verdict } = await askAnalyst(settings, {
       part: 'linguist',
       role: 'linguist',
-      content: prompts.linguist({ dimension, news, sides: bothSides(settings.sides) }),
+      content: settings.prompts.render('linguist', {
+        dimension: `${dimension.name} (${dimension.meaning})`,
+        news: quotedEvidence('The text', news),
+        sides: bothSides(settings.sides),
+      }),
       schema,
       dryRunValue: { analysis: pretended, verdict: real.name },
       askShared,
@@ -105,7 +117,7 @@ export async function expert(settings: AnalystSettings, input: AnalystInput): Pr
     askAnalyst(settings, {
       part: 'expert-triage',
       role: 'expert',
-      content: prompts.triage({ news }),
+      content: settings.prompts.render('triage', { news: quotedEvidence('The text', news) }),
       schema: triageSchema,
       dryRunValue: { domain: 'Politics', expert: 'Political scientist' },
       askShared,
@@ -115,11 +127,11 @@ export async function expert(settings: AnalystSettings, input: AnalystInput): Pr
   const { knowledge, logic, verdict } = await askAnalyst(settings, {
     part: 'expert',
     role: 'expert',
-    content: prompts.expert({
+    content: settings.prompts.render('expert', {
       expert: oneLine(expert),
       domain: oneLine(domain),
-      news,
-      wikipedia: notes ?? [],
+      news: quotedEvidence('The text', news),
+      wikipedia: quotedEvidence('Reference notes', notes ?? []),
       sides: bothSides(settings.sides),
     }),
     schema: z.object({ knowledge: z.string(), logic: z.string(), verdict: z.enum([real.name, fake.name]) }),
@@ -208,7 +220,7 @@ function extraction(
   return askAnalyst(settings, {
     part: 'claim-extraction',
     role: 'extractor',
-    content: prompts.extract({ news }),
+    content: settings.prompts.render('extract', { news: quotedEvidence('The text', news) }),
     schema: claimsSchema,
     dryRunValue: { core: excerpt, subclaims: [`Second claim: ${excerpt}`, `Third claim: ${excerpt}`] },
     shortestDryRunValue: { core: excerpt, subclaims: [] },
@@ -229,7 +241,10 @@ async function verification(
   const verified = await askAnalyst(settings, {
     part: 'claim-verification',
     role: 'verifier',
-    content: prompts.verify({ claim: q, passages: shown }),
+    content: settings.prompts.render('verify', {
+      claim: quotedEvidence('Claim', [q]),
+      passages: quotedEvidence('Passages', shown),
+    }),
     schema: verificationSchema,
     dryRunValue: { label: 'supports' as const, reasoning: pretended, evidence: [passages[0].text.slice(0, 100)] },
     askShared,

@@ -2,10 +2,11 @@ import { z } from 'zod';
 import type { ChatMessage } from '../../llm/chat.ts';
 import { chatJson } from '../../llm/chat-json.ts';
 import type { Endpoint } from '../../llm/endpoint.ts';
+import type { Prompts } from '../prompt-templates.ts';
 import { type Session, speak } from '../session.ts';
 import { pretended } from './analysts.ts';
 import { bothSides, type Side, type Sides } from './options.ts';
-import { insufficient, prompts } from './prompts.ts';
+import { insufficient } from './words.ts';
 
 interface Debater {
   /** Rebuts what the opponent said last, if anything, and adds an argument. */
@@ -14,19 +15,20 @@ interface Debater {
 
 /** M_pro or M_con. Each has a conversation of its own, which grows with every turn. */
 export function createDebater(settings: {
+  prompts: Prompts;
   own: Side;
   other: Side;
   pool: string;
   endpoint: Endpoint;
   session: Session;
 }): Debater {
-  const { own, other, pool, endpoint, session } = settings;
+  const { prompts, own, other, pool, endpoint, session } = settings;
   const named = ({ name, meaning }: Side) => `${name} (${meaning})`;
-  const briefing = prompts.debater({ side: named(own), other: named(other), pool });
+  const briefing = prompts.render('debater', { side: named(own), other: named(other), pool });
   const messages: ChatMessage[] = [];
   return {
     async generateArgument(opponent) {
-      const asked = opponent === null ? prompts.opening : prompts.turn({ opponent });
+      const asked = opponent === null ? prompts.render('opening') : prompts.render('turn', { opponent });
       // The first turn is asked for in the same message as the evidence, because some endpoints require the roles to
       // alternate.
       messages.push({ role: 'user', content: messages.length === 0 ? `${briefing}\n\n${asked}` : asked });
@@ -45,16 +47,17 @@ export interface Decision {
 
 /** Judge.Assess */
 export async function assess(question: {
+  prompts: Prompts;
   material: string;
   sides: Sides;
   endpoint: Endpoint;
   session: Session;
 }): Promise<Decision> {
-  const { material, sides, endpoint, session } = question;
+  const { prompts, material, sides, endpoint, session } = question;
   const { value } = await chatJson({
     service: session.service,
     endpoint,
-    messages: [{ role: 'user', content: prompts.judge({ material, sides: bothSides(sides) }) }],
+    messages: [{ role: 'user', content: prompts.render('judge', { material, sides: bothSides(sides) }) }],
     schema: z.object({ reasoning: z.string(), decision: z.enum([sides.real.name, sides.fake.name, insufficient]) }),
     schemaName: 'verdict',
     // The most expensive answer: a dry run should not promise less than the bill.

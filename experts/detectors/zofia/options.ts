@@ -6,6 +6,7 @@ import { cutoffOf } from '../../retrieval/evidence.ts';
 import { retrievalSchema } from '../../retrieval/retrieval.ts';
 import type { JudgingTask } from '../../tasks/task-file.ts';
 import { endpointsByRole, endpointsSchema, modelSchema } from '../models-by-role.ts';
+import { promptsSchema } from '../prompt-templates.ts';
 
 const sideSchema = z.string().min(1).optional();
 
@@ -16,6 +17,7 @@ export const zofiaOptionsSchema = z.strictObject({
       'searches evidence by the entities of a claim, analyses, verifies, debates until the judge decides (ZoFia)',
     ),
   endpoints: endpointsSchema,
+  prompts: promptsSchema,
   models: z
     .strictObject({
       judge: modelSchema.describe('decides; plays every role that is not given, too'),

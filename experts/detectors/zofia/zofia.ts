@@ -10,6 +10,7 @@ import { createRetrieval } from '../../retrieval/retrieval.ts';
 import { type SharedAnswer, sharedAsker } from '../../retrieval/shared-questions.ts';
 import { type JudgingTask, judgementLabels } from '../../tasks/task-file.ts';
 import { speakerOptions } from '../models-by-role.ts';
+import { loadPrompts } from '../prompt-templates.ts';
 import { dialogueOf, quotedEvidence, quotedPosts, type TranscriptEntry } from '../prompt-text.ts';
 import { inSession, type Session, usageIn } from '../session.ts';
 import {
@@ -27,7 +28,7 @@ import {
 } from './analysts.ts';
 import { assess, createDebater, type Decision } from './debate.ts';
 import { sidesOf, type ZofiaOptions, zofiaEndpoints, zofiaInputOf } from './options.ts';
-import { insufficient, PROMPT_VERSION } from './prompts.ts';
+import { insufficient } from './words.ts';
 
 /*
  * ZoFia: entity-guided retrieval, then analysts who do not hear each other, then a debate (Algorithm 1).
@@ -80,6 +81,7 @@ export async function createZofia(settings: {
 }): Promise<Detector> {
   const { options, task, service, keptParts, env, random, signal } = settings;
   const { use, analyses, maxRounds, maxSubclaims, insufficientLabel } = options;
+  const prompts = loadPrompts({ detector: 'zofia', path: options.prompts });
   const sides = sidesOf({ options, task });
   const endpoints = zofiaEndpoints(options);
   const retrieval = await createRetrieval({
@@ -91,7 +93,7 @@ export async function createZofia(settings: {
     random,
     signal,
   });
-  const analystSettings: AnalystSettings = { options, endpoints, service, sides, retrieval };
+  const analystSettings: AnalystSettings = { prompts, options, endpoints, service, sides, retrieval };
   const cache = new PromiseCache<SharedAnswer>();
 
   async function judge(prefix: Prefix, session: Session): Promise<Judgement> {
@@ -139,7 +141,7 @@ export async function createZofia(settings: {
       transcript,
       ...usageIn(session),
     });
-    const judging = { sides, endpoint: endpoints.judge, session };
+    const judging = { prompts, sides, endpoint: endpoints.judge, session };
     if (!use.debate) {
       const D = await assess({ ...judging, material: pool });
       say('judge', `${D.reasoning}\nDecision: ${D.decision}`);
@@ -147,8 +149,22 @@ export async function createZofia(settings: {
     }
 
     // Algorithm 1
-    const M_pro = createDebater({ own: sides.real, other: sides.fake, pool, endpoint: endpoints.pro, session });
-    const M_con = createDebater({ own: sides.fake, other: sides.real, pool, endpoint: endpoints.con, session });
+    const M_pro = createDebater({
+      prompts,
+      own: sides.real,
+      other: sides.fake,
+      pool,
+      endpoint: endpoints.pro,
+      session,
+    });
+    const M_con = createDebater({
+      prompts,
+      own: sides.fake,
+      other: sides.real,
+      pool,
+      endpoint: endpoints.con,
+      session,
+    });
     const H: TranscriptEntry[] = [];
     let A_con: string | null = null;
     for (let round = 1; ; round++) {
@@ -172,7 +188,7 @@ export async function createZofia(settings: {
     // Options of parts that an ablation switches off cannot change a judgement, so they are left out.
     options: {
       task,
-      promptVersion: PROMPT_VERSION,
+      promptVersion: prompts.version,
       use,
       analyses,
       sides: { real: sides.real.name, fake: sides.fake.name },

@@ -39,6 +39,9 @@ describe('annotate with language models', () => {
     expect(server.requests).toHaveLength(0);
     expect(existsSync(join(cwd, 'judged.sqlite'))).toBe(false);
 
+    const limited = await earshot([...judge, '--dry-run', '--limit', '2'], { cwd });
+    expect(limited.out).toMatch(/^2 threads, 10 prefixes: 10 to ask about, 0 cached\n/);
+
     const first = await earshot([...judge, '--concurrency', '4'], { cwd });
     expect(first.code, first.errors).toBe(0);
     expect(first.out).toMatch(

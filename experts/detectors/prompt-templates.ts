@@ -1,0 +1,110 @@
+import { readFileSync } from 'node:fs';
+import { z } from 'zod';
+import { sha256 } from '../../src/content-hash.ts';
+import { InputError } from '../../src/errors.ts';
+import { parseYaml } from '../../src/yaml.ts';
+import { quotedEvidence } from './prompt-text.ts';
+
+/** An option of every detector that asks language models. */
+export const promptsSchema = z
+  .string()
+  .min(1)
+  .nullable()
+  .default(null)
+  .describe(
+    'file of prompts: a copy of experts/detectors/prompts/<detector>.yaml, edited; it is part of annotation keys. null: the shipped file',
+  );
+
+const fileSchema = z.strictObject({
+  version: z.int().positive().describe('to be raised with every change'),
+  examples: z
+    .array(z.strictObject({ posts: z.array(z.string()).min(1), answer: z.string() }))
+    .default([])
+    .describe('solved examples, for prompts with {examples}'),
+  prompts: z.record(z.string(), z.string()),
+});
+type PromptFile = z.output<typeof fileSchema>;
+
+/** A detector's prompts: templates in which {name} stands for a value. */
+export interface Prompts {
+  /** For annotation keys: the version of the shipped file, or the content of somebody's own. */
+  readonly version: number | { readonly version: number; readonly sha256: string };
+  /** The prompt with its values. What they contain is not looked at for further names. */
+  render(name: string, values?: Readonly<Record<string, string>>): string;
+}
+
+/**
+ * Reads the shipped prompts of a detector, or a file that replaces some or all of them.
+ * @throws InputError where the file cannot be read, or has a prompt or a {name} that the detector does not know, or lacks one
+ */
+export function loadPrompts({ detector, path }: { detector: string; path: string | null }): Prompts {
+  const shipped = readPrompts(new URL(`./prompts/${detector}.yaml`, import.meta.url), `${detector}.yaml`);
+  if (path === null) return promptsOf(shipped, shipped.version);
+  const own = readPrompts(path, path);
+  for (const [name, template] of Object.entries(own.prompts)) checkPrompt({ path, name, template, shipped, detector });
+  const merged = { ...own, prompts: { ...shipped.prompts, ...own.prompts } };
+  return promptsOf(merged, { version: own.version, sha256: sha256(merged) });
+}
+
+function promptsOf({ prompts, examples }: PromptFile, version: Prompts['version']): Prompts {
+  const shown = examplesInWords(examples);
+  return {
+    version,
+    render(name, values = {}) {
+      const template = prompts[name];
+      if (template === undefined) throw new Error(`there is no prompt ${name}`);
+      return template.replace(PLACEHOLDER, (_, key: string) => {
+        const value = key === 'examples' ? shown : values[key];
+        if (value === undefined) throw new Error(`the prompt ${name} was given no ${key}`);
+        return value;
+      });
+    },
+  };
+}
+
+const PLACEHOLDER = /\{([a-zA-Z]\w*)\}/g;
+
+function placeholdersOf(template: string): string[] {
+  return [...new Set([...template.matchAll(PLACEHOLDER)].map((match) => match[1]))];
+}
+
+function checkPrompt(options: {
+  path: string;
+  name: string;
+  template: string;
+  shipped: PromptFile;
+  detector: string;
+}): void {
+  const { path, name, template, shipped, detector } = options;
+  if (!Object.hasOwn(shipped.prompts, name))
+    throw new InputError(
+      `${path} has a prompt ${JSON.stringify(name)}, which ${detector} does not know; its prompts are ${Object.keys(shipped.prompts).join(', ')}`,
+    );
+  const wanted = placeholdersOf(shipped.prompts[name]);
+  const given = placeholdersOf(template);
+  const unknown = given.filter((each) => each !== 'examples' && !wanted.includes(each));
+  const missing = wanted.filter((each) => each !== 'examples' && !given.includes(each));
+  if (unknown.length > 0 || missing.length > 0)
+    throw new InputError(
+      `${path}: the prompt ${name} ${unknown.length > 0 ? `has {${unknown.join('}, {')}}, which stands for nothing` : `lacks {${missing.join('}, {')}}`}; ` +
+        `it needs {${wanted.join('}, {')}}`,
+    );
+}
+
+function readPrompts(path: string | URL, name: string): PromptFile {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new InputError(`cannot read the prompts ${name}: ${error instanceof Error ? error.message : error}`);
+  }
+  const parsed = fileSchema.safeParse(parseYaml(text, `${name} is`));
+  if (!parsed.success) throw new InputError(`${name} is not a file of prompts:\n${z.prettifyError(parsed.error)}`);
+  return parsed.data;
+}
+
+function examplesInWords(examples: PromptFile['examples']): string {
+  return examples
+    .map(({ posts, answer }, index) => `${quotedEvidence(`Example ${index + 1}`, posts)}\nAnswer: ${answer}\n\n`)
+    .join('');
+}
