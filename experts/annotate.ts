@@ -147,6 +147,8 @@ class AnnotationRun {
   private readonly underWay = new Map<string, Promise<Judgement | null>>();
   /** What could not be read in this run, by key. */
   private readonly problems = new Map<string, string>();
+  /** Nothing new is begun, and nobody waits for other processes any more. */
+  private hasFailed = false;
   /** Keys of the questions that nobody else asks because of this run. The commit of a judgement gives its own up. */
   private readonly held = new Set<string>();
   /** What other processes were asking when it was this one's turn. */
@@ -180,7 +182,11 @@ class AnnotationRun {
       await inParallel({
         items: this.openQuestions(),
         concurrency: this.concurrency,
-        work: (question) => this.settle(question),
+        work: (question) =>
+          this.settle(question).catch((error: unknown) => {
+            this.hasFailed = true;
+            throw error;
+          }),
       });
       this.signal?.throwIfAborted();
     } catch (error) {
@@ -233,6 +239,8 @@ class AnnotationRun {
   ): Question[] {
     const { store } = this;
     const keys = questions.map(({ key }) => key);
+    // What was answered to another thread with the same texts a moment ago counts as well.
+    this.commits.flush();
     const answered = store.getMany(keys);
     const problems = readsUnreadable ? store.unreadable?.find(keys) : undefined;
     return questions.filter((question) => {
@@ -258,7 +266,7 @@ class AnnotationRun {
         if (this.signal?.aborted) return;
         yield question;
       }
-      if (this.signal?.aborted) return;
+      if (this.signal?.aborted || this.hasFailed) return;
       if (this.elsewhere.length > 0) await delay(LOOK_MS);
     }
   }
