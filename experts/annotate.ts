@@ -42,7 +42,12 @@ export interface AnnotateResult {
   readonly failed: number;
   /** Those of them that were answered, now or earlier, with something that is no judgement. */
   readonly unreadable: number;
-  readonly failures: readonly { readonly threadId: string; readonly prefixLength: number; readonly message: string }[];
+  readonly failures: readonly {
+    readonly threadId: string;
+    readonly prefixLength: number;
+    readonly message: string;
+    readonly isUnreadable?: boolean | undefined;
+  }[];
   /**
    * Why the rest was not asked about: the budget is spent, an endpoint is unusable, or too little of what it says can be
    * read. Null when nothing is left.
@@ -411,7 +416,7 @@ class AnnotationRun {
 
   private countUnreadable(failure: AnnotateResult['failures'][number]): void {
     this.unreadable++;
-    this.failures.push(failure);
+    this.failures.push({ ...failure, isUnreadable: true });
   }
 
   /** @throws UnreadableShareError where asking on would mostly pay for what nobody can read */
