@@ -11,6 +11,7 @@ import { parseArgs } from 'node:util';
 import { markdownTable } from 'markdown-table';
 import { judgeWithModels } from '../experiments/judging/judge-with-models.ts';
 import { AnnotationStore } from '../experts/annotations/annotation-store.ts';
+import type { DryRunEstimate } from '../experts/llm/dry-run-chat-service.ts';
 import { synthesizeThreads } from '../src/data/synthetic/stream.ts';
 import { jsonOrUndefined } from '../src/json.ts';
 import { type DetectorName, detectorFileFor, detectorNames } from '../tests/interop/detector-files.ts';
@@ -53,7 +54,6 @@ async function measure(name: DetectorName, { schemas }: { schemas: boolean }): P
   store.close();
   counting.close();
   const prefixes = threads.reduce((sum, { posts }) => sum + Math.min(posts.length, maxPosts), 0);
-  const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
   return [
     name,
     schemas ? 'yes' : 'refused',
@@ -62,16 +62,29 @@ async function measure(name: DetectorName, { schemas }: { schemas: boolean }): P
     String(result.failed),
     `${counting.counts.withLogprobs} of ${counting.counts.answers}`,
     String(sum(usage.map(({ requests }) => requests))),
-    String(
-      sum(
-        (estimates ?? []).map((estimate) =>
-          Number(Object.values(estimate).find((value) => typeof value === 'number') ?? 0),
-        ),
-      ),
+    range(
+      estimates ?? [],
+      ({ calls }) => calls,
+      ({ calls }) => calls,
     ),
     String(sum(usage.map(({ inputTokens, outputTokens }) => inputTokens + outputTokens))),
-    JSON.stringify(estimates),
+    range(
+      estimates ?? [],
+      ({ inputTokens, outputTokens }) => inputTokens + outputTokens,
+      ({ inputTokens, outputTokensAtMost }) => inputTokens + outputTokensAtMost,
+    ),
   ];
+}
+
+const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+
+/** What a dry run says in all: at least, and at most. */
+function range(
+  estimates: readonly DryRunEstimate[],
+  least: (estimate: DryRunEstimate['atLeast']) => number,
+  most: (estimate: DryRunEstimate) => number,
+): string {
+  return `${sum(estimates.map(({ atLeast }) => least(atLeast)))} to ${sum(estimates.map(most))}`;
 }
 
 /** Passes requests on, counts answers, and refuses JSON schemas as many servers do. */

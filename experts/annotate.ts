@@ -44,7 +44,12 @@ export interface AnnotateResult {
   readonly failed: number;
   /** Those of them that were answered, now or earlier, with something that is no judgement. */
   readonly unreadable: number;
-  readonly failures: readonly { readonly threadId: string; readonly prefixLength: number; readonly message: string }[];
+  readonly failures: readonly {
+    readonly threadId: string;
+    readonly prefixLength: number;
+    readonly message: string;
+    readonly isUnreadable?: boolean | undefined;
+  }[];
   /**
    * Why the rest was not asked about: the budget is spent, an endpoint is unusable, or too little of what it says can be
    * read. Null when nothing is left.
@@ -149,6 +154,8 @@ class AnnotationRun {
   private readonly underWay = new Map<string, Promise<Judgement | null>>();
   /** What could not be read in this run, by key. */
   private readonly problems = new Map<string, string>();
+  /** Nothing new is begun, and nobody waits for other processes any more. */
+  private hasFailed = false;
   /** Keys of the questions that nobody else asks because of this run. The commit of a judgement gives its own up. */
   private readonly held = new Set<string>();
   /** What other processes were asking when it was this one's turn. */
@@ -182,7 +189,11 @@ class AnnotationRun {
       await inParallel({
         items: this.openQuestions(),
         concurrency: this.concurrency,
-        work: (question) => this.settle(question),
+        work: (question) =>
+          this.settle(question).catch((error: unknown) => {
+            this.hasFailed = true;
+            throw error;
+          }),
       });
       this.signal?.throwIfAborted();
     } catch (error) {
@@ -235,6 +246,8 @@ class AnnotationRun {
   ): Question[] {
     const { store } = this;
     const keys = questions.map(({ key }) => key);
+    // What was answered to another thread with the same texts a moment ago counts as well.
+    this.commits.flush();
     const answered = store.getMany(keys);
     const problems = readsUnreadable ? store.unreadable?.find(keys) : undefined;
     return questions.filter((question) => {
@@ -260,7 +273,7 @@ class AnnotationRun {
         if (this.signal?.aborted) return;
         yield question;
       }
-      if (this.signal?.aborted) return;
+      if (this.signal?.aborted || this.hasFailed) return;
       if (this.elsewhere.length > 0) await delay(LOOK_MS);
     }
   }
@@ -405,7 +418,7 @@ class AnnotationRun {
 
   private countUnreadable(failure: AnnotateResult['failures'][number]): void {
     this.unreadable++;
-    this.failures.push(failure);
+    this.failures.push({ ...failure, isUnreadable: true });
   }
 
   /** @throws UnreadableShareError where asking on would mostly pay for what nobody can read */

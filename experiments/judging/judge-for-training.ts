@@ -86,6 +86,7 @@ export async function judgeForTraining(settings: JudgeForTrainingSettings): Prom
   const { detector, result } = await judged(settings, 'live');
   const { sequences, asked, cached, unreadable, failures, stopped, remaining } = result;
   const failed = result.failed - unreadable;
+  const [first] = failures.filter(({ isUnreadable }) => !isUnreadable);
   if (stopped !== null)
     throw new ProviderError(
       `${stopped.message}\n${remaining} prefixes are not judged yet; what was answered is kept, so the same command goes on from there`,
@@ -93,7 +94,7 @@ export async function judgeForTraining(settings: JudgeForTrainingSettings): Prom
     );
   if (failed > 0 && settings.judge.options.failures === 'stop')
     throw new ProviderError(
-      `${failed} prefixes could not be judged (such as thread ${failures[0].threadId}, ${failures[0].prefixLength} posts: ${failures[0].message}); give the same command again to ask for them once more, or set detector.failures=neither-label to go on without them`,
+      `${failed} prefixes could not be judged (the first: thread ${first.threadId}, ${first.prefixLength} posts: ${first.message}); give the same command again to ask for them once more, or set detector.failures=neither-label to go on without them`,
     );
   if (failed > 0) settings.context.onNote(`${failed} prefixes could not be judged and count as neither label`);
   // As in the paper. Asking again is for the user to decide, since it costs and may not help.

@@ -162,7 +162,11 @@ export class AnnotationStore {
       try {
         return inTransaction(this.database, () => {
           let added = 0;
-          for (const row of rows) added += this.insertRow(row);
+          const keys = rows.map(({ request }) => keyOf(request));
+          for (const [index, row] of rows.entries()) added += this.insertRow(keys[index], row);
+          // Nobody has to ask these any more.
+          this.unreadable.forgetWithin(keys);
+          this.claims?.forgetWithin(keys);
           return added;
         });
       } catch (error) {
@@ -262,13 +266,10 @@ export class AnnotationStore {
     closeAnnotationDatabase(this.database);
   }
 
-  private insertRow(row: AnnotationRow & { readonly date?: string }): number {
+  private insertRow(key: string, row: AnnotationRow & { readonly date?: string }): number {
     const { usage } = row.judgement;
-    const key = keyOf(row.request);
     // The calls have come to this judgement, so they are no longer needed.
     this.keptCalls.forgetWithin(key);
-    this.unreadable.forgetWithin(key);
-    this.claims?.forgetWithin(key);
     return this.insert.run(
       key,
       row.request.detector,

@@ -18,6 +18,7 @@ export class ClaimTable {
   private readonly owner = randomUUID();
   private renewal: NodeJS.Timeout | null = null;
   private readonly insert;
+  private readonly selectOwn;
   private readonly remove;
   private readonly removeOwn;
   private readonly selectOthers;
@@ -26,13 +27,17 @@ export class ClaimTable {
     const { path, database } = options;
     this.path = path;
     this.database = database;
-    // A claim of our own is renewed, which counts as a change.
     this.insert = database.prepare(
-      `INSERT INTO claim VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET owner = excluded.owner
-       WHERE owner = excluded.owner`,
+      `INSERT INTO claim SELECT value, ?2 FROM json_each(?1) WHERE true
+       ON CONFLICT (key) DO UPDATE SET owner = excluded.owner WHERE owner = excluded.owner`,
     );
-    this.remove = database.prepare('DELETE FROM claim WHERE key = ?');
-    this.removeOwn = database.prepare('DELETE FROM claim WHERE key = ? AND owner = ?');
+    this.selectOwn = database
+      .prepare('SELECT key FROM claim WHERE owner = ?2 AND key IN (SELECT value FROM json_each(?1))')
+      .raw();
+    this.remove = database.prepare('DELETE FROM claim WHERE key IN (SELECT value FROM json_each(?))');
+    this.removeOwn = database.prepare(
+      'DELETE FROM claim WHERE owner = ?2 AND key IN (SELECT value FROM json_each(?1))',
+    );
     this.selectOthers = database
       .prepare(`SELECT owner, host, pid, expires < ${NOW} FROM claimant WHERE owner <> ?`)
       .raw();
@@ -48,7 +53,9 @@ export class ClaimTable {
       inTransaction(this.database, () => {
         if (this.renewal === null) this.begin();
         this.buryTheDead();
-        return new Set(keys.filter((key) => this.insert.run(key, this.owner).changes === 1));
+        const query = JSON.stringify(keys);
+        this.insert.run(query, this.owner);
+        return new Set(this.selectOwn.all(query, this.owner).map((row) => keySchema.parse(row)[0]));
       }),
     );
   }
@@ -56,17 +63,13 @@ export class ClaimTable {
   /** Gives these up, as far as they are our own. */
   release(keys: readonly string[]): void {
     if (keys.length === 0 || this.renewal === null) return;
-    describingFailures(this.path, () =>
-      inTransaction(this.database, () => {
-        for (const key of keys) this.removeOwn.run(key, this.owner);
-      }),
-    );
+    describingFailures(this.path, () => this.removeOwn.run(JSON.stringify(keys), this.owner));
   }
 
-  /** Forgets a claim, whoever has it, as part of a transaction that the caller has begun. */
-  readonly forgetWithin = (key: string): void => {
-    this.remove.run(key);
-  };
+  /** Forgets claims, whoever has them, as part of a transaction that the caller has begun. */
+  forgetWithin(keys: readonly string[]): void {
+    this.remove.run(JSON.stringify(keys));
+  }
 
   /** Gives up everything. A store that cannot be written to any more, such as one on a full disk, is left to time. */
   close(): void {
@@ -120,4 +123,5 @@ function isAlive(pid: number): boolean {
   }
 }
 
+const keySchema = z.tuple([z.string()]);
 const claimantSchema = z.tuple([z.string(), z.string(), z.number(), z.number()]);

@@ -3,6 +3,7 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { sha256 } from '../../src/content-hash.ts';
+import { ProviderError } from '../../src/errors.ts';
 import { jsonOrUndefined } from '../../src/json.ts';
 import type { Judgement } from '../detector.ts';
 import type { ChatAnswer, ChatRequest, ChatService } from '../llm/chat.ts';
@@ -61,6 +62,7 @@ export class KeptCalls implements ChatService, KeptParts {
   /** Where each answer is kept, for the day that it turns out to be unreadable. */
   private readonly places = new WeakMap<UnreadableAnswer, KeptCallId>();
   private readonly partsUnderWay = new Map<string, Promise<Judgement>>();
+  private isEnding = false;
   /** Why nothing can be kept any more. Then nothing more is asked: it would be paid for and lost. */
   private storageFailure: unknown = null;
   /** Answers of parts that could not be read. Their judgements may do without them. */
@@ -125,6 +127,7 @@ export class KeptCalls implements ChatService, KeptParts {
       if (known !== undefined || isOwn) return known;
       await delay(LOOK_MS);
       if (this.storageFailure !== null) throw this.storageFailure;
+      if (this.isEnding) throw new ProviderError('another process was still asking this when the run ended');
       this.signal?.throwIfAborted();
     }
   }
@@ -135,8 +138,12 @@ export class KeptCalls implements ChatService, KeptParts {
     return judgement === undefined ? this.service.chat(request) : this.followed(this.answer(judgement, request));
   }
 
-  /** Waits for the calls that failed judgements left under way: they are paid for, so the store should still be open. */
+  /**
+   * To be called at the end. Waits for the calls that failed judgements left under way: they are paid for, so the store
+   * should still be open.
+   */
   async settled(): Promise<void> {
+    this.isEnding = true;
     while (this.underWay.size > 0) await Promise.allSettled(this.underWay);
   }
 

@@ -40,7 +40,7 @@ export class UnreadableTable {
       `INSERT OR REPLACE INTO unreadable_answer SELECT ?1, ?2, ?3, ?4, ?5, ?6, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
        WHERE NOT EXISTS (SELECT 1 FROM annotation WHERE key = ?1)`,
     );
-    this.remove = database.prepare('DELETE FROM unreadable_answer WHERE key = ?');
+    this.remove = database.prepare('DELETE FROM unreadable_answer WHERE key IN (SELECT value FROM json_each(?))');
   }
 
   /** What could not be read, by key; a key without a row is absent. */
@@ -116,10 +116,10 @@ export class UnreadableTable {
     );
   }
 
-  /** Forgets one as part of a transaction that the caller has begun. */
-  readonly forgetWithin = (key: string): void => {
-    this.remove.run(key);
-  };
+  /** Forgets these as part of a transaction that the caller has begun. */
+  forgetWithin(keys: readonly string[]): void {
+    this.remove.run(JSON.stringify(keys));
+  }
 }
 
 /** Whose annotations have no label only where nothing could be read. */

@@ -63,18 +63,17 @@ export interface ChatService {
   chat(request: ChatRequest): Promise<ChatAnswer>;
 }
 
-/** Why an answer is not a model's whole answer, as the end of a sentence; null where it is. */
+/** Endpoints that only imitate OpenAI pass on reasons of their own: `MAX_TOKENS`, `model_length`, `SAFETY`, `abort`. */
+const INCOMPLETE: readonly (readonly [RegExp, string])[] = [
+  [/length|max_?tokens/i, 'it was cut off at the longest length allowed (maxTokens of the endpoint)'],
+  [/filter|safety|recitation|prohibited|blocklist/i, "it was cut off by the endpoint's content filter"],
+  [/refus/i, 'the model refused to answer'],
+  [/abort|error|cancel|interrupt|insufficient/i, 'the endpoint broke off the answer'],
+];
+
+/** Why an answer is not a model's whole answer, as a clause; null where it is. */
 export function whyIncomplete({ finishReason }: Pick<ChatAnswer, 'finishReason'>): string | null {
-  switch (finishReason) {
-    case 'length':
-      return 'it was cut off at the longest length allowed (maxTokens of the endpoint)';
-    case 'content_filter':
-      return "it was cut off by the endpoint's content filter";
-    case 'refusal':
-      return 'the model refused to answer';
-    default:
-      return null;
-  }
+  return INCOMPLETE.find(([pattern]) => pattern.test(finishReason))?.[1] ?? null;
 }
 
 /** The summed usage of several answers. */

@@ -5,7 +5,7 @@ import { annotate, annotationRequest } from '../../../experts/annotate.ts';
 import { AnnotationStore } from '../../../experts/annotations/annotation-store.ts';
 import { KeptCalls } from '../../../experts/annotations/kept-calls.ts';
 import type { Detector, Judgement } from '../../../experts/detector.ts';
-import { MalformedAnswerError } from '../../../experts/llm/failures.ts';
+import { BudgetSpentError, MalformedAnswerError } from '../../../experts/llm/failures.ts';
 import { prefixOf } from '../../../src/data/thread.ts';
 import { ProviderError } from '../../../src/errors.ts';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
@@ -106,6 +106,17 @@ describe('annotate beside another process', () => {
     );
     expect(first.failed + first.cached).toBe(10);
     expect(second).toMatchObject({ asked: 10, failed: 0 });
+  });
+
+  it('waits for nobody when it has to stop', async () => {
+    const { all } = stores();
+    const [thread] = numberedThreads(1);
+    const detector = detectorSaying(() => delay(30).then(() => Promise.reject(new BudgetSpentError('spent'))));
+    const requestOf = (length: number) => annotationRequest({ detector, prefix: prefixOf(thread, length) });
+    all[1].claims?.take([all[1].keyOf(requestOf(2))]);
+    const result = await annotate({ threads: [thread], detector, store: all[0], maxPosts: 2, concurrency: 2 });
+    expect(result).toMatchObject({ stopped: { message: 'spent' }, remaining: 2 });
+    expect(all[1].claims?.take([all[1].keyOf(requestOf(1))]).size).toBe(1);
   });
 
   it('goes on with the judgement that was stored first', async () => {

@@ -84,6 +84,12 @@ const readable: Record<string, (text: string) => ScriptedReply | string> = {
 /** None of these is a verdict. */
 const unreadable: Record<string, (text: string) => ScriptedReply | string> = {
   'cut off': (text) => ({ text: text.replaceAll('non-rumor', 'rumor'), finishReason: 'length' }),
+  'cut off, in the words of another service': (text) => {
+    return { text: text.replaceAll('non-rumor', 'rumor'), finishReason: 'MAX_TOKENS' };
+  },
+  'broken off': (text) => ({ text: text.replaceAll('non-rumor', 'rumor'), finishReason: 'abort' }),
+  'the question': (text) => (text.startsWith('{') ? '{"verdict": "rumor | non-rumor"}' : 'Respond Yes or No only.'),
+  repeated: (text) => (text.startsWith('{') ? `${text} ${text.replaceAll('non-rumor', 'rumor')}` : 'rumor rumor rumor'),
   'cut off in its thinking': () => ({ text: `<think>${think}`, finishReason: 'stop' }),
   'refused in a field': () => ({ text: null, refusal: 'No, I cannot help with that.\nrumor' }),
   'refused in words': () => "No, I can't help with that.",
