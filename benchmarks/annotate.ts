@@ -14,7 +14,7 @@ import { markdownTable } from 'markdown-table';
 import { annotate } from '../experts/annotate.ts';
 import { AnnotationStore } from '../experts/annotations/annotation-store.ts';
 import { createSinglePrompt, singlePromptOptionsSchema } from '../experts/detectors/single-prompt.ts';
-import { LiveChatService } from '../experts/llm/live-chat-service.ts';
+import { LiveChatService } from '../experts/llm/sending/live-chat-service.ts';
 import { loadJudgingTask } from '../experts/tasks/task-file.ts';
 import { prefixOf, type Thread, threadSchema } from '../src/data/thread.ts';
 import { Random } from '../src/tensor/random.ts';

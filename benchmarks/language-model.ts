@@ -11,7 +11,7 @@ import { parseArgs } from 'node:util';
 import { markdownTable } from 'markdown-table';
 import { judgeWithModels } from '../experiments/judging/judge-with-models.ts';
 import { AnnotationStore } from '../experts/annotations/annotation-store.ts';
-import type { DryRunEstimate } from '../experts/llm/dry-run-chat-service.ts';
+import type { DryRunEstimate } from '../experts/llm/cost/dry-run-chat-service.ts';
 import { synthesizeThreads } from '../src/data/synthetic/stream.ts';
 import { jsonOrUndefined } from '../src/json.ts';
 import { type DetectorName, detectorFileFor, detectorNames } from '../tests/interop/detector-files.ts';

@@ -9,9 +9,9 @@ import { CommitQueue } from './annotations/commit-queue.ts';
 import type { KeptCalls } from './annotations/kept-calls.ts';
 import type { UnreadableRow, UnreadableTable } from './annotations/unreadable-table.ts';
 import type { Detector, Judgement } from './detector.ts';
-import { inParallel } from './in-parallel.ts';
 import { type JudgementSequence, judgementSequence } from './judgement-sequence.ts';
 import { endsAllCalls, MalformedAnswerError, UnreadableShareError } from './llm/failures.ts';
+import { inParallel } from './llm/in-parallel.ts';
 import { type PrefixSchedule, scheduledLengths } from './prefix-schedule.ts';
 
 /** Threads whose prefixes are looked up in the store at the same time. */

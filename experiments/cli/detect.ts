@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { markdownTable } from 'markdown-table';
-import { usageSummary } from '../../experts/llm/budget.ts';
+import { usageSummary } from '../../experts/llm/cost/budget.ts';
 import { formatBadItem } from '../../src/data/bad-item.ts';
 import { loadThreads } from '../../src/data/thread-file.ts';
 import { workContext } from '../../src/work-context.ts';

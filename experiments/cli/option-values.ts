@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import type { BudgetLimits } from '../../experts/llm/budget.ts';
+import type { BudgetLimits } from '../../experts/llm/cost/budget.ts';
 
 /** For options that may be repeated. */
 export function collect(value: string, previous: string[]): string[] {

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import type { AnnotateProgress, AnnotateResult } from '../../experts/annotate.ts';
 import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import { trainLocalDetector } from '../../experts/detectors/local/train-local-detector.ts';
-import type { BudgetLimits } from '../../experts/llm/budget.ts';
+import type { BudgetLimits } from '../../experts/llm/cost/budget.ts';
 import type { PrefixSchedule } from '../../experts/prefix-schedule.ts';
 import { formatBadItem } from '../../src/data/bad-item.ts';
 import type { Task } from '../../src/data/task.ts';

@@ -2,7 +2,7 @@ import { type AnnotateResult, annotationRequest } from '../../experts/annotate.t
 import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import type { Usage } from '../../experts/detector.ts';
 import { addedUsage } from '../../experts/detectors/session.ts';
-import type { BudgetLimits, EndpointUsage } from '../../experts/llm/budget.ts';
+import type { BudgetLimits, EndpointUsage } from '../../experts/llm/cost/budget.ts';
 import { type PrefixSchedule, scheduledLengths } from '../../experts/prefix-schedule.ts';
 import { categoriesOf } from '../../experts/tasks/task-file.ts';
 import { prefixOf, type Thread } from '../../src/data/thread.ts';

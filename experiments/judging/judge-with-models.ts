@@ -1,10 +1,10 @@
 import { annotate } from '../../experts/annotate.ts';
 import { KeptCalls, type KeptParts } from '../../experts/annotations/kept-calls.ts';
 import { createDetector } from '../../experts/detectors/create-detector.ts';
-import type { BudgetLimits } from '../../experts/llm/budget.ts';
 import type { ChatService } from '../../experts/llm/chat.ts';
-import { DryRunChatService } from '../../experts/llm/dry-run-chat-service.ts';
-import { LiveChatService } from '../../experts/llm/live-chat-service.ts';
+import type { BudgetLimits } from '../../experts/llm/cost/budget.ts';
+import { DryRunChatService } from '../../experts/llm/cost/dry-run-chat-service.ts';
+import { LiveChatService } from '../../experts/llm/sending/live-chat-service.ts';
 import { Random } from '../../src/tensor/random.ts';
 import { workContext } from '../../src/work-context.ts';
 import type { DetectorFile } from '../config/detector-file.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { budgetSchema } from '../../experts/llm/budget.ts';
-import { retrySchema } from '../../experts/llm/retry.ts';
+import { budgetSchema } from '../../experts/llm/cost/budget.ts';
+import { retrySchema } from '../../experts/llm/sending/retry.ts';
 import { chatStanceOptionsSchema } from '../../experts/task-models/chat/stance.ts';
 import { chatVeracityOptionsSchema } from '../../experts/task-models/chat/veracity.ts';
 import { localStanceOptionsSchema } from '../../experts/task-models/local/stance.ts';

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import { KeptCalls } from '../../experts/annotations/kept-calls.ts';
 import type { ChatService } from '../../experts/llm/chat.ts';
-import { LiveChatService } from '../../experts/llm/live-chat-service.ts';
+import { LiveChatService } from '../../experts/llm/sending/live-chat-service.ts';
 import { createChatStanceModel } from '../../experts/task-models/chat/stance.ts';
 import { createChatVeracityModel } from '../../experts/task-models/chat/veracity.ts';
 import { createLocalStanceModel } from '../../experts/task-models/local/stance.ts';

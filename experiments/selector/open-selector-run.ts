@@ -1,5 +1,5 @@
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
-import type { BudgetLimits } from '../../experts/llm/budget.ts';
+import type { BudgetLimits } from '../../experts/llm/cost/budget.ts';
 import { InputError } from '../../src/errors.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { loadMember } from '../../trainers/member-checkpoint.ts';

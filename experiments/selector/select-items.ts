@@ -1,7 +1,7 @@
 import { mkdirSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import type { BudgetLimits } from '../../experts/llm/budget.ts';
+import type { BudgetLimits } from '../../experts/llm/cost/budget.ts';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { diskError, InputError } from '../../src/errors.ts';
 import type { WorkContext } from '../../src/work-context.ts';

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
-import type { LiveChatService } from '../../experts/llm/live-chat-service.ts';
+import type { LiveChatService } from '../../experts/llm/sending/live-chat-service.ts';
 import { diskError } from '../../src/errors.ts';
 import { createEncoder } from '../../src/text/create-encoder.ts';
 import { EmbeddingStore } from '../../src/text/embedding-store.ts';

@@ -1,4 +1,4 @@
-import { isSameWord, plainText } from '../llm/plain-text.ts';
+import { isSameWord, plainText } from '../llm/answers/plain-text.ts';
 
 /*
  * A verdict is read from where the prompt asked for it and nowhere else: the beginning of an answer of one word, or the

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { InputError } from '../../src/errors.ts';
-import { pricesSchema } from './prices.ts';
+import { pricesSchema } from './cost/prices.ts';
 import { type Environment, type Secret, secretIn } from './secrets.ts';
 
 const variableName = z

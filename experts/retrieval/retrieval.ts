@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { Post } from '../../src/data/thread.ts';
+import { PromiseCache } from '../../src/promise-cache.ts';
 import { Random } from '../../src/tensor/random.ts';
 import { createEncoder, encoderSchema } from '../../src/text/create-encoder.ts';
-import { retrySchema } from '../llm/retry.ts';
 import type { Environment } from '../llm/secrets.ts';
-import { PromiseCache } from '../promise-cache.ts';
+import { retrySchema } from '../llm/sending/retry.ts';
 import { createEntityRecognizer, type EntityRecognizer, entitiesSchema } from './entities.ts';
 import {
   chunksSchema,

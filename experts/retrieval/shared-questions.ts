@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { InputError } from '../../src/errors.ts';
 import { jsonOrUndefined } from '../../src/json.ts';
+import type { PromiseCache } from '../../src/promise-cache.ts';
 import type { KeptParts, PartQuestion } from '../annotations/kept-calls.ts';
 import type { Usage } from '../detector.ts';
+import { chatJson } from '../llm/answers/chat-json.ts';
 import { type ChatAnswer, type ChatService, usageOf } from '../llm/chat.ts';
-import { chatJson } from '../llm/chat-json.ts';
 import type { Endpoint } from '../llm/endpoint.ts';
-import type { PromiseCache } from '../promise-cache.ts';
 
 export interface SharedQuestion<T> extends Omit<PartQuestion, 'threadId' | 'prefixLength'> {
   /** What a kept answer must still be. */

@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { annotate } from '../../experts/annotate.ts';
 import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import { createSinglePrompt, singlePromptOptionsSchema } from '../../experts/detectors/single-prompt.ts';
-import { LiveChatService } from '../../experts/llm/live-chat-service.ts';
+import { LiveChatService } from '../../experts/llm/sending/live-chat-service.ts';
 import { loadJudgingTask } from '../../experts/tasks/task-file.ts';
 import { Random } from '../../src/tensor/random.ts';
 import { numberedThreads } from './threads.ts';

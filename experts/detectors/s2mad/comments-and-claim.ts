@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { InputError } from '../../../src/errors.ts';
 import { jsonOrUndefined } from '../../../src/json.ts';
+import { PromiseCache } from '../../../src/promise-cache.ts';
 import type { KeptParts, PartQuestion } from '../../annotations/kept-calls.ts';
 import type { Judgement } from '../../detector.ts';
-import { askWithRepair } from '../../llm/ask-with-repair.ts';
+import { askWithRepair } from '../../llm/answers/ask-with-repair.ts';
+import { chatJson } from '../../llm/answers/chat-json.ts';
 import { type ChatAnswer, type ChatService, usageOf } from '../../llm/chat.ts';
-import { chatJson } from '../../llm/chat-json.ts';
 import type { Endpoint } from '../../llm/endpoint.ts';
 import { MalformedAnswerError } from '../../llm/failures.ts';
-import { PromiseCache } from '../../promise-cache.ts';
 import { strictAnswer } from '../answers.ts';
 import { speakerOptions } from '../models-by-role.ts';
 import type { Prompts } from '../prompt-templates.ts';

@@ -4,7 +4,7 @@ import { InputError } from '../../../src/errors.ts';
 import { Random } from '../../../src/tensor/random.ts';
 import type { KeptParts } from '../../annotations/kept-calls.ts';
 import type { Detector, Judgement } from '../../detector.ts';
-import { askWithRepair } from '../../llm/ask-with-repair.ts';
+import { askWithRepair } from '../../llm/answers/ask-with-repair.ts';
 import { type ChatAnswer, type ChatMessage, type ChatService, whyIncomplete } from '../../llm/chat.ts';
 import type { Endpoint } from '../../llm/endpoint.ts';
 import { type JudgingTask, judgementLabels } from '../../tasks/task-file.ts';

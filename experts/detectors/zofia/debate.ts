@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { chatJson } from '../../llm/answers/chat-json.ts';
 import type { ChatMessage } from '../../llm/chat.ts';
-import { chatJson } from '../../llm/chat-json.ts';
 import type { Endpoint } from '../../llm/endpoint.ts';
 import type { Prompts } from '../prompt-templates.ts';
 import { type Session, speak } from '../session.ts';

@@ -1,11 +1,11 @@
 import type { Prefix } from '../../../src/data/thread.ts';
+import { PromiseCache } from '../../../src/promise-cache.ts';
 import type { Random } from '../../../src/tensor/random.ts';
 import type { KeptParts } from '../../annotations/kept-calls.ts';
 import type { Detector, Judgement } from '../../detector.ts';
 import type { ChatService } from '../../llm/chat.ts';
-import { DryRunChatService } from '../../llm/dry-run-chat-service.ts';
+import { DryRunChatService } from '../../llm/cost/dry-run-chat-service.ts';
 import type { Environment } from '../../llm/secrets.ts';
-import { PromiseCache } from '../../promise-cache.ts';
 import { createRetrieval } from '../../retrieval/retrieval.ts';
 import { type SharedAnswer, sharedAsker } from '../../retrieval/shared-questions.ts';
 import { type JudgingTask, judgementLabels } from '../../tasks/task-file.ts';

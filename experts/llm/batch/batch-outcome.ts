@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ProviderError } from '../../../src/errors.ts';
+import { readCompletion } from '../answers/completion.ts';
 import type { ChatAnswer, ChatRequest } from '../chat.ts';
-import { readCompletion } from '../completion.ts';
 import { CallFailure } from '../failures.ts';
 
 export interface BatchItem {

@@ -8,11 +8,11 @@ import { writeFileAtomically } from '../../../src/atomic-file.ts';
 import { diskError, InputError, ProviderError } from '../../../src/errors.ts';
 import { jsonOrUndefined } from '../../../src/json.ts';
 import type { Random } from '../../../src/tensor/random.ts';
-import { completionBody, fullForm } from '../completion.ts';
+import { completionBody, fullForm } from '../answers/completion.ts';
 import { type Endpoint, secretsOf } from '../endpoint.ts';
-import { endpointClient, endpointSteps, type TryStep } from '../endpoint-client.ts';
-import type { retrySchema } from '../retry.ts';
 import { type Environment, withoutSecrets } from '../secrets.ts';
+import { endpointClient, endpointSteps, type TryStep } from '../sending/endpoint-client.ts';
+import type { retrySchema } from '../sending/retry.ts';
 import { type BatchItem, type BatchOutcome, batchOutcomes } from './batch-outcome.ts';
 
 /** OpenAI's limits for one batch. */

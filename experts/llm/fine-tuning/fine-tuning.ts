@@ -10,9 +10,9 @@ import { jsonOrUndefined } from '../../../src/json.ts';
 import type { Random } from '../../../src/tensor/random.ts';
 import type { ChatMessage } from '../chat.ts';
 import { type Endpoint, secretsOf } from '../endpoint.ts';
-import { endpointClient, endpointSteps, type TryStep } from '../endpoint-client.ts';
-import type { retrySchema } from '../retry.ts';
 import { type Environment, withoutSecrets } from '../secrets.ts';
+import { endpointClient, endpointSteps, type TryStep } from '../sending/endpoint-client.ts';
+import type { retrySchema } from '../sending/retry.ts';
 
 const ENDED = ['succeeded', 'failed', 'cancelled'];
 

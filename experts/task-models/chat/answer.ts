@@ -1,8 +1,8 @@
 import type { Judgement } from '../../detector.ts';
 import { type AnswerWords, strictAnswer } from '../../detectors/answers.ts';
 import { oneLine } from '../../detectors/prompt-text.ts';
+import { classProbabilities } from '../../llm/answers/class-probabilities.ts';
 import { type ChatAnswer, type TokenLogprob, whyIncomplete } from '../../llm/chat.ts';
-import { classProbabilities } from '../../llm/class-probabilities.ts';
 import type { TaskPrediction } from '../task-model.ts';
 
 /**

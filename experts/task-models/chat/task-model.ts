@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { InputError, ProviderError } from '../../../src/errors.ts';
+import { PromiseCache } from '../../../src/promise-cache.ts';
 import type { KeptParts } from '../../annotations/kept-calls.ts';
 import type { Judgement } from '../../detector.ts';
 import { endpointOf } from '../../detectors/models-by-role.ts';
-import { inParallel } from '../../in-parallel.ts';
 import { type ChatMessage, type ChatRequest, type ChatService, usageOf } from '../../llm/chat.ts';
-import { DryRunChatService } from '../../llm/dry-run-chat-service.ts';
+import { DryRunChatService } from '../../llm/cost/dry-run-chat-service.ts';
 import { answerRelevantOptions, type Endpoint } from '../../llm/endpoint.ts';
 import { endsAllCalls } from '../../llm/failures.ts';
-import { PromiseCache } from '../../promise-cache.ts';
+import { inParallel } from '../../llm/in-parallel.ts';
 import type { Example, TaskModel, TaskPrediction } from '../task-model.ts';
 import { type ChatTask, predictionOf, readAnswer, uniformPrediction, writeAnswer } from './answer.ts';
 import { createFineTuning, type FineTuningContext } from './fine-tuning.ts';

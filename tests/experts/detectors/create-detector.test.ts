@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { keyOf } from '../../../experts/annotations/annotation-row.ts';
 import { type DetectorConfigInput, detectorSchema } from '../../../experts/detectors/create-detector.ts';
-import { DryRunChatService } from '../../../experts/llm/dry-run-chat-service.ts';
+import { DryRunChatService } from '../../../experts/llm/cost/dry-run-chat-service.ts';
 import type { EndpointInput } from '../../../experts/llm/endpoint.ts';
 import type { JudgingTask } from '../../../experts/tasks/task-file.ts';
 import { InputError } from '../../../src/errors.ts';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { AnnotationStore } from '../../../experts/annotations/annotation-store.ts';
 import type { DetectorConfigInput } from '../../../experts/detectors/create-detector.ts';
-import { DryRunChatService } from '../../../experts/llm/dry-run-chat-service.ts';
+import { DryRunChatService } from '../../../experts/llm/cost/dry-run-chat-service.ts';
 import { loadJudgingTask } from '../../../experts/tasks/task-file.ts';
 import { keptPartsIn } from '../annotations/kept-parts.ts';
 import { detectorOf, prefix } from './roles.ts';

@@ -8,7 +8,7 @@ import {
   detectorSchema,
 } from '../../../experts/detectors/create-detector.ts';
 import type { ChatRequest } from '../../../experts/llm/chat.ts';
-import { DryRunChatService } from '../../../experts/llm/dry-run-chat-service.ts';
+import { DryRunChatService } from '../../../experts/llm/cost/dry-run-chat-service.ts';
 import { loadJudgingTask } from '../../../experts/tasks/task-file.ts';
 import { sha256 } from '../../../src/content-hash.ts';
 import { prefixOf } from '../../../src/data/thread.ts';

@@ -3,7 +3,7 @@ import { AnnotationStore } from '../../../experts/annotations/annotation-store.t
 import type { DetectorConfigInput } from '../../../experts/detectors/create-detector.ts';
 import { quotedEvidence } from '../../../experts/detectors/prompt-text.ts';
 import type { ChatRequest } from '../../../experts/llm/chat.ts';
-import { DryRunChatService } from '../../../experts/llm/dry-run-chat-service.ts';
+import { DryRunChatService } from '../../../experts/llm/cost/dry-run-chat-service.ts';
 import { loadJudgingTask } from '../../../experts/tasks/task-file.ts';
 import { prefixOf } from '../../../src/data/thread.ts';
 import { keptPartsIn } from '../annotations/kept-parts.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadDetectorFile } from '../../../experiments/config/detector-file.ts';
 import { loadPrompts } from '../../../experts/detectors/prompt-templates.ts';
-import { DryRunChatService } from '../../../experts/llm/dry-run-chat-service.ts';
+import { DryRunChatService } from '../../../experts/llm/cost/dry-run-chat-service.ts';
 import { InputError } from '../../../src/errors.ts';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
 import { askedOf, detectorOf, prefix, role, rumorTask, startRoles } from './roles.ts';

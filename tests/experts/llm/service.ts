@@ -1,7 +1,7 @@
 import { afterEach } from 'vitest';
 import type { ChatMessage, ChatRequest } from '../../../experts/llm/chat.ts';
 import { type Endpoint, type EndpointInput, parseEndpoint } from '../../../experts/llm/endpoint.ts';
-import { type LiveChatOptions, LiveChatService } from '../../../experts/llm/live-chat-service.ts';
+import { type LiveChatOptions, LiveChatService } from '../../../experts/llm/sending/live-chat-service.ts';
 import { Random } from '../../../src/tensor/random.ts';
 import { ScriptedLlmServer } from '../../llm-server/scripted-llm-server.ts';
 import type { ScriptedRule } from '../../llm-server/scripted-rule.ts';

@@ -1,5 +1,5 @@
-import { PromiseCache } from '../../../experts/promise-cache.ts';
 import { type AskShared, sharedAsker } from '../../../experts/retrieval/shared-questions.ts';
+import { PromiseCache } from '../../../src/promise-cache.ts';
 
 /** Keeps nothing. */
 export const askAnew: AskShared = (question, ask) =>

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { retrySchema } from '../../../experts/llm/retry.ts';
+import { retrySchema } from '../../../experts/llm/sending/retry.ts';
 import type { AskShared } from '../../../experts/retrieval/shared-questions.ts';
 import { createWebSearch, webSearchSchema } from '../../../experts/retrieval/web-search.ts';
 import { InputError, ProviderError } from '../../../src/errors.ts';

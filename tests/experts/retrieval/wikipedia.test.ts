@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { retrySchema } from '../../../experts/llm/retry.ts';
+import { retrySchema } from '../../../experts/llm/sending/retry.ts';
 import { createWikipedia, wikipediaSchema } from '../../../experts/retrieval/wikipedia.ts';
 import { Random } from '../../../src/tensor/random.ts';
 import { askAnew } from './ask-anew.ts';

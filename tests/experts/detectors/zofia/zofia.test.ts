@@ -5,7 +5,7 @@ import type { KeptParts } from '../../../../experts/annotations/kept-calls.ts';
 import { zofiaInputOf, zofiaOptionsSchema } from '../../../../experts/detectors/zofia/options.ts';
 import { createZofia } from '../../../../experts/detectors/zofia/zofia.ts';
 import type { ChatService } from '../../../../experts/llm/chat.ts';
-import { DryRunChatService } from '../../../../experts/llm/dry-run-chat-service.ts';
+import { DryRunChatService } from '../../../../experts/llm/cost/dry-run-chat-service.ts';
 import { type JudgingTask, loadJudgingTask } from '../../../../experts/tasks/task-file.ts';
 import { prefixOf, type Thread, threadSchema } from '../../../../src/data/thread.ts';
 import { InputError, ProviderError } from '../../../../src/errors.ts';

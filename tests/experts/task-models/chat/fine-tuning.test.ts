@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { AnnotationStore } from '../../../../experts/annotations/annotation-store.ts';
-import { DryRunChatService } from '../../../../experts/llm/dry-run-chat-service.ts';
+import { DryRunChatService } from '../../../../experts/llm/cost/dry-run-chat-service.ts';
 import type { WrittenTuningFile } from '../../../../experts/task-models/chat/fine-tuning.ts';
 import { InputError, ProviderError } from '../../../../src/errors.ts';
 import { keptPartsIn } from '../../annotations/kept-parts.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { AnnotationStore } from '../../../../experts/annotations/annotation-store.ts';
-import { DryRunChatService } from '../../../../experts/llm/dry-run-chat-service.ts';
+import { DryRunChatService } from '../../../../experts/llm/cost/dry-run-chat-service.ts';
 import { BudgetSpentError } from '../../../../experts/llm/failures.ts';
 import { chatStanceOptionsSchema } from '../../../../experts/task-models/chat/stance.ts';
 import { InputError, ProviderError } from '../../../../src/errors.ts';

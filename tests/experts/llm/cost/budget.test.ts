@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { Budget } from '../../../experts/llm/budget.ts';
-import { BudgetSpentError } from '../../../experts/llm/failures.ts';
-import { InputError, ProviderError } from '../../../src/errors.ts';
-import { ask, endpointAt, quickService, startServer } from './service.ts';
+import { Budget } from '../../../../experts/llm/cost/budget.ts';
+import { BudgetSpentError } from '../../../../experts/llm/failures.ts';
+import { InputError, ProviderError } from '../../../../src/errors.ts';
+import { ask, endpointAt, quickService, startServer } from '../service.ts';
 
 function tally(outcomes: readonly PromiseSettledResult<unknown>[]) {
   const errors = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []));

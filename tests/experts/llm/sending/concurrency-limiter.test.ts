@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { ConcurrencyLimiter, type Permit } from '../../../experts/llm/concurrency-limiter.ts';
-import { ask, endpointAt, quickService, startServer } from './service.ts';
+import { ConcurrencyLimiter, type Permit } from '../../../../experts/llm/sending/concurrency-limiter.ts';
+import { ask, endpointAt, quickService, startServer } from '../service.ts';
 
 async function take(limiter: ConcurrencyLimiter, count: number): Promise<Permit[]> {
   return Promise.all(Array.from({ length: count }, () => limiter.acquire(null)));

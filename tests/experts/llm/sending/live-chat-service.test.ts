@@ -1,12 +1,12 @@
 import { describe, expect, it, vi } from 'vitest';
-import { usageSummary } from '../../../experts/llm/budget.ts';
-import { usageOf } from '../../../experts/llm/chat.ts';
-import { ConcurrencyLimiter } from '../../../experts/llm/concurrency-limiter.ts';
-import { parseEndpoint } from '../../../experts/llm/endpoint.ts';
-import { ContextLengthError } from '../../../experts/llm/failures.ts';
-import { ProviderError } from '../../../src/errors.ts';
-import { inTurn, lastMessage, type ScriptedReply } from '../../llm-server/scripted-rule.ts';
-import { ask, endpointAt, quickService, startServer } from './service.ts';
+import { usageOf } from '../../../../experts/llm/chat.ts';
+import { usageSummary } from '../../../../experts/llm/cost/budget.ts';
+import { parseEndpoint } from '../../../../experts/llm/endpoint.ts';
+import { ContextLengthError } from '../../../../experts/llm/failures.ts';
+import { ConcurrencyLimiter } from '../../../../experts/llm/sending/concurrency-limiter.ts';
+import { ProviderError } from '../../../../src/errors.ts';
+import { inTurn, lastMessage, type ScriptedReply } from '../../../llm-server/scripted-rule.ts';
+import { ask, endpointAt, quickService, startServer } from '../service.ts';
 
 describe('LiveChatService', () => {
   it('sends the parameters of the endpoint and returns text, usage and latency', async () => {

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { RateLimiter } from '../../../experts/llm/rate-limiter.ts';
-import type { ScriptedReply } from '../../llm-server/scripted-rule.ts';
-import { ask, endpointAt, quickService, startServer } from './service.ts';
+import { RateLimiter } from '../../../../experts/llm/sending/rate-limiter.ts';
+import type { ScriptedReply } from '../../../llm-server/scripted-rule.ts';
+import { ask, endpointAt, quickService, startServer } from '../service.ts';
 
 const unlimited = { requestsPerMinute: null, tokensPerMinute: null, stepMs: 100, capMs: 30_000 };
 

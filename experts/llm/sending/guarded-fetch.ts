@@ -1,7 +1,7 @@
 import { Agent, EnvHttpProxyAgent } from 'undici';
-import { InputError } from '../../src/errors.ts';
-import { CallFailure } from './failures.ts';
-import type { Environment } from './secrets.ts';
+import { InputError } from '../../../src/errors.ts';
+import { CallFailure } from '../failures.ts';
+import type { Environment } from '../secrets.ts';
 
 type Dispatcher = NonNullable<RequestInit['dispatcher']>;
 

@@ -1,5 +1,5 @@
-import { InputError } from '../../src/errors.ts';
-import type { ChatAnswer, ChatRequest, ChatService, TokenLogprob } from './chat.ts';
+import { InputError } from '../../../src/errors.ts';
+import type { ChatAnswer, ChatRequest, ChatService, TokenLogprob } from '../chat.ts';
 
 export interface ClassProbabilities {
   /** One for each label, summing to 1. */

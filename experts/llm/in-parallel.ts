@@ -1,4 +1,4 @@
-import { endsAllCalls } from './llm/failures.ts';
+import { endsAllCalls } from './failures.ts';
 
 /**
  * Runs `work` on each item, `concurrency` at a time; items are drawn only when a worker is free. After a failure no new

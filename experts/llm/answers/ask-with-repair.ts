@@ -1,5 +1,5 @@
-import { type ChatAnswer, type ChatMessage, type ChatRequest, type ChatService, whyIncomplete } from './chat.ts';
-import { CannotAskError, MalformedAnswerError } from './failures.ts';
+import { type ChatAnswer, type ChatMessage, type ChatRequest, type ChatService, whyIncomplete } from '../chat.ts';
+import { CannotAskError, MalformedAnswerError } from '../failures.ts';
 
 /** What an answer says, or why that cannot be told, as a sentence that its model can act upon. */
 export type Reading<T> = { readonly value: T } | { readonly problem: string };

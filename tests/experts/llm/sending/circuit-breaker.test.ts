@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { EndpointUnusableError } from '../../../experts/llm/failures.ts';
-import { inTurn, lastMessage, type ScriptedReply, type ScriptedRule } from '../../llm-server/scripted-rule.ts';
-import { ask, endpointAt, quickService, startServer } from './service.ts';
+import { EndpointUnusableError } from '../../../../experts/llm/failures.ts';
+import { inTurn, lastMessage, type ScriptedReply, type ScriptedRule } from '../../../llm-server/scripted-rule.ts';
+import { ask, endpointAt, quickService, startServer } from '../service.ts';
 
 async function askMany(rule: ScriptedRule) {
   const server = await startServer(rule);

@@ -1,19 +1,26 @@
 import { setMaxListeners } from 'node:events';
 import type OpenAI from 'openai';
 import type { z } from 'zod';
-import type { Random } from '../../src/tensor/random.ts';
-import { Budget, type budgetSchema, costOf, type EndpointUsage, estimateMessageTokens, UsageLedger } from './budget.ts';
-import type { ChatAnswer, ChatRequest, ChatService } from './chat.ts';
+import type { Random } from '../../../src/tensor/random.ts';
+import { completionBody, fullForm, maxTokensOf, type RequestForm, readCompletion } from '../answers/completion.ts';
+import type { ChatAnswer, ChatRequest, ChatService } from '../chat.ts';
+import {
+  Budget,
+  type budgetSchema,
+  costOf,
+  type EndpointUsage,
+  estimateMessageTokens,
+  UsageLedger,
+} from '../cost/budget.ts';
+import { type Endpoint, secretsOf } from '../endpoint.ts';
+import { CallFailure, callFailureOf, providerErrorOf } from '../failures.ts';
+import type { Environment } from '../secrets.ts';
 import { CircuitBreaker } from './circuit-breaker.ts';
-import { completionBody, fullForm, maxTokensOf, type RequestForm, readCompletion } from './completion.ts';
 import { ConcurrencyLimiter } from './concurrency-limiter.ts';
-import { type Endpoint, secretsOf } from './endpoint.ts';
 import { endpointClient, send } from './endpoint-client.ts';
-import { CallFailure, callFailureOf, providerErrorOf } from './failures.ts';
 import { LearntForms, namedRefusal, type Refusals, weakerForm, withoutRefused } from './learnt-forms.ts';
 import { RateLimiter } from './rate-limiter.ts';
 import { RetriesEndedError, type RetryPolicy, retrySchema, withRetries } from './retry.ts';
-import type { Environment } from './secrets.ts';
 
 export interface LiveChatOptions {
   /** Draws the jitter of waiting times; it does not influence any answer. */

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { estimateTokens } from '../../../experts/llm/budget.ts';
-import { chatJson } from '../../../experts/llm/chat-json.ts';
-import { DryRunChatService, dryRunSummary } from '../../../experts/llm/dry-run-chat-service.ts';
-import { ask, endpointAt, startServer } from './service.ts';
+import { chatJson } from '../../../../experts/llm/answers/chat-json.ts';
+import { estimateTokens } from '../../../../experts/llm/cost/budget.ts';
+import { DryRunChatService, dryRunSummary } from '../../../../experts/llm/cost/dry-run-chat-service.ts';
+import { ask, endpointAt, startServer } from '../service.ts';
 
 describe('DryRunChatService', () => {
   it('answers what the caller expects, counts calls, tokens and cost, and sends nothing', async () => {

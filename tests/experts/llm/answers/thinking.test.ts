@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { fullForm, readCompletion } from '../../../experts/llm/completion.ts';
-import { CallFailure } from '../../../experts/llm/failures.ts';
-import { splitThinking } from '../../../experts/llm/thinking.ts';
-import { ask, endpointAt } from './service.ts';
+import { fullForm, readCompletion } from '../../../../experts/llm/answers/completion.ts';
+import { splitThinking } from '../../../../experts/llm/answers/thinking.ts';
+import { CallFailure } from '../../../../experts/llm/failures.ts';
+import { ask, endpointAt } from '../service.ts';
 
 describe('splitThinking', () => {
   it.each([

@@ -1,13 +1,13 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
-import { writeFileAtomically } from '../../src/atomic-file.ts';
-import { canonicalJson } from '../../src/content-hash.ts';
-import { InputError } from '../../src/errors.ts';
-import { jsonOrUndefined } from '../../src/json.ts';
-import type { RequestForm } from './completion.ts';
-import type { Endpoint } from './endpoint.ts';
-import type { CallFailure } from './failures.ts';
+import { writeFileAtomically } from '../../../src/atomic-file.ts';
+import { canonicalJson } from '../../../src/content-hash.ts';
+import { InputError } from '../../../src/errors.ts';
+import { jsonOrUndefined } from '../../../src/json.ts';
+import type { RequestForm } from '../answers/completion.ts';
+import type { Endpoint } from '../endpoint.ts';
+import type { CallFailure } from '../failures.ts';
 
 /*
  * Endpoints that speak the same protocol refuse different parts of it: a temperature, the name of the length limit,

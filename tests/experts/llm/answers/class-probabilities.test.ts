@@ -1,8 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import type { TokenLogprob } from '../../../experts/llm/chat.ts';
-import { classProbabilities, sampleAnswers, sampledProbabilities } from '../../../experts/llm/class-probabilities.ts';
-import { InputError } from '../../../src/errors.ts';
-import { ask, endpointAt, quickService, startServer } from './service.ts';
+import {
+  classProbabilities,
+  sampleAnswers,
+  sampledProbabilities,
+} from '../../../../experts/llm/answers/class-probabilities.ts';
+import type { TokenLogprob } from '../../../../experts/llm/chat.ts';
+import { InputError } from '../../../../src/errors.ts';
+import { ask, endpointAt, quickService, startServer } from '../service.ts';
 
 /** Tokens with the probabilities of their alternatives, the chosen one first. */
 function tokens(...positions: Record<string, number>[]): TokenLogprob[] {

@@ -1,6 +1,6 @@
+import { maxTokensOf } from '../answers/completion.ts';
+import type { ChatAnswer, ChatRequest, ChatService } from '../chat.ts';
 import { costOf, estimateMessageTokens, estimateTokens } from './budget.ts';
-import type { ChatAnswer, ChatRequest, ChatService } from './chat.ts';
-import { maxTokensOf } from './completion.ts';
 import { priceListDate, pricesOf } from './prices.ts';
 
 /** Calls, and what they take if answers are as long as the pretended ones. */

@@ -1,9 +1,9 @@
 import { estimateTokenCount } from 'tokenx';
 import { z } from 'zod';
-import { InputError } from '../../src/errors.ts';
-import type { ChatMessage, ChatUsage } from './chat.ts';
-import type { Endpoint } from './endpoint.ts';
-import { BudgetSpentError } from './failures.ts';
+import { InputError } from '../../../src/errors.ts';
+import type { ChatMessage, ChatUsage } from '../chat.ts';
+import type { Endpoint } from '../endpoint.ts';
+import { BudgetSpentError } from '../failures.ts';
 import { pricesOf } from './prices.ts';
 
 const limit = z.number().nonnegative().nullable().default(null);

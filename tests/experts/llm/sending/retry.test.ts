@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { retryAfterMs } from '../../../experts/llm/failures.ts';
-import { retrySchema, waitMs } from '../../../experts/llm/retry.ts';
-import { Random } from '../../../src/tensor/random.ts';
+import { retryAfterMs } from '../../../../experts/llm/failures.ts';
+import { retrySchema, waitMs } from '../../../../experts/llm/sending/retry.ts';
+import { Random } from '../../../../src/tensor/random.ts';
 
 const policy = retrySchema.parse({ baseMs: 100, capMs: 1000 });
 const wait = (

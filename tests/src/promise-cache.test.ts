@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { PromiseCache } from '../../experts/promise-cache.ts';
+import { PromiseCache } from '../../src/promise-cache.ts';
 
 describe('PromiseCache', () => {
   it('lets all who ask at the same time share one answer, and forgets a failure', async () => {

@@ -1,14 +1,14 @@
 import { performance } from 'node:perf_hooks';
 import OpenAI from 'openai';
 import { z } from 'zod';
-import { ProviderError } from '../../src/errors.ts';
-import { jsonOrUndefined } from '../../src/json.ts';
-import type { Random } from '../../src/tensor/random.ts';
-import { apiKeyOf, type Endpoint, headersOf, secretsOf } from './endpoint.ts';
-import { CallFailure, callFailureOf, providerErrorOf } from './failures.ts';
+import { ProviderError } from '../../../src/errors.ts';
+import { jsonOrUndefined } from '../../../src/json.ts';
+import type { Random } from '../../../src/tensor/random.ts';
+import { apiKeyOf, type Endpoint, headersOf, secretsOf } from '../endpoint.ts';
+import { CallFailure, callFailureOf, providerErrorOf } from '../failures.ts';
+import { type Environment, type Secret, withoutSecrets } from '../secrets.ts';
 import { dispatcherOf, guardedFetch, limitedText, redirectOf } from './guarded-fetch.ts';
 import { RetriesEndedError, retrySchema, withRetries } from './retry.ts';
-import { type Environment, type Secret, withoutSecrets } from './secrets.ts';
 
 /** The `openai` client for an endpoint. It neither retries nor logs, and ignores OpenAI's own environment variables. */
 export function endpointClient(options: { endpoint: Endpoint; env: Environment }): OpenAI {

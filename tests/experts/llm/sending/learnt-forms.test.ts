@@ -1,11 +1,11 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { EndpointInput } from '../../../experts/llm/endpoint.ts';
-import { InputError } from '../../../src/errors.ts';
-import type { ChatBody, ScriptedReply } from '../../llm-server/scripted-rule.ts';
-import { temporaryFolder } from '../../src/data/fixtures.ts';
-import { ask, endpointAt, quickService, startServer } from './service.ts';
+import type { EndpointInput } from '../../../../experts/llm/endpoint.ts';
+import { InputError } from '../../../../src/errors.ts';
+import type { ChatBody, ScriptedReply } from '../../../llm-server/scripted-rule.ts';
+import { temporaryFolder } from '../../../src/data/fixtures.ts';
+import { ask, endpointAt, quickService, startServer } from '../service.ts';
 
 interface Refusal {
   readonly name: string;

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { jsonOrUndefined } from '../../src/json.ts';
-import { estimateMessageTokens, estimateTokens } from './budget.ts';
-import type { ChatAnswer, ChatRequest, ChatUsage, TokenLogprob } from './chat.ts';
-import { CallFailure, failureOfStatus } from './failures.ts';
+import { jsonOrUndefined } from '../../../src/json.ts';
+import type { ChatAnswer, ChatRequest, ChatUsage, TokenLogprob } from '../chat.ts';
+import { estimateMessageTokens, estimateTokens } from '../cost/budget.ts';
+import { CallFailure, failureOfStatus } from '../failures.ts';
 import { splitThinking } from './thinking.ts';
 
 /** How much of the protocol a request uses. Endpoints that refuse a part are asked without it. */

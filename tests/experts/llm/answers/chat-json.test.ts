@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { type ChatJsonRequest, chatJson, extractJson } from '../../../experts/llm/chat-json.ts';
-import { MalformedAnswerError } from '../../../experts/llm/failures.ts';
-import { ProviderError } from '../../../src/errors.ts';
-import { inTurn, lastMessage } from '../../llm-server/scripted-rule.ts';
-import { endpointAt, quickService, startServer } from './service.ts';
+import { type ChatJsonRequest, chatJson, extractJson } from '../../../../experts/llm/answers/chat-json.ts';
+import { MalformedAnswerError } from '../../../../experts/llm/failures.ts';
+import { ProviderError } from '../../../../src/errors.ts';
+import { inTurn, lastMessage } from '../../../llm-server/scripted-rule.ts';
+import { endpointAt, quickService, startServer } from '../service.ts';
 
 const schema = z.object({
   label: z.enum(['true', 'false']).describe('the verdict'),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import type { ChatAnswer, ChatRequest, ChatService } from '../chat.ts';
 import { askWithRepair, type Reading } from './ask-with-repair.ts';
-import type { ChatAnswer, ChatRequest, ChatService } from './chat.ts';
 import { parseLeniently } from './lenient-json.ts';
 
 export interface ChatJsonRequest<T> extends Omit<ChatRequest, 'dryRunText' | 'shortestDryRunText' | 'jsonSchema'> {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { parseYaml } from '../../src/yaml.ts';
+import { parseYaml } from '../../../src/yaml.ts';
 
 const price = z.number().nonnegative().default(0);
 
