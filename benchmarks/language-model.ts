@@ -28,6 +28,8 @@ const names = detectorNames.filter((name) => options.detectors.split(',').includ
 const threads = synthesizeThreads({ threads: Number(options.threads), seed: 1 });
 const maxPosts = Number(options.posts);
 
+const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+
 const server = await startLanguageModel();
 const rows: string[][] = [];
 try {
@@ -75,8 +77,6 @@ async function measure(name: DetectorName, { schemas }: { schemas: boolean }): P
     ),
   ];
 }
-
-const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
 
 /** What a dry run says in all: at least, and at most. */
 function range(

@@ -82,7 +82,7 @@ describe('train with the judgements of language models', () => {
     const stopped = await earshot(train, { cwd });
     expect(stopped.code).toBe(2);
     expect(stopped.errors).toMatch(
-      /prefixes could not be judged \(such as thread t\d+, \d posts: .*refused.*detector\.failures=neither-label/,
+      /prefixes could not be judged \(the first: thread t\d+, \d posts: .*refused.*detector\.failures=neither-label/,
     );
     const trained = await earshot([...train, '--set', 'detector.failures=neither-label'], { cwd });
     expect(trained.code, trained.errors).toBe(0);
