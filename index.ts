@@ -67,6 +67,10 @@ export { type MemberState, type Metrics, type Trainer, trainToEnd, valuesOf } fr
 export { RunDirectory } from './checkpoints/run-directory.ts';
 export { trainInDirectories } from './experiments/run/train-in-directories.ts';
 
+// Out of the workbench: a policy that other programs load (they read it by `earshot/policy`), and decisions without labels.
+export { exportRun } from './experiments/stop-agent/export.ts';
+export { type Decider, deciderOfBundle, deciderOfRun } from './experiments/stop-agent/decide.ts';
+
 // Decisions and scores.
 export { type Decision, decide, type SystemDecisions, testThreads } from './experiments/stop-agent/decisions.ts';
 export { scoreSystem, type StopMetric, type SystemScores, stopMetrics } from './experiments/stop-agent/metrics.ts';
