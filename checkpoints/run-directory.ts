@@ -1,6 +1,7 @@
-import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { makeFolder } from '../src/atomic-file.ts';
 import { diskError, InputError } from '../src/errors.ts';
 import { differences, exactJson, readJsonFile, writeJsonFile } from './json-file.ts';
 import { provenance, type RunFacts, type RunRecord, runRecordSchema } from './run-record.ts';
@@ -43,11 +44,7 @@ export class RunDirectory {
       return run;
     }
     run.refuseOccupiedFolder();
-    try {
-      mkdirSync(run.file('checkpoints'), { recursive: true });
-    } catch (error) {
-      throw diskError(error, { what: `make the run directory ${path}` });
-    }
+    makeFolder(run.file('checkpoints'));
     const record: RunRecord = { formatVersion: 1, ...session, ...seedBackendHashes, resumed: [] };
     writeJsonFile(run.file('run.json'), record);
     writeJsonFile(run.file('config.json'), config); // the second of the two: its presence means that the run has begun

@@ -326,12 +326,12 @@ class AnnotationRun {
 
   private async settle(question: Question): Promise<void> {
     const { group, key } = question;
-    const elsewhere = await this.askedElsewhere(key);
-    if (elsewhere) this.cached++;
+    const sameQuestion = await this.askedForAnotherThread(key);
+    if (sameQuestion) this.cached++;
     const problem = this.problems.get(key);
-    if (elsewhere === null && problem !== undefined)
+    if (sameQuestion === null && problem !== undefined)
       this.countUnreadable({ threadId: question.thread.id, prefixLength: question.length, message: problem });
-    const judgement = elsewhere ?? (problem === undefined ? await this.ask(question) : null);
+    const judgement = sameQuestion ?? (problem === undefined ? await this.ask(question) : null);
     this.settled(group, { key, judgement });
     await this.commits.commitWhenDue();
   }
@@ -348,7 +348,7 @@ class AnnotationRun {
   }
 
   /** What is answered to another thread with the same texts that is asking this very question right now. */
-  private async askedElsewhere(key: string): Promise<Judgement | null> {
+  private async askedForAnotherThread(key: string): Promise<Judgement | null> {
     for (;;) {
       const asking = this.underWay.get(key);
       if (asking === undefined) return null;
@@ -388,10 +388,10 @@ class AnnotationRun {
       });
       return judgement;
     } catch (error) {
-      // A service that failed this once leaves a gap. Anything else is for the user to solve, or a defect.
       // The user has something to solve, such as a full disk: what is asked from now on would be lost.
       if (error instanceof InputError) this.stopping.abort(error);
       this.stopping.signal.throwIfAborted();
+      // A service that failed this once leaves a gap. Anything else is for the user to solve, or a defect.
       if (!(error instanceof ProviderError) || endsAllCalls(error) || this.signal?.aborted) throw error;
       const place = { threadId: thread.id, prefixLength: length };
       if (error instanceof MalformedAnswerError) {

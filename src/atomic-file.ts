@@ -1,8 +1,20 @@
-import { closeSync, fsyncSync, openSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, fsyncSync, mkdirSync, openSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { diskError } from './errors.ts';
 
 let temporaryFiles = 0;
+
+/**
+ * Makes a folder and those above it, where they are missing.
+ * @throws InputError where the disk refuses
+ */
+export function makeFolder(path: string): void {
+  try {
+    mkdirSync(path, { recursive: true });
+  } catch (error) {
+    throw diskError(error, { what: `make the folder ${path}` });
+  }
+}
 
 /**
  * Replaces a file so that a reader, a crash or a power cut sees the old content or the new one, never a part of it. A

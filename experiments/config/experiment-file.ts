@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
-import { InputError } from '../../src/errors.ts';
+import { diskError, InputError } from '../../src/errors.ts';
 import { parseYaml } from '../../src/yaml.ts';
 import { isPlainObject, mergeDeep, type PlainObject } from './overrides.ts';
 
@@ -64,7 +64,7 @@ export async function readExperimentYaml(path: string): Promise<PlainObject> {
   try {
     text = await readFile(path, 'utf8');
   } catch (error) {
-    throw new InputError(`cannot read the experiment ${path}: ${error instanceof Error ? error.message : error}`);
+    throw diskError(error, { what: `read the experiment ${path}` });
   }
   const value = parseYaml(text, `${path} is`);
   if (!isPlainObject(value)) throw new InputError(`${path} must hold a map of settings, such as "name: my-experiment"`);

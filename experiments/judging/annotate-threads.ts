@@ -1,15 +1,16 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { AnnotateProgress, AnnotateResult } from '../../experts/annotate.ts';
 import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import { trainLocalDetector } from '../../experts/detectors/local/train-local-detector.ts';
 import type { BudgetLimits } from '../../experts/llm/cost/budget.ts';
 import type { PrefixSchedule } from '../../experts/prefix-schedule.ts';
+import { makeFolder } from '../../src/atomic-file.ts';
 import { formatBadItem } from '../../src/data/bad-item.ts';
 import type { Task } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { loadThreads } from '../../src/data/thread-file.ts';
-import { diskError, InputError } from '../../src/errors.ts';
+import { InputError } from '../../src/errors.ts';
 import { selectBackend } from '../../src/tensor/backend.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { isDetectorFile } from '../config/detector-file.ts';
@@ -104,11 +105,7 @@ async function savedOrTrained(options: AnnotateThreadsOptions, judged: readonly 
     onProgress: ({ done, total }) => context.onProgress('training the detector', done, total),
     signal: context.signal,
   });
-  try {
-    mkdirSync(dirname(path), { recursive: true });
-  } catch (error) {
-    throw diskError(error, { what: `make the folder of ${path}` });
-  }
+  makeFolder(dirname(path));
   detector.save(path);
   context.onNote(`the detector is saved as ${path}`);
   return openJudge(path);

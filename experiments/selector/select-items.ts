@@ -1,9 +1,9 @@
-import { mkdirSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import type { BudgetLimits } from '../../experts/llm/cost/budget.ts';
-import { writeFileAtomically } from '../../src/atomic-file.ts';
-import { diskError, InputError } from '../../src/errors.ts';
+import { makeFolder, writeFileAtomically } from '../../src/atomic-file.ts';
+import { InputError } from '../../src/errors.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { selectGreedily } from '../../trainers/selector/select-greedily.ts';
 import { checkReplies, loadSelectorThreads, selectorClaim } from './data.ts';
@@ -87,11 +87,7 @@ export async function selectItems(options: {
 function checkItemFile(path: string): void {
   if (!/\.jsonl(\.gz)?$/.test(path))
     throw new InputError(`--out ${path}: the name must end in .jsonl, or in .jsonl.gz for gzip`);
-  try {
-    mkdirSync(dirname(path), { recursive: true });
-  } catch (error) {
-    throw diskError(error, { what: `make the folder of ${path}` });
-  }
+  makeFolder(dirname(path));
   if (statSync(path, { throwIfNoEntry: false })?.isDirectory())
     throw new InputError(`--out ${path} is a directory; give the name of a file`);
 }

@@ -1,8 +1,7 @@
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import type { LiveChatService } from '../../experts/llm/sending/live-chat-service.ts';
-import { diskError } from '../../src/errors.ts';
+import { makeFolder } from '../../src/atomic-file.ts';
 import { createEncoder } from '../../src/text/create-encoder.ts';
 import { EmbeddingStore } from '../../src/text/embedding-store.ts';
 import type { WorkContext } from '../../src/work-context.ts';
@@ -55,12 +54,4 @@ export function selectorWorkshop({ runs }: { runs: string }): SelectorWorkshop {
 async function openEmbeddings(config: SelectorExperiment['encoder'], cache: string) {
   const encoder = await createEncoder(config);
   return { encoder, embeddings: await EmbeddingStore.open({ encoder, directory: join(cache, 'embeddings') }) };
-}
-
-function makeFolder(path: string): void {
-  try {
-    mkdirSync(path, { recursive: true });
-  } catch (error) {
-    throw diskError(error, { what: `make the cache ${path}` });
-  }
 }

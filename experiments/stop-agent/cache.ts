@@ -1,14 +1,14 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import type { Detector } from '../../experts/detector.ts';
 import { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
 import { loadStudent, type Student, saveStudent, trainStudent } from '../../experts/detectors/local/student.ts';
 import { type LocalDetectorOptions, trainLocalDetector } from '../../experts/detectors/local/train-local-detector.ts';
+import { makeFolder } from '../../src/atomic-file.ts';
 import { sha256 } from '../../src/content-hash.ts';
 import type { Task } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
-import { diskError } from '../../src/errors.ts';
 import { createEncoder } from '../../src/text/create-encoder.ts';
 import { EmbeddingStore } from '../../src/text/embedding-store.ts';
 import type { WorkContext } from '../../src/work-context.ts';
@@ -24,11 +24,7 @@ export interface Cache {
 
 export async function openCache(directory: string, experiment: Experiment): Promise<Cache> {
   const encoder = await createEncoder(experiment.encoder);
-  try {
-    for (const kind of ['detectors', 'students']) mkdirSync(join(directory, kind), { recursive: true });
-  } catch (error) {
-    throw diskError(error, { what: `make the cache ${directory}` });
-  }
+  for (const kind of ['detectors', 'students']) makeFolder(join(directory, kind));
   return {
     embeddings: await EmbeddingStore.open({ encoder, directory: join(directory, 'embeddings') }),
     annotations: AnnotationStore.open(join(directory, 'annotations.sqlite')),

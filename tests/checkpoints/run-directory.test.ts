@@ -142,9 +142,7 @@ describe('creating a run where one stands', () => {
     const path = join(temporaryFolder(), 'file');
     writeFileSync(path, '');
     expect(() => RunDirectory.create(path, { config, facts })).toThrow(/ENOTDIR.*part of its path is a file/);
-    expect(() => RunDirectory.create(join(path, 'below'), { config, facts })).toThrow(
-      /make the run directory.*ENOTDIR/,
-    );
+    expect(() => RunDirectory.create(join(path, 'below'), { config, facts })).toThrow(/make the folder .*ENOTDIR/);
   });
 });
 

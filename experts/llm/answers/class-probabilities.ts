@@ -1,5 +1,5 @@
 import { InputError } from '../../../src/errors.ts';
-import type { ChatAnswer, ChatRequest, ChatService, TokenLogprob } from '../chat.ts';
+import type { TokenLogprob } from '../chat.ts';
 
 export interface ClassProbabilities {
   /** One for each label, summing to 1. */
@@ -130,28 +130,4 @@ export function sampledProbabilities(options: {
   const total = readable.length + extra * labels.length;
   const countOf = (label: string) => readable.filter((answer) => answer === label).length;
   return Object.fromEntries(labels.map((label) => [label, (countOf(label) + extra) / total]));
-}
-
-/**
- * Asks the same question several times at once, as samples 0, 1, …, and returns the answers in that order.
- * @throws InputError where the temperature is 0, since all samples would then be the same answer
- */
-export async function sampleAnswers(options: {
-  service: ChatService;
-  request: ChatRequest;
-  samples: number;
-}): Promise<ChatAnswer[]> {
-  const { service, request, samples } = options;
-  if (!Number.isInteger(samples) || samples < 1)
-    throw new InputError(`samples is ${samples}; it must be a whole number of at least 1`);
-  const temperature = request.temperature === undefined ? request.endpoint.temperature : request.temperature;
-  if (samples > 1 && temperature === 0)
-    throw new InputError(
-      `endpoint ${request.endpoint.name}: ${samples} samples at temperature 0 are one answer ${samples} times; ` +
-        'set a temperature above 0, or ask for log-probabilities',
-    );
-  const first = request.sampleIndex ?? 0;
-  return Promise.all(
-    Array.from({ length: samples }, (_, index) => service.chat({ ...request, sampleIndex: first * samples + index })),
-  );
 }

@@ -1,18 +1,17 @@
 import { createHash } from 'node:crypto';
-import { createReadStream, existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { createReadStream, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import type OpenAI from 'openai';
 import { z } from 'zod';
-import { writeFileAtomically } from '../../../src/atomic-file.ts';
-import { diskError, InputError, ProviderError } from '../../../src/errors.ts';
+import { makeFolder, writeFileAtomically } from '../../../src/atomic-file.ts';
+import { InputError, ProviderError } from '../../../src/errors.ts';
 import { jsonOrUndefined } from '../../../src/json.ts';
 import type { Random } from '../../../src/tensor/random.ts';
 import { completionBody, fullForm } from '../answers/completion.ts';
 import { type Endpoint, secretsOf } from '../endpoint.ts';
 import { type Environment, withoutSecrets } from '../secrets.ts';
 import { endpointClient, endpointSteps, type TryStep } from '../sending/endpoint-client.ts';
-import type { retrySchema } from '../sending/retry.ts';
+import { type retrySchema, sleep } from '../sending/retry.ts';
 import { type BatchItem, type BatchOutcome, batchOutcomes } from './batch-outcome.ts';
 
 /** OpenAI's limits for one batch. */
@@ -67,7 +66,7 @@ export async function runBatch(options: BatchOptions): Promise<Map<string, Batch
   };
   const session = sessionOf(options);
 
-  makeDirectory(directory);
+  makeFolder(directory);
   if (state.inputFileId === null) {
     writeFileAtomically(requestsPath(directory), text);
     advance({ inputFileId: await upload(session) });
@@ -80,10 +79,7 @@ export async function runBatch(options: BatchOptions): Promise<Map<string, Batch
     onStatus?.(batch.status);
     advance({ status: batch.status });
     if (ENDED.includes(batch.status)) break;
-    await delay(pollMs, undefined, signal ? { signal } : {}).catch((error: unknown) => {
-      signal?.throwIfAborted();
-      throw error;
-    });
+    await sleep(pollMs, signal ?? null);
     batch = await retrieve({ session, batchId });
   }
   if (batch.status === 'failed') throw failedBatch({ batch, options });
@@ -196,14 +192,6 @@ function failedBatch(options: { batch: Batch; options: BatchOptions }): Provider
     `endpoint ${endpoint.name} (${endpoint.baseURL}) failed batch ${batch.id}: ${text}; fix the requests and delete ` +
       `${batchStatePath(directory)} to submit it again`,
   );
-}
-
-function makeDirectory(path: string): void {
-  try {
-    mkdirSync(path, { recursive: true });
-  } catch (error) {
-    throw diskError(error, { what: `make the folder ${path}` });
-  }
 }
 
 function requestsPath(directory: string): string {

@@ -1,18 +1,17 @@
 import { createHash } from 'node:crypto';
-import { createReadStream, existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { createReadStream, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import type OpenAI from 'openai';
 import { z } from 'zod';
-import { writeFileAtomically } from '../../../src/atomic-file.ts';
-import { diskError, InputError, ProviderError } from '../../../src/errors.ts';
+import { makeFolder, writeFileAtomically } from '../../../src/atomic-file.ts';
+import { InputError, ProviderError } from '../../../src/errors.ts';
 import { jsonOrUndefined } from '../../../src/json.ts';
 import type { Random } from '../../../src/tensor/random.ts';
 import type { ChatMessage } from '../chat.ts';
 import { type Endpoint, secretsOf } from '../endpoint.ts';
 import { type Environment, withoutSecrets } from '../secrets.ts';
 import { endpointClient, endpointSteps, type TryStep } from '../sending/endpoint-client.ts';
-import type { retrySchema } from '../sending/retry.ts';
+import { type retrySchema, sleep } from '../sending/retry.ts';
 
 const ENDED = ['succeeded', 'failed', 'cancelled'];
 
@@ -92,10 +91,7 @@ export async function fineTune(options: FineTuneOptions): Promise<string> {
     advance({ status: job.status, fineTunedModel });
     if (fineTunedModel !== null) return fineTunedModel;
     if (ENDED.includes(job.status)) throw failedJob({ job, endpoint, env, statePath });
-    await delay(pollMs, undefined, signal ? { signal } : {}).catch((error: unknown) => {
-      signal?.throwIfAborted();
-      throw error;
-    });
+    await sleep(pollMs, signal);
   }
 }
 
@@ -165,11 +161,7 @@ export function writeFineTuningFile(options: {
   const text = lines.map((line) => `${line}\n`).join('');
   const hash = createHash('sha256').update(text).digest('hex');
   const path = join(directory, `${name}-${hash.slice(0, 16)}.jsonl`);
-  try {
-    mkdirSync(directory, { recursive: true });
-  } catch (error) {
-    throw diskError(error, { what: `make the folder ${directory}` });
-  }
+  makeFolder(directory);
   if (!existsSync(path)) writeFileAtomically(path, text);
   return { path, hash };
 }

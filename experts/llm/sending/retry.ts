@@ -80,7 +80,8 @@ export function waitMs(options: {
   return (0.5 + random.uniform() / 2) * Math.min(policy.capMs, RATE_LIMIT_FACTOR * bound);
 }
 
-async function sleep(milliseconds: number, signal: AbortSignal | null): Promise<void> {
+/** Waits; aborting ends it with the signal's reason. */
+export async function sleep(milliseconds: number, signal: AbortSignal | null): Promise<void> {
   try {
     await delay(milliseconds, undefined, signal ? { signal } : {});
   } catch (error) {

@@ -29,7 +29,7 @@ describe('an experiment file that is wrong', () => {
     const { code, errors } = await earshot(['train', 'none.yaml'], { cwd: temporaryFolder() });
     expect({ code, errors }).toMatchObject({
       code: 1,
-      errors: expect.stringMatching(/^earshot: .*none\.yaml: ENOENT/),
+      errors: expect.stringMatching(/^earshot: .*none\.yaml \(ENOENT\): there is no such file/),
     });
   });
 

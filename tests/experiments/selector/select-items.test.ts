@@ -180,7 +180,7 @@ describe('select', () => {
     await complaint({ run: 'none' }).toThrow('none is no run directory: it has no config.json');
     await complaint({ run: 'stop' }).toThrow('stop is a run of kind "stop-agent", and one of a selector is needed');
     await complaint({ out: 'x.csv' }).toThrow('x.csv: the name must end in .jsonl');
-    await complaint({ out: 'taken/x.jsonl' }).toThrow(/cannot make the folder of .*taken\/x\.jsonl \(EEXIST\)/);
+    await complaint({ out: 'taken/x.jsonl' }).toThrow(/cannot make the folder .*taken \(EEXIST\)/);
     await complaint({ data: 'none.jsonl' }).toThrow('none.jsonl does not exist');
 
     const path = join(cwd, run, 'config.json');

@@ -1,12 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import {
-  classProbabilities,
-  sampleAnswers,
-  sampledProbabilities,
-} from '../../../../experts/llm/answers/class-probabilities.ts';
+import { classProbabilities, sampledProbabilities } from '../../../../experts/llm/answers/class-probabilities.ts';
 import type { TokenLogprob } from '../../../../experts/llm/chat.ts';
-import { InputError } from '../../../../src/errors.ts';
-import { ask, endpointAt, quickService, startServer } from '../service.ts';
 
 /** Tokens with the probabilities of their alternatives, the chosen one first. */
 function tokens(...positions: Record<string, number>[]): TokenLogprob[] {
@@ -100,24 +94,5 @@ describe('sampledProbabilities', () => {
 
   it('refuses answers that are no labels', () => {
     expect(() => sampledProbabilities({ labels, answers: ['c'] })).toThrow(/"c" is none of the labels a, b/);
-  });
-});
-
-describe('sampleAnswers', () => {
-  it('asks once for each sample, with seeds of their own', async () => {
-    const server = await startServer((body) => `seed ${body.seed}`);
-    const endpoint = endpointAt(server, { seed: 10, temperature: 0.7 });
-    const service = quickService();
-    const texts = async (sampleIndex: number) =>
-      (await sampleAnswers({ service, samples: 3, request: ask(endpoint, { sampleIndex }) })).map(({ text }) => text);
-    expect(await texts(0)).toEqual(['seed 10', 'seed 11', 'seed 12']);
-    expect(await texts(1)).toEqual(['seed 13', 'seed 14', 'seed 15']);
-  });
-
-  it('refuses several samples without temperature', async () => {
-    const server = await startServer();
-    const sampled = sampleAnswers({ service: quickService(), samples: 3, request: ask(endpointAt(server)) });
-    await expect(sampled).rejects.toThrow(InputError);
-    await expect(sampled).rejects.toThrow(/3 samples at temperature 0/);
   });
 });
