@@ -17,7 +17,8 @@ export type { Encoder } from './src/text/encoder.ts';
 export { EmbeddingStore } from './src/text/embedding-store.ts';
 
 // Judgements: detectors, their cache, and what experts make of them.
-export { type AnnotateProgress, type AnnotateResult, annotate } from './experts/annotate.ts';
+export { type AnnotateResult, annotate } from './experts/annotate.ts';
+export type { AnnotateProgress } from './experts/annotations/annotation-tally.ts';
 export { AnnotationStore } from './experts/annotations/annotation-store.ts';
 export { type Detector, detectorIdentity, type Judgement, type Usage } from './experts/detector.ts';
 export { createDetector } from './experts/detectors/create-detector.ts';

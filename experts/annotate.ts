@@ -4,13 +4,14 @@ import { type Prefix, prefixOf, type Thread } from '../src/data/thread.ts';
 import { InputError, ProviderError } from '../src/errors.ts';
 import type { AnnotationRequest } from './annotations/annotation-row.ts';
 import type { AnnotationStore } from './annotations/annotation-store.ts';
+import { type AnnotateProgress, type AnnotationFailure, AnnotationTally } from './annotations/annotation-tally.ts';
 import type { ClaimTable } from './annotations/claim-table.ts';
 import { CommitQueue } from './annotations/commit-queue.ts';
 import type { KeptCalls } from './annotations/kept-calls.ts';
 import type { UnreadableRow, UnreadableTable } from './annotations/unreadable-table.ts';
 import type { Detector, Judgement } from './detector.ts';
 import { type JudgementSequence, judgementSequence } from './judgement-sequence.ts';
-import { endsAllCalls, MalformedAnswerError, UnreadableShareError } from './llm/failures.ts';
+import { endsAllCalls, MalformedAnswerError } from './llm/failures.ts';
 import { inParallel } from './llm/in-parallel.ts';
 import { type PrefixSchedule, scheduledLengths } from './prefix-schedule.ts';
 
@@ -18,20 +19,6 @@ import { type PrefixSchedule, scheduledLengths } from './prefix-schedule.ts';
 const THREADS_A_LOOKUP = 20;
 /** Time between two looks at what other processes are asking. */
 const LOOK_MS = 100;
-/** Answers after which their unreadable share says something. */
-const ANSWERS_FOR_SHARE = 20;
-
-/** Prefixes so far: judged, found in the store, given up. */
-export interface AnnotateProgress {
-  readonly done: number;
-  readonly total: number;
-  readonly asked: number;
-  readonly cached: number;
-  /** Includes the unreadable ones. */
-  readonly failed: number;
-  readonly unreadable: number;
-}
-
 /** What judging the prefixes of some threads came to. */
 export interface AnnotateResult {
   /** One for each thread whose prefixes were all asked about. */
@@ -44,12 +31,7 @@ export interface AnnotateResult {
   readonly failed: number;
   /** Those of them that were answered, now or earlier, with something that is no judgement. */
   readonly unreadable: number;
-  readonly failures: readonly {
-    readonly threadId: string;
-    readonly prefixLength: number;
-    readonly message: string;
-    readonly isUnreadable?: boolean | undefined;
-  }[];
+  readonly failures: readonly AnnotationFailure[];
   /**
    * Why the rest was not asked about: the budget is spent, an endpoint is unusable, or too little of what it says can be
    * read. Null when nothing is left.
@@ -115,6 +97,9 @@ interface Question {
   readonly key: string;
 }
 
+/** What was answered to a question: its judgement, or why the answer is none. */
+type Known = { readonly judgement: Judgement } | { readonly problem: string };
+
 /** Threads that are looked up together. Their sequences are made when the last of their questions is settled. */
 interface Group {
   readonly threads: readonly Thread[];
@@ -136,18 +121,9 @@ class AnnotationRun {
   private readonly concurrency: number;
   private readonly sampleIndex: number;
   private readonly retryUnreadable: boolean;
-  private readonly maxUnreadable: number;
-  private readonly onProgress: AnnotateOptions['onProgress'];
   private readonly signal: AbortSignal | undefined;
 
-  private readonly total: number;
-  private done = 0;
-  private asked = 0;
-  private cached = 0;
-  private unreadable = 0;
-  /** Those of them that were answered now. */
-  private unreadableNow = 0;
-  private readonly failures: AnnotateResult['failures'][number][] = [];
+  private readonly tally: AnnotationTally;
   private readonly openGroups = new Set<Group>();
   /** Ends the judgements under way when nothing can be stored any more. */
   private readonly stopping = new AbortController();
@@ -177,10 +153,9 @@ class AnnotationRun {
     this.concurrency = concurrency;
     this.sampleIndex = sampleIndex;
     this.retryUnreadable = retryUnreadable;
-    this.maxUnreadable = maxUnreadable;
-    this.onProgress = options.onProgress;
     this.signal = options.signal;
-    this.total = threads.reduce((sum, thread) => sum + this.lengthsOf(thread).length, 0);
+    const total = threads.reduce((sum, thread) => sum + this.lengthsOf(thread).length, 0);
+    this.tally = new AnnotationTally({ total, maxUnreadable, onProgress: options.onProgress });
   }
 
   async run(): Promise<AnnotateResult> {
@@ -227,16 +202,19 @@ class AnnotationRun {
 
   /** Claims the questions. Returns those that are to be asked here; others are being asked by another process. */
   private claimed(questions: readonly Question[]): Question[] {
-    if (!this.claims) return [...questions];
-    const taken = this.claims.take(questions.map(({ key }) => key));
+    const open = this.claims ? this.leftByOthers(questions, this.claims) : [...questions];
+    // From now on, what others find there is new.
+    if (this.retryUnreadable) this.store.unreadable?.forget(open.map(({ key }) => key));
+    return open;
+  }
+
+  private leftByOthers(questions: readonly Question[], claims: Pick<ClaimTable, 'take'>): Question[] {
+    const taken = claims.take(questions.map(({ key }) => key));
     for (const key of taken) this.held.add(key);
     const own = questions.filter(({ key }) => taken.has(key));
     this.elsewhere.push(...questions.filter(({ key }) => !taken.has(key)));
     // Another process may have finished with some of them since they were looked up.
-    const open = this.settledByOthers(own, { readsUnreadable: !this.retryUnreadable });
-    // From now on, what others find there is new.
-    if (this.retryUnreadable) this.store.unreadable?.forget(open.map(({ key }) => key));
-    return open;
+    return this.settledByOthers(own, { readsUnreadable: !this.retryUnreadable });
   }
 
   /** Settles what other processes have answered. Returns the rest. */
@@ -244,22 +222,13 @@ class AnnotationRun {
     questions: readonly Question[],
     { readsUnreadable }: { readsUnreadable: boolean },
   ): Question[] {
-    const { store } = this;
-    const keys = questions.map(({ key }) => key);
-    // What was answered to another thread with the same texts a moment ago counts as well.
-    this.commits.flush();
-    const answered = store.getMany(keys);
-    const problems = readsUnreadable ? store.unreadable?.find(keys) : undefined;
+    const known = this.known(questions);
     return questions.filter((question) => {
-      const { key, group, thread, length } = question;
-      const judgement = answered.get(key);
-      const problem = problems?.get(key);
-      if (judgement === undefined && problem === undefined) return true;
-      if (judgement !== undefined) this.cached++;
-      else if (problem !== undefined)
-        this.countUnreadable({ threadId: thread.id, prefixLength: length, message: problem });
-      this.release(key);
-      this.settled(group, { key, judgement: judgement ?? null });
+      const answer = known.get(question.key);
+      if (answer === undefined || ('problem' in answer && !readsUnreadable)) return true;
+      this.release(question.key);
+      this.countKnown(question, answer);
+      this.settled(question, judgementIn(answer));
       return false;
     });
   }
@@ -287,52 +256,49 @@ class AnnotationRun {
         const request = annotationRequest({ detector, prefix: prefixOf(thread, length), sampleIndex });
         group.questions.push({ group, thread, length, request, key: store.keyOf(request) });
       }
-    // What was answered a moment ago may answer one of these as well.
-    this.commits.flush();
-    for (const [key, judgement] of store.getMany(group.questions.map(({ key }) => key)))
-      group.answers.set(key, judgement);
-    const unreadable = this.unreadableBefore(group);
-    for (const { key, thread, length } of group.questions) {
-      const problem = unreadable.get(key);
-      if (problem === undefined) continue;
-      group.answers.set(key, null);
-      this.countUnreadable({ threadId: thread.id, prefixLength: length, message: problem });
+    const known = this.known(group.questions);
+    if (this.retryUnreadable) for (const [key, answer] of known) if ('problem' in answer) known.delete(key);
+    for (const question of group.questions) {
+      const answer = known.get(question.key);
+      if (answer === undefined) continue;
+      group.answers.set(question.key, judgementIn(answer));
+      this.countKnown(question, answer);
     }
     const missing = firstOfEachKey(group.questions.filter(({ key }) => !group.answers.has(key)));
     group.unsettled = missing.length;
     this.openGroups.add(group);
-    const known = group.questions.length - missing.length;
-    this.cached += known - group.questions.filter(({ key }) => unreadable.has(key)).length;
-    this.done += known;
-    this.report();
+    // A question that stands here twice is asked once, and counts as known the second time.
+    const repeated = group.questions.filter(({ key }) => !known.has(key)).length - missing.length;
+    this.tally.countCached(repeated);
+    this.tally.settle(group.questions.length - missing.length);
     if (missing.length === 0) this.finish(group);
     return missing;
   }
 
-  /** What could not be read when it was asked about earlier, by key. Empty where it is to be asked again. */
-  private unreadableBefore({ questions, answers }: Group): Map<string, string> {
-    const { store, detector } = this;
-    const found = store.unreadable?.find(questions.map(({ key }) => key)) ?? new Map<string, string>();
-    // Earlier versions stored a judgement without a label.
-    const unlabelled = detector.mayAbstain
-      ? []
-      : questions.filter(({ key }) => answers.get(key)?.label === null).map(({ key }) => key);
-    for (const key of unlabelled) found.set(key, `the answer was ${said(answers.get(key)?.transcript.at(-1)?.text)}`);
-    if (!this.retryUnreadable) return found;
-    store.unreadable?.forget(unlabelled);
-    for (const key of unlabelled) answers.delete(key);
-    return new Map();
+  /** What the store knows of these questions. */
+  private known(questions: readonly Question[]): Map<string, Known> {
+    const keys = questions.map(({ key }) => key);
+    // What was answered to another thread with the same texts a moment ago counts as well.
+    this.commits.flush();
+    const known = new Map<string, Known>();
+    for (const [key, problem] of this.store.unreadable?.find(keys) ?? []) known.set(key, { problem });
+    for (const [key, judgement] of this.store.getMany(keys)) {
+      // Earlier versions stored a judgement without a label.
+      const isUnlabelled = judgement.label === null && !this.detector.mayAbstain;
+      known.set(key, isUnlabelled ? { problem: `the answer was ${said(lastText(judgement))}` } : { judgement });
+    }
+    return known;
+  }
+
+  private countKnown({ thread, length }: Question, answer: Known): void {
+    if ('judgement' in answer) this.tally.countCached();
+    else this.tally.countUnreadable({ threadId: thread.id, prefixLength: length, message: answer.problem });
   }
 
   private async settle(question: Question): Promise<void> {
-    const { group, key } = question;
-    const sameQuestion = await this.askedForAnotherThread(key);
-    if (sameQuestion) this.cached++;
-    const problem = this.problems.get(key);
-    if (sameQuestion === null && problem !== undefined)
-      this.countUnreadable({ threadId: question.thread.id, prefixLength: question.length, message: problem });
-    const judgement = sameQuestion ?? (problem === undefined ? await this.ask(question) : null);
-    this.settled(group, { key, judgement });
+    const answer = await this.askedForAnotherThread(question.key);
+    if (answer !== null) this.countKnown(question, answer);
+    this.settled(question, answer === null ? await this.ask(question) : judgementIn(answer));
     await this.commits.commitWhenDue();
   }
 
@@ -340,20 +306,21 @@ class AnnotationRun {
     if (this.held.delete(key)) this.claims?.release([key]);
   }
 
-  private settled(group: Group, { key, judgement }: { key: string; judgement: Judgement | null }): void {
+  private settled({ group, key }: Question, judgement: Judgement | null): void {
     group.answers.set(key, judgement);
-    this.done++;
-    this.report();
+    this.tally.settle();
     if (--group.unsettled === 0) this.finish(group);
   }
 
-  /** What is answered to another thread with the same texts that is asking this very question right now. */
-  private async askedForAnotherThread(key: string): Promise<Judgement | null> {
+  /** What is answered in this run to another thread with the same texts; waited for where it is being asked. */
+  private async askedForAnotherThread(key: string): Promise<Known | null> {
     for (;;) {
+      const problem = this.problems.get(key);
+      if (problem !== undefined) return { problem };
       const asking = this.underWay.get(key);
       if (asking === undefined) return null;
       const judgement = await asking.catch(() => null);
-      if (judgement !== null || this.problems.has(key)) return judgement;
+      if (judgement !== null) return { judgement };
       // It failed. Of all who waited for it, one asks again.
       await nextTurn();
     }
@@ -376,12 +343,12 @@ class AnnotationRun {
     try {
       const judgement = await (this.calls ? this.calls.ofJudgement(key, judge) : judge());
       if (judgement.label === null && !this.detector.mayAbstain) throw withoutLabel(judgement);
-      this.asked++;
+      this.tally.countAsked();
       this.held.delete(key);
       this.commits.add({
         request,
         judgement,
-        rawResponse: judgement.transcript.at(-1)?.text ?? null,
+        rawResponse: lastText(judgement) ?? null,
         latencyMs: performance.now() - started,
         threadId: thread.id,
         prefixLength: length,
@@ -398,10 +365,8 @@ class AnnotationRun {
         const { message: problem, answers } = error;
         this.keepUnreadable({ key, detector: request.detector, ...place, problem, answers });
         this.problems.set(key, problem);
-        this.unreadableNow++;
-        this.countUnreadable({ ...place, message: problem });
-        this.checkShare(problem);
-      } else this.failures.push({ ...place, message: error.message });
+        this.tally.countUnreadableAnswer({ ...place, message: problem });
+      } else this.tally.countFailure({ ...place, message: error.message });
       this.release(key);
       return null;
     }
@@ -414,21 +379,6 @@ class AnnotationRun {
       this.stopping.abort(error);
       throw error;
     }
-  }
-
-  private countUnreadable(failure: AnnotateResult['failures'][number]): void {
-    this.unreadable++;
-    this.failures.push({ ...failure, isUnreadable: true });
-  }
-
-  /** @throws UnreadableShareError where asking on would mostly pay for what nobody can read */
-  private checkShare(problem: string): void {
-    const answers = this.asked + this.unreadableNow;
-    if (answers < ANSWERS_FOR_SHARE || this.unreadableNow <= this.maxUnreadable * answers) return;
-    throw new UnreadableShareError(
-      `${this.unreadableNow} of ${answers} answers could not be read, more than the share of ${this.maxUnreadable} that is ` +
-        `allowed; the last one: ${problem}. Check the model, its maxTokens and the task, or raise --max-unreadable`,
-    );
   }
 
   /** Makes the sequences of the group's threads, except of those with prefixes that nobody asked about. */
@@ -448,20 +398,13 @@ class AnnotationRun {
   }
 
   private result(stopped: ProviderError | null): AnnotateResult {
-    const { asked, cached, failures, unreadable, total, done } = this;
     // In the order of the threads, whatever the order in which they were finished.
     const sequences = new Map<string, JudgementSequence>();
     for (const { id } of this.threads) {
       const sequence = this.finished.get(id);
       if (sequence !== undefined) sequences.set(id, sequence);
     }
-    const counts = { asked, cached, failed: failures.length, unreadable };
-    return { sequences, ...counts, failures, stopped, remaining: total - done };
-  }
-
-  private report(): void {
-    const { done, total, asked, cached, failures, unreadable } = this;
-    this.onProgress?.({ done, total, asked, cached, failed: failures.length, unreadable });
+    return { sequences, ...this.tally.result(stopped) };
   }
 
   private lengthsOf(thread: Thread): number[] {
@@ -473,9 +416,17 @@ class AnnotationRun {
   }
 }
 
-function withoutLabel({ transcript }: Judgement): MalformedAnswerError {
-  return new MalformedAnswerError(`the detector read no label in ${said(transcript.at(-1)?.text)}`, {
-    answers: transcript.slice(-1).map(({ text }) => ({ text, finishReason: 'unknown' })),
+function judgementIn(answer: Known): Judgement | null {
+  return 'judgement' in answer ? answer.judgement : null;
+}
+
+function lastText({ transcript }: Judgement): string | undefined {
+  return transcript.at(-1)?.text;
+}
+
+function withoutLabel(judgement: Judgement): MalformedAnswerError {
+  return new MalformedAnswerError(`the detector read no label in ${said(lastText(judgement))}`, {
+    answers: judgement.transcript.slice(-1).map(({ text }) => ({ text, finishReason: 'unknown' })),
   });
 }
 

@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
-import type { AnnotateProgress } from '../../experts/annotate.ts';
+import type { AnnotateProgress } from '../../experts/annotations/annotation-tally.ts';
 import { type PrefixSchedule, prefixScheduleSchema } from '../../experts/prefix-schedule.ts';
 import { tasks } from '../../src/data/task.ts';
 import { InputError } from '../../src/errors.ts';

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { AnnotateProgress, AnnotateResult } from '../../experts/annotate.ts';
+import type { AnnotateResult } from '../../experts/annotate.ts';
 import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
+import type { AnnotateProgress } from '../../experts/annotations/annotation-tally.ts';
 import { trainLocalDetector } from '../../experts/detectors/local/train-local-detector.ts';
 import type { BudgetLimits } from '../../experts/llm/cost/budget.ts';
 import type { PrefixSchedule } from '../../experts/prefix-schedule.ts';

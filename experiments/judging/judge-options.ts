@@ -1,5 +1,6 @@
-import type { AnnotateOptions, AnnotateProgress, AnnotateResult } from '../../experts/annotate.ts';
+import type { AnnotateOptions, AnnotateResult } from '../../experts/annotate.ts';
 import type { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
+import type { AnnotateProgress } from '../../experts/annotations/annotation-tally.ts';
 import type { Detector } from '../../experts/detector.ts';
 import type { BudgetLimits, EndpointUsage } from '../../experts/llm/cost/budget.ts';
 import type { DryRunEstimate } from '../../experts/llm/cost/dry-run-chat-service.ts';
