@@ -31,6 +31,8 @@ export interface AnnotateResult {
   readonly failed: number;
   /** Those of them that were answered, now or earlier, with something that is no judgement. */
   readonly unreadable: number;
+  /** Answers that could not be read and that judgements of this run do without, such as votes of a council. */
+  readonly unreadableParts: number;
   readonly failures: readonly AnnotationFailure[];
   /**
    * Why the rest was not asked about: the budget is spent, an endpoint is unusable, or too little of what it says can be
@@ -343,7 +345,7 @@ class AnnotationRun {
     try {
       const judgement = await (this.calls ? this.calls.ofJudgement(key, judge) : judge());
       if (judgement.label === null && !this.detector.mayAbstain) throw withoutLabel(judgement);
-      this.tally.countAsked();
+      this.tally.countAsked(judgement);
       this.held.delete(key);
       this.commits.add({
         request,

@@ -17,6 +17,8 @@ export interface Judgement {
   readonly usage: Usage;
   /** What its shared parts took. They are annotations of their own, which count it, too. */
   readonly partsUsage?: Usage | undefined;
+  /** Answers that could not be read and that it did without, such as a vote or a score; absent where there are none. */
+  readonly unreadableParts?: number | undefined;
 }
 
 /** What answers took: requests sent, and tokens as the endpoints count them. */

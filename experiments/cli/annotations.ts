@@ -19,6 +19,7 @@ Examples:
   earshot annotations stats runs/cache/annotations.sqlite
   earshot annotations list judged.sqlite --detector s2mad --label rumor
   earshot annotations unreadable judged.sqlite
+  earshot annotations unreadable runs/cache/annotations.sqlite --detector jsdrv/stance --forget
   earshot annotations show judged.sqlite 5f0c2a
   earshot annotations show judged.sqlite 524922078:6 --detector s2mad
   earshot annotations export judged.sqlite judged.jsonl.gz
@@ -45,8 +46,10 @@ Examples:
     .command('unreadable')
     .description('List what was answered instead of a judgement and could not be read; no export has it.')
     .argument('<store>', 'annotation store')
+    .option('--detector <name>', 'only by this detector, such as single-prompt or s2mad/comment-score')
+    .option('--forget', 'forget them, so that the next run asks anew')
     .option('--json', 'print the rows as JSON')
-    .action((path: string, flags: Flags) => listUnreadable(path, { ...flags, terminal }));
+    .action((path: string, flags: UnreadableOptions) => listUnreadable(path, { ...flags, terminal }));
   command
     .command('show')
     .description('Print one annotation as a readable debate: the posts, who said what, the label.')
@@ -104,9 +107,20 @@ async function listStore(path: string, options: ListOptions & { terminal: Termin
   if (rows.length > limit) terminal.stderr.write(`earshot: there are more than ${limit}; raise --limit or filter\n`);
 }
 
-async function listUnreadable(path: string, { json, terminal }: Flags & { terminal: Terminal }): Promise<void> {
-  const rows = await withStore(existing(path), (store) => store.unreadable.list());
-  terminal.stdout.write(json ? `${JSON.stringify(rows, null, 2)}\n` : unreadableText(rows));
+interface UnreadableOptions extends Flags {
+  detector?: string;
+  forget?: boolean;
+}
+
+async function listUnreadable(path: string, options: UnreadableOptions & { terminal: Terminal }): Promise<void> {
+  const { detector, forget = false, json, terminal } = options;
+  const rows = await withStore(existing(path), (store) => {
+    const listed = store.unreadable.list().filter((row) => detector === undefined || row.detector === detector);
+    if (forget) store.unreadable.forget(listed.map(({ key }) => key));
+    return listed;
+  });
+  const forgotten = forget && rows.length > 0 ? `\nForgotten: ${rows.length}\n` : '';
+  terminal.stdout.write(json ? `${JSON.stringify(rows, null, 2)}\n` : `${unreadableText(rows)}${forgotten}`);
 }
 
 interface ShowOptions extends Flags {
@@ -168,10 +182,18 @@ function statsTable(
   const heading = `${annotations} annotations in ${path}${size}${dates}${missing}\n`;
   if (annotations + unreadable === 0) return heading;
   const rows = byDetector.map((row) =>
-    [row.detector, row.annotations, row.unreadable, row.threads, row.requests, row.inputTokens, row.outputTokens].map(
-      String,
-    ),
+    [
+      row.detector,
+      row.annotations,
+      row.unreadable,
+      row.unreadableParts,
+      row.threads,
+      row.requests,
+      row.inputTokens,
+      row.outputTokens,
+    ].map(String),
   );
-  const header = ['detector', 'annotations', 'unreadable', 'threads', 'requests', 'input tokens', 'output tokens'];
-  return `${heading}\n${markdownTable([header, ...rows], { align: ['l', 'r', 'r', 'r', 'r', 'r', 'r'] })}\n`;
+  const answers = ['annotations', 'unreadable', 'unreadable parts'];
+  const header = ['detector', ...answers, 'threads', 'requests', 'input tokens', 'output tokens'];
+  return `${heading}\n${markdownTable([header, ...rows], { align: ['l', ...header.slice(1).map(() => 'r')] })}\n`;
 }

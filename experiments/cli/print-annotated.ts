@@ -37,7 +37,7 @@ function printModels(
   { store, detector, json, terminal }: Printed,
 ): void {
   const { stdout } = terminal;
-  const { threads, asked, cached, failed, unreadable, remaining } = counts;
+  const { threads, asked, cached, failed, unreadable, unreadableParts, remaining } = counts;
   const total = asked + cached + failed + remaining;
   if (estimates !== null) {
     const summary = `${threads} threads, ${total} prefixes: ${asked} to ask about, ${cached} cached\n${dryRunSummary(estimates)}\nNothing was sent.\n`;
@@ -55,8 +55,12 @@ function printModels(
   else {
     const left = remaining > 0 ? `, not asked ${remaining}` : '';
     const which = unreadable > 0 ? ` (${unreadable} of them unreadable)` : '';
+    const parts =
+      unreadableParts > 0
+        ? `${unreadableParts} votes or scores could not be read; the judgements count as made without them\n`
+        : '';
     stdout.write(
-      `${threads} threads, ${total} prefixes: asked ${asked}, cached ${cached}, failed ${failed}${which}${left}\n` +
+      `${threads} threads, ${total} prefixes: asked ${asked}, cached ${cached}, failed ${failed}${which}${left}\n${parts}` +
         `${usageSummary(usage)}\nAnnotations: ${store}\n`,
     );
   }

@@ -78,8 +78,8 @@ export function annotateOptions(
 }
 
 /** What of the counts does not go without saying, for the end of a line of progress. */
-export function progressNote({ failed, unreadable }: AnnotateProgress): string | undefined {
-  const others = failed - unreadable;
-  const notes = [...(unreadable > 0 ? [`${unreadable} unreadable`] : []), ...(others > 0 ? [`${others} failed`] : [])];
+export function progressNote({ failed, unreadable, unreadableParts }: AnnotateProgress): string | undefined {
+  const counts = { unreadable, failed: failed - unreadable, 'unreadable parts': unreadableParts };
+  const notes = Object.entries(counts).flatMap(([name, count]) => (count > 0 ? [`${count} ${name}`] : []));
   return notes.length === 0 ? undefined : notes.join(', ');
 }

@@ -47,11 +47,11 @@ export async function judgeWithModels(options: JudgeWithModelsOptions): Promise<
     store,
     table: keepsCalls(options) ? store.keptCalls : null,
     signal: context.signal,
+    retryUnreadable: options.retryUnreadable,
   });
   const detector = await detectorFor(options, { service: calls, keptParts: keepsParts ? calls : undefined });
   const annotating = annotate({ ...annotateOptions(options, { detector, store, concurrency }), calls });
   const result = await annotating.finally(() => calls.settled());
-  if (result.stopped === null) calls.forgetUnreadable();
   return { detector, result, usage: service.usage(), estimates: null };
 }
 
@@ -59,7 +59,8 @@ export async function judgeWithModels(options: JudgeWithModelsOptions): Promise<
 async function pretend(options: JudgeWithModelsOptions, bound: 'lower' | 'upper') {
   const service = new DryRunChatService({ bound });
   const store = new DryRunStore(options.store);
-  const keptParts = new KeptCalls({ service, store, table: null });
+  const { retryUnreadable } = options;
+  const keptParts = new KeptCalls({ service, store, table: null, retryUnreadable });
   const detector = await detectorFor(options, { service, keptParts });
   const result = await annotate(annotateOptions(options, { detector, store, concurrency }));
   return { service, detector, result };

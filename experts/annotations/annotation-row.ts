@@ -12,6 +12,7 @@ export const judgementSchema: z.ZodType<Judgement> = z.object({
   transcript: z.array(z.object({ role: z.string(), text: z.string() })),
   usage: usageSchema,
   partsUsage: usageSchema.optional(),
+  unreadableParts: countSchema.optional(),
 });
 
 export const annotationRequestSchema = z.object({

@@ -30,6 +30,8 @@ export interface AnnotationStats {
     readonly detector: string;
     readonly annotations: number;
     readonly unreadable: number;
+    /** Answers that could not be read and that annotations do without. */
+    readonly unreadableParts: number;
     readonly threads: number;
     readonly requests: number;
     readonly inputTokens: number;
@@ -230,17 +232,20 @@ export class AnnotationStore {
       const rows = this.database
         .prepare(
           `SELECT detector, count(*), count(DISTINCT thread_id), sum(requests), sum(input_tokens), sum(output_tokens),
-                  min(date), max(date) FROM annotation GROUP BY detector ORDER BY detector`,
+                  total(json_extract(judgement, '$.unreadableParts')), min(date), max(date)
+           FROM annotation GROUP BY detector ORDER BY detector`,
         )
         .raw()
         .all()
         .map((row) => statsRowSchema.parse(row));
       const unreadable = this.unreadable.countByDetector();
-      const stored = rows.map(([detector, annotations, threads, requests, inputTokens, outputTokens]) => {
-        const counts = { annotations, unreadable: unreadable.get(detector) ?? 0, threads };
-        return { detector, ...counts, requests, inputTokens, outputTokens };
-      });
-      const nothing = { annotations: 0, threads: 0, requests: 0, inputTokens: 0, outputTokens: 0 };
+      const stored = rows.map(
+        ([detector, annotations, threads, requests, inputTokens, outputTokens, unreadableParts]) => {
+          const counts = { annotations, unreadable: unreadable.get(detector) ?? 0, unreadableParts, threads };
+          return { detector, ...counts, requests, inputTokens, outputTokens };
+        },
+      );
+      const nothing = { annotations: 0, unreadableParts: 0, threads: 0, requests: 0, inputTokens: 0, outputTokens: 0 };
       const others = [...unreadable].filter(([name]) => !stored.some(({ detector }) => detector === name));
       const byDetector = [
         ...stored,
@@ -250,10 +255,10 @@ export class AnnotationStore {
         annotations: byDetector.reduce((sum, row) => sum + row.annotations, 0),
         unreadable: byDetector.reduce((sum, row) => sum + row.unreadable, 0),
         byDetector,
-        firstDate: rows.map((row) => row[6]).sort()[0] ?? null,
+        firstDate: rows.map((row) => row[7]).sort()[0] ?? null,
         lastDate:
           rows
-            .map((row) => row[7])
+            .map((row) => row[8])
             .sort()
             .at(-1) ?? null,
         fileBytes: this.path === ':memory:' ? null : statSync(this.path).size,
@@ -322,4 +327,4 @@ const listedRowSchema = z.tuple([
   z.string(),
 ]);
 const count = z.number();
-const statsRowSchema = z.tuple([z.string(), count, count, count, count, count, z.string(), z.string()]);
+const statsRowSchema = z.tuple([z.string(), count, count, count, count, count, count, z.string(), z.string()]);

@@ -1,4 +1,5 @@
 import type { ProviderError } from '../../src/errors.ts';
+import type { Judgement } from '../detector.ts';
 import { UnreadableShareError } from '../llm/failures.ts';
 
 /** Answers after which their unreadable share says something. */
@@ -13,6 +14,8 @@ export interface AnnotateProgress {
   /** Includes the unreadable ones. */
   readonly failed: number;
   readonly unreadable: number;
+  /** Answers that could not be read and that judgements of this run do without. */
+  readonly unreadableParts: number;
 }
 
 /** A prefix without a judgement. */
@@ -35,6 +38,7 @@ export class AnnotationTally {
   private unreadable = 0;
   /** Those of them that were answered now. */
   private unreadableNow = 0;
+  private unreadableParts = 0;
 
   constructor(options: {
     total: number;
@@ -47,8 +51,9 @@ export class AnnotationTally {
     this.onProgress = options.onProgress;
   }
 
-  countAsked(): void {
+  countAsked({ unreadableParts = 0 }: Pick<Judgement, 'unreadableParts'>): void {
     this.asked++;
+    this.unreadableParts += unreadableParts;
   }
 
   countCached(prefixes = 1): void {
@@ -83,12 +88,13 @@ export class AnnotationTally {
   /** So many more prefixes are settled. */
   settle(prefixes = 1): void {
     this.done += prefixes;
-    const { done, total, asked, cached, failures, unreadable } = this;
-    this.onProgress?.({ done, total, asked, cached, failed: failures.length, unreadable });
+    const { done, total, asked, cached, failures, unreadable, unreadableParts } = this;
+    this.onProgress?.({ done, total, asked, cached, failed: failures.length, unreadable, unreadableParts });
   }
 
   result(stopped: ProviderError | null) {
-    const { asked, cached, failures, unreadable, total, done } = this;
-    return { asked, cached, failed: failures.length, unreadable, failures, stopped, remaining: total - done };
+    const { asked, cached, failures, unreadable, unreadableParts, total, done } = this;
+    const failed = failures.length;
+    return { asked, cached, failed, unreadable, unreadableParts, failures, stopped, remaining: total - done };
   }
 }

@@ -13,6 +13,7 @@ import { MalformedAnswerError, type UnreadableAnswer } from '../llm/failures.ts'
 import type { AnnotationRequest, AnnotationRow } from './annotation-row.ts';
 import type { ClaimTable } from './claim-table.ts';
 import type { KeptCallId, KeptCallTable } from './kept-call-table.ts';
+import type { UnreadableTable } from './unreadable-table.ts';
 
 /** A part of a judgement that other judgements ask for as well, word for word. */
 export interface PartQuestion {
@@ -29,7 +30,10 @@ export interface PartQuestion {
 
 /** Where the parts that judgements share are kept, so that no process pays for one twice. */
 export interface KeptParts {
-  /** The answer kept for this question; asks when there is none. Failures are not kept. */
+  /**
+   * The answer kept for this question; asks when there is none.
+   * @throws MalformedAnswerError where the answer cannot be read, now or when it was given; other failures are not kept
+   */
   part(question: PartQuestion, ask: () => Promise<Judgement>): Promise<Judgement>;
 }
 
@@ -65,8 +69,9 @@ export class KeptCalls implements ChatService, KeptParts {
   private isEnding = false;
   /** Why nothing can be kept any more. Then nothing more is asked: it would be paid for and lost. */
   private storageFailure: unknown = null;
-  /** Answers of parts that could not be read. Their judgements may do without them. */
-  private readonly unreadable: KeptCallId[] = [];
+  private readonly retryUnreadable: boolean;
+  /** Parts that are answered with something unreadable in this run. */
+  private readonly unreadable = new Set<string>();
 
   constructor(options: {
     service: ChatService;
@@ -75,11 +80,14 @@ export class KeptCalls implements ChatService, KeptParts {
     table: Pick<KeptCallTable, 'find' | 'keep' | 'forget'> | null;
     /** Aborting ends the waiting for other processes. */
     signal?: AbortSignal | undefined;
+    /** Ask once more for parts whose earlier answers could not be read. */
+    retryUnreadable?: boolean | undefined;
   }) {
     this.service = options.service;
     this.store = options.store;
     this.table = options.table;
     this.signal = options.signal;
+    this.retryUnreadable = options.retryUnreadable ?? false;
   }
 
   /** Does the work of the judgement, or of the part of one, that will be annotated under this key. */
@@ -96,11 +104,17 @@ export class KeptCalls implements ChatService, KeptParts {
     if (underWay !== undefined) return underWay;
     const known = this.store.getMany([key]).get(key);
     if (known !== undefined) return known;
+    this.refuseUnreadable(key);
     const asking = this.ofJudgement(key, async () => {
       const elsewhere = await this.askedElsewhere(key);
       if (elsewhere !== undefined) return elsewhere;
+      // Another process may have been told just now.
+      this.refuseUnreadable(key);
       const started = performance.now();
-      const judgement = await ask();
+      const judgement = await ask().catch((error: unknown) => {
+        if (error instanceof MalformedAnswerError) this.keepUnreadable(error, { key, question });
+        throw error;
+      });
       const latencyMs = performance.now() - started;
       const rawResponse = judgement.transcript.at(-1)?.text ?? null;
       const row = { request, judgement, rawResponse, latencyMs, threadId, prefixLength };
@@ -114,6 +128,23 @@ export class KeptCalls implements ChatService, KeptParts {
       this.store.claims?.release([key]);
     };
     return asking.finally(end);
+  }
+
+  private refuseUnreadable(key: string): void {
+    if (this.retryUnreadable && !this.unreadable.has(key)) return;
+    const problem = this.store.unreadable?.find([key]).get(key);
+    if (problem !== undefined) throw new MalformedAnswerError(problem, { answers: [] });
+  }
+
+  private keepUnreadable(
+    error: MalformedAnswerError,
+    { key, question }: { key: string; question: PartQuestion },
+  ): void {
+    const { detector, threadId, prefixLength } = question;
+    const { message: problem, answers } = error;
+    const { unreadable } = this.store;
+    this.unreadable.add(key);
+    if (unreadable) this.kept(() => unreadable.put({ key, detector, threadId, prefixLength, problem, answers }));
   }
 
   /** Claims a part. While another process has it, waits for the answer; undefined where it is to be asked here. */
@@ -147,25 +178,13 @@ export class KeptCalls implements ChatService, KeptParts {
     while (this.underWay.size > 0) await Promise.allSettled(this.underWay);
   }
 
-  /**
-   * To be called when nothing is left to judge. Forgets the answers of parts that could not be read and that their
-   * judgements did without, so that the next run asks again. Not earlier: those judgements may still have to be repeated.
-   */
-  forgetUnreadable(): void {
-    this.table?.forget(this.unreadable.splice(0));
-  }
-
   private async work<T>(key: string, work: () => Promise<T>): Promise<T> {
-    const isPart = this.current.getStore() !== undefined;
     try {
       return await this.current.run({ key, timesMade: new Map() }, work);
     } catch (error) {
       // Whoever asks anew must not be given these answers, but all others of the judgement are as good as before.
-      if (error instanceof MalformedAnswerError) {
-        const places = error.answers.flatMap((answer) => this.places.get(answer) ?? []);
-        if (isPart) this.unreadable.push(...places);
-        else this.table?.forget(places);
-      }
+      if (error instanceof MalformedAnswerError)
+        this.table?.forget(error.answers.flatMap((answer) => this.places.get(answer) ?? []));
       throw error;
     }
   }
@@ -196,7 +215,7 @@ export class KeptCalls implements ChatService, KeptParts {
     return json === null ? null : (answerSchema.safeParse(jsonOrUndefined(json)).data ?? null);
   }
 
-  private kept(keep: () => boolean): boolean {
+  private kept<T>(keep: () => T): T {
     try {
       return keep();
     } catch (error) {
@@ -221,6 +240,8 @@ interface PartStore {
   put(row: AnnotationRow): boolean;
   /** Keeps other processes from asking the same at the same time. */
   readonly claims?: Pick<ClaimTable, 'take' | 'release'> | null | undefined;
+  /** Where answers are kept that could not be read; without it they are asked for again. */
+  readonly unreadable?: Pick<UnreadableTable, 'find' | 'put'> | undefined;
 }
 
 /**

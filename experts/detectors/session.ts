@@ -9,6 +9,8 @@ export interface Session {
   readonly answers: ChatAnswer[];
   /** What the shared parts took, whoever asked for them first; they are annotations of their own. */
   readonly parts: Usage[];
+  /** Answers that could not be read and that the judgement does without. */
+  unreadableParts: number;
 }
 
 /**
@@ -23,7 +25,6 @@ export async function inSession<T>(
   const controller = new AbortController();
   const signal = context ? AbortSignal.any([controller.signal, context.signal]) : controller.signal;
   const answers: ChatAnswer[] = [];
-  const parts: Usage[] = [];
   const chat: ChatService['chat'] = async (request) => {
     signal.throwIfAborted();
     const answer = await service.chat({ ...request, signal });
@@ -31,16 +32,21 @@ export async function inSession<T>(
     return answer;
   };
   try {
-    return await work({ service: { chat }, answers, parts });
+    return await work({ service: { chat }, answers, parts: [], unreadableParts: 0 });
   } catch (error) {
     controller.abort(error);
     throw error;
   }
 }
 
-/** What a judgement has taken so far. */
-export function usageIn({ answers, parts }: Session): Pick<Judgement, 'usage' | 'partsUsage'> {
-  return { usage: usageOf(answers), ...(parts.length > 0 && { partsUsage: parts.reduce(addedUsage) }) };
+/** What a judgement has taken so far, and what of it could not be read. */
+export function countsIn(session: Session): Pick<Judgement, 'usage' | 'partsUsage' | 'unreadableParts'> {
+  const { answers, parts, unreadableParts } = session;
+  return {
+    usage: usageOf(answers),
+    ...(parts.length > 0 && { partsUsage: parts.reduce(addedUsage) }),
+    ...(unreadableParts > 0 && { unreadableParts }),
+  };
 }
 
 export function addedUsage(one: Usage, other: Usage): Usage {

@@ -13,7 +13,7 @@ import { type AnswerWords, answerNames, strictAnswer, substringAnswer } from './
 import { endpointOf, endpointsSchema, modelSchema } from './models-by-role.ts';
 import { loadPrompts, promptsSchema } from './prompt-templates.ts';
 import { quotedPosts, type TranscriptEntry } from './prompt-text.ts';
-import { inSession, type Session, usageIn } from './session.ts';
+import { countsIn, inSession, type Session } from './session.ts';
 
 /*
  * The prompt of EARD (§5.1.3): one question about the posts seen so far, to be answered in one word.
@@ -134,7 +134,7 @@ export function createSinglePrompt(settings: {
         : publishedPrompt({ instruction, prefix, promptTokens });
     const request: ChatRequest = { endpoint, messages: [{ role: 'user', content }], dryRunText: firstWord(words) };
     const { service } = session;
-    const first = await service.chat({ ...request, wantLogprobs: true });
+    const first = await service.chat({ ...request, wantLogprobs: true, mayBeRepaired: parse === 'strict' });
     const read = (answer: ChatAnswer): Reading<string> => {
       const label = (parse === 'strict' ? strictAnswer : substringAnswer)({ text: answer.text, words });
       return label === null ? { problem: `it is not ${answerNames(words)} alone.` } : { value: label };
@@ -146,7 +146,10 @@ export function createSinglePrompt(settings: {
       const labels = [first, ...others].map((answer) => labelOf(answer, read));
       const label = mostFrequent(labels);
       const probabilities = sampledProbabilities({ labels: Object.keys(words), answers: labels });
-      if (label !== null) return { label, probabilities, said: [first] };
+      if (label !== null) {
+        session.unreadableParts += labels.filter((each) => each === null).length;
+        return { label, probabilities, said: [first] };
+      }
     }
     if (parse === 'published') {
       const label = labelOf(first, read);
@@ -188,7 +191,7 @@ export function createSinglePrompt(settings: {
           probabilities,
           explanation: '',
           transcript: answers.flatMap(({ said }, index) => transcriptOf(questions[index].category ?? 'judge', said)),
-          ...usageIn(session),
+          ...countsIn(session),
         };
       }),
   };

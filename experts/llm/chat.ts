@@ -22,6 +22,8 @@ export interface ChatRequest {
   readonly wantLogprobs?: boolean | undefined;
   /** Ask for an answer in JSON, by whatever means the endpoint supports. */
   readonly jsonSchema?: { readonly name: string; readonly schema: Readonly<Record<string, unknown>> } | undefined;
+  /** Whether an answer that cannot be read is sent back once, which is another call. */
+  readonly mayBeRepaired?: boolean | undefined;
   /** Cancels this call: at once while it is waiting, after a short grace period once it was sent. */
   readonly signal?: AbortSignal | undefined;
 }

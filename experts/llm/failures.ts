@@ -162,6 +162,16 @@ export class MalformedAnswerError extends ProviderError {
   }
 }
 
+/** What was asked for, or the failure to read it, for whoever can do without. Other failures are thrown. */
+export async function orUnreadable<T>(asked: Promise<T>): Promise<T | MalformedAnswerError> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof MalformedAnswerError) return error;
+    throw error;
+  }
+}
+
 /** Only the questions handed in before can be answered, such as those of a batch. */
 export class CannotAskError extends ProviderError {}
 

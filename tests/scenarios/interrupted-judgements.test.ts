@@ -175,7 +175,7 @@ it.each(['s2mad', 'debate-council'])('%s comes to one judgement where two judge 
   expect(asked()).toEqual([]);
 });
 
-it('asks again for a score that could not be read, once all is judged', async () => {
+it('asks again for a score that could not be read, once it is told to', async () => {
   const { server, run, asked } = await setUp('s2mad');
   await run('judged.sqlite');
   const scored = (questions: readonly string[]) =>
@@ -188,6 +188,9 @@ it('asks again for a score that could not be read, once all is judged', async ()
       ? '{"reason":"r","score":0.5}'
       : rule(body, call);
   await run('judged.sqlite');
+  expect(scored(asked())).toEqual([]);
+  threads[threads.length - 1].posts.push({ ...threads[0].posts[0], id: 'c-4' });
+  await run('judged.sqlite', { retryUnreadable: true });
   threads.pop();
   expect(scored(asked())).toHaveLength(1);
 });

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Detector } from '../../detector.ts';
 import { sampledProbabilities } from '../../llm/answers/class-probabilities.ts';
 import type { ChatService } from '../../llm/chat.ts';
-import { MalformedAnswerError, type UnreadableAnswer } from '../../llm/failures.ts';
+import { MalformedAnswerError, orUnreadable } from '../../llm/failures.ts';
 import type { JudgingTask } from '../../tasks/task-file.ts';
 import { endpointOf, endpointsSchema, modelSchema, speakerOptions } from '../models-by-role.ts';
 import { loadPrompts, promptsSchema } from '../prompt-templates.ts';
@@ -25,8 +25,8 @@ import { type Debate, type DebateOutcome, debatingDetector } from './debating-de
  *   - The prompts ask the chairperson whether a consensus was reached; Algorithm 3 counts votes, and so do we.
  *   - Members vote at the same time and learn of each other's votes in the next round. The chairperson's summary is the
  *     last entry of the discussion; the paper's prompt has a separate place for it.
- *   - A vote that cannot be read even after one repair is an abstention: the member still counts as not agreeing. If
- *     there is no vote at all at the end, the judgement fails.
+ *   - A vote that cannot be read even after one repair is an abstention: the member still counts as not agreeing, and the
+ *     judgement counts it. If there is no vote at all at the end, the judgement fails.
  *   - The shares of the final votes serve as probabilities.
  */
 
@@ -76,18 +76,19 @@ export function createDebateCouncil(settings: {
     const parts = () => ({ about, asked, discussion: dialogueOf(discussion) });
     let verdicts: readonly (Verdict | null)[] = [];
     let votes: Votes = [];
-    let unreadable: readonly UnreadableAnswer[] = [];
+    let abstentions: readonly MalformedAnswerError[] = [];
 
     async function collectVotes(round: number): Promise<void> {
       const given = await Promise.all(
         members.map((endpoint, member) => {
           const content = prompts.render('member', { ...parts(), who: `member ${member + 1}` });
           // In a dry run the votes keep changing, which costs the most.
-          return voteOrAbstention(askVerdict({ session, endpoint, content, question, dryRunSide: member + round }));
+          return orUnreadable(askVerdict({ session, endpoint, content, question, dryRunSide: member + round }));
         }),
       );
       verdicts = given.map((vote) => ('verdict' in vote ? vote : null));
-      unreadable = given.flatMap((vote) => ('verdict' in vote ? [] : vote.answers));
+      abstentions = given.flatMap((vote) => ('verdict' in vote ? [] : [vote]));
+      session.unreadableParts += abstentions.length;
       for (const [member, verdict] of verdicts.entries())
         discussion.push({
           role: `member ${member + 1}`,
@@ -120,7 +121,7 @@ export function createDebateCouncil(settings: {
     if (shares === null)
       throw new MalformedAnswerError(
         `debate-council: none of the ${members.length} members gave a vote that could be read`,
-        { answers: unreadable },
+        { answers: abstentions.flatMap(({ answers }) => answers) },
       );
     const most = Math.max(...names.map((name) => countOf(votes, name)));
     const leading = question.sides.filter(({ name }) => countOf(votes, name) === most);
@@ -156,15 +157,6 @@ export function createDebateCouncil(settings: {
     service,
     debate,
   });
-}
-
-async function voteOrAbstention(asked: Promise<Verdict>): Promise<Verdict | MalformedAnswerError> {
-  try {
-    return await asked;
-  } catch (error) {
-    if (error instanceof MalformedAnswerError) return error;
-    throw error;
-  }
 }
 
 function countOf(votes: Votes, name: string): number {

@@ -8,7 +8,7 @@ import {
   judgementLabels,
 } from '../../tasks/task-file.ts';
 import { quotedPosts, type TranscriptEntry } from '../prompt-text.ts';
-import { inSession, type Session, usageIn } from '../session.ts';
+import { countsIn, inSession, type Session } from '../session.ts';
 import { type DebateQuestion, debateQuestions, sidesInWords, type Verdict } from './debate-question.ts';
 
 /** What the participants of one debate share. */
@@ -51,9 +51,9 @@ export function debatingDetector(settings: {
         );
         if (task.labels) {
           const { verdict, explanation, shares = null, transcript } = outcomes[0];
-          return { label: verdict, probabilities: shares, explanation, transcript, ...usageIn(session) };
+          return { label: verdict, probabilities: shares, explanation, transcript, ...countsIn(session) };
         }
-        return { ...combined({ task, questions, outcomes }), ...usageIn(session) };
+        return { ...combined({ task, questions, outcomes }), ...countsIn(session) };
       }),
   };
 }
@@ -69,7 +69,7 @@ function combined(options: {
   task: JudgingTask;
   questions: readonly DebateQuestion[];
   outcomes: readonly DebateOutcome[];
-}): Omit<Judgement, 'usage'> {
+}): Omit<Judgement, 'usage' | 'unreadableParts'> {
   const { task, questions, outcomes } = options;
   const named = outcomes.map((outcome, index) => ({ ...outcome, category: questions[index].category ?? '' }));
   return {

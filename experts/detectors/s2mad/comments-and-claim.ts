@@ -8,7 +8,7 @@ import { askWithRepair } from '../../llm/answers/ask-with-repair.ts';
 import { chatJson } from '../../llm/answers/chat-json.ts';
 import { type ChatAnswer, type ChatService, usageOf } from '../../llm/chat.ts';
 import type { Endpoint } from '../../llm/endpoint.ts';
-import { MalformedAnswerError } from '../../llm/failures.ts';
+import { MalformedAnswerError, orUnreadable } from '../../llm/failures.ts';
 import { strictAnswer } from '../answers.ts';
 import { speakerOptions } from '../models-by-role.ts';
 import type { Prompts } from '../prompt-templates.ts';
@@ -143,14 +143,11 @@ function oncePerThread(keptParts: KeptParts | undefined) {
       return { label, probabilities: null, explanation, transcript, usage: usageOf(answers) };
     };
     const judgement = await cache.get(JSON.stringify(part.input), async () => {
-      try {
-        return await (keptParts ? keptParts.part(part, askFirst) : askFirst());
-      } catch (error) {
-        if (error instanceof MalformedAnswerError) return null;
-        throw error;
-      }
+      const answer = await orUnreadable(keptParts ? keptParts.part(part, askFirst) : askFirst());
+      return answer instanceof MalformedAnswerError ? null : answer;
     });
-    if (keptParts !== undefined && judgement !== null) session.parts.push(judgement.usage);
+    if (judgement === null) session.unreadableParts++;
+    else if (keptParts !== undefined) session.parts.push(judgement.usage);
     return judgement;
   };
 }

@@ -12,7 +12,7 @@ import { answerNames, concludingAnswer } from '../answers.ts';
 import { endpointsByRole, endpointsSchema, modelSchema, speakerOptions } from '../models-by-role.ts';
 import { loadPrompts, promptsSchema } from '../prompt-templates.ts';
 import { oneLine, quotedEvidence, quotedPosts, type TranscriptEntry } from '../prompt-text.ts';
-import { inSession, type Session, speechRequest, spoken, usageIn } from '../session.ts';
+import { countsIn, inSession, type Session, speechRequest, spoken } from '../session.ts';
 import { type Comment, createCommentScorer, createSubjectivityClassifier } from './comments-and-claim.ts';
 
 /*
@@ -131,7 +131,7 @@ export function createS2mad(settings: {
     const speaking = (endpoint: Endpoint, messages: readonly ChatMessage[], dryRunLabel: number) =>
       spoken({ session, endpoint, messages, dryRunText: names[dryRunLabel], shortestDryRunText: names[0] });
     const decided = (label: string, explanation: string): Judgement => {
-      return { label, probabilities: null, explanation, transcript, ...usageIn(session) };
+      return { label, probabilities: null, explanation, transcript, ...countsIn(session) };
     };
     /** Asks for a decision, which must end with a label. */
     const decisionOf = async (role: string, endpoint: Endpoint, content: string) => {

@@ -12,7 +12,7 @@ import { type JudgingTask, judgementLabels } from '../../tasks/task-file.ts';
 import { speakerOptions } from '../models-by-role.ts';
 import { loadPrompts } from '../prompt-templates.ts';
 import { dialogueOf, quotedEvidence, quotedPosts, type TranscriptEntry } from '../prompt-text.ts';
-import { inSession, type Session, usageIn } from '../session.ts';
+import { countsIn, inSession, type Session } from '../session.ts';
 import {
   type Analysis,
   type AnalystInput,
@@ -139,7 +139,7 @@ export async function createZofia(settings: {
       probabilities: null,
       explanation: decision === insufficient ? `insufficient evidence: ${reasoning}` : reasoning,
       transcript,
-      ...usageIn(session),
+      ...countsIn(session),
     });
     const judging = { prompts, sides, endpoint: endpoints.judge, session };
     if (!use.debate) {

@@ -23,7 +23,7 @@ export interface RepairableQuestion<T> {
 export async function askWithRepair<T>(
   question: RepairableQuestion<T>,
 ): Promise<{ readonly value: T; readonly answers: readonly ChatAnswer[] }> {
-  return repaired({ ...question, first: await question.service.chat(question.request) });
+  return repaired({ ...question, first: await question.service.chat({ ...question.request, mayBeRepaired: true }) });
 }
 
 /** The same where the first answer is there already. */

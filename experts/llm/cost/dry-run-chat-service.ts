@@ -17,6 +17,8 @@ export interface DryRunEstimate extends Amount {
   /** If every answer is as long as it may be. */
   readonly outputTokensAtMost: number;
   readonly costAtMost: number;
+  /** Calls whose answers are sent back once where they cannot be read; such calls are not in any other number. */
+  readonly repairsAtMost: number;
   /** If the models agree as soon as they can. */
   readonly atLeast: Amount;
   /** Where the prices come from; null where there are none, so that costs are 0. */
@@ -43,6 +45,7 @@ export class DryRunChatService implements ChatService {
     const atMost = Math.max(outputTokens, maxTokensOf(request) ?? outputTokens);
     const estimate = this.estimateOf(request);
     estimate.calls++;
+    if (request.mayBeRepaired) estimate.repairsAtMost++;
     estimate.inputTokens += inputTokens;
     estimate.outputTokens += outputTokens;
     estimate.outputTokensAtMost += atMost;
@@ -72,7 +75,7 @@ export class DryRunChatService implements ChatService {
     const found = this.estimates.get(key);
     if (found) return found;
     const prices = endpoint.prices !== null ? 'endpoint' : pricesOf(endpoint) === null ? null : 'list';
-    const atMost = { outputTokensAtMost: 0, costAtMost: 0 };
+    const atMost = { outputTokensAtMost: 0, costAtMost: 0, repairsAtMost: 0 };
     const estimate: DryRunEstimate = { endpoint: name, model, ...nothing, ...atMost, atLeast: nothing, prices };
     const counted = { ...estimate };
     this.estimates.set(key, counted);
@@ -87,11 +90,11 @@ export function dryRunSummary(rows: readonly DryRunEstimate[]): string {
   if (rows.length === 0) return 'no language model would be asked';
   return rows
     .map((row) => {
-      const { atLeast, calls, inputTokens, outputTokensAtMost } = row;
+      const { atLeast, calls, inputTokens, outputTokensAtMost, repairsAtMost } = row;
       return (
         `${row.endpoint} (${row.model}): ${range(atLeast.calls, calls)} calls, about ${range(atLeast.inputTokens, inputTokens)} ` +
         `tokens in and ${range(atLeast.outputTokens, row.outputTokens)} out (at most ${outputTokensAtMost})${costInWords(row)}; ` +
-        'retries not counted'
+        `retries not counted, nor up to ${repairsAtMost} calls to repair answers that cannot be read`
       );
     })
     .join('\n');

@@ -2,7 +2,7 @@ import type { Judgement } from '../../detector.ts';
 import { type AnswerWords, strictAnswer } from '../../detectors/answers.ts';
 import { oneLine } from '../../detectors/prompt-text.ts';
 import { classProbabilities } from '../../llm/answers/class-probabilities.ts';
-import { type ChatAnswer, type TokenLogprob, whyIncomplete } from '../../llm/chat.ts';
+import type { ChatAnswer, TokenLogprob } from '../../llm/chat.ts';
 import type { TaskPrediction } from '../task-model.ts';
 
 /**
@@ -40,11 +40,10 @@ export interface ChatTask<Item> {
 type Form = Pick<ChatTask<never>, 'field' | 'words'>;
 
 interface ReadAnswer {
-  /** Null when the answer names no class, or several, or is not whole. */
-  readonly label: string | null;
-  /** Null without a label, or without usable log-probabilities. */
+  readonly label: string;
+  /** Null without usable log-probabilities. */
   readonly probabilities: Readonly<Record<string, number>> | null;
-  /** Empty when the answer gives no reason, or no label that it could explain. */
+  /** Empty when the answer gives no reason. */
   readonly explanation: string;
 }
 
@@ -60,8 +59,11 @@ export function writeAnswer(options: { form: Form; label: string; explanation: s
   return `${form.field}: ${form.words[label][0]}${reason === '' ? '' : `, Reason: ${reason}`}`;
 }
 
-/** Reads "Stance: Support, Reason: …", also inside Markdown or JSON, or without "Stance:". */
-export function readAnswer(options: { answer: ChatAnswer; form: Form }): ReadAnswer {
+/**
+ * Reads "Stance: Support, Reason: …", also inside Markdown or JSON, or without "Stance:". Null when the answer names no class,
+ * or several.
+ */
+export function readAnswer(options: { answer: ChatAnswer; form: Form }): ReadAnswer | null {
   const { answer, form } = options;
   const said = answer.text.trim();
   const found = classStarts({ said, field: form.field }).flatMap((start) => {
@@ -70,8 +72,7 @@ export function readAnswer(options: { answer: ChatAnswer; form: Form }): ReadAns
     return label === null ? [] : [{ start, stated, label }];
   });
   const [first] = found;
-  if (first === undefined || whyIncomplete(answer) !== null || contradicts({ said, found }))
-    return { label: null, probabilities: null, explanation: '' };
+  if (first === undefined || contradicts({ said, found })) return null;
   const { start, stated, label } = first;
   const probabilities = ofTokens({ logprobs: answer.logprobs, said, start, words: form.words });
   return { label, probabilities, explanation: reasonOf({ said, start, stated }) };
@@ -149,10 +150,9 @@ function ofTokens(options: {
 }
 
 /**
- * Combines several answers to one question: the log-probabilities of the first answer that has them, or else the
- * shares of the classes, with `smoothing` answers added to each. Answers that name no class are left out; if all are,
- * the distribution is uniform and there is no explanation. The explanation is the first one given for the likeliest
- * class.
+ * Combines several answers to one question, at least one: the log-probabilities of the first answer that has them, or else
+ * the shares of the classes, with `smoothing` answers added to each. The explanation is the first one given for the
+ * likeliest class.
  */
 export function predictionOf(options: {
   classes: readonly string[];
@@ -160,14 +160,12 @@ export function predictionOf(options: {
   smoothing: number;
 }): TaskPrediction {
   const { classes, answers, smoothing } = options;
-  const readable = answers.filter(({ label }) => label !== null);
-  if (readable.length === 0) return uniformPrediction(classes);
-  const told = readable.find(({ probabilities }) => probabilities !== null)?.probabilities;
-  const countOf = (name: string) => readable.filter(({ label }) => label === name).length;
-  const total = readable.length + smoothing * classes.length;
+  const told = answers.find(({ probabilities }) => probabilities !== null)?.probabilities;
+  const countOf = (name: string) => answers.filter(({ label }) => label === name).length;
+  const total = answers.length + smoothing * classes.length;
   const distribution = Float64Array.from(classes, (name) => told?.[name] ?? (countOf(name) + smoothing) / total);
   const likeliest = classes[distribution.indexOf(Math.max(...distribution))];
-  const explained = readable.find(({ label }) => label === likeliest) ?? readable[0];
+  const explained = answers.find(({ label }) => label === likeliest) ?? answers[0];
   return { distribution, explanation: explained.explanation };
 }
 

@@ -52,6 +52,15 @@ export const chatOptionsShape = {
       "share of a prediction's items that the endpoint may fail to answer for good (content filter, text too long): " +
         'they get the uniform distribution and are asked again next time; 0: the first failure ends the run',
     ),
+  unreadableAtMost: z
+    .number()
+    .min(0)
+    .max(1)
+    .default(0.5)
+    .describe(
+      'share of all items, as soon as there are 20, whose answers may name no class: they get the uniform distribution, and are ' +
+        'not asked again until `earshot annotations unreadable <store> --forget`; above it the run ends',
+    ),
   tuning: z
     .enum(['in-context', 'fine-tuning', 'none'])
     .default('in-context')

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { oneLine } from '../../detectors/prompt-text.ts';
+import { quotedEvidence } from '../../detectors/prompt-text.ts';
 import { type StanceItem, stanceClasses, type TaskModel } from '../task-model.ts';
 import type { ChatTask } from './answer.ts';
 import { chatOptionsShape } from './options.ts';
@@ -17,13 +17,16 @@ import { type ChatSettings, createChatTaskModel } from './task-model.ts';
 export const chatStanceOptionsSchema = z.strictObject(chatOptionsShape).describe('stances by a language model');
 export type ChatStanceOptions = z.infer<typeof chatStanceOptionsSchema>;
 
-const question = ({ claim, post }: StanceItem) => `Claim: ${oneLine(claim)}\nPost: ${oneLine(post)}`;
+const question = ({ claim, post }: StanceItem) =>
+  `${quotedEvidence('Claim', [claim])}\n${quotedEvidence('Post', [post])}`;
 
 const stanceTask: ChatTask<StanceItem> = {
   name: 'stance',
   asker: 'jsdrv/stance',
-  version: '1',
-  promptVersion: 1,
+  // 2: an answer that names no class is a failure, and no stance.
+  version: '2',
+  // 2: texts are fenced as quoted evidence.
+  promptVersion: 2,
   classes: stanceClasses,
   field: 'Stance',
   words: {

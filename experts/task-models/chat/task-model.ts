@@ -5,10 +5,11 @@ import { PromiseCache } from '../../../src/promise-cache.ts';
 import type { KeptParts } from '../../annotations/kept-calls.ts';
 import type { Judgement } from '../../detector.ts';
 import { endpointOf } from '../../detectors/models-by-role.ts';
-import { type ChatMessage, type ChatRequest, type ChatService, usageOf } from '../../llm/chat.ts';
+import { askWithRepair } from '../../llm/answers/ask-with-repair.ts';
+import { type ChatMessage, type ChatService, usageOf } from '../../llm/chat.ts';
 import { DryRunChatService } from '../../llm/cost/dry-run-chat-service.ts';
 import { answerRelevantOptions, type Endpoint } from '../../llm/endpoint.ts';
-import { endsAllCalls } from '../../llm/failures.ts';
+import { endsAllCalls, MalformedAnswerError, orUnreadable, UnreadableShareError } from '../../llm/failures.ts';
 import { inParallel } from '../../llm/in-parallel.ts';
 import type { Example, TaskModel, TaskPrediction } from '../task-model.ts';
 import { type ChatTask, predictionOf, readAnswer, uniformPrediction, writeAnswer } from './answer.ts';
@@ -35,21 +36,25 @@ interface Question {
 /** Answer of a dry run, as long as a typical reason. */
 const pretendedReason = 'this is what the words of the post say, read together with the claim that it replies to';
 
+/** Predictions after which their unreadable share says something. */
+const PREDICTIONS_FOR_SHARE = 20;
+
 /**
  * A task model that asks a language model one question for each item, many at a time. Each answer is kept under the
  * hash of everything that could change it, including the examples and the fine-tuned model, so a killed epoch asks
- * nothing twice.
+ * nothing twice. An item whose answers cannot be read gets the uniform distribution; its answers are kept as unreadable.
  */
 export function createChatTaskModel<Item extends { readonly threadId: string }>(
   settings: ChatSettings<ChatOptions> & { readonly task: ChatTask<Item> },
 ): TaskModel<Item> {
   const { task, options, service, keptParts, signal } = settings;
   const { classes, version, promptVersion } = task;
-  const { samples, smoothing, failuresAtMost } = options;
+  const { samples, smoothing, failuresAtMost, unreadableAtMost } = options;
   const endpoint = checkedEndpoint({ options, task: task.name });
   const tuning = tuningOf({ settings, endpoint });
   // Hashed, because they end up in checkpoints.
   const subjectOf = (item: Item) => hashOf(task.subject(item)).slice(0, 16);
+  const predicted = { items: 0, unreadable: 0 };
 
   function questionOf(item: Item): Question {
     const { threadId } = item;
@@ -66,30 +71,24 @@ export function createChatTaskModel<Item extends { readonly threadId: string }>(
   /** One answer. If it names no class, it is sent back once. */
   async function ask(question: Question, sample: number): Promise<Judgement> {
     const { text, model } = question;
-    const messages = messagesOf({ instruction: task.instruction, examples: model.examples, question: text });
-    const request: ChatRequest = {
-      endpoint: model.endpoint,
-      messages,
-      dryRunText: writeAnswer({ form: task, label: classes[0], explanation: pretendedReason }),
-      sampleIndex: sample,
-      wantLogprobs: sample === 0,
-    };
-    const answers = [await service.chat(request)];
-    const transcript = [{ role: task.name, text: answers[0].text }];
-    let read = readAnswer({ answer: answers[0], form: task });
-    if (read.label === null) {
-      const complaint = complaintOf(task);
-      const again: ChatMessage[] = [
-        ...messages,
-        { role: 'assistant', content: answers[0].text },
-        { role: 'user', content: complaint },
-      ];
-      const second = await service.chat({ ...request, messages: again });
-      answers.push(second);
-      transcript.push({ role: 'earshot', text: complaint }, { role: task.name, text: second.text });
-      read = readAnswer({ answer: second, form: task });
-    }
-    return { ...read, transcript, usage: usageOf(answers) };
+    const named = classes.map((name) => task.words[name][0]).join(', ');
+    const { value, answers } = await askWithRepair({
+      service,
+      request: {
+        endpoint: model.endpoint,
+        messages: messagesOf({ instruction: task.instruction, examples: model.examples, question: text }),
+        dryRunText: writeAnswer({ form: task, label: classes[0], explanation: pretendedReason }),
+        sampleIndex: sample,
+        wantLogprobs: sample === 0,
+      },
+      read: (answer) => {
+        const read = readAnswer({ answer, form: task });
+        return read === null ? { problem: `it names none of these, or several: ${named}.` } : { value: read };
+      },
+      instruction: `Answer again in this form: ${task.field}: [${task.field.toLowerCase()}], Reason: [reason]`,
+      wanted: `one ${task.name} (${named})`,
+    });
+    return { ...value, transcript: answers.map(({ text }) => ({ role: task.name, text })), usage: usageOf(answers) };
   }
 
   function answerOf(question: Question, sample: number): Promise<Judgement> {
@@ -105,18 +104,37 @@ export function createChatTaskModel<Item extends { readonly threadId: string }>(
     return keptParts ? keptParts.part(part, asking) : asking();
   }
 
-  async function predictionFor(question: Question): Promise<TaskPrediction> {
-    const first = await answerOf(question, 0);
-    if (first.probabilities !== null || samples === 1) return predictionOf({ classes, answers: [first], smoothing });
+  /** The failure where none of the answers can be read. */
+  async function predictionFor(question: Question): Promise<TaskPrediction | MalformedAnswerError> {
+    const first = await orUnreadable(answerOf(question, 0));
+    const isEnough = samples === 1 || ('probabilities' in first && first.probabilities !== null);
     // Awaits them all even when one fails, so that every answer that was paid for is kept.
     const others = await Promise.allSettled(
-      Array.from({ length: samples - 1 }, (_, index) => answerOf(question, index + 1)),
+      Array.from({ length: isEnough ? 0 : samples - 1 }, (_, index) => orUnreadable(answerOf(question, index + 1))),
     );
-    const answers = others.map((other) => {
+    const answers = [first];
+    for (const other of others) {
       if (other.status === 'rejected') throw other.reason;
-      return other.value;
-    });
-    return predictionOf({ classes, answers: [first, ...answers], smoothing });
+      answers.push(other.value);
+    }
+    const readable = answers.flatMap((answer) => (answer instanceof MalformedAnswerError ? [] : [answer]));
+    return readable.length === 0 && first instanceof MalformedAnswerError
+      ? first
+      : predictionOf({ classes, answers: readable, smoothing });
+  }
+
+  /** @throws UnreadableShareError where asking on would mostly pay for what nobody can read */
+  function counted(prediction: TaskPrediction | MalformedAnswerError): TaskPrediction {
+    // Over all predictions, since one is often of few items.
+    predicted.items++;
+    if (!(prediction instanceof MalformedAnswerError)) return prediction;
+    predicted.unreadable++;
+    const { items, unreadable } = predicted;
+    if (items < PREDICTIONS_FOR_SHARE || unreadable <= unreadableAtMost * items) return uniformPrediction(classes);
+    throw new UnreadableShareError(
+      `${unreadable} of ${items} answers of the ${task.name} model could not be read, more than the share of ` +
+        `${unreadableAtMost} that is allowed; the last one: ${prediction.message}. Check the model and its maxTokens, or raise unreadableAtMost`,
+    );
   }
 
   const tuningExample = ({ item, label, explanation }: Example<Item>): TuningExample => {
@@ -141,12 +159,13 @@ export function createChatTaskModel<Item extends { readonly threadId: string }>(
       samples,
       smoothing,
       failuresAtMost,
+      unreadableAtMost,
     },
 
     async predict(items) {
       // All questions are made first: whatever is tuned meanwhile, one prediction is that of one model.
       const questions = items.map(questionOf);
-      const cache = new PromiseCache<TaskPrediction>();
+      const cache = new PromiseCache<TaskPrediction | MalformedAnswerError>();
       const predictions: TaskPrediction[] = [];
       let failures = 0;
       await inParallel({
@@ -157,7 +176,7 @@ export function createChatTaskModel<Item extends { readonly threadId: string }>(
           signal?.throwIfAborted();
           const key = hashOf(JSON.stringify([question.text, question.modelOptions]));
           try {
-            predictions[index] = await cache.get(key, () => predictionFor(question));
+            predictions[index] = counted(await cache.get(key, () => predictionFor(question)));
           } catch (error) {
             const isTolerable = error instanceof ProviderError && !endsAllCalls(error);
             if (!isTolerable || ++failures > failuresAtMost * items.length) throw error;
@@ -195,12 +214,6 @@ function messagesOf(options: {
   ];
   const [first, ...rest] = turns;
   return [{ ...first, content: `${instruction}\n\n${first.content}` }, ...rest];
-}
-
-function complaintOf({ field, classes, words }: Pick<ChatTask<never>, 'field' | 'classes' | 'words'>): string {
-  const named = classes.map((name) => words[name][0]).join(', ');
-  const name = field.toLowerCase();
-  return `Your answer names none of these, or several: ${named}. Answer again in this form: ${field}: [${name}], Reason: [reason]`;
 }
 
 function tuningOf<Item>(options: {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { oneLine } from '../../detectors/prompt-text.ts';
+import { oneLine, quotedEvidence } from '../../detectors/prompt-text.ts';
 import { type StancedPost, stanceClasses, type TaskModel, type VeracityItem, veracityClasses } from '../task-model.ts';
 import type { ChatTask } from './answer.ts';
 import { chatOptionsShape } from './options.ts';
@@ -9,8 +9,9 @@ import { type ChatSettings, createChatTaskModel } from './task-model.ts';
  * The rumour verification model of JSDRV (§4.2, Appendix A.2), as a language model.
  *
  * Differences from the paper:
- *   - The likeliest stance of a post precedes it as one word; where two are equally likely, or stances are not known, as
- *     in pretraining, the post has no such word. So a question changes, and costs a call, only when a stance changes.
+ *   - The likeliest stance of a post precedes it as one word, between its number and a colon; where two are equally likely,
+ *     or stances are not known, as in pretraining, there is no such word. So a question changes, and costs a
+ *     call, only when a stance changes.
  *   - Posts beyond `maxPosts` are left out; the paper's model reads 4096 tokens.
  */
 
@@ -34,15 +35,16 @@ const stanceWords: Record<(typeof stanceClasses)[number], string> = {
 };
 
 function question({ claim, posts }: VeracityItem, most: number): string {
-  const lines = posts.slice(0, most).map((post, index) => `${index + 1}. ${stanceOf(post)}${oneLine(post.text)}`);
-  return `Claim: ${oneLine(claim)}\nRelated posts:\n${lines.join('\n') || '(none)'}`;
+  // The stance stands before the colon, where no post can put one.
+  const lines = posts.slice(0, most).map((post, index) => `${index + 1}${stanceOf(post)}: ${post.text}`);
+  return `${quotedEvidence('Claim', [claim])}\n${quotedEvidence('Related posts', lines)}`;
 }
 
 function stanceOf({ stance }: StancedPost): string {
   if (stance === null) return '';
   const most = Math.max(...stance);
   const likeliest = stanceClasses.filter((_, index) => stance[index] === most);
-  return likeliest.length === 1 ? `[${stanceWords[likeliest[0]]}] ` : '';
+  return likeliest.length === 1 ? ` (${stanceWords[likeliest[0]]})` : '';
 }
 
 function spellings(adjective: string): string[] {
@@ -53,8 +55,10 @@ function veracityTask(limits: { maxPosts: number; maxExamplePosts: number }): Ch
   return {
     name: 'veracity',
     asker: 'jsdrv/veracity',
-    version: '1',
-    promptVersion: 1,
+    // 2: an answer that names no class is a failure, and no veracity.
+    version: '2',
+    // 2: texts are fenced as quoted evidence.
+    promptVersion: 2,
     classes: veracityClasses,
     field: 'Veracity',
     words: {
@@ -65,7 +69,7 @@ function veracityTask(limits: { maxPosts: number; maxExamplePosts: number }): Ch
     },
     instruction:
       'There is a claim with its related posts from social media; where it is known, the stance that a post expresses ' +
-      'towards the claim stands before it. Determine the veracity of the claim, and explain your reasoning. The veracity ' +
+      'towards the claim stands after its number, in brackets. Determine the veracity of the claim, and explain your reasoning. The veracity ' +
       'is one of: True Rumor, False Rumor, Unverified Rumor, Non-Rumor. ' +
       'Answer in this form: Veracity: [veracity], Reason: [reason]',
     limits,

@@ -34,7 +34,7 @@ describe('annotate with language models', () => {
     const dry = await earshot([...judge, '--dry-run'], { cwd });
     expect(dry.code, dry.errors).toBe(0);
     expect(dry.out).toMatch(
-      /^4 threads, 20 prefixes: 20 to ask about, 0 cached\nscripted \(tiny\): 20 calls, about \d+ tokens in and 20 out \(at most 100\), cost about 0\.\d+, at most 0\.\d+; retries not counted\nNothing was sent\.\n$/,
+      /^4 threads, 20 prefixes: 20 to ask about, 0 cached\nscripted \(tiny\): 20 calls, about \d+ tokens in and 20 out \(at most 100\), cost about 0\.\d+, at most 0\.\d+; retries not counted, nor up to 20 calls to repair answers that cannot be read\nNothing was sent\.\n$/,
     );
     expect(server.requests).toHaveLength(0);
     expect(existsSync(join(cwd, 'judged.sqlite'))).toBe(false);

@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { AnnotationStore } from '../../../experts/annotations/annotation-store.ts';
 import { startServer } from '../../experts/llm/service.ts';
@@ -36,6 +38,31 @@ async function setUp(rule: ScriptedRule, detector: object = {}) {
 const isBad = (text: string) => /4\. .*\n5\. .* of t3/.test(text);
 
 describe('unreadable answers', () => {
+  it('of one detector can be forgotten, so that the same command asks again', async () => {
+    const { server, command } = await setUp((body) => (isBad(body.messages[0].content) ? 'hm' : 'No'));
+    await command(...annotate);
+    const forget = ['annotations', 'unreadable', 'judged.sqlite', '--forget', '--detector'];
+    expect((await command(...forget, 's2mad')).out).toBe('no unreadable answers\n');
+    expect((await command(...forget, 'single-prompt')).out).toMatch(/"hm" \(stop\)\n\nForgotten: 1\n$/);
+    expect((await command('annotations', 'unreadable', 'judged.sqlite')).out).toBe('no unreadable answers\n');
+    const { length } = server.requests;
+    await command(...annotate);
+    expect(server.requests).toHaveLength(length + 2);
+  });
+
+  it('that a judgement does without are counted beside it', async () => {
+    const model = { name: 'scripted', model: 'tiny', temperature: 1, logprobs: 'off' };
+    const { server, command, cwd } = await setUp((_, { index }) => (index % 2 === 0 ? 'No' : 'hm'));
+    const file = { detector: { name: 'single-prompt', model: { ...model, baseURL: server.baseURL }, samples: 2 } };
+    writeFileSync(join(cwd, 'prompt.yaml'), JSON.stringify({ ...file, task: 'rumor' }));
+    const run = await command(...annotate);
+    expect(run.code, run.errors).toBe(0);
+    expect(run.out).toContain('20 votes or scores could not be read');
+    expect(run.errors).toContain('20 unreadable parts');
+    const stats = await command('annotations', 'stats', 'judged.sqlite', '--json');
+    expect(JSON.parse(stats.out).byDetector).toMatchObject([{ annotations: 20, unreadable: 0, unreadableParts: 20 }]);
+  });
+
   it('are counted, kept with their text, and asked about again only where that is wanted', async () => {
     let heals = false;
     const { server, command, cwd } = await setUp((body) =>

@@ -15,10 +15,10 @@ const stanceWords: readonly (readonly [RegExp, string])[] = [
 /** Stance by the words of the post; veracity by the commonest stance of the posts. */
 const answer = (body: ChatBody): string => {
   const asked = lastMessage(body);
-  const post = /Post: (.*)$/.exec(asked)?.[1];
+  const post = /^Post .*\n<evidence>\n(.*)$/m.exec(asked)?.[1];
   if (post !== undefined)
     return `Stance: ${stanceWords.find(([words]) => words.test(post))?.[1] ?? 'Comment'}, Reason: it says ${post.split(' ')[0]}`;
-  const count = (stance: string) => asked.split(`[${stance}]`).length;
+  const count = (stance: string) => asked.split(` (${stance}): `).length;
   const likeliest = ['Support', 'Deny', 'Question', 'Comment'].toSorted((one, other) => count(other) - count(one))[0];
   const veracity =
     { Support: 'True Rumor', Deny: 'False Rumor', Question: 'Unverified Rumor' }[likeliest] ?? 'Non-Rumor';
@@ -88,7 +88,8 @@ describe('a selector whose task models are language models', () => {
   it('stops at the end of a budget, also between an answer and its repair, and later asks only the rest', async () => {
     // Half of the posts are answered in a form that must be sent back.
     const rule: ScriptedRule = (body) =>
-      body.messages.at(-1)?.content.startsWith('Your answer names none') || !/Post: \w*[a-m]\b/.test(lastMessage(body))
+      body.messages.at(-1)?.content.startsWith('Your answer could not be used') ||
+      !/^Post .*\n<evidence>\n\w*[a-m]\b/m.test(lastMessage(body))
         ? answer({
             ...body,
             messages: body.messages.filter(({ content }) => !/^(Your answer|Hard to say)/.test(content)),

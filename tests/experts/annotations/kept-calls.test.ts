@@ -49,11 +49,11 @@ afterEach(() => {
 });
 
 /** A process that keeps its calls in a store, and the texts it is answered with. */
-function processOn(path: string) {
+function processOn(path: string, { retryUnreadable = false } = {}) {
   const store = AnnotationStore.open(path);
   opened.push(store);
   const service = new Counting();
-  const calls = new KeptCalls({ service, store, table: store.keptCalls });
+  const calls = new KeptCalls({ service, store, table: store.keptCalls, retryUnreadable });
   const say = async (content: string) => (await calls.chat(ask(endpoint, content))).text;
   return { store, service, calls, say, key: store.keyOf(request) };
 }
@@ -176,22 +176,24 @@ describe('KeptCalls', () => {
     expect(service.asked).toEqual(['good', 'claims', 'claims']);
   });
 
-  it('keeps the answers of a part that its judgement does without until all is judged', async () => {
+  it('does not ask again for a part that could not be read, until it is told to', async () => {
     const path = storePath();
-    const unreadable = async ({ calls, say }: ReturnType<typeof processOn>) => {
-      const part = async () => {
-        throw new MalformedAnswerError('no JSON', { answers: [await calls.chat(ask(endpoint, 'score'))] });
-      };
-      await calls.ofJudgement('part', part).catch(() => {});
-      await say('debate');
-    };
-    const first = processOn(path);
-    await first.calls.ofJudgement(first.key, () => unreadable(first));
-    const second = processOn(path);
-    await second.calls.ofJudgement(second.key, () => unreadable(second));
+    const question = { detector: 'part', version: '1', options: {}, input: 'text', threadId: 't', prefixLength: 1 };
+    const unreadable = ({ calls }: ReturnType<typeof processOn>) =>
+      calls.ofJudgement('judgement', async () => {
+        const asking = async () => {
+          throw new MalformedAnswerError('no JSON', { answers: [await calls.chat(ask(endpoint, 'score'))] });
+        };
+        await expect(calls.part(question, asking)).rejects.toThrow('no JSON');
+      });
+    const [first, second, again] = [processOn(path), processOn(path), processOn(path, { retryUnreadable: true })];
+    await unreadable(first);
+    await unreadable(second);
     expect(second.service.asked).toEqual([]);
-    second.calls.forgetUnreadable();
-    second.store.put(row);
+    expect(first.store.unreadable.list()).toMatchObject([{ detector: 'part', problem: 'no JSON', threadId: 't' }]);
+    await unreadable(again);
+    await unreadable(again);
+    expect(again.service.asked).toEqual(['score']);
     expect(keptIn(path)).toBe(0);
   });
 

@@ -117,7 +117,11 @@ describe('debate-council', () => {
   it('counts an unreadable vote as an abstention that hinders a consensus', async () => {
     const { server, detector } = await council(['y', 'y', 'y', 'x', 'n'], { rounds: 1 });
     const judgement = await detector.judge(prefix(1));
-    expect(judgement).toMatchObject({ label: 'rumor', probabilities: { rumor: 0.75, 'non-rumor': 0.25 } });
+    expect(judgement).toMatchObject({
+      label: 'rumor',
+      probabilities: { rumor: 0.75, 'non-rumor': 0.25 },
+      unreadableParts: 2,
+    });
     // The unreadable one is asked to repair its vote each time.
     expect(server.requests).toHaveLength(6 + 1 + 6);
     expect(judgement.usage.requests).toBe(13);

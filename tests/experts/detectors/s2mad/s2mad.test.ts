@@ -205,15 +205,19 @@ describe('s2mad', () => {
     expect(askedOf(first.server, 'classifier')).toHaveLength(1);
   });
 
-  it('counts a score that cannot be read as 0, and does not remember it', async () => {
+  it('does without a score that cannot be read, counts it, and does not ask for it again', async () => {
     const store = AnnotationStore.open(':memory:');
     const { server, detector } = await setUp({ scorer: 'no idea', supporter: 'So.\nrumor' }, {}, keptPartsIn(store));
     const judgement = await detector.judge(prefix(2));
     expect(judgement.transcript[0].text).toBe('2: unreadable');
-    expect(judgement.label).toBe('rumor');
-    await detector.judge(prefix(3));
+    expect(judgement).toMatchObject({ label: 'rumor', unreadableParts: 1 });
+    expect(await detector.judge(prefix(3))).toMatchObject({ unreadableParts: 2 });
     expect(askedOf(server, 'scorer')).toHaveLength(4);
-    expect(store.stats().byDetector.map(({ detector: name }) => name)).toEqual(['s2mad/claim-subjectivity']);
+    const counts = store.stats().byDetector.map((row) => [row.detector, row.annotations, row.unreadable]);
+    expect(counts).toEqual([
+      ['s2mad/claim-subjectivity', 1, 0],
+      ['s2mad/comment-score', 0, 2],
+    ]);
   });
 
   it('forgets a score that could not be had, and asks again', async () => {

@@ -8,7 +8,7 @@ import type { WrittenTuningFile } from '../../../../experts/task-models/chat/fin
 import { InputError, ProviderError } from '../../../../src/errors.ts';
 import { keptPartsIn } from '../../annotations/kept-parts.ts';
 import { startServer } from '../../llm/service.ts';
-import { reply, stanceExample, stanceModel } from './models.ts';
+import { reply, shownPost, stanceExample, stanceModel } from './models.ts';
 
 let directory: string;
 beforeEach(() => {
@@ -59,7 +59,7 @@ describe('fine-tuning', () => {
     expect(first.messages[1]).toEqual({ role: 'assistant', content: 'Stance: Support, Reason: It agrees.' });
     expect(second).toEqual({
       messages: [
-        { role: 'user', content: expect.stringMatching(/^There is a claim[\s\S]*\n\nClaim: claim of no\nPost: no$/) },
+        { role: 'user', content: expect.stringContaining(`\n\n${shownPost('claim of no', 'no')}`) },
         { role: 'assistant', content: 'Stance: Deny' },
       ],
     });
@@ -67,7 +67,7 @@ describe('fine-tuning', () => {
     // What is learned is asked in the same words.
     const instruction = second.messages[0].content.split('\n\n')[0];
     expect(server.requests[0].body.messages).toEqual([
-      { role: 'user', content: `${instruction}\n\nClaim: The dam broke\nPost: new` },
+      { role: 'user', content: `${instruction}\n\n${shownPost('The dam broke', 'new')}` },
     ]);
     expect(jobs.files.size).toBe(0);
   });

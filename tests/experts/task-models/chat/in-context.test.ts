@@ -6,7 +6,7 @@ import { Random } from '../../../../src/tensor/random.ts';
 import type { ScriptedLlmServer } from '../../../llm-server/scripted-llm-server.ts';
 import { keptPartsIn } from '../../annotations/kept-parts.ts';
 import { startServer } from '../../llm/service.ts';
-import { reply, stanceExample, stanceModel } from './models.ts';
+import { reply, shownPost, stanceExample, stanceModel } from './models.ts';
 
 function lastAsked(server: ScriptedLlmServer): string[] {
   return server.requests.at(-1)?.body.messages.map(({ content }) => content.replace(/^.*\n\n/s, '')) ?? [];
@@ -16,7 +16,7 @@ function lastAsked(server: ScriptedLlmServer): string[] {
 function shown(server: ScriptedLlmServer): string[] {
   const turns = lastAsked(server).slice(0, -1);
   return turns.flatMap((turn, index) =>
-    index % 2 === 0 ? [`${/Post: (.*)$/.exec(turn)?.[1]} → ${turns[index + 1].replace('Stance: ', '')}`] : [],
+    index % 2 === 0 ? [`${/\n(.*)\n<\/evidence>$/.exec(turn)?.[1]} → ${turns[index + 1].replace('Stance: ', '')}`] : [],
   );
 }
 
@@ -44,10 +44,10 @@ describe('in-context tuning', () => {
       's2 → Support',
       'd2 → Deny',
     ]);
-    expect(lastAsked(server).at(-1)).toBe('Claim: The dam broke\nPost: new');
-    expect(server.requests[0].body.messages[0].content).toMatch(
-      /^There is a claim[\s\S]*\n\nClaim: claim of a\nPost: s1$/,
-    );
+    expect(lastAsked(server).at(-1)).toBe(shownPost('The dam broke', 'new'));
+    const [{ content }] = server.requests[0].body.messages;
+    expect(content).toMatch(/^There is a claim/);
+    expect(content.endsWith(`\n\n${shownPost('claim of a', 's1')}`)).toBe(true);
   });
 
   it("leaves out the item's own thread, and its words in another one, and fills up with others", async () => {
