@@ -1,5 +1,5 @@
 import { InputError } from '../../src/errors.ts';
-import { threadIdentity, withoutTrained } from '../run/parts-file.ts';
+import { withoutTrained } from '../run/parts-file.ts';
 import type { EvaluateRunSettings } from '../stop-agent/evaluate-run.ts';
 import { loadSelectorThreads } from './data.ts';
 import { allPostsName, decideTest, scoreTest, selectorName, type TestScores } from './decisions.ts';
@@ -22,12 +22,11 @@ export async function evaluateSelectorRun(
   const { run, data, runs, skipInvalid, includeTrained, context } = settings;
   const workshop = selectorWorkshop({ runs });
   try {
-    const { experiment, shared, training } = await openSelectorRun({ run, workshop, budget: {}, context });
+    const { experiment, trained, training } = await openSelectorRun({ run, workshop, budget: {}, context });
     const loaded = await loadSelectorThreads(data, {
       data: { ...experiment.data, skipInvalid },
       onNote: context.onNote,
     });
-    const trained = new Set(shared.data.train.map(threadIdentity));
     const threads = withoutTrained(loaded, { trained, includeTrained, name: data, onNote: context.onNote });
     const { settings: models, policies } = training;
     const scored = async (system: typeof selectorName | typeof allPostsName, name: string) => {

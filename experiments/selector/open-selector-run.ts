@@ -1,26 +1,35 @@
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import type { BudgetLimits } from '../../experts/llm/cost/budget.ts';
+import { sha256 } from '../../src/content-hash.ts';
+import type { Thread } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { loadMember } from '../../trainers/member-checkpoint.ts';
 import { createSelector } from '../../trainers/selector/jsdrv.ts';
 import type { SelectorTraining } from '../../trainers/selector/setup.ts';
 import { runKind } from '../run/experiment-kind.ts';
-import { missingThreads, readParts } from '../run/parts-file.ts';
-import { selectorDataHash } from './data.ts';
+import { missingThreads, readParts, threadIdentity } from '../run/parts-file.ts';
+import { readClaims } from './claims-file.ts';
+import { loadSelectorData, selectorClaims } from './data.ts';
 import { type SelectorExperiment, selectorExperimentSchema } from './experiment.ts';
-import { freshSettings, type SelectorShared } from './settings.ts';
+import { type SelectorTools, settingsFor } from './settings.ts';
 import type { SelectorWorkshop } from './shared.ts';
 import { selectorIdentity } from './train-logged.ts';
 
 export interface OpenedSelectorRun {
+  readonly run: RunDirectory;
   readonly experiment: SelectorExperiment;
-  readonly shared: SelectorShared;
+  readonly tools: SelectorTools;
+  /** Identities of the threads that it was trained on. */
+  readonly trained: ReadonlySet<string>;
   /** Policies and task models as they were after the last epoch that was saved. */
   readonly training: SelectorTraining;
 }
 
-/** @throws InputError when the folder is no selector's run, has no checkpoint yet, or its data is no longer the same. */
+/**
+ * A run with all that it has learnt. Its data is not read.
+ * @throws InputError when the folder is no selector's run, or has no checkpoint yet
+ */
 export async function openSelectorRun(options: {
   run: string;
   workshop: SelectorWorkshop;
@@ -40,23 +49,47 @@ export async function openSelectorRun(options: {
     throw new InputError(`${run.path} has no checkpoint yet; train it first, or give the folder of another run`);
   const saved = run.readConfig(selectorExperimentSchema);
   const experiment = { ...saved, budget: { ...saved.budget, ...budget } };
-  const { seed, hashes } = run.readRecord();
-  const shared = await workshop.sharedFor(experiment, context);
-  if (selectorDataHash(shared.data) !== hashes.data) {
-    const { train, tests } = shared.data;
-    const noted = Object.values(readParts(run) ?? {}).flat();
-    const missing = missingThreads(noted, [...train, ...tests.flatMap(({ threads }) => threads)]);
-    throw new InputError(
-      `the data of ${run.path} is no longer what it was trained on (${experiment.data.train ?? 'planted threads'})${
-        missing === null ? '' : `: ${missing.count} threads are missing or changed (${missing.ids})`
-      }, so its labelled claims are not known; restore the files of data`,
-    );
+  const { seed } = run.readRecord();
+  const tools = await workshop.toolsFor(experiment, context);
+  const parts = readParts(run);
+  let claims = readClaims(run);
+  let trained = parts?.train?.map(({ identity }) => identity);
+  if (claims === null || trained === undefined) {
+    // A run of an earlier version: what it knew is told by its data only.
+    const threads = await trainingThreads({ run, experiment, context });
+    claims = selectorClaims(threads, { seedShare: experiment.seedShare, seed });
+    trained = threads.map(threadIdentity);
   }
-  const trainer = createSelector(await freshSettings({ experiment, seed, shared, context }));
+  const trainer = createSelector(await settingsFor({ experiment, seed, tools, claims, context }));
   const { training } = trainer;
-  const identity = selectorIdentity(training, shared.embeddings);
+  const identity = selectorIdentity(training, tools.embeddings);
   trainer.restore([loadMember(latest.path, { algorithm: trainer.algorithm, identity })]);
   if (!run.isFinished())
     context.onNote(`${run.path} is not finished; its selector after ${training.epoch} epochs is used`);
-  return { experiment, shared, training };
+  return { run, experiment, tools, trained: new Set(trained), training };
+}
+
+/**
+ * The threads that a run was trained on.
+ * @throws InputError that names those which are missing or changed
+ */
+export async function trainingThreads(options: {
+  run: RunDirectory;
+  experiment: SelectorExperiment;
+  context: WorkContext;
+}): Promise<readonly Thread[]> {
+  const { run, experiment, context } = options;
+  const { data } = experiment;
+  const noted = readParts(run)?.train;
+  // Known by their hashes, so the files of the tests are not needed.
+  const onlyTrain = noted === undefined ? data : { ...data, tests: {}, stancePretraining: null };
+  const { train } = await loadSelectorData({ ...experiment, data: onlyTrain }, context.onNote);
+  if (noted === undefined) return train;
+  const missing = missingThreads(noted, train);
+  if (missing !== null)
+    throw new InputError(
+      `the data of ${run.path} is no longer what it was trained on (${data.train ?? 'planted threads'}): ${missing.count} threads are missing or changed (${missing.ids}); restore the file, or give other threads`,
+    );
+  const known = new Set(noted.map(({ sha256: hash }) => hash));
+  return train.filter((thread) => known.has(sha256(thread)));
 }

@@ -7,7 +7,7 @@ import { InputError } from '../../src/errors.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { selectGreedily } from '../../trainers/selector/select-greedily.ts';
 import { checkReplies, loadSelectorThreads, selectorClaim } from './data.ts';
-import { openSelectorRun } from './open-selector-run.ts';
+import { openSelectorRun, trainingThreads } from './open-selector-run.ts';
 import { type SelectionCounts, selectedItems, selectionCounts } from './selected-items.ts';
 import { selectorWorkshop } from './shared.ts';
 
@@ -42,10 +42,11 @@ export async function selectItems(options: {
   checkItemFile(out);
   const workshop = selectorWorkshop({ runs });
   try {
-    const { experiment, shared, training } = await openSelectorRun({ run, workshop, budget, context });
+    const opened = await openSelectorRun({ run, workshop, budget, context });
+    const { experiment, training } = opened;
     const threads =
       data === null
-        ? shared.data.train
+        ? await trainingThreads({ ...opened, context })
         : await loadSelectorThreads(data, { data: experiment.data, onNote: context.onNote });
     checkReplies(threads, { name: data ?? `the run ${run}` });
     const { settings, policies, epoch } = training;

@@ -3,19 +3,23 @@ import type { ChatService } from '../../experts/llm/chat.ts';
 import type { EmbeddingStore } from '../../src/text/embedding-store.ts';
 import type { Encoder } from '../../src/text/encoder.ts';
 import type { WorkContext } from '../../src/work-context.ts';
-import type { SelectorSettings } from '../../trainers/selector/setup.ts';
+import type { SelectorClaim, SelectorSettings } from '../../trainers/selector/setup.ts';
 import { type SelectorData, selectorClaims, type TestSet } from './data.ts';
 import type { SelectorExperiment } from './experiment.ts';
 import { createTaskModels } from './models.ts';
 
-/** What the trials of a process share. */
-export interface SelectorShared {
-  readonly data: SelectorData;
+/** What every use of a selector needs, whatever it works on. */
+export interface SelectorTools {
   readonly encoder: Encoder;
   readonly embeddings: EmbeddingStore;
   readonly annotations: AnnotationStore;
   readonly service: ChatService;
   readonly runs: string;
+}
+
+/** What the trials of a process share. */
+export interface SelectorShared extends SelectorTools {
+  readonly data: SelectorData;
 }
 
 /** One trial and what it works on. */
@@ -31,16 +35,29 @@ export interface SelectorTrial {
 
 /** The settings of a trial, with task models that have learnt nothing yet. */
 export async function freshSettings({
-  experiment,
-  seed,
   shared,
-  context,
+  ...trial
 }: Pick<SelectorTrial, 'experiment' | 'seed' | 'shared' | 'context'>): Promise<SelectorSettings> {
-  const { data, encoder, embeddings, annotations, service, runs } = shared;
+  const { seedShare } = trial.experiment;
+  const { train, stancePretraining } = shared.data;
+  const claims = selectorClaims(train, { seedShare, seed: trial.seed });
+  return { ...(await settingsFor({ ...trial, tools: shared, claims })), stancePretraining };
+}
+
+/** The same for claims that are known otherwise; nothing is there to pretrain on. */
+export async function settingsFor(options: {
+  experiment: SelectorExperiment;
+  seed: number;
+  tools: SelectorTools;
+  claims: readonly SelectorClaim[];
+  context: WorkContext;
+}): Promise<SelectorSettings> {
+  const { experiment, seed, tools, claims, context } = options;
+  const { encoder, embeddings, annotations, service, runs } = tools;
   return {
     ...(await createTaskModels(experiment, { service, annotations, runs, context })),
-    claims: selectorClaims(data.train, { seedShare: experiment.seedShare, seed }),
-    stancePretraining: data.stancePretraining,
+    claims,
+    stancePretraining: [],
     embedTexts: (texts) => embeddings.embed(texts),
     embedExplanations: (texts) => encoder.encode(texts),
     dimensions: encoder.dimensions,

@@ -8,9 +8,11 @@ import type { WorkContext } from '../../src/work-context.ts';
 import { loadSelectorData } from './data.ts';
 import type { SelectorExperiment } from './experiment.ts';
 import { chatServiceOf } from './models.ts';
-import type { SelectorShared } from './settings.ts';
+import type { SelectorShared, SelectorTools } from './settings.ts';
 
 export interface SelectorWorkshop {
+  toolsFor(experiment: SelectorExperiment, context: WorkContext): Promise<SelectorTools>;
+  /** The tools and the experiment's data. */
   sharedFor(experiment: SelectorExperiment, context: WorkContext): Promise<SelectorShared>;
   close(): void;
 }
@@ -31,18 +33,23 @@ export function selectorWorkshop({ runs }: { runs: string }): SelectorWorkshop {
     known.set(key, made);
     return made;
   };
+  async function toolsFor(experiment: SelectorExperiment, context: WorkContext): Promise<SelectorTools> {
+    const { budget, retry, encoder } = experiment;
+    makeFolder(cache);
+    annotations ??= AnnotationStore.open(join(cache, 'annotations.sqlite'));
+    return {
+      annotations,
+      service: shared(services, [budget, retry], () => chatServiceOf(experiment, context.signal)),
+      ...(await shared(embeddings, encoder, () => openEmbeddings(encoder, cache))),
+      runs,
+    };
+  }
   return {
+    toolsFor,
     async sharedFor(experiment, context) {
-      const { budget, retry, encoder, seedShare } = experiment;
-      makeFolder(cache);
-      annotations ??= AnnotationStore.open(join(cache, 'annotations.sqlite'));
-      return {
-        annotations,
-        service: shared(services, [budget, retry], () => chatServiceOf(experiment, context.signal)),
-        data: await shared(data, [experiment.data, seedShare], () => loadSelectorData(experiment, context.onNote)),
-        ...(await shared(embeddings, encoder, () => openEmbeddings(encoder, cache))),
-        runs,
-      };
+      const of = [experiment.data, experiment.seedShare];
+      const loaded = await shared(data, of, () => loadSelectorData(experiment, context.onNote));
+      return { ...(await toolsFor(experiment, context)), data: loaded };
     },
     close() {
       annotations?.close();

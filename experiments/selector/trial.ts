@@ -4,6 +4,7 @@ import { createSelector } from '../../trainers/selector/jsdrv.ts';
 import type { SelectorTraining } from '../../trainers/selector/setup.ts';
 import { hasDecisions, readDecisions, writeDecisions } from '../run/decisions-file.ts';
 import { writeParts } from '../run/parts-file.ts';
+import { writeClaims } from './claims-file.ts';
 import { selectorDataHash, splitTests } from './data.ts';
 import {
   allPostsName,
@@ -55,6 +56,7 @@ export async function runSelectorTrial(settings: {
   const { tested, heldOut } = splitTests(data.tests, { share: experiment.evaluation.heldOutShare });
   const trial: SelectorTrial = { experiment, seed, directory, shared, context, tested, heldOut };
   const trainer = createSelector(await freshSettings(trial));
+  writeClaims(run, trainer.training.settings.claims);
   const { training } = trainer;
   const lastEpoch = await trainLogged(trial, { run, trainer });
   if (lastEpoch === null) return false;

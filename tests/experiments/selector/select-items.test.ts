@@ -7,6 +7,7 @@ import { selectItems } from '../../../experiments/selector/select-items.ts';
 import type { SelectedClaim, SelectedItem, SelectedPost } from '../../../experiments/selector/selected-items.ts';
 import { stanceClasses, veracityClasses } from '../../../experts/task-models/task-model.ts';
 import { workContext } from '../../../src/work-context.ts';
+import { temporaryFolder } from '../../src/data/fixtures.ts';
 import { earshot } from '../cli/command-line.ts';
 import { lines, tinyFolder, tinySelector, tinyThreads, trainHere, withoutReplies } from './tiny-selector.ts';
 
@@ -161,6 +162,31 @@ describe('select', () => {
     await expect(selecting(cwd, { out: 'out.jsonl', data: 'alone.jsonl' })).rejects.toThrow(
       'alone.jsonl has a reply (of those that data.maxPosts lets in), and the selector reads what replies say of a claim',
     );
+  });
+
+  it('needs nothing of the data that the run was trained on to read other threads', async () => {
+    const { train, test } = tinyThreads();
+    const cwd = temporaryFolder({
+      'train.jsonl': lines(train),
+      'test.jsonl': lines(test),
+      'other.jsonl': lines(test.map((thread) => ({ ...thread, id: `other-${thread.id}` }))),
+    });
+    const data = { train: join(cwd, 'train.jsonl'), tests: { own: join(cwd, 'test.jsonl') } };
+    const evaluation = { beside: [], picturePoints: 0 };
+    writeFileSync(join(cwd, 'tiny.yaml'), JSON.stringify({ ...tinySelector, data, evaluation }));
+    await trainHere(cwd);
+    const before = await selecting(cwd, { out: 'before.jsonl', data: 'other.jsonl' });
+    const scored = ['evaluate', run, '--data', 'other.jsonl', '--json'];
+    const scores = await earshot(scored, { cwd });
+    expect(scores.code, scores.errors).toBe(0);
+    rmSync(join(cwd, 'test.jsonl'));
+    expect((await selecting(cwd, { out: 'own.jsonl' })).threads).toBe(train.length);
+    rmSync(join(cwd, 'train.jsonl'));
+    const after = await selecting(cwd, { out: 'after.jsonl', data: 'other.jsonl' });
+    expect({ ...after, out: '' }).toEqual({ ...before, out: '' });
+    expect(readFileSync(join(cwd, 'after.jsonl'))).toEqual(readFileSync(join(cwd, 'before.jsonl')));
+    expect((await earshot(scored, { cwd })).out).toBe(scores.out);
+    await expect(selecting(cwd, { out: 'own.jsonl' })).rejects.toThrow(/train\.jsonl does not exist/);
   });
 
   it('says what is wrong with a run, its data or the file to write', async () => {

@@ -44,6 +44,7 @@ describe('train, of a selector', () => {
     const files = readdirSync(run).map((name) => name.replace(/^(events\.out\.tfevents)\..*/, '$1'));
     expect(files.sort()).toEqual([
       'checkpoints',
+      'claims.json',
       'config.json',
       'decisions.jsonl',
       'events.out.tfevents',
