@@ -98,7 +98,7 @@ export function parseBundleJson<Schema extends z.ZodMiniType>(
 }
 
 /** The text of a manifest with its own hash in it. */
-export async function manifestText(manifest: Omit<Manifest, 'sha256'>): Promise<string> {
+export async function manifestText(manifest: object): Promise<string> {
   const blank = `${JSON.stringify({ sha256: blankDigest, ...manifest }, null, 2)}\n`;
   const sha256 = await sha256Hex(new TextEncoder().encode(blank));
   return blank.replace(blankDigest, sha256);

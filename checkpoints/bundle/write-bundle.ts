@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { diskError, InputError } from '../../src/errors.ts';
 import { tensorFile } from '../tensor-file.ts';
-import { bundleFiles, type Manifest, manifestText, sha256Hex } from './manifest.ts';
+import { bundleFiles, manifestText, sha256Hex } from './manifest.ts';
 import { actionCount, type PolicyNetwork } from './network.ts';
 
 /** The bytes of every file of a bundle by its name: the given ones, and `manifest.json` with the hash of each. */
 export async function bundleContents(options: {
-  manifest: Omit<Manifest, 'sha256' | 'files'>;
+  manifest: { readonly format: string; readonly formatVersion: number; readonly madeBy: object };
   files: Readonly<Record<string, string | Uint8Array>>;
 }): Promise<ReadonlyMap<string, Uint8Array>> {
   const contents = new Map(

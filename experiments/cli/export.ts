@@ -1,12 +1,18 @@
 import { Command } from 'commander';
+import type { Parity } from '../../checkpoints/bundle/parity.ts';
+import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { workContext } from '../../src/work-context.ts';
+import { runKind } from '../run/experiment-kind.ts';
+import { exportSelectorRun } from '../selector/export.ts';
 import { exportRun } from '../stop-agent/export.ts';
 import type { Terminal } from './terminal.ts';
 
 export function exportCommand({ stdout, stderr }: Terminal): Command {
   return new Command('export')
-    .description('Write the agent of a run as a bundle that other programs load: ONNX, weights, Python, a policy card.')
-    .argument('<run>', 'run directory of a stop agent, such as runs/quickstart/agent/seed-1')
+    .description(
+      'Write the policy of a run as a bundle that other programs load: ONNX, weights, Python, a policy card.',
+    )
+    .argument('<run>', 'run directory of a stop agent or a selector, such as runs/quickstart/agent/seed-1')
     .requiredOption('--out <folder>', 'a new folder for the bundle')
     .option('--data <path>', "where the run's thread file is now (default: where it was at the training)")
     .option('--runs <folder>', 'where the shared cache is', 'runs')
@@ -15,24 +21,42 @@ export function exportCommand({ stdout, stderr }: Terminal): Command {
       'after',
       `
 The ONNX file is held against the checkpoint on golden, random and extreme states, in batches of several sizes. Where they
-differ, nothing is written. A few test threads of the run, with their texts, become part of the bundle.
+differ, nothing is written. A few test threads of a stop agent's run, with their texts, become part of the bundle; of a selector
+only states do, and its bundle decides on states.
 
 Example:
   earshot export runs/quickstart/agent/seed-1 --out policy
-  python policy/earshot_policy.py < threads.jsonl`,
+  python policy/earshot_policy.py < threads.jsonl
+  earshot export runs/selector-quickstart/agent/seed-1 --out selector`,
     )
     .action(async (run: string, { out, data, runs, json }: ExportOptions) => {
       const context = workContext({ onNote: (line) => stderr.write(`earshot: ${line}\n`) });
-      const exported = await exportRun({ run, out, data: data ?? null, runs, context });
-      const { parity, goldenThreads, readsTexts } = exported;
-      if (!readsTexts)
-        stderr.write(
-          'earshot: the states need an encoder that cannot be exported, so earshot_policy.py decides on states, not on texts; the rest of the bundle is whole\n',
-        );
-      const rows = Object.entries(parity.rows).map(([name, count]) => `${count} ${name}`);
-      const text = `The ONNX file decides as the checkpoint does: ${rows.join(', ')} states in batches of ${parity.batches.join(', ')}, probabilities at most ${parity.largestDifference.toExponential(1)} apart\nGolden threads: ${goldenThreads}\n\nBundle: ${out}\n`;
-      stdout.write(json ? `${JSON.stringify({ run, out, ...exported }, null, 2)}\n` : text);
+      const settings = { run, out, data: data ?? null, runs, context };
+      const isSelector = runKind(RunDirectory.open(run)) === 'selector';
+      const { exported, text } = isSelector ? await exportedSelector(settings) : await exportedAgent(settings);
+      stdout.write(json ? `${JSON.stringify({ run, out, ...exported }, null, 2)}\n` : `${text}\nBundle: ${out}\n`);
     });
+}
+
+async function exportedAgent(settings: Parameters<typeof exportRun>[0]) {
+  const exported = await exportRun(settings);
+  const { parity, goldenThreads, readsTexts } = exported;
+  if (!readsTexts)
+    settings.context.onNote(
+      'the states need an encoder that cannot be exported, so earshot_policy.py decides on states, not on texts; the rest of the bundle is whole',
+    );
+  return { exported, text: `${parityText(parity)}\nGolden threads: ${goldenThreads}\n` };
+}
+
+async function exportedSelector(settings: Parameters<typeof exportSelectorRun>[0]) {
+  const exported = await exportSelectorRun(settings);
+  const lines = Object.values(exported.parity).map(parityText);
+  return { exported, text: `${lines.join('\n')}\nGolden items: ${exported.goldenItems}\n` };
+}
+
+function parityText({ rows, batches, largestDifference }: Parity): string {
+  const counts = Object.entries(rows).map(([name, count]) => `${count} ${name}`);
+  return `The ONNX file decides as the checkpoint does: ${counts.join(', ')} states in batches of ${batches.join(', ')}, probabilities at most ${largestDifference.toExponential(1)} apart`;
 }
 
 interface ExportOptions {

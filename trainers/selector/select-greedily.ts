@@ -2,7 +2,7 @@ import { emptyContext, retain, selectionState } from '../../envs/selection-env.t
 import type { TaskPrediction } from '../../experts/task-models/task-model.ts';
 import { embedAll } from './episode.ts';
 import { retainProbability } from './policy.ts';
-import type { SelectorClaim, SelectorSettings, SelectorTraining } from './setup.ts';
+import type { Level, SelectorClaim, SelectorSettings, SelectorTraining } from './setup.ts';
 
 /** What a trained selector makes of one claim. */
 export interface GreedySelection {
@@ -32,9 +32,11 @@ export async function selectGreedily(options: {
   policies: SelectorTraining['policies'] | null;
   claims: readonly SelectorClaim[];
   onProgress?: ((done: number, total: number) => void) | undefined;
+  /** Sees every state that a policy decides. */
+  onState?: ((level: Level, state: Float32Array) => void) | undefined;
   signal?: AbortSignal | undefined;
 }): Promise<GreedySelection[]> {
-  const { settings, policies, claims, onProgress, signal } = options;
+  const { settings, policies, claims, onProgress, onState, signal } = options;
   const { stanceModel, veracityModel, dimensions, config } = settings;
   const stances = await stanceModel.predict(
     claims.flatMap(({ threadId, claim, posts }) => posts.map((post) => ({ threadId, claim, post }))),
@@ -42,14 +44,16 @@ export async function selectGreedily(options: {
   const claimContext = emptyContext(dimensions);
   const selections: GreedySelection[] = [];
   const decided = (
-    level: 'posts' | 'claims',
+    level: Level,
     seen: { claim: Float32Array; context: typeof claimContext; explanation: Float32Array; prediction: TaskPrediction },
   ): Decided => {
     const { prediction } = seen;
     if (policies === null || config.retain[level] === 'all')
       return { prediction, retainProbability: 1, isRetained: true };
     const shown = config.showDistribution ? { distribution: prediction.distribution } : {};
-    const probability = retainProbability(policies[level], selectionState({ ...seen, ...shown }));
+    const state = selectionState({ ...seen, ...shown });
+    onState?.(level, state);
+    const probability = retainProbability(policies[level], state);
     return { prediction, retainProbability: probability, isRetained: probability >= 0.5 };
   };
 
