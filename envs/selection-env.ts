@@ -199,6 +199,16 @@ export function labelledAgreement(options: { predicted: Float64Array; label: num
 }
 
 /**
+ * How much likelier the true veracity is predicted than the likeliest other one. Positive where the prediction is right, so
+ * no prior and no threshold is needed.
+ * @param options.predicted [veracities]
+ * @returns in [−1, 1]
+ */
+export function labelledMargin({ predicted, label }: { predicted: Float64Array; label: number }): number {
+  return predicted[label] - Math.max(...predicted.filter((_, veracity) => veracity !== label));
+}
+
+/**
  * Eq. 4, second case, for a claim without a label: how far the stances of its retained posts lean to the same side as
  * those of labelled claims whose veracity is the predicted one.
  * @param options.retained stance distributions of the retained posts, [stances] each

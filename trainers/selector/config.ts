@@ -42,14 +42,22 @@ export const selectorSchema = z
         'posts of labelled claims that unlabelled claims are compared with: all of them, or only preselected ones, which takes fewer calls',
       ),
     agreement: z
-      .enum(['sign', 'cosine'])
-      .default('sign')
-      .describe('reward: the sign of the centred cosine, as in the paper, or the cosine itself'),
+      .enum(['margin', 'cosine', 'sign'])
+      .default('margin')
+      .describe(
+        'reward of a labelled claim: how much likelier its veracity is predicted than any other, the centred cosine, or its sign, as in the paper; of an unlabelled one: the centred cosine, or its sign',
+      ),
     postReward: z
-      .enum(['claim', 'step', 'gain'])
+      .enum(['claim', 'step', 'gain', 'counterfactual'])
       .default('claim')
       .describe(
-        'reward of a post’s step: that of its claim (one veracity question for each claim), the agreement after the step, or how much the step added to it',
+        'reward of a post’s step: that of its claim (one veracity question for each claim), the agreement after the step, how much the step added to it, or how much the agreement at the end exceeds the one with this post’s action turned round (a question for each post)',
+      ),
+    claimGradient: z
+      .enum(['exact', 'sampled'])
+      .default('exact')
+      .describe(
+        'of a claim’s step: the expectation over both actions, since the reward of either is known, or that of the action taken, as in the paper',
       ),
     discardedClaim: z
       .enum(['same', 'none', 'negated'])

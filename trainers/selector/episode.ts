@@ -1,12 +1,14 @@
 import {
   emptyContext,
   labelledAgreement,
+  labelledMargin,
   retain,
   type StanceReferences,
   unlabelledAgreement,
 } from '../../envs/selection-env.ts';
 import { likeliest, type TaskPrediction } from '../../experts/task-models/task-model.ts';
 import type { Chooser, PreselectedClaim, Step } from './choice.ts';
+import type { SelectorConfig } from './config.ts';
 import type { SelectorTraining } from './setup.ts';
 
 /** What the SD model said at the beginning of an epoch. */
@@ -84,46 +86,42 @@ export async function postEpisodes(
     return { claim, posts, claimEmbedding, steps, retained };
   });
 
-  // §4.2. The last question of a claim has all its retained posts; `step` and `gain` need those after fewer of them, too.
-  const questions = chosen.map(({ claim, retained }) => {
+  // §4.2. The last question of a claim has all its retained posts; most rewards need other sets of them, too.
+  const sets = chosen.map(({ posts, retained }) => [...otherSets(config.postReward, { posts, retained }), retained]);
+  const questions = chosen.map(({ claim, retained }, index) => {
     const { threadId, claim: text, posts, label } = claims[claim];
-    const asked = config.postReward !== 'claim' && label !== null ? retained.map((_, count) => count) : [];
-    return [...asked, retained.length].map((count) => ({
+    return (label === null ? [retained] : sets[index]).map((set) => ({
       threadId,
       claim: text,
-      posts: retained
-        .slice(0, count)
-        .map((post) => ({ text: posts[post], stance: stanceOf(claim, post).distribution })),
+      posts: set.map((post) => ({ text: posts[post], stance: stanceOf(claim, post).distribution })),
     }));
   });
   const answers = await veracityModel.predict(questions.flat());
 
   let nextAnswer = 0;
-  return chosen.map(({ claim, posts, claimEmbedding, steps, retained }, index) => {
+  return chosen.map(({ claim, posts, claimEmbedding, steps }, index) => {
     const own = answers.slice(nextAnswer, nextAnswer + questions[index].length);
     nextAnswer += own.length;
     const prediction = own[own.length - 1];
     const { label } = claims[claim];
-    const stances = retained.map((post) => stanceOf(claim, post).distribution);
-    // Eq. 4, after `count` posts were retained
-    const agreement = (count: number) =>
-      label === null
-        ? unlabelledAgreement({
-            predictedVeracity: likeliest(prediction.distribution),
-            retained: stances.slice(0, count),
-            references,
-          })
-        : labelledAgreement({ predicted: own[own.length === 1 ? 0 : count].distribution, label, prior });
-    const rewardAfter = (count: number) =>
-      config.agreement === 'sign' ? Math.sign(agreement(count)) : agreement(count);
-    const reward = rewardAfter(retained.length);
+    // Eq. 4
+    const rewards = sets[index].map((set, place) => {
+      if (label !== null)
+        return rewardOfLabelled(own[place].distribution, { label, prior, agreement: config.agreement });
+      const agreement = unlabelledAgreement({
+        predictedVeracity: likeliest(prediction.distribution),
+        retained: set.map((post) => stanceOf(claim, post).distribution),
+        references,
+      });
+      return config.agreement === 'sign' ? Math.sign(agreement) : agreement;
+    });
     return {
       claim,
       claimEmbedding,
       steps,
       prediction,
-      reward,
-      rewards: postRewards({ steps, reward, rewardAfter, kind: config.postReward }),
+      reward: rewards[rewards.length - 1],
+      rewards: postRewards({ steps, rewards, kind: config.postReward }),
       posts: steps.map((step, place) => ({
         claim,
         post: posts[place],
@@ -135,22 +133,42 @@ export async function postEpisodes(
   });
 }
 
-function postRewards(options: {
-  steps: readonly Step[];
-  reward: number;
-  rewardAfter: (retained: number) => number;
-  kind: 'claim' | 'step' | 'gain';
-}): number[] {
-  const { steps, reward, rewardAfter, kind } = options;
+type PostReward = SelectorConfig['postReward'];
+
+/** The sets of posts that the rewards of steps compare with what was retained. */
+function otherSets(
+  kind: PostReward,
+  { posts, retained }: { posts: Int32Array; retained: readonly number[] },
+): readonly (readonly number[])[] {
+  if (kind === 'claim') return [];
+  if (kind === 'counterfactual') {
+    const kept = new Set(retained);
+    return Array.from(posts, (turned) => [...posts].filter((post) => kept.has(post) !== (post === turned)));
+  }
+  return retained.map((_, count) => retained.slice(0, count));
+}
+
+function rewardOfLabelled(
+  predicted: Float64Array,
+  options: { label: number; prior: Float64Array; agreement: SelectorConfig['agreement'] },
+): number {
+  const { label, prior, agreement } = options;
+  if (agreement === 'margin') return labelledMargin({ predicted, label });
+  const cosine = labelledAgreement({ predicted, label, prior });
+  return agreement === 'sign' ? Math.sign(cosine) : cosine;
+}
+
+/** @param options.rewards of the claim with each of the other sets, then with what was retained */
+function postRewards(options: { steps: readonly Step[]; rewards: readonly number[]; kind: PostReward }): number[] {
+  const { steps, rewards, kind } = options;
+  const reward = rewards[rewards.length - 1];
   if (kind === 'claim') return steps.map(() => reward);
+  if (kind === 'counterfactual') return steps.map((_, place) => reward - rewards[place]);
   let retained = 0;
-  let before = rewardAfter(0);
   return steps.map(({ action }) => {
+    const before = rewards[retained];
     retained += action;
-    const after = action === 1 ? rewardAfter(retained) : before;
-    const gained = after - before;
-    before = after;
-    return kind === 'step' ? after : gained;
+    return kind === 'step' ? rewards[retained] : rewards[retained] - before;
   });
 }
 

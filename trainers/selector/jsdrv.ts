@@ -40,9 +40,13 @@ import { updatePolicies } from './update.ts';
  *   point               paper                           here
  *   reward of a claim   R log π(A), whatever A is       −R for discarding (`discardedClaim: negated`): R does not depend on
  *                                                       A, so the paper's expected gradient is R Σ_A π ∇ log π = 0
- *   agreement           sgn(cos) of two distributions   of distributions centred on their priors: see envs/selection-env.ts
- *   reward of a post    Eq. 4, as for claims            `postReward`: that of its claim (one RV question for each claim), or
- *                                                       what the RV model says before and after each retained post
+ *                                                       The expectation over A is exact, unless `claimGradient: sampled`
+ *   agreement           sgn(cos) of two distributions   of labelled claims the margin by which the true veracity leads, by
+ *                                                       default; cosine and sign are of distributions centred on their
+ *                                                       priors: see envs/selection-env.ts
+ *   reward of a post    Eq. 4, as for claims            `postReward`: that of its claim (one RV question for each claim),
+ *                                                       what the RV model says before and after each retained post, or
+ *                                                       what it would say had this post been treated otherwise
  *   labels of C_l       their own                       the same, but predicted by an RV model that was not tuned on them: one
  *                                                       that remembers its examples would earn +1 everywhere
  *   posts of a          not said                        tune the SD model if the post level retained them
@@ -216,6 +220,7 @@ async function selectAndLearn(
   const { config } = settings;
   const { shown, annotations, context } = options;
   const choose = chooser(training, shown);
+  const whenDiscarded = ({ same: 1, none: 0, negated: -1 } as const)[config.discardedClaim];
   const claimContext = emptyContext(settings.dimensions);
   const posts: SelectedPost[] = [];
   const claims: SelectedClaim[] = [];
@@ -252,14 +257,8 @@ async function selectAndLearn(
       });
       posts.push(...episode.posts);
       postRewards.push(...episode.rewards);
-      const worth = reward - config.claimsAbove;
-      const whenDiscarded = { same: worth, none: 0, negated: -worth }[config.discardedClaim];
-      return {
-        steps: episode.steps,
-        rewards: episode.rewards,
-        step,
-        reward: step.action === 1 ? worth : whenDiscarded,
-      };
+      const { steps, rewards } = episode;
+      return { steps, rewards, step, reward: reward - config.claimsAbove, whenDiscarded };
     });
     updatePolicies(training, { learnt, updatesAnEpoch: Math.ceil(shown.length / config.batchClaims) });
     context.onProgress(`selecting, epoch ${epoch + 1}`, Math.min(start + batch.length, shown.length), shown.length);

@@ -51,6 +51,20 @@ export function addEntropyGradient(
   addLogitGradient(policy, { state, reached, slope, gradient });
 }
 
+/**
+ * Adds weight · ∇ E[r] to `gradient`, where the rewards of both actions are known: E[r] = π r₁ + (1 − π) r₀.
+ * @param step.advantage r₁ − r₀
+ */
+export function addExpectedRewardGradient(
+  policy: SelectorPolicy,
+  step: { state: ArrayLike<number>; advantage: number; weight: number; gradient: Float64Array },
+): void {
+  const { state, advantage, weight, gradient } = step;
+  const reached = forward(policy, state);
+  const probability = sigmoid(reached.logit);
+  addLogitGradient(policy, { state, reached, slope: weight * advantage * probability * (1 - probability), gradient });
+}
+
 /** Adds slope · ∇ logit. */
 function addLogitGradient(
   policy: SelectorPolicy,

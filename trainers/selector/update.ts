@@ -1,5 +1,5 @@
 import type { Step } from './choice.ts';
-import { addEntropyGradient, addLogProbabilityGradient, ascend } from './policy.ts';
+import { addEntropyGradient, addExpectedRewardGradient, addLogProbabilityGradient, ascend } from './policy.ts';
 import type { Level, SelectorTraining } from './setup.ts';
 
 /** The steps of a claim at both levels, with their rewards. */
@@ -7,17 +7,30 @@ export interface ClaimTrajectory {
   readonly steps: readonly Step[];
   readonly rewards: readonly number[];
   readonly step: Step;
+  /** Of retaining the claim. */
   readonly reward: number;
+  /** What that is multiplied with where the claim is discarded. */
+  readonly whenDiscarded: -1 | 0 | 1;
 }
 
-/** §4.4: up the gradient of the mean over claims of `R log π(A, S) + mean_j r_j log π(a_j, s_j)`. */
+/**
+ * §4.4: up the gradient of the mean over claims of `R log π(A, S) + mean_j r_j log π(a_j, s_j)`. The reward of either action on
+ * a claim is known, so with `claimGradient: exact` its term is the expectation over A: its gradient, where discarding earns −R,
+ * is 2 R π (1 − π) ∇ logit.
+ */
 export function updatePolicies(
   training: SelectorTraining,
   { learnt, updatesAnEpoch }: { learnt: readonly ClaimTrajectory[]; updatesAnEpoch: number },
 ): void {
   const { config } = training.settings;
-  const weighted: Record<Level, { step: Step; reward: number; share: number }[]> = {
-    claims: learnt.map(({ step, reward }) => ({ step, reward, share: 1 / learnt.length })),
+  const isExact = config.claimGradient === 'exact';
+  const weighted: Record<Level, { step: Step; reward: number; share: number; advantage?: number }[]> = {
+    claims: learnt.map(({ step, reward, whenDiscarded }) => ({
+      step,
+      reward: isExact || step.action === 1 ? reward : whenDiscarded * reward,
+      share: 1 / learnt.length,
+      ...(isExact && { advantage: 1 - whenDiscarded }),
+    })),
     posts: learnt.flatMap(({ steps, rewards }) =>
       steps.map((step, index) => ({ step, reward: rewards[index], share: 1 / (learnt.length * steps.length) })),
     ),
@@ -29,17 +42,15 @@ export function updatePolicies(
     // its gradient.
     const baseline = config.baseline === 'running-mean' ? training.rewards[level].mean : 0;
     let steps = 0;
-    for (const { step, reward, share } of weighted[level]) {
-      if (step.state === null) continue;
-      const advantage = creditOf(training, level, reward) - baseline;
-      addLogProbabilityGradient(policy, {
-        state: step.state,
-        action: step.action,
-        weight: share * advantage,
-        gradient,
-      });
-      if (config.entropy > 0)
-        addEntropyGradient(policy, { state: step.state, weight: share * config.entropy, gradient });
+    for (const { step, reward, share, advantage } of weighted[level]) {
+      const { state, action } = step;
+      if (state === null) continue;
+      const credit = creditOf(training, level, reward);
+      // A baseline would cancel out of an expectation over both actions.
+      if (advantage !== undefined)
+        addExpectedRewardGradient(policy, { state, advantage: advantage * credit, weight: share, gradient });
+      else addLogProbabilityGradient(policy, { state, action, weight: share * (credit - baseline), gradient });
+      if (config.entropy > 0) addEntropyGradient(policy, { state, weight: share * config.entropy, gradient });
       steps++;
     }
     if (steps === 0) continue;

@@ -229,7 +229,10 @@ describe('edges', () => {
       sceneClaim('g', { label: 0, stances: [] }),
     ];
     for (const claims of [[...sceneClaims, ...bare], bare]) {
-      const scene = createScene({ claims, config: { epochs: 2, stopAfterFullRewards: null, postReward: 'step' } });
+      const scene = createScene({
+        claims,
+        config: { epochs: 2, stopAfterFullRewards: null, postReward: 'step', agreement: 'sign' },
+      });
       const result = await train(scene);
       expectSound(result);
       expect(result.selections[0].claims).toHaveLength(claims.length);
@@ -241,7 +244,7 @@ describe('edges', () => {
     const claims = [sceneClaims[0], sceneClaims[1], sceneClaims[3]];
     const scene = createScene({
       claims,
-      config: { epochs: 2, stopAfterFullRewards: null },
+      config: { epochs: 2, stopAfterFullRewards: null, agreement: 'sign' },
       veracityOf: ({ threadId }) => (threadId === 'd' ? [0, 0, 1] : [0.2, 0.8, 0]),
     });
     const result = await train(scene);

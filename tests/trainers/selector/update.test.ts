@@ -22,7 +22,8 @@ interface RebuiltStep {
   readonly reward: number;
 }
 interface RebuiltEpisode {
-  readonly claim: RebuiltStep;
+  /** With what each action would have earned. */
+  readonly claim: RebuiltStep & { readonly earned: readonly [number, number] };
   readonly posts: readonly RebuiltStep[];
 }
 type Config = z.input<typeof selectorSchema>;
@@ -35,17 +36,29 @@ function stir(training: SelectorTraining): void {
       training.policies[level].parameters[index] = 0.5 * random.normal();
 }
 
-/** Eq. 4 after these posts were retained, worked out by hand for the scene. */
-function agreementAfter(claim: number, retained: readonly number[], all: number): number {
+/** Of labelled claims of each veracity, by the number of posts retained, worked out by hand for the scene. */
+const cosines = [
+  [-0.5, -0.5, 1],
+  [0.5, 0.5, -1],
+  [1, -0.5, -0.5],
+  [-0.5, 1, -0.5],
+  [-1, 0.5, 0.5],
+];
+const margins = [
+  [-1, -1, 1],
+  [0, 0, -0.5],
+  [1, -1, -1],
+  [-1, 1, -1],
+  [-0.5, 0, 0],
+];
+
+/** Eq. 4 after these posts were retained. */
+function agreementAfter(
+  claim: number,
+  { retained, all, agreement }: { retained: readonly number[]; all: number; agreement: Config['agreement'] },
+): number {
   const { label } = sceneClaims[claim];
-  if (label !== null)
-    return [
-      [-0.5, -0.5, 1],
-      [0.5, 0.5, -1],
-      [1, -0.5, -0.5],
-      [-0.5, 1, -0.5],
-      [-1, 0.5, 0.5],
-    ][retained.length][label];
+  if (label !== null) return (agreement === 'margin' ? margins : cosines)[retained.length][label];
   if (retained.length === 0) return 0;
   // With so many posts the claim is said to be of this veracity, whose reference leans to the stance of that number.
   const reference = [2, 0, 0, 1, 1][all];
@@ -57,7 +70,7 @@ function agreementAfter(claim: number, retained: readonly number[], all: number)
 }
 
 function rebuild(selection: EpochSelection, config: Config): RebuiltEpisode[] {
-  const { agreement = 'sign', postReward = 'claim', discardedClaim = 'negated', showDistribution = false } = config;
+  const { agreement = 'margin', postReward = 'claim', discardedClaim = 'negated', showDistribution = false } = config;
   const claimContext = emptyContext(sceneDimensions);
   return selection.claims.map((shown) => {
     const claim = sceneEmbedding(sceneClaims[shown.claim].claim);
@@ -65,7 +78,7 @@ function rebuild(selection: EpochSelection, config: Config): RebuiltEpisode[] {
     const own = selection.posts.filter((post) => post.claim === shown.claim);
     const all = own.filter(({ isRetained }) => isRetained).length;
     const rewardOf = (retained: readonly number[]) => {
-      const agreed = agreementAfter(shown.claim, retained, all);
+      const agreed = agreementAfter(shown.claim, { retained, all, agreement });
       return agreement === 'sign' ? Math.sign(agreed) : agreed;
     };
     const retained: number[] = [];
@@ -81,7 +94,7 @@ function rebuild(selection: EpochSelection, config: Config): RebuiltEpisode[] {
         retained.push(post);
         retain(context, sceneEmbedding(sceneClaims[shown.claim].posts[post]));
       }
-      return { state, isRetained, before, after: rewardOf(retained) };
+      return { post, state, isRetained, before, after: rewardOf(retained) };
     });
     const reward = rewardOf(retained);
     expect(shown.reward).toBeCloseTo(reward, 12);
@@ -98,15 +111,25 @@ function rebuild(selection: EpochSelection, config: Config): RebuiltEpisode[] {
         state: claimState,
         action: shown.isRetained ? 1 : 0,
         reward: shown.isRetained ? reward : whenDiscarded,
+        earned: [whenDiscarded, reward],
       },
-      posts: steps.map(({ state, isRetained, before, after }) => ({
+      posts: steps.map(({ post, state, isRetained, before, after }) => ({
         state,
         action: isRetained ? 1 : 0,
-        reward: { claim: reward, step: after, gain: after - before }[postReward],
+        reward: {
+          claim: reward,
+          step: after,
+          gain: after - before,
+          counterfactual: reward - rewardOf(turned(retained, post)),
+        }[postReward],
       })),
     };
   });
 }
+
+/** The posts that would be retained if this one were treated the other way; their order does not matter here. */
+const turned = (retained: readonly number[], post: number) =>
+  retained.includes(post) ? retained.filter((other) => other !== post) : [...retained, post];
 
 const sum = (values: readonly number[]) => values.reduce((all, value) => all + value, 0);
 const mean = (values: readonly number[]) => (values.length === 0 ? 0 : sum(values) / values.length);
@@ -116,16 +139,23 @@ function credit(policy: SelectorPolicy, step: RebuiltStep, baseline: number): nu
   return (step.reward - baseline) * Math.log(step.action === 1 ? probability : 1 - probability);
 }
 
+/** What the claim level earns on average over its actions. */
+function expectation(policy: SelectorPolicy, { state, earned }: RebuiltEpisode['claim']): number {
+  const probability = retainProbability(policy, state);
+  return probability * earned[1] + (1 - probability) * earned[0];
+}
+
 function objective(
   training: SelectorTraining,
   episodes: readonly RebuiltEpisode[],
   baselines = { posts: 0, claims: 0 },
 ) {
-  const { policies } = training;
+  const { policies, settings } = training;
+  const isExact = settings.config.claimGradient === 'exact';
   return mean(
     episodes.map(
       ({ claim, posts }) =>
-        credit(policies.claims, claim, baselines.claims) +
+        (isExact ? expectation(policies.claims, claim) : credit(policies.claims, claim, baselines.claims)) +
         mean(posts.map((step) => credit(policies.posts, step, baselines.posts))),
     ),
   );
@@ -134,7 +164,8 @@ function objective(
 /** Trains one epoch and holds the update against the objective's slope. */
 async function oneUpdate(options: { config: Config; seed: number; baselines?: { posts: number; claims: number } }) {
   const { seed, baselines } = options;
-  const config: Config = { ...options.config, epochs: 1, batchClaims: 4, stopAfterFullRewards: null };
+  const fixed = { epochs: 1, batchClaims: 4, stopAfterFullRewards: null } as const;
+  const config: Config = { claimGradient: 'sampled', ...options.config, ...fixed };
   const { settings } = createScene({ config, seed });
   const trainer = createSelector(settings);
   const { training } = trainer;
@@ -161,8 +192,8 @@ async function oneUpdate(options: { config: Config; seed: number; baselines?: { 
 }
 
 describe('the update climbs mean over claims of R log π(A, S) + mean_j r_j log π(a_j, s_j)', () => {
-  const kinds = (['claim', 'step', 'gain'] as const).flatMap((postReward) =>
-    (['sign', 'cosine'] as const).flatMap((agreement) =>
+  const kinds = (['claim', 'step', 'gain', 'counterfactual'] as const).flatMap((postReward) =>
+    (['sign', 'cosine', 'margin'] as const).flatMap((agreement) =>
       (['same', 'none', 'negated'] as const).map((discardedClaim) => ({ postReward, agreement, discardedClaim })),
     ),
   );
@@ -194,6 +225,17 @@ describe('the update climbs mean over claims of R log π(A, S) + mean_j r_j log 
     for (const seed of [4, 5]) await oneUpdate({ config, seed });
   });
 
+  it.each(['same', 'none', 'negated'] as const)(
+    'with the expectation over both actions, discarded claims %s',
+    async (of) => {
+      for (const hidden of [0, 2])
+        await oneUpdate({
+          config: { claimGradient: 'exact', discardedClaim: of, hidden, baseline: 'running-mean' },
+          seed: 10,
+        });
+    },
+  );
+
   it('less a baseline: the running mean of before the update', async () => {
     const baselines = { posts: 0.25, claims: -0.5 };
     for (const postReward of ['claim', 'gain'] as const) {
@@ -223,7 +265,10 @@ describe('the update climbs mean over claims of R log π(A, S) + mean_j r_j log 
     const { selection, episodes } = await oneUpdate({ config: { postReward: 'gain', agreement: 'cosine' }, seed: 8 });
     for (const [index, { posts }] of episodes.entries()) {
       const { claim, reward } = selection.claims[index];
-      expect(sum(posts.map((step) => step.reward))).toBeCloseTo(reward - agreementAfter(claim, [], 0), 12);
+      expect(sum(posts.map((step) => step.reward))).toBeCloseTo(
+        reward - agreementAfter(claim, { retained: [], all: 0, agreement: 'cosine' }),
+        12,
+      );
     }
   });
 
@@ -240,7 +285,9 @@ describe('the update climbs mean over claims of R log π(A, S) + mean_j r_j log 
 describe('the learning rate', () => {
   /** Adam's first step is the learning rate itself, wherever there is a slope. */
   async function firstWeightAfterEachUpdate(config: Config): Promise<number[]> {
-    const { settings } = createScene({ config: { ...config, retain: { posts: 'all' }, stopAfterFullRewards: null } });
+    const { settings } = createScene({
+      config: { ...config, agreement: 'sign', retain: { posts: 'all' }, stopAfterFullRewards: null },
+    });
     const trainer = createSelector(settings);
     const weights: number[] = [];
     const { parameters } = trainer.training.policies.claims;
