@@ -168,6 +168,8 @@ export interface ReadCues {
 export interface CueReader {
   readonly count: number;
   read(text: string): ReadCues;
+  /** Index of the cue that denies outright; null where there is none. */
+  readonly denial: number | null;
   /** `[cues, stances]` */
   readonly priorWeights: Float64Array;
   /** One for each stance. */
@@ -186,6 +188,7 @@ export const englishCueReader: CueReader = {
     for (const { cue } of found) values[cue] += 1 / Math.sqrt(1 + words);
     return { found, values };
   },
+  denial: englishCues.findIndex(({ name }) => name === 'deny words'),
   priorWeights: Float64Array.from(
     englishCues.flatMap(({ weights }) => stanceClasses.map((name) => weights[name] ?? 0)),
   ),
@@ -196,6 +199,7 @@ export const englishCueReader: CueReader = {
 export const noCueReader: CueReader = {
   count: 0,
   read: () => ({ found: [], values: new Float64Array(0) }),
+  denial: null,
   priorWeights: new Float64Array(0),
   priorIntercept: new Float64Array(stanceClasses.length),
 };
