@@ -12,6 +12,9 @@
  *   row within the thread   0      1                 2             3                 4             …
  *   step (0-based)          0      1                 1             2                 2
  *   previous action         none   CONTINUE          STOP          CONTINUE          STOP
+ *
+ * An agent that acts at some posts only has a step for each of those, and the sum in its state still runs over all posts
+ * that it has seen.
  */
 
 /** The action that waits for the next post. */
@@ -28,6 +31,8 @@ export interface StateTableInput {
     readonly embeddings: Float32Array;
     /** Row-major [posts, featureCount]: features of the prefix that ends with each post. */
     readonly features?: Float32Array;
+    /** Posts seen at each step, increasing and ending with `posts`; 1, 2, … n where left out: a step at every post. */
+    readonly postsSeen?: readonly number[] | undefined;
   }[];
   /** Length of an embedding; 0 leaves posts and actions out of the state, so that it has features only. */
   readonly dimensions: number;
@@ -45,8 +50,10 @@ export interface StateTable {
   readonly columns: number;
   /** [threads + 1]: the first row of each thread, and at the end the number of rows. */
   readonly firstRows: Int32Array;
-  /** [threads]: posts in each thread. */
+  /** [threads]: steps in each thread; as many as posts, unless the agent acts at some posts only. */
   readonly lengths: Int32Array;
+  /** [threads][steps]: posts seen at each step. */
+  readonly postsSeen: readonly Int32Array[];
 }
 
 /**
@@ -63,7 +70,10 @@ export interface StateTable {
 export function buildStateTable(input: StateTableInput): StateTable {
   const { dimensions, featureCount = 0, actionEmbeddings } = input;
   const columns = dimensions + featureCount;
-  const lengths = Int32Array.from(input.threads, ({ posts }) => posts);
+  const postsSeen = input.threads.map(({ posts, postsSeen: own }) =>
+    Int32Array.from(own ?? Array.from({ length: posts }, (_, step) => step + 1)),
+  );
+  const lengths = Int32Array.from(postsSeen, ({ length }) => length);
   const firstRows = new Int32Array(lengths.length + 1);
   for (let thread = 0; thread < lengths.length; thread++)
     firstRows[thread + 1] = firstRows[thread] + 2 * lengths[thread] - 1;
@@ -71,22 +81,25 @@ export function buildStateTable(input: StateTableInput): StateTable {
   const sum = new Float64Array(dimensions);
   for (const [thread, { embeddings, features }] of input.threads.entries()) {
     sum.fill(0);
+    let added = 0;
     for (let step = 0; step < lengths[thread]; step++) {
-      for (let i = 0; i < dimensions; i++) sum[i] += embeddings[step * dimensions + i];
+      const seen = postsSeen[thread][step];
+      for (; added < seen; added++)
+        for (let i = 0; i < dimensions; i++) sum[i] += embeddings[added * dimensions + i];
       for (const previous of step === 0 ? [CONTINUE] : [CONTINUE, STOP]) {
         const row = (firstRows[thread] + rowWithinThread(step, previous)) * columns;
         for (let i = 0; i < dimensions; i++) data[row + i] = sum[i] + (step === 0 ? 0 : actionEmbeddings[previous][i]);
-        if (features) data.set(features.subarray(step * featureCount, (step + 1) * featureCount), row + dimensions);
+        if (features) data.set(features.subarray((seen - 1) * featureCount, seen * featureCount), row + dimensions);
       }
     }
   }
-  return { data, columns, firstRows, lengths };
+  return { data, columns, firstRows, lengths, postsSeen };
 }
 
 /**
  * The row of one state, counted from 0 over the whole table.
  * @param state.thread index of the thread in the table
- * @param state.step 0-based; at step t the agent has seen t + 1 posts
+ * @param state.step 0-based; at step t the agent has seen `table.postsSeen[thread][t]` posts
  * @param state.previous CONTINUE or STOP; does not matter at step 0, which no action came before
  */
 export function stateRow(table: StateTable, state: { thread: number; step: number; previous: number }): number {

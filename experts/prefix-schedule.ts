@@ -1,40 +1,73 @@
 import { z } from 'zod';
 
+/** The schedules by name, for unions that add to them. */
+export const prefixSchedules = [
+  z.strictObject({ name: z.literal('every').describe('every prefix') }),
+  z.strictObject({
+    name: z.literal('step').describe('1 post, then every n-th'),
+    posts: z.int().min(1).describe('posts from one judged prefix to the next'),
+  }),
+  z.strictObject({
+    name: z.literal('geometric').describe('some posts, then longer by a factor each time'),
+    start: z.int().min(1).default(1).describe('posts of the first judged prefix'),
+    factor: z.number().gt(1).default(1.5).describe("ratio of a judged prefix's length to the previous one's"),
+  }),
+  z.strictObject({
+    name: z.literal('lengths').describe('prefixes of exactly these lengths'),
+    lengths: z
+      .array(z.int().min(1))
+      .min(1)
+      .describe('numbers of posts, including the claim; a shorter thread is judged whole'),
+  }),
+] as const;
+
 export const prefixScheduleSchema = z
-  .discriminatedUnion('name', [
-    z.strictObject({ name: z.literal('every').describe('every prefix') }),
-    z.strictObject({
-      name: z.literal('step').describe('1 post, then every n-th'),
-      posts: z.int().min(1).describe('posts from one judged prefix to the next'),
-    }),
-    z.strictObject({
-      name: z.literal('geometric').describe('1 post, then longer by a factor each time'),
-      factor: z.number().gt(1).default(1.5).describe("ratio of a judged prefix's length to the previous one's"),
-    }),
-    z.strictObject({
-      name: z.literal('lengths').describe('prefixes of exactly these lengths'),
-      lengths: z
-        .array(z.int().min(1))
-        .min(1)
-        .describe('numbers of posts, including the claim; a shorter thread is judged whole'),
-    }),
-  ])
+  .discriminatedUnion('name', prefixSchedules)
   .default({ name: 'every' })
   .describe('which prefixes are judged; a judgement holds until the next judged one');
 
 export type PrefixSchedule = z.infer<typeof prefixScheduleSchema>;
 
 /**
- * The lengths of a thread's prefixes that are judged, increasing. They include 1 and all `posts`, unless the schedule
- * lists the lengths itself.
+ * The lengths of a thread's prefixes that are judged, increasing. They include all `posts`, unless the schedule lists the
+ * lengths itself.
  */
 export function scheduledLengths(options: { schedule: PrefixSchedule; posts: number }): number[] {
   const { schedule, posts } = options;
-  if (schedule.name === 'lengths')
-    return [...new Set(schedule.lengths.map((length) => Math.min(length, posts)))].sort((left, right) => left - right);
+  if (schedule.name === 'lengths') return increasing(schedule.lengths.map((length) => Math.min(length, posts)));
+  const lengths = askedLengths(options);
+  return lengths.at(-1) === posts ? lengths : [...lengths, posts];
+}
+
+/**
+ * The lengths of a schedule up to `posts`, increasing; none where it starts later. What a reader asks who does not know
+ * whether further posts will come.
+ */
+export function askedLengths({ schedule, posts }: { schedule: PrefixSchedule; posts: number }): number[] {
+  if (schedule.name === 'lengths') return increasing(schedule.lengths.filter((length) => length <= posts));
   const lengths: number[] = [];
-  for (let length = 1; length < posts; length = next(schedule, length)) lengths.push(length);
-  return [...lengths, posts];
+  const start = schedule.name === 'geometric' ? schedule.start : 1;
+  for (let length = start; length <= posts; length = next(schedule, length)) lengths.push(length);
+  return lengths;
+}
+
+/** How a detector is asked while a thread is read. */
+export interface Asking {
+  /** Null where it is asked at the stop only. */
+  readonly schedule: PrefixSchedule | null;
+  /** Later posts are not judged: a longer prefix has the judgement of this many posts. */
+  readonly maxPosts: number;
+}
+
+/** The lengths asked about by a reader that stops after `stop` posts: those of the schedule up to there, and the stop. */
+export function lengthsUntil(stop: number, { schedule, maxPosts }: Asking): number[] {
+  const posts = Math.min(stop, maxPosts);
+  const lengths = schedule === null ? [] : askedLengths({ schedule, posts });
+  return lengths.at(-1) === posts ? lengths : [...lengths, posts];
+}
+
+function increasing(lengths: readonly number[]): number[] {
+  return [...new Set(lengths)].sort((left, right) => left - right);
 }
 
 function next(schedule: Exclude<PrefixSchedule, { name: 'lengths' }>, length: number): number {

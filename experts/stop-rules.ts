@@ -1,4 +1,5 @@
 import type { JudgementSequence } from './judgement-sequence.ts';
+import { askedLengths, lengthsUntil, type PrefixSchedule } from './prefix-schedule.ts';
 import { earlyActionStop } from './trajectories.ts';
 
 /*
@@ -7,7 +8,7 @@ import { earlyActionStop } from './trajectories.ts';
  */
 
 export interface StopRuleInput {
-  readonly sequence: JudgementSequence;
+  readonly sequence: Pick<JudgementSequence, 'predicted' | 'confidence'>;
   readonly goldLabel: number;
   /** Hours since the claim for each post; null where unknown. */
   readonly hours: readonly (number | null)[];
@@ -17,10 +18,12 @@ export interface StopRuleInput {
 export interface StopRule {
   readonly name: string;
   /**
-   * `one`: the detector is called once, at the stop; `every`: at every post up to it; `oracle`: the rule sees the
-   * gold label.
+   * When the detector is called. `one`: at the stop; `schedule`: at some posts up to it; `every`: at every post up to it;
+   * `oracle`: the rule sees the gold label.
    */
-  readonly calls: 'one' | 'every' | 'oracle';
+  readonly calls: 'one' | 'schedule' | 'every' | 'oracle';
+  /** The posts at which it asks the detector, besides the stop; null for none. */
+  readonly schedule: PrefixSchedule | null;
   stopStep(input: StopRuleInput): number;
 }
 
@@ -28,6 +31,7 @@ export interface StopRule {
 export const firstPosts = (count: number): StopRule => ({
   name: count === 1 ? 'first post' : `first ${count} posts`,
   calls: 'one',
+  schedule: null,
   stopStep: ({ sequence }) => Math.min(count, sequence.predicted.length) - 1,
 });
 
@@ -35,6 +39,7 @@ export const firstPosts = (count: number): StopRule => ({
 export const allPosts: StopRule = {
   name: 'all posts',
   calls: 'one',
+  schedule: null,
   stopStep: ({ sequence }) => sequence.predicted.length - 1,
 };
 
@@ -45,26 +50,46 @@ export const allPosts: StopRule = {
 export const afterHours = (limit: number): StopRule => ({
   name: `after ${limit} h`,
   calls: 'one',
+  schedule: null,
   stopStep({ hours }) {
     const later = hours.findIndex((hour, step) => step > 0 && (hour === null || hour > limit));
     return later < 0 ? hours.length - 1 : later - 1;
   },
 });
 
-/** CED's rule (Song et al. 2019): the first prefix judged with at least this probability. Calls at every post. */
-export const confidentAt = (threshold: number): StopRule => ({
-  name: `confidence ≥ ${threshold}`,
-  calls: 'every',
-  stopStep({ sequence }) {
-    const first = sequence.confidence.findIndex((confidence) => confidence >= threshold);
-    return first < 0 ? sequence.confidence.length - 1 : first;
-  },
-});
+/**
+ * CED's rule (Song et al. 2019): the first prefix judged with at least this probability. Asks at every post, or at those of
+ * a schedule; a thread that ends before is decided at its last post.
+ */
+export function confidentAt(threshold: number, schedule: PrefixSchedule = { name: 'every' }): StopRule {
+  return {
+    name: `confidence ≥ ${threshold}${schedule.name === 'every' ? '' : `, asked at ${scheduleName(schedule)}`}`,
+    calls: schedule.name === 'every' ? 'every' : 'schedule',
+    schedule,
+    stopStep({ sequence: { confidence } }) {
+      const asked = askedLengths({ schedule, posts: confidence.length });
+      const first = asked.find((length) => confidence[length - 1] >= threshold);
+      return (first ?? confidence.length) - 1;
+    },
+  };
+}
+
+/** A schedule in a table: `1, 2, 3, 5, 8, …` posts. */
+export function scheduleName(schedule: PrefixSchedule): string {
+  const [first, ...lengths] = askedLengths({ schedule, posts: 1000 });
+  return `${[first, ...lengths.slice(0, 4)].join(', ')}${lengths.length > 4 ? ', …' : ''}`;
+}
+
+/** Calls of the detector where a rule, or an agent on a schedule, stops after so many posts of a sequence. */
+export function callsOfStop(stop: number, { schedule, sequence }: Pick<StopRule, 'schedule'> & Pick<StopRuleInput, 'sequence'>): number {
+  return lengthsUntil(stop, { schedule, maxPosts: sequence.predicted.length }).length;
+}
 
 /** EAE on the test threads, which uses what no agent can know. */
 export const labelAware: StopRule = {
   name: 'label-aware bound',
   calls: 'oracle',
+  schedule: null,
   stopStep: ({ sequence, goldLabel }) =>
     earlyActionStop(sequence.predicted, goldLabel) ?? sequence.predicted.length - 1,
 };

@@ -5,10 +5,11 @@ import type { MlpName } from '../src/tensor/mlp.ts';
 import { type PolicyValue, policyValueBackward, policyValueForward } from './policy-value.ts';
 
 /*
- * The task's own return on labelled threads: what the detector's judgement at the stop is worth, less the delay. The
- * states of a thread and the worth of stopping at each are known, so the expected return of a policy is a closed form,
+ * The task's own return on labelled threads: what the detector's judgement at the stop is worth, less the delay and the
+ * calls of the detector. The states of a thread and the worth of stopping at each are known, so the expected return of a
+ * policy is a closed form,
  *
- *   J = Σ_k S_k p_k R_k,   S_k = Π_{j<k} (1 − p_j),   p_k = π(stop | s_k),   p = 1 at the last post,
+ *   J = Σ_k S_k p_k R_k,   S_k = Π_{j<k} (1 − p_j),   p_k = π(stop | s_k),   p = 1 at the last step,
  *
  * and so is its gradient: with V_k = p_k R_k + (1 − p_k) V_{k+1}, ∂J/∂z_k = S_k p_k (1 − p_k) (R_k − V_{k+1}) for the stop
  * logit z_k. Nothing is sampled: fifty threads are few enough that the noise of rollouts would drown the signal.
@@ -22,6 +23,11 @@ export const taskSchema = z.strictObject({
       "what a stop is worth: 1 if the detector is right there, or the detector's probability of the right label",
     ),
   delayCost: z.number().min(0).default(0.2).describe('subtracted from the worth of a stop: this × share of posts used'),
+  callCost: z.number().min(0).default(0).describe('subtracted as well: this × calls of the detector up to the stop'),
+  control: z
+    .enum(['none', 'shuffled-labels'])
+    .default('none')
+    .describe('shuffled-labels: the labelled threads swap their labels, so that there is nothing to learn from them'),
   updates: z.int().min(1).default(4).describe('steps up the return in each iteration'),
   learningRate: z.number().positive().default(3e-4).describe('of Adam'),
   learningRateDecay: z.enum(['linear', 'none']).default('linear').describe('linear: to 0 at the last iteration'),
@@ -30,7 +36,7 @@ export const taskSchema = z.strictObject({
 });
 export type TaskConfig = z.infer<typeof taskSchema>;
 
-/** J and ∂J/∂z of one thread; `stopProbability` and `worth` are [posts]. */
+/** J and ∂J/∂z of one thread; `stopProbability` and `worth` are [steps]. */
 export function expectedReturn(
   stopProbability: ArrayLike<number>,
   worth: ArrayLike<number>,
@@ -50,13 +56,13 @@ export function expectedReturn(
   return { value: ahead[0], gradient };
 }
 
-/** A member's labelled threads: the worth of a stop at each step of each thread, [threads][posts]. */
+/** A member's labelled threads: the worth of a stop at each step of each thread, [threads][steps]. */
 export type StopWorths = readonly Float32Array[];
 
 /**
  * The mean expected return of each member's threads before the update (NaN for a member without threads, whose gradient
  * is zero), and the gradient of −weight · mean.
- * @param options.observations states of the members' threads, one thread after the other and one row a post,
+ * @param options.observations states of the members' threads, one thread after the other and one row a step,
  *   [members, rows, inputs]; a member with fewer rows is padded at its end
  * @param options.worths one entry a member
  * @param options.weights one a member

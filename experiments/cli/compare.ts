@@ -32,7 +32,7 @@ export function compareCommand({ stdout }: Terminal): Command {
     .addHelpText(
       'after',
       `
-Stop agents are compared by macro-F1 and ER over threads, selectors by macro-F1 and micro-F1 over replies and claims, for each
+Stop agents are compared by macro-F1, ER and calls of the detector, over seeds and the threads of each, selectors by macro-F1 and micro-F1 over replies and claims, for each
 test set and task.
 
 Examples:
@@ -56,8 +56,9 @@ Examples:
 type Compared = Parameters<typeof compareSystems>[0];
 
 function agents([first, second]: readonly [Compared, Compared], options: { seed: number }) {
-  const { threads, metrics } = compareSystems(first, second, options);
-  return { json: { threads, ...byName(metrics) }, text: `, ${threads} decisions paired\n\n${lines(metrics)}` };
+  const { threads, seeds, metrics } = compareSystems(first, second, options);
+  const counted = `${threads} decisions paired, of ${seeds} ${seeds === 1 ? 'seed' : 'seeds'}`;
+  return { json: { threads, seeds, ...byName(metrics) }, text: `, ${counted}\n\n${lines(metrics)}` };
 }
 
 function selectors([first, second]: readonly [Compared, Compared], options: { seed: number }) {

@@ -57,13 +57,14 @@ export function runsIn(folder: string): string[] {
 }
 
 /**
- * The decisions of two systems on the items that both decided under the same seed, in the same order.
+ * The decisions of two systems on the items that both decided under the same seed, in the same order, and the run of each.
+ * @param options.read every decision of a run
  * @throws InputError when they share no item, or a folder holds no decisions of the system
  */
 export function pairDecisions<Decision extends Decided>(
   systems: readonly [ComparedSystem, ComparedSystem],
-  options: { schema: z.ZodType<Decision>; keyOf: (decision: Decision) => string; items: string },
-): { first: Decision[]; second: Decision[] } {
+  options: { read: (run: string) => readonly Decision[]; keyOf: (decision: Decision) => string; items: string },
+): { first: Decision[]; second: Decision[]; runs: string[] } {
   const [left, right] = systems.map((system) => decisionsOf(system, options));
   const shared = [...left.keys()].filter((key) => right.has(key));
   if (shared.length === 0)
@@ -71,17 +72,17 @@ export function pairDecisions<Decision extends Decided>(
       `${systems[0].folder} and ${systems[1].folder} share no tested ${options.items} under the same seed (${left.size} and ${right.size} decisions); compare runs with the same split and seeds`,
     );
   const paired = (of: Map<string, Decision>) => shared.flatMap((key) => of.get(key) ?? []);
-  return { first: paired(left), second: paired(right) };
+  return { first: paired(left), second: paired(right), runs: shared.map((key) => key.slice(0, key.indexOf('/'))) };
 }
 
 function decisionsOf<Decision extends Decided>(
   { folder, system }: ComparedSystem,
-  { schema, keyOf }: { schema: z.ZodType<Decision>; keyOf: (decision: Decision) => string },
+  { read, keyOf }: { read: (run: string) => readonly Decision[]; keyOf: (decision: Decision) => string },
 ): Map<string, Decision> {
   const decisions = new Map<string, Decision>();
   const systems = new Set<string>();
   for (const run of runsIn(folder))
-    for (const decision of readDecisions(join(folder, run), schema)) {
+    for (const decision of read(join(folder, run))) {
       systems.add(decision.system);
       if (decision.system === system) decisions.set(`${run}/${keyOf(decision)}`, decision);
     }

@@ -1,7 +1,7 @@
 import { groupBy } from '../../src/data/group-by.ts';
 import { InputError } from '../../src/errors.ts';
 import { comparePaired } from '../../src/metrics/bootstrap.ts';
-import { type ComparedSystem, pairDecisions } from '../run/decisions-file.ts';
+import { type ComparedSystem, pairDecisions, readDecisions } from '../run/decisions-file.ts';
 import {
   type SelectorDecision,
   type SelectorTask,
@@ -34,7 +34,7 @@ export function compareSelectorSystems(
       { system: selectorName, ...second },
     ],
     {
-      schema: selectorDecisionSchema,
+      read: (run) => readDecisions(run, selectorDecisionSchema),
       keyOf: ({ part, test, task, id }) => [part, test, task, id].join('/'),
       items: 'item',
     },

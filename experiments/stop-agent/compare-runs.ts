@@ -1,17 +1,31 @@
 import { join } from 'node:path';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
+import { groupBy } from '../../src/data/group-by.ts';
 import type { Task } from '../../src/data/task.ts';
 import { InputError } from '../../src/errors.ts';
-import { comparePaired } from '../../src/metrics/bootstrap.ts';
+import { bootstrapGroups } from '../../src/metrics/bootstrap.ts';
 import { type ComparedSystem, pairDecisions, runsIn } from '../run/decisions-file.ts';
-import { agentName, type Decision, decisionSchema } from './decisions.ts';
+import { agentName, type Decision } from './decisions.ts';
 import { experimentSchema, taskOf } from './experiment.ts';
 import { columnsOf, stopMetrics } from './metrics.ts';
+import { systemsOfRun } from './result.ts';
 
 export interface Comparison {
+  /** Decisions paired, over all seeds. */
   readonly threads: number;
-  /** First minus second of each resampled metric, with 95 % interval and two-sided p-value (paired bootstrap over threads). */
-  readonly metrics: readonly (ReturnType<typeof comparePaired> & { readonly name: string; readonly title: string })[];
+  readonly seeds: number;
+  /**
+   * First minus second of each resampled metric, mean over seeds, with 95 % interval and two-sided p-value: a paired
+   * bootstrap over seeds, and over the threads of each.
+   */
+  readonly metrics: readonly {
+    readonly name: string;
+    readonly title: string;
+    readonly difference: number;
+    readonly low: number;
+    readonly high: number;
+    readonly pValue: number;
+  }[];
 }
 
 /**
@@ -23,13 +37,12 @@ export function compareSystems(
   second: Partial<ComparedSystem> & { folder: string },
   options: { seed: number },
 ): Comparison {
-  const compared = { schema: decisionSchema, keyOf: ({ threadId }: Decision) => threadId, items: 'thread' };
-  const paired = pairDecisions(
+  const paired = pairDecisions<Decision>(
     [
       { system: agentName, ...first },
       { system: agentName, ...second },
     ],
-    compared,
+    { read: decisionsOfRun, keyOf: ({ threadId }) => threadId, items: 'thread' },
   );
   const [task, otherTask] = [first, second].map(({ folder }) => taskOfRuns(folder));
   if (task.name !== otherTask.name)
@@ -37,24 +50,42 @@ export function compareSystems(
       `${first.folder} decides ${task.name} and ${second.folder} decides ${otherTask.name}; compare runs of one task`,
     );
   const { labels } = task;
-  // Resampled metrics do not depend on how often the detector is called.
-  const left = columnsOf(paired.first, { calls: 'one', labels });
-  const right = columnsOf(paired.second, { calls: 'one', labels });
+  const pairs = paired.first.map((left, index) => ({ left, right: paired.second[index], run: paired.runs[index] }));
+  const groups = Array.from(groupBy(pairs, ({ run }) => run).values(), (own) => ({
+    threads: own.length,
+    left: columnsOf(
+      own.map(({ left }) => left),
+      { calls: 'one', labels },
+    ),
+    right: columnsOf(
+      own.map(({ right }) => right),
+      { calls: 'one', labels },
+    ),
+  }));
   return {
-    threads: paired.first.length,
+    threads: pairs.length,
+    seeds: groups.length,
     metrics: stopMetrics
       .filter(({ isResampled }) => isResampled)
-      .map((metric) => ({
-        name: metric.name,
-        title: metric.title ?? metric.name,
-        ...comparePaired({
-          items: paired.first.length,
+      .map((metric) => {
+        const { estimate, ...interval } = bootstrapGroups({
+          groups: groups.map(({ threads }) => threads),
           seed: options.seed,
-          first: (items) => metric.of({ ...left, items }) ?? Number.NaN,
-          second: (items) => metric.of({ ...right, items }) ?? Number.NaN,
-        }),
-      })),
+          statistic(group, items) {
+            const { left, right } = groups[group];
+            return (metric.of({ ...left, items }) ?? Number.NaN) - (metric.of({ ...right, items }) ?? Number.NaN);
+          },
+        });
+        return { name: metric.name, title: metric.title ?? metric.name, difference: estimate, ...interval };
+      }),
   };
+}
+
+/** Those of every system, with the calls that earlier versions did not write down. */
+function decisionsOfRun(path: string): Decision[] {
+  return systemsOfRun(RunDirectory.open(path)).flatMap(({ calls, decisions }) =>
+    decisions.map((decision) => ({ calls: calls === 'one' ? 1 : decision.postsUsed, ...decision })),
+  );
 }
 
 function taskOfRuns(folder: string): Task {

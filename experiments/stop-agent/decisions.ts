@@ -1,8 +1,11 @@
 import { z } from 'zod';
+import type { Detector } from '../../experts/detector.ts';
 import type { JudgementSequence } from '../../experts/judgement-sequence.ts';
+import type { PrefixSchedule } from '../../experts/prefix-schedule.ts';
 import {
   afterHours,
   allPosts,
+  callsOfStop,
   confidentAt,
   firstPosts,
   labelAware,
@@ -10,7 +13,7 @@ import {
   type StopRuleInput,
 } from '../../experts/stop-rules.ts';
 import type { Task } from '../../src/data/task.ts';
-import { hoursSinceClaim, type Thread } from '../../src/data/thread.ts';
+import { hoursSinceClaim, prefixOf, type Thread } from '../../src/data/thread.ts';
 import type { Experiment } from './experiment.ts';
 
 export const agentName = 'stop agent';
@@ -27,6 +30,8 @@ export const decisionSchema = z.strictObject({
   postsUsed: z.int(),
   posts: z.int(),
   hours: z.number().nullable(),
+  /** Calls of the detector; runs of version 0.2.0 lack it. */
+  calls: z.int().optional(),
 });
 /** A line of `decisions.jsonl`: where one system stopped in one test thread, and what the detector said there. */
 export type Decision = z.infer<typeof decisionSchema>;
@@ -34,14 +39,19 @@ export type Decision = z.infer<typeof decisionSchema>;
 /** What one system decided of all test threads. */
 export interface SystemDecisions {
   readonly name: string;
-  /** When the detector is called: once at the stop, at every post up to it, or by a rule that sees the labels. */
+  /** When the detector is called (see `StopRule`). */
   readonly calls: StopRule['calls'];
   readonly decisions: readonly Decision[];
 }
 
+/** A labelled thread with its judgements. */
 export interface TestThread {
-  readonly thread: Thread;
+  readonly threadId: string;
   readonly input: StopRuleInput;
+  /** Hours since the claim, of every post; null where unknown. */
+  readonly hours: readonly (number | null)[];
+  /** What a student is sure of after each post; null where the agent has none. */
+  readonly studentConfidence: readonly number[] | null;
 }
 
 /** Labelled threads with their judgements, as rules read them. */
@@ -54,40 +64,104 @@ export function testThreads(
     const goldLabel = task.goldLabel(thread);
     if (sequence === undefined || goldLabel === null)
       throw new Error(`thread ${thread.id} is tested without ${goldLabel === null ? 'a label' : 'judgements'}`);
-    const hours = Array.from(sequence.predicted, (_, step) => hoursSinceClaim(thread, step));
-    return { thread, input: { sequence, goldLabel, hours } };
+    const hours = thread.posts.map((_, step) => hoursSinceClaim(thread, step));
+    const input = { sequence, goldLabel, hours: hours.slice(0, sequence.predicted.length) };
+    return { threadId: thread.id, input, hours, studentConfidence: null };
   });
 }
 
-/** What the stops of a system make of the cached judgements: the detector is called once, at the stop. */
-export function decide(system: string, threads: readonly TestThread[], stopSteps: readonly number[]): SystemDecisions {
-  const decisions = threads.map(({ thread, input }, index) => {
+/** The same threads with what a student makes of each of their prefixes. */
+export async function withStudent(
+  tested: readonly TestThread[],
+  threads: readonly Thread[],
+  reader: Detector,
+): Promise<TestThread[]> {
+  const read: TestThread[] = [];
+  for (const [index, own] of tested.entries()) {
+    const studentConfidence: number[] = [];
+    for (let length = 1; length <= threads[index].posts.length; length++) {
+      const { label, probabilities } = await reader.judge(prefixOf(threads[index], length));
+      studentConfidence.push(label === null ? 0 : (probabilities?.[label] ?? 1));
+    }
+    read.push({ ...own, studentConfidence });
+  }
+  return read;
+}
+
+/** How a system asks the detector: once at the stop unless said otherwise. */
+export type AskingSystem = Pick<StopRule, 'calls' | 'schedule'>;
+const asksOnce: AskingSystem = { calls: 'one', schedule: null };
+
+/** What the stops of a system make of the cached judgements. */
+export function decide(
+  system: string,
+  threads: readonly TestThread[],
+  stopSteps: readonly number[],
+  { calls, schedule }: AskingSystem = asksOnce,
+): SystemDecisions {
+  const decisions = threads.map(({ threadId, input, hours }, index) => {
     const step = stopSteps[index];
     const { predicted } = input.sequence;
     return {
       system,
-      threadId: thread.id,
+      threadId,
       gold: input.goldLabel,
       predicted: predicted[Math.min(step, predicted.length - 1)],
       postsUsed: step + 1,
-      posts: thread.posts.length,
-      hours: hoursSinceClaim(thread, step),
+      posts: hours.length,
+      hours: hours[step],
+      calls: callsOfStop(step + 1, { schedule, sequence: input.sequence }),
     };
   });
-  return { name: system, calls: 'one', decisions };
+  return { name: system, calls, decisions };
 }
 
-/** What every rule of the protocol decides. */
-export function decideByRules(evaluation: Experiment['evaluation'], threads: readonly TestThread[]): SystemDecisions[] {
+/** How an agent asks that reads with this schedule; null for one that asks at the stop only. */
+export function askingOf(schedule: PrefixSchedule | null): AskingSystem {
+  if (schedule === null) return asksOnce;
+  return { calls: schedule.name === 'every' ? 'every' : 'schedule', schedule };
+}
+
+/**
+ * What every rule of the protocol decides.
+ * @param schedule that of the agent, on which confidence rules ask, too; null for none
+ */
+export function decideByRules(
+  { firstPosts: counts, hours, confidences, schedules, studentConfidences }: Experiment['evaluation'],
+  threads: readonly TestThread[],
+  schedule: PrefixSchedule | null,
+): SystemDecisions[] {
+  // Without times a rule of hours would be the first post under another name.
+  const areTimed = threads.some(({ input }) => input.hours.some((hour, step) => step > 0 && hour !== null));
+  const asked = [...schedules, ...(schedule === null ? [] : [schedule])];
+  const distinct = [...new Map(asked.map((own) => [JSON.stringify(own), own])).values()];
   const rules: StopRule[] = [
-    ...evaluation.firstPosts.map(firstPosts),
-    ...evaluation.hours.map(afterHours),
+    ...counts.map(firstPosts),
+    ...(areTimed ? hours.map(afterHours) : []),
     allPosts,
-    ...evaluation.confidences.map(confidentAt),
+    ...distinct.flatMap((own) => confidences.map((confidence) => confidentAt(confidence, own))),
     labelAware,
   ];
-  return rules.map((rule) => {
+  const decided = rules.map((rule) => {
     const stops = threads.map(({ input }) => rule.stopStep(input));
-    return { ...decide(rule.name, threads, stops), calls: rule.calls };
+    return decide(rule.name, threads, stops, rule);
   });
+  return [...decided, ...studentConfidences.flatMap((threshold) => byStudent(threshold, threads))];
+}
+
+/** Stops once the student is as sure; it costs no call, so the detector is asked once. None where there is no student. */
+function byStudent(threshold: number, threads: readonly TestThread[]): SystemDecisions[] {
+  const stops = threads.flatMap(({ studentConfidence }) => {
+    if (studentConfidence === null) return [];
+    const first = studentConfidence.findIndex((confidence) => confidence >= threshold);
+    return [first < 0 ? studentConfidence.length - 1 : first];
+  });
+  return stops.length < threads.length ? [] : [decide(`${studentRuleStart} ${threshold}`, threads, stops)];
+}
+
+const studentRuleStart = 'student ≥';
+
+/** Whether a system was learnt: a copy of the demonstrations or a threshold on the student. Rules are all others. */
+export function isLearnt(system: string): boolean {
+  return system === agentName || system === cloningName || system.startsWith(studentRuleStart);
 }

@@ -4,7 +4,7 @@ import type { WorkContext } from '../../src/work-context.ts';
 import { decideStops } from '../../trainers/stop-agent/policy.ts';
 import { judgeForTraining, judgeOfRun } from '../judging/judge-for-training.ts';
 import { withoutTrained } from '../run/parts-file.ts';
-import { agentName, decide, decideByRules, testThreads } from './decisions.ts';
+import { agentName, askingOf, decide, decideByRules, testThreads } from './decisions.ts';
 import { labelField } from './experiment.ts';
 import { type SystemScores, scoreSystem } from './metrics.ts';
 import { openStopAgentRun } from './open-run.ts';
@@ -34,7 +34,7 @@ export async function evaluateRun(
 ): Promise<{ systems: SystemScores[]; threads: number; seed: number }> {
   const { data, skipInvalid, includeTrained, context } = settings;
   const opened = await openStopAgentRun(settings);
-  const { run, experiment, task, seed, cache, policy, tableOf } = opened;
+  const { run, experiment, task, seed, cache, policy, schedule, tableOf } = opened;
   const all = await loadData(
     { ...experiment, data: { ...experiment.data, threads: data, skipInvalid } },
     context.onNote,
@@ -53,14 +53,15 @@ export async function evaluateRun(
     context,
   });
   const tested = testThreads(threads, { sequences, task });
-  const stops = await decideStops(policy, { threads, tableOf });
+  const stops = await decideStops(policy, { threads, tableOf: (own) => tableOf(own, { sequences }) });
   const systems = [
     decide(
       agentName,
       tested,
       stops.map(({ stopStep }) => stopStep),
+      askingOf(schedule),
     ),
-    ...decideByRules(experiment.evaluation, tested),
+    ...decideByRules(experiment.evaluation, tested, schedule),
   ];
   const options = { labels: task.labels, resample: { seed, resamples: experiment.evaluation.resamples } };
   return {

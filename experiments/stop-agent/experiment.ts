@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { localDetectorOptionsSchema } from '../../experts/detectors/local/train-local-detector.ts';
-import { prefixScheduleSchema } from '../../experts/prefix-schedule.ts';
+import { askedLengths, type PrefixSchedule, prefixScheduleSchema, prefixSchedules, scheduledLengths } from '../../experts/prefix-schedule.ts';
 import { syntheticOptionsSchema } from '../../src/data/synthetic/stream.ts';
 import { type Task, tasks } from '../../src/data/task.ts';
 import { InputError } from '../../src/errors.ts';
@@ -38,6 +38,11 @@ const splitSchema = z
       .describe('take all parts but the detector’s from these events only'),
     demonstrations: z.int().min(1).default(50).describe('labelled threads that the experts demonstrate on'),
     environment: z.int().min(0).default(100).describe('unlabelled threads that the agent roams'),
+    development: z
+      .int()
+      .min(0)
+      .default(0)
+      .describe('labelled threads to choose settings on, with evaluation.part: development; the test part is not read then'),
     test: z
       .union([z.int().min(1), z.literal('rest')])
       .default('rest')
@@ -49,6 +54,24 @@ const splitSchema = z
       .describe('fixes the split; null draws a new one for each seed, as EARD does'),
   })
   .describe('which threads are used for what; no thread is used twice');
+
+/** The posts at which an agent that is told its detector's judgements has it asked. */
+const askScheduleSchema = z
+  .discriminatedUnion('name', [
+    ...prefixSchedules,
+    z.strictObject({
+      name: z.literal('best').describe('geometric, with the start and factor that return most on the demonstration threads'),
+      starts: z.array(z.int().min(1)).min(1).default([1, 2, 4]).describe('posts of the first judged prefix'),
+      factors: z
+        .array(z.number().gt(1))
+        .min(1)
+        .default([1.5, 2, 3])
+        .describe("ratios of a judged prefix's length to the previous one's"),
+    }),
+  ])
+  .default({ name: 'every' })
+  .describe('with judgement: last, the posts at which the detector is asked while the agent reads');
+export type AskSchedule = z.infer<typeof askScheduleSchema>;
 
 const stateSchema = z
   .strictObject({
@@ -71,8 +94,21 @@ const stateSchema = z
     studentOptions: localDetectorOptionsSchema
       .prefault({ l2: [1e-4, 1e-3], folds: 3, steps: 200 })
       .describe('how the student is trained'),
+    judgement: z
+      .enum(['none', 'last'])
+      .default('none')
+      .describe(
+        'last: the agent is told what its detector last said (log-odds, their size, how long ago, for how many judgements in a row), and how many posts it has seen',
+      ),
+    askSchedule: askScheduleSchema,
+    actsAt: z
+      .enum(['every-post', 'asked-posts'])
+      .default('every-post')
+      .describe(
+        'asked-posts: the agent decides where the detector is asked, and nowhere else; at the last post a thread is decided in any case',
+      ),
   })
-  .describe('what the agent sees');
+  .describe('what the agent sees, and where it decides');
 
 /** A detector that asks language models, in place of the local one. */
 export const modelDetectorSchema = z
@@ -122,19 +158,60 @@ export const experimentSchema = z
       .strictObject({
         firstPosts: z
           .array(z.int().min(1))
-          .default([1, 2, 4, 8, 13, 20, 30])
+          .default(Array.from({ length: 50 }, (_, index) => index + 1))
           .describe('rules: stop after so many posts'),
         hours: z.array(z.number().positive()).default([1, 6, 12, 24, 36]).describe('rules: stop after so many hours'),
         confidences: z
           .array(z.number().min(0).max(1))
-          .default([0.6, 0.65, 0.7, 0.8, 0.9])
-          .describe('rules: stop once the detector is so confident, asking it at every post'),
+          .default([0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.99])
+          .describe('rules: stop once the detector is so confident'),
+        schedules: z
+          .array(prefixScheduleSchema.unwrap())
+          .default([
+            { name: 'every' },
+            { name: 'geometric', start: 1, factor: 1.5 },
+            { name: 'geometric', start: 1, factor: 2 },
+          ])
+          .describe('when confidence rules ask the detector; they also ask when the agent does'),
+        studentConfidences: z
+          .array(z.number().min(0).max(1))
+          .default([0.6, 0.7, 0.8, 0.9])
+          .describe('stop once the student is so confident, where the agent has one'),
+        part: z
+          .enum(['test', 'development'])
+          .default('test')
+          .describe('the part of the split that is decided; choose settings on the development part'),
         resamples: z.int().min(1).default(1000).describe('samples of the bootstrap behind the intervals'),
       })
       .prefault({}),
   })
+  .superRefine(({ state, split, evaluation, detector, maxJudgedPosts }, context) => {
+    const problem = (path: string[], message: string) => context.addIssue({ code: 'custom', path, message });
+    if (state.posts === 'none' && !state.student && state.judgement === 'none')
+      problem(['state'], 'the agent would see nothing: give it posts, a student or its detector’s judgements');
+    if (state.judgement === 'none' && (state.actsAt !== 'every-post' || state.askSchedule.name !== 'every'))
+      problem(['state', 'judgement'], 'askSchedule and actsAt are about the detector’s judgements; set judgement: last');
+    if (evaluation.part === 'development' && split.development === 0)
+      problem(['evaluation', 'part'], 'the split has no development part; set split.development');
+    if (state.judgement === 'none' || !('file' in detector)) return;
+    const judged = new Set(scheduledLengths({ schedule: detector.schedule, posts: maxJudgedPosts }));
+    const unjudged = schedulesOf(state.askSchedule).flatMap((schedule) =>
+      askedLengths({ schedule, posts: maxJudgedPosts }).filter((length) => !judged.has(length)),
+    );
+    if (unjudged.length > 0)
+      problem(
+        ['detector', 'schedule'],
+        `state.askSchedule asks about ${unjudged[0]} posts, which this schedule leaves out; judge every prefix that the agent may ask about`,
+      );
+  })
   .describe('an experiment: one question, its data, its agent, its seeds');
 export type Experiment = z.infer<typeof experimentSchema>;
+
+/** The schedules that an agent may turn out to ask on. */
+export function schedulesOf(asked: AskSchedule): PrefixSchedule[] {
+  if (asked.name !== 'best') return [asked];
+  return asked.starts.flatMap((start) => asked.factors.map((factor) => ({ name: 'geometric' as const, start, factor })));
+}
 
 /** The labelling task of an experiment: the detector, the experts, the student, the rules and the scores share it. */
 export function taskOf({ task }: Pick<Experiment, 'task'>): Task {

@@ -13,9 +13,10 @@ export interface DecisionColumns {
   readonly threadPosts: readonly number[];
   /** From the claim to the decision; null where a time is unknown. */
   readonly hours: readonly (number | null)[];
+  /** Calls of the detector. */
+  readonly calls: readonly number[];
   /** Number of labels of the task. */
   readonly classes: number;
-  readonly calls: StopRule['calls'];
   /** The threads to count, repetitions counting again (a bootstrap sample); all of them when left out. */
   readonly items?: Int32Array;
 }
@@ -64,9 +65,9 @@ export const stopMetrics: readonly StopMetric[] = [
     name: 'callsPerThread',
     title: 'calls a thread',
     decimals: 1,
-    isResampled: false,
+    isResampled: true,
     isNotForOracles: true,
-    of: (columns) => callsOf(columns) / columns.gold.length,
+    of: ({ calls, items }) => total(items === undefined ? calls : Array.from(items, (item) => calls[item])) / (items ?? calls).length,
   },
   {
     // The share of the calls that judging every post of every thread would take.
@@ -74,7 +75,7 @@ export const stopMetrics: readonly StopMetric[] = [
     title: null,
     decimals: 3,
     isResampled: false,
-    of: (columns) => 1 - callsOf(columns) / total(columns.threadPosts),
+    of: ({ calls, threadPosts }) => 1 - total(calls) / total(threadPosts),
   },
 ];
 
@@ -82,11 +83,6 @@ export const stopMetrics: readonly StopMetric[] = [
 export const shownMetrics = stopMetrics.flatMap((metric) =>
   metric.title === null ? [] : [{ ...metric, title: metric.title }],
 );
-
-/** The detector is called once, at the stop, or at every post up to it. */
-function callsOf({ calls, gold, postsUsed }: DecisionColumns): number {
-  return calls === 'one' ? gold.length : total(postsUsed);
-}
 
 function total(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0);
@@ -102,8 +98,9 @@ export function columnsOf(
     postsUsed: decisions.map(({ postsUsed }) => postsUsed),
     threadPosts: decisions.map(({ posts }) => posts),
     hours: decisions.map(({ hours }) => hours),
+    // Earlier versions knew two ways of calling and did not write the calls down.
+    calls: decisions.map((decision) => decision.calls ?? (calls === 'one' ? 1 : decision.postsUsed)),
     classes: labels.length,
-    calls,
   };
 }
 

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import type { StateTable } from '../../envs/state-table.ts';
+import type { PrefixSchedule } from '../../experts/prefix-schedule.ts';
 import type { Task } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
@@ -10,9 +11,10 @@ import { loadMember } from '../../trainers/member-checkpoint.ts';
 import { policyOfState } from '../../trainers/stop-agent/network-state.ts';
 import type { StopPolicy } from '../../trainers/stop-agent/policy.ts';
 import { runKind } from '../run/experiment-kind.ts';
+import { scheduleOfRun } from './ask-schedule.ts';
 import { type Cache, openCache } from './cache.ts';
 import { type Experiment, experimentSchema, taskOf } from './experiment.ts';
-import { stateIdentityOf, statesOf, studentOfRun } from './states.ts';
+import { stateIdentityOf, statesOf, studentOfRun, type Told } from './states.ts';
 
 /** A trained stop agent, ready to decide. */
 export interface OpenedRun {
@@ -24,8 +26,10 @@ export interface OpenedRun {
   readonly step: number;
   readonly policy: StopPolicy;
   readonly cache: Cache;
+  /** When the detector is asked while the agent reads; null where the agent is not told its judgements. */
+  readonly schedule: PrefixSchedule | null;
   /** Builds the states of threads the way those of the training were built. */
-  readonly tableOf: (threads: readonly Thread[]) => Promise<StateTable>;
+  readonly tableOf: (threads: readonly Thread[], told: Told) => Promise<StateTable>;
 }
 
 /**
@@ -54,7 +58,8 @@ export async function openStopAgentRun(options: {
   await selectBackend(experiment.backend);
   const cache = await openCache(join(runs, 'cache'), experiment);
   const student = await studentOfRun(run.path, experiment);
-  const materials = { experiment, cache, student };
+  const schedule = scheduleOfRun(run.path, experiment);
+  const materials = { experiment, cache, student, schedule };
   const identity = stateIdentityOf(materials);
   return {
     run,
@@ -64,6 +69,7 @@ export async function openStopAgentRun(options: {
     step: latest.step,
     policy: policyOfState(loadMember(latest.path, { algorithm: experiment.agent.algorithm, identity })),
     cache,
-    tableOf: (threads) => statesOf(threads, materials),
+    schedule,
+    tableOf: (threads, told) => statesOf(threads, { ...materials, ...told }),
   };
 }

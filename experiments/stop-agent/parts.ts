@@ -25,6 +25,8 @@ export interface Parts {
   readonly detector: Thread[];
   readonly demonstrations: Thread[];
   readonly environment: Thread[];
+  /** Labelled threads that settings are chosen on. */
+  readonly development: Thread[];
   readonly test: Thread[];
 }
 
@@ -33,7 +35,7 @@ export interface Parts {
  * takes those first and fills up with labelled ones.
  */
 export function splitParts(threads: readonly Thread[], experiment: Experiment, seed: number): Parts {
-  const { events, demonstrations, environment, test } = experiment.split;
+  const { events, demonstrations, environment, development, test } = experiment.split;
   // A detector file is not trained here, so no thread is set aside for it.
   const task = taskOf(experiment);
   const detector = 'file' in experiment.detector ? 0 : experiment.split.detector;
@@ -52,7 +54,7 @@ export function splitParts(threads: readonly Thread[], experiment: Experiment, s
   const unlabelled = Random.seeded({ seed: splitSeed, purpose: 'unlabelled environment' })
     .shuffled(threads.filter((thread) => ofOthers(thread) && !isLabelled(thread)))
     .slice(0, environment);
-  const wanted = { demonstrations, environment: environment - unlabelled.length, test };
+  const wanted = { demonstrations, environment: environment - unlabelled.length, development, test };
   const sizes = typeof detector === 'number' ? { detector, ...wanted } : wanted;
   const split = splitThreads(free, {
     seed: splitSeed,
@@ -66,6 +68,7 @@ export function splitParts(threads: readonly Thread[], experiment: Experiment, s
         : threads.filter((thread) => ofDetector(thread) && isLabelled(thread)),
     demonstrations: split.demonstrations,
     environment: [...(split.environment ?? []), ...unlabelled],
+    development: split.development ?? [],
     test: split.test,
   };
 }

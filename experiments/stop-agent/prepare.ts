@@ -2,12 +2,14 @@ import type { StateTable } from '../../envs/state-table.ts';
 import type { Detector } from '../../experts/detector.ts';
 import type { Student } from '../../experts/detectors/local/student.ts';
 import type { JudgementSequence } from '../../experts/judgement-sequence.ts';
+import { lengthsUntil, type PrefixSchedule } from '../../experts/prefix-schedule.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import type { StopProblem } from '../../trainers/stop-agent/problem.ts';
 import { buildStopProblem, judgedThread } from '../../trainers/stop-agent/problem.ts';
 import { detectorHash } from '../judging/judge.ts';
 import { annotationsHash, judgeForTraining, trainedOrFromFile } from '../judging/judge-for-training.ts';
+import { chooseSchedule } from './ask-schedule.ts';
 import { type Cache, cachedStudent } from './cache.ts';
 import { type Experiment, taskOf } from './experiment.ts';
 import { type Parts, splitParts, threadsHash } from './parts.ts';
@@ -17,7 +19,9 @@ export interface PreparedTrial {
   readonly parts: Parts;
   readonly detector: Detector;
   readonly student: Student | null;
-  /** Judgements of the demonstration and test threads, by thread id. */
+  /** When the detector is asked while the agent reads; null where the agent is not told its judgements. */
+  readonly schedule: PrefixSchedule | null;
+  /** Judgements of the demonstration threads and of those that are decided, by thread id. */
   readonly sequences: ReadonlyMap<string, JudgementSequence>;
   readonly problem: StopProblem;
   /** Builds the states of other threads the way those of the training were built. */
@@ -62,24 +66,30 @@ export async function prepareTrial(settings: {
         onProgress: (done, total) => context.onProgress('training the student', done, total),
       })
     : null;
-  const tableOf = (own: readonly Thread[]) => statesOf(own, { experiment, cache, student });
+  const materials = { experiment, cache, student };
+  const problemOf = (schedule: PrefixSchedule | null) =>
+    buildStopProblem({
+      demonstrations: parts.demonstrations,
+      environment: roams(experiment) ? parts.environment : [],
+      sequences,
+      task,
+      tableOf: (own) => statesOf(own, { ...materials, schedule, sequences }),
+      callsAt: (posts) => lengthsUntil(posts, { schedule, maxPosts: experiment.maxJudgedPosts }).length,
+      config: experiment.agent,
+      seed,
+    });
+  const chosen = await chooseSchedule(experiment, { problemOf, seed, context });
+  const schedule = chosen?.schedule ?? null;
 
   return {
     parts,
     detector,
     student,
     sequences,
-    problem: await buildStopProblem({
-      demonstrations: parts.demonstrations,
-      environment: parts.environment,
-      sequences,
-      task,
-      tableOf,
-      config: experiment.agent,
-      seed,
-    }),
-    tableOf,
-    stateIdentity: stateIdentityOf({ experiment, cache, student }),
+    schedule,
+    problem: await problemOf(schedule),
+    tableOf: (own) => statesOf(own, { ...materials, schedule, sequences }),
+    stateIdentity: stateIdentityOf({ ...materials, schedule }),
     counts: judged.counts,
     hashes: {
       data: threadsHash(threads),
@@ -92,8 +102,19 @@ export async function prepareTrial(settings: {
 
 /** The threads that the detector is asked about. */
 export function judgedThreads(parts: Parts, experiment: Experiment): Thread[] {
-  const environment = studentReadsEnvironment(experiment) ? parts.environment : [];
-  return [...parts.demonstrations, ...environment, ...parts.test];
+  const isTold = experiment.state.judgement !== 'none' && roams(experiment);
+  const environment = isTold || studentReadsEnvironment(experiment) ? parts.environment : [];
+  return [...parts.demonstrations, ...environment, ...decidedThreads(parts, experiment)];
+}
+
+/** The threads that the agent is tried on. */
+export function decidedThreads(parts: Parts, { evaluation }: Experiment): Thread[] {
+  return parts[evaluation.part];
+}
+
+/** Whether the agent meets the environment's threads; where it is told judgements, those that it does not meet need none. */
+function roams({ agent, state }: Experiment): boolean {
+  return state.judgement === 'none' || agent.algorithm === 'imitation';
 }
 
 function studentReadsEnvironment({ state }: Experiment): boolean {

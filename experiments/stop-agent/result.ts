@@ -1,10 +1,12 @@
 import { z } from 'zod';
 import type { RunDirectory } from '../../checkpoints/run-directory.ts';
+import { prefixScheduleSchema } from '../../experts/prefix-schedule.ts';
 import { groupBy } from '../../src/data/group-by.ts';
 import { InputError } from '../../src/errors.ts';
 import { readDecisions } from '../run/decisions-file.ts';
-import { decisionSchema, type SystemDecisions } from './decisions.ts';
+import { decideByRules, decisionSchema, type SystemDecisions } from './decisions.ts';
 import { type Experiment, experimentSchema, taskOf } from './experiment.ts';
+import { readJudged } from './judged-file.ts';
 import { type SystemScores, scoreSystem, scoresJson } from './metrics.ts';
 
 const formatVersion = 2;
@@ -21,13 +23,15 @@ export const storedResultSchema = z.strictObject({
       z.strictObject({
         name: z.string(),
         calls: z
-          .enum(['one', 'every', 'oracle'])
+          .enum(['one', 'schedule', 'every', 'oracle'])
           .describe(
-            'when the detector is called: once at the stop, at every post up to it, or by a rule that sees the labels',
+            'when the detector is called: once at the stop, at some or all posts up to it, or by a rule that sees the labels',
           ),
       }),
     )
-    .describe('in the order of the tables'),
+    .describe('in the order of the tables; rules are decided when they are shown'),
+  part: z.enum(['test', 'development']).default('test').describe('the part of the split that was decided'),
+  schedule: prefixScheduleSchema.unwrap().nullable().default(null).describe('on which the agent asks the detector'),
 });
 export type StoredResult = z.output<typeof storedResultSchema>;
 
@@ -36,8 +40,11 @@ export function storedResult(of: Omit<StoredResult, 'formatVersion'>): StoredRes
 }
 
 /** What a finished run came to. */
-export interface TrialResult extends Pick<StoredResult, 'seed' | 'threads' | 'demonstrations' | 'stopsAtFirstPost'> {
+export interface TrialResult
+  extends Pick<StoredResult, 'seed' | 'threads' | 'demonstrations' | 'stopsAtFirstPost' | 'part' | 'schedule'> {
   readonly systems: readonly SystemScores[];
+  /** What they were computed from, in the same order. */
+  readonly decisions: readonly SystemDecisions[];
 }
 
 /** @throws InputError when an earlier version of Earshot finished the run */
@@ -51,21 +58,34 @@ export function readStoredResult(run: RunDirectory): StoredResult {
   return run.readResult(storedResultSchema);
 }
 
-/** @param options.withIntervals computes the intervals over threads, too, which takes a while */
-export function readTrialResult(run: RunDirectory, options: { withIntervals: boolean }): TrialResult {
-  const { formatVersion: _, systems, ...stored } = readStoredResult(run);
-  const experiment: Experiment = run.readConfig(experimentSchema);
+/**
+ * What every system of a finished run decided: those that were trained, and every rule.
+ * @throws InputError when a file of the run is missing or damaged
+ */
+export function systemsOfRun(run: RunDirectory): SystemDecisions[] {
+  const { systems, schedule } = readStoredResult(run);
+  const { evaluation }: Experiment = run.readConfig(experimentSchema);
   const decisions = groupBy(readDecisions(run.path, decisionSchema), ({ system }) => system);
-  const { resamples } = experiment.evaluation;
-  const decided = systems.map(({ name, calls }): SystemDecisions => {
+  const stored = systems.map(({ name, calls }): SystemDecisions => {
     const own = decisions.get(name);
     if (own === undefined)
       throw new InputError(`${run.path}/decisions.jsonl lacks the system ${name}; train the run again`);
     return { name, calls, decisions: own };
   });
+  const judged = readJudged(run.path);
+  return judged === null ? stored : [...stored, ...decideByRules(evaluation, judged, schedule)];
+}
+
+/** @param options.withIntervals computes the intervals over threads, too, which takes a while */
+export function readTrialResult(run: RunDirectory, options: { withIntervals: boolean }): TrialResult {
+  const { formatVersion: _, systems: __, ...stored } = readStoredResult(run);
+  const experiment: Experiment = run.readConfig(experimentSchema);
+  const { resamples } = experiment.evaluation;
+  const decisions = systemsOfRun(run);
   return {
     ...stored,
-    systems: decided.map((system) =>
+    decisions,
+    systems: decisions.map((system) =>
       scoreSystem(system, {
         labels: taskOf(experiment).labels,
         resample: options.withIntervals ? { seed: stored.seed, resamples } : undefined,
@@ -75,6 +95,6 @@ export function readTrialResult(run: RunDirectory, options: { withIntervals: boo
 }
 
 export function trialJson(run: RunDirectory): unknown {
-  const { systems, ...result } = readTrialResult(run, { withIntervals: true });
+  const { systems, decisions: _, ...result } = readTrialResult(run, { withIntervals: true });
   return { ...result, systems: systems.map(scoresJson) };
 }

@@ -2,6 +2,9 @@ import { join } from 'node:path';
 import type { StateTable } from '../../envs/state-table.ts';
 import { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
 import { type Student, studentFeatureCount, studentFeatures } from '../../experts/detectors/local/student.ts';
+import type { JudgementSequence } from '../../experts/judgement-sequence.ts';
+import { lastJudgementFeatureCount, lastJudgementFeatures } from '../../experts/last-judgement.ts';
+import { askedLengths, type PrefixSchedule } from '../../experts/prefix-schedule.ts';
 import { canonicalJson } from '../../src/content-hash.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { stateTableOf } from '../../trainers/stop-agent/states.ts';
@@ -13,36 +16,83 @@ export interface StateMaterials {
   readonly experiment: Experiment;
   readonly cache: Cache;
   readonly student: Student | null;
+  /** When the detector is asked while the agent reads; null where the agent is not told its judgements. */
+  readonly schedule: PrefixSchedule | null;
 }
 
-/** The table of these threads' states. */
+/** What is known of some threads beyond their posts. */
+export interface Told {
+  /** The judgements of each thread, as far as they are asked for; only read where the agent is told them. */
+  readonly sequences: ReadonlyMap<string, JudgementSequence>;
+}
+
+/** The table of these threads' states. @throws Error where a thread's judgements are needed and missing */
 export function statesOf(
   threads: readonly Thread[],
-  { experiment, cache, student }: StateMaterials,
+  { experiment, cache, student, schedule, sequences }: StateMaterials & Told,
 ): Promise<StateTable> {
   const { embeddings } = cache;
+  const { labels } = taskOf(experiment);
+  const parts: { count: number; of: (thread: Thread) => Promise<Float32Array> }[] = [];
+  if (student !== null)
+    parts.push({
+      count: studentFeatureCount(taskOf(experiment)),
+      of: async (thread) =>
+        student.heldOut.get(thread.id) ?? studentFeatures(student.reader, thread, thread.posts.length),
+    });
+  if (schedule !== null)
+    parts.push({
+      count: lastJudgementFeatureCount(labels),
+      of: async ({ id, posts }) => {
+        const sequence = sequences.get(id);
+        if (sequence === undefined) throw new Error(`the agent is told the judgements of thread ${id}, and there are none`);
+        return lastJudgementFeatures(sequence, { schedule, posts: posts.length });
+      },
+    });
   return stateTableOf(threads, {
     posts:
       experiment.state.posts === 'sum'
         ? { dimensions: embeddings.dimensions, embed: (texts) => embeddings.embed(texts) }
         : null,
-    features:
-      student === null
-        ? null
-        : {
-            count: studentFeatureCount(taskOf(experiment)),
-            of: async (thread) =>
-              student.heldOut.get(thread.id) ?? studentFeatures(student.reader, thread, thread.posts.length),
-          },
+    features: parts.length === 0 ? null : sideBySide(parts),
+    postsSeen: schedule === null ? undefined : stepsOf({ experiment, schedule }),
   });
 }
 
+/** Posts seen at each step of a thread of so many posts; undefined where there is a step at every post. */
+function stepsOf({ experiment, schedule }: { experiment: Experiment; schedule: PrefixSchedule }) {
+  if (experiment.state.actsAt === 'every-post') return undefined;
+  return (posts: number) => {
+    const asked = askedLengths({ schedule, posts: Math.min(posts, experiment.maxJudgedPosts) });
+    return asked.at(-1) === posts ? asked : [...asked, posts];
+  };
+}
+
+function sideBySide(parts: readonly { count: number; of: (thread: Thread) => Promise<Float32Array> }[]) {
+  const count = parts.reduce((sum, part) => sum + part.count, 0);
+  return {
+    count,
+    async of(thread: Thread) {
+      const rows = new Float32Array(thread.posts.length * count);
+      let from = 0;
+      for (const part of parts) {
+        const own = await part.of(thread);
+        for (let post = 0; post < thread.posts.length; post++)
+          rows.set(own.subarray(post * part.count, (post + 1) * part.count), post * count + from);
+        from += part.count;
+      }
+      return rows;
+    },
+  };
+}
+
 /** Identifies what states are made from. A policy makes no sense on states of another kind. */
-export function stateIdentityOf({ experiment, cache, student }: StateMaterials): string {
+export function stateIdentityOf({ experiment, cache, student, schedule }: StateMaterials): string {
   return canonicalJson({
     encoder: experiment.state.posts === 'sum' ? cache.embeddings.identityHash.slice(0, 16) : null,
     posts: experiment.state.posts,
     student: student?.reader.options.modelSha256 ?? null,
+    ...(schedule !== null && { judgement: { schedule, actsAt: experiment.state.actsAt } }),
   });
 }
 

@@ -14,11 +14,21 @@ import { annotationsHash, judgeOfRun, recallForTraining } from '../judging/judge
 import { writeDecisions } from '../run/decisions-file.ts';
 import { writeParts } from '../run/parts-file.ts';
 import { trainInDirectories } from '../run/train-in-directories.ts';
+import { saveSchedule } from './ask-schedule.ts';
 import type { Cache } from './cache.ts';
-import { agentName, cloningName, decide, decideByRules, type SystemDecisions, testThreads } from './decisions.ts';
+import {
+  agentName,
+  askingOf,
+  cloningName,
+  decide,
+  type SystemDecisions,
+  testThreads,
+  withStudent,
+} from './decisions.ts';
 import { type Experiment, taskOf } from './experiment.ts';
+import { writeJudged } from './judged-file.ts';
 import { splitParts, threadsHash } from './parts.ts';
-import { judgedThreads, type PreparedTrial, prepareTrial } from './prepare.ts';
+import { decidedThreads, judgedThreads, type PreparedTrial, prepareTrial } from './prepare.ts';
 import { readStoredResult, type StoredResult, storedResult } from './result.ts';
 
 /** One agent with one seed, and where its run goes. */
@@ -82,6 +92,7 @@ async function begin(trial: TrialSettings, { backend, context }: Surroundings): 
   writeParts(run, { ...prepared.parts });
   prepared.detector.save?.(join(directory, 'detector.json'));
   prepared.student?.reader.save(join(directory, 'student.json'));
+  if (prepared.schedule !== null) saveSchedule(directory, prepared.schedule);
   return { ...trial, prepared, run };
 }
 
@@ -117,34 +128,39 @@ async function isFinishedAlready(trial: TrialSettings, { backend, context }: Sur
   return true;
 }
 
-/** Tests the agent beside every baseline. Each decision goes to `decisions.jsonl`, what they do not tell is returned. */
+/** Decides the tested threads by all that was trained. What each decided, and what rules need, goes to the run. */
 async function test(
   { prepared, experiment, seed, run }: BegunTrial,
   policy: StopPolicy,
   context: WorkContext,
 ): Promise<StoredResult> {
-  const { parts, problem, sequences, tableOf } = prepared;
-  const threads = testThreads(parts.test, { sequences, task: taskOf(experiment) });
+  const { parts, problem, sequences, student, schedule, tableOf } = prepared;
+  const tested = decidedThreads(parts, experiment);
+  const plain = testThreads(tested, { sequences, task: taskOf(experiment) });
+  const threads = student === null ? plain : await withStudent(plain, tested, student.reader);
   const decisionsOf = async (name: string, own: StopPolicy) => {
-    const stops = await decideStops(own, { threads: parts.test, tableOf });
+    const stops = await decideStops(own, { threads: tested, tableOf });
     return decide(
       name,
       threads,
       stops.map(({ stopStep }) => stopStep),
+      askingOf(schedule),
     );
   };
   const systems: SystemDecisions[] = [await decisionsOf(agentName, policy)];
   if (problem.demonstrations.some(({ expert }) => expert !== 'misleading'))
     systems.push(await decisionsOf(cloningName, await clonedPolicy(problem, { experiment, seed, context })));
-  systems.push(...decideByRules(experiment.evaluation, threads));
   writeDecisions(
     run.path,
     systems.flatMap(({ decisions }) => decisions),
   );
+  writeJudged(run.path, threads);
   const of = (expert: string) => problem.demonstrations.filter((own) => own.expert === expert);
   return storedResult({
     seed,
-    threads: Object.fromEntries(Object.entries(parts).map(([part, { length }]) => [part, length])),
+    threads: Object.fromEntries(
+      Object.entries(parts).flatMap(([part, { length }]) => (length === 0 ? [] : [[part, length]])),
+    ),
     demonstrations: Object.fromEntries(expertNames.map((expert) => [expert, of(expert).length])),
     stopsAtFirstPost: Object.fromEntries(
       expertNames.map((expert) => {
@@ -153,6 +169,8 @@ async function test(
       }),
     ),
     systems: systems.map(({ name, calls }) => ({ name, calls })),
+    part: experiment.evaluation.part,
+    schedule,
   });
 }
 

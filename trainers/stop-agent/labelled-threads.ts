@@ -9,7 +9,7 @@ import type { StopLearner } from './setup.ts';
 export interface LabelledRows {
   /** One thread after the other. */
   readonly rows: Int32Array;
-  /** [threads][posts]. */
+  /** [threads][steps]. */
   readonly worths: readonly Float32Array[];
 }
 
@@ -32,10 +32,14 @@ export function labelledRows({ problem, config }: StopMember): LabelledRows {
   };
 }
 
-/** What stopping at each step of a labelled thread is worth: its target, less the delay, times the thread's weight. */
-function worthOfStops(thread: LabelledThread, { target, delayCost }: TaskConfig): Float32Array {
-  const value = target === 'right' ? thread.right : thread.probability;
-  return Float32Array.from(value, (own, step) => thread.weight * (own - (delayCost * (step + 1)) / value.length));
+/** What stopping at each step of a labelled thread is worth: its target, less delay and calls, times the thread's weight. */
+function worthOfStops(thread: LabelledThread, { target, delayCost, callCost }: TaskConfig): Float32Array {
+  const { right, probability, shareSeen, calls, weight } = thread;
+  const value = target === 'right' ? right : probability;
+  return Float32Array.from(
+    value,
+    (own, step) => weight * (own - delayCost * shareSeen[step] - callCost * calls[step]),
+  );
 }
 
 /** States of the members' labelled threads, [members, rows, inputs], padded with row 0. The caller disposes them. */

@@ -25,8 +25,8 @@ export interface PolicyMatrix {
 const rowsAtOnce = 4096;
 
 /**
- * π(stop) at every prefix of every thread of a table, given that the agent has continued so far: one array a thread,
- * [posts]. This is all that a decision needs, for before its first stop an agent has only continued.
+ * π(stop) at every step of every thread of a table, given that the agent has continued so far: one array a thread,
+ * [steps]. This is all that a decision needs, for before its first stop an agent has only continued.
  * @throws Error when the table's states are not as wide as those the policy was trained on
  */
 export async function stopProbabilities(policy: StopPolicy, table: StateTable): Promise<Float32Array[]> {
@@ -69,7 +69,7 @@ export async function stopProbabilitiesOfStates(policy: StopPolicy, states: Rows
   return all;
 }
 
-/** 0-based step at which a policy stops: the first whose π(stop) exceeds one half, else the last. */
+/** 0-based post at which a policy stops: the first whose π(stop) exceeds one half, else the last. */
 export function greedyStop(stopProbability: Float32Array): number {
   const first = stopProbability.findIndex((probability) => probability > 0.5);
   return first < 0 ? stopProbability.length - 1 : first;
@@ -78,9 +78,9 @@ export function greedyStop(stopProbability: Float32Array): number {
 /** A thread as a policy decides it. */
 export interface StopDecision {
   readonly threadId: string;
-  /** 0-based step of the stop; the last post where the policy never stops. */
+  /** 0-based post of the stop; the last post where the policy never stops. */
   readonly stopStep: number;
-  /** π(stop) at every post, given that the agent has continued so far; [posts]. */
+  /** π(stop) at every post, given that the agent has continued so far; 0 where it does not act; [posts]. */
   readonly stopProbability: Float32Array;
 }
 
@@ -99,13 +99,13 @@ export async function decideStops(
   const decisions: StopDecision[] = [];
   for (let start = 0; start < threads.length; start += threadsAtOnce) {
     const chunk = threads.slice(start, start + threadsAtOnce);
-    const probabilities = await stopProbabilities(policy, await tableOf(chunk));
-    for (const [index, { id }] of chunk.entries())
-      decisions.push({
-        threadId: id,
-        stopStep: greedyStop(probabilities[index]),
-        stopProbability: probabilities[index],
-      });
+    const table = await tableOf(chunk);
+    const probabilities = await stopProbabilities(policy, table);
+    for (const [index, { id, posts }] of chunk.entries()) {
+      const stopProbability = new Float32Array(posts.length);
+      for (const [step, seen] of table.postsSeen[index].entries()) stopProbability[seen - 1] = probabilities[index][step];
+      decisions.push({ threadId: id, stopStep: greedyStop(stopProbability), stopProbability });
+    }
   }
   return decisions;
 }

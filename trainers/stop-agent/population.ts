@@ -23,6 +23,8 @@ const ownOptions: ReadonlySet<string> = new Set([
   'imitation.ppo.gaeLambda',
   'task.target',
   'task.delayCost',
+  'task.callCost',
+  'task.control',
   'task.learningRate',
   'task.learningRateDecay',
   'task.maxGradientNorm',

@@ -27,9 +27,12 @@ export interface TableDemonstration {
 }
 
 export interface LabelledThread {
-  /** At each step: 1 where the judgement is right, and its probability of the right label; [posts] each. */
+  /** At each step: 1 where the judgement is right, and its probability of the right label; [steps] each. */
   readonly right: Uint8Array;
   readonly probability: Float32Array;
+  /** Of a stop at each step: the share of the thread's posts seen, and calls of the detector; [steps] each. */
+  readonly shareSeen: Float32Array;
+  readonly calls: Float32Array;
   /** What a decision on this thread counts: its label's share of all labels over that of the threads that have it. */
   readonly weight: number;
 }
@@ -47,6 +50,7 @@ export interface StopMember {
  * @param options.environment threads that the agent roams; no label is read. Those under `config.minPosts` are left out
  * @param options.sequences judgements of the demonstration threads, by thread id
  * @param options.tableOf the states of threads; decisions must be made on states built alike
+ * @param options.callsAt calls of the detector where an agent stops after so many posts; one unless given
  * @throws InputError when a demonstration thread has no label or no judgements
  */
 export async function buildStopProblem(options: {
@@ -55,10 +59,11 @@ export async function buildStopProblem(options: {
   sequences: ReadonlyMap<string, JudgementSequence>;
   task: Task;
   tableOf: (threads: readonly Thread[]) => Promise<StateTable>;
+  callsAt?: ((posts: number) => number) | undefined;
   config: StopAgentConfig;
   seed: number;
 }): Promise<StopProblem> {
-  const { task, tableOf, config, seed } = options;
+  const { task, tableOf, config, seed, callsAt = () => 1 } = options;
   const judged = options.demonstrations.map((thread) => judgedThread(thread, { ...options, task }));
   const longEnough = (thread: Thread) => thread.posts.length >= config.minPosts;
   const environment = options.environment.filter(longEnough);
@@ -74,18 +79,23 @@ export async function buildStopProblem(options: {
     weights: config.imitation,
     shuffle: (length) => random.permutation(length),
   });
+  const table = await tableOf(threads);
+  const labelled = config.task.control === 'none' ? judged : shuffledLabels(judged, seed);
   return {
-    table: await tableOf(threads),
+    table,
     environment: Int32Array.from(environment, ({ id }) => place(id)),
-    demonstrations: demonstrations.map(({ expert, threadId, stopStep }) => ({
-      expert,
-      thread: place(threadId),
-      stopStep,
-    })),
+    demonstrations: demonstrations.map(({ expert, threadId, stopStep }) => {
+      const thread = place(threadId);
+      // An expert may stop at any post; the agent follows at its next step.
+      return { expert, thread, stopStep: table.postsSeen[thread].findIndex((seen) => seen > stopStep) };
+    }),
     labelled: new Map(
-      judged
+      labelled
         .filter(({ thread }) => longEnough(thread))
-        .map((own) => [place(own.thread.id), labelledThread(own, judged)]),
+        .map((own) => [
+          place(own.thread.id),
+          labelledThread(own, { all: labelled, postsSeen: table.postsSeen[place(own.thread.id)], callsAt }),
+        ]),
     ),
   };
 }
@@ -112,22 +122,31 @@ export function judgedThread(
   return { thread, sequence, label };
 }
 
+/** The null control: every label goes to a thread drawn by chance. */
+function shuffledLabels(judged: readonly JudgedDemonstration[], seed: number): JudgedDemonstration[] {
+  const order = Random.seeded({ seed, purpose: 'shuffled labels' }).permutation(judged.length);
+  return judged.map((own, index) => ({ ...own, label: judged[order[index]].label }));
+}
+
 /** A thread longer than its judgements keeps the last one. */
 function labelledThread(
   { thread, sequence, label }: JudgedDemonstration,
-  all: readonly JudgedDemonstration[],
+  options: { all: readonly JudgedDemonstration[]; postsSeen: Int32Array; callsAt: (posts: number) => number },
 ): LabelledThread {
+  const { all, postsSeen, callsAt } = options;
   const { predicted, probabilities, labels } = sequence;
-  const steps = Array.from(thread.posts, (_, step) => Math.min(step, predicted.length - 1));
-  const right = Uint8Array.from(steps, (step) => Number(predicted[step] === label));
+  const judged = Array.from(postsSeen, (seen) => Math.min(seen, predicted.length) - 1);
+  const right = Uint8Array.from(judged, (index) => Number(predicted[index] === label));
   const withLabel = all.filter((other) => other.label === label).length;
   return {
     right,
     // A detector without probabilities is as sure as it says.
-    probability: Float32Array.from(steps, (step, index) => {
-      const probability = probabilities[step * labels.length + label];
-      return Number.isNaN(probability) ? right[index] : probability;
+    probability: Float32Array.from(judged, (index, step) => {
+      const probability = probabilities[index * labels.length + label];
+      return Number.isNaN(probability) ? right[step] : probability;
     }),
+    shareSeen: Float32Array.from(postsSeen, (seen) => seen / thread.posts.length),
+    calls: Float32Array.from(postsSeen, callsAt),
     weight: all.length / (labels.length * withLabel),
   };
 }

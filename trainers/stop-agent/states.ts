@@ -17,6 +17,8 @@ export interface StateSource {
     /** Row-major [posts, count]. */
     readonly of: (thread: Thread) => Promise<Float32Array>;
   } | null;
+  /** Posts seen at each step of a thread of so many posts (see `StateTableInput`); left out, there is a step at every post. */
+  readonly postsSeen?: ((posts: number) => readonly number[]) | undefined;
 }
 
 /** The previous action as a text (EARD §4.1). */
@@ -24,7 +26,7 @@ export const actionTexts = ['Continue.', 'Stop.'] as const;
 
 /** Every state of these threads, in their order (see envs/state-table.ts). */
 export async function stateTableOf(threads: readonly Thread[], source: StateSource): Promise<StateTable> {
-  const { posts, features } = source;
+  const { posts, features, postsSeen } = source;
   const dimensions = posts?.dimensions ?? 0;
   const embed = posts?.embed ?? (async () => new Float32Array(0));
   const vectors = await embed(threads.flatMap((thread) => thread.posts.map(({ text }) => text)));
@@ -34,11 +36,8 @@ export async function stateTableOf(threads: readonly Thread[], source: StateSour
   for (const thread of threads) {
     const end = start + thread.posts.length * dimensions;
     const embeddings = vectors.subarray(start, end);
-    rows.push(
-      features === null
-        ? { posts: thread.posts.length, embeddings }
-        : { posts: thread.posts.length, embeddings, features: await features.of(thread) },
-    );
+    const row = { posts: thread.posts.length, embeddings, postsSeen: postsSeen?.(thread.posts.length) };
+    rows.push(features === null ? row : { ...row, features: await features.of(thread) });
     start = end;
   }
   return buildStateTable({
