@@ -84,8 +84,7 @@ export function buildStateTable(input: StateTableInput): StateTable {
     let added = 0;
     for (let step = 0; step < lengths[thread]; step++) {
       const seen = postsSeen[thread][step];
-      for (; added < seen; added++)
-        for (let i = 0; i < dimensions; i++) sum[i] += embeddings[added * dimensions + i];
+      for (; added < seen; added++) for (let i = 0; i < dimensions; i++) sum[i] += embeddings[added * dimensions + i];
       for (const previous of step === 0 ? [CONTINUE] : [CONTINUE, STOP]) {
         const row = (firstRows[thread] + rowWithinThread(step, previous)) * columns;
         for (let i = 0; i < dimensions; i++) data[row + i] = sum[i] + (step === 0 ? 0 : actionEmbeddings[previous][i]);

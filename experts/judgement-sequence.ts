@@ -19,7 +19,7 @@ export interface JudgementSequence {
 export function judgementSequence(options: {
   threadId: string;
   labels: readonly string[];
-  judgements: readonly (Judgement | null | undefined)[];
+  judgements: readonly (Pick<Judgement, 'label' | 'probabilities'> | null | undefined)[];
 }): JudgementSequence {
   const { threadId, labels, judgements } = options;
   const predicted = new Int8Array(judgements.length).fill(-1);

@@ -81,7 +81,10 @@ export function scheduleName(schedule: PrefixSchedule): string {
 }
 
 /** Calls of the detector where a rule, or an agent on a schedule, stops after so many posts of a sequence. */
-export function callsOfStop(stop: number, { schedule, sequence }: Pick<StopRule, 'schedule'> & Pick<StopRuleInput, 'sequence'>): number {
+export function callsOfStop(
+  stop: number,
+  { schedule, sequence }: Pick<StopRule, 'schedule'> & Pick<StopRuleInput, 'sequence'>,
+): number {
   return lengthsUntil(stop, { schedule, maxPosts: sequence.predicted.length }).length;
 }
 

@@ -5,7 +5,10 @@ Needs numpy and onnxruntime, nothing else. From a program:
 
     policy = Policy("folder of the bundle")
     decision = policy.decide(["the claim", "a reply", "another reply"])
-    decision.stop_step, decision.stopped, decision.stop_probability, decision.verdict
+    decision.stop_step, decision.stopped, decision.stop_probability, decision.verdict, decision.calls
+
+An agent that is told what its detector says (manifest.json, state.judgement) has the detector asked while it reads. Where the
+bundle does not hold the detector, give it: Policy(folder, judge=f), f(texts) -> {"label": ..., "probabilities": {...} or None}.
 
 From a shell, threads as JSON Lines on standard input, {"id": ..., "posts": [{"text": ...}, ...]}:
 
@@ -262,6 +265,25 @@ def student_features(probabilities):
     return np.array(rows, np.float32)
 
 
+def last_judgement_features(told, labels, posts):
+    """What is known of the judgements after each post, [posts, labels + 3]; `told` by the number of posts asked about."""
+    rows, logs, said, streak, asked_at = [], np.zeros(len(labels)), None, 0, 0
+    for length in range(1, posts + 1):
+        if length in told:
+            label, probabilities = told[length]["label"], told[length]["probabilities"]
+            streak = 0 if label is None else streak + 1 if label == said else 1
+            if label is None:
+                logs = np.zeros(len(labels))
+            else:
+                known = probabilities or {name: float(name == label) for name in labels}
+                logs = np.log(np.maximum(1e-4, [np.float32(known[name]) for name in labels]))
+            said, asked_at = label, length
+        first, second = sorted(logs, reverse=True)[:2]
+        since = math.log(1 + length - asked_at)
+        rows.append([*(logs[1:] - logs[0]), first - second, since, math.log(1 + streak), math.log(length)])
+    return np.array(rows, np.float32)
+
+
 # --- The policy -------------------------------------------------------------------------------------------------------
 
 
@@ -271,15 +293,18 @@ class Decision:
     """0-based; the last post where the policy never stops."""
     stopped: bool
     stop_probability: np.ndarray
-    """At every post, given that the agent has continued so far."""
+    """At every post, given that the agent has continued so far. Of an agent that is told judgements up to the stop only,
+    and 0 where it does not act."""
     verdict: dict | None
-    """Label and probabilities by the detector at the stop; None where the bundle has no detector."""
+    """Label and probabilities by the detector at the stop; None where there is no detector."""
+    calls: int = 0
+    """How often the detector was asked."""
 
 
 class Policy:
     """Reads a bundle. Every file is held against its SHA-256, and the golden threads are decided again."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, judge=None):
         self.folder = Path(folder)
         self.manifest = read_manifest(self.folder)
         for name, digest in self.manifest["files"].items():
@@ -296,21 +321,54 @@ class Policy:
         student, detector = self.manifest["student"], self.manifest["detector"]
         self.student = PrefixReader(self.json(student), characters) if student and self.reads_texts else None
         self.detector = PrefixReader(self.json(detector), characters) if detector else None
+        self.judge = judge or (self.judge_locally if detector else None)
+        self.labels = self.manifest["task"]["labels"]
+        self.told = self.manifest["state"].get("judgement")
         self.check_golden()
 
     def decide(self, texts):
         """When to stop in a thread, given the texts of its posts: the claim, then the replies in time order."""
-        texts = list(texts)[: self.max_posts]
-        decision = self.decide_states(self.states(texts))
-        if self.detector is not None:
-            last = self.detector.read(texts[: decision.stop_step + 1])[-1]
-            probabilities = {label: float(value) for label, value in zip(self.detector.labels, last)}
-            decision.verdict = {"label": self.detector.labels[int(last.argmax())], "probabilities": probabilities}
+        return self.decide_with(list(texts)[: self.max_posts], self.judge)
+
+    def decide_with(self, texts, judge):
+        if self.told:
+            return self.ask_and_decide(texts, judge)
+        decision = self.decide_states(self.states(texts, {}))
+        if judge is not None:
+            decision.verdict, decision.calls = verdict_of(judge(texts[: decision.stop_step + 1])), 1
         return decision
+
+    def ask_and_decide(self, texts, judge):
+        """The detector is asked at listed posts until the agent stops, and at the stop unless it was just asked there."""
+        if judge is None:
+            raise BundleError("the agent is told what its detector says, and the bundle holds none; give Policy(folder, judge=...)")
+        asked = [length for length in self.told["asked"] if length <= len(texts)]
+        told = {}
+        for start in asked if asked[:1] == [1] else [1, *asked]:
+            if start in asked:
+                told[start] = judge(texts[:start])
+            end = next((length for length in asked if length > start), len(texts) + 1) - 1
+            decision = self.decide_states(self.states(texts[:end], told))
+            if decision.stopped:
+                break
+        length = min(decision.stop_step + 1, self.told["maxPosts"])
+        if length not in told:
+            told[length] = judge(texts[:length])
+        decision.stop_probability = decision.stop_probability[: decision.stop_step + 1]
+        decision.verdict, decision.calls = verdict_of(told[length]), len(told)
+        return decision
+
+    def judge_locally(self, texts):
+        last = self.detector.read(texts)[-1]
+        probabilities = {label: float(value) for label, value in zip(self.detector.labels, last)}
+        return {"label": self.detector.labels[int(last.argmax())], "probabilities": probabilities}
 
     def decide_states(self, states):
         """The same, given states made elsewhere, as manifest.json defines them, [posts, columns]."""
         probability = self.probabilities(states)
+        if self.told and self.told["actsAt"] == "asked-posts":
+            acts = np.isin(np.arange(1, len(probability) + 1), self.told["asked"])
+            probability = np.where(acts, probability, np.float32(0))
         stops = np.flatnonzero(probability > 0.5)
         step = int(stops[0]) if len(stops) else len(probability) - 1
         return Decision(step, len(stops) > 0, probability, None)
@@ -319,8 +377,9 @@ class Policy:
         (probability,) = self.session.run(["stop_probability"], {"state": np.ascontiguousarray(states, np.float32)})
         return probability
 
-    def states(self, texts):
-        """[posts, columns]: sum of the posts' embeddings and that of the previous action; then the student's features."""
+    def states(self, texts, told):
+        """[posts, columns]: sum of the posts' embeddings and that of the previous action; then what the student and the
+        detector say."""
         if not texts:
             raise ValueError("a thread needs at least one post, the claim")
         if not self.reads_texts:
@@ -335,6 +394,8 @@ class Policy:
             parts.append(sums.astype(np.float32))
         if self.student is not None:
             parts.append(student_features(self.student.read(texts)))
+        if self.told:
+            parts.append(last_judgement_features(told, self.labels, len(texts)))
         return np.concatenate(parts, axis=1)
 
     def check_golden(self):
@@ -343,8 +404,13 @@ class Policy:
         for line in self.bytes("golden.jsonl").decode().rstrip("\n").split("\n"):
             golden = json.loads(line)
             given = self.decide_states(floats(golden["states"]).reshape(-1, columns))
-            for decision in [given, self.decide(golden["texts"])] if self.reads_texts else [given]:
-                difference = np.abs(decision.stop_probability - np.array(golden["stopProbability"])).max()
+            decisions = [given]
+            if self.reads_texts:
+                judge = self.judge_locally if self.detector else said_before(golden, self.labels)
+                decisions.append(self.decide_with(golden["texts"], judge))
+            for decision in decisions:
+                expected = np.array(golden["stopProbability"])[: len(decision.stop_probability)]
+                difference = np.abs(decision.stop_probability - expected).max()
                 if not difference <= TOLERANCE or decision.stop_step != golden["stopStep"]:
                     raise BundleError(
                         f"the golden thread {golden['threadId']} is decided differently here: stop at post "
@@ -357,6 +423,25 @@ class Policy:
 
     def json(self, name):
         return json.loads(self.bytes(name))
+
+
+def verdict_of(said):
+    """A detector that gives no label gives no verdict."""
+    return None if said["label"] is None else {"label": said["label"], "probabilities": said["probabilities"] or {}}
+
+
+def said_before(golden, labels):
+    """The detector of a golden thread: it says what it said when the bundle was made."""
+    if "judgements" not in golden:
+        return None
+    known = {own["posts"]: own for own in golden["judgements"]}
+
+    def judge(texts):
+        own = known.get(len(texts), {"label": None, "probabilities": None})
+        row = own["probabilities"]
+        return {"label": own["label"], "probabilities": None if row is None else dict(zip(labels, row))}
+
+    return judge
 
 
 MANIFEST_START = b'{\n  "sha256": "'
@@ -398,6 +483,7 @@ def main():
             "er": (decision.stop_step + 1) / len(posts),
             "stopProbability": [float(value) for value in decision.stop_probability],
             "verdict": decision.verdict,
+            "calls": decision.calls,
         }
         print(json.dumps(record, ensure_ascii=False), flush=True)
 

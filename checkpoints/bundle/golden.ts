@@ -13,8 +13,19 @@ export const goldenSchema = z.object({
   states: z.string(),
   stopProbability: z.array(z.number()),
   stopStep: z.int(),
+  /** What the detector said where it was asked, if the agent is told; `probabilities` in the order of the task's labels. */
+  judgements: z.optional(
+    z.array(
+      z.object({ posts: z.int(), label: z.nullable(z.string()), probabilities: z.nullable(z.array(z.number())) }),
+    ),
+  ),
 });
 export type Golden = z.infer<typeof goldenSchema>;
+
+/** The same up to the stop: as far as an agent's decision tells that is told judgements. */
+export function untilStop(golden: Golden): Golden {
+  return { ...golden, stopProbability: golden.stopProbability.slice(0, golden.stopStep + 1) };
+}
 
 /** The decision rule: the first post at which π(stop) exceeds one half, else the last. */
 export function firstStop(stopProbability: Float32Array): { stopStep: number; stopped: boolean } {

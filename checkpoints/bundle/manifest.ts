@@ -57,6 +57,18 @@ export const manifestSchema = z.object({
     previousActions: z.object({ continue: z.string(), stop: z.string() }),
     /** Later posts are not read. */
     maxPosts: z.int(),
+    /** Of an agent that is told its detector's judgements; null or absent for one that asks at the stop only. */
+    judgement: z.optional(
+      z.nullable(
+        z.object({
+          /** Numbers of posts at which the detector is asked until the agent stops, increasing. */
+          asked: z.array(z.int()),
+          actsAt: z.enum(['every-post', 'asked-posts']),
+          /** The detector reads no further: at a later stop it is asked about this many posts. */
+          maxPosts: z.int(),
+        }),
+      ),
+    ),
   }),
   rule: z.string(),
   /** The file of the classifier whose confidence is part of the state. */

@@ -1,6 +1,16 @@
 import * as z from 'zod/mini';
 import { InputError } from '../../src/errors.ts';
-import { checkGolden, firstStop, goldenSchema } from './golden.ts';
+import {
+  actedUpon,
+  askAndDecide,
+  isTold,
+  type Said,
+  saidBefore,
+  toldFeatures,
+  type Verdict,
+  verdictOfSaid,
+} from './ask-and-decide.ts';
+import { checkGolden, firstStop, goldenSchema, untilStop } from './golden.ts';
 import {
   bundleFiles,
   checkDigest,
@@ -26,6 +36,7 @@ import { readWeights } from './read-weights.ts';
  * schemas, so that it stays small.
  */
 
+export type { Said, Verdict } from './ask-and-decide.ts';
 export type { Manifest } from './manifest.ts';
 
 export interface PolicySource {
@@ -39,6 +50,11 @@ export interface PolicySource {
    * `manifest.encoder` names it.
    */
   readonly embed?: ((texts: readonly string[]) => Promise<Float32Array>) | undefined;
+  /**
+   * The detector: what it says of these posts. Needed where the agent is told its detector's judgements and the bundle does
+   * not hold the detector, which is then a language model; `manifest.training.experiment.detector` names it.
+   */
+  readonly judge?: ((posts: PolicyThread['posts']) => Promise<Said>) | undefined;
 }
 
 /** A thread, as far as a policy reads it: the claim, then the replies in time order. */
@@ -46,20 +62,20 @@ export interface PolicyThread {
   readonly posts: readonly { readonly text: string }[];
 }
 
-export interface Verdict {
-  readonly label: string;
-  readonly probabilities: Readonly<Record<string, number>>;
-}
-
 export interface PolicyDecision {
   /** 0-based step of the stop; the last post where the policy never stops. */
   readonly stopStep: number;
   /** False where the thread ended before the policy stopped: with further posts the decision may change. */
   readonly stopped: boolean;
-  /** π(stop) at every post, given that the agent has continued so far; [posts]. */
+  /**
+   * π(stop) at every post, given that the agent has continued so far; [posts]. An agent that is told its detector's
+   * judgements has them up to the stop only, and 0 where it does not act.
+   */
   readonly stopProbability: Float32Array;
-  /** What the detector says of the posts seen at the stop; null where the bundle holds none. */
+  /** What the detector says of the posts seen at the stop; null where there is none. */
   readonly verdict: Verdict | null;
+  /** How often the detector was asked. */
+  readonly calls: number;
 }
 
 export interface Policy {
@@ -80,7 +96,7 @@ export interface Policy {
  * const { stopStep, verdict } = await policy.decide({ posts: [{ text: 'a claim' }, { text: 'a reply' }] });
  */
 export async function loadPolicy(source: URL | string | PolicySource): Promise<Policy> {
-  const { read, embed } = typeof source === 'string' || source instanceof URL ? fetched(source) : source;
+  const { read, embed, judge } = typeof source === 'string' || source instanceof URL ? fetched(source) : source;
   const text = async (name: string) => new TextDecoder().decode(await read(name));
   const manifest = await readManifest(await text(bundleFiles.manifest));
   const checked = async (name: string) => {
@@ -96,6 +112,27 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
   const needsStudent = manifest.state.fields.some(({ name }) => name === 'student') && student === null;
   const readsTexts = manifest.readsTexts || (embed !== undefined && !needsStudent);
   const statesOf = stateMaker(manifest, { embed, student });
+  const asks: PolicySource['judge'] =
+    judge ?? (detector === null ? undefined : async (posts) => verdictOf(detector(posts.map(({ text }) => text))));
+  const decide = async (posts: PolicyThread['posts'], judgeOf: PolicySource['judge']): Promise<PolicyDecision> => {
+    const texts = posts.map(({ text }) => text);
+    if (isTold(manifest)) {
+      if (judgeOf === undefined)
+        throw new InputError(
+          "this bundle's agent is told what its detector says, and the detector is not part of it; give `judge`",
+        );
+      return askAndDecide(posts, {
+        manifest,
+        judge: judgeOf,
+        probabilities: async (told) => stopProbabilitiesOf(network, await statesOf(texts.slice(0, told.length), told)),
+      });
+    }
+    const stopProbability = stopProbabilitiesOf(network, await statesOf(texts, []));
+    const { stopStep, stopped } = firstStop(stopProbability);
+    const said = judgeOf === undefined ? null : await judgeOf(posts.slice(0, stopStep + 1));
+    const verdict = said === null ? null : verdictOfSaid(said);
+    return { stopStep, stopped, stopProbability, verdict, calls: Number(said !== null) };
+  };
   const policy: Policy = {
     manifest,
     async decide({ posts }) {
@@ -104,11 +141,7 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
         throw new InputError(
           `this bundle's states need ${needsStudent ? 'a student whose encoder is' : `the encoder ${JSON.stringify(manifest.encoder)}, which is`} not part of it; ${needsStudent ? '' : 'give `embed`, or '}make the states yourself and call stopProbabilities`,
         );
-      const texts = posts.slice(0, manifest.state.maxPosts).map((post) => post.text);
-      const stopProbability = stopProbabilitiesOf(network, await statesOf(texts));
-      const { stopStep, stopped } = firstStop(stopProbability);
-      const verdict = detector === null ? null : verdictOf(detector(texts.slice(0, stopStep + 1)));
-      return { stopStep, stopped, stopProbability, verdict };
+      return decide(posts.slice(0, manifest.state.maxPosts), asks);
     },
     stopProbabilities(states) {
       if (states.length % network.inputs !== 0)
@@ -122,10 +155,14 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
   for (const line of golden.split('\n')) {
     if (line === '') continue;
     const thread = parseBundleJson(line, { name: bundleFiles.golden, schema: goldenSchema });
-    checkGolden(thread, policy.stopProbabilities(floatsFromBase64(thread.states)));
+    checkGolden(thread, actedUpon(policy.stopProbabilities(floatsFromBase64(thread.states)), manifest));
     if (!readsTexts) continue;
-    const { stopProbability } = await policy.decide({ posts: thread.texts.map((own) => ({ text: own })) });
-    checkGolden(thread, stopProbability);
+    const posts = thread.texts.map((own) => ({ text: own }));
+    const { stopProbability } = await decide(
+      posts,
+      detector === null ? saidBefore(thread, manifest.task.labels) : asks,
+    );
+    checkGolden(isTold(manifest) ? untilStop(thread) : thread, stopProbability);
   }
   return policy;
 }
@@ -141,15 +178,19 @@ function fetched(base: URL | string): PolicySource {
   };
 }
 
-/** A function that makes the states of every prefix, the action before each being "continue"; row-major [posts, columns]. */
+/**
+ * A function that makes the states of every prefix, the action before each being "continue"; row-major [posts, columns].
+ * `told` holds what the detector said of each prefix it was asked about, if the agent is told.
+ */
 function stateMaker(
-  { encoder, state }: Manifest,
+  manifest: Manifest,
   options: {
     embed: PolicySource['embed'];
     student: ((texts: readonly string[]) => PrefixReadings) | null;
   },
-): (texts: readonly string[]) => Promise<Float32Array> {
+): (texts: readonly string[], told: readonly (Said | undefined)[]) => Promise<Float32Array> {
   const { student } = options;
+  const { encoder, state } = manifest;
   const dimensions = state.fields.find(({ name }) => name === 'posts')?.count ?? 0;
   const hashing = z.safeParse(hashingIdentitySchema, encoder);
   const embedOne = hashing.success ? embedder(hashing.data) : null;
@@ -161,11 +202,13 @@ function stateMaker(
       for (const [index, text] of texts.entries()) rows.set(embedOne(text), index * dimensions);
       return rows;
     });
-  return async (texts) => {
+  return async (texts, told) => {
     const embeddings = dimensions === 0 ? new Float32Array(0) : await embed(texts);
     const continued = dimensions === 0 ? new Float32Array(0) : await embed([state.previousActions.continue]);
     const features = student === null ? new Float32Array(0) : studentFeaturesOf(student(texts));
     const count = features.length / texts.length;
+    const judged = toldFeatures(told, manifest);
+    const judgedCount = judged.length / texts.length;
     const states = new Float32Array(texts.length * state.columns);
     const sum = new Float64Array(dimensions);
     for (let step = 0; step < texts.length; step++) {
@@ -175,6 +218,7 @@ function stateMaker(
         row[i] = sum[i] + (step === 0 ? 0 : continued[i]);
       }
       row.set(features.subarray(step * count, (step + 1) * count), dimensions);
+      row.set(judged.subarray(step * judgedCount, (step + 1) * judgedCount), dimensions + count);
     }
     return states;
   };

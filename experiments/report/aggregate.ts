@@ -1,6 +1,8 @@
-import { dominatedArea, marginToFront, type OperatingPoint } from '../../src/metrics/pareto.ts';
+import { bootstrapGroups } from '../../src/metrics/bootstrap.ts';
+import { macroF1 } from '../../src/metrics/classification.ts';
+import { marginToFront, marginWithin, type PricedPoint } from '../../src/metrics/pareto.ts';
 import { meanAndDeviation } from '../../src/metrics/summary-statistics.ts';
-import { agentName, cloningName } from '../stop-agent/decisions.ts';
+import { agentName, isLearnt, type SystemDecisions } from '../stop-agent/decisions.ts';
 import { type SystemScores, stopMetrics } from '../stop-agent/metrics.ts';
 import type { TrialResult } from '../stop-agent/result.ts';
 
@@ -56,45 +58,86 @@ function mostFrequent(names: readonly string[]): string {
   return [...names].sort((a, b) => count(b) - count(a))[0];
 }
 
-/** How the agent stands to all rules that, like it, call the detector once; means over seeds. */
-export interface FrontComparison {
-  /** Dominated area of the rules, and of the rules with the agent. */
-  readonly ruleArea: MeanAndDeviation;
-  readonly areaWithAgent: MeanAndDeviation;
-  /** Macro-F1 above the best rule as early or earlier, and above every mixture of two rules at the same ER. */
-  readonly overStaircase: MeanAndDeviation;
-  readonly overHull: MeanAndDeviation;
+/** A mean over seeds with a 95 % interval: a bootstrap over seeds and the threads of each. */
+export interface Margin extends MeanAndDeviation {
+  readonly low: number;
+  readonly high: number;
 }
+
+/**
+ * How far an agent's macro-F1 is above what rules attain that are as early and may ask the detector as often as the name
+ * says, mixtures of rules included; null where no rule may.
+ */
+export interface FrontComparison {
+  /** Single rules that call the detector once, and mixtures of them. */
+  readonly overBestRule: Margin | null;
+  readonly overOneCall: Margin | null;
+  /** Mixtures that call it as often as the agent. */
+  readonly overEqualCalls: Margin | null;
+  /** Mixtures that call it as often as they like. */
+  readonly overAnyCalls: Margin | null;
+}
+
+const resamples = 1000;
 
 export function compareToFront(trials: readonly TrialResult[]): FrontComparison {
-  const perSeed = trials.map(({ systems }) => {
-    const agent = systems.find(({ name }) => name === agentName);
-    const rules = systems
-      .filter(({ name, calls }) => name !== agentName && calls === 'one' && name !== cloningName)
-      .map(operatingPoint);
+  const seeds = trials.map(({ decisions, systems }) => {
+    const classes = Object.keys(systems[0].f1ByLabel).length;
+    const agent = decisions.find(({ name }) => name === agentName);
     if (agent === undefined) throw new Error('a trial has no agent');
-    const point = operatingPoint(agent);
-    const margins = marginToFront(point, rules);
-    return {
-      ruleArea: dominatedArea(rules),
-      areaWithAgent: dominatedArea([...rules, point]),
-      // The first post is among the rules. An agent can be as early as that, never earlier, so margins are known.
-      overStaircase: margins?.overStaircase ?? 0,
-      overHull: margins?.overHull ?? 0,
-    };
+    const rules = decisions.filter(({ name, calls }) => !isLearnt(name) && calls !== 'oracle');
+    const [own, ...others] = [agent, ...rules].map((system) => operatingPointOf(system, classes));
+    return { threads: agent.decisions.length, own, others, isOneCall: rules.map(({ calls }) => calls === 'one') };
   });
-  const over = (name: keyof (typeof perSeed)[number]) => meanAndDeviation(perSeed.map((seed) => seed[name]));
-  return {
-    ruleArea: over('ruleArea'),
-    areaWithAgent: over('areaWithAgent'),
-    overStaircase: over('overStaircase'),
-    overHull: over('overHull'),
+  const margins = (seed: number, items: Int32Array): (number | null)[] => {
+    const { own, others, isOneCall } = seeds[seed];
+    const point = own(items);
+    const points = others.map((other) => other(items));
+    const oneCall = marginToFront(
+      point,
+      points.filter((_, index) => isOneCall[index]),
+    );
+    return [
+      oneCall?.overStaircase ?? null,
+      oneCall?.overHull ?? null,
+      marginWithin(point, points),
+      marginToFront(point, points)?.overHull ?? null,
+    ];
   };
+  const intervals = bootstrapGroups({
+    groups: seeds.map(({ threads }) => threads),
+    seed: 1,
+    resamples,
+    statistics: (seed, items) => margins(seed, items).map((margin) => margin ?? Number.NaN),
+  });
+  const perSeed = seeds.map(({ threads }, seed) =>
+    margins(
+      seed,
+      Int32Array.from({ length: threads }, (_, item) => item),
+    ),
+  );
+  const [overBestRule, overOneCall, overEqualCalls, overAnyCalls] = intervals.map(
+    ({ low, high }, index): Margin | null => {
+      const known = perSeed.flatMap((own) => own[index] ?? []);
+      return known.length === 0 ? null : { ...meanAndDeviation(known), low, high };
+    },
+  );
+  return { overBestRule, overOneCall, overEqualCalls, overAnyCalls };
 }
 
-function operatingPoint({ values: { er, macroF1 } }: SystemScores): OperatingPoint {
-  if (er === null || macroF1 === null) throw new Error('a system has no early rate or no macro-F1');
-  return { er, macroF1 };
+/** A function that places a system by its decisions on some of the threads. */
+function operatingPointOf({ decisions }: SystemDecisions, classes: number): (items: Int32Array) => PricedPoint {
+  const gold = Int8Array.from(decisions, (own) => own.gold);
+  const predicted = Int8Array.from(decisions, (own) => own.predicted);
+  const shares = Float64Array.from(decisions, ({ postsUsed, posts }) => postsUsed / posts);
+  const calls = Float64Array.from(decisions, (own) => own.calls ?? 1);
+  const mean = (values: Float64Array, items: Int32Array) =>
+    items.reduce((sum, item) => sum + values[item], 0) / items.length;
+  return (items) => ({
+    macroF1: macroF1({ gold, predicted, classes, items }),
+    er: mean(shares, items),
+    calls: mean(calls, items),
+  });
 }
 
 /** An agent that stops so large a share of the threads at one position has learned little more than a fixed rule. */

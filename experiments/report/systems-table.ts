@@ -1,7 +1,8 @@
 import { markdownTable } from 'markdown-table';
+import { isShown } from '../stop-agent/decisions.ts';
 import { type SystemScores, shownMetrics } from '../stop-agent/metrics.ts';
 
-/** One evaluation's systems in Markdown, with intervals over threads. F1 of each label follows macro-F1. */
+/** One evaluation's systems in Markdown, with intervals over threads; of a grid of rules a few. F1 of each label follows macro-F1. */
 export function systemsTable(systems: readonly SystemScores[]): string {
   const labels = Object.keys(systems[0].f1ByLabel);
   const [first, ...others] = shownMetrics;
@@ -20,13 +21,15 @@ export function systemsTable(systems: readonly SystemScores[]): string {
         ...others.map(({ title }) => title),
         'most common stop',
       ],
-      ...systems.map((system) => [
-        system.name,
-        cell(system, first),
-        ...labels.map((label) => system.f1ByLabel[label].toFixed(3)),
-        ...others.map((metric) => cell(system, metric)),
-        `${system.mostCommonStop.name} (${(100 * system.mostCommonStop.share).toFixed(0)} %)`,
-      ]),
+      ...systems
+        .filter(({ name }) => isShown(name))
+        .map((system) => [
+          system.name,
+          cell(system, first),
+          ...labels.map((label) => system.f1ByLabel[label].toFixed(3)),
+          ...others.map((metric) => cell(system, metric)),
+          `${system.mostCommonStop.name} (${(100 * system.mostCommonStop.share).toFixed(0)} %)`,
+        ]),
     ],
     { align: ['l', ...Array<string>(shownMetrics.length + labels.length).fill('r'), 'l'] },
   );

@@ -62,22 +62,24 @@ export function compareSystems(
       { calls: 'one', labels },
     ),
   }));
+  const compared = stopMetrics.filter(({ isResampled }) => isResampled);
+  const intervals = bootstrapGroups({
+    groups: groups.map(({ threads }) => threads),
+    seed: options.seed,
+    statistics(group, items) {
+      const { left, right } = groups[group];
+      return compared.map(
+        (metric) => (metric.of({ ...left, items }) ?? Number.NaN) - (metric.of({ ...right, items }) ?? Number.NaN),
+      );
+    },
+  });
   return {
     threads: pairs.length,
     seeds: groups.length,
-    metrics: stopMetrics
-      .filter(({ isResampled }) => isResampled)
-      .map((metric) => {
-        const { estimate, ...interval } = bootstrapGroups({
-          groups: groups.map(({ threads }) => threads),
-          seed: options.seed,
-          statistic(group, items) {
-            const { left, right } = groups[group];
-            return (metric.of({ ...left, items }) ?? Number.NaN) - (metric.of({ ...right, items }) ?? Number.NaN);
-          },
-        });
-        return { name: metric.name, title: metric.title ?? metric.name, difference: estimate, ...interval };
-      }),
+    metrics: compared.map(({ name, title }, index) => {
+      const { estimate, ...interval } = intervals[index];
+      return { name, title: title ?? name, difference: estimate, ...interval };
+    }),
   };
 }
 

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import * as z from 'zod/mini';
 import { bundleFiles, checkDigest, parseBundleJson, readManifest } from '../../checkpoints/bundle/manifest.ts';
 import { loadPolicy, type PolicyDecision, type PolicySource, type Verdict } from '../../checkpoints/bundle/policy.ts';
+import type { Judgement } from '../../experts/detector.ts';
 import { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
 import { canonicalJson } from '../../src/content-hash.ts';
 import { hoursSinceClaim, prefixOf, type Thread } from '../../src/data/thread.ts';
@@ -10,8 +11,10 @@ import { diskError, InputError } from '../../src/errors.ts';
 import { createEncoder, encoderSchema } from '../../src/text/create-encoder.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { decideStops } from '../../trainers/stop-agent/policy.ts';
+import { judgeForTraining, judgeOfRun } from '../judging/judge-for-training.ts';
 import { threadIdentity } from '../run/parts-file.ts';
-import { openStopAgentRun } from './open-run.ts';
+import { askAndDecide, type Judge } from './ask-and-decide.ts';
+import { type OpenedRun, openStopAgentRun } from './open-run.ts';
 import { trainedThreads } from './run-threads.ts';
 
 /** A thread as a trained agent decides it, labelled or not: one line of what `earshot decide` prints. */
@@ -28,7 +31,10 @@ export interface DecidedThread {
   readonly posts: number;
   /** postsUsed / posts. */
   readonly er: number;
-  /** π(stop) at every post, given that the agent has continued so far. */
+  /**
+   * π(stop) at every post, given that the agent has continued so far. An agent that is told its detector's judgements has
+   * them up to the stop only, and 0 where it does not act.
+   */
   readonly stopProbability: readonly number[];
   /** What the detector says of the posts seen at the stop; null where none is at hand. */
   readonly verdict: Verdict | null;
@@ -51,9 +57,23 @@ export interface Decider {
  * @throws InputError when the run cannot be used, or it is not known which threads it learnt from
  */
 export async function deciderOfRun(options: { run: string; runs: string; context: WorkContext }): Promise<Decider> {
-  const { run, experiment, policy, tableOf } = await openStopAgentRun(options);
+  const opened = await openStopAgentRun(options);
+  const { run, experiment, policy, schedule, tableOf } = opened;
   const trained = await trainedThreads(run);
+  const isTrainedOn = (thread: Thread) => trained.has(threadIdentity(thread));
   const asksModels = 'file' in experiment.detector;
+  if (schedule !== null) {
+    const judgeOf = await judgesOf(opened, options.context);
+    return {
+      name: run.path,
+      isTrainedOn,
+      async decide(whole) {
+        const thread = shownPart(whole, experiment.agent.maxPosts);
+        const { judgement, ...decision } = await askAndDecide(thread, { ...opened, schedule, judge: judgeOf(thread) });
+        return decided(thread, { ...decision, verdict: verdictOf(judgement) });
+      },
+    };
+  }
   if (asksModels)
     options.context.onNote(
       `the detector of ${run.path} asks language models, so decisions come without a verdict; \`earshot annotate\` asks it`,
@@ -61,23 +81,50 @@ export async function deciderOfRun(options: { run: string; runs: string; context
   const detector = asksModels ? null : await LocalDetector.load({ path: join(run.path, 'detector.json') });
   return {
     name: run.path,
-    isTrainedOn: (thread) => trained.has(threadIdentity(thread)),
+    isTrainedOn,
     async decide(whole) {
       const thread = shownPart(whole, experiment.agent.maxPosts);
-      const [{ stopStep, stopProbability }] = await decideStops(policy, { threads: [thread], tableOf });
-      const prefix = prefixOf(thread, stopStep + 1);
-      const judgement = detector === null ? null : await detector.judge(prefix);
-      return decided(thread, {
-        stopStep,
-        stopped: stopProbability[stopStep] > 0.5,
-        stopProbability,
-        verdict:
-          judgement === null || judgement.label === null
-            ? null
-            : { label: judgement.label, probabilities: judgement.probabilities ?? {} },
+      const [{ stopStep, stopProbability }] = await decideStops(policy, {
+        threads: [thread],
+        tableOf: (own) => tableOf(own, { sequences: new Map() }),
       });
+      const judgement = detector === null ? null : await detector.judge(prefixOf(thread, stopStep + 1));
+      const verdict = judgement === null ? null : verdictOf(judgement);
+      const stopped = stopProbability[stopStep] > 0.5;
+      return decided(thread, { stopStep, stopped, stopProbability, verdict, calls: Number(verdict !== null) });
     },
   };
+}
+
+/** How the detector of a run is asked about a thread. What language models say is kept in the store, and asked once. */
+async function judgesOf(
+  { run, experiment, cache, task }: OpenedRun,
+  context: WorkContext,
+): Promise<(thread: Thread) => Judge> {
+  if (!('file' in experiment.detector)) {
+    const detector = await LocalDetector.load({ path: join(run.path, 'detector.json') });
+    return (thread) => (length) => detector.judge(prefixOf(thread, length));
+  }
+  const { judge, options } = await judgeOfRun(run, experiment);
+  return (thread) => async (length) => {
+    const schedule = { name: 'lengths' as const, lengths: [length] };
+    const { sequences } = await judgeForTraining({
+      judge: { judge, options: { ...options, schedule } },
+      threads: [{ ...thread, posts: thread.posts.slice(0, length) }],
+      store: cache.annotations,
+      maxPosts: experiment.maxJudgedPosts,
+      context,
+    });
+    const sequence = sequences.get(thread.id);
+    const label = task.labels[sequence?.predicted[length - 1] ?? -1] ?? null;
+    const row = sequence?.probabilities.subarray((length - 1) * task.labels.length) ?? [];
+    const probabilities = Object.fromEntries(task.labels.map((name, index) => [name, row[index]]));
+    return { label, probabilities: row.some(Number.isNaN) ? null : probabilities };
+  };
+}
+
+function verdictOf({ label, probabilities }: Pick<Judgement, 'label' | 'probabilities'>): Verdict | null {
+  return label === null ? null : { label, probabilities: probabilities ?? {} };
 }
 
 /**
@@ -94,7 +141,11 @@ export async function deciderOfBundle(folder: string): Promise<Decider> {
     }
   };
   const policy = await loadPolicy({ read, embed: await encoderOfBundle(await read(bundleFiles.manifest)) });
-  const { state } = policy.manifest;
+  const { state, detector } = policy.manifest;
+  if ((state.judgement ?? null) !== null && detector === null)
+    throw new InputError(
+      `the agent of ${folder} is told what its detector says, and the bundle does not hold the detector; decide with --run, or from a program that gives \`judge\` to loadPolicy`,
+    );
   const name = bundleFiles.trained;
   const bytes = await read(name);
   await checkDigest(bytes, { name, sha256: policy.manifest.files[name] });
@@ -126,8 +177,11 @@ function shownPart(thread: Thread, maxPosts: number): Thread {
   return thread.posts.length > maxPosts ? { ...thread, posts: thread.posts.slice(0, maxPosts) } : thread;
 }
 
-function decided(thread: Thread, decision: PolicyDecision): DecidedThread {
-  const { stopStep, stopped, stopProbability, verdict } = decision;
+function decided(
+  thread: Thread,
+  decision: Omit<PolicyDecision, 'stopProbability'> & { stopProbability: Iterable<number> },
+): DecidedThread {
+  const { stopStep, stopped, stopProbability, verdict, calls } = decision;
   const { id: post, time } = thread.posts[stopStep];
   return {
     threadId: thread.id,
@@ -140,6 +194,6 @@ function decided(thread: Thread, decision: PolicyDecision): DecidedThread {
     er: (stopStep + 1) / thread.posts.length,
     stopProbability: [...stopProbability],
     verdict,
-    calls: verdict === null ? 0 : 1,
+    calls,
   };
 }

@@ -133,13 +133,17 @@ export function decideByRules(
 ): SystemDecisions[] {
   // Without times a rule of hours would be the first post under another name.
   const areTimed = threads.some(({ input }) => input.hours.some((hour, step) => step > 0 && hour !== null));
-  const asked = [...schedules, ...(schedule === null ? [] : [schedule])];
-  const distinct = [...new Map(asked.map((own) => [JSON.stringify(own), own])).values()];
   const rules: StopRule[] = [
     ...counts.map(firstPosts),
     ...(areTimed ? hours.map(afterHours) : []),
     allPosts,
-    ...distinct.flatMap((own) => confidences.map((confidence) => confidentAt(confidence, own))),
+    ...schedules.flatMap((own) => confidences.map((confidence) => confidentAt(confidence, own))),
+    ...(schedule === null
+      ? []
+      : confidences.map((confidence) => ({
+          ...confidentAt(confidence, schedule),
+          name: `confidence ≥ ${confidence}, asked when the agent asks`,
+        }))),
     labelAware,
   ];
   const decided = rules.map((rule) => {
@@ -165,3 +169,14 @@ const studentRuleStart = 'student ≥';
 export function isLearnt(system: string): boolean {
   return system === agentName || system === cloningName || system.startsWith(studentRuleStart);
 }
+
+/** Of a dense grid of rules, those that tables show. */
+export function isShown(system: string): boolean {
+  const counted = /^first (\d+) posts$/.exec(system);
+  if (counted !== null) return shownCounts.has(Number(counted[1]));
+  const confident = /^confidence ≥ ([\d.]+)/.exec(system);
+  return confident === null || shownConfidences.has(Number(confident[1]));
+}
+
+const shownCounts: ReadonlySet<number> = new Set([2, 4, 6, 8, 13, 20, 30, 50]);
+const shownConfidences: ReadonlySet<number> = new Set([0.6, 0.7, 0.8, 0.9]);

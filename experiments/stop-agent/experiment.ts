@@ -1,6 +1,12 @@
 import { z } from 'zod';
 import { localDetectorOptionsSchema } from '../../experts/detectors/local/train-local-detector.ts';
-import { askedLengths, type PrefixSchedule, prefixScheduleSchema, prefixSchedules, scheduledLengths } from '../../experts/prefix-schedule.ts';
+import {
+  askedLengths,
+  type PrefixSchedule,
+  prefixScheduleSchema,
+  prefixSchedules,
+  scheduledLengths,
+} from '../../experts/prefix-schedule.ts';
 import { syntheticOptionsSchema } from '../../src/data/synthetic/stream.ts';
 import { type Task, tasks } from '../../src/data/task.ts';
 import { InputError } from '../../src/errors.ts';
@@ -42,7 +48,9 @@ const splitSchema = z
       .int()
       .min(0)
       .default(0)
-      .describe('labelled threads to choose settings on, with evaluation.part: development; the test part is not read then'),
+      .describe(
+        'labelled threads to choose settings on, with evaluation.part: development; the test part is not read then',
+      ),
     test: z
       .union([z.int().min(1), z.literal('rest')])
       .default('rest')
@@ -60,7 +68,9 @@ const askScheduleSchema = z
   .discriminatedUnion('name', [
     ...prefixSchedules,
     z.strictObject({
-      name: z.literal('best').describe('geometric, with the start and factor that return most on the demonstration threads'),
+      name: z
+        .literal('best')
+        .describe('geometric, with the start and factor that return most on the demonstration threads'),
       starts: z.array(z.int().min(1)).min(1).default([1, 2, 4]).describe('posts of the first judged prefix'),
       factors: z
         .array(z.number().gt(1))
@@ -190,7 +200,10 @@ export const experimentSchema = z
     if (state.posts === 'none' && !state.student && state.judgement === 'none')
       problem(['state'], 'the agent would see nothing: give it posts, a student or its detector’s judgements');
     if (state.judgement === 'none' && (state.actsAt !== 'every-post' || state.askSchedule.name !== 'every'))
-      problem(['state', 'judgement'], 'askSchedule and actsAt are about the detector’s judgements; set judgement: last');
+      problem(
+        ['state', 'judgement'],
+        'askSchedule and actsAt are about the detector’s judgements; set judgement: last',
+      );
     if (evaluation.part === 'development' && split.development === 0)
       problem(['evaluation', 'part'], 'the split has no development part; set split.development');
     if (state.judgement === 'none' || !('file' in detector)) return;
@@ -210,7 +223,9 @@ export type Experiment = z.infer<typeof experimentSchema>;
 /** The schedules that an agent may turn out to ask on. */
 export function schedulesOf(asked: AskSchedule): PrefixSchedule[] {
   if (asked.name !== 'best') return [asked];
-  return asked.starts.flatMap((start) => asked.factors.map((factor) => ({ name: 'geometric' as const, start, factor })));
+  return asked.starts.flatMap((start) =>
+    asked.factors.map((factor) => ({ name: 'geometric' as const, start, factor })),
+  );
 }
 
 /** The labelling task of an experiment: the detector, the experts, the student, the rules and the scores share it. */

@@ -13,12 +13,16 @@ import { bundleContents, checkFree, weightsFile, writeBundle } from '../../check
 import { provenance } from '../../checkpoints/run-record.ts';
 import { CONTINUE, stateRow } from '../../envs/state-table.ts';
 import { floatsToBase64, LocalDetector } from '../../experts/detectors/local/local-detector.ts';
-import type { Thread } from '../../src/data/thread.ts';
+import { type JudgementSequence, judgementSequence } from '../../experts/judgement-sequence.ts';
+import { askedLengths } from '../../experts/prefix-schedule.ts';
+import { lastJudgementFeatureCount, lastJudgementMeaning } from '../../src/data/last-judgement.ts';
+import { prefixOf, type Thread } from '../../src/data/thread.ts';
 import { Random } from '../../src/tensor/random.ts';
 import { characterTable } from '../../src/text/character-table.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { greedyStop, stopProbabilitiesOfStates } from '../../trainers/stop-agent/policy.ts';
 import { actionTexts } from '../../trainers/stop-agent/states.ts';
+import { judgeForTraining, judgeOfRun } from '../judging/judge-for-training.ts';
 import { systemsTable } from '../report/systems-table.ts';
 import { scoresJson } from './metrics.ts';
 import { type OpenedRun, openStopAgentRun } from './open-run.ts';
@@ -60,7 +64,10 @@ export async function exportRun(options: {
   const { run, experiment, policy, seed, step } = opened;
   const network = policyHalf(policy);
   const tested = (await testThreadsOfRun(run, { data, context })).slice(0, goldenTestThreads);
-  const golden = await goldenThreads([...tested.map(firstPosts), ...unicodeThreads.map(threadOfTexts)], opened);
+  const told = await toldOf(tested, opened, context);
+  // Language models are not asked for the sake of an export: then the golden threads are those they have judged.
+  const made = opened.schedule !== null && told.detector === null ? [] : unicodeThreads.map(threadOfTexts);
+  const golden = await goldenThreads([...tested.map(firstPosts), ...made], { ...opened, judge: told.judge });
   const probes = [golden.states, random(network), extreme(network)];
   const named = await Promise.all(
     probes.map(async (states, index) => ({
@@ -125,19 +132,66 @@ export async function exportRun(options: {
 
 const pythonReader = new URL('../../checkpoints/bundle/earshot_policy.py', import.meta.url);
 
+/** What a run's detector says of threads, where its agent is told; language models are not asked again. */
+async function toldOf(threads: readonly Thread[], { run, experiment, cache, task }: OpenedRun, context: WorkContext) {
+  if (!('file' in experiment.detector)) {
+    const detector = await LocalDetector.load({ path: join(run.path, 'detector.json') });
+    const judge = async (thread: Thread) =>
+      judgementSequence({
+        threadId: thread.id,
+        labels: task.labels,
+        judgements: await inTurn(thread.posts.length, (index) => detector.judge(prefixOf(thread, index + 1))),
+      });
+    return { detector, judge };
+  }
+  const { sequences } = await judgeForTraining({
+    judge: await judgeOfRun(run, experiment),
+    threads,
+    store: cache.annotations,
+    maxPosts: experiment.maxJudgedPosts,
+    context,
+  });
+  return { detector: null, judge: async ({ id }: Thread) => sequences.get(id) };
+}
+
+async function inTurn<T>(count: number, make: (index: number) => Promise<T>): Promise<T[]> {
+  const made: T[] = [];
+  for (let index = 0; index < count; index++) made.push(await make(index));
+  return made;
+}
+
 /** What the checkpoint decides of some threads, a thread a line, with all states for parity. Ties are left out. */
-async function goldenThreads(threads: readonly Thread[], { policy, tableOf }: OpenedRun) {
-  const table = await tableOf(threads);
+async function goldenThreads(
+  threads: readonly Thread[],
+  {
+    policy,
+    tableOf,
+    schedule,
+    experiment,
+    judge,
+  }: OpenedRun & { judge: (thread: Thread) => Promise<JudgementSequence | undefined> },
+) {
+  const sequences = new Map<string, JudgementSequence>();
+  if (schedule !== null)
+    for (const thread of threads) {
+      const sequence = await judge(thread);
+      if (sequence !== undefined) sequences.set(thread.id, sequence);
+    }
+  const table = await tableOf(threads, { sequences, everyPost: true });
   const { columns } = table;
   const lines: string[] = [];
   const all: Float32Array[] = [];
   for (const [thread, { id, posts }] of threads.entries()) {
+    const asked =
+      schedule === null ? null : askedLengths({ schedule, posts: Math.min(posts.length, experiment.maxJudgedPosts) });
+    const actsAt = experiment.state.actsAt === 'asked-posts' && asked !== null ? new Set(asked) : null;
     const states = new Float32Array(posts.length * columns);
     for (let step = 0; step < posts.length; step++) {
       const row = stateRow(table, { thread, step, previous: CONTINUE }) * columns;
       states.set(table.data.subarray(row, row + columns), step * columns);
     }
     const stopProbability = await stopProbabilitiesOfStates(policy, { data: states, columns });
+    if (actsAt !== null) for (const step of posts.keys()) if (!actsAt.has(step + 1)) stopProbability[step] = 0;
     if (isTied(stopProbability)) continue;
     const golden: Golden = {
       threadId: id,
@@ -145,11 +199,21 @@ async function goldenThreads(threads: readonly Thread[], { policy, tableOf }: Op
       states: floatsToBase64(states),
       stopProbability: [...stopProbability],
       stopStep: greedyStop(stopProbability),
+      ...(asked !== null && { judgements: goldenJudgements(sequences.get(id), asked) }),
     };
     lines.push(`${JSON.stringify(golden)}\n`);
     all.push(states);
   }
   return { lines: lines.join(''), states: joined(all), count: lines.length };
+}
+
+function goldenJudgements(sequence: JudgementSequence | undefined, asked: readonly number[]) {
+  if (sequence === undefined) return [];
+  const { labels, predicted, probabilities } = sequence;
+  return asked.map((posts) => {
+    const row = [...probabilities.subarray((posts - 1) * labels.length, posts * labels.length)];
+    return { posts, label: labels[predicted[posts - 1]] ?? null, probabilities: row.some(Number.isNaN) ? null : row };
+  });
 }
 
 function firstPosts(thread: Thread): Thread {
@@ -217,9 +281,10 @@ async function modelFiles({
   };
 }
 
-function stateDefinition({ experiment, cache, task, policy }: OpenedRun): Manifest['state'] {
+function stateDefinition({ experiment, cache, task, policy, schedule }: OpenedRun): Manifest['state'] {
   const columns = policy.parameters.w1.rows;
   const dimensions = experiment.state.posts === 'sum' ? cache.embeddings.dimensions : 0;
+  const told = schedule === null ? 0 : lastJudgementFeatureCount(task.labels.length);
   const [first, ...others] = task.labels;
   const posts = {
     name: 'posts',
@@ -230,14 +295,28 @@ function stateDefinition({ experiment, cache, task, policy }: OpenedRun): Manife
   const student = {
     name: 'student',
     from: dimensions,
-    count: columns - dimensions,
+    count: columns - dimensions - told,
     meaning: `log-odds of ${others.join(', ')} against ${first} by the student (probabilities at least 1e-4), the margin between its likeliest label and the next in log-odds, ln of the posts seen, ln of how many posts in a row its label is unchanged`,
   };
+  const judgement = {
+    name: 'judgement',
+    from: columns - told,
+    count: told,
+    meaning: lastJudgementMeaning(task.labels),
+  };
+  const { maxPosts } = experiment.agent;
   return {
     columns,
-    fields: [posts, student].filter(({ count }) => count > 0),
+    fields: [posts, student, judgement].filter(({ count }) => count > 0),
     previousActions: { continue: actionTexts[0], stop: actionTexts[1] },
-    maxPosts: experiment.agent.maxPosts,
+    maxPosts,
+    ...(schedule !== null && {
+      judgement: {
+        asked: askedLengths({ schedule, posts: Math.min(maxPosts, experiment.maxJudgedPosts) }),
+        actsAt: experiment.state.actsAt,
+        maxPosts: experiment.maxJudgedPosts,
+      },
+    }),
   };
 }
 

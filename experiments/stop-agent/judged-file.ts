@@ -25,14 +25,16 @@ const lineSchema = z.strictObject({
 });
 
 export function writeJudged(run: string, threads: readonly TestThread[]): void {
-  const lines = threads.map(({ threadId, input, hours, studentConfidence }): z.infer<typeof lineSchema> => ({
-    threadId,
-    gold: input.goldLabel,
-    predicted: [...input.sequence.predicted],
-    confidence: Array.from(input.sequence.confidence, (value) => (Number.isNaN(value) ? null : value)),
-    hours: [...hours],
-    student: studentConfidence === null ? null : [...studentConfidence],
-  }));
+  const lines = threads.map(
+    ({ threadId, input, hours, studentConfidence }): z.infer<typeof lineSchema> => ({
+      threadId,
+      gold: input.goldLabel,
+      predicted: [...input.sequence.predicted],
+      confidence: Array.from(input.sequence.confidence, (value) => (Number.isNaN(value) ? null : value)),
+      hours: [...hours],
+      student: studentConfidence === null ? null : [...studentConfidence],
+    }),
+  );
   writeFileAtomically(join(run, fileName), lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
 }
 

@@ -67,7 +67,8 @@ export const stopMetrics: readonly StopMetric[] = [
     decimals: 1,
     isResampled: true,
     isNotForOracles: true,
-    of: ({ calls, items }) => total(items === undefined ? calls : Array.from(items, (item) => calls[item])) / (items ?? calls).length,
+    of: ({ calls, items }) =>
+      total(items === undefined ? calls : Array.from(items, (item) => calls[item])) / (items ?? calls).length,
   },
   {
     // The share of the calls that judging every post of every thread would take.

@@ -3,9 +3,9 @@ import type { StateTable } from '../../envs/state-table.ts';
 import { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
 import { type Student, studentFeatureCount, studentFeatures } from '../../experts/detectors/local/student.ts';
 import type { JudgementSequence } from '../../experts/judgement-sequence.ts';
-import { lastJudgementFeatureCount, lastJudgementFeatures } from '../../experts/last-judgement.ts';
 import { askedLengths, type PrefixSchedule } from '../../experts/prefix-schedule.ts';
 import { canonicalJson } from '../../src/content-hash.ts';
+import { lastJudgementFeatureCount, lastJudgementFeatures } from '../../src/data/last-judgement.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { stateTableOf } from '../../trainers/stop-agent/states.ts';
 import type { Cache } from './cache.ts';
@@ -24,12 +24,14 @@ export interface StateMaterials {
 export interface Told {
   /** The judgements of each thread, as far as they are asked for; only read where the agent is told them. */
   readonly sequences: ReadonlyMap<string, JudgementSequence>;
+  /** Makes a step of every post, also where the agent decides at some only. */
+  readonly everyPost?: boolean;
 }
 
 /** The table of these threads' states. @throws Error where a thread's judgements are needed and missing */
 export function statesOf(
   threads: readonly Thread[],
-  { experiment, cache, student, schedule, sequences }: StateMaterials & Told,
+  { experiment, cache, student, schedule, sequences, everyPost = false }: StateMaterials & Told,
 ): Promise<StateTable> {
   const { embeddings } = cache;
   const { labels } = taskOf(experiment);
@@ -42,11 +44,13 @@ export function statesOf(
     });
   if (schedule !== null)
     parts.push({
-      count: lastJudgementFeatureCount(labels),
+      count: lastJudgementFeatureCount(labels.length),
       of: async ({ id, posts }) => {
         const sequence = sequences.get(id);
-        if (sequence === undefined) throw new Error(`the agent is told the judgements of thread ${id}, and there are none`);
-        return lastJudgementFeatures(sequence, { schedule, posts: posts.length });
+        if (sequence === undefined)
+          throw new Error(`the agent is told the judgements of thread ${id}, and there are none`);
+        const asked = askedLengths({ schedule, posts: Math.min(posts.length, sequence.predicted.length) });
+        return lastJudgementFeatures(sequence, { labels: labels.length, asked, posts: posts.length });
       },
     });
   return stateTableOf(threads, {
@@ -55,7 +59,7 @@ export function statesOf(
         ? { dimensions: embeddings.dimensions, embed: (texts) => embeddings.embed(texts) }
         : null,
     features: parts.length === 0 ? null : sideBySide(parts),
-    postsSeen: schedule === null ? undefined : stepsOf({ experiment, schedule }),
+    postsSeen: schedule === null || everyPost ? undefined : stepsOf({ experiment, schedule }),
   });
 }
 

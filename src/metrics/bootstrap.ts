@@ -51,42 +51,52 @@ export function comparePaired(
   return { difference: estimate, ...percentileInterval(samples, confidence), pValue: twoSided(samples) };
 }
 
-/** Items of one group (a run with its own seed, say) that a sample drew, by index; repetitions count again. */
-export type GroupStatistic = (group: number, items: Int32Array) => number;
+/** Numbers of one group (a run with its own seed, say) on some of its items, by index; repetitions count again. */
+export type GroupStatistics = (group: number, items: Int32Array) => readonly number[];
 
 /**
- * The mean of a statistic over groups of items, with a percentile interval that resamples the groups first and then the
- * items of each (Davison & Hinkley, "Bootstrap Methods and their Application", 1997, §3.8): items of one group are not
- * independent of each other as items of all groups would be. One group alone is resampled by its items. A statistic that is
- * NaN in a sample leaves that group out of it.
+ * Means of statistics over groups of items, with percentile intervals that resample the groups first and then the items of
+ * each (Davison & Hinkley, "Bootstrap Methods and their Application", 1997, §3.8): items of one group are less independent
+ * than items of all groups pooled would pretend. One group alone is resampled by its items. Where a statistic is NaN, the
+ * group does not count towards its mean.
  * @param options.groups items of each group
+ * @returns one entry a statistic, with the two-sided p-value of 0 (see `comparePaired`)
  * @throws InputError without groups, or for a group without items
  */
 export function bootstrapGroups(
-  options: Omit<BootstrapOptions, 'items'> & { readonly groups: readonly number[]; readonly statistic: GroupStatistic },
-): Interval & { readonly estimate: number; readonly pValue: number } {
-  const { groups, seed, statistic, resamples = 2000, confidence = 0.95 } = options;
+  options: Omit<BootstrapOptions, 'items'> & {
+    readonly groups: readonly number[];
+    readonly statistics: GroupStatistics;
+  },
+): (Interval & { readonly estimate: number; readonly pValue: number })[] {
+  const { groups, seed, statistics, resamples = 2000, confidence = 0.95 } = options;
   if (groups.length === 0 || groups.some((items) => !(items >= 1)))
     throw new InputError(`a bootstrap over groups of ${groups.join(', ') || 'no'} items is not possible; give items`);
   const random = Random.seeded({ seed, purpose: 'bootstrap' });
   const drawn = groups.map((items) => Int32Array.from({ length: items }, (_, item) => item));
-  const meanOf = (values: readonly number[]) => {
-    const known = values.filter((value) => !Number.isNaN(value));
-    return known.reduce((sum, value) => sum + value, 0) / known.length;
-  };
-  const estimate = meanOf(groups.map((_, group) => statistic(group, drawn[group])));
-  const samples = new Float64Array(resamples);
+  const estimates = meansOver(groups.map((_, group) => statistics(group, drawn[group])));
+  const samples = estimates.map(() => new Float64Array(resamples));
   for (let sample = 0; sample < resamples; sample++) {
     const values = groups.map((_, place) => {
       const group = groups.length === 1 ? place : random.integer(groups.length);
       const items = drawn[group];
       for (let position = 0; position < items.length; position++) items[position] = random.integer(items.length);
-      return statistic(group, items);
+      return statistics(group, items);
     });
-    samples[sample] = meanOf(values);
+    for (const [index, mean] of meansOver(values).entries()) samples[index][sample] = mean;
   }
-  const known = samples.filter((value) => !Number.isNaN(value)).sort();
-  return { estimate, ...percentileInterval(known, confidence), pValue: twoSided(known) };
+  return estimates.map((estimate, index) => {
+    const known = samples[index].filter((value) => !Number.isNaN(value)).sort();
+    return { estimate, ...percentileInterval(known, confidence), pValue: twoSided(known) };
+  });
+}
+
+/** The mean of each column over the rows that know it; NaN where none does. */
+function meansOver(rows: readonly (readonly number[])[]): number[] {
+  return rows[0].map((_, column) => {
+    const known = rows.flatMap((row) => (Number.isNaN(row[column]) ? [] : [row[column]]));
+    return known.reduce((sum, value) => sum + value, 0) / known.length;
+  });
 }
 
 /** Twice the smaller share of differences on one side of 0, one more being counted on either side. */

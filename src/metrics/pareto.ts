@@ -64,9 +64,68 @@ export function marginToFront(point: OperatingPoint, points: readonly OperatingP
   };
 }
 
+/** An operating point and what it asks of the detector. */
+export interface PricedPoint extends OperatingPoint {
+  /** Calls a thread. */
+  readonly calls: number;
+}
+
+/**
+ * How far `point` is above every mixture of other points that, on average, is as early and asks as seldom: a linear
+ * program, solved by its dual in the price of a call. A mixture chooses a rule by chance for each thread.
+ * @param points may contain `point` itself, which is left out
+ * @returns negative if it is below; null if no mixture is as early and as cheap
+ * @throws InputError for a point that is not finite
+ */
+export function marginWithin(point: PricedPoint, points: readonly PricedPoint[]): number | null {
+  const { er, calls } = finite(point);
+  const others = points.filter((other) => other !== point).sort((a, b) => a.er - b.er);
+  if (others.length === 0 || others[0].er > er) return null;
+  // At a price of 0 for each call beyond the budget the best mixture may ask too often; at a high price it asks least.
+  let dear = bestMixture(others, { er, calls, price: 0 });
+  if (dear.calls <= calls) return point.macroF1 - dear.macroF1;
+  let cheap = bestMixture(others, { er, calls, price: 1e4 });
+  if (cheap.calls > calls + 1e-9) return null;
+  for (;;) {
+    const price = (dear.macroF1 - cheap.macroF1) / (dear.calls - cheap.calls);
+    const between = cheap.macroF1 - price * (cheap.calls - calls);
+    const next = bestMixture(others, { er, calls, price });
+    if (next.macroF1 - price * (next.calls - calls) <= between + 1e-12) return point.macroF1 - between;
+    if (next.calls > calls) dear = next;
+    else cheap = next;
+  }
+}
+
+interface Mixture {
+  readonly macroF1: number;
+  readonly calls: number;
+}
+
+/** Of all mixtures with at most this ER the one with the most macro-F1 less the price of its calls. `points` by rising ER. */
+function bestMixture(
+  points: readonly PricedPoint[],
+  { er, calls, price }: { er: number; calls: number; price: number },
+): Mixture {
+  const priced = points.map((point) => ({
+    point,
+    er: point.er,
+    macroF1: point.macroF1 - price * (point.calls - calls),
+  }));
+  const hull = upperHull(paretoFront(priced));
+  const index = hull.findLastIndex((corner) => corner.er <= er);
+  const left = hull[index];
+  const right = hull[index + 1];
+  if (right === undefined) return left.point;
+  const share = (er - left.er) / (right.er - left.er);
+  return {
+    macroF1: left.point.macroF1 + share * (right.point.macroF1 - left.point.macroF1),
+    calls: left.point.calls + share * (right.point.calls - left.point.calls),
+  };
+}
+
 /** The corners of the smallest concave curve above a front: its slopes only fall. */
-function upperHull(front: readonly OperatingPoint[]): OperatingPoint[] {
-  const hull: OperatingPoint[] = [];
+function upperHull<Point extends OperatingPoint>(front: readonly Point[]): Point[] {
+  const hull: Point[] = [];
   for (const point of front) {
     while (hull.length >= 2 && !liesAbove(hull[hull.length - 1], hull[hull.length - 2], point)) hull.pop();
     hull.push(point);

@@ -36,10 +36,7 @@ export function labelledRows({ problem, config }: StopMember): LabelledRows {
 function worthOfStops(thread: LabelledThread, { target, delayCost, callCost }: TaskConfig): Float32Array {
   const { right, probability, shareSeen, calls, weight } = thread;
   const value = target === 'right' ? right : probability;
-  return Float32Array.from(
-    value,
-    (own, step) => weight * (own - delayCost * shareSeen[step] - callCost * calls[step]),
-  );
+  return Float32Array.from(value, (own, step) => weight * (own - delayCost * shareSeen[step] - callCost * calls[step]));
 }
 
 /** States of the members' labelled threads, [members, rows, inputs], padded with row 0. The caller disposes them. */

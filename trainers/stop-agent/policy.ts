@@ -103,7 +103,8 @@ export async function decideStops(
     const probabilities = await stopProbabilities(policy, table);
     for (const [index, { id, posts }] of chunk.entries()) {
       const stopProbability = new Float32Array(posts.length);
-      for (const [step, seen] of table.postsSeen[index].entries()) stopProbability[seen - 1] = probabilities[index][step];
+      for (const [step, seen] of table.postsSeen[index].entries())
+        stopProbability[seen - 1] = probabilities[index][step];
       decisions.push({ threadId: id, stopStep: greedyStop(stopProbability), stopProbability });
     }
   }
