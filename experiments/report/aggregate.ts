@@ -1,6 +1,6 @@
 import { bootstrapGroups } from '../../src/metrics/bootstrap.ts';
 import { macroF1 } from '../../src/metrics/classification.ts';
-import { marginToFront, marginWithin, type PricedPoint } from '../../src/metrics/pareto.ts';
+import { bestMixture, meanOf, type PricedPoint, paretoFront } from '../../src/metrics/pareto.ts';
 import { meanAndDeviation } from '../../src/metrics/summary-statistics.ts';
 import { agentName, isLearnt, type SystemDecisions } from '../stop-agent/decisions.ts';
 import { type SystemScores, stopMetrics } from '../stop-agent/metrics.ts';
@@ -80,49 +80,66 @@ export interface FrontComparison {
 
 const resamples = 1000;
 
+/**
+ * The best rules are picked by the scores they are compared on, which favours them. The intervals keep what was picked: a
+ * bootstrap that picked anew would add the luck of every resample to that.
+ */
 export function compareToFront(trials: readonly TrialResult[]): FrontComparison {
-  const seeds = trials.map(({ decisions, systems }) => {
-    const classes = Object.keys(systems[0].f1ByLabel).length;
-    const agent = decisions.find(({ name }) => name === agentName);
-    if (agent === undefined) throw new Error('a trial has no agent');
-    const rules = decisions.filter(({ name, calls }) => !isLearnt(name) && calls !== 'oracle');
-    const [own, ...others] = [agent, ...rules].map((system) => operatingPointOf(system, classes));
-    return { threads: agent.decisions.length, own, others, isOneCall: rules.map(({ calls }) => calls === 'one') };
-  });
-  const margins = (seed: number, items: Int32Array): (number | null)[] => {
-    const { own, others, isOneCall } = seeds[seed];
-    const point = own(items);
-    const points = others.map((other) => other(items));
-    const oneCall = marginToFront(
-      point,
-      points.filter((_, index) => isOneCall[index]),
-    );
-    return [
-      oneCall?.overStaircase ?? null,
-      oneCall?.overHull ?? null,
-      marginWithin(point, points),
-      marginToFront(point, points)?.overHull ?? null,
-    ];
-  };
+  const seeds = trials.map(picked);
   const intervals = bootstrapGroups({
     groups: seeds.map(({ threads }) => threads),
     seed: 1,
     resamples,
-    statistics: (seed, items) => margins(seed, items).map((margin) => margin ?? Number.NaN),
+    statistics(seed, items) {
+      const { agent, mixtures } = seeds[seed];
+      const own = agent(items).macroF1;
+      return mixtures.map((mixture) =>
+        mixture === null
+          ? Number.NaN
+          : own - mixture.reduce((sum, { point, share }) => sum + share * point.at(items).macroF1, 0),
+      );
+    },
   });
-  const perSeed = seeds.map(({ threads }, seed) =>
-    margins(
-      seed,
-      Int32Array.from({ length: threads }, (_, item) => item),
-    ),
-  );
+  const all = seeds.map(({ agent, threads, mixtures }) => {
+    const { macroF1: own } = agent(everyItem(threads));
+    return mixtures.map((mixture) => (mixture === null ? null : own - meanOf(mixture, 'macroF1')));
+  });
   const [overBestRule, overOneCall, overEqualCalls, overAnyCalls] = intervals.map(
     ({ low, high }, index): Margin | null => {
-      const known = perSeed.flatMap((own) => own[index] ?? []);
+      const known = all.flatMap((own) => own[index] ?? []);
       return known.length === 0 ? null : { ...meanAndDeviation(known), low, high };
     },
   );
   return { overBestRule, overOneCall, overEqualCalls, overAnyCalls };
+}
+
+/** The agent of a trial, and what is best within each of its budgets, in the order of `FrontComparison`. */
+function picked({ decisions, systems }: TrialResult) {
+  const classes = Object.keys(systems[0].f1ByLabel).length;
+  const system = decisions.find(({ name }) => name === agentName);
+  if (system === undefined) throw new Error('a trial has no agent');
+  const threads = system.decisions.length;
+  const agent = operatingPointOf(system, classes);
+  const { er, calls } = agent(everyItem(threads));
+  const rules = decisions
+    .filter((own) => !isLearnt(own.name) && own.calls !== 'oracle')
+    .map((own) => {
+      const at = operatingPointOf(own, classes);
+      return { ...at(everyItem(threads)), at, asksOnce: own.calls === 'one' };
+    });
+  const oneCall = rules.filter(({ asksOnce }) => asksOnce);
+  const best = paretoFront(oneCall).findLast((rule) => rule.er <= er);
+  const mixtures = [
+    best === undefined ? null : [{ point: best, share: 1 }],
+    bestMixture(oneCall, { er, calls }),
+    bestMixture(rules, { er, calls }),
+    bestMixture(rules, { er, calls: Number.POSITIVE_INFINITY }),
+  ];
+  return { threads, agent, mixtures };
+}
+
+function everyItem(threads: number): Int32Array {
+  return Int32Array.from({ length: threads }, (_, item) => item);
 }
 
 /** A function that places a system by its decisions on some of the threads. */

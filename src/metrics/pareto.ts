@@ -36,91 +36,70 @@ export function dominatedArea(
   return area;
 }
 
-/** How far a point is above what others attain at its ER; negative if below. */
-export interface Margins {
-  /** Macro-F1 above the best other point that decides as early or earlier. */
-  readonly overStaircase: number;
-  /**
-   * The same, but also against mixtures of two other points, which choose between two rules by coin for each thread.
-   * The ER of a mixture is exactly the weighted mean. Its macro-F1 is only close to that, because it is a ratio of
-   * counts.
-   */
-  readonly overHull: number;
-}
-
-/**
- * How far `point` is above what the other points attain at its ER or less; negative if it is below.
- * @param points may contain `point` itself, which is left out
- * @returns null if no other point is as early
- * @throws InputError for a point that is not finite
- */
-export function marginToFront(point: OperatingPoint, points: readonly OperatingPoint[]): Margins | null {
-  const front = paretoFront(points.filter((other) => other !== point));
-  const reached = front.filter(({ er }) => er <= finite(point).er);
-  if (reached.length === 0) return null;
-  return {
-    overStaircase: point.macroF1 - reached[reached.length - 1].macroF1,
-    overHull: point.macroF1 - heightOfHull(upperHull(front), point.er),
-  };
-}
-
 /** An operating point and what it asks of the detector. */
 export interface PricedPoint extends OperatingPoint {
   /** Calls a thread. */
   readonly calls: number;
 }
 
+/** A rule chosen for each thread by chance: points with their shares, which sum to 1. */
+export type Mixture<Point> = readonly { readonly point: Point; readonly share: number }[];
+
 /**
- * How far `point` is above every mixture of other points that, on average, is as early and asks as seldom: a linear
- * program, solved by its dual in the price of a call. A mixture chooses a rule by chance for each thread.
- * @param points may contain `point` itself, which is left out
- * @returns negative if it is below; null if no mixture is as early and as cheap
+ * The mixture of points with the most macro-F1 that, on average, is as early as `budget` and calls as seldom: a linear
+ * program, solved by its dual in the price of a call. A mixture's ER and calls are exact; its macro-F1 is close to the
+ * weighted mean, because that is a ratio of counts.
+ * @param budget.calls Infinity leaves them free
+ * @returns at most three points; null if no mixture is as early and as cheap
  * @throws InputError for a point that is not finite
  */
-export function marginWithin(point: PricedPoint, points: readonly PricedPoint[]): number | null {
-  const { er, calls } = finite(point);
-  const others = points.filter((other) => other !== point).sort((a, b) => a.er - b.er);
-  if (others.length === 0 || others[0].er > er) return null;
-  // At a price of 0 for each call beyond the budget the best mixture may ask too often; at a high price it asks least.
-  let dear = bestMixture(others, { er, calls, price: 0 });
-  if (dear.calls <= calls) return point.macroF1 - dear.macroF1;
-  let cheap = bestMixture(others, { er, calls, price: 1e4 });
-  if (cheap.calls > calls + 1e-9) return null;
+export function bestMixture<Point extends PricedPoint>(
+  points: readonly Point[],
+  budget: { er: number; calls: number },
+): Mixture<Point> | null {
+  const sorted = [...points.map(finite)].sort((a, b) => a.er - b.er);
+  if (sorted.length === 0 || sorted[0].er > budget.er) return null;
+  // At no price the best mixture may call too often; at a high price it calls as seldom as any.
+  let dear = bestAtPrice(sorted, { ...budget, price: 0 });
+  if (meanOf(dear, 'calls') <= budget.calls) return dear;
+  let cheap = bestAtPrice(sorted, { ...budget, price: 1e4 });
+  if (meanOf(cheap, 'calls') > budget.calls + 1e-9) return null;
   for (;;) {
-    const price = (dear.macroF1 - cheap.macroF1) / (dear.calls - cheap.calls);
-    const between = cheap.macroF1 - price * (cheap.calls - calls);
-    const next = bestMixture(others, { er, calls, price });
-    if (next.macroF1 - price * (next.calls - calls) <= between + 1e-12) return point.macroF1 - between;
-    if (next.calls > calls) dear = next;
+    const [dearCalls, cheapCalls] = [meanOf(dear, 'calls'), meanOf(cheap, 'calls')];
+    const price = (meanOf(dear, 'macroF1') - meanOf(cheap, 'macroF1')) / (dearCalls - cheapCalls);
+    const next = bestAtPrice(sorted, { ...budget, price });
+    const worth = (own: Mixture<Point>) => meanOf(own, 'macroF1') - price * (meanOf(own, 'calls') - budget.calls);
+    if (worth(next) <= worth(cheap) + 1e-12) {
+      const share = (budget.calls - cheapCalls) / (dearCalls - cheapCalls);
+      const parts = (own: Mixture<Point>, of: number) => own.map((part) => ({ ...part, share: of * part.share }));
+      return [...parts(dear, share), ...parts(cheap, 1 - share)];
+    }
+    if (meanOf(next, 'calls') > budget.calls) dear = next;
     else cheap = next;
   }
 }
 
-interface Mixture {
-  readonly macroF1: number;
-  readonly calls: number;
+/** The mean of one aim over a mixture. */
+export function meanOf(mixture: Mixture<PricedPoint>, aim: keyof PricedPoint): number {
+  return mixture.reduce((sum, { point, share }) => sum + share * point[aim], 0);
 }
 
 /** Of all mixtures with at most this ER the one with the most macro-F1 less the price of its calls. `points` by rising ER. */
-function bestMixture(
-  points: readonly PricedPoint[],
-  { er, calls, price }: { er: number; calls: number; price: number },
-): Mixture {
-  const priced = points.map((point) => ({
-    point,
-    er: point.er,
-    macroF1: point.macroF1 - price * (point.calls - calls),
-  }));
+function bestAtPrice<Point extends PricedPoint>(
+  points: readonly Point[],
+  { er, price }: { er: number; price: number },
+): Mixture<Point> {
+  const priced = points.map((point) => ({ point, er: point.er, macroF1: point.macroF1 - price * point.calls }));
   const hull = upperHull(paretoFront(priced));
   const index = hull.findLastIndex((corner) => corner.er <= er);
   const left = hull[index];
   const right = hull[index + 1];
-  if (right === undefined) return left.point;
+  if (right === undefined) return [{ point: left.point, share: 1 }];
   const share = (er - left.er) / (right.er - left.er);
-  return {
-    macroF1: left.point.macroF1 + share * (right.point.macroF1 - left.point.macroF1),
-    calls: left.point.calls + share * (right.point.calls - left.point.calls),
-  };
+  return [
+    { point: left.point, share: 1 - share },
+    { point: right.point, share },
+  ];
 }
 
 /** The corners of the smallest concave curve above a front: its slopes only fall. */
@@ -137,15 +116,6 @@ function liesAbove(middle: OperatingPoint, left: OperatingPoint, right: Operatin
   return (
     (middle.macroF1 - left.macroF1) * (right.er - left.er) > (right.macroF1 - left.macroF1) * (middle.er - left.er)
   );
-}
-
-/** Linear between corners and level after the last, because no system has to read on. */
-function heightOfHull(hull: readonly OperatingPoint[], er: number): number {
-  const index = hull.findLastIndex((corner) => corner.er <= er);
-  const left = hull[index];
-  const right = hull[index + 1];
-  if (right === undefined) return left.macroF1;
-  return left.macroF1 + ((er - left.er) / (right.er - left.er)) * (right.macroF1 - left.macroF1);
 }
 
 function finite<Point extends OperatingPoint>(point: Point): Point {

@@ -26,6 +26,23 @@ describe('buildStateTable', () => {
     expect(stateOf(table, 2, 1, STOP)).toEqual([3, 5.25]);
   });
 
+  it('has a step at some posts only where it is told so, each summing all posts seen', () => {
+    const [first, ...others] = threads;
+    const features = Float32Array.of(10, 20, 30);
+    const table = buildStateTable({
+      threads: [{ ...first, features, postsSeen: [2, 3] }, ...others.map((own) => ({ ...own, features }))],
+      dimensions: 2,
+      featureCount: 1,
+      actionEmbeddings,
+    });
+    expect([...table.lengths]).toEqual([2, 1, 2]);
+    expect(table.postsSeen.map((seen) => [...seen])).toEqual([[2, 3], [1], [1, 2]]);
+    expect(stateOf(table, 0, 0, CONTINUE)).toEqual([5, 10, 20]);
+    expect(stateOf(table, 0, 1, STOP)).toEqual([21, 42.25, 30]);
+    expect(stateOf(table, 1, 0, CONTINUE)).toEqual([-1, -2, 10]);
+    expect(table.firstRows.at(-1)).toBe(3 + 1 + 3);
+  });
+
   it('has 1 + 2(n − 1) rows for a thread of n posts, each state a row of its own', () => {
     const table = buildStateTable({ threads, dimensions: 2, actionEmbeddings });
     expect([...table.firstRows]).toEqual([0, 5, 6, 9]);

@@ -148,7 +148,7 @@ describe('annotate', () => {
       threads: [long],
       detector: { ...geometric.detector, version: '2' },
       store,
-      schedule: { name: 'geometric', factor: 2 },
+      schedule: { name: 'geometric', start: 1, factor: 2 },
     });
     expect(geometric.asked).toEqual(['long:1', 'long:2', 'long:4', 'long:8', 'long:9']);
   });

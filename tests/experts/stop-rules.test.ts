@@ -2,9 +2,11 @@ import { describe, expect, it } from 'vitest';
 import {
   afterHours,
   allPosts,
+  callsOfStop,
   confidentAt,
   firstPosts,
   labelAware,
+  type StopRule,
   type StopRuleInput,
 } from '../../experts/stop-rules.ts';
 
@@ -19,11 +21,8 @@ function input(given: {
     goldLabel,
     hours,
     sequence: {
-      threadId: 't',
-      labels: ['false', 'true'],
       predicted: Int8Array.from(predicted),
       confidence: Float32Array.from(confidence),
-      probabilities: new Float32Array(2 * predicted.length),
     },
   };
 }
@@ -73,6 +72,25 @@ describe('a confidence threshold', () => {
     const rule = confidentAt(0.75);
     expect(rule.stopStep(input({ predicted: [0, 1, 0, 1], confidence: [0.6, 0.75, 0.99, 0.7] }))).toBe(1);
     expect(rule.calls).toBe('every');
+  });
+
+  it('asks on a schedule, too, and is blind in between', () => {
+    const rule = confidentAt(0.75, { name: 'geometric', start: 1, factor: 2 });
+    const thread = input({ predicted: [0, 0, 0, 0, 0, 1], confidence: [0.6, 0.7, 0.9, 0.8, 0.9, 0.9] });
+    expect(rule.stopStep(thread)).toBe(3);
+    expect(rule).toMatchObject({ name: 'confidence ≥ 0.75, asked at 1, 2, 4, 8, 16, …', calls: 'schedule' });
+    expect(rule.stopStep(input({ predicted: [0, 0, 1], confidence: [0.6, 0.7, 0.9] }))).toBe(2);
+  });
+
+  it('costs the calls of its schedule up to the stop, and one at a stop in between', () => {
+    const { sequence } = input({ predicted: [0, 0, 0, 0, 0, 1] });
+    const calls = (stop: number, rule: StopRule) => callsOfStop(stop, { ...rule, sequence });
+    const doubling = confidentAt(0.75, { name: 'geometric', start: 1, factor: 2 });
+    expect([1, 2, 3, 4, 6].map((stop) => calls(stop, doubling))).toEqual([1, 2, 3, 3, 4]);
+    expect([1, 4, 6].map((stop) => calls(stop, confidentAt(0.75)))).toEqual([1, 4, 6]);
+    expect([1, 4, 6].map((stop) => calls(stop, allPosts))).toEqual([1, 1, 1]);
+    // The detector reads six posts: later stops have the judgement of those.
+    expect([7, 9].map((stop) => calls(stop, doubling))).toEqual([4, 4]);
   });
 
   it('passes over prefixes without a confidence, and reads on to the end where none reaches it', () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { compareToFront, summarize } from '../../../experiments/report/aggregate.ts';
 import { renderReport } from '../../../experiments/report/stop-agent-report.ts';
 import { systemsTable } from '../../../experiments/report/systems-table.ts';
-import { agentName } from '../../../experiments/stop-agent/decisions.ts';
+import { agentName, type SystemDecisions } from '../../../experiments/stop-agent/decisions.ts';
 import type { SystemScores } from '../../../experiments/stop-agent/metrics.ts';
 import type { TrialResult } from '../../../experiments/stop-agent/result.ts';
 
@@ -10,6 +10,7 @@ interface Given extends Partial<Pick<SystemScores, 'calls' | 'mostCommonStop'>> 
   macroF1?: number;
   er?: number;
   delayHours?: number | null;
+  callsPerThread?: number;
 }
 
 function system(name: string, { calls = 'one', mostCommonStop, ...values }: Given = {}): SystemScores {
@@ -33,14 +34,33 @@ function system(name: string, { calls = 'one', mostCommonStop, ...values }: Give
   };
 }
 
+/** Twenty threads with as many errors of either label as make that macro-F1. */
+function decisionsOf({ name, calls, values }: SystemScores): SystemDecisions {
+  const decisions = Array.from({ length: 20 }, (_, index) => ({
+    system: name,
+    threadId: `${index}`,
+    gold: index % 2,
+    predicted: Math.floor(index / 2) < Math.round(10 * (values.macroF1 ?? 0)) ? index % 2 : 1 - (index % 2),
+    postsUsed: Math.round(20 * (values.er ?? 0)),
+    posts: 20,
+    hours: null,
+    calls: values.callsPerThread ?? 1,
+  }));
+  return { name, calls, decisions };
+}
+
 function trial(seed: number, agent: Given, rules: SystemScores[] = [system('all posts', { er: 1 })]) {
   const count = { conservative: 3, earlyAction: 2, misleading: 1 };
+  const systems = [system(agentName, agent), ...rules];
   return {
     seed,
     threads: { test: 10 },
     demonstrations: count,
     stopsAtFirstPost: { conservative: 1 / 3, earlyAction: 0, misleading: 0 },
-    systems: [system(agentName, agent), ...rules],
+    part: 'test',
+    schedule: null,
+    systems,
+    decisions: systems.map(decisionsOf),
   } satisfies TrialResult;
 }
 
@@ -86,7 +106,7 @@ describe('the report', () => {
     );
     expect(report).toMatch(/\| \*\*stop agent: paper\*\* +\| 0\.750 ± 0\.071 \| 0\.300 ± 0\.141 \|/);
     expect(report.match(/^\| all posts /gm)).toHaveLength(1);
-    expect(report).toContain('Baselines are those of the\nsplits of the variant paper.');
+    expect(report).toContain('Rules are those of the\nsplits of the variant paper; of 1 rules 1 are shown');
     expect(report).toMatch(/\| paper +\| +3\.0 \| +2\.0 \| +1\.0 \| +33 % \|/);
   });
 
@@ -106,18 +126,49 @@ describe('aggregation', () => {
     ]);
   });
 
-  it('holds the agent against rules that call the detector once, and no others', () => {
+  it('holds the agent against rules that may call as often, and against no system that was learnt or sees labels', () => {
     const rules = [
       system('first post', { er: 0.1, macroF1: 0.5 }),
       system('all posts', { er: 1, macroF1: 0.9 }),
-      system('confidence ≥ 0.8', { er: 0.1, macroF1: 1, calls: 'every' }),
+      system('confidence ≥ 0.8', { er: 0.2, macroF1: 0.8, calls: 'schedule', callsPerThread: 3 }),
+      system('confidence ≥ 0.9', { er: 0.1, macroF1: 0.8, calls: 'every', callsPerThread: 9 }),
       system('behaviour cloning', { er: 0.1, macroF1: 1 }),
+      system('student ≥ 0.8', { er: 0.1, macroF1: 1 }),
       system('label-aware bound', { er: 0.1, macroF1: 1, calls: 'oracle' }),
     ];
-    const front = compareToFront([trial(1, { er: 0.55, macroF1: 0.8 }, rules)]);
-    expect(front.overStaircase.mean).toBeCloseTo(0.3, 10);
-    expect(front.overHull.mean).toBeCloseTo(0.1, 10);
-    expect(front.areaWithAgent.mean).toBeGreaterThan(front.ruleArea.mean);
+    const agent = { er: 0.55, macroF1: 0.8, callsPerThread: 3 };
+    const front = compareToFront([trial(1, agent, rules)]);
+    expect(front.overBestRule?.mean).toBeCloseTo(0.3, 10);
+    expect(front.overOneCall?.mean).toBeCloseTo(0.8 - 0.7, 10);
+    // Without the rule of nine calls: 9/16 of the confidence rule at 0.2 and 7/16 of all posts, at less than three calls.
+    const withoutNine = compareToFront([trial(1, agent, rules.filter(({ calls }) => calls !== 'every'))]);
+    expect(withoutNine.overEqualCalls?.mean).toBeCloseTo(0.8 - (0.8 + (0.35 / 0.8) * 0.1), 10);
+    // A little of it may be mixed in, and as much as one likes where calls are free.
+    expect(front.overEqualCalls?.mean).toBeLessThan(withoutNine.overEqualCalls?.mean ?? 0);
+    expect(front.overAnyCalls?.mean).toBeLessThan(front.overEqualCalls?.mean ?? 0);
+    for (const margin of Object.values(front)) {
+      expect(margin?.low).toBeLessThanOrEqual(margin?.mean ?? 0);
+      expect(margin?.high).toBeGreaterThanOrEqual(margin?.mean ?? 0);
+    }
+  });
+
+  it('has no margin where no rule is as early', () => {
+    const trials = [trial(1, { er: 0.05, macroF1: 0.5 })];
+    expect(compareToFront(trials)).toEqual({
+      overBestRule: null,
+      overOneCall: null,
+      overEqualCalls: null,
+      overAnyCalls: null,
+    });
+    expect(render({ variant: 'agent', trials })).toMatch(/\| agent +\| 0\.050 \| +1\.000( \| +–){4} \|/);
+  });
+
+  it('shows a few rules of a dense grid, and compares with all', () => {
+    const rules = [4, 5].map((count) => system(`first ${count} posts`, { er: count / 10 }));
+    const report = render({ variant: 'agent', trials: [trial(1, {}, rules)] });
+    expect(report).toContain('| first 4 posts');
+    expect(report).not.toContain('| first 5 posts');
+    expect(report).toContain('of 2 rules 1 are shown, and all are compared with');
   });
 
   it('shows one evaluation with its intervals', () => {

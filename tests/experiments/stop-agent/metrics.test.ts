@@ -42,9 +42,21 @@ describe('the metrics of decisions', () => {
     expect(scoreSystem(system('every'), { labels }).values.callsSaved).toBeCloseTo(1 - 8 / 14, 12);
   });
 
+  it('count the calls that are written down, as of an agent that asks on a schedule', () => {
+    const asked = decisions.map((own, index) => ({ ...own, calls: index + 1 }));
+    const { values, intervals } = scoreSystem(
+      { ...system('schedule'), decisions: asked },
+      { labels, resample: { seed: 1, resamples: 200 } },
+    );
+    expect(values.callsPerThread).toBe(10 / 4);
+    expect(values.callsSaved).toBeCloseTo(1 - 10 / 14, 12);
+    expect(intervals.callsPerThread[0]).toBeLessThan(2.5);
+    expect(intervals.callsPerThread[1]).toBeGreaterThan(2.5);
+  });
+
   it('have intervals where they are asked for, around the value', () => {
     const scores = scoreSystem(system('one'), { labels, resample: { seed: 1, resamples: 100 } });
-    expect(Object.keys(scores.intervals)).toEqual(['macroF1', 'er']);
+    expect(Object.keys(scores.intervals)).toEqual(['macroF1', 'er', 'callsPerThread']);
     const [low, high] = scores.intervals.er;
     expect(low).toBeLessThan(scores.values.er ?? 0);
     expect(high).toBeGreaterThan(scores.values.er ?? 1);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { bootstrapInterval, comparePaired } from '../../../src/metrics/bootstrap.ts';
+import { bootstrapGroups, bootstrapInterval, comparePaired } from '../../../src/metrics/bootstrap.ts';
 import { Random } from '../../../src/tensor/random.ts';
 
 const meanOf = (values: readonly number[]) => (items: Int32Array) =>
@@ -101,6 +101,55 @@ describe('the paired comparison', () => {
     expect(backward.difference).toBeCloseTo(-0.2, 12);
     expect(backward.pValue).toBe(forward.pValue);
     expect(backward.low).toBeCloseTo(-forward.high, 12);
+  });
+});
+
+describe('a bootstrap over groups', () => {
+  const options = { seed: 3, resamples: 4000 };
+  const base = Array.from({ length: 60 }, (_, index) => Math.sin(index));
+
+  it('is the mean over groups, and that over items where there is one group', () => {
+    const values = [
+      [1, 2, 3],
+      [5, 7],
+    ];
+    const statistics = (group: number, items: Int32Array) => [meanOf(values[group])(items), 1];
+    const [mean, constant] = bootstrapGroups({ ...options, groups: [3, 2], statistics });
+    expect(mean.estimate).toBeCloseTo((2 + 6) / 2, 12);
+    expect(constant).toMatchObject({ estimate: 1, low: 1, high: 1 });
+    const [alone] = bootstrapGroups({ ...options, groups: [60], statistics: (_, items) => [meanOf(base)(items)] });
+    const single = bootstrapInterval({ ...options, items: 60, statistic: meanOf(base) });
+    expect(alone.estimate).toBeCloseTo(single.estimate, 12);
+    expect([alone.low, alone.high]).toEqual([single.low, single.high]);
+  });
+
+  it('is as wide as the groups scatter, where pooled items would look narrow', () => {
+    // Ten groups of 100 equal items: pooled they are 1,000, but only ten of them are independent.
+    const means = Array.from({ length: 10 }, (_, group) => group);
+    const [{ low, high }] = bootstrapGroups({
+      ...options,
+      groups: means.map(() => 100),
+      statistics: (group) => [means[group]],
+    });
+    const standardError = Math.sqrt(8.25 / 10);
+    expect(high - low).toBeGreaterThan(3.3 * standardError);
+    expect(high - low).toBeLessThan(4.4 * standardError);
+  });
+
+  it('leaves out groups that do not know a statistic', () => {
+    const [known, unknown] = bootstrapGroups({
+      ...options,
+      groups: [4, 4],
+      statistics: (group) => [group === 0 ? 2 : Number.NaN, Number.NaN],
+    });
+    expect(known).toMatchObject({ estimate: 2, low: 2, high: 2 });
+    expect(unknown.estimate).toBeNaN();
+  });
+
+  it('refuses groups without items', () => {
+    expect(() => bootstrapGroups({ ...options, groups: [3, 0], statistics: () => [] })).toThrow(
+      'a bootstrap over groups of 3, 0 items is not possible',
+    );
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { dominatedArea, marginToFront, paretoFront } from '../../../src/metrics/pareto.ts';
+import { bestMixture, dominatedArea, meanOf, type PricedPoint, paretoFront } from '../../../src/metrics/pareto.ts';
 
 const at = (er: number, macroF1: number) => ({ er, macroF1 });
 
@@ -47,36 +47,76 @@ describe('the dominated area', () => {
   });
 });
 
-describe('the margin', () => {
-  it('is taken from the best as early, and from the line of mixtures', () => {
-    const margins = marginToFront(at(0.35, 0.8), points);
-    expect(margins?.overStaircase).toBeCloseTo(0.8 - 0.55, 12);
-    expect(margins?.overHull).toBeCloseTo(0.8 - 0.7, 12);
+describe('the best mixture within a budget', () => {
+  const priced = (er: number, macroF1: number, calls = 1) => ({ er, macroF1, calls });
+  const rules = [
+    priced(0.1, 0.5),
+    priced(0.3, 0.55),
+    priced(0.6, 0.9),
+    priced(0.2, 0.8, 6),
+    priced(0.4, 0.88, 4),
+    priced(0.15, 0.6, 2),
+  ];
+  const height = (budget: { er: number; calls: number }, points: readonly PricedPoint[] = rules) => {
+    const mixture = bestMixture(points, budget);
+    return mixture === null ? null : meanOf(mixture, 'macroF1');
+  };
+
+  it('is on the line between two rules where calls are free or equal', () => {
+    const once = rules.filter(({ calls }) => calls === 1);
+    expect(height({ er: 0.35, calls: 1 })).toBeCloseTo(0.7, 12);
+    expect(height({ er: 0.35, calls: 1 })).toBe(height({ er: 0.35, calls: 9 }, once));
+    expect(height({ er: 0.3, calls: Number.POSITIVE_INFINITY })).toBeCloseTo(0.84, 12);
+    expect(height({ er: 0.9, calls: 1 })).toBeCloseTo(0.9, 12);
   });
 
-  it('is negative below, and smaller against mixtures', () => {
-    const margins = marginToFront(at(0.3, 0.52), points);
-    expect(margins?.overStaircase).toBeCloseTo(-0.03, 12);
-    expect(margins?.overHull).toBeCloseTo(0.52 - (0.5 + 0.4 * 0.4), 12);
+  it('keeps within what it may use, and beats every mixture of three on a fine grid', () => {
+    for (const budget of [
+      { er: 0.25, calls: 2.5 },
+      { er: 0.35, calls: 3 },
+      { er: 0.18, calls: 4.2 },
+      { er: 0.5, calls: 1.3 },
+    ]) {
+      const mixture = bestMixture(rules, budget) ?? [];
+      expect(mixture.reduce((sum, { share }) => sum + share, 0)).toBeCloseTo(1, 12);
+      expect(meanOf(mixture, 'er')).toBeLessThanOrEqual(budget.er + 1e-9);
+      expect(meanOf(mixture, 'calls')).toBeLessThanOrEqual(budget.calls + 1e-9);
+      const found = meanOf(mixture, 'macroF1');
+      const tried = bestOnGrid(rules, budget);
+      expect(tried).toBeLessThanOrEqual(found + 1e-9);
+      expect(tried).toBeGreaterThan(found - 0.02);
+    }
   });
 
-  it('leaves the point itself out of the others', () => {
-    const margins = marginToFront(last, points);
-    expect(margins?.overStaircase).toBeCloseTo(0.35, 12);
-    // Without it the best late one is `beaten`; the mixture of `first` and `beaten` at 0.6 is 0.5 + 5/6 · 0.4.
-    expect(margins?.overHull).toBeCloseTo(0.9 - (0.5 + (5 / 6) * 0.4), 12);
+  it('is null where nobody is as early or calls as seldom', () => {
+    expect(height({ er: 0.05, calls: 9 })).toBeNull();
+    expect(height({ er: 0.9, calls: 0.5 })).toBeNull();
+    expect(height({ er: 0.9, calls: 1 }, [])).toBeNull();
+    // Early enough alone, and cheap enough alone, but not both.
+    expect(height({ er: 0.2, calls: 1.5 }, [priced(0.1, 0.5, 4), priced(0.9, 0.9, 1)])).toBeNull();
   });
 
-  it('is level after the last corner, for nobody has to read on', () => {
-    expect(marginToFront(at(0.9, 0.95), points)).toEqual({
-      overStaircase: expect.closeTo(0.05, 12),
-      overHull: expect.closeTo(0.05, 12),
-    });
-  });
-
-  it('is 0 on the front and null where nobody is as early', () => {
-    expect(marginToFront(at(0.1, 0.5), points)).toEqual({ overStaircase: 0, overHull: 0 });
-    expect(marginToFront(at(0.05, 0.5), points)).toBeNull();
-    expect(marginToFront(first, [first])).toBeNull();
+  it('refuses points that have no place', () => {
+    expect(() => bestMixture([priced(0.5, Number.NaN)], { er: 1, calls: 1 })).toThrow('cannot be placed');
   });
 });
+
+/** By brute force: all mixtures of three points with shares in steps of 2 %. */
+function bestOnGrid(points: readonly PricedPoint[], budget: { er: number; calls: number }): number {
+  let best = Number.NEGATIVE_INFINITY;
+  const steps = 50;
+  for (const a of points)
+    for (const b of points)
+      for (const c of points)
+        for (let i = 0; i <= steps; i++)
+          for (let j = 0; i + j <= steps; j++) {
+            const mixture = [
+              { point: a, share: i / steps },
+              { point: b, share: j / steps },
+              { point: c, share: (steps - i - j) / steps },
+            ];
+            if (meanOf(mixture, 'er') <= budget.er && meanOf(mixture, 'calls') <= budget.calls)
+              best = Math.max(best, meanOf(mixture, 'macroF1'));
+          }
+  return best;
+}

@@ -2,7 +2,12 @@ import type { z } from 'zod';
 import { buildStateTable } from '../../../envs/state-table.ts';
 import { Random } from '../../../src/tensor/random.ts';
 import { stopAgentSchema } from '../../../trainers/stop-agent/config.ts';
-import type { StopMember, StopProblem, TableDemonstration } from '../../../trainers/stop-agent/problem.ts';
+import type {
+  LabelledThread,
+  StopMember,
+  StopProblem,
+  TableDemonstration,
+} from '../../../trainers/stop-agent/problem.ts';
 
 export type AgentInput = z.input<typeof stopAgentSchema>;
 
@@ -38,10 +43,19 @@ export function smallProblem(options: { left?: readonly string[]; seed?: number 
         {
           right: Uint8Array.from({ length: lengths[thread] }, (_, step) => Number(step > 0)),
           probability: new Float32Array(lengths[thread]).fill(0.8),
+          ...everyPost(lengths[thread]),
           weight: 1.5,
         },
       ]),
     ),
+  };
+}
+
+/** A labelled thread whose agent may stop at every post and calls its detector there only. */
+export function everyPost(posts: number): Pick<LabelledThread, 'shareSeen' | 'calls'> {
+  return {
+    shareSeen: Float32Array.from({ length: posts }, (_, step) => (step + 1) / posts),
+    calls: new Float32Array(posts).fill(1),
   };
 }
 

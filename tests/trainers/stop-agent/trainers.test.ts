@@ -9,7 +9,7 @@ import { policyOfState } from '../../../trainers/stop-agent/network-state.ts';
 import { type StopPolicy, stopProbabilities } from '../../../trainers/stop-agent/policy.ts';
 import type { StopMember, StopProblem } from '../../../trainers/stop-agent/problem.ts';
 import type { MemberState, Metrics, Trainer } from '../../../trainers/trainer.ts';
-import { type AgentInput, dimensions, smallConfig, smallMember, smallProblem } from './small-problem.ts';
+import { type AgentInput, dimensions, everyPost, smallConfig, smallMember, smallProblem } from './small-problem.ts';
 
 type StopTrainer = Trainer<StopPolicy>;
 
@@ -415,7 +415,7 @@ describe('the exact return', () => {
     'is the label weight · (%s − delay cost · share of posts used) where the thread ends',
     async (target, expected) => {
       // Threads of one post: whatever the policy, the decision uses all posts.
-      const thread = { right: Uint8Array.of(1), probability: Float32Array.of(0.75), weight: 1.5 };
+      const thread = { right: Uint8Array.of(1), probability: Float32Array.of(0.75), ...everyPost(1), weight: 1.5 };
       const problem = { ...smallProblem(), labelled: new Map([2, 9].map((i) => [i, thread])) };
       const trainer = await create([1], { algorithm: 'exact-return', task: { delayCost: 0.3, target } }, problem);
       for (const [own] of await train(trainer)) expect(own['task/expected_return']).toBeCloseTo(expected, 5);
@@ -424,7 +424,12 @@ describe('the exact return', () => {
   );
 
   it('is climbed: the agent learns to stop where it pays, without a rollout', async () => {
-    const thread = { right: Uint8Array.of(0, 1, 1, 1), probability: Float32Array.of(0, 1, 1, 1), weight: 1 };
+    const thread = {
+      right: Uint8Array.of(0, 1, 1, 1),
+      probability: Float32Array.of(0, 1, 1, 1),
+      ...everyPost(4),
+      weight: 1,
+    };
     const problem = { ...smallProblem(), environment: new Int32Array(0), labelled: new Map([[4, thread]]) };
     const trainer = await create(
       [1],
@@ -441,7 +446,12 @@ describe('the exact return', () => {
   });
 
   it('beside imitation is one weighted gradient: a large weight ends where the exact return alone does', async () => {
-    const thread = { right: Uint8Array.of(0, 1, 1, 1), probability: Float32Array.of(0, 1, 1, 1), weight: 1 };
+    const thread = {
+      right: Uint8Array.of(0, 1, 1, 1),
+      probability: Float32Array.of(0, 1, 1, 1),
+      ...everyPost(4),
+      weight: 1,
+    };
     const problem = { ...smallProblem(), labelled: new Map([[4, thread]]) };
     const lastReturn = async (taskWeight: number) => {
       const trainer = await create(

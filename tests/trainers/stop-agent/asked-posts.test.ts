@@ -1,0 +1,108 @@
+import { describe, expect, it } from 'vitest';
+import { judgementSequence } from '../../../experts/judgement-sequence.ts';
+import { askedLengths, lengthsUntil, type PrefixSchedule } from '../../../experts/prefix-schedule.ts';
+import { rumorTask } from '../../../src/data/task.ts';
+import { Random } from '../../../src/tensor/random.ts';
+import { expectedReturn } from '../../../trainers/exact-return.ts';
+import { labelledRows } from '../../../trainers/stop-agent/labelled-threads.ts';
+import { buildStopProblem } from '../../../trainers/stop-agent/problem.ts';
+import { stateTableOf } from '../../../trainers/stop-agent/states.ts';
+import { threadOf } from '../../experts/threads.ts';
+import { smallConfig } from './small-problem.ts';
+
+const [delayCost, callCost] = [0.3, 0.05];
+const random = Random.seeded({ seed: 7, purpose: 'task return' });
+
+/** Threads of 1 to 5 posts with a judgement of every prefix; every second is a rumour. */
+const threads = [1, 2, 3, 4, 5].map((posts) => ({
+  ...threadOf({ id: `t${posts}`, texts: Array.from({ length: posts }, (_, post) => `post ${post}`) }),
+  rumor: posts % 2 === 0,
+}));
+const probabilityOf = new Map(threads.map(({ id, posts }) => [id, posts.map(() => random.uniform())]));
+const sequences = new Map(
+  threads.map(({ id }) => [
+    id,
+    judgementSequence({
+      threadId: id,
+      labels: rumorTask.labels,
+      judgements: (probabilityOf.get(id) ?? []).map((rumor) => ({
+        label: rumor > 0.5 ? 'rumor' : 'non-rumor',
+        probabilities: { 'non-rumor': 1 - rumor, rumor },
+      })),
+    }),
+  ]),
+);
+
+/** The worth of stops at the posts asked, as training has them. */
+async function worthsOn(schedule: PrefixSchedule) {
+  const config = smallConfig({
+    algorithm: 'exact-return',
+    minPosts: 1,
+    task: { delayCost, callCost, target: 'probability' },
+  });
+  const problem = await buildStopProblem({
+    demonstrations: threads,
+    environment: [],
+    sequences,
+    task: rumorTask,
+    tableOf: (own) =>
+      stateTableOf(own, {
+        posts: null,
+        features: { count: 1, of: async ({ posts }) => new Float32Array(posts.length) },
+        postsSeen: (posts) => [...new Set([...askedLengths({ schedule, posts }), posts])],
+      }),
+    callsAt: (posts) => lengthsUntil(posts, { schedule, maxPosts: 500 }).length,
+    config,
+    seed: 1,
+  });
+  return { worths: labelledRows({ seed: 1, config, problem }).worths, postsSeen: problem.table.postsSeen };
+}
+
+/**
+ * The expected return by enumeration: every sequence of actions at the posts of a thread, those between the posts asked
+ * being "continue", weighted by its probability.
+ */
+function enumerated(index: number, schedule: PrefixSchedule, stopAt: (posts: number) => number): number {
+  const { id, posts, rumor } = threads[index];
+  const asked = askedLengths({ schedule, posts: posts.length });
+  let total = 0;
+  for (let actions = 0; actions < 2 ** posts.length; actions++) {
+    let probability = 1;
+    let stop = posts.length;
+    for (let post = posts.length; post >= 1; post--) {
+      const stops = ((actions >> (post - 1)) & 1) === 1;
+      const p = post === posts.length || !asked.includes(post) ? 0 : stopAt(post);
+      probability *= stops ? p : 1 - p;
+      if (stops && p > 0) stop = post;
+    }
+    const right = Math.abs((rumor ? 0 : 1) - (probabilityOf.get(id) ?? [])[stop - 1]);
+    // The detector is called at the posts asked until the stop, and at the stop.
+    const calls = new Set([...asked.filter((length) => length <= stop), stop]).size;
+    const weight = threads.length / (2 * (rumor ? 2 : 3));
+    total += probability * weight * (right - (delayCost * stop) / posts.length - callCost * calls);
+  }
+  return total;
+}
+
+describe.each<[string, PrefixSchedule]>([
+  ['every post', { name: 'every' }],
+  ['1, 2, 4', { name: 'geometric', start: 1, factor: 2 }],
+  ['2, 3, 5', { name: 'geometric', start: 2, factor: 1.5 }],
+  ['3 alone', { name: 'lengths', lengths: [3] }],
+])('the exact return of an agent that acts at %s', (_, schedule) => {
+  it('and its gradient are those of enumerating all sequences of actions', async () => {
+    const { worths, postsSeen } = await worthsOn(schedule);
+    for (const [index, worth] of worths.entries()) {
+      const logits = Array.from(worth, () => random.normal());
+      const sigmoid = (z: number) => 1 / (1 + Math.exp(-z));
+      const { value, gradient } = expectedReturn(logits.map(sigmoid), worth);
+      const seen = [...postsSeen[index]];
+      const at = (own: readonly number[]) => enumerated(index, schedule, (posts) => sigmoid(own[seen.indexOf(posts)]));
+      expect(value).toBeCloseTo(at(logits), 6);
+      for (let step = 0; step < logits.length; step++) {
+        const moved = (by: number) => at(logits.map((z, other) => (other === step ? z + by : z)));
+        expect(gradient[step]).toBeCloseTo((moved(1e-5) - moved(-1e-5)) / 2e-5, 6);
+      }
+    }
+  });
+});
