@@ -24,6 +24,12 @@ export const taskSchema = z.strictObject({
     ),
   delayCost: z.number().min(0).default(0.2).describe('subtracted from the worth of a stop: this × share of posts used'),
   callCost: z.number().min(0).default(0).describe('subtracted as well: this × calls of the detector up to the stop'),
+  environment: z
+    .enum(['left-out', 'pseudo-labelled'])
+    .default('left-out')
+    .describe(
+      'pseudo-labelled: the environment’s threads count, too, each with the label that its last judgement gives: more threads, no labels, and calls of the detector in training',
+    ),
   control: z
     .enum(['none', 'shuffled-labels'])
     .default('none')

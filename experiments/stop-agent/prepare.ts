@@ -6,7 +6,7 @@ import { lengthsUntil, type PrefixSchedule } from '../../experts/prefix-schedule
 import type { Thread } from '../../src/data/thread.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import type { StopProblem } from '../../trainers/stop-agent/problem.ts';
-import { buildStopProblem, judgedThread } from '../../trainers/stop-agent/problem.ts';
+import { buildStopProblem, judgedThread, readsPseudoLabels } from '../../trainers/stop-agent/problem.ts';
 import { detectorHash } from '../judging/judge.ts';
 import { annotationsHash, judgeForTraining, trainedOrFromFile } from '../judging/judge-for-training.ts';
 import { chooseSchedule } from './ask-schedule.ts';
@@ -103,7 +103,8 @@ export async function prepareTrial(settings: {
 /** The threads that the detector is asked about. */
 export function judgedThreads(parts: Parts, experiment: Experiment): Thread[] {
   const isTold = experiment.state.judgement !== 'none' && roams(experiment);
-  const environment = isTold || studentReadsEnvironment(experiment) ? parts.environment : [];
+  const isRead = isTold || readsPseudoLabels(experiment.agent) || studentReadsEnvironment(experiment);
+  const environment = isRead ? parts.environment : [];
   return [...parts.demonstrations, ...environment, ...decidedThreads(parts, experiment)];
 }
 
@@ -114,7 +115,7 @@ export function decidedThreads(parts: Parts, { evaluation }: Experiment): Thread
 
 /** Whether the agent meets the environment's threads; where it is told judgements, those that it does not meet need none. */
 function roams({ agent, state }: Experiment): boolean {
-  return state.judgement === 'none' || agent.algorithm === 'imitation';
+  return state.judgement === 'none' || agent.algorithm === 'imitation' || readsPseudoLabels(agent);
 }
 
 function studentReadsEnvironment({ state }: Experiment): boolean {

@@ -25,6 +25,7 @@ const ownOptions: ReadonlySet<string> = new Set([
   'task.delayCost',
   'task.callCost',
   'task.control',
+  'task.environment',
   'task.learningRate',
   'task.learningRateDecay',
   'task.maxGradientNorm',

@@ -48,7 +48,8 @@ export interface StopMember {
  * What a stop agent learns from, made of threads and of a detector's judgements of them.
  * @param options.demonstrations labelled threads; their judgements become expert trajectories
  * @param options.environment threads that the agent roams; no label is read. Those under `config.minPosts` are left out
- * @param options.sequences judgements of the demonstration threads, by thread id
+ * @param options.sequences judgements of the demonstration threads, by thread id; of those of the environment, too, where
+ *   they are pseudo-labelled
  * @param options.tableOf the states of threads; decisions must be made on states built alike
  * @param options.callsAt calls of the detector where an agent stops after so many posts; one unless given
  * @throws InputError when a demonstration thread has no label or no judgements
@@ -80,7 +81,9 @@ export async function buildStopProblem(options: {
     shuffle: (length) => random.permutation(length),
   });
   const table = await tableOf(threads);
-  const labelled = config.task.control === 'none' ? judged : shuffledLabels(judged, seed);
+  const known = config.task.control === 'none' ? judged : shuffledLabels(judged, seed);
+  const guessed = readsPseudoLabels(config) ? environment.flatMap((own) => pseudoLabelled(own, options)) : [];
+  const labelled = [...known, ...guessed];
   return {
     table,
     environment: Int32Array.from(environment, ({ id }) => place(id)),
@@ -98,6 +101,12 @@ export async function buildStopProblem(options: {
         ]),
     ),
   };
+}
+
+/** Whether an agent learns from the judgements of the environment's threads as if they were labels. */
+export function readsPseudoLabels({ algorithm, task, imitation }: StopAgentConfig): boolean {
+  const climbs = algorithm === 'exact-return' || (algorithm === 'imitation' && imitation.taskWeight > 0);
+  return climbs && task.environment === 'pseudo-labelled';
 }
 
 /** A labelled thread with its judgements. */
@@ -126,6 +135,20 @@ export function judgedThread(
 function shuffledLabels(judged: readonly JudgedDemonstration[], seed: number): JudgedDemonstration[] {
   const order = Random.seeded({ seed, purpose: 'shuffled labels' }).permutation(judged.length);
   return judged.map((own, index) => ({ ...own, label: judged[order[index]].label }));
+}
+
+/** A thread with the label of its last judgement; none where that gives no label. @throws InputError without judgements */
+function pseudoLabelled(
+  thread: Thread,
+  { sequences }: { sequences: ReadonlyMap<string, JudgementSequence> },
+): JudgedDemonstration[] {
+  const sequence = sequences.get(thread.id);
+  if (sequence === undefined)
+    throw new InputError(
+      `thread ${JSON.stringify(thread.id)} of the environment is to be pseudo-labelled and has no judgements; let the detector judge it`,
+    );
+  const label = sequence.predicted[sequence.predicted.length - 1];
+  return label < 0 ? [] : [{ thread, sequence, label }];
 }
 
 /** A thread longer than its judgements keeps the last one. */
