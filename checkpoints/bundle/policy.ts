@@ -112,8 +112,8 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
   const needsStudent = manifest.state.fields.some(({ name }) => name === 'student') && student === null;
   const readsTexts = manifest.readsTexts || (embed !== undefined && !needsStudent);
   const statesOf = stateMaker(manifest, { embed, student });
-  const asks: PolicySource['judge'] =
-    judge ?? (detector === null ? undefined : async (posts) => verdictOf(detector(posts.map(({ text }) => text))));
+  const own: PolicySource['judge'] =
+    detector === null ? undefined : async (posts) => verdictOf(detector(posts.map(({ text }) => text)));
   const decide = async (posts: PolicyThread['posts'], judgeOf: PolicySource['judge']): Promise<PolicyDecision> => {
     const texts = posts.map(({ text }) => text);
     if (isTold(manifest)) {
@@ -141,7 +141,7 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
         throw new InputError(
           `this bundle's states need ${needsStudent ? 'a student whose encoder is' : `the encoder ${JSON.stringify(manifest.encoder)}, which is`} not part of it; ${needsStudent ? '' : 'give `embed`, or '}make the states yourself and call stopProbabilities`,
         );
-      return decide(posts.slice(0, manifest.state.maxPosts), asks);
+      return decide(posts.slice(0, manifest.state.maxPosts), judge ?? own);
     },
     stopProbabilities(states) {
       if (states.length % network.inputs !== 0)
@@ -157,11 +157,8 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
     const thread = parseBundleJson(line, { name: bundleFiles.golden, schema: goldenSchema });
     checkGolden(thread, actedUpon(policy.stopProbabilities(floatsFromBase64(thread.states)), manifest));
     if (!readsTexts) continue;
-    const posts = thread.texts.map((own) => ({ text: own }));
-    const { stopProbability } = await decide(
-      posts,
-      detector === null ? saidBefore(thread, manifest.task.labels) : asks,
-    );
+    const posts = thread.texts.map((of) => ({ text: of }));
+    const { stopProbability } = await decide(posts, own ?? saidBefore(thread, manifest.task.labels));
     checkGolden(isTold(manifest) ? untilStop(thread) : thread, stopProbability);
   }
   return policy;

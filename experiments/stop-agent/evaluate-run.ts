@@ -4,7 +4,7 @@ import type { WorkContext } from '../../src/work-context.ts';
 import { decideStops } from '../../trainers/stop-agent/policy.ts';
 import { judgeForTraining, judgeOfRun } from '../judging/judge-for-training.ts';
 import { withoutTrained } from '../run/parts-file.ts';
-import { agentName, askingOf, decide, decideByRules, testThreads } from './decisions.ts';
+import { agentName, askingOf, decide, decideByRules, isShown, testThreads } from './decisions.ts';
 import { labelField } from './experiment.ts';
 import { type SystemScores, scoreSystem } from './metrics.ts';
 import { openStopAgentRun } from './open-run.ts';
@@ -63,9 +63,11 @@ export async function evaluateRun(
     ),
     ...decideByRules(experiment.evaluation, tested, schedule),
   ];
-  const options = { labels: task.labels, resample: { seed, resamples: experiment.evaluation.resamples } };
+  const resample = { seed, resamples: experiment.evaluation.resamples };
   return {
-    systems: systems.map((system) => scoreSystem(system, options)),
+    systems: systems.map((system) =>
+      scoreSystem(system, { labels: task.labels, resample: isShown(system.name) ? resample : undefined }),
+    ),
     threads: threads.length,
     seed,
   };

@@ -68,7 +68,9 @@ export const stopMetrics: readonly StopMetric[] = [
     isResampled: true,
     isNotForOracles: true,
     of: ({ calls, items }) =>
-      total(items === undefined ? calls : Array.from(items, (item) => calls[item])) / (items ?? calls).length,
+      items === undefined
+        ? total(calls) / calls.length
+        : items.reduce((sum, item) => sum + calls[item], 0) / items.length,
   },
   {
     // The share of the calls that judging every post of every thread would take.

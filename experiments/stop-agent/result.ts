@@ -4,7 +4,7 @@ import { prefixScheduleSchema } from '../../experts/prefix-schedule.ts';
 import { groupBy } from '../../src/data/group-by.ts';
 import { InputError } from '../../src/errors.ts';
 import { readDecisions } from '../run/decisions-file.ts';
-import { decideByRules, decisionSchema, type SystemDecisions } from './decisions.ts';
+import { decideByRules, decisionSchema, isShown, type SystemDecisions } from './decisions.ts';
 import { type Experiment, experimentSchema, taskOf } from './experiment.ts';
 import { readJudged } from './judged-file.ts';
 import { type SystemScores, scoreSystem, scoresJson } from './metrics.ts';
@@ -76,7 +76,7 @@ export function systemsOfRun(run: RunDirectory): SystemDecisions[] {
   return judged === null ? stored : [...stored, ...decideByRules(evaluation, judged, schedule)];
 }
 
-/** @param options.withIntervals computes the intervals over threads, too, which takes a while */
+/** @param options.withIntervals computes the intervals over threads of what tables show, too, which takes a while */
 export function readTrialResult(run: RunDirectory, options: { withIntervals: boolean }): TrialResult {
   const { formatVersion: _, systems: __, ...stored } = readStoredResult(run);
   const experiment: Experiment = run.readConfig(experimentSchema);
@@ -88,7 +88,7 @@ export function readTrialResult(run: RunDirectory, options: { withIntervals: boo
     systems: decisions.map((system) =>
       scoreSystem(system, {
         labels: taskOf(experiment).labels,
-        resample: options.withIntervals ? { seed: stored.seed, resamples } : undefined,
+        resample: options.withIntervals && isShown(system.name) ? { seed: stored.seed, resamples } : undefined,
       }),
     ),
   };

@@ -9,8 +9,8 @@ import { createHashingEncoder } from '../../src/text/hashing-encoder.ts';
 import { earshot, tiny, writeExperiment } from '../experiments/cli/command-line.ts';
 import { runPython } from './python.ts';
 
-/** An agent that reads posts, and one whose student's confidence is part of the state. */
-const variants = ['posts', 'student'] as const;
+/** An agent that reads posts, one whose student's confidence is part of the state, and one told what its detector says. */
+const variants = ['posts', 'student', 'told'] as const;
 const { encoder, l2, folds, steps } = tiny.detector;
 const runOf = (variant: string) => `runs/tiny/${variant}/seed-1`;
 
@@ -20,7 +20,13 @@ beforeAll(async () => {
   const student = { student: true, studentOptions: { encoder, l2, folds, steps } };
   writeExperiment(join(cwd, 'tiny.yaml'), {
     agent: { ...tiny.agent, iterations: 20 },
-    variants: { posts: {}, student: { state: student } },
+    variants: {
+      posts: {},
+      student: { state: student },
+      told: {
+        state: { judgement: 'last', actsAt: 'asked-posts', askSchedule: { name: 'geometric', start: 2, factor: 2 } },
+      },
+    },
   });
   await succeed('train', 'tiny.yaml');
   for (const variant of variants) await succeed('export', runOf(variant), '--out', variant);
@@ -55,13 +61,36 @@ describe.each(variants)('a bundle in Python (%s)', (variant) => {
     expect(python.code, python.errors).toBe(0);
     const found = parsed(python.out);
     expect(found).toHaveLength(16 + unicodeThreads.length);
-    for (const [index, { threadId, postsUsed, stopped, stopProbability, verdict }] of expected.entries()) {
-      expect(found[index]).toMatchObject({ threadId, postsUsed, stopped, verdict: { label: verdict.label } });
+    for (const [index, { threadId, postsUsed, stopped, stopProbability, verdict, calls }] of expected.entries()) {
+      expect(found[index]).toMatchObject({ threadId, postsUsed, stopped, calls, verdict: { label: verdict.label } });
+      expect(found[index].stopProbability).toHaveLength(stopProbability.length);
       for (const [post, probability] of stopProbability.entries())
         expect(Math.abs(found[index].stopProbability[post] - probability)).toBeLessThanOrEqual(1e-5);
       for (const [label, probability] of Object.entries<number>(verdict.probabilities))
         expect(found[index].verdict.probabilities[label]).toBeCloseTo(probability, 9);
     }
+  });
+
+  it('asks the detector that it is given in place of its own', async () => {
+    if (variant !== 'told') return;
+    const script = `
+import json, sys
+sys.path.insert(0, sys.argv[1])
+import earshot_policy as policy
+own = policy.Policy(sys.argv[1])
+asked = []
+def judge(texts):
+    asked.append(len(texts))
+    return own.judge_locally(texts)
+given = policy.Policy(sys.argv[1], judge=judge)
+texts = ["a claim", "is it", "so", "no", "yes", "no", "fake"]
+decision, expected = given.decide(texts), own.decide(texts)
+print(json.dumps([decision.stop_step == expected.stop_step, decision.calls == len(asked), asked]))
+`;
+    const python = await runPython(['-c', script, join(cwd, variant)]);
+    expect(python.code, python.errors).toBe(0);
+    const [same, counted, asked] = JSON.parse(python.out);
+    expect([same, counted, asked[0]]).toEqual([true, true, 2]);
   });
 
   it('has an ONNX file that the ONNX checker accepts', async () => {

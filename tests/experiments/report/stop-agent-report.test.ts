@@ -141,7 +141,13 @@ describe('aggregation', () => {
     expect(front.overBestRule?.mean).toBeCloseTo(0.3, 10);
     expect(front.overOneCall?.mean).toBeCloseTo(0.8 - 0.7, 10);
     // Without the rule of nine calls: 9/16 of the confidence rule at 0.2 and 7/16 of all posts, at less than three calls.
-    const withoutNine = compareToFront([trial(1, agent, rules.filter(({ calls }) => calls !== 'every'))]);
+    const withoutNine = compareToFront([
+      trial(
+        1,
+        agent,
+        rules.filter(({ calls }) => calls !== 'every'),
+      ),
+    ]);
     expect(withoutNine.overEqualCalls?.mean).toBeCloseTo(0.8 - (0.8 + (0.35 / 0.8) * 0.1), 10);
     // A little of it may be mixed in, and as much as one likes where calls are free.
     expect(front.overEqualCalls?.mean).toBeLessThan(withoutNine.overEqualCalls?.mean ?? 0);
