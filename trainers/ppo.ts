@@ -15,6 +15,11 @@ import { type PolicyValue, policyValueBackward, policyValueForward } from './pol
  *   ε         clips the ratio                     clips ratio and value alike, as the authors' code does
  *   batch 4   "batch size 4" for policy, value    four minibatches an epoch, as the authors' code does
  *
+ * What the paper does not give and the defaults take from the authors' code: 200 steps an iteration, 4 epochs, ε = 0.1, entropy
+ * 0.01, value 0.5, gradient norm 0.5, Adam 3e-4 with ε 1e-5 and linear decay, γ = 0.99, λ = 0.97. Two defaults are others: the
+ * advantages are standardised in each minibatch (theirs: over all steps of the iteration), and the value head starts with gain
+ * 1 (theirs √2); the preset `published` has theirs.
+ *
  * `ppoLoss` is the specification; `ppoGradients` is its gradient written out, and the tests hold one to the other. Every
  * tensor is [members, rows, columns]: the leading axis is the population, and nothing here mixes its members.
  */
@@ -36,6 +41,15 @@ export const ppoSchema = z.strictObject({
   adamEpsilon: z.number().positive().default(1e-5).describe('added to the root of the second moment'),
   discount: z.number().min(0).max(1).default(0.99).describe('γ: what a reward one step later is worth'),
   gaeLambda: z.number().min(0).max(1).default(0.97).describe('λ of generalised advantage estimation'),
+  advantages: z
+    .enum(['per-minibatch', 'per-iteration'])
+    .default('per-minibatch')
+    .describe('over which steps advantages are standardised; per-iteration is what the published code does'),
+  valueGain: z
+    .number()
+    .positive()
+    .default(1)
+    .describe("gain of the value head's initial weights; √2 in the published code"),
 });
 export type PpoConfig = z.infer<typeof ppoSchema>;
 
@@ -211,6 +225,10 @@ function takeMinibatch(
   options: { chosen: readonly Int32Array[]; states: RowTables; actions: number },
 ): PpoMinibatch {
   const { chosen, states, actions } = options;
+  const advantagesOf = ({ steps, config }: PpoMember, places: Int32Array) =>
+    config.advantages === 'per-minibatch'
+      ? standardized(picked(steps.advantages, places))
+      : picked(standardized(steps.advantages), places);
   const rows = chosen[0].length;
   const column = (of: (steps: PpoSteps) => Float32Array) =>
     columnOf(members.map(({ steps }, member) => picked(of(steps), chosen[member])));
@@ -223,7 +241,7 @@ function takeMinibatch(
     oneHotActions: tf.tensor3d(oneHot, [members.length, rows, actions]),
     oldLogProbabilities: column((steps) => steps.logProbabilities),
     oldValues: column((steps) => steps.values),
-    advantages: columnOf(members.map(({ steps }, member) => standardized(picked(steps.advantages, chosen[member])))),
+    advantages: columnOf(members.map((own, member) => advantagesOf(own, chosen[member]))),
     returns: column((steps) => steps.returns),
   };
 }

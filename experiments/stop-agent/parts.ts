@@ -25,9 +25,9 @@ export interface Parts {
   readonly detector: Thread[];
   readonly demonstrations: Thread[];
   readonly environment: Thread[];
-  /** Labelled threads that settings are chosen on. */
-  readonly development: Thread[];
   readonly test: Thread[];
+  /** What settings are chosen on; empty unless the split asks for it. */
+  readonly development: Thread[];
 }
 
 /**
@@ -35,7 +35,7 @@ export interface Parts {
  * takes those first and fills up with labelled ones.
  */
 export function splitParts(threads: readonly Thread[], experiment: Experiment, seed: number): Parts {
-  const { events, demonstrations, environment, development, test } = experiment.split;
+  const { events, demonstrations, environment, test, development } = experiment.split;
   // A detector file is not trained here, so no thread is set aside for it.
   const task = taskOf(experiment);
   const detector = 'file' in experiment.detector ? 0 : experiment.split.detector;
@@ -54,7 +54,9 @@ export function splitParts(threads: readonly Thread[], experiment: Experiment, s
   const unlabelled = Random.seeded({ seed: splitSeed, purpose: 'unlabelled environment' })
     .shuffled(threads.filter((thread) => ofOthers(thread) && !isLabelled(thread)))
     .slice(0, environment);
-  const wanted = { demonstrations, environment: environment - unlabelled.length, development, test };
+  // The development part is the last, so that the other parts are the same threads with it and without it; only a test that
+  // takes the rest gets smaller.
+  const wanted = { demonstrations, environment: environment - unlabelled.length, test, development };
   const sizes = typeof detector === 'number' ? { detector, ...wanted } : wanted;
   const split = splitThreads(free, {
     seed: splitSeed,
@@ -68,8 +70,8 @@ export function splitParts(threads: readonly Thread[], experiment: Experiment, s
         : threads.filter((thread) => ofDetector(thread) && isLabelled(thread)),
     demonstrations: split.demonstrations,
     environment: [...(split.environment ?? []), ...unlabelled],
-    development: split.development ?? [],
     test: split.test,
+    development: split.development ?? [],
   };
 }
 

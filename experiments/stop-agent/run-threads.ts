@@ -5,15 +5,16 @@ import { InputError } from '../../src/errors.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { missingThreads, type PartItem, partItem, partsFileName, readParts } from '../run/parts-file.ts';
 import { experimentSchema } from './experiment.ts';
-import { loadData, splitParts, threadsHash } from './parts.ts';
+import { loadData, type Parts, splitParts, threadsHash } from './parts.ts';
 
 /**
- * Identities of the threads that a run learnt from: those of its detector, its demonstrations and its environment.
+ * Identities of the threads that a run learnt from: those of its detector, its demonstrations and its environment, and those
+ * that its settings may have been chosen on.
  * @throws InputError for a run of an earlier version, which did not note them, whose data is no longer there
  */
 export async function trainedThreads(run: RunDirectory): Promise<ReadonlySet<string>> {
   const parts = await partsOfRun(run);
-  const learnt = [parts.detector, parts.demonstrations, parts.environment].flat();
+  const learnt = [parts.detector, parts.demonstrations, parts.environment, parts.development].flat();
   return new Set(learnt.map(({ identity }) => identity));
 }
 
@@ -39,14 +40,14 @@ export async function testThreadsOfRun(
   return test.flatMap((item) => byHash.get(item.sha256) ?? []);
 }
 
-type StopAgentParts = Readonly<Record<'detector' | 'demonstrations' | 'environment' | 'test', readonly PartItem[]>>;
+type StopAgentParts = Readonly<Record<keyof Parts, readonly PartItem[]>>;
 
 /** Where a run has no such file, an earlier version made it, and the split is made again from the same data. */
 async function partsOfRun(run: RunDirectory): Promise<StopAgentParts> {
   const noted = readParts(run);
   if (noted !== null) {
-    const { detector = [], demonstrations = [], environment = [], test = [] } = noted;
-    return { detector, demonstrations, environment, test };
+    const { detector = [], demonstrations = [], environment = [], test = [], development = [] } = noted;
+    return { detector, demonstrations, environment, test, development };
   }
   const experiment = run.readConfig(experimentSchema);
   const { seed, hashes } = run.readRecord();
@@ -62,12 +63,13 @@ async function partsOfRun(run: RunDirectory): Promise<StopAgentParts> {
     throw new InputError(
       `${advice}, and ${experiment.data.threads ?? 'the synthetic stream'} is no longer what it was; restore the file`,
     );
-  const { detector, demonstrations, environment, test } = splitParts(threads, experiment, seed);
+  const { detector, demonstrations, environment, test, development } = splitParts(threads, experiment, seed);
   const items = (part: readonly Thread[]) => part.map(partItem);
   return {
     detector: items(detector),
     demonstrations: items(demonstrations),
     environment: items(environment),
     test: items(test),
+    development: items(development),
   };
 }

@@ -120,13 +120,19 @@ export const stopAgentPresets = {
   /**
    * What the authors' code (https://github.com/znhy1024/Few-Shot-EARD) does, quirks included, for reproduction:
    * demonstrations stop one post early, the state after the last post is never acted upon, one scalar normaliser, the
-   * expert ratio counts both in the loss and in the choice of trajectories, the misleading set is subtracted.
+   * expert ratio counts both in the loss and in the choice of trajectories, the misleading set is subtracted, advantages are
+   * standardised over the whole iteration, and the value head starts with gain √2. Not reproduced: an agent that never stops
+   * is decided at its last post here, at the one before it there (ER (n − 1)/n).
    */
   published: {
     pairing: 'previous-step',
     lastPost: 'dropped',
     normalizer: 'scalar-running',
     trajectories: { ratio: 'weights' },
-    imitation: { misleading: 'subtract', misleadingPenalty: 'subtract' },
+    imitation: {
+      misleading: 'subtract',
+      misleadingPenalty: 'subtract',
+      ppo: { advantages: 'per-iteration', valueGain: Math.SQRT2 },
+    },
   },
 } as const satisfies Record<StopAgentPreset, z.input<typeof stopAgentSchema>>;

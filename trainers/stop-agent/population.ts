@@ -21,6 +21,8 @@ const ownOptions: ReadonlySet<string> = new Set([
   'imitation.ppo.learningRateDecay',
   'imitation.ppo.discount',
   'imitation.ppo.gaeLambda',
+  'imitation.ppo.advantages',
+  'imitation.ppo.valueGain',
   'task.target',
   'task.delayCost',
   'task.callCost',

@@ -109,6 +109,7 @@ export function createMember(
     actions: 2,
     hidden: config.hidden,
     randoms: [weightRandom],
+    valueGain: config.imitation.ppo.valueGain,
   });
   const { initialStopProbability: p } = config;
   const { b3 } = network.parameters;

@@ -35,6 +35,7 @@ describe('train', () => {
       'decisions.jsonl',
       'detector.json',
       'events.out.tfevents',
+      'judged.jsonl',
       'metrics.jsonl',
       'parts.json',
       'result.json',
