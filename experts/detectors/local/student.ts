@@ -48,6 +48,7 @@ export async function trainStudent(settings: {
   const { demonstrations, further, task, options, seed, onProgress } = settings;
   const train = (examples: readonly JudgedThread[]) => {
     const sequences = new Map(examples.map(({ thread, sequence }) => [thread.id, sequence]));
+    checkLabels(examples, task);
     return trainLocalDetector({
       threads: examples.map(({ thread }) => thread),
       task,
@@ -72,6 +73,17 @@ export async function trainStudent(settings: {
   const reader = await train([...demonstrations, ...further]);
   onProgress?.(folds + 1, folds + 1);
   return { reader, heldOut };
+}
+
+/** @throws InputError where the judgements are too much alike for a student to learn from */
+function checkLabels(examples: readonly JudgedThread[], { labels }: Task): void {
+  const last = examples.map(({ sequence: { predicted } }) => predicted[predicted.length - 1]);
+  const counts = labels.map((_, label) => last.filter((own) => own === label).length);
+  if (Math.min(...counts) >= 2) return;
+  const said = labels.map((name, label) => `${name} ${counts[label]}`).join(', ');
+  throw new InputError(
+    `the student learns from what the detector says, and of ${examples.length} threads it says: ${said}; a student needs two of each. Use a detector that tells the labels apart, more threads, or state.student=false`,
+  );
 }
 
 const savedStudentSchema = z.strictObject({
