@@ -60,7 +60,10 @@ describe('train', () => {
     expect(files).toHaveLength(readdirSync(run).length);
     const [{ variant, trials }] = JSON.parse(second.out);
     const { formatVersion: _, systems, ...kept } = JSON.parse(read(run, 'result.json'));
-    expect({ variant, trials }).toMatchObject({ variant: 'agent', trials: [{ ...kept, systems }] });
+    expect({ variant, trials }).toMatchObject({ variant: 'agent', trials: [kept] });
+    // What was trained comes first; rules are decided when they are shown.
+    expect(trials[0].systems.slice(0, systems.length)).toMatchObject(systems);
+    expect(trials[0].systems.map(({ name }: { name: string }) => name)).toContain('confidence ≥ 0.8');
     expect(JSON.parse(read(cwd, 'runs/tiny/report.json'))).toEqual({ name: 'tiny', results: [{ variant, trials }] });
 
     const anew = await earshot(['train', 'tiny.yaml', '--restart'], { cwd });
