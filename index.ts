@@ -9,6 +9,7 @@ export { splitThreads } from './src/data/split.ts';
 export { synthesizeThreads } from './src/data/synthetic/stream.ts';
 export { rumorTask, type Task, tasks, veracityTask } from './src/data/task.ts';
 export { type Post, type Prefix, prefixOf, type Thread } from './src/data/thread.ts';
+export { lastJudgementFeatureCount, lastJudgementFeatures } from './src/data/last-judgement.ts';
 export { loadThreads, parseThread, readThreads, writeThreads } from './src/data/thread-file.ts';
 
 // Texts as vectors.
@@ -25,6 +26,7 @@ export { createDetector } from './experts/detectors/create-detector.ts';
 export { LocalDetector } from './experts/detectors/local/local-detector.ts';
 export { trainLocalDetector } from './experts/detectors/local/train-local-detector.ts';
 export { type JudgementSequence, judgementSequence } from './experts/judgement-sequence.ts';
+export { askedLengths, type PrefixSchedule } from './experts/prefix-schedule.ts';
 export { allPosts, afterHours, confidentAt, firstPosts, labelAware, type StopRule } from './experts/stop-rules.ts';
 export { type ExpertName, expertNames } from './experts/trajectories.ts';
 

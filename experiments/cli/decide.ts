@@ -21,7 +21,8 @@ export function decideCommand(terminal: Terminal): Command {
       `
 A line says at which post the agent stops and when that was posted, the probability of stopping at each post, the share of the
 thread that was seen (er), what the agent's local detector says of it (verdict), and how often that was asked (calls). With
-"stopped": false the thread ended before the agent stopped; with further posts the decision may change.
+"stopped": false the thread ended before the agent stopped; with further posts the decision may change. An agent that is told its
+detector's judgements has the detector asked while it reads, language models too, and gives probabilities up to the stop.
 
 Examples:
   earshot decide threads.jsonl --run runs/quickstart/agent/seed-1 > decisions.jsonl
