@@ -159,7 +159,9 @@ async function test(
   return storedResult({
     seed,
     threads: Object.fromEntries(
-      Object.entries(parts).flatMap(([part, { length }]) => (length === 0 ? [] : [[part, length]])),
+      Object.entries(parts).flatMap(([part, { length }]) =>
+        part === 'development' && length === 0 ? [] : [[part, length]],
+      ),
     ),
     demonstrations: Object.fromEntries(expertNames.map((expert) => [expert, of(expert).length])),
     stopsAtFirstPost: Object.fromEntries(

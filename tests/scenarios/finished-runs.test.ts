@@ -92,7 +92,7 @@ describe('compare', () => {
     const table = await compare('runs/tiny/paper', 'runs/tiny/slow');
     expect(table.code, table.errors).toBe(0);
     expect(table.out).toMatch(
-      /^stop agent of runs\/tiny\/paper\nminus stop agent of runs\/tiny\/slow, 32 decisions paired\n\nmacro-F1 {2}[+−]\d\.\d{4} {2}95 % \[.*\] {2}p = \d\.\d{4}\nER /,
+      /^stop agent of runs\/tiny\/paper\nminus stop agent of runs\/tiny\/slow, 32 decisions paired, of 2 seeds\n\nmacro-F1 +[+−]\d\.\d{4} {2}95 % \[.*\] {2}p = \d\.\d{4}\nER .*\ncalls a thread /,
     );
     const same = JSON.parse((await compare(run, run, '--json')).out);
     expect(same).toMatchObject({ threads: 16, macroF1: { difference: 0, low: 0, high: 0 }, er: { difference: 0 } });

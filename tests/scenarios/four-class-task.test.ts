@@ -83,7 +83,7 @@ describe('an experiment whose task has four classes', () => {
 
     const compared = compareSystems({ folder: runOf('paper') }, { folder: runOf('student') }, { seed: 1 });
     expect(compared.threads).toBe(24);
-    expect(compared.metrics.map(({ name }) => name)).toEqual(['macroF1', 'er']);
+    expect(compared.metrics.map(({ name }) => name)).toEqual(['macroF1', 'er', 'callsPerThread']);
 
     for (const { title } of shownMetrics) expect(report).toContain(` ${title} `);
     const json = JSON.stringify(trialJson(RunDirectory.open(runOf('paper'))));
