@@ -26,6 +26,7 @@ export const prefixScheduleSchema = z
   .default({ name: 'every' })
   .describe('which prefixes are judged; a judgement holds until the next judged one');
 
+/** Which prefixes of a thread are judged. */
 export type PrefixSchedule = z.infer<typeof prefixScheduleSchema>;
 
 /**
