@@ -4,6 +4,7 @@ import { InputError, ProviderError } from '../../src/errors.ts';
 import { severityOf } from '../run/run-in-processes.ts';
 import { annotateCommand } from './annotate.ts';
 import { annotationsCommand } from './annotations.ts';
+import { backendCommand } from './backend.ts';
 import { compareCommand } from './compare.ts';
 import { dataCommand } from './data.ts';
 import { decideCommand } from './decide.ts';
@@ -42,6 +43,7 @@ export async function runCommandLine(terminal: Terminal): Promise<number> {
     exportCommand,
     selectCommand,
     optionsCommand,
+    backendCommand,
     doctorCommand,
   ];
   for (const command of commands) program.addCommand(command(terminal));

@@ -2,12 +2,15 @@ import { createRequire } from 'node:module';
 import * as tf from '@tensorflow/tfjs-core';
 import { z } from 'zod';
 import { InputError } from '../errors.ts';
+import { describeTensorflow, registerTensorflow } from './tensorflow.ts';
 
 /** The `backend` part of every configuration. */
 export const backendSchema = z
   .enum(['auto', 'tensorflow', 'wasm', 'cpu'])
   .default('auto')
-  .describe('where tensors live: tensorflow (tfjs-node-gpu or tfjs-node), wasm, cpu; auto takes the first that works');
+  .describe(
+    'where tensors live: tensorflow (see `earshot backend install`), wasm, cpu; auto takes the first that works',
+  );
 
 /** A backend as tfjs calls it. */
 export type BackendName = Exclude<z.infer<typeof backendSchema>, 'auto'>;
@@ -47,31 +50,10 @@ export async function selectBackend(requested: z.infer<typeof backendSchema>): P
   throw new InputError(`no tensor backend could be used: ${skipped.join('; ')}. Try \`--set backend=auto\`.`);
 }
 
-/**
- * tfjs-node-gpu before tfjs-node. Both fetch their native library in an install script, so either package may be
- * present without it.
- */
 async function loadTensorflow(): Promise<string> {
-  const require = createRequire(import.meta.url);
-  const reasons: string[] = [];
-  for (const packageName of ['@tensorflow/tfjs-node-gpu', '@tensorflow/tfjs-node']) {
-    try {
-      require.resolve(`${packageName}/package.json`);
-    } catch {
-      reasons.push(`${packageName} is not installed`);
-      continue;
-    }
-    try {
-      require(packageName);
-      await activate('tensorflow');
-      return packageName;
-    } catch {
-      reasons.push(
-        `${packageName} has no working native library (fetch it with \`npm rebuild ${packageName} --ignore-scripts=false\`)`,
-      );
-    }
-  }
-  throw new Error(reasons.join(', '));
+  registerTensorflow();
+  await activate('tensorflow');
+  return describeTensorflow();
 }
 
 async function loadWasm(): Promise<string> {

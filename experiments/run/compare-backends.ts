@@ -1,0 +1,43 @@
+import { type BackendName, selectBackend } from '../../src/tensor/backend.ts';
+import { workContext } from '../../src/work-context.ts';
+import { type StopAgentConfig, stopAgentSchema } from '../../trainers/stop-agent/config.ts';
+import { createStopAgent } from '../../trainers/stop-agent/create.ts';
+import { paperShapedProblem } from './time-training-step.ts';
+
+/** How far the same training on two backends came out apart. */
+export interface BackendDifference {
+  readonly iterations: number;
+  /** Largest difference between any two weights, and the largest weight. */
+  readonly weights: number;
+  readonly largestWeight: number;
+}
+
+/**
+ * Trains the same agent at the paper's shapes on both backends. The second one is current afterwards.
+ * @throws InputError when one of them does not work here
+ */
+export async function compareBackends(
+  names: readonly [BackendName, BackendName],
+  options: { dimensions: number; iterations: number; algorithm?: StopAgentConfig['algorithm'] },
+): Promise<BackendDifference> {
+  const { dimensions, iterations, algorithm } = options;
+  const trained: Float32Array[][] = [];
+  for (const name of names) {
+    await selectBackend(name);
+    const config = stopAgentSchema.parse({ iterations, algorithm });
+    const trainer = await createStopAgent([{ seed: 1, config, problem: paperShapedProblem(dimensions) }]);
+    while (trainer.iteration < iterations) await trainer.iterate(workContext());
+    const [policy] = await trainer.policies();
+    trained.push(Object.values(policy.parameters).map(({ data }) => data));
+    trainer.dispose();
+  }
+  const [one, other] = trained;
+  let weights = 0;
+  let largestWeight = 0;
+  for (const [index, matrix] of one.entries())
+    for (const [place, value] of matrix.entries()) {
+      weights = Math.max(weights, Math.abs(value - other[index][place]));
+      largestWeight = Math.max(largestWeight, Math.abs(value));
+    }
+  return { iterations, weights, largestWeight };
+}
