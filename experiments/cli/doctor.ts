@@ -1,16 +1,14 @@
 import { Argument, Command } from 'commander';
 import { markdownTable } from 'markdown-table';
-import { type BackendName, selectBackend } from '../../src/tensor/backend.ts';
+import { type BackendName, backendNames, selectBackend } from '../../src/tensor/backend.ts';
 import { timeTrainingStep } from '../run/time-training-step.ts';
 import { positiveInteger } from './option-values.ts';
 import type { Terminal } from './terminal.ts';
 
-const backends: readonly BackendName[] = ['tensorflow', 'wasm', 'cpu'];
-
 export function doctorCommand({ stdout }: Terminal): Command {
   return new Command('doctor')
     .description('Say which tensor backend is used and why, and time a real training step on each that works.')
-    .addArgument(new Argument('[backend...]', 'only these are timed').choices(backends).default(backends))
+    .addArgument(new Argument('[backend...]', 'only these are timed').choices(backendNames).default(backendNames))
     .option('--dimensions <count>', 'width of the states', positiveInteger, 256)
     .option('--json', 'print as JSON')
     .action(async (names: BackendName[], options: { dimensions: number; json?: boolean }) => {

@@ -4,16 +4,19 @@ import { z } from 'zod';
 import { InputError } from '../errors.ts';
 import { describeTensorflow, registerTensorflow } from './tensorflow.ts';
 
+/** Every backend, in the order in which `auto` tries them. */
+export const backendNames = ['tensorflow', 'wasm', 'cpu'] as const;
+
+/** A backend as tfjs calls it. */
+export type BackendName = (typeof backendNames)[number];
+
 /** The `backend` part of every configuration. */
 export const backendSchema = z
-  .enum(['auto', 'tensorflow', 'wasm', 'cpu'])
+  .enum(['auto', ...backendNames])
   .default('auto')
   .describe(
     'where tensors live: tensorflow (see `earshot backend install`), wasm, cpu; auto takes the first that works',
   );
-
-/** A backend as tfjs calls it. */
-export type BackendName = Exclude<z.infer<typeof backendSchema>, 'auto'>;
 
 /** Which backend was taken and why. */
 export interface BackendChoice {
@@ -24,7 +27,6 @@ export interface BackendChoice {
   readonly skipped: readonly string[];
 }
 
-const preference: readonly BackendName[] = ['tensorflow', 'wasm', 'cpu'];
 const loaders: Readonly<Record<BackendName, () => Promise<string>>> = {
   tensorflow: loadTensorflow,
   wasm: loadWasm,
@@ -39,7 +41,7 @@ export async function selectBackend(requested: z.infer<typeof backendSchema>): P
   // Otherwise tfjs prints advice on every start; `earshot doctor` says what matters.
   tf.enableProdMode();
   const skipped: string[] = [];
-  for (const name of requested === 'auto' ? preference : [requested]) {
+  for (const name of requested === 'auto' ? backendNames : [requested]) {
     try {
       const device = await loaders[name]();
       return { name, device, skipped };

@@ -1,10 +1,11 @@
-import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { ensureCompiler } from './compiler.ts';
 
 /*
  * A real language model behind a real server: llama.cpp's OpenAI-compatible server with SmolLM2-135M-Instruct, whose weights
@@ -53,10 +54,7 @@ async function installed(): Promise<{ python: string; model: string }> {
   if (!existsSync(ready)) {
     rmSync(folder, { recursive: true, force: true });
     mkdirSync(dirname(folder), { recursive: true });
-    if (process.getuid?.() === 0 && spawnSync('c++', ['--version']).status !== 0) {
-      await succeed('apt-get', ['update']);
-      await succeed('apt-get', ['install', '--yes', 'g++', 'python3-venv']);
-    }
+    await ensureCompiler();
     await succeed('python3', ['-m', 'venv', folder]);
     // No cache: a wheel that was built for another processor may lie there.
     const install = [python, '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-cache-dir'];

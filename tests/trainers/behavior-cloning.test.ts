@@ -11,6 +11,7 @@ import {
   type PolicyValue,
   policyValueForward,
 } from '../../trainers/policy-value.ts';
+import { testBackend } from '../src/tensor/test-backend.ts';
 
 const inputs = 3;
 const hidden = 6;
@@ -32,7 +33,7 @@ const config = behaviorCloningSchema.parse({ epochs: 60, batchSize: 20, learning
 
 let tensorsBefore = 0;
 beforeEach(async () => {
-  await selectBackend('wasm');
+  await selectBackend(testBackend());
   tensorsBefore = tf.memory().numTensors;
 });
 afterEach(() => expect(tf.memory().numTensors).toBe(tensorsBefore));
@@ -52,8 +53,12 @@ async function clone(agent: PolicyValue, pairs: WeightedPairs, epochs = config.e
   const states = new RowTables([{ data, columns: inputs }]);
   const random = Random.seeded({ seed: 1, purpose: 'order' });
   const losses: number[] = [];
-  for (let epoch = 0; epoch < epochs; epoch++) losses.push(await cloneEpoch(agent, pairs, { states, config, random }));
-  states.dispose();
+  try {
+    for (let epoch = 0; epoch < epochs; epoch++)
+      losses.push(await cloneEpoch(agent, pairs, { states, config, random }));
+  } finally {
+    states.dispose();
+  }
   return losses;
 }
 

@@ -10,8 +10,9 @@ import { createDiscriminator, gailGradients } from '../../trainers/discriminator
 import { gailLoss, gailOptions, gailRowWeights } from '../../trainers/gail.ts';
 import { createPolicyValue } from '../../trainers/policy-value.ts';
 import { ppoGradients, ppoLoss } from '../../trainers/ppo.ts';
+import { testBackend } from '../src/tensor/test-backend.ts';
 
-beforeAll(() => selectBackend('cpu'));
+beforeAll(() => selectBackend(testBackend('cpu')));
 
 const randomsFor = (members: number) =>
   Array.from({ length: members }, (_, seed) => Random.seeded({ seed, purpose: 'gradients' }));

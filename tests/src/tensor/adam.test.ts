@@ -12,6 +12,7 @@ import {
 } from '../../../src/tensor/adam.ts';
 import { selectBackend } from '../../../src/tensor/backend.ts';
 import { Random } from '../../../src/tensor/random.ts';
+import { testBackends } from './test-backend.ts';
 
 const shapes = { weights: [2, 3, 2], bias: [2, 1, 2] } as const;
 type Name = keyof typeof shapes;
@@ -70,7 +71,7 @@ function difference(state: Optimized<Name>, plain: readonly PlainAdam[]): number
   return Math.max(...differences);
 }
 
-describe.each(['cpu', 'wasm'] as const)('adamUpdate on %s', (backend) => {
+describe.each(testBackends)('adamUpdate on %s', (backend) => {
   beforeAll(() => selectBackend(backend));
 
   it.each<[string, AdamOptions]>([

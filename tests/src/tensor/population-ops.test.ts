@@ -11,6 +11,7 @@ import {
   transpose,
 } from '../../../src/tensor/population-ops.ts';
 import { Random } from '../../../src/tensor/random.ts';
+import { testBackends } from './test-backend.ts';
 
 type Nested = number[][][];
 
@@ -26,7 +27,7 @@ function expectClose(actual: tf.Tensor3D, expected: Nested): void {
   for (const [i, value] of actual.dataSync().entries()) expect(value).toBeCloseTo(flat[i], 5);
 }
 
-describe.each(['cpu', 'wasm'] as const)('on %s', (backend) => {
+describe.each(testBackends)('on %s', (backend) => {
   let before = 0;
   beforeAll(async () => {
     await selectBackend(backend);

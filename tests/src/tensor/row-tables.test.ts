@@ -2,10 +2,11 @@ import * as tf from '@tensorflow/tfjs-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { selectBackend } from '../../../src/tensor/backend.ts';
 import { RowTables } from '../../../src/tensor/row-tables.ts';
+import { testBackends } from './test-backend.ts';
 
 const data = Float32Array.from({ length: 12 }, (_, i) => i);
 
-describe.each(['cpu', 'wasm'] as const)('RowTables on %s', (backend) => {
+describe.each(testBackends)('RowTables on %s', (backend) => {
   beforeAll(() => selectBackend(backend));
 
   it('gathers rows for each member, in any order and as often as asked', () => {

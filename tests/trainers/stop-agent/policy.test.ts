@@ -12,8 +12,9 @@ import {
   type StopPolicy,
   stopProbabilities,
 } from '../../../trainers/stop-agent/policy.ts';
+import { testBackend } from '../../src/tensor/test-backend.ts';
 
-await selectBackend('wasm');
+await selectBackend(testBackend());
 
 describe('greedyStop', () => {
   it.each<[string, number[], number]>([
