@@ -122,39 +122,115 @@ export function gailGradients(
       rowWeights.penalties === null
         ? null
         : penaltyGradients(parameters, {
-            preActivation1,
-            mixture: batch.mixture,
+            mixedPreActivation1: mixPreActivations(preActivation1, batch.mixture),
             weights: rowWeights.penalties,
             target: rowWeights.penaltyTarget,
           });
     const z1Gradient =
       penalty === null
         ? imitation.preActivation1Gradient
-        : (tf.add(imitation.preActivation1Gradient, penalty.preActivation1Gradient) as tf.Tensor3D);
+        : (tf.add(
+            imitation.preActivation1Gradient,
+            unmixGradient(penalty.mixedPreActivation1Gradient, batch.mixture, preActivation1.shape[1]),
+          ) as tf.Tensor3D);
     const gradients: Tensors<DiscriminatorName> = {
       w1: matMul(transpose(batch.states), z1Gradient),
       wAction: matMul(transpose(batch.actions), z1Gradient),
       b1: sumRows(z1Gradient),
       ...imitation.gradients,
     };
-    if (penalty !== null)
-      for (const [name, gradient] of Object.entries(penalty.gradients) as [
-        keyof typeof penalty.gradients,
-        tf.Tensor3D,
-      ][])
-        gradients[name] = tf.add(gradients[name], gradient);
-    return { gradients, logits };
+    return { gradients: penalty === null ? gradients : withPenalty(gradients, penalty.gradients), logits };
+  });
+}
+
+/** A minibatch with both actions of every state of the agent's: their pairs have weights, and are not drawn. */
+export interface OccupancyMinibatch {
+  /** The agent's states, then the experts': [members, agent states + expert rows, inputs]. */
+  readonly states: tf.Tensor3D;
+  /** Actions of the experts' rows, [members, expert rows, 1]. */
+  readonly expertActions: tf.Tensor3D;
+  /**
+   * Each mixture of an expert's pair with one of the agent's, as shares of the pairs: [members, expert rows, pairs], the
+   * pairs being the agent's states with CONTINUE, the same with STOP, and the experts' rows.
+   */
+  readonly mixtures: tf.Tensor3D;
+}
+
+/**
+ * The gradient of the loss of `gailGradients` over all pairs, with weights and labels in the order of
+ * `OccupancyMinibatch.mixtures`. Both actions share the product of their state.
+ */
+export function occupancyGradients(
+  parameters: Tensors<DiscriminatorName>,
+  { states, expertActions, mixtures }: OccupancyMinibatch,
+  rowWeights: GailRowWeights,
+): { gradients: Tensors<DiscriminatorName>; logits: tf.Tensor3D } {
+  return tf.tidy(() => {
+    const { w1, wAction, b1 } = parameters;
+    const expertRows = expertActions.shape[1];
+    const agentStates = states.shape[1] - expertRows;
+    const perState = tf.add<tf.Tensor3D>(matMul(states, w1), b1);
+    const continuing = sliceRows(perState, 0, agentStates);
+    const ofExperts = sliceRows(perState, agentStates, expertRows);
+    const preActivation1 = tf.concat(
+      [continuing, tf.add<tf.Tensor3D>(continuing, wAction), tf.add(ofExperts, tf.mul(expertActions, wAction))],
+      1,
+    );
+    const activations = upperForward(parameters, preActivation1);
+    const logits = activations.output;
+    const logitGradient = tf.mul<tf.Tensor3D>(
+      tf.sub(tf.sigmoid(logits), rowWeights.labelsExpertIsOne),
+      rowWeights.weights,
+    );
+    const imitation = upperBackward(parameters, activations, logitGradient);
+    const penalty =
+      rowWeights.penalties === null
+        ? null
+        : penaltyGradients(parameters, {
+            mixedPreActivation1: matMul(mixtures, preActivation1),
+            weights: rowWeights.penalties,
+            target: rowWeights.penaltyTarget,
+          });
+    const z1Gradient =
+      penalty === null
+        ? imitation.preActivation1Gradient
+        : tf.add<tf.Tensor3D>(
+            imitation.preActivation1Gradient,
+            matMul(transpose(mixtures), penalty.mixedPreActivation1Gradient),
+          );
+    const ofStopping = sliceRows(z1Gradient, agentStates, agentStates);
+    const ofExpertRows = sliceRows(z1Gradient, 2 * agentStates, expertRows);
+    const ofBoth = tf.add<tf.Tensor3D>(sliceRows(z1Gradient, 0, agentStates), ofStopping);
+    const perStateGradient = tf.concat([ofBoth, ofExpertRows], 1);
+    const gradients: Tensors<DiscriminatorName> = {
+      w1: matMul(transpose(states), perStateGradient),
+      wAction: tf.add(sumRows(ofStopping), sumRows(tf.mul(ofExpertRows, expertActions))),
+      b1: sumRows(perStateGradient),
+      ...imitation.gradients,
+    };
+    return { gradients: penalty === null ? gradients : withPenalty(gradients, penalty.gradients), logits };
+  });
+}
+
+/** Logits of both actions of each state, CONTINUE then STOP: [members, states, 2]. */
+export function logitsOfBothActions(parameters: Tensors<DiscriminatorName>, states: tf.Tensor3D): tf.Tensor3D {
+  return tf.tidy(() => {
+    const continuing = tf.add<tf.Tensor3D>(matMul(states, parameters.w1), parameters.b1);
+    const stopping = tf.add<tf.Tensor3D>(continuing, parameters.wAction);
+    return tf.concat(
+      [continuing, stopping].map((preActivation1) => upperForward(parameters, preActivation1).output),
+      2,
+    );
   });
 }
 
 /** Gradients of Σ weight·(‖∂logit/∂x‖ − target)²: backwards through `mixtureGradient`, line by line. */
 function penaltyGradients(
   parameters: Tensors<DiscriminatorName>,
-  input: { preActivation1: tf.Tensor3D; mixture: tf.Tensor3D; weights: tf.Tensor3D; target: tf.Tensor3D },
+  input: { mixedPreActivation1: tf.Tensor3D; weights: tf.Tensor3D; target: tf.Tensor3D },
 ) {
   const { w1, wAction, w2, w3 } = parameters;
-  const { mixture } = input;
-  const mixed = mixtureGradient(parameters, mixPreActivations(input.preActivation1, mixture));
+  const mixed = mixtureGradient(parameters, input.mixedPreActivation1);
   const { hidden1, hidden2, slope1, slope2, v2, q, v, gramV, norm } = mixed;
 
   // L = weight·(n − target)², n = √(vᵀGv): ∂L/∂v = c·Gv and ∂L/∂G = ½ c·vvᵀ with c = 2·weight·(n − target)/n.
@@ -170,16 +246,8 @@ function penaltyGradients(
   const hidden2Gradient = tf.mul(tf.mul(hidden2, tf.mul(v2Gradient, transpose(w3))), -2);
   const z2Gradient = tf.mul(hidden2Gradient, slope2) as tf.Tensor3D;
   const hidden1Gradient = tf.add(matMul(z2Gradient, transpose(w2)), tf.mul(tf.mul(hidden1, tf.mul(vGradient, q)), -2));
-  const mixedZ1Gradient = tf.mul(hidden1Gradient, slope1);
-
-  // A mixture passes its gradient on to the expert row with share ε and to the agent row with 1 − ε.
-  const toExpert = tf.mul(mixedZ1Gradient, mixture) as tf.Tensor3D;
-  const toAgentEach = tf.sub(mixedZ1Gradient, toExpert) as tf.Tensor3D;
-  const batch = input.preActivation1.shape[1] - mixture.shape[1];
-  const sets = mixture.shape[1] / batch;
-  const toAgent = tf.addN(Array.from({ length: sets }, (_, set) => sliceRows(toAgentEach, set * batch, batch)));
   return {
-    preActivation1Gradient: tf.concat([toAgent, toExpert], 1),
+    mixedPreActivation1Gradient: tf.mul(hidden1Gradient, slope1) as tf.Tensor3D,
     gradients: {
       w1: matMul(w1, twiceGramGradient),
       wAction: matMul(wAction, twiceGramGradient),
@@ -187,5 +255,29 @@ function penaltyGradients(
       b2: sumRows(z2Gradient),
       w3: transpose(sumRows(tf.mul(v2Gradient, slope2))),
     },
+  };
+}
+
+/** A mixture passes its gradient on to the expert row with share ε and to the agent row with 1 − ε. */
+function unmixGradient(mixedGradient: tf.Tensor3D, mixture: tf.Tensor3D, rows: number): tf.Tensor3D {
+  const toExpert = tf.mul(mixedGradient, mixture) as tf.Tensor3D;
+  const toAgentEach = tf.sub(mixedGradient, toExpert) as tf.Tensor3D;
+  const batch = rows - mixture.shape[1];
+  const sets = mixture.shape[1] / batch;
+  const toAgent = tf.addN(Array.from({ length: sets }, (_, set) => sliceRows(toAgentEach, set * batch, batch)));
+  return tf.concat([toAgent, toExpert], 1);
+}
+
+function withPenalty(
+  gradients: Tensors<DiscriminatorName>,
+  penalty: ReturnType<typeof penaltyGradients>['gradients'],
+): Tensors<DiscriminatorName> {
+  return {
+    ...gradients,
+    w1: tf.add(gradients.w1, penalty.w1),
+    wAction: tf.add(gradients.wAction, penalty.wAction),
+    w2: tf.add(gradients.w2, penalty.w2),
+    b2: tf.add(gradients.b2, penalty.b2),
+    w3: tf.add(gradients.w3, penalty.w3),
   };
 }

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Tensors } from '../src/tensor/adam.ts';
 import type { MlpName } from '../src/tensor/mlp.ts';
 import { type PolicyValue, policyValueBackward, policyValueForward } from './policy-value.ts';
+import { chainValues, visitProbabilities } from './stopping-chain.ts';
 
 /*
  * The task's own return on labelled threads: what the detector's judgement at the stop is worth, less the delay and the
@@ -47,19 +48,22 @@ export function expectedReturn(
   stopProbability: ArrayLike<number>,
   worth: ArrayLike<number>,
 ): { value: number; gradient: Float64Array } {
-  const last = worth.length - 1;
-  const ahead = new Float64Array(last + 1);
-  ahead[last] = worth[last];
-  for (let step = last - 1; step >= 0; step--)
-    ahead[step] = stopProbability[step] * worth[step] + (1 - stopProbability[step]) * ahead[step + 1];
-  const gradient = new Float64Array(last + 1);
-  let survival = 1;
-  for (let step = 0; step < last; step++) {
+  const chain = { steps: worth.length, goesOn: false };
+  // Whoever has not stopped by the last post is judged there.
+  const continueRewards = new Float64Array(worth.length);
+  continueRewards[worth.length - 1] = worth[worth.length - 1];
+  const visits = visitProbabilities(chain, stopProbability);
+  const { values, ofStopping, ofContinuing } = chainValues(chain, {
+    stopProbability,
+    stopRewards: worth,
+    continueRewards,
+    discount: 1,
+  });
+  const gradient = visits.map((visit, step) => {
     const p = stopProbability[step];
-    gradient[step] = survival * p * (1 - p) * (worth[step] - ahead[step + 1]);
-    survival *= 1 - p;
-  }
-  return { value: ahead[0], gradient };
+    return visit * p * (1 - p) * (ofStopping[step] - ofContinuing[step]);
+  });
+  return { value: values[0], gradient };
 }
 
 /** A member's labelled threads: the worth of a stop at each step of each thread, [threads][steps]. */

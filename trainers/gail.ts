@@ -91,42 +91,46 @@ export interface GailMember {
   readonly streams: readonly (ExpertStream | null)[];
 }
 
-/** Row weights of Eq. 3, divided by α + β − γ so that the agent's weigh 1. `experts` names the members' streams. */
+/** What the rows of one expert count for, over the batch as a whole. */
+export interface ExpertWeight {
+  readonly labelExpertIsOne: number;
+  /** In the cross-entropy; negative to subtract. */
+  readonly weight: number;
+  /** In the penalty, likewise. */
+  readonly penalty: number;
+}
+
+/** Weights of Eq. 3, divided by α + β − γ so that the agent's is 1. `experts` names the member's streams. */
+export function expertWeights({ config, streams }: GailMember, experts: readonly ExpertName[]): ExpertWeight[] {
+  const { alpha, beta, gamma, misleading, misleadingPenalty, discriminator } = config;
+  const weights = { conservative: alpha, earlyAction: beta, misleading: gamma };
+  return experts.map((expert, set) => {
+    const share = streams[set] === null ? 0 : weights[expert] / (alpha + beta - gamma);
+    const isMisleading = expert === 'misleading';
+    return {
+      labelExpertIsOne: Number(!(isMisleading && misleading === 'as-agent')),
+      weight: isMisleading && misleading === 'subtract' ? -share : share,
+      penalty: discriminator.penalty * (isMisleading && misleadingPenalty === 'subtract' ? -share : share),
+    };
+  });
+}
+
+/** What each row of a minibatch counts for, from the weights of the agent and the experts. */
 export function gailRowWeights(members: readonly GailMember[], experts: readonly ExpertName[]): GailRowWeights {
   const { batchSize } = members[0].config.discriminator;
-  const perRow = (valuesOf: (member: GailMember) => number[]) =>
+  const ofExperts = members.map((member) => expertWeights(member, experts));
+  const perRow = (valuesOf: (own: readonly ExpertWeight[]) => number[]) =>
     columnOf(
-      members.map((member) =>
-        Float32Array.from(valuesOf(member).flatMap((value) => Array<number>(batchSize).fill(value))),
+      ofExperts.map((own) =>
+        Float32Array.from(valuesOf(own).flatMap((value) => Array<number>(batchSize).fill(value))),
       ),
     );
-  const shareOf = ({ config, streams }: GailMember, expert: ExpertName, set: number) => {
-    const { alpha, beta, gamma } = config;
-    if (streams[set] === null) return 0;
-    return { conservative: alpha, earlyAction: beta, misleading: gamma }[expert] / (alpha + beta - gamma);
-  };
-  const signed = (isNegative: boolean, value: number) => (isNegative ? -value : value) / batchSize;
   return {
-    labelsExpertIsOne: perRow(({ config }) => [
-      0,
-      ...experts.map((expert) => Number(!(expert === 'misleading' && config.misleading === 'as-agent'))),
-    ]),
-    weights: perRow((member) => [
-      1 / batchSize,
-      ...experts.map((expert, set) =>
-        signed(expert === 'misleading' && member.config.misleading === 'subtract', shareOf(member, expert, set)),
-      ),
-    ]),
+    labelsExpertIsOne: perRow((own) => [0, ...own.map(({ labelExpertIsOne }) => labelExpertIsOne)]),
+    weights: perRow((own) => [1 / batchSize, ...own.map(({ weight }) => weight / batchSize)]),
     penalties: members.every(({ config }) => config.discriminator.penalty === 0)
       ? null
-      : perRow((member) =>
-          experts.map((expert, set) =>
-            signed(
-              expert === 'misleading' && member.config.misleadingPenalty === 'subtract',
-              member.config.discriminator.penalty * shareOf(member, expert, set),
-            ),
-          ),
-        ),
+      : perRow((own) => own.map(({ penalty }) => penalty / batchSize)),
     penaltyTarget: perMember(members.map(({ config }) => config.discriminator.penaltyTarget)),
   };
 }
@@ -249,7 +253,8 @@ function drawPairs(agentSteps: Pairs, chosen: Int32Array, { streams, random }: G
   return { rows, actions, mixture };
 }
 
-function nextPair(stream: ExpertStream, random: Random): number {
+/** The stream's next pair, in a fresh order when it has been through all. */
+export function nextPair(stream: ExpertStream, random: Random): number {
   if (stream.position === stream.order.length) {
     stream.order = random.permutation(stream.pairs.rows.length);
     stream.position = 0;

@@ -1,0 +1,87 @@
+import { CONTINUE, STOP } from '../envs/state-table.ts';
+
+/*
+ * A thread under a stopping policy is a known Markov chain: one state at its first post and, where the episode goes on
+ * after a stop, two at every later one, by the action before. Transitions are deterministic, so all expectations over
+ * rollouts are one forward pass (where the agent gets to) and one backward pass (what comes of it).
+ */
+
+/** One thread's chain. Its states are numbered as the thread's rows in a state table. */
+export interface StoppingChain {
+  /** Steps of an episode that is not stopped, at least 1. */
+  readonly steps: number;
+  /** Whether an episode goes on after a stop, with the stop in its state; else there is one state a step. */
+  readonly goesOn: boolean;
+}
+
+/** How many states the chain has: 2 · steps − 1 or steps. */
+export function chainStates({ steps, goesOn }: StoppingChain): number {
+  return goesOn ? 2 * steps - 1 : steps;
+}
+
+function stateOf({ goesOn }: StoppingChain, step: number, previous: number): number {
+  return !goesOn || step === 0 ? step : 2 * step - 1 + previous;
+}
+
+/** The states of a step are the ones from its CONTINUE state to this. */
+function lastStateOf(chain: StoppingChain, step: number): number {
+  return stateOf(chain, step, STOP);
+}
+
+/**
+ * The forward pass: how likely each state is visited in an episode, [states]. From state s at step t,
+ * d(s_{t+1}, a) = Σ_s d(s) π(a | s).
+ * @param stopProbability π(stop | s), [states]
+ */
+export function visitProbabilities(chain: StoppingChain, stopProbability: ArrayLike<number>): Float64Array {
+  const visits = new Float64Array(chainStates(chain));
+  visits[0] = 1;
+  for (let step = 0; step < chain.steps - 1; step++) {
+    const [afterContinue, afterStop] = [stateOf(chain, step + 1, CONTINUE), stateOf(chain, step + 1, STOP)];
+    for (let state = stateOf(chain, step, CONTINUE); state <= lastStateOf(chain, step); state++) {
+      visits[afterContinue] += visits[state] * (1 - stopProbability[state]);
+      if (chain.goesOn) visits[afterStop] += visits[state] * stopProbability[state];
+    }
+  }
+  return visits;
+}
+
+/** What is to come from each state, [states] each. */
+export interface ChainValues {
+  /** V(s), and Q(s, a) of either action. */
+  readonly values: Float64Array;
+  readonly ofStopping: Float64Array;
+  readonly ofContinuing: Float64Array;
+}
+
+/**
+ * The backward pass: Q(s, a) = r(s, a) + discount · V(next), V(s) = Σ_a π(a | s) Q(s, a).
+ * @param options.stopRewards r(s, stop), [states]; `continueRewards` likewise
+ */
+export function chainValues(
+  chain: StoppingChain,
+  options: {
+    stopProbability: ArrayLike<number>;
+    stopRewards: ArrayLike<number>;
+    continueRewards: ArrayLike<number>;
+    discount: number;
+  },
+): ChainValues {
+  const { stopProbability, stopRewards, continueRewards, discount } = options;
+  const states = chainStates(chain);
+  const values = new Float64Array(states);
+  const ofStopping = new Float64Array(states);
+  const ofContinuing = new Float64Array(states);
+  for (let step = chain.steps - 1; step >= 0; step--) {
+    const isLast = step === chain.steps - 1;
+    const afterContinue = isLast ? 0 : discount * values[stateOf(chain, step + 1, CONTINUE)];
+    const afterStop = isLast || !chain.goesOn ? 0 : discount * values[stateOf(chain, step + 1, STOP)];
+    for (let state = stateOf(chain, step, CONTINUE); state <= lastStateOf(chain, step); state++) {
+      const p = stopProbability[state];
+      ofStopping[state] = stopRewards[state] + afterStop;
+      ofContinuing[state] = continueRewards[state] + afterContinue;
+      values[state] = p * ofStopping[state] + (1 - p) * ofContinuing[state];
+    }
+  }
+  return { values, ofStopping, ofContinuing };
+}
