@@ -12,7 +12,8 @@ import { paperShapedProblem } from '../experiments/run/time-training-step.ts';
 import { backendSchema, selectBackend } from '../src/tensor/backend.ts';
 import { workContext } from '../src/work-context.ts';
 import { stopAgentSchema } from '../trainers/stop-agent/config.ts';
-import { createImitation, type ImitationPhase } from '../trainers/stop-agent/imitation-trainer.ts';
+import type { ImitationPhase } from '../trainers/stop-agent/imitation-state.ts';
+import { createImitation } from '../trainers/stop-agent/imitation-trainer.ts';
 
 const { values: options } = parseArgs({
   options: {

@@ -172,8 +172,9 @@ export function occupancyGradients(
     const perState = tf.add<tf.Tensor3D>(matMul(states, w1), b1);
     const continuing = sliceRows(perState, 0, agentStates);
     const ofExperts = sliceRows(perState, agentStates, expertRows);
+    const stopping = tf.add<tf.Tensor3D>(continuing, wAction);
     const preActivation1 = tf.concat(
-      [continuing, tf.add<tf.Tensor3D>(continuing, wAction), tf.add(ofExperts, tf.mul(expertActions, wAction))],
+      [continuing, stopping, tf.add<tf.Tensor3D>(ofExperts, tf.mul(expertActions, wAction))],
       1,
     );
     const activations = upperForward(parameters, preActivation1);
@@ -204,7 +205,7 @@ export function occupancyGradients(
     const perStateGradient = tf.concat([ofBoth, ofExpertRows], 1);
     const gradients: Tensors<DiscriminatorName> = {
       w1: matMul(transpose(states), perStateGradient),
-      wAction: tf.add(sumRows(ofStopping), sumRows(tf.mul(ofExpertRows, expertActions))),
+      wAction: tf.add(sumRows(ofStopping), sumRows(tf.mul<tf.Tensor3D>(ofExpertRows, expertActions))),
       b1: sumRows(perStateGradient),
       ...imitation.gradients,
     };

@@ -121,9 +121,7 @@ export function gailRowWeights(members: readonly GailMember[], experts: readonly
   const ofExperts = members.map((member) => expertWeights(member, experts));
   const perRow = (valuesOf: (own: readonly ExpertWeight[]) => number[]) =>
     columnOf(
-      ofExperts.map((own) =>
-        Float32Array.from(valuesOf(own).flatMap((value) => Array<number>(batchSize).fill(value))),
-      ),
+      ofExperts.map((own) => Float32Array.from(valuesOf(own).flatMap((value) => Array<number>(batchSize).fill(value)))),
     );
   return {
     labelsExpertIsOne: perRow((own) => [0, ...own.map(({ labelExpertIsOne }) => labelExpertIsOne)]),

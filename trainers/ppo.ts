@@ -202,12 +202,12 @@ export function ppoGradients(
   });
 }
 
-function clampTo(x: tf.Tensor, low: tf.Tensor, high: tf.Tensor): tf.Tensor {
+export function clampTo(x: tf.Tensor, low: tf.Tensor, high: tf.Tensor): tf.Tensor {
   return tf.maximum(low, tf.minimum(high, x));
 }
 
-/** Takes ownership of both. */
-function addedGradients(one: Tensors<MlpName>, other: Tensors<MlpName>): Tensors<MlpName> {
+/** The sum. Takes ownership of both. */
+export function addedGradients(one: Tensors<MlpName>, other: Tensors<MlpName>): Tensors<MlpName> {
   const sum = tf.tidy(() => ({
     w1: tf.add(one.w1, other.w1) as tf.Tensor3D,
     b1: tf.add(one.b1, other.b1) as tf.Tensor3D,

@@ -6,7 +6,8 @@ import { type ExpertName, expertNames as experts } from '../../experts/trajector
 import { namesOf, type Tensors } from '../../src/tensor/adam.ts';
 import { selectBackend } from '../../src/tensor/backend.ts';
 import { Random } from '../../src/tensor/random.ts';
-import { createDiscriminator, gailGradients } from '../../trainers/discriminator.ts';
+import { createDiscriminator, gailGradients, occupancyGradients } from '../../trainers/discriminator.ts';
+import { exactPpoGradients, exactPpoLoss } from '../../trainers/exact-ppo.ts';
 import { gailLoss, gailOptions, gailRowWeights } from '../../trainers/gail.ts';
 import { createPolicyValue } from '../../trainers/policy-value.ts';
 import { ppoGradients, ppoLoss } from '../../trainers/ppo.ts';
@@ -125,6 +126,106 @@ describe('the gradient of the PPO loss', () => {
   it('equals automatic differentiation', () => {
     const { parameters, gradients, loss } = problem();
     expect(differenceFromAutodiff(parameters, gradients, loss)).toBeLessThan(1e-5);
+  });
+});
+
+describe('the gradient of the PPO loss over all states', () => {
+  const members = 2;
+  const states = 9;
+
+  function problem() {
+    const randoms = randomsFor(members);
+    const [random] = randoms;
+    const agent = createPolicyValue({ inputs: 5, actions: 2, hidden: 4, randoms });
+    agent.parameters.w3 = tf.mul(agent.parameters.w3, 30);
+    const { blockMasks } = agent;
+    const batch = {
+      observations: normal(random, [members, states, 5]),
+      oldLogProbabilities: tf.sub<tf.Tensor3D>(normal(random, [members, states, 2], 0.3), 0.7),
+      advantages: normal(random, [members, states, 2]),
+      weights: tf.abs(normal(random, [members, states, 2])),
+      visits: tf.abs(normal(random, [members, states, 1])),
+    };
+    const coefficients = {
+      clip: tf.tensor3d([0.1, 0.4], [members, 1, 1]),
+      entropy: tf.tensor3d([0.01, 0.2], [members, 1, 1]),
+    };
+    const masked = (parameters: typeof agent.parameters) =>
+      exactPpoLoss(
+        { ...parameters, w2: tf.mul(parameters.w2, blockMasks.w2), w3: tf.mul(parameters.w3, blockMasks.w3) },
+        batch,
+        coefficients,
+      );
+    return { parameters: agent.parameters, gradients: exactPpoGradients(agent, batch, coefficients), loss: masked };
+  }
+
+  it('equals finite differences and automatic differentiation', () => {
+    const { parameters, gradients, loss } = problem();
+    expect(differenceFromFiniteDifferences(parameters, gradients, loss)).toBeLessThan(5e-3);
+    expect(differenceFromAutodiff(parameters, gradients, loss)).toBeLessThan(1e-5);
+  });
+});
+
+describe('the gradient of the GAIL loss over an occupancy', () => {
+  it.each([0, 10])('equals that over the same pairs, row by row: penalty %d', (penalty) => {
+    const members = 2;
+    const agentStates = 3;
+    const pairs = 2 * agentStates;
+    const inputs = 4;
+    const sets = 2;
+    const randoms = randomsFor(members);
+    const [random] = randoms;
+    const { parameters } = createDiscriminator({ inputs, hidden: 5, randoms });
+    const agent = normal(random, [members, agentStates, inputs]);
+    const ofExperts = normal(random, [members, sets * pairs, inputs]);
+    const expertActions = tf.cast(tf.greater(normal(random, [members, sets * pairs, 1]), 0), 'float32') as tf.Tensor3D;
+    const mixture = tf.abs(normal(random, [members, sets * pairs, 1], 0.3));
+    const rowWeights = {
+      labelsExpertIsOne: tf.concat(
+        [tf.zeros([members, pairs, 1]), tf.ones([members, sets * pairs, 1])],
+        1,
+      ) as tf.Tensor3D,
+      weights: tf.abs(normal(random, [members, (1 + sets) * pairs, 1])),
+      penalties: penalty === 0 ? null : tf.mul<tf.Tensor3D>(normal(random, [members, sets * pairs, 1]), penalty),
+      penaltyTarget: tf.ones([members, 1, 1]) as tf.Tensor3D,
+    };
+    const byRow = gailGradients(
+      parameters,
+      {
+        states: tf.concat([agent, agent, ofExperts], 1),
+        actions: tf.concat(
+          [tf.zeros([members, agentStates, 1]), tf.ones([members, agentStates, 1]), expertActions],
+          1,
+        ) as tf.Tensor3D,
+        mixture,
+      },
+      rowWeights,
+    );
+    // Row r of the experts is mixed with pair r modulo the number of pairs, as in `mixPreActivations`.
+    const shares = mixture.dataSync();
+    const columns = (1 + sets) * pairs;
+    const mixtures = new Float32Array(members * sets * pairs * columns);
+    for (const [index, share] of shares.entries()) {
+      const row = index % (sets * pairs);
+      mixtures[index * columns + pairs + row] = share;
+      mixtures[index * columns + (row % pairs)] = 1 - share;
+    }
+    const byState = occupancyGradients(
+      parameters,
+      {
+        states: tf.concat([agent, ofExperts], 1),
+        expertActions,
+        mixtures: tf.tensor3d(mixtures, [members, sets * pairs, columns]),
+      },
+      rowWeights,
+    );
+    for (const name of namesOf(parameters)) {
+      const expected = byRow.gradients[name].dataSync();
+      expect(Math.max(...expected.map(Math.abs))).toBeGreaterThan(1e-3);
+      for (const [i, value] of byState.gradients[name].dataSync().entries()) expect(value).toBeCloseTo(expected[i], 4);
+    }
+    const logits = byRow.logits.dataSync();
+    for (const [i, value] of byState.logits.dataSync().entries()) expect(value).toBeCloseTo(logits[i], 5);
   });
 });
 

@@ -16,6 +16,12 @@ const imitationSchema = z
   .strictObject({
     ...gailOptions,
     ppo: ppoSchema.prefault({}),
+    rollout: z
+      .enum(['sampled', 'exact'])
+      .default('sampled')
+      .describe(
+        'sampled: steps are drawn from the policy, as in the paper; exact: their expectation over whole threads, without a critic. One update an epoch instead of one a minibatch',
+      ),
     episodeEnd: z
       .enum(['last-post', 'stop'])
       .default('last-post')
@@ -94,7 +100,13 @@ export const stopAgentSchema = z
     minPosts: z.int().min(1).default(3).describe('shorter threads are left out of the environment'),
     maxPosts: z.int().min(1).default(1000).describe('posts of a thread that the environment shows'),
   })
-  .superRefine(({ algorithm, normalizer, initialization }, context) => {
+  .superRefine(({ algorithm, normalizer, initialization, imitation }, context) => {
+    if (normalizer === 'scalar-running' && algorithm === 'imitation' && imitation.rollout === 'exact')
+      context.addIssue({
+        code: 'custom',
+        path: ['normalizer'],
+        message: 'scalar-running learns from sampled steps, and imitation.rollout: exact samples none; use per-feature',
+      });
     if (normalizer === 'scalar-running' && (algorithm !== 'imitation' || initialization === 'behavior-cloning'))
       context.addIssue({
         code: 'custom',

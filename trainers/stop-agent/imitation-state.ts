@@ -40,6 +40,9 @@ export interface ImitationMember extends GailMember {
   readonly runningReturn: RunningReturn;
 }
 
+/** The parts of an iteration, in their order. */
+export type ImitationPhase = 'rollout' | 'discriminator' | 'rewards' | 'policy' | 'metrics';
+
 /** Before the first iteration. */
 export function startImitation(learner: StopLearner): Imitation {
   const { members } = learner;
@@ -76,6 +79,12 @@ export function startImitation(learner: StopLearner): Imitation {
     rowWeights: gailRowWeights(imitating, present),
     iteration: 0,
   };
+}
+
+/** Epochs of the discriminator in the iteration to come. */
+export function discriminatorEpochs({ members, iteration }: Imitation): number {
+  const { epochs, warmupEpochs, warmupIterations } = members[0].config.discriminator;
+  return iteration < warmupIterations ? warmupEpochs : epochs;
 }
 
 export function disposeImitation({ learner, discriminator, rowWeights }: Imitation): void {

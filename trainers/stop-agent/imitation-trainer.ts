@@ -3,20 +3,22 @@ import { InputError } from '../../src/errors.ts';
 import { updateScalarMoments } from '../../src/tensor/normalizer.ts';
 import { columnOf } from '../../src/tensor/population-ops.ts';
 import { logitsExpertIsHigh } from '../discriminator.ts';
-import { returnGradients } from '../exact-return.ts';
 import { generalizedAdvantages } from '../gae.ts';
 import { type DiscriminatorAccuracy, updateDiscriminator } from '../gail.ts';
 import { type PpoSteps, ppoUpdate } from '../ppo.ts';
 import type { Metrics, Trainer } from '../trainer.ts';
+import { iterateExactly } from './exact-iteration.ts';
 import {
+  discriminatorEpochs,
   disposeImitation,
   type Imitation,
   type ImitationMember,
+  type ImitationPhase,
   imitationStates,
   restoreImitation,
   startImitation,
 } from './imitation-state.ts';
-import { type LabelledRows, labelledRows, labelledStates, noLabelledRows } from './labelled-threads.ts';
+import { type LabelledRows, labelledRows, noLabelledRows } from './labelled-threads.ts';
 import { imitationMetrics } from './metrics.ts';
 import { learnerPolicies } from './network-state.ts';
 import type { StopPolicy } from './policy.ts';
@@ -24,6 +26,7 @@ import type { StopMember } from './problem.ts';
 import { type Collected, collect, scoredAgain, scoreRows } from './rollout.ts';
 import { scaleRewards } from './running-return.ts';
 import { createLearner, refreshStates } from './setup.ts';
+import { createTaskDescent, isTaskDescended } from './task-descent.ts';
 
 /*
  * The stop agent of EARD (§4): PPO against a discriminator of three experts, over the states of a table. Where paper and
@@ -35,14 +38,13 @@ import { createLearner, refreshStates } from './setup.ts';
  *   episode       ends with the stop               runs to the last post in training, as demonstrations do
  *   normaliser    not mentioned                    per feature, exact, from the table of all states
  *
+ * `rollout: exact` takes every expectation over the agent's steps as a sum over states (exact-gail.ts): exact-iteration.ts.
  * `taskWeight` adds the gradient of the task's own return (exact-return.ts) to every update of the policy: one weighted
  * gradient, one optimiser.
  */
 
 /** How many iterations the published code's normaliser learns for. */
 const scalarMomentsIterations = 11;
-
-export type ImitationPhase = 'rollout' | 'discriminator' | 'rewards' | 'policy' | 'metrics';
 
 /**
  * GAIL with PPO as a trainer.
@@ -70,6 +72,11 @@ export async function createImitation(
     },
     /** Algorithm 1, one round. */
     async iterate() {
+      if (members[0].config.imitation.rollout === 'exact') {
+        const metrics = await iterateExactly(training, { labelled, onPhase });
+        training.iteration++;
+        return metrics;
+      }
       onPhase('rollout');
       const collected = await withCurrentMoments(training, await collectSteps(training));
       onPhase('discriminator');
@@ -118,13 +125,12 @@ async function withCurrentMoments(training: Imitation, collected: Collected[]): 
 
 /** Line 8, before the rewards as in the published code: the discriminator learns to tell these steps from the experts'. */
 function discriminate(training: Imitation, collected: readonly Collected[]): Promise<DiscriminatorAccuracy[]> {
-  const { learner, members, discriminator, rowWeights, iteration } = training;
-  const { epochs, warmupEpochs, warmupIterations } = members[0].config.discriminator;
+  const { learner, members, discriminator, rowWeights } = training;
   return updateDiscriminator(discriminator, collected, {
     members,
     states: learner.states,
     rowWeights,
-    epochs: iteration < warmupIterations ? warmupEpochs : epochs,
+    epochs: discriminatorEpochs(training),
   });
 }
 
@@ -178,27 +184,14 @@ async function updatePolicy(
     config: config.ppo,
     random,
   }));
-  if (labelled.every(({ worths }) => worths.length === 0)) {
+  if (!isTaskDescended(labelled)) {
     await ppoUpdate(learner.agent, ppoMembers, { states: learner.states, remaining });
     return null;
   }
-  const observations = labelledStates(learner, labelled);
-  let before: number[] | null = null;
-  await ppoUpdate(learner.agent, ppoMembers, {
-    states: learner.states,
-    remaining,
-    async alsoDescend() {
-      const { returns, gradients } = await returnGradients(learner.agent, {
-        observations,
-        worths: labelled.map(({ worths }) => worths),
-        weights: members.map(({ config }) => config.taskWeight),
-      });
-      before ??= returns;
-      return gradients;
-    },
-  });
-  observations.dispose();
-  return before;
+  const task = createTaskDescent(learner, labelled);
+  await ppoUpdate(learner.agent, ppoMembers, { states: learner.states, remaining, alsoDescend: task.alsoDescend });
+  task.dispose();
+  return task.returnsBefore();
 }
 
 async function measure(

@@ -39,12 +39,18 @@ export function imitationMetrics(iteration: {
       values: after.values,
     }),
   );
-  metrics['discriminator/accuracy_agent'] = accuracy.agent;
+  Object.assign(metrics, discriminatorMetrics(experts, accuracy));
+  if (expectedReturn !== null) metrics['task/expected_return'] = expectedReturn;
+  return metrics;
+}
+
+/** How well the discriminator tells the agent's steps and each expert's. `experts` names the member's streams. */
+export function discriminatorMetrics(experts: readonly ExpertName[], accuracy: DiscriminatorAccuracy): Metrics {
+  const metrics: Record<string, number> = { 'discriminator/accuracy_agent': accuracy.agent };
   for (const [set, expert] of experts.entries()) {
     const saysExpert = accuracy.saysExpert[set];
     if (saysExpert !== null) metrics[`discriminator/says_expert_${expert}`] = saysExpert;
   }
-  if (expectedReturn !== null) metrics['task/expected_return'] = expectedReturn;
   return metrics;
 }
 

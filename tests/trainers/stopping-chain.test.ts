@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import { Random } from '../../src/tensor/random.ts';
+import { chainStates, chainValues, type StoppingChain, visitProbabilities } from '../../trainers/stopping-chain.ts';
+
+const steps = 5;
+const chains: [string, StoppingChain][] = [
+  ['goes on after a stop', { steps, goesOn: true }],
+  ['ends with the stop', { steps, goesOn: false }],
+  ['has one step', { steps: 1, goesOn: true }],
+];
+
+/** Every sequence of actions with its probability, the states it visits and its discounted return from each of them. */
+function enumerated(
+  chain: StoppingChain,
+  { stop, rewards, discount }: { stop: Float64Array; rewards: Float64Array; discount: number },
+) {
+  const visits = new Float64Array(chainStates(chain));
+  const walk = (step: number, previous: number, probability: number): number => {
+    const state = !chain.goesOn || step === 0 ? step : 2 * step - 1 + previous;
+    visits[state] += probability;
+    let value = 0;
+    for (const action of [0, 1]) {
+      const share = action === 1 ? stop[state] : 1 - stop[state];
+      const goesOn = step + 1 < chain.steps && (chain.goesOn || action === 0);
+      const ahead = goesOn ? walk(step + 1, action, probability * share) : 0;
+      value += share * (rewards[2 * state + action] + discount * ahead);
+    }
+    return value;
+  };
+  return { value: walk(0, 0, 1), visits };
+}
+
+describe.each(chains)('a chain that %s', (_, chain) => {
+  const random = Random.seeded({ seed: 1, purpose: 'chains' });
+  const stop = Float64Array.from({ length: chainStates(chain) }, () => random.uniform());
+  const rewards = Float64Array.from({ length: 2 * stop.length }, () => random.normal());
+  const by = (action: number) => stop.map((_, state) => rewards[2 * state + action]);
+  const discount = 0.9;
+  const values = chainValues(chain, {
+    stopProbability: stop,
+    continueRewards: by(0),
+    stopRewards: by(1),
+    discount,
+  });
+
+  it('has the visits and the value of all its action sequences', () => {
+    const expected = enumerated(chain, { stop, rewards, discount });
+    const visits = visitProbabilities(chain, stop);
+    for (const [state, visit] of visits.entries()) expect(visit).toBeCloseTo(expected.visits[state], 12);
+    expect(values.values[0]).toBeCloseTo(expected.value, 12);
+  });
+
+  it('has the same return from either end: visits times rewards, without discount', () => {
+    const undiscounted = chainValues(chain, {
+      stopProbability: stop,
+      continueRewards: by(0),
+      stopRewards: by(1),
+      discount: 1,
+    });
+    const visits = visitProbabilities(chain, stop);
+    const total = visits.reduce(
+      (sum, visit, state) =>
+        sum + visit * (stop[state] * rewards[2 * state + 1] + (1 - stop[state]) * rewards[2 * state]),
+      0,
+    );
+    expect(undiscounted.values[0]).toBeCloseTo(total, 12);
+  });
+
+  it('has advantages of mean 0 in every state', () => {
+    for (const [state, p] of stop.entries())
+      expect(p * values.ofStopping[state] + (1 - p) * values.ofContinuing[state]).toBeCloseTo(values.values[state], 12);
+  });
+});

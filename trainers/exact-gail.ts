@@ -1,0 +1,278 @@
+import * as tf from '@tensorflow/tfjs-core';
+import { STOP } from '../envs/state-table.ts';
+import { adamUpdate } from '../src/tensor/adam.ts';
+import { columnOf } from '../src/tensor/population-ops.ts';
+import type { RowTables } from '../src/tensor/row-tables.ts';
+import {
+  type Discriminator,
+  type GailRowWeights,
+  logitsOfBothActions,
+  type OccupancyMinibatch,
+  occupancyGradients,
+} from './discriminator.ts';
+import { type DiscriminatorAccuracy, type ExpertWeight, type GailMember, nextPair } from './gail.ts';
+import { chainStates, chainValues, type StoppingChain, visitProbabilities } from './stopping-chain.ts';
+
+/*
+ * GAIL without rollouts. What gail.ts estimates from sampled steps is known here, because every thread is a small chain
+ * (stopping-chain.ts). With d(s) the probability that an episode on a random thread visits s, L its expected length and
+ * ρ(s, a) = d(s) π(a | s) / L the share of steps that take a in s,
+ *
+ *   the discriminator's term   E_π[softplus(l)]   = Σ_s Σ_a ρ(s, a) softplus(l(s, a))        (l: logit, high for experts)
+ *   the reward                 r(s, a)            = l(s, a)
+ *   the advantage              A(s, a)            = r(s, a) + γ V(s') − V(s),  V(s) = Σ_a π(a | s) Q(s, a)
+ *   PPO's objective            E_π[min(…)]        = Σ_s Σ_a ρ(s, a) min(x A, clip(x) A),  x = π'(a | s) / π(a | s)
+ *
+ * and the mean of generalised advantages over rollouts is A for every λ when the critic is exact: the temporal difference
+ * of the step itself has the mean A(s, a), those of later steps the mean 0. So there is no sampling, no critic, no λ and
+ * no scale of rewards to keep: advantages are standardised by their own standard deviation under ρ.
+ *
+ *   point         sampled (gail.ts, ppo.ts)              here
+ *   threads       200 steps, the last thread cut         whole threads, as many as 200 steps fill
+ *   updates       minibatches of sampled steps           all pairs at once: one update an epoch
+ *   experts       minibatches of their pairs             the same
+ *   penalty       mixtures with random ε                 the same; the agent's pair of each is drawn from ρ
+ */
+
+/** What one member sees in an iteration. */
+export interface SeenThreads {
+  /** Rows of the table, thread after thread: the states of `chains`, [states]. */
+  readonly rows: Int32Array;
+  readonly chains: readonly StoppingChain[];
+}
+
+/** How much each state and each pair of it weighs, [states] each; the pairs of all states together weigh 1. */
+export interface Occupancy {
+  readonly visits: Float32Array;
+  readonly stopping: Float32Array;
+  readonly continuing: Float32Array;
+}
+
+/** The share of steps that a policy spends in each state and pair. `stopProbability` is [states]. */
+export function occupancyOf(chains: readonly StoppingChain[], stopProbability: Float64Array): Occupancy {
+  const visits = new Float64Array(stopProbability.length);
+  let first = 0;
+  for (const chain of chains) {
+    const states = chainStates(chain);
+    visits.set(visitProbabilities(chain, stopProbability.subarray(first, first + states)), first);
+    first += states;
+  }
+  const steps = visits.reduce((sum, visit) => sum + visit, 0);
+  return {
+    visits: Float32Array.from(visits, (visit) => visit / steps),
+    stopping: Float32Array.from(visits, (visit, state) => (visit / steps) * stopProbability[state]),
+    continuing: Float32Array.from(visits, (visit, state) => (visit / steps) * (1 - stopProbability[state])),
+  };
+}
+
+/** A(s, a) of both actions, [states] each. */
+export interface ExactAdvantages {
+  readonly ofStopping: Float32Array;
+  readonly ofContinuing: Float32Array;
+}
+
+/**
+ * Advantages under the rewards, not standardised.
+ * @param options.rewards r(s, CONTINUE) and r(s, STOP) of each state in turn, [states, 2]
+ */
+export function exactAdvantages(
+  chains: readonly StoppingChain[],
+  options: { stopProbability: Float64Array; rewards: Float32Array; discount: number },
+): ExactAdvantages {
+  const { stopProbability, rewards, discount } = options;
+  const ofStopping = new Float32Array(stopProbability.length);
+  const ofContinuing = new Float32Array(stopProbability.length);
+  let first = 0;
+  for (const chain of chains) {
+    const states = chainStates(chain);
+    const own = Array.from({ length: states }, (_, state) => 2 * (first + state));
+    const q = chainValues(chain, {
+      stopProbability: stopProbability.subarray(first, first + states),
+      continueRewards: own.map((place) => rewards[place]),
+      stopRewards: own.map((place) => rewards[place + 1]),
+      discount,
+    });
+    for (let state = 0; state < states; state++) {
+      ofStopping[first + state] = q.ofStopping[state] - q.values[state];
+      ofContinuing[first + state] = q.ofContinuing[state] - q.values[state];
+    }
+    first += states;
+  }
+  return { ofStopping, ofContinuing };
+}
+
+/** One member of a population in `updateDiscriminatorExactly`. */
+export interface ExactGailMember extends GailMember {
+  readonly seen: SeenThreads;
+  readonly occupancy: Occupancy;
+  readonly experts: readonly ExpertWeight[];
+}
+
+/** Epochs of one update each over all pairs of the agent, beside a minibatch of every expert. */
+export async function updateDiscriminatorExactly(
+  discriminator: Discriminator,
+  members: readonly ExactGailMember[],
+  options: { states: RowTables; penaltyTarget: tf.Tensor3D; epochs: number },
+): Promise<DiscriminatorAccuracy[]> {
+  const { states, penaltyTarget, epochs } = options;
+  const adam = { learningRates: members.map(({ config }) => config.discriminator.learningRate), epsilon: 1e-8 };
+  const agentStates = Math.max(...members.map(({ seen }) => seen.rows.length));
+  const rowWeights = { ...occupancyRowWeights(members, agentStates), penaltyTarget };
+  let lastLogits: Float32Array = new Float32Array(0);
+  for (let epoch = 0; epoch < epochs; epoch++) {
+    const minibatch = drawMinibatch(members, { states, agentStates });
+    const { gradients, logits } = occupancyGradients(discriminator.parameters, minibatch, rowWeights);
+    adamUpdate(discriminator, gradients, adam);
+    if (epoch === epochs - 1) lastLogits = await logits.data<'float32'>();
+    tf.dispose([logits, ...Object.values(minibatch)]);
+  }
+  tf.dispose([rowWeights.labelsExpertIsOne, rowWeights.weights]);
+  rowWeights.penalties?.dispose();
+  const rows = lastLogits.length / members.length;
+  return members.map((member, index) =>
+    accuracyOf(member, { logits: lastLogits.subarray(index * rows, (index + 1) * rows), agentStates }),
+  );
+}
+
+/** The discriminator's logits of both actions in each member's states, CONTINUE then STOP: [states, 2] each. */
+export async function exactRewards(
+  discriminator: Discriminator,
+  { states, seen }: { states: RowTables; seen: readonly SeenThreads[] },
+): Promise<Float32Array[]> {
+  const most = Math.max(...seen.map(({ rows }) => rows.length));
+  const gathered = states.gather(seen.map(({ rows }) => padded(rows, most)));
+  const logits = logitsOfBothActions(discriminator.parameters, gathered);
+  const values = await logits.data<'float32'>();
+  tf.dispose([gathered, logits]);
+  return seen.map(({ rows }, member) => values.subarray(2 * member * most, 2 * (member * most + rows.length)));
+}
+
+/** Row numbers with row 0 behind them: every member of a population reads as many. */
+export function padded(rows: Int32Array, length: number): Int32Array {
+  const filled = new Int32Array(length);
+  filled.set(rows);
+  return filled;
+}
+
+function occupancyRowWeights(
+  members: readonly ExactGailMember[],
+  agentStates: number,
+): Omit<GailRowWeights, 'penaltyTarget'> {
+  const { batchSize } = members[0].config.discriminator;
+  const expertRows = members[0].experts.length * batchSize;
+  const column = (
+    agent: (member: ExactGailMember) => [Float32Array, Float32Array],
+    of: (own: ExpertWeight) => number,
+  ) =>
+    columnOf(
+      members.map((member) => {
+        const all = new Float32Array(2 * agentStates + expertRows);
+        const [continuing, stopping] = agent(member);
+        all.set(continuing);
+        all.set(stopping, agentStates);
+        for (const [set, own] of member.experts.entries())
+          all.fill(of(own), 2 * agentStates + set * batchSize, 2 * agentStates + (set + 1) * batchSize);
+        return all;
+      }),
+    );
+  const none = new Float32Array(0);
+  const hasPenalty = members.some(({ config }) => config.discriminator.penalty > 0);
+  return {
+    labelsExpertIsOne: column(
+      () => [none, none],
+      ({ labelExpertIsOne }) => labelExpertIsOne,
+    ),
+    weights: column(
+      ({ occupancy }) => [occupancy.continuing, occupancy.stopping],
+      ({ weight }) => weight / batchSize,
+    ),
+    penalties: hasPenalty
+      ? columnOf(
+          members.map(({ experts }) =>
+            Float32Array.from(
+              { length: expertRows },
+              (_, row) => experts[Math.floor(row / batchSize)].penalty / batchSize,
+            ),
+          ),
+        )
+      : null,
+  };
+}
+
+/** As many pairs of every expert, each mixed with a pair of the agent's. */
+function drawMinibatch(
+  members: readonly ExactGailMember[],
+  { states, agentStates }: { states: RowTables; agentStates: number },
+): OccupancyMinibatch {
+  const { batchSize } = members[0].config.discriminator;
+  const expertRows = members[0].experts.length * batchSize;
+  const pairs = 2 * agentStates + expertRows;
+  const mixtures = new Float32Array(members.length * expertRows * pairs);
+  const actions: Float32Array[] = [];
+  const rows = members.map(({ seen, occupancy, streams, random }, index) => {
+    const own = padded(seen.rows, agentStates + expertRows);
+    const ownActions = new Float32Array(expertRows);
+    const drawPair = pairDrawer(occupancy, agentStates);
+    for (const [set, stream] of streams.entries()) {
+      if (stream === null) continue;
+      for (let i = 0; i < batchSize; i++) {
+        const row = set * batchSize + i;
+        const pair = nextPair(stream, random);
+        own[agentStates + row] = stream.pairs.rows[pair];
+        ownActions[row] = stream.pairs.actions[pair];
+        const expertShare = random.uniform();
+        const first = (index * expertRows + row) * pairs;
+        mixtures[first + 2 * agentStates + row] = expertShare;
+        mixtures[first + drawPair(random.uniform())] = 1 - expertShare;
+      }
+    }
+    actions.push(ownActions);
+    return own;
+  });
+  return {
+    states: states.gather(rows),
+    expertActions: columnOf(actions),
+    mixtures: tf.tensor3d(mixtures, [members.length, expertRows, pairs]),
+  };
+}
+
+/** Finds the pair at a uniform number's place in the occupancy: an index of `OccupancyMinibatch.mixtures`. */
+function pairDrawer({ stopping, continuing }: Occupancy, agentStates: number): (uniform: number) => number {
+  const cumulative = new Float64Array(2 * stopping.length);
+  let sum = 0;
+  for (let state = 0; state < stopping.length; state++) {
+    sum += continuing[state];
+    cumulative[2 * state] = sum;
+    sum += stopping[state];
+    cumulative[2 * state + 1] = sum;
+  }
+  return (uniform) => {
+    let [low, high] = [0, cumulative.length - 1];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (cumulative[middle] > uniform * sum) high = middle;
+      else low = middle + 1;
+    }
+    return (low >> 1) + (low % 2 === STOP ? agentStates : 0);
+  };
+}
+
+function accuracyOf(
+  { occupancy, streams, config }: ExactGailMember,
+  { logits, agentStates }: { logits: Float32Array; agentStates: number },
+): DiscriminatorAccuracy {
+  const { batchSize } = config.discriminator;
+  let agent = 0;
+  for (const [state, weight] of occupancy.continuing.entries()) {
+    if (logits[state] <= 0) agent += weight;
+    if (logits[agentStates + state] <= 0) agent += occupancy.stopping[state];
+  }
+  return {
+    agent,
+    saysExpert: streams.map((stream, set) => {
+      if (stream === null) return null;
+      const first = 2 * agentStates + set * batchSize;
+      return logits.subarray(first, first + batchSize).filter((logit) => logit > 0).length / batchSize;
+    }),
+  };
+}
