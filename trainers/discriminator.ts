@@ -94,9 +94,12 @@ export function mixtureGradient(parameters: Tensors<DiscriminatorName>, preActiv
   const slope1 = tanhDerivative(hidden1);
   const slope2 = tanhDerivative(hidden2);
   const v2 = tf.mul(slope2, transpose(w3)) as tf.Tensor3D;
-  const q = matMul(v2, transpose(w2));
+  const q = matMul(v2, w2, { transposeRight: true });
   const v = tf.mul(q, slope1) as tf.Tensor3D;
-  const gram = tf.add(matMul(transpose(w1), w1), matMul(transpose(wAction), wAction)) as tf.Tensor3D;
+  const gram = tf.add(
+    matMul(w1, w1, { transposeLeft: true }),
+    matMul(wAction, wAction, { transposeLeft: true }),
+  ) as tf.Tensor3D;
   const gramV = matMul(v, gram);
   const norm = tf.sqrt(tf.add(tf.sum(tf.mul(v, gramV), 2, true), 1e-12)) as tf.Tensor3D;
   return { hidden1, hidden2, slope1, slope2, v2, q, v, gramV, norm };
@@ -134,8 +137,8 @@ export function gailGradients(
             unmixGradient(penalty.mixedPreActivation1Gradient, batch.mixture, preActivation1.shape[1]),
           ) as tf.Tensor3D);
     const gradients: Tensors<DiscriminatorName> = {
-      w1: matMul(transpose(batch.states), z1Gradient),
-      wAction: matMul(transpose(batch.actions), z1Gradient),
+      w1: matMul(batch.states, z1Gradient, { transposeLeft: true }),
+      wAction: matMul(batch.actions, z1Gradient, { transposeLeft: true }),
       b1: sumRows(z1Gradient),
       ...imitation.gradients,
     };
@@ -197,14 +200,14 @@ export function occupancyGradients(
         ? imitation.preActivation1Gradient
         : tf.add<tf.Tensor3D>(
             imitation.preActivation1Gradient,
-            matMul(transpose(mixtures), penalty.mixedPreActivation1Gradient),
+            matMul(mixtures, penalty.mixedPreActivation1Gradient, { transposeLeft: true }),
           );
     const ofStopping = sliceRows(z1Gradient, agentStates, agentStates);
     const ofExpertRows = sliceRows(z1Gradient, 2 * agentStates, expertRows);
     const ofBoth = tf.add<tf.Tensor3D>(sliceRows(z1Gradient, 0, agentStates), ofStopping);
     const perStateGradient = tf.concat([ofBoth, ofExpertRows], 1);
     const gradients: Tensors<DiscriminatorName> = {
-      w1: matMul(transpose(states), perStateGradient),
+      w1: matMul(states, perStateGradient, { transposeLeft: true }),
       wAction: tf.add(sumRows(ofStopping), sumRows(tf.mul<tf.Tensor3D>(ofExpertRows, expertActions))),
       b1: sumRows(perStateGradient),
       ...imitation.gradients,
@@ -238,7 +241,7 @@ function penaltyGradients(
   const c = tf.div(tf.mul(tf.mul(tf.sub(norm, input.target), input.weights), 2), norm);
   const vGradient = tf.mul(gramV, c);
   // G = W₁ᵀW₁, so ∂L/∂W₁ = W₁·(2·∂L/∂G).
-  const twiceGramGradient = matMul(transpose(v), tf.mul(v, c));
+  const twiceGramGradient = matMul(v, tf.mul(v, c), { transposeLeft: true });
 
   // v = q ⊙ slope₁, q = v₂W₂ᵀ, v₂ = slope₂ ⊙ w₃.
   const qGradient = tf.mul(vGradient, slope1) as tf.Tensor3D;
@@ -246,13 +249,19 @@ function penaltyGradients(
   // slope = 1 − hidden², so ∂L/∂hidden = −2·hidden ⊙ ∂L/∂slope.
   const hidden2Gradient = tf.mul(tf.mul(hidden2, tf.mul(v2Gradient, transpose(w3))), -2);
   const z2Gradient = tf.mul(hidden2Gradient, slope2) as tf.Tensor3D;
-  const hidden1Gradient = tf.add(matMul(z2Gradient, transpose(w2)), tf.mul(tf.mul(hidden1, tf.mul(vGradient, q)), -2));
+  const hidden1Gradient = tf.add(
+    matMul(z2Gradient, w2, { transposeRight: true }),
+    tf.mul(tf.mul(hidden1, tf.mul(vGradient, q)), -2),
+  );
   return {
     mixedPreActivation1Gradient: tf.mul(hidden1Gradient, slope1) as tf.Tensor3D,
     gradients: {
       w1: matMul(w1, twiceGramGradient),
       wAction: matMul(wAction, twiceGramGradient),
-      w2: tf.add(matMul(transpose(qGradient), v2), matMul(transpose(hidden1), z2Gradient)) as tf.Tensor3D,
+      w2: tf.add(
+        matMul(qGradient, v2, { transposeLeft: true }),
+        matMul(hidden1, z2Gradient, { transposeLeft: true }),
+      ) as tf.Tensor3D,
       b2: sumRows(z2Gradient),
       w3: transpose(sumRows(tf.mul(v2Gradient, slope2))),
     },

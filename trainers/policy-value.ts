@@ -2,7 +2,7 @@ import * as tf from '@tensorflow/tfjs-core';
 import { disposeOptimized, mapTensors, type Optimized, optimized, type Tensors } from '../src/tensor/adam.ts';
 import { orthogonal, stackMembers } from '../src/tensor/initializers.ts';
 import { type Activations, type MlpName, upperBackward, upperForward } from '../src/tensor/mlp.ts';
-import { matMul, sumRows, transpose } from '../src/tensor/population-ops.ts';
+import { matMul, sumRows } from '../src/tensor/population-ops.ts';
 import type { Random } from '../src/tensor/random.ts';
 
 /*
@@ -124,7 +124,7 @@ export function policyValueBackward(
 ): Tensors<MlpName> {
   const { gradients, preActivation1Gradient } = upperBackward(parameters, at.activations, at.outputGradient);
   return {
-    w1: matMul(transpose(at.observations), preActivation1Gradient),
+    w1: matMul(at.observations, preActivation1Gradient, { transposeLeft: true }),
     b1: sumRows(preActivation1Gradient),
     w2: tf.mul(gradients.w2, blockMasks.w2),
     b2: gradients.b2,

@@ -1,6 +1,6 @@
 import * as tf from '@tensorflow/tfjs-core';
 import type { Tensors } from './adam.ts';
-import { matMul, sumRows, tanh, tanhDerivative, transpose } from './population-ops.ts';
+import { matMul, sumRows, tanh, tanhDerivative } from './population-ops.ts';
 
 /*
  * A perceptron with two hidden tanh layers, the network of Ho & Ermon ("Generative Adversarial Imitation Learning",
@@ -51,15 +51,21 @@ export function upperBackward(
   outputGradient: tf.Tensor3D,
 ): { gradients: Tensors<UpperName>; preActivation1Gradient: tf.Tensor3D } {
   return tf.tidy(() => {
-    const z2Gradient = tf.mul<tf.Tensor3D>(matMul(outputGradient, transpose(parameters.w3)), tanhDerivative(hidden2));
+    const z2Gradient = tf.mul<tf.Tensor3D>(
+      matMul(outputGradient, parameters.w3, { transposeRight: true }),
+      tanhDerivative(hidden2),
+    );
     return {
       gradients: {
-        w2: matMul(transpose(hidden1), z2Gradient),
+        w2: matMul(hidden1, z2Gradient, { transposeLeft: true }),
         b2: sumRows(z2Gradient),
-        w3: matMul(transpose(hidden2), outputGradient),
+        w3: matMul(hidden2, outputGradient, { transposeLeft: true }),
         b3: sumRows(outputGradient),
       },
-      preActivation1Gradient: tf.mul(matMul(z2Gradient, transpose(parameters.w2)), tanhDerivative(hidden1)),
+      preActivation1Gradient: tf.mul(
+        matMul(z2Gradient, parameters.w2, { transposeRight: true }),
+        tanhDerivative(hidden1),
+      ),
     };
   });
 }

@@ -52,6 +52,14 @@ describe.each(testBackends)('on %s', (backend) => {
       expectClose(matMul(tf.tensor3d(left), tf.tensor3d(right)), product);
     });
 
+    it('matMul transposes either factor first, where asked', () => {
+      const [x, y] = [tf.tensor3d(left), tf.tensor3d(right)];
+      const product = [...matMul(x, y).dataSync()];
+      const transposed = matMul(transpose(x), transpose(y), { transposeLeft: true, transposeRight: true });
+      expect(transposed.shape).toEqual([members, 4, 2]);
+      for (const [i, value] of transposed.dataSync().entries()) expect(value).toBeCloseTo(product[i], 5);
+    });
+
     it('transpose swaps rows and columns of each member', () => {
       const swapped = left.map((rows) => rows[0].map((_, column) => rows.map((row) => row[column])));
       expectClose(transpose(tf.tensor3d(left)), swapped);
