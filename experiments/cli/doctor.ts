@@ -1,54 +1,108 @@
+import { availableParallelism } from 'node:os';
 import { Argument, Command } from 'commander';
 import { markdownTable } from 'markdown-table';
 import { type BackendName, backendNames, selectBackend } from '../../src/tensor/backend.ts';
 import { timeTrainingStep } from '../run/time-training-step.ts';
-import { positiveInteger } from './option-values.ts';
+import { positiveInteger, positiveIntegers } from './option-values.ts';
 import type { Terminal } from './terminal.ts';
+
+/** A population that would take longer than this for an iteration, going by the smaller one, is not timed. */
+const longestMs = 20_000;
 
 export function doctorCommand({ stdout }: Terminal): Command {
   return new Command('doctor')
-    .description('Say which tensor backend is used and why, and time a real training step on each that works.')
+    .description(
+      'Say which tensor backend is used and why, time a real training step of one run and of several on each that works, and say whether runs are faster in one program or in several.',
+    )
     .addArgument(new Argument('[backend...]', 'only these are timed').choices(backendNames).default(backendNames))
     .option('--dimensions <count>', 'width of the states', positiveInteger, 256)
+    .option('--populations <list>', 'how many runs are timed in one program', positiveIntegers, [1, 8, 32])
     .option('--json', 'print as JSON')
-    .action(async (names: BackendName[], options: { dimensions: number; json?: boolean }) => {
+    .action(async (names: BackendName[], options: DoctorOptions) => {
+      const { populations: sizes, dimensions } = options;
       const chosen = await selectBackend('auto');
       const rows: (Timing & { backend: BackendName })[] = [];
-      for (const name of names) rows.push({ backend: name, ...(await timeBackend(name, options.dimensions)) });
+      for (const name of names) rows.push({ backend: name, ...(await timeBackend(name, { dimensions, sizes })) });
       const node = process.versions.node;
+      const cores = availableParallelism();
+      const advice = rows.flatMap((row) =>
+        row.problem === null ? [{ backend: row.backend, ...fastest(row, cores) }] : [],
+      );
       if (options.json) {
-        stdout.write(`${JSON.stringify({ node, chosen, backends: rows }, null, 2)}\n`);
+        stdout.write(`${JSON.stringify({ node, cores, chosen, backends: rows, advice }, null, 2)}\n`);
         return;
       }
-      const describe = ({ backend, iterationMs, device, problem }: (typeof rows)[number]): string[] =>
-        iterationMs === null
-          ? [backend, '–', `cannot be used: ${firstWords(problem ?? 'no reason is known')}`]
-          : [backend, iterationMs.toFixed(0), device ?? ''];
+      const describe = ({ backend, iterationMs, device, problem }: (typeof rows)[number]): string[] => [
+        backend,
+        ...sizes.map((size) => {
+          const took = iterationMs[size];
+          return took === undefined ? '–' : perSecond(size, took).toPrecision(2);
+        }),
+        problem === null ? (device ?? '') : `cannot be used: ${firstWords(problem)}`,
+      ];
       const whole = rows.flatMap(({ backend, problem }) => (problem === null ? [] : [`${backend}: ${problem}`]));
-      stdout.write(`Node ${node}. Chosen by auto: ${chosen.name} (${chosen.device}).\n\n`);
-      stdout.write(
-        `${markdownTable([['backend', 'ms an iteration', 'device, or why not'], ...rows.map(describe)])}\n\n`,
-      );
+      stdout.write(`Node ${node}, ${cores} processor cores. Chosen by auto: ${chosen.name} (${chosen.device}).\n\n`);
+      stdout.write(`Iterations a second, all runs of a program together:\n\n`);
+      const title = ['backend', ...sizes.map((size) => (size === 1 ? '1 run' : `${size} runs`)), 'device, or why not'];
+      stdout.write(`${markdownTable([title, ...rows.map(describe)])}\n\n`);
       for (const text of whole) stdout.write(`${wrapped(text)}\n\n`);
+      for (const { backend, words, runsASecond } of advice)
+        stdout.write(
+          `${wrapped(`${backend}: many runs go fastest with ${words}, about ${runsASecond.toPrecision(2)} a second.`)}\n`,
+        );
       stdout.write(
-        `${wrapped(`An iteration is 200 environment steps with 16 policy and 15 discriminator updates at ${options.dimensions} dimensions.`)}\n`,
+        `\n${wrapped(`An iteration is 200 environment steps with 16 policy and 15 discriminator updates at ${dimensions} dimensions. Several processes are reckoned as that many times one run a process, at most one a core.`)}\n`,
       );
     });
 }
 
+interface DoctorOptions {
+  dimensions: number;
+  populations: number[];
+  json?: boolean;
+}
+
 interface Timing {
   readonly device: string | null;
-  readonly iterationMs: number | null;
+  /** Of all members together, by their number; a number that would take too long is missing. */
+  readonly iterationMs: Readonly<Record<number, number>>;
   readonly problem: string | null;
 }
 
-async function timeBackend(name: BackendName, dimensions: number): Promise<Timing> {
+async function timeBackend(
+  name: BackendName,
+  { dimensions, sizes }: { dimensions: number; sizes: readonly number[] },
+): Promise<Timing> {
+  const iterationMs: Record<number, number> = {};
   try {
     const { device } = await selectBackend(name);
-    return { device, iterationMs: await timeTrainingStep(dimensions), problem: null };
+    let memberMs = 0;
+    for (const members of sizes) {
+      if (memberMs * members > longestMs) break;
+      const tookMs = await timeTrainingStep({ dimensions, members });
+      iterationMs[members] = tookMs;
+      memberMs = tookMs / members;
+    }
+    return { device, iterationMs, problem: null };
   } catch (error) {
-    return { device: null, iterationMs: null, problem: error instanceof Error ? error.message : String(error) };
+    return { device: null, iterationMs, problem: error instanceof Error ? error.message : String(error) };
   }
+}
+
+function perSecond(members: number, tookMs: number): number {
+  return (1000 * members) / tookMs;
+}
+
+/** Whether many runs go faster in one program or in a process for each core. A GPU is shared, whatever the processes. */
+function fastest({ iterationMs, device }: Timing, cores: number): { words: string; runsASecond: number } {
+  const processes = device?.includes('GPU') ? 1 : cores;
+  const ways = Object.entries(iterationMs).map(([members, tookMs]) => {
+    const size = Number(members);
+    const words =
+      size === 1 ? `--population 1 and a process a core (--jobs ${processes})` : `--population ${size} --jobs 1`;
+    return { words, runsASecond: perSecond(size, tookMs) * (size === 1 ? processes : 1) };
+  });
+  return ways.reduce((best, way) => (way.runsASecond > best.runsASecond ? way : best));
 }
 
 const widest = 100;

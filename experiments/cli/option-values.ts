@@ -20,6 +20,11 @@ export function positiveInteger(text: string): number {
   return value;
 }
 
+/** For options that take several counts, such as 1,8,32. */
+export function positiveIntegers(text: string): number[] {
+  return text.split(',').map(positiveInteger);
+}
+
 /** For options that take an amount above 0. */
 export function amount(text: string): number {
   const value = Number(text);

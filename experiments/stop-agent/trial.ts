@@ -4,10 +4,12 @@ import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { expertNames } from '../../experts/trajectories.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import type { BackendChoice } from '../../src/tensor/backend.ts';
+import { freeTensorBytes } from '../../src/tensor/free-memory.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { createStopAgent } from '../../trainers/stop-agent/create.ts';
+import { groupsThatFit } from '../../trainers/stop-agent/memory.ts';
 import { decideStops, type StopPolicy } from '../../trainers/stop-agent/policy.ts';
-import type { StopProblem } from '../../trainers/stop-agent/problem.ts';
+import type { StopMember, StopProblem } from '../../trainers/stop-agent/problem.ts';
 import { trainToEnd } from '../../trainers/trainer.ts';
 import { detectorHash } from '../judging/judge.ts';
 import { annotationsHash, judgeOfRun, recallForTraining } from '../judging/judge-for-training.ts';
@@ -53,24 +55,41 @@ interface Surroundings {
  * @throws InputError when a directory holds a run of another config, seed, data, detector or annotations
  */
 export async function runTrials(trials: readonly TrialSettings[], surroundings: Surroundings): Promise<boolean> {
-  const { context } = surroundings;
+  const { context, backend } = surroundings;
   const begun: BegunTrial[] = [];
   for (const trial of trials)
     if (!(await isFinishedAlready(trial, surroundings))) begun.push(await begin(trial, surroundings));
   if (begun.length === 0) return true;
-  const trainer = await createStopAgent(
-    begun.map(({ experiment, seed, prepared }) => ({ seed, config: experiment.agent, problem: prepared.problem })),
-  );
+  const members = begun.map((trial) => ({
+    ...trial,
+    config: trial.experiment.agent,
+    problem: trial.prepared.problem,
+  }));
+  const groups = groupsThatFit(members, {
+    bytes: usableShare * freeTensorBytes(backend),
+    tablesOnDevice: backend.name === 'tensorflow',
+  });
+  if (groups.length > 1)
+    context.onNote(`${begun.length} runs do not fit into memory together; training them in ${groups.length} programs`);
+  for (const group of groups) if (!(await trainTogether(group, context))) return false;
+  return true;
+}
+
+/** Of the memory that is free: the rest is for the estimate's error, and for other programs. */
+const usableShare = 0.7;
+
+async function trainTogether(group: readonly (BegunTrial & StopMember)[], context: WorkContext): Promise<boolean> {
+  const trainer = await createStopAgent(group.map(({ seed, config, problem }) => ({ seed, config, problem })));
   try {
     const isTrained = await trainInDirectories(trainer, {
-      runs: begun.map(({ run }) => run),
-      identities: begun.map(({ prepared }) => prepared.stateIdentity),
-      checkpointEvery: begun[0].experiment.checkpointEvery,
+      runs: group.map(({ run }) => run),
+      identities: group.map(({ prepared }) => prepared.stateIdentity),
+      checkpointEvery: group[0].experiment.checkpointEvery,
       context,
     });
     if (!isTrained) return false;
     const policies = await trainer.policies();
-    for (const [index, trial] of begun.entries()) trial.run.writeResult(await test(trial, policies[index], context));
+    for (const [index, trial] of group.entries()) trial.run.writeResult(await test(trial, policies[index], context));
     return true;
   } finally {
     trainer.dispose();
