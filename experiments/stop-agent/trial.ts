@@ -5,6 +5,7 @@ import { expertNames } from '../../experts/trajectories.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import type { BackendChoice } from '../../src/tensor/backend.ts';
 import { freeTensorBytes } from '../../src/tensor/free-memory.ts';
+import { isOnDevice } from '../../src/tensor/population-ops.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { createStopAgent } from '../../trainers/stop-agent/create.ts';
 import { groupsThatFit } from '../../trainers/stop-agent/memory.ts';
@@ -67,7 +68,7 @@ export async function runTrials(trials: readonly TrialSettings[], surroundings: 
   }));
   const groups = groupsThatFit(members, {
     bytes: usableShare * freeTensorBytes(backend),
-    tablesOnDevice: backend.name === 'tensorflow',
+    tablesOnDevice: isOnDevice(),
   });
   if (groups.length > 1)
     context.onNote(`${begun.length} runs do not fit into memory together; training them in ${groups.length} programs`);

@@ -3,9 +3,10 @@ import * as tf from '@tensorflow/tfjs-core';
 import { z } from 'zod';
 import { InputError } from '../errors.ts';
 import { describeTensorflow, registerTensorflow } from './tensorflow.ts';
+import { startWebgpu } from './webgpu.ts';
 
 /** Every backend, in the order in which `auto` tries them. */
-export const backendNames = ['tensorflow', 'wasm', 'cpu'] as const;
+export const backendNames = ['tensorflow', 'webgpu', 'wasm', 'cpu'] as const;
 
 /** A backend as tfjs calls it. */
 export type BackendName = (typeof backendNames)[number];
@@ -15,7 +16,7 @@ export const backendSchema = z
   .enum(['auto', ...backendNames])
   .default('auto')
   .describe(
-    'where tensors live: tensorflow (see `earshot backend install`), wasm, cpu; auto takes the first that works',
+    'where tensors live: tensorflow (see `earshot backend install`), webgpu, wasm, cpu; auto takes the first that works, webgpu only on a GPU',
   );
 
 /** Which backend was taken and why. */
@@ -27,8 +28,10 @@ export interface BackendChoice {
   readonly skipped: readonly string[];
 }
 
-const loaders: Readonly<Record<BackendName, () => Promise<string>>> = {
+/** Each starts a backend and says what it runs on. */
+const loaders: Readonly<Record<BackendName, (options: { isAsked: boolean }) => Promise<string>>> = {
   tensorflow: loadTensorflow,
+  webgpu: ({ isAsked }) => startWebgpu({ hardwareOnly: !isAsked }),
   wasm: loadWasm,
   cpu: loadCpu,
 };
@@ -43,7 +46,7 @@ export async function selectBackend(requested: z.infer<typeof backendSchema>): P
   const skipped: string[] = [];
   for (const name of requested === 'auto' ? backendNames : [requested]) {
     try {
-      const device = await loaders[name]();
+      const device = await loaders[name]({ isAsked: requested === name });
       return { name, device, skipped };
     } catch (error) {
       skipped.push(`${name}: ${error instanceof Error ? error.message : String(error)}`);

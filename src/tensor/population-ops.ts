@@ -5,6 +5,11 @@ import * as tf from '@tensorflow/tfjs-core';
  * the population, and a single run is a population of one. The caller disposes what these functions return.
  */
 
+/** Whether the current backend computes in memory of its own, so that what is read often belongs there. */
+export function isOnDevice(): boolean {
+  return ['tensorflow', 'webgpu'].includes(tf.getBackend());
+}
+
 /** One number for each member, shaped [members, 1, 1] so that it broadcasts over the member's rows and columns. */
 export function perMember(values: readonly number[]): tf.Tensor3D {
   return tf.tensor3d(Float32Array.from(values), [values.length, 1, 1]);
@@ -54,7 +59,7 @@ function memberMatrix(x: tf.Tensor3D, member: number): tf.Tensor2D {
 
 /** tanh x, on wasm as 2σ(2x) − 1: that backend has a fast sigmoid and a slow tanh. */
 export function tanh(x: tf.Tensor3D): tf.Tensor3D {
-  if (tf.getBackend() === 'tensorflow') return tf.tanh(x);
+  if (isOnDevice()) return tf.tanh(x);
   return tf.tidy(() => tf.sub(tf.mul(tf.sigmoid(tf.mul(x, 2)), 2), 1));
 }
 

@@ -1,4 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core';
+import { isOnDevice } from './population-ops.ts';
 
 /** Row-major rows, [rows, columns]. */
 export interface Rows {
@@ -19,7 +20,7 @@ export class RowTables {
   constructor(members: readonly Rows[]) {
     this.members = members;
     this.columns = members[0].columns;
-    this.onDevice = tf.getBackend() === 'tensorflow' ? upload(members, this.columns) : null;
+    this.onDevice = isOnDevice() ? upload(members, this.columns) : null;
   }
 
   /** `rows` holds as many row numbers for each member; returns [members, rows, columns]. The caller disposes it. */
