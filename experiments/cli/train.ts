@@ -46,7 +46,7 @@ export function trainCommand(terminal: Terminal): Command {
     )
     .option(
       '--population <count>',
-      'runs of the same shape (they differ in seed, weights, learning rates or data) trained in one program, in lockstep. On wasm and cpu 1 is fastest; the numbers are the same to the bit',
+      'runs of the same shape (they differ in seed, weights, learning rates or data) trained in one program, in lockstep: split where memory is short. `earshot doctor` says what pays on this machine. The numbers are the same, on wasm and cpu to the bit',
       positiveInteger,
       1,
     )

@@ -1,6 +1,7 @@
+import type { z } from 'zod';
 import { type BackendName, selectBackend } from '../../src/tensor/backend.ts';
 import { workContext } from '../../src/work-context.ts';
-import { type StopAgentConfig, stopAgentSchema } from '../../trainers/stop-agent/config.ts';
+import { stopAgentSchema } from '../../trainers/stop-agent/config.ts';
 import { createStopAgent } from '../../trainers/stop-agent/create.ts';
 import { paperShapedProblem } from './time-training-step.ts';
 
@@ -14,19 +15,20 @@ export interface BackendDifference {
 
 /**
  * Trains the same agent at the paper's shapes on both backends. The second one is current afterwards.
+ * @param options the agent's own options, and the width of its states
  * @throws InputError when one of them does not work here
  */
 export async function compareBackends(
   names: readonly [BackendName, BackendName],
-  options: { dimensions: number; iterations: number; algorithm?: StopAgentConfig['algorithm'] },
+  options: { dimensions: number } & z.input<typeof stopAgentSchema>,
 ): Promise<BackendDifference> {
-  const { dimensions, iterations, algorithm } = options;
+  const { dimensions, ...agent } = options;
+  const config = stopAgentSchema.parse(agent);
   const trained: Float32Array[][] = [];
   for (const name of names) {
     await selectBackend(name);
-    const config = stopAgentSchema.parse({ iterations, algorithm });
     const trainer = await createStopAgent([{ seed: 1, config, problem: paperShapedProblem(dimensions) }]);
-    while (trainer.iteration < iterations) await trainer.iterate(workContext());
+    while (trainer.iteration < trainer.iterations) await trainer.iterate(workContext());
     const [policy] = await trainer.policies();
     trained.push(Object.values(policy.parameters).map(({ data }) => data));
     trainer.dispose();
@@ -39,5 +41,5 @@ export async function compareBackends(
       weights = Math.max(weights, Math.abs(value - other[index][place]));
       largestWeight = Math.max(largestWeight, Math.abs(value));
     }
-  return { iterations, weights, largestWeight };
+  return { iterations: config.iterations, weights, largestWeight };
 }

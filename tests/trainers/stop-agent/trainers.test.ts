@@ -112,7 +112,7 @@ describe('a population', () => {
   const cases: [string, BackendName, AgentInput][] = [
     ['imitation without rollouts', testBackend(), { imitation: { rollout: 'exact' } }],
     ['imitation without rollouts', 'cpu', { imitation: { rollout: 'exact', episodeEnd: 'stop' } }],
-    ['imitation', testBackend(), {}],
+    ['imitation', testBackend(), { iterations: 20 }],
     ['imitation', 'cpu', {}],
     ['imitation from a copy', testBackend(), { initialization: 'behavior-cloning' }],
     ['the published preset', testBackend(), stopAgentPresets.published],
