@@ -32,20 +32,26 @@ export async function collect(
   );
   const scored = await scoreRows(learner, reachable);
   return members.map((member, index) => {
-    const of = scoresByRow(reachable[index], scored[index]);
-    const rollout = rollOut(member.environment, member.environmentState, {
+    const { environment, environmentState, random } = member;
+    const { firstRows, lengths } = environment.table;
+    const of = byTableRow(reachable[index], scored[index], firstRows[lengths.length]);
+    const rollout = rollOut(environment, environmentState, {
       steps,
-      stopProbability: (row) => Math.exp(of.stopLogProbability(row)),
-      uniform: () => member.random.uniform(),
+      stopProbability(row) {
+        const probability = of.stopProbabilities[row];
+        if (Number.isNaN(probability)) throw new Error(`the rollout reached row ${row}, which was not scored`);
+        return probability;
+      },
+      uniform: () => random.uniform(),
     });
-    return {
-      ...rollout,
-      logProbabilities: Float32Array.from(rollout.rows, (row, step) =>
-        logProbabilityOf(rollout.actions[step], of.stopLogProbability(row)),
-      ),
-      values: Float32Array.from(rollout.rows, of.value),
-      nextValue: of.value(rollout.nextRow),
-    };
+    const { rows, actions, nextRow } = rollout;
+    const logProbabilities = new Float32Array(steps);
+    const values = new Float32Array(steps);
+    for (let step = 0; step < steps; step++) {
+      logProbabilities[step] = logProbabilityOf(actions[step], of.stopLogProbabilities[rows[step]]);
+      values[step] = of.values[rows[step]];
+    }
+    return { ...rollout, logProbabilities, values, nextValue: of.values[nextRow] };
   });
 }
 
@@ -97,19 +103,20 @@ export async function scoreRows(learner: StopLearner, rows: readonly Int32Array[
   }));
 }
 
-/** Scores by table row. */
-function scoresByRow(rows: Int32Array, { stopLogProbabilities, values }: RowScores) {
-  const places = new Map(Array.from(rows, (row, place) => [row, place]));
-  const placeOf = (row: number) => {
-    const place = places.get(row);
-    if (place === undefined)
-      throw new Error(`the rollout reached row ${row}, which is not among the ${rows.length} rows that were scored`);
-    return place;
+/** Scores at the places of their rows in the table; NaN where a row was not scored. */
+function byTableRow(rows: Int32Array, { stopLogProbabilities, values }: RowScores, tableRows: number) {
+  const of = {
+    stopProbabilities: new Float64Array(tableRows).fill(Number.NaN),
+    stopLogProbabilities: new Float32Array(tableRows),
+    values: new Float32Array(tableRows),
   };
-  return {
-    stopLogProbability: (row: number) => stopLogProbabilities[placeOf(row)],
-    value: (row: number) => values[placeOf(row)],
-  };
+  for (let place = 0; place < rows.length; place++) {
+    const row = rows[place];
+    of.stopProbabilities[row] = Math.exp(stopLogProbabilities[place]);
+    of.stopLogProbabilities[row] = stopLogProbabilities[place];
+    of.values[row] = values[place];
+  }
+  return of;
 }
 
 function logProbabilityOf(action: number, stopLogProbability: number): number {
