@@ -3,7 +3,6 @@ import {
   type ExactAdvantages,
   exactAdvantages,
   exactRewards,
-  type Occupancy,
   occupancyOf,
   type SeenThreads,
   updateDiscriminatorExactly,
@@ -13,21 +12,11 @@ import { type DiscriminatorAccuracy, expertWeights } from '../gail.ts';
 import { logComplement } from '../policy-value.ts';
 import { chainStates } from '../stopping-chain.ts';
 import type { Metrics } from '../trainer.ts';
-import { exactMetrics } from './exact-metrics.ts';
+import { exactMetrics, type SeenPolicy } from './exact-metrics.ts';
 import { discriminatorEpochs, type Imitation, type ImitationMember, type ImitationPhase } from './imitation-state.ts';
 import type { LabelledRows } from './labelled-threads.ts';
 import { scoreRows } from './rollout.ts';
 import { createTaskDescent, isTaskDescended } from './task-descent.ts';
-
-/** What the policy does on the threads that a member sees in an iteration. */
-export interface SeenPolicy {
-  readonly seen: SeenThreads;
-  readonly occupancy: Occupancy;
-  /** [states] each. */
-  readonly stopProbability: Float64Array;
-  readonly stopLogProbabilities: Float32Array;
-  readonly continueLogProbabilities: Float32Array;
-}
 
 /** One iteration of EARD's Algorithm 1 without a rollout: see trainers/exact-gail.ts. */
 export async function iterateExactly(

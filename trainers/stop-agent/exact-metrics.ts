@@ -1,11 +1,21 @@
 import type { ExpertName } from '../../experts/trajectories.ts';
+import type { Occupancy, SeenThreads } from '../exact-gail.ts';
 import type { DiscriminatorAccuracy, GailConfig } from '../gail.ts';
 import { logComplement } from '../policy-value.ts';
 import type { PpoConfig } from '../ppo.ts';
 import { chainStates, chainValues } from '../stopping-chain.ts';
 import type { Metrics } from '../trainer.ts';
-import type { SeenPolicy } from './exact-iteration.ts';
 import { discriminatorMetrics } from './metrics.ts';
+
+/** What the policy does on the threads that a member sees in an iteration. */
+export interface SeenPolicy {
+  readonly seen: SeenThreads;
+  readonly occupancy: Occupancy;
+  /** [states] each. */
+  readonly stopProbability: Float64Array;
+  readonly stopLogProbabilities: Float32Array;
+  readonly continueLogProbabilities: Float32Array;
+}
 
 /** The metrics of an iteration without a rollout: expectations of those of metrics.ts, less the critic's. */
 export function exactMetrics(iteration: {
