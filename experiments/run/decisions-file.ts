@@ -7,28 +7,43 @@ import { jsonOrUndefined } from '../../src/json.ts';
 
 /*
  * `decisions.jsonl`: what each system of a run decided of each test item, one decision a line. Every score that is shown is
- * computed from it, so that a metric which is added later applies to old runs.
+ * computed from it, so that a metric which is added later applies to old runs. What was decided of the development part lies
+ * beside it, in `development-decisions.jsonl`: who chooses settings reads that file and never opens the other.
  */
 
-const fileName = 'decisions.jsonl';
+const fileNames = { test: 'decisions.jsonl', development: 'development-decisions.jsonl' } as const;
+const fileName = fileNames.test;
+/** Which threads of a run decisions are about. */
+export type DecidedPart = keyof typeof fileNames;
 
 /** A decision of either kind of experiment. */
 interface Decided {
   readonly system: string;
 }
 
+/** On either part. */
 export function hasDecisions(run: string): boolean {
-  return existsSync(join(run, fileName));
+  return Object.values(fileNames).some((name) => existsSync(join(run, name)));
 }
 
-export function writeDecisions(run: string, decisions: readonly Decided[]): void {
-  writeFileAtomically(join(run, fileName), decisions.map((decision) => `${JSON.stringify(decision)}\n`).join(''));
+export function writeDecisions(run: string, decisions: readonly Decided[], part: DecidedPart = 'test'): void {
+  writeFileAtomically(
+    join(run, fileNames[part]),
+    decisions.map((decision) => `${JSON.stringify(decision)}\n`).join(''),
+  );
 }
 
-/** @throws InputError when the run has no decisions, or a line is none */
-export function readDecisions<Decision extends Decided>(run: string, schema: z.ZodType<Decision>): Decision[] {
-  const path = join(run, fileName);
-  if (!existsSync(path)) throw new InputError(`${run} has no ${fileName}; train the run again`);
+/** @throws InputError when the run has no decisions on this part, or a line is none */
+export function readDecisions<Decision extends Decided>(
+  run: string,
+  schema: z.ZodType<Decision>,
+  part: DecidedPart = 'test',
+): Decision[] {
+  const path = join(run, fileNames[part]);
+  if (!existsSync(path)) {
+    const advice = part === 'test' ? 'train the run again' : 'train it with split.development above 0';
+    throw new InputError(`${run} has no ${fileNames[part]}; ${advice}`);
+  }
   return readFileSync(path, 'utf8')
     .split('\n')
     .filter((line) => line !== '')

@@ -49,7 +49,7 @@ const splitSchema = z
       .min(0)
       .default(0)
       .describe(
-        'labelled threads to choose settings on, with evaluation.part: development; the test part is not read then',
+        'labelled threads to choose settings on: decisions on them are kept apart; with evaluation.part: development the test is not read',
       ),
     test: z
       .union([z.int().min(1), z.literal('rest')])

@@ -4,14 +4,17 @@ import { z } from 'zod';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { InputError } from '../../src/errors.ts';
 import { jsonOrUndefined } from '../../src/json.ts';
+import type { DecidedPart } from '../run/decisions-file.ts';
 import type { TestThread } from './decisions.ts';
 
 /*
- * `judged.jsonl`: what the detector said of every prefix of the tested threads. Rules are decided from it whenever they are
+ * `judged.jsonl`, and `development-judged.jsonl`: what the detector said of every prefix of the threads that were decided. Rules are decided from it whenever they are
  * shown, so a grid of rules may be as dense as one likes and applies to old runs.
  */
 
-const fileName = 'judged.jsonl';
+function fileNameOf(part: DecidedPart): string {
+  return part === 'test' ? 'judged.jsonl' : 'development-judged.jsonl';
+}
 
 const lineSchema = z.strictObject({
   threadId: z.string(),
@@ -24,7 +27,7 @@ const lineSchema = z.strictObject({
   student: z.array(z.number()).nullable(),
 });
 
-export function writeJudged(run: string, threads: readonly TestThread[]): void {
+export function writeJudged(run: string, threads: readonly TestThread[], part: DecidedPart): void {
   const lines = threads.map(
     ({ threadId, input, hours, studentConfidence }): z.infer<typeof lineSchema> => ({
       threadId,
@@ -35,12 +38,12 @@ export function writeJudged(run: string, threads: readonly TestThread[]): void {
       student: studentConfidence === null ? null : [...studentConfidence],
     }),
   );
-  writeFileAtomically(join(run, fileName), lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+  writeFileAtomically(join(run, fileNameOf(part)), lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
 }
 
 /** Null for a run of version 0.2.0, which wrote the decisions of its rules instead. @throws InputError for a damaged file */
-export function readJudged(run: string): TestThread[] | null {
-  const path = join(run, fileName);
+export function readJudged(run: string, part: DecidedPart): TestThread[] | null {
+  const path = join(run, fileNameOf(part));
   if (!existsSync(path)) return null;
   return readFileSync(path, 'utf8')
     .split('\n')

@@ -75,6 +75,11 @@ export function splitParts(threads: readonly Thread[], experiment: Experiment, s
   };
 }
 
+/** The parts by their names, as a run notes them: a development part only where there is one. */
+export function notedParts({ development, ...others }: Parts): Readonly<Record<string, Thread[]>> {
+  return development.length === 0 ? others : { ...others, development };
+}
+
 function checkEvents(threads: readonly Thread[], wanted: readonly string[]): void {
   const known = new Set(threads.flatMap(({ event }) => event ?? []));
   for (const event of wanted)

@@ -105,12 +105,14 @@ export function judgedThreads(parts: Parts, experiment: Experiment): Thread[] {
   const isTold = experiment.state.judgement !== 'none' && roams(experiment);
   const isRead = isTold || readsPseudoLabels(experiment.agent) || studentReadsEnvironment(experiment);
   const environment = isRead ? parts.environment : [];
-  return [...parts.demonstrations, ...environment, ...decidedThreads(parts, experiment)];
+  const decided = decidedParts(parts, experiment).flatMap((part) => parts[part]);
+  return [...parts.demonstrations, ...environment, ...decided];
 }
 
-/** The threads that the agent is tried on. */
-export function decidedThreads(parts: Parts, { evaluation }: Experiment): Thread[] {
-  return parts[evaluation.part];
+/** The parts that the agent is tried on: the test, unless it is not to be read, and the development part where there is one. */
+export function decidedParts(parts: Parts, { evaluation }: Experiment): readonly ('test' | 'development')[] {
+  if (evaluation.part === 'development') return ['development'];
+  return parts.development.length === 0 ? ['test'] : ['test', 'development'];
 }
 
 /** Whether the agent meets the environment's threads; where it is told judgements, those that it does not meet need none. */

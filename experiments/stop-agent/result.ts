@@ -3,7 +3,7 @@ import type { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { prefixScheduleSchema } from '../../experts/prefix-schedule.ts';
 import { groupBy } from '../../src/data/group-by.ts';
 import { InputError } from '../../src/errors.ts';
-import { readDecisions } from '../run/decisions-file.ts';
+import { type DecidedPart, readDecisions } from '../run/decisions-file.ts';
 import { decideByRules, decisionSchema, isShown, type SystemDecisions } from './decisions.ts';
 import { type Experiment, experimentSchema, taskOf } from './experiment.ts';
 import { readJudged } from './judged-file.ts';
@@ -59,29 +59,38 @@ export function readStoredResult(run: RunDirectory): StoredResult {
 }
 
 /**
+/**
  * What every system of a finished run decided: those that were trained, and every rule.
+ * @param part of the threads; the one that the run is evaluated on unless given
  * @throws InputError when a file of the run is missing or damaged
  */
-export function systemsOfRun(run: RunDirectory): SystemDecisions[] {
+export function systemsOfRun(run: RunDirectory, part?: DecidedPart): SystemDecisions[] {
   const { systems, schedule } = readStoredResult(run);
   const { evaluation }: Experiment = run.readConfig(experimentSchema);
-  const decisions = groupBy(readDecisions(run.path, decisionSchema), ({ system }) => system);
+  const decidedPart = part ?? evaluation.part;
+  const decisions = groupBy(readDecisions(run.path, decisionSchema, decidedPart), ({ system }) => system);
   const stored = systems.map(({ name, calls }): SystemDecisions => {
     const own = decisions.get(name);
     if (own === undefined)
-      throw new InputError(`${run.path}/decisions.jsonl lacks the system ${name}; train the run again`);
+      throw new InputError(`the decisions of ${run.path} lack the system ${name}; train the run again`);
     return { name, calls, decisions: own };
   });
-  const judged = readJudged(run.path);
+  const judged = readJudged(run.path, decidedPart);
   return judged === null ? stored : [...stored, ...decideByRules(evaluation, judged, schedule)];
 }
 
-/** @param options.withIntervals computes the intervals over threads of what tables show, too, which takes a while */
-export function readTrialResult(run: RunDirectory, options: { withIntervals: boolean }): TrialResult {
+/**
+ * @param options.withIntervals computes the intervals over threads of what tables show, too, which takes a while
+ * @param options.part which decisions are scored; those that the run is evaluated on unless given
+ */
+export function readTrialResult(
+  run: RunDirectory,
+  options: { withIntervals: boolean; part?: DecidedPart },
+): TrialResult {
   const { formatVersion: _, systems: __, ...stored } = readStoredResult(run);
   const experiment: Experiment = run.readConfig(experimentSchema);
   const { resamples } = experiment.evaluation;
-  const decisions = systemsOfRun(run);
+  const decisions = systemsOfRun(run, options.part);
   return {
     ...stored,
     decisions,

@@ -25,13 +25,14 @@ import {
   cloningName,
   decide,
   type SystemDecisions,
+  type TestThread,
   testThreads,
   withStudent,
 } from './decisions.ts';
 import { type Experiment, taskOf } from './experiment.ts';
 import { writeJudged } from './judged-file.ts';
-import { splitParts, threadsHash } from './parts.ts';
-import { decidedThreads, judgedThreads, type PreparedTrial, prepareTrial } from './prepare.ts';
+import { notedParts, splitParts, threadsHash } from './parts.ts';
+import { decidedParts, judgedThreads, type PreparedTrial, prepareTrial } from './prepare.ts';
 import { readStoredResult, type StoredResult, storedResult } from './result.ts';
 
 /** One agent with one seed, and where its run goes. */
@@ -109,7 +110,7 @@ async function begin(trial: TrialSettings, { backend, context }: Surroundings): 
     config: experiment,
     facts: { seed, backend: backend.name, device: backend.device, hashes: prepared.hashes },
   });
-  writeParts(run, { ...prepared.parts });
+  writeParts(run, notedParts(prepared.parts));
   prepared.detector.save?.(join(directory, 'detector.json'));
   prepared.student?.reader.save(join(directory, 'student.json'));
   if (prepared.schedule !== null) saveSchedule(directory, prepared.schedule);
@@ -148,41 +149,32 @@ async function isFinishedAlready(trial: TrialSettings, { backend, context }: Sur
   return true;
 }
 
-/** Decides the tested threads by all that was trained. What each decided, and what rules need, goes to the run. */
+/** Tries what was trained on every part that is decided. What each decided, and what rules need, goes to the run. */
 async function test(
   { prepared, experiment, seed, run }: BegunTrial,
   policy: StopPolicy,
   context: WorkContext,
 ): Promise<StoredResult> {
-  const { parts, problem, sequences, student, schedule, tableOf } = prepared;
-  const tested = decidedThreads(parts, experiment);
-  const plain = testThreads(tested, { sequences, task: taskOf(experiment) });
-  const threads = student === null ? plain : await withStudent(plain, tested, student.reader);
-  const decisionsOf = async (name: string, own: StopPolicy) => {
-    const stops = await decideStops(own, { threads: tested, tableOf });
-    return decide(
-      name,
-      threads,
-      stops.map(({ stopStep }) => stopStep),
-      askingOf(schedule),
+  const { parts, problem, schedule } = prepared;
+  const cloned = problem.demonstrations.some(({ expert }) => expert !== 'misleading')
+    ? await clonedPolicy(problem, { experiment, seed, context })
+    : null;
+  const learnt = cloned === null ? { [agentName]: policy } : { [agentName]: policy, [cloningName]: cloned };
+  let systems: readonly SystemDecisions[] = [];
+  for (const part of decidedParts(parts, experiment)) {
+    const decided = await decideAll(learnt, parts[part], { prepared, experiment });
+    systems = decided.systems;
+    writeDecisions(
+      run.path,
+      systems.flatMap(({ decisions }) => decisions),
+      part,
     );
-  };
-  const systems: SystemDecisions[] = [await decisionsOf(agentName, policy)];
-  if (problem.demonstrations.some(({ expert }) => expert !== 'misleading'))
-    systems.push(await decisionsOf(cloningName, await clonedPolicy(problem, { experiment, seed, context })));
-  writeDecisions(
-    run.path,
-    systems.flatMap(({ decisions }) => decisions),
-  );
-  writeJudged(run.path, threads);
+    writeJudged(run.path, decided.judged, part);
+  }
   const of = (expert: string) => problem.demonstrations.filter((own) => own.expert === expert);
   return storedResult({
     seed,
-    threads: Object.fromEntries(
-      Object.entries(parts).flatMap(([part, { length }]) =>
-        part === 'development' && length === 0 ? [] : [[part, length]],
-      ),
-    ),
+    threads: Object.fromEntries(Object.entries(notedParts(parts)).map(([part, { length }]) => [part, length])),
     demonstrations: Object.fromEntries(expertNames.map((expert) => [expert, of(expert).length])),
     stopsAtFirstPost: Object.fromEntries(
       expertNames.map((expert) => {
@@ -194,6 +186,24 @@ async function test(
     part: experiment.evaluation.part,
     schedule,
   });
+}
+
+/** What learnt policies decide of these threads, and what rules need to decide them, too. */
+async function decideAll(
+  learnt: Readonly<Record<string, StopPolicy>>,
+  threads: readonly Thread[],
+  { prepared, experiment }: Pick<BegunTrial, 'prepared' | 'experiment'>,
+): Promise<{ judged: readonly TestThread[]; systems: readonly SystemDecisions[] }> {
+  const { sequences, student, schedule, tableOf } = prepared;
+  const plain = testThreads(threads, { sequences, task: taskOf(experiment) });
+  const judged = student === null ? plain : await withStudent(plain, threads, student.reader);
+  const systems: SystemDecisions[] = [];
+  for (const [name, policy] of Object.entries(learnt)) {
+    const stops = await decideStops(policy, { threads, tableOf });
+    const steps = stops.map(({ stopStep }) => stopStep);
+    systems.push(decide(name, judged, steps, askingOf(schedule)));
+  }
+  return { judged, systems };
 }
 
 /** The cloning baseline: a copy of the same demonstrations, on the same states. */
