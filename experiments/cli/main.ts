@@ -15,8 +15,10 @@ import { exportCommand } from './export.ts';
 import { optionsCommand } from './options.ts';
 import { reportCommand } from './report.ts';
 import { selectCommand } from './select.ts';
+import { sweepCommand } from './sweep.ts';
 import { Interrupted, ReportedElsewhere, type Terminal } from './terminal.ts';
 import { trainCommand } from './train.ts';
+import { workerCommand } from './worker.ts';
 
 /**
  * Runs one command and returns its exit code: 0, 1 for the user's input, 2 for a service, 3 for a defect, 130 when it was
@@ -36,6 +38,8 @@ export async function runCommandLine(terminal: Terminal): Promise<number> {
     annotationsCommand,
     detectCommand,
     trainCommand,
+    sweepCommand,
+    workerCommand,
     evaluateCommand,
     compareCommand,
     reportCommand,

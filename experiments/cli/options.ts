@@ -4,17 +4,21 @@ import { detectorFileSchema } from '../config/detector-file.ts';
 import { jsonSchemaOf, type OptionLine, optionLines } from '../config/option-lines.ts';
 import { selectorExperimentSchema } from '../selector/experiment.ts';
 import { experimentSchema } from '../stop-agent/experiment.ts';
+import { sweepSchema } from '../sweep/sweep-file.ts';
 import type { Terminal } from './terminal.ts';
 
 const schemas = {
   'stop-agent': experimentSchema,
   selector: selectorExperimentSchema,
   detector: detectorFileSchema,
+  sweep: sweepSchema,
 } as const;
 
 export function optionsCommand({ stdout }: Terminal): Command {
   return new Command('options')
-    .description('Say what may stand in an experiment file or a detector file: every option, its values, its default.')
+    .description(
+      'Say what may stand in an experiment file, a detector file or a sweep file: every option, its values, its default.',
+    )
     .addArgument(new Argument('<file>', 'which kind of file').choices(Object.keys(schemas)))
     .argument('[option]', 'only this option and those within it, such as agent.imitation')
     .option('--json-schema', 'print the JSON Schema instead, for editors that check YAML by one')

@@ -9,6 +9,7 @@ import { type OpenedExperiment, openExperiment, type RunOptions } from '../run/o
 import { runInProcesses, tellParent } from '../run/run-in-processes.ts';
 import { collect, positiveInteger } from './option-values.ts';
 import { stageProgress } from './progress.ts';
+import { quoted } from './shell-words.ts';
 import { Interrupted, ReportedElsewhere, type Terminal } from './terminal.ts';
 
 const defaultRuns = 'runs';
@@ -145,11 +146,6 @@ function trainingWords(path: string, { data, set, seeds, runs, population }: Tra
     ...(runs === defaultRuns ? [] : ['--runs', runs]),
     ...(population === 1 ? [] : ['--population', String(population)]),
   ];
-}
-
-/** Quotes a word for a shell where it needs quotes. */
-function quoted(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
 const launcher = fileURLToPath(new URL('./earshot.mjs', import.meta.url));

@@ -11,24 +11,30 @@ import { jsonOrUndefined } from '../../src/json.ts';
  * beside it, in `development-decisions.jsonl`: who chooses settings reads that file and never opens the other.
  */
 
-const fileNames = { test: 'decisions.jsonl', development: 'development-decisions.jsonl' } as const;
-const fileName = fileNames.test;
-/** Which threads of a run decisions are about. */
-export type DecidedPart = keyof typeof fileNames;
+/** Which threads of a run decisions are about, and at which iteration, where that is not the last. */
+export type DecidedPart = 'test' | 'development' | { readonly developmentAt: number };
+
+function fileNameOf(part: DecidedPart): string {
+  if (part === 'test') return 'decisions.jsonl';
+  if (part === 'development') return 'development-decisions.jsonl';
+  return `development-decisions-at-${String(part.developmentAt).padStart(8, '0')}.jsonl`;
+}
+const fileName = fileNameOf('test');
 
 /** A decision of either kind of experiment. */
 interface Decided {
   readonly system: string;
 }
 
-/** On either part. */
-export function hasDecisions(run: string): boolean {
-  return Object.values(fileNames).some((name) => existsSync(join(run, name)));
+/** On this part; without one, on either. */
+export function hasDecisions(run: string, part?: DecidedPart): boolean {
+  const parts: readonly DecidedPart[] = part === undefined ? ['test', 'development'] : [part];
+  return parts.some((own) => existsSync(join(run, fileNameOf(own))));
 }
 
 export function writeDecisions(run: string, decisions: readonly Decided[], part: DecidedPart = 'test'): void {
   writeFileAtomically(
-    join(run, fileNames[part]),
+    join(run, fileNameOf(part)),
     decisions.map((decision) => `${JSON.stringify(decision)}\n`).join(''),
   );
 }
@@ -39,10 +45,10 @@ export function readDecisions<Decision extends Decided>(
   schema: z.ZodType<Decision>,
   part: DecidedPart = 'test',
 ): Decision[] {
-  const path = join(run, fileNames[part]);
+  const path = join(run, fileNameOf(part));
   if (!existsSync(path)) {
     const advice = part === 'test' ? 'train the run again' : 'train it with split.development above 0';
-    throw new InputError(`${run} has no ${fileNames[part]}; ${advice}`);
+    throw new InputError(`${run} has no ${fileNameOf(part)}; ${advice}`);
   }
   return readFileSync(path, 'utf8')
     .split('\n')

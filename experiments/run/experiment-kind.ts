@@ -12,6 +12,8 @@ export interface Trial<Experiment> {
   readonly experiment: Experiment;
   readonly seed: number;
   readonly directory: string;
+  /** Training stops there, with a checkpoint and decisions on the development part, to go on later or never. */
+  readonly pauseAt?: number | undefined;
 }
 
 export function trialsOf<Experiment extends ExperimentHead>(

@@ -111,7 +111,7 @@ export function loadSelectorExperiment(
   return loadVariants({ path, overrides, resolve: resolveSelectorExperiment });
 }
 
-function resolveSelectorExperiment(input: PlainObject, source: string): SelectorExperiment {
+export function resolveSelectorExperiment(input: PlainObject, source: string): SelectorExperiment {
   const parsed = selectorExperimentSchema.safeParse(input);
   if (parsed.success) return parsed.data;
   const problems = configProblems({ schema: selectorExperimentSchema, input, error: parsed.error });

@@ -31,13 +31,13 @@ export const stopAgentKind: ExperimentKind<Experiment, TrialResult> = {
     };
     return async (trials, context) => {
       const settings: TrialSettings[] = [];
-      for (const { experiment, seed, directory } of trials) {
+      for (const { experiment, seed, directory, pauseAt } of trials) {
         const dataKey = JSON.stringify([experiment.data, experiment.agent.maxPosts]);
         const threads = await once(data, dataKey, () => loadData(experiment, context.onNote));
         const cache = await once(caches, JSON.stringify(experiment.encoder), () =>
           openCache(join(runs, 'cache'), experiment),
         );
-        settings.push({ experiment, seed, directory, threads, cache });
+        settings.push({ experiment, seed, directory, pauseAt, threads, cache });
       }
       return runTrials(settings, { backend, context });
     };

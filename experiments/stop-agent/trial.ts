@@ -40,6 +40,8 @@ export interface TrialSettings {
   readonly experiment: Experiment;
   readonly seed: number;
   readonly directory: string;
+  /** The same for all that are trained together. */
+  readonly pauseAt?: number | undefined;
   readonly threads: readonly Thread[];
   readonly cache: Cache;
 }
@@ -52,8 +54,8 @@ interface Surroundings {
 
 /**
  * Trains the agents of some trials together, tests each beside every baseline and leaves everything in its directory. A
- * finished run is left as it is, and one that was cut off goes on from its last checkpoint. False when the signal stopped
- * them.
+ * finished run is left as it is, and one that was cut off goes on from its last checkpoint. False when the signal or a pause
+ * stopped them.
  * @throws InputError when a directory holds a run of another config, seed, data, detector or annotations
  */
 export async function runTrials(trials: readonly TrialSettings[], surroundings: Surroundings): Promise<boolean> {
@@ -73,24 +75,35 @@ export async function runTrials(trials: readonly TrialSettings[], surroundings: 
   });
   if (groups.length > 1)
     context.onNote(`${begun.length} runs do not fit into memory together; training them in ${groups.length} programs`);
-  for (const group of groups) if (!(await trainTogether(group, context))) return false;
-  return true;
+  let isFinished = true;
+  for (const group of groups) {
+    isFinished = (await trainTogether(group, context)) && isFinished;
+    if (context.signal.aborted) return false;
+  }
+  return isFinished;
 }
 
 /** Of the memory that is free: the rest is for the estimate's error, and for other programs. */
 const usableShare = 0.7;
 
 async function trainTogether(group: readonly (BegunTrial & StopMember)[], context: WorkContext): Promise<boolean> {
+  const { pauseAt } = group[0];
   const trainer = await createStopAgent(group.map(({ seed, config, problem }) => ({ seed, config, problem })));
   try {
     const isTrained = await trainInDirectories(trainer, {
       runs: group.map(({ run }) => run),
       identities: group.map(({ prepared }) => prepared.stateIdentity),
       checkpointEvery: group[0].experiment.checkpointEvery,
+      pauseAt,
       context,
     });
-    if (!isTrained) return false;
+    const isPaused = !isTrained && trainer.iteration === pauseAt;
+    if (!isTrained && !isPaused) return false;
     const policies = await trainer.policies();
+    if (isPaused) {
+      for (const [index, trial] of group.entries()) await lookAtDevelopment(trial, policies[index], trainer.iteration);
+      return false;
+    }
     for (const [index, trial] of group.entries()) trial.run.writeResult(await test(trial, policies[index], context));
     return true;
   } finally {
@@ -147,6 +160,14 @@ async function isFinishedAlready(trial: TrialSettings, { backend, context }: Sur
       `${recalled.missing} of the judgements that ${directory} was trained on are no longer in the store; its decisions are shown as they are`,
     );
   return true;
+}
+
+/** Writes what an agent that is paused decides of the development part. */
+async function lookAtDevelopment(trial: BegunTrial, policy: StopPolicy, iteration: number): Promise<void> {
+  const { prepared, experiment, run } = trial;
+  const agent = { [agentName]: policy };
+  const { systems } = await decideAll(agent, prepared.parts.development, { prepared, experiment });
+  writeDecisions(run.path, systems[0].decisions, { developmentAt: iteration });
 }
 
 /** Tries what was trained on every part that is decided. What each decided, and what rules need, goes to the run. */

@@ -1,0 +1,191 @@
+import { availableParallelism } from 'node:os';
+import { Command, InvalidArgumentError } from 'commander';
+import { InputError, ProviderError } from '../../src/errors.ts';
+import { type PlainObject, parseOverride } from '../config/overrides.ts';
+import { planSweep, type SweepPlan, trialsOfPlan } from '../sweep/plan.ts';
+import { runSweep } from '../sweep/run-sweep.ts';
+import { loadSweepFile } from '../sweep/sweep-file.ts';
+import { openSweepFolder, type SweepFolder } from '../sweep/sweep-folder.ts';
+import { sweptKindOf } from '../sweep/swept-kind.ts';
+import { trialPool } from '../sweep/trial-pool.ts';
+import { trialEnd } from '../sweep/trial-process.ts';
+import { writeResults } from '../sweep/write-results.ts';
+import { collect, positiveInteger } from './option-values.ts';
+import { type Progress, startProgress } from './progress.ts';
+import { quoted } from './shell-words.ts';
+import { Interrupted, type Terminal } from './terminal.ts';
+
+const defaultRuns = 'runs';
+
+interface SweepOptions {
+  data?: string;
+  set: string[];
+  runs: string;
+  jobs?: number;
+  shard?: { index: number; of: number };
+  restart?: boolean;
+  dryRun?: boolean;
+  json?: boolean;
+}
+
+export function sweepCommand(terminal: Terminal): Command {
+  return new Command('sweep')
+    .description(
+      'Run an experiment with many settings: every setting with every seed, in parallel, then one table, a recommended setting and pictures.',
+    )
+    .argument('<file>', 'YAML sweep file, such as experiments/recipes/ratio-pareto.yaml')
+    .option(
+      '--data <path>',
+      'thread file to run on; the same as --set data.threads=<path>, or data.train for a selector',
+    )
+    .option('--set <path=value>', 'change a setting of the experiment, for all trials; may be repeated', collect, [])
+    .option('--runs <folder>', 'where the sweep and the shared cache go', defaultRuns)
+    .option(
+      '--jobs <count>',
+      'trials that run at the same time, each in a process (default: one for each processor core; just one with language models, because a budget holds for one process)',
+      positiveInteger,
+    )
+    .option('--shard <index/count>', 'run only this share of the trials, from 0: one job of an array', shard)
+    .option('--restart', 'remove the trials of this sweep and start anew')
+    .option('--dry-run', 'list the trials, and run none')
+    .option('--json', 'print the results as JSON instead of the report')
+    .addHelpText(
+      'after',
+      `
+A trial is one setting with one seed; its id is the hash of its configuration. Given again, the command goes on: finished trials
+are read, those that were cut off go on from their last checkpoint, those that failed are tried again. Trials that are added
+to the file later join the others.
+
+Settings are chosen on the development part (split.development). The test is scored once, for the setting that is recommended.
+
+\`earshot options sweep\` lists what may stand in the file. docs/sweeps.md has templates for Slurm and Kubernetes.
+
+Examples:
+  earshot sweep experiments/recipes/ratio-pareto.yaml
+  earshot sweep my-sweep.yaml --data threads.jsonl --jobs 4
+  earshot sweep my-sweep.yaml --shard $SLURM_ARRAY_TASK_ID/10`,
+    )
+    .action((file: string, options: SweepOptions) => sweep(file, { ...options, terminal }));
+}
+
+async function sweep(file: string, options: SweepOptions & { terminal: Terminal }): Promise<void> {
+  const { runs, terminal, restart = false } = options;
+  const { stdout, stderr } = terminal;
+  const plan = await loadPlan(file, options);
+  if (options.dryRun) {
+    stdout.write(listing(plan));
+    return;
+  }
+  const signal = terminal.interruptSignal();
+  const folder = await openSweepFolder(plan, { runs, restart });
+  await runHere(plan, { ...options, folder, signal });
+  if (signal.aborted) throw new Interrupted('stopped');
+
+  const missing = missingTrials(plan, folder);
+  if (options.shard !== undefined && missing > 0 && plan.sweep.method.name !== 'halving') {
+    stderr.write(
+      `earshot: this shard is done; ${missing} trials of the others are not. The last shard to end writes the report, or the command without --shard, which runs what is missing\n`,
+    );
+    return failIfAny(plan, folder);
+  }
+  const command = ['earshot', ...sweepWords(file, options)].map(quoted).join(' ');
+  const { text, json } = await writeResults(plan, { folder, command });
+  stdout.write(options.json ? `${JSON.stringify(json, null, 2)}\n` : text);
+  stderr.write(`\nTable: ${folder.path}/trials.csv   Report: ${folder.path}/report.md\n`);
+  failIfAny(plan, folder);
+}
+
+async function loadPlan(file: string, { data, set }: SweepOptions): Promise<SweepPlan> {
+  const overrides: PlainObject[] = set.map(parseOverride);
+  const loaded = await loadSweepFile(file, { overrides });
+  if (data === undefined) return planSweep(loaded);
+  const kind = sweptKindOf(loaded.experiment.kind, loaded.source);
+  return planSweep(await loadSweepFile(file, { overrides: [...overrides, kind.dataOverride(data)] }));
+}
+
+/** Runs the trials in processes of this machine. */
+async function runHere(
+  plan: SweepPlan,
+  options: SweepOptions & { terminal: Terminal; folder: SweepFolder; signal: AbortSignal },
+): Promise<void> {
+  const { folder, signal, jobs, shard = { index: 0, of: 1 }, terminal } = options;
+  const { stderr } = terminal;
+  const asksModels = plan.members.some(({ trials: [{ config }] }) => plan.kind.resolve(config, plan.name).asksModels);
+  const pool = trialPool({
+    jobs: jobs ?? (asksModels ? 1 : availableParallelism()),
+    onNote: (line) => void stderr.write(`${line.startsWith('earshot:') ? '' : 'earshot: '}${line}\n`),
+    signal,
+  });
+  const progress = trialProgress(plan.name, terminal);
+  try {
+    await runSweep({
+      plan,
+      folder,
+      shard,
+      signal,
+      runTrial: pool.run,
+      onTrials: progress.update,
+      onFailure: ({ label }, message) => void stderr.write(`earshot: failed: ${label}: ${message}\n`),
+    });
+  } finally {
+    progress.stop();
+    await pool.close();
+  }
+}
+
+/** Shows how many trials are done; every rung of a successive halving begins anew. */
+function trialProgress(label: string, terminal: Terminal) {
+  const bars: { progress?: Progress | undefined } = {};
+  const stop = () => {
+    bars.progress?.stop();
+    bars.progress = undefined;
+  };
+  return {
+    stop,
+    update({ done, total }: { done: number; total: number }) {
+      bars.progress ??= startProgress({ label, total, unit: 'trials' }, terminal);
+      bars.progress.update(done);
+      if (done === total) stop();
+    },
+  };
+}
+
+/** @throws the error whose exit code says how bad the worst failure was */
+function failIfAny(plan: SweepPlan, folder: SweepFolder): void {
+  const failures = trialsOfPlan(plan).flatMap((trial) => folder.failureOf(trial) ?? []);
+  if (failures.length === 0) return;
+  const message = `${failures.length} of ${trialsOfPlan(plan).length} trials failed (${failures[0].label}${failures.length > 1 ? ', …' : ''}); the report names each. Give the command again to try them once more`;
+  const worst = Math.max(...failures.map(({ severity }) => severity));
+  throw worst === 2 ? new ProviderError(message) : new InputError(message);
+}
+
+function missingTrials(plan: SweepPlan, folder: SweepFolder): number {
+  return trialsOfPlan(plan).filter(
+    (trial) =>
+      folder.failureOf(trial) === null && trialEnd({ directory: folder.directoryOf(trial), pauseAt: null }) === null,
+  ).length;
+}
+
+function listing(plan: SweepPlan): string {
+  const trials = trialsOfPlan(plan);
+  const lines = trials.map(({ id, label }) => `${id}  ${label}\n`).join('');
+  return `${lines}${trials.length} trials: ${plan.members.length} settings, ${plan.members[0].trials.length} seeds each\n`;
+}
+
+/** The arguments of a command that comes to the same results. */
+function sweepWords(file: string, { data, set, runs }: SweepOptions): string[] {
+  return [
+    'sweep',
+    file,
+    ...(data === undefined ? [] : ['--data', data]),
+    ...set.flatMap((each) => ['--set', each]),
+    ...(runs === defaultRuns ? [] : ['--runs', runs]),
+  ];
+}
+
+function shard(text: string): { index: number; of: number } {
+  const [index, of] = text.split('/').map(Number);
+  if (!(Number.isInteger(index) && Number.isInteger(of) && index >= 0 && index < of))
+    throw new InvalidArgumentError(`${text} is not of the form 0/10; shards are counted from 0.`);
+  return { index, of };
+}

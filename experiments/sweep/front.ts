@@ -1,0 +1,41 @@
+import type { MemberSummary, SystemMean } from './results.ts';
+
+/** A system in the plane of its aims: a swept setting or a baseline. */
+export interface FrontPoint {
+  readonly name: string;
+  readonly isSwept: boolean;
+  readonly macroF1: number;
+  readonly er: number;
+  /** Detector calls a thread. */
+  readonly calls: number;
+  /** No other system is as good in macro-F1 and ER and better in one of them. */
+  readonly isOnFront: boolean;
+  /** The same with calls as a third aim. */
+  readonly isOnFrontWithCalls: boolean;
+}
+
+/** Settings and baselines by macro-F1, ER and calls, means over seeds. Systems that see the labels are left out. */
+export function frontPoints(members: readonly MemberSummary[], baselines: readonly SystemMean[]): FrontPoint[] {
+  const swept = members
+    .filter(({ isComplete }) => isComplete)
+    .map(({ label, values }) => ({ name: label, isSwept: true, values }));
+  const others = baselines
+    .filter(({ role }) => role === 'baseline')
+    .map(({ name, values }) => ({ name, isSwept: false, values }));
+  const points = [...swept, ...others].flatMap(({ name, isSwept, values }) => {
+    const [macroF1, er, calls] = [values.macroF1, values.er, values.callsPerThread].map((value) => value?.mean ?? null);
+    return macroF1 === null || er === null || calls === null ? [] : [{ name, isSwept, macroF1, er, calls }];
+  });
+  return points.map((point) => ({
+    ...point,
+    isOnFront: !points.some((other) => dominates([other.macroF1, -other.er], [point.macroF1, -point.er])),
+    isOnFrontWithCalls: !points.some((other) =>
+      dominates([other.macroF1, -other.er, -other.calls], [point.macroF1, -point.er, -point.calls]),
+    ),
+  }));
+}
+
+/** Whether the first is as good in every aim, more being better, and better in one. */
+function dominates(first: readonly number[], second: readonly number[]): boolean {
+  return first.every((value, aim) => value >= second[aim]) && first.some((value, aim) => value > second[aim]);
+}

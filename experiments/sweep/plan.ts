@@ -1,0 +1,156 @@
+import { sha256 } from '../../src/content-hash.ts';
+import { InputError } from '../../src/errors.ts';
+import { isPlainObject, type PlainObject } from '../config/overrides.ts';
+import { parsedExpression } from './expression.ts';
+import { type Point, samplePoints } from './sample.ts';
+import type { LoadedSweep, SweepFile } from './sweep-file.ts';
+import { type SweptKind, sweptKindOf } from './swept-kind.ts';
+
+/** One setting of what is swept. It is run with every seed. */
+export interface SweepMember {
+  /** Hash of the resolved configuration without its seed. */
+  readonly id: string;
+  /** Values of the swept and the derived paths. */
+  readonly settings: Point;
+  readonly trials: readonly SweepTrial[];
+}
+
+/** One training of a sweep. */
+export interface SweepTrial {
+  /** Hash of the resolved configuration, seed included. */
+  readonly id: string;
+  readonly seed: number;
+  /** The resolved experiment with this seed alone. */
+  readonly config: PlainObject;
+  /** For people: `alpha=0.5 beta=0.25, seed 1`. */
+  readonly label: string;
+}
+
+export interface SweepPlan {
+  readonly name: string;
+  readonly description: string;
+  readonly kind: SweptKind;
+  readonly sweep: SweepFile;
+  /** Swept and derived paths, in the order of the file. */
+  readonly paths: readonly string[];
+  readonly members: readonly SweepMember[];
+  /** Thread files and detector files that the trials read. */
+  readonly files: readonly string[];
+}
+
+/**
+ * Every trial of a sweep. Nothing is read but the files, and nothing is run.
+ * @throws InputError for settings that the experiment refuses, or an experiment without a development part
+ */
+export function planSweep({ sweep, experiment, source }: LoadedSweep): SweepPlan {
+  const kind = sweptKindOf(experiment.kind, source);
+  checkPaths(sweep);
+  const seeds = sweep.seeds ?? kind.resolve({ ...experiment, name: sweep.name }, source).seeds;
+  const common = { ...experiment, name: sweep.name, description: '' };
+  const base = kind.resolve({ ...common, seeds: seeds.slice(0, 1) }, source).config;
+  const sampler = sweep.method.name === 'halving' ? sweep.method.sampler : sweep.method;
+  const derived = Object.entries(sweep.derived).map(([path, text]) => [path, parsedExpression(text)] as const);
+  const constraints = sweep.constraints.map(parsedExpression);
+  const complete = (point: Point): Point => {
+    const known: Record<string, unknown> = { ...point };
+    for (const [path, expression] of derived) {
+      const value = expression.evaluate(settingReader(known, base));
+      // 1 − 0.8 − 0.2 is −5.6e−17; `+ 0` makes 0 of −0.
+      known[path] = typeof value === 'number' ? Number(value.toFixed(12)) + 0 : value;
+    }
+    return known;
+  };
+  const isAllowed = (point: Point) =>
+    constraints.every((constraint) => constraint.evaluate(settingReader(complete(point), base)) === true);
+
+  const members = new Map<string, SweepMember>();
+  const files = new Set<string>();
+  for (const point of samplePoints(sweep.space, { sampler, isAllowed })) {
+    const settings = complete(point);
+    const raw = Object.entries(settings).reduce<PlainObject>(
+      (config, [path, value]) => replaced(config, path.split('.'), value),
+      common,
+    );
+    const place = `${source} with ${describe(settings)}`;
+    const trials = seeds.map((seed): SweepTrial => {
+      const resolved = kind.resolve({ ...raw, seeds: [seed] }, place);
+      for (const file of resolved.files) files.add(file);
+      if (resolved.problem !== null) throw new InputError(`${place}: ${resolved.problem}`);
+      return {
+        id: idOf(resolved.config, seed),
+        seed,
+        config: resolved.config,
+        label: `${describe(settings)}, seed ${seed}`,
+      };
+    });
+    const id = idOf(trials[0].config, null);
+    if (!members.has(id)) members.set(id, { id, settings, trials });
+  }
+  return {
+    name: sweep.name,
+    description: sweep.description,
+    kind,
+    sweep,
+    paths: [...Object.keys(sweep.space), ...Object.keys(sweep.derived)],
+    members: [...members.values()],
+    files: [...files].sort(),
+  };
+}
+
+export function trialsOfPlan({ members }: SweepPlan): SweepTrial[] {
+  return members.flatMap(({ trials }) => trials);
+}
+
+/** `alpha=0.5 beta=0.25`: the last part of each path, or more of it where two would read the same. */
+export function describe(settings: Point): string {
+  const names = shortNames(Object.keys(settings));
+  return Object.entries(settings)
+    .map(([path, value]) => `${names.get(path)}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .join(' ');
+}
+
+/** The shortest end of each path that no other path ends in. */
+export function shortNames(paths: readonly string[]): Map<string, string> {
+  return new Map(
+    paths.map((path) => {
+      const parts = path.split('.');
+      const ends = parts.map((_, index) => parts.slice(parts.length - 1 - index).join('.'));
+      const unique = ends.find((end) => paths.every((other) => other === path || !endsIn(other, end)));
+      return [path, unique ?? path];
+    }),
+  );
+}
+
+function endsIn(path: string, end: string): boolean {
+  return path === end || path.endsWith(`.${end}`);
+}
+
+function checkPaths({ space, derived, name }: SweepFile): void {
+  for (const path of [...Object.keys(space), ...Object.keys(derived)])
+    if (['seeds', 'name', 'description', 'kind'].includes(path))
+      throw new InputError(
+        `${name}: ${path} cannot be swept${path === 'seeds' ? '; every setting is run with every seed of `seeds`' : ''}`,
+      );
+  const both = Object.keys(derived).find((path) => path in space);
+  if (both !== undefined) throw new InputError(`${name}: ${both} is both swept and derived; it can be one of the two`);
+}
+
+/** Reads a name as a swept path, as the end of exactly one of them, or as a path of the experiment. */
+function settingReader(settings: Point, base: PlainObject): (name: string) => unknown {
+  return (name) => {
+    if (name in settings) return settings[name];
+    const ending = Object.keys(settings).filter((path) => endsIn(path, name));
+    if (ending.length === 1) return settings[ending[0]];
+    return name.split('.').reduce<unknown>((value, key) => (isPlainObject(value) ? value[key] : undefined), base);
+  };
+}
+
+function replaced(config: PlainObject, [key, ...below]: readonly string[], value: unknown): PlainObject {
+  const inner = config[key];
+  return { ...config, [key]: below.length === 0 ? value : replaced(isPlainObject(inner) ? inner : {}, below, value) };
+}
+
+/** The name of an experiment changes none of its results. */
+function idOf({ name: _, description: __, seeds: ___, ...config }: PlainObject, seed: number | null): string {
+  return sha256({ config, seed }).slice(0, 12);
+}

@@ -1,0 +1,52 @@
+import type { SweepPlan } from './plan.ts';
+import type { MemberSummary } from './results.ts';
+import { seedInterval, shownInterval } from './seed-interval.ts';
+
+export interface Recommendation {
+  readonly member: MemberSummary;
+  /** Sentences. */
+  readonly why: readonly string[];
+}
+
+/** The member with the highest mean objective of those that are complete and allowed, and what speaks for it; null if none is. */
+export function recommend(plan: SweepPlan, members: readonly MemberSummary[]): Recommendation | null {
+  const { maximise, where } = plan.sweep.objective;
+  const aim = maximise ?? plan.kind.objective;
+  const complete = members.filter(({ isComplete }) => isComplete);
+  const ranked = complete
+    .filter(({ isAllowed }) => isAllowed)
+    .flatMap((member) => (member.objective === null ? [] : [{ member, objective: member.objective }]))
+    .sort((a, b) => b.objective.mean - a.objective.mean);
+  const [best, second] = ranked;
+  if (best === undefined) return null;
+  const why = [
+    `It has the highest ${aim} on the development part: ${shownInterval(best.objective, 3)}, ${overSeeds(best.objective.seeds)}, of ${counted(ranked.length, 'setting')}.`,
+  ];
+  if (where.length > 0)
+    why.push(`${ranked.length} of ${counted(complete.length, 'setting')} meet ${where.join(' and ')}.`);
+  if (second !== undefined) why.push(againstSecond(best.member, second.member));
+  if (ranked.length > 1)
+    why.push('The best of many is partly the luckiest of many, so its score on the test is expected to be lower.');
+  return { member: best.member, why };
+}
+
+function againstSecond(best: MemberSummary, second: MemberSummary): string {
+  const bySeed = new Map(second.rows.map(({ trial, objective }) => [trial.seed, objective]));
+  const differences = best.rows.flatMap(({ trial, objective }) => {
+    const other = bySeed.get(trial.seed) ?? null;
+    return objective === null || other === null ? [] : [objective - other];
+  });
+  const { mean, low, high } = seedInterval(differences);
+  const next = `The next, ${second.label}, is ${mean.toFixed(3)} below`;
+  if (low === null || high === null) return `${next}; with one seed nothing says how sure that is.`;
+  const range = `paired by seed, 95 % interval ${low.toFixed(3)} to ${high.toFixed(3)}`;
+  return low > 0 ? `${next} (${range}).` : `${next} (${range}): the seeds do not tell the two apart.`;
+}
+
+function overSeeds(seeds: number): string {
+  return seeds === 1 ? 'one seed' : `mean and 95 % interval over ${seeds} seeds`;
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`;
+}

@@ -1,0 +1,118 @@
+import { InputError } from '../../src/errors.ts';
+import { objectiveOf } from './objective.ts';
+import { type SweepMember, type SweepPlan, type SweepTrial, trialsOfPlan } from './plan.ts';
+import type { Method } from './sweep-file.ts';
+import type { SweepFolder } from './sweep-folder.ts';
+import type { RunTrial, TrialOutcome } from './trial-pool.ts';
+import { trialEnd } from './trial-process.ts';
+
+export interface SweepRun {
+  readonly plan: SweepPlan;
+  readonly folder: SweepFolder;
+  readonly runTrial: RunTrial;
+  /** Only every `of`-th trial, beginning with the `index`-th. */
+  readonly shard: { readonly index: number; readonly of: number };
+  readonly signal: AbortSignal;
+  readonly onTrials: (counts: { done: number; total: number }) => void;
+  readonly onFailure: (trial: SweepTrial, message: string) => void;
+}
+
+/**
+ * Runs what is left of a sweep. Trials that are finished are left as they are, those that were cut off go on, those that
+ * failed are tried again. A trial that fails does not stop the others.
+ */
+export async function runSweep(run: SweepRun): Promise<void> {
+  const { plan, shard } = run;
+  const { method } = plan.sweep;
+  if (method.name === 'halving') {
+    if (shard.of > 1)
+      throw new InputError(
+        'successive halving compares all trials at every rung, so it cannot be divided into shards; use --queue, or another method',
+      );
+    await halve(run, method);
+  } else {
+    const own = trialsOfPlan(plan).filter((_, index) => index % shard.of === shard.index);
+    await runAll(run, own, { pauseAt: null });
+  }
+}
+
+async function runAll(
+  run: SweepRun,
+  trials: readonly SweepTrial[],
+  { pauseAt }: { pauseAt: number | null },
+): Promise<void> {
+  const { plan, folder, runTrial, signal, onTrials, onFailure } = run;
+  let done = 0;
+  const tell = () => onTrials({ done, total: trials.length });
+  await Promise.all(
+    trials.map(async (trial) => {
+      const directory = folder.directoryOf(trial);
+      const known = trialEnd({ directory, pauseAt });
+      const { config, seed } = trial;
+      const outcome: TrialOutcome =
+        known === null
+          ? await runTrial({ kind: plan.kind.name, config, seed, directory, runs: folder.runs, pauseAt })
+          : { how: known };
+      if (outcome.how === 'interrupted' && signal.aborted) return;
+      folder.note(trial, outcome);
+      if (outcome.how === 'failed') onFailure(trial, outcome.message);
+      done++;
+      tell();
+    }),
+  );
+}
+
+/**
+ * Successive halving (K. Jamieson & A. Talwalkar, "Non-stochastic best arm identification and hyperparameter optimization",
+ * AISTATS 2016). A rung is a pause, not a shorter training: the learning rate falls over all iterations from the first, so
+ * that a member that goes on ends as the very run that was never paused.
+ */
+async function halve(run: SweepRun, { firstRung, factor }: Extract<Method, { name: 'halving' }>): Promise<void> {
+  const { plan, folder, signal } = run;
+  const rungs = rungsOf(plan, { firstRung, factor });
+  const objective = objectiveOf(plan);
+  let members: readonly SweepMember[] = plan.members;
+  for (const pauseAt of rungs) {
+    await runAll(
+      run,
+      members.flatMap(({ trials }) => trials),
+      { pauseAt },
+    );
+    if (signal.aborted || pauseAt === null) return;
+    const scored = members.flatMap((member) => {
+      const means = member.trials.map((trial) => {
+        const directory = folder.directoryOf(trial);
+        const end = folder.failureOf(trial) === null ? trialEnd({ directory, pauseAt }) : null;
+        if (end === null) return null;
+        const part = end === 'finished' ? 'development' : { developmentAt: pauseAt };
+        return objective(plan.kind.score(directory, part)[0].values);
+      });
+      const known = means.filter((value) => value !== null);
+      // A member of which a seed failed cannot be compared with the others.
+      if (known.length < means.length) return [];
+      return [{ member, score: known.reduce((sum, value) => sum + value, 0) / known.length }];
+    });
+    scored.sort((a, b) => b.score - a.score);
+    members = scored.slice(0, Math.ceil(members.length / factor)).map(({ member }) => member);
+  }
+}
+
+/** The iterations at which members are compared; null for the end. */
+export function rungsOf(
+  { kind, members, name }: SweepPlan,
+  { firstRung, factor }: { firstRung: number; factor: number },
+): (number | null)[] {
+  const totals = new Set(members.map(({ trials: [{ config }] }) => kind.resolve(config, name).iterations));
+  const [iterations] = totals;
+  if (totals.size !== 1 || iterations === null)
+    throw new InputError(
+      `${name}: successive halving pauses stop agents at the same iterations; ${iterations === null ? 'a selector cannot be paused' : 'agent.iterations cannot be swept with it'}. Use another method`,
+    );
+  const rungs: (number | null)[] = [];
+  for (let rung = firstRung; rung < iterations; rung *= factor) rungs.push(rung);
+  if (rungs.length === 0)
+    throw new InputError(
+      `${name}: method.firstRung is ${firstRung}, and the experiment has only ${iterations} iterations; give a smaller one`,
+    );
+  return [...rungs, null];
+}

@@ -1,0 +1,39 @@
+import { meanAndDeviation } from '../../src/metrics/summary-statistics.ts';
+
+/** A mean over seeds. */
+export interface SeedInterval {
+  readonly mean: number;
+  /** The 95 % interval; null with one seed. */
+  readonly low: number | null;
+  readonly high: number | null;
+  readonly seeds: number;
+}
+
+/** 97.5 % quantiles of Student's t for 1 … 30 degrees of freedom. */
+const quantiles = [
+  12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.16, 2.145, 2.131, 2.12, 2.11,
+  2.101, 2.093, 2.086, 2.08, 2.074, 2.069, 2.064, 2.06, 2.056, 2.052, 2.048, 2.045, 2.042,
+];
+
+/**
+ * The mean and its 95 % interval by Student's t, seeds being the sample.
+ * @throws InputError without values
+ */
+export function seedInterval(values: readonly number[]): SeedInterval {
+  const { mean, deviation } = meanAndDeviation(values);
+  if (deviation === null) return { mean, low: null, high: null, seeds: 1 };
+  const half = (quantile(values.length - 1) * deviation) / Math.sqrt(values.length);
+  return { mean, low: mean - half, high: mean + half, seeds: values.length };
+}
+
+/** Above the table by the first term of the Cornish–Fisher expansion, which is right to three digits there. */
+function quantile(freedom: number): number {
+  const normal = 1.959964;
+  return quantiles[freedom - 1] ?? normal + (normal ** 3 + normal) / (4 * freedom);
+}
+
+/** `0.512 [0.480, 0.544]`, or the mean alone of a single seed. */
+export function shownInterval({ mean, low, high }: SeedInterval, decimals: number): string {
+  if (low === null || high === null) return mean.toFixed(decimals);
+  return `${mean.toFixed(decimals)} [${low.toFixed(decimals)}, ${high.toFixed(decimals)}]`;
+}

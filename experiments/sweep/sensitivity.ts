@@ -1,0 +1,55 @@
+import { groupBy } from '../../src/data/group-by.ts';
+import type { SweepPlan } from './plan.ts';
+import type { TrialRow } from './results.ts';
+
+/** How the objective varies with one swept option, whatever the others are. */
+export interface Sensitivity {
+  readonly path: string;
+  readonly groups: readonly { readonly values: string; readonly trials: number; readonly mean: number }[];
+  /** Between the best and the worst mean. */
+  readonly spread: number;
+  /** Share of the variance of the objective over all trials that lies between the groups (η²); null where nothing varies. */
+  readonly explained: number | null;
+}
+
+/** More values than this, and numbers are put into four groups of equal size. */
+const groupsAtMost = 10;
+
+/** Of every option that is swept; trials without an objective are left out. */
+export function sensitivities(plan: SweepPlan, rows: readonly TrialRow[]): Sensitivity[] {
+  const scored = rows.flatMap(({ member, objective }) => (objective === null ? [] : [{ member, objective }]));
+  if (scored.length === 0) return [];
+  const mean = average(scored.map(({ objective }) => objective));
+  const total = scored.reduce((sum, { objective }) => sum + (objective - mean) ** 2, 0);
+  return Object.keys(plan.sweep.space).map((path) => {
+    const nameOf = grouping(scored.map(({ member }) => member.settings[path]));
+    const groups = Array.from(
+      groupBy(scored, ({ member }) => nameOf(member.settings[path])),
+      ([values, own]) => ({ values, trials: own.length, mean: average(own.map(({ objective }) => objective)) }),
+    );
+    const means = groups.map((group) => group.mean);
+    const between = groups.reduce((sum, group) => sum + group.trials * (group.mean - mean) ** 2, 0);
+    return {
+      path,
+      groups,
+      spread: Math.max(...means) - Math.min(...means),
+      explained: total > 0 ? between / total : null,
+    };
+  });
+}
+
+function grouping(values: readonly unknown[]): (value: unknown) => string {
+  const distinct = [...new Set(values.filter((value) => typeof value === 'number'))].sort((a, b) => a - b);
+  if (distinct.length <= groupsAtMost || distinct.length < new Set(values).size)
+    return (value) => (typeof value === 'string' ? value : JSON.stringify(value));
+  const starts = [0, 0.25, 0.5, 0.75].map((share) => distinct[Math.floor(share * distinct.length)]);
+  return (value) => {
+    const group = starts.findLastIndex((start) => Number(value) >= start);
+    const next = starts[group + 1];
+    return next === undefined ? `from ${starts[group]}` : `${starts[group]} to below ${next}`;
+  };
+}
+
+function average(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}

@@ -1,0 +1,170 @@
+import { dirname, resolve } from 'node:path';
+import { z } from 'zod';
+import { InputError } from '../../src/errors.ts';
+import { configProblems } from '../config/config-problems.ts';
+import { experimentName, readExperimentYaml } from '../config/experiment-file.ts';
+import { isPlainObject, mergeDeep, type PlainObject } from '../config/overrides.ts';
+
+const path = z.string().regex(/^[A-Za-z]\w*(\.[A-Za-z]\w*)*$/, 'a path such as agent.imitation.alpha');
+const expression = z.string().min(1);
+
+const rangeSchema = z
+  .strictObject({
+    from: z.number().describe('the smallest value'),
+    to: z.number().describe('the largest value'),
+    scale: z
+      .enum(['linear', 'log'])
+      .default('linear')
+      .describe('log: every factor of ten is drawn from equally often; both ends must then be above 0'),
+    integer: z.boolean().default(false).describe('whole numbers only'),
+    steps: z
+      .int()
+      .min(2)
+      .nullable()
+      .default(null)
+      .describe('values that a grid takes from the range, both ends included'),
+  })
+  .refine(({ from, to }) => from < to, 'from must be below to')
+  .refine(({ from, scale }) => scale === 'linear' || from > 0, 'a range of scale: log must begin above 0')
+  .describe('a range of numbers');
+export type Range = z.output<typeof rangeSchema>;
+
+const drawn = {
+  trials: z.int().min(1).describe('settings to draw; each is run with every seed'),
+  seed: z.int().default(1).describe('fixes what is drawn'),
+};
+
+const samplers = [
+  z.strictObject({ name: z.literal('grid').describe('every combination of the values') }),
+  z.strictObject({ name: z.literal('random').describe('settings drawn at random'), ...drawn }),
+  z.strictObject({
+    name: z.literal('sobol').describe('a Sobol sequence, which covers the space more evenly than random draws'),
+    ...drawn,
+  }),
+] as const;
+export type Sampler = z.output<(typeof samplers)[number]>;
+
+export const sweepSchema = z
+  .strictObject({
+    name: experimentName,
+    description: z.string().default(''),
+    experiment: z
+      .union([z.string().min(1), z.record(z.string(), z.unknown())])
+      .describe('what is swept: an experiment file, found from the folder of this file, or an experiment written here'),
+    variant: z.string().nullable().default(null).describe('which of its variants, where the experiment has any'),
+    settings: z
+      .record(z.string(), z.unknown())
+      .default({})
+      .describe('changes to the experiment that hold for all trials, laid out as in an experiment file'),
+    seeds: z
+      .array(z.int())
+      .min(1)
+      .nullable()
+      .default(null)
+      .describe('seeds of every setting; null for the experiment’s'),
+    space: z
+      .record(path, z.union([z.array(z.unknown()).min(1), rangeSchema]))
+      .refine((space) => Object.keys(space).length > 0, 'at least one path must be swept')
+      .describe(
+        'what is swept: for each path of the experiment a list of values, or a range { from, to, scale, integer, steps }',
+      ),
+    derived: z
+      .record(path, expression)
+      .default({})
+      .describe('paths whose value follows from the swept ones, such as agent.imitation.beta: (1 - alpha) / 2'),
+    constraints: z
+      .array(expression)
+      .default([])
+      .describe('what settings must meet, such as alpha + beta > gamma; the others are left out'),
+    method: z
+      .discriminatedUnion('name', [
+        ...samplers,
+        z.strictObject({
+          name: z.literal('halving').describe('successive halving: all begin, the better part goes on at each rung'),
+          sampler: z
+            .discriminatedUnion('name', samplers)
+            .default({ name: 'grid' })
+            .describe('where the settings come from'),
+          firstRung: z
+            .int()
+            .min(1)
+            .describe('iterations to the first rung; the learning rate falls over all iterations of the experiment'),
+          factor: z.int().min(2).default(3).describe('one in so many goes on, to so many times the iterations'),
+        }),
+      ])
+      .default({ name: 'grid' })
+      .describe('how settings are chosen from the space'),
+    objective: z
+      .strictObject({
+        maximise: expression
+          .nullable()
+          .default(null)
+          .describe(
+            'what the best setting has most of, on the development part: a metric or an expression of metrics, such as macroF1 - 0.1 * er; null for macroF1, and veracity.macroF1 of a selector',
+          ),
+        where: z
+          .array(expression)
+          .default([])
+          .describe('what a setting must meet to be recommended, means over seeds, such as er <= 0.3'),
+      })
+      .prefault({}),
+    pictures: z
+      .strictObject({
+        heatMap: z
+          .tuple([path, path])
+          .nullable()
+          .default(null)
+          .describe('the two swept paths of the heat map; null for the first two'),
+      })
+      .prefault({}),
+  })
+  .describe('a sweep: one experiment, what of it varies, and what the best setting is');
+export type SweepFile = z.output<typeof sweepSchema>;
+export type Method = SweepFile['method'];
+
+export interface LoadedSweep {
+  readonly sweep: SweepFile;
+  /** The experiment as it is written, with its variant, the settings of the sweep and the overrides on top. */
+  readonly experiment: PlainObject;
+  /** Names the experiment in messages. */
+  readonly source: string;
+}
+
+/**
+ * Reads a sweep file and the experiment that it names.
+ * @param options.overrides go on top of the experiment
+ * @throws InputError naming each problem: place, value, reason, and the nearest key for an unknown one
+ */
+export async function loadSweepFile(
+  file: string,
+  options: { overrides: readonly PlainObject[] },
+): Promise<LoadedSweep> {
+  const input = await readExperimentYaml(file);
+  const parsed = sweepSchema.safeParse(input);
+  if (!parsed.success)
+    throw new InputError(
+      `${file} is not a valid sweep:\n${configProblems({ schema: sweepSchema, input, error: parsed.error })}`,
+    );
+  const sweep = parsed.data;
+  const named = typeof sweep.experiment === 'string' ? resolve(dirname(file), sweep.experiment) : null;
+  const raw = typeof sweep.experiment === 'string' ? await readExperimentYaml(named ?? '') : sweep.experiment;
+  const source = typeof sweep.experiment === 'string' ? `${file} (${sweep.experiment})` : `${file} (experiment)`;
+  const { variants = {}, ...base } = raw;
+  const over = chosenVariant(variants, { variant: sweep.variant, source });
+  const experiment = [over, sweep.settings, ...options.overrides].reduce<PlainObject>(mergeDeep, base);
+  return { sweep, experiment, source };
+}
+
+function chosenVariant(
+  variants: unknown,
+  { variant, source }: { variant: string | null; source: string },
+): PlainObject {
+  const known = isPlainObject(variants) ? variants : {};
+  const names = Object.keys(known);
+  if (variant === null && names.length === 0) return {};
+  const chosen = variant === null ? undefined : known[variant];
+  if (isPlainObject(chosen)) return chosen;
+  throw new InputError(
+    `${source}: variant is ${JSON.stringify(variant)}; ${names.length === 0 ? 'the experiment has no variants, so leave it out' : `it must be one of ${names.join(', ')}`}`,
+  );
+}

@@ -1,0 +1,101 @@
+import { createHash } from 'node:crypto';
+import { createReadStream, existsSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { z } from 'zod';
+import { readJsonFile, writeJsonFile } from '../../checkpoints/json-file.ts';
+import { makeFolder } from '../../src/atomic-file.ts';
+import { diskError, InputError } from '../../src/errors.ts';
+import { type SweepPlan, type SweepTrial, trialsOfPlan } from './plan.ts';
+import type { TrialOutcome } from './trial-pool.ts';
+
+/*
+ * The folder of a sweep, `<runs>/<name>`:
+ *
+ *   sweep.json     which settings and seed each trial has, and the hashes of the files that they read
+ *   trials/<id>/   a run directory each
+ *   failures/      why a trial failed, one file each; it is removed when the trial is tried again
+ *
+ * and the tables, report and pictures.
+ */
+
+const failureSchema = z.object({
+  label: z.string(),
+  severity: z.union([z.literal(1), z.literal(2), z.literal(3)]),
+  message: z.string(),
+});
+export type Failure = z.output<typeof failureSchema>;
+
+const manifestSchema = z.looseObject({ files: z.record(z.string(), z.string()) });
+
+export interface SweepFolder {
+  readonly path: string;
+  readonly runs: string;
+  directoryOf(trial: SweepTrial): string;
+  failureOf(trial: SweepTrial): Failure | null;
+  /** Notes how a trial ended: a failure is kept, anything else removes it. */
+  note(trial: SweepTrial, outcome: TrialOutcome): void;
+  /** SHA-256 of every file that the trials read. */
+  readonly fileHashes: Readonly<Record<string, string>>;
+}
+
+/**
+ * Opens the folder of a sweep, made where it is missing.
+ * @throws InputError where a file that trials of this sweep have read was changed since
+ */
+export async function openSweepFolder(
+  plan: SweepPlan,
+  { runs, restart }: { runs: string; restart: boolean },
+): Promise<SweepFolder> {
+  const path = join(runs, plan.name);
+  const manifest = join(path, 'sweep.json');
+  if (restart) rmSync(path, { recursive: true, force: true });
+  if (existsSync(path) && !existsSync(manifest) && readdirSync(path).some((name) => !name.startsWith('.')))
+    throw new InputError(
+      `${path} holds something else than a sweep; give the sweep another name, or choose other --runs`,
+    );
+  const fileHashes: Record<string, string> = {};
+  for (const file of plan.files) fileHashes[file] = await hashOfFile(file);
+  if (existsSync(manifest)) {
+    const known = readJsonFile(manifest, manifestSchema).files;
+    const changed = Object.keys(fileHashes).find(
+      (file) => known[file] !== undefined && known[file] !== fileHashes[file],
+    );
+    if (changed !== undefined)
+      throw new InputError(
+        `${changed} was changed since trials of ${path} read it; restore it, give the sweep another name, or --restart`,
+      );
+  }
+  for (const folder of ['trials', 'failures']) makeFolder(join(path, folder));
+  writeJsonFile(manifest, {
+    name: plan.name,
+    files: fileHashes,
+    trials: Object.fromEntries(trialsOfPlan(plan).map(({ id, label }) => [id, label])),
+  });
+  const failurePath = (id: string) => join(path, 'failures', `${id}.json`);
+  return {
+    path,
+    runs,
+    fileHashes,
+    directoryOf: ({ id }) => join(path, 'trials', id),
+    failureOf: ({ id }) => (existsSync(failurePath(id)) ? readJsonFile(failurePath(id), failureSchema) : null),
+    note({ id, label }, outcome) {
+      if (outcome.how !== 'failed') rmSync(failurePath(id), { force: true });
+      else writeJsonFile(failurePath(id), { label, severity: outcome.severity, message: outcome.message });
+    },
+  };
+}
+
+/**
+ * SHA-256 of a file's bytes, in hexadecimal.
+ * @throws InputError where it cannot be read
+ */
+export async function hashOfFile(path: string): Promise<string> {
+  const hash = createHash('sha256');
+  try {
+    await pipeline(createReadStream(path), hash);
+  } catch (error) {
+    throw diskError(error, { what: `read ${path}` });
+  }
+  return hash.digest('hex');
+}

@@ -1,0 +1,75 @@
+import { type ColumnSource, parquetWriteBuffer } from 'hyparquet-writer';
+import type { SweepPlan } from './plan.ts';
+import type { TrialRow } from './results.ts';
+
+type Cell = string | number | boolean | null;
+
+/** All trials of a sweep, one a row: settings, seed, how it stands, scores on the development part. */
+export interface TrialTable {
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly Cell[])[];
+}
+
+export function trialTable(plan: SweepPlan, rows: readonly TrialRow[]): TrialTable {
+  const metrics = plan.kind.metrics.map(({ name }) => name);
+  return {
+    columns: [
+      'trial',
+      'member',
+      'seed',
+      'status',
+      'iterations',
+      ...plan.paths,
+      'objective',
+      ...metrics.map((name) => `development.${name}`),
+      'message',
+    ],
+    rows: rows.map(({ trial, member, status, iterations, systems, objective, message }) => [
+      trial.id,
+      member.id,
+      trial.seed,
+      status,
+      iterations,
+      ...plan.paths.map((path) => cellOf(member.settings[path])),
+      objective,
+      ...metrics.map((name) => systems[0]?.values[name] ?? null),
+      message,
+    ]),
+  };
+}
+
+function cellOf(value: unknown): Cell {
+  if (value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')
+    return value;
+  return JSON.stringify(value);
+}
+
+/** As RFC 4180 has it, but with plain line feeds. */
+export function tableCsv({ columns, rows }: TrialTable): string {
+  return [columns, ...rows].map((row) => `${row.map(csvCell).join(',')}\n`).join('');
+}
+
+function csvCell(cell: Cell): string {
+  const text = cell === null ? '' : String(cell);
+  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** A list of objects, one a trial. */
+export function tableJson({ columns, rows }: TrialTable): string {
+  const objects = rows.map((row) => Object.fromEntries(columns.map((column, index) => [column, row[index]])));
+  return `${JSON.stringify(objects, null, 2)}\n`;
+}
+
+/** Numbers are doubles, all else is text. */
+export function tableParquet({ columns, rows }: TrialTable): Uint8Array {
+  const columnData = columns.map((name, index): ColumnSource => {
+    const cells = rows.map((row) => row[index]);
+    const isNumeric =
+      cells.some((cell) => typeof cell === 'number') &&
+      cells.every((cell) => cell === null || typeof cell === 'number');
+    return isNumeric
+      ? { name, data: cells, type: 'DOUBLE', nullable: true }
+      : { name, data: cells.map((cell) => (cell === null ? null : String(cell))), type: 'STRING', nullable: true };
+  });
+  return new Uint8Array(parquetWriteBuffer({ columnData }));
+}

@@ -1,0 +1,97 @@
+import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { writeFileAtomically } from '../../src/atomic-file.ts';
+import { sweepPictures } from '../report/sweep-pictures.ts';
+import { renderSweepReport, type SweepReport } from '../report/sweep-report.ts';
+import { frontPoints } from './front.ts';
+import type { SweepPlan } from './plan.ts';
+import { recommend } from './recommend.ts';
+import { meanSystems, readRows, summarizeMembers } from './results.ts';
+import { sensitivities } from './sensitivity.ts';
+import type { SweepFolder } from './sweep-folder.ts';
+import { tableCsv, tableJson, tableParquet, trialTable } from './trial-table.ts';
+
+export interface SweepResults {
+  readonly report: SweepReport;
+  /** The report as Markdown. */
+  readonly text: string;
+  /** What `--json` prints. */
+  readonly json: unknown;
+}
+
+/**
+ * Writes the tables, the report and the pictures of a sweep from what lies in its folder: the same bytes for the same
+ * trials, whatever was killed on the way. The test is looked at here alone, once the setting is chosen, and for that setting.
+ */
+export async function writeResults(
+  plan: SweepPlan,
+  { folder, command }: { folder: SweepFolder; command: string },
+): Promise<SweepResults> {
+  const rows = readRows(plan, folder);
+  const members = summarizeMembers(plan, rows);
+  const recommendation = recommend(plan, members);
+  const shownFor = recommendation?.member ?? members.find(({ isComplete }) => isComplete);
+  const beside = meanSystems((shownFor?.rows ?? []).map(({ systems }) => systems));
+  const tested =
+    recommendation === null
+      ? []
+      : meanSystems(recommendation.member.rows.map(({ trial }) => plan.kind.score(folder.directoryOf(trial), 'test')));
+  const front = frontPoints(members, beside);
+  const sensitivity = sensitivities(plan, rows);
+  const pictures = await sweepPictures({ plan, members, front });
+  const report: SweepReport = {
+    plan,
+    command,
+    rows,
+    members,
+    front,
+    sensitivities: sensitivity,
+    recommendation,
+    tested,
+    pictures: Object.keys(pictures),
+  };
+  const text = renderSweepReport(report);
+  const json = {
+    name: plan.name,
+    recommended:
+      recommendation === null
+        ? null
+        : {
+            member: recommendation.member.id,
+            settings: recommendation.member.settings,
+            why: recommendation.why,
+            test: tested,
+          },
+    members: members.map(({ id, settings, isComplete, isAllowed, objective, values, rows: own }) => ({
+      id,
+      settings,
+      trials: own.map(({ trial }) => trial.id),
+      isComplete,
+      isAllowed,
+      objective,
+      development: values,
+    })),
+    baselines: beside
+      .filter(({ role }) => role !== 'learnt')
+      .map(({ name, role, values }) => ({ name, role, development: values })),
+    front,
+    sensitivity,
+    failed: rows.flatMap(({ trial, status, message }) =>
+      status === 'failed' ? [{ trial: trial.id, label: trial.label, message }] : [],
+    ),
+  };
+  const table = trialTable(plan, rows);
+  const files: Record<string, string | Uint8Array> = {
+    ...pictures,
+    'trials.csv': tableCsv(table),
+    'trials.json': tableJson(table),
+    'trials.parquet': tableParquet(table),
+    'report.json': `${JSON.stringify(json, null, 2)}\n`,
+    'report.md': text,
+  };
+  // Pictures of an earlier version of the sweep file, which the report no longer shows.
+  for (const name of existsSync(folder.path) ? readdirSync(folder.path) : [])
+    if (name.endsWith('.svg') && !(name in files)) rmSync(join(folder.path, name));
+  for (const [name, content] of Object.entries(files)) writeFileAtomically(join(folder.path, name), content);
+  return { report, text, json };
+}
