@@ -1,4 +1,5 @@
 import { InputError } from '../../src/errors.ts';
+import { type DecidedPart, hasDecisions } from '../run/decisions-file.ts';
 import { objectiveOf } from './objective.ts';
 import { type SweepMember, type SweepPlan, type SweepTrial, trialsOfPlan } from './plan.ts';
 import type { Method } from './sweep-file.ts';
@@ -84,7 +85,9 @@ async function halve(run: SweepRun, { firstRung, factor }: Extract<Method, { nam
         const directory = folder.directoryOf(trial);
         const end = folder.failureOf(trial) === null ? trialEnd({ directory, pauseAt }) : null;
         if (end === null) return null;
-        const part = end === 'finished' ? 'development' : { developmentAt: pauseAt };
+        // A trial that went on since counts with what it was at the rung. One without a rung was finished by another method.
+        const atRung: DecidedPart = { developmentAt: pauseAt };
+        const part = hasDecisions(directory, atRung) ? atRung : 'development';
         return objective(plan.kind.score(directory, part)[0].values);
       });
       const known = means.filter((value) => value !== null);

@@ -26,7 +26,10 @@ describe('an expression', () => {
   });
 
   it('names what it reads', () => {
-    expect(parsedExpression('agent.imitation.alpha + beta > 0.2 * beta').names).toEqual(['agent.imitation.alpha', 'beta']);
+    expect(parsedExpression('agent.imitation.alpha + beta > 0.2 * beta').names).toEqual([
+      'agent.imitation.alpha',
+      'beta',
+    ]);
   });
 
   it('refuses calls, unknown names, and what is no number', () => {

@@ -1,0 +1,212 @@
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parquetReadObjects } from 'hyparquet';
+import { describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../src/data/fixtures.ts';
+import { tinySweep, writeSweep } from '../sweep/tiny-sweep.ts';
+import { earshot, logged, startProcess, tiny, until } from './command-line.ts';
+
+const resultFiles = [
+  'trials.csv',
+  'trials.json',
+  'trials.parquet',
+  'report.md',
+  'report.json',
+  'front.svg',
+  'seeds.svg',
+];
+
+function results(cwd: string, runs: string): Record<string, string> {
+  const folder = join(cwd, runs, 'tiny-sweep');
+  const texts = resultFiles.map((name) => [name, readFileSync(join(folder, name)).toString('base64')] as const);
+  return Object.fromEntries(texts);
+}
+
+/** Iterations that all trials together have logged. */
+function progressOf(runs: string): number {
+  try {
+    const trials = join(runs, 'tiny-sweep/trials');
+    return readdirSync(trials).reduce((sum, id) => sum + logged(join(trials, id)), 0);
+  } catch {
+    return 0;
+  }
+}
+
+describe('a sweep', () => {
+  it('runs every setting with every seed, and writes one table, a report and pictures; again, it reads them', async () => {
+    const cwd = temporaryFolder();
+    writeSweep(join(cwd, 'sweep.yaml'));
+    const first = await earshot(['sweep', 'sweep.yaml', '--jobs', '2'], { cwd });
+    expect(first.code, first.errors).toBe(0);
+    expect(first.out).toContain('6 trials: 3 settings, 2 seeds each. 6 finished.');
+    expect(first.out).toMatch(/## Recommended\n\n\*\*alpha=0\.\d\*\* \(`[0-9a-f]{12}`\)/);
+    const folder = join(cwd, 'runs/tiny-sweep');
+    expect(first.out).toBe(readFileSync(join(folder, 'report.md'), 'utf8'));
+
+    const rows = JSON.parse(readFileSync(join(folder, 'trials.json'), 'utf8'));
+    expect(rows).toHaveLength(6);
+    expect(rows.map((row: Record<string, unknown>) => [row['agent.imitation.alpha'], row.seed, row.status])).toEqual(
+      [0.6, 0.7, 0.8].flatMap((alpha) => [1, 2].map((seed) => [alpha, seed, 'finished'])),
+    );
+    const bytes = readFileSync(join(folder, 'trials.parquet'));
+    const file = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength);
+    expect(await parquetReadObjects({ file })).toEqual(rows);
+    const [heading, ...lines] = readFileSync(join(folder, 'trials.csv'), 'utf8').trim().split('\n');
+    expect(heading).toMatch(
+      /^trial,member,seed,status,iterations,agent\.imitation\.alpha,objective,development\.macroF1,/,
+    );
+    expect(lines).toHaveLength(6);
+    // One detector for each seed, though three settings share each.
+    expect(readdirSync(join(cwd, 'runs/cache/detectors'))).toHaveLength(2);
+    for (const name of ['front.svg', 'seeds.svg']) expect(readFileSync(join(folder, name), 'utf8')).toMatch(/^<svg /);
+
+    const [{ trial }] = rows;
+    const written = statSync(join(folder, 'trials', trial, 'result.json')).mtimeMs;
+    const before = results(cwd, 'runs');
+    const second = await earshot(['sweep', 'sweep.yaml', '--json'], { cwd });
+    expect(second.code, second.errors).toBe(0);
+    expect(statSync(join(folder, 'trials', trial, 'result.json')).mtimeMs).toBe(written);
+    expect(results(cwd, 'runs')).toEqual(before);
+    expect(JSON.parse(second.out).members).toHaveLength(3);
+  });
+
+  it('chooses without the test: other decisions there change nothing but the scores that are shown', async () => {
+    const cwd = temporaryFolder();
+    writeSweep(join(cwd, 'sweep.yaml'));
+    const first = await earshot(['sweep', 'sweep.yaml', '--json', '--jobs', '1'], { cwd });
+    const trials = join(cwd, 'runs/tiny-sweep/trials');
+    for (const id of readdirSync(trials)) {
+      const path = join(trials, id, 'decisions.jsonl');
+      writeFileSync(path, readFileSync(path, 'utf8').replaceAll('"predicted":1', '"predicted":0'));
+    }
+    const second = await earshot(['sweep', 'sweep.yaml', '--json', '--jobs', '1'], { cwd });
+    const [{ recommended: before, ...left }, { recommended: after, ...right }] = [first, second].map(({ out }) =>
+      JSON.parse(out),
+    );
+    expect(right).toEqual(left);
+    expect(after.member).toBe(before.member);
+    expect(after.test).not.toEqual(before.test);
+  });
+
+  it('names the trials that fail, runs the others, and says so by its exit code', async () => {
+    const cwd = temporaryFolder();
+    writeSweep(join(cwd, 'sweep.yaml'), { space: { 'split.demonstrations': [12, 1000] } });
+    const swept = await earshot(['sweep', 'sweep.yaml', '--jobs', '2'], { cwd });
+    expect(swept.code).toBe(1);
+    expect(swept.errors).toMatch(/failed: demonstrations=1000, seed 1: the parts need/);
+    expect(swept.errors).toMatch(/2 of 4 trials failed \(demonstrations=1000, seed 1, …\)/);
+    expect(swept.out).toContain('2 finished, 2 failed.');
+    expect(swept.out).toMatch(/## Failed trials\n\n- `[0-9a-f]{12}` \(demonstrations=1000, seed 1\): the parts need/);
+    expect(swept.out).toContain('**demonstrations=12**');
+  });
+
+  it('is divided into shards, the last of which writes the report', async () => {
+    const cwd = temporaryFolder();
+    writeSweep(join(cwd, 'sweep.yaml'));
+    await earshot(['sweep', 'sweep.yaml', '--jobs', '2', '--runs', 'whole'], { cwd });
+    const first = await earshot(['sweep', 'sweep.yaml', '--jobs', '2', '--shard', '0/2', '--runs', 'runs'], { cwd });
+    expect(first.code, first.errors).toBe(0);
+    expect([first.out, readdirSync(join(cwd, 'runs/tiny-sweep/trials')).length]).toEqual(['', 3]);
+    expect(first.errors).toContain('3 trials of the others are not');
+    const second = await earshot(['sweep', 'sweep.yaml', '--jobs', '2', '--shard', '1/2', '--runs', 'runs'], { cwd });
+    expect(second.code, second.errors).toBe(0);
+    expect(readFileSync(join(cwd, 'runs/tiny-sweep/trials.csv'))).toEqual(
+      readFileSync(join(cwd, 'whole/tiny-sweep/trials.csv')),
+    );
+  });
+
+  it('ends with the same bytes after it was killed, with its processes or alone', async () => {
+    const cwd = temporaryFolder();
+    writeSweep(join(cwd, 'sweep.yaml'), {
+      experiment: { ...tinySweep.experiment, agent: { ...tiny.agent, iterations: 12 } },
+    });
+    const words = ['sweep', 'sweep.yaml', '--jobs', '2'];
+    const undisturbed = await earshot(words, { cwd });
+    expect(undisturbed.code, undisturbed.errors).toBe(0);
+    const folder = join(cwd, 'other/runs');
+    const otherCwd = join(cwd, 'other');
+    const { mkdirSync } = await import('node:fs');
+    mkdirSync(otherCwd);
+    writeFileSync(join(otherCwd, 'sweep.yaml'), readFileSync(join(cwd, 'sweep.yaml')));
+    for (const moment of [1, 20, 50]) {
+      const killed = startProcess(words, { cwd: otherCwd });
+      await until(() => progressOf(folder) >= moment);
+      killed.signal('SIGKILL');
+      expect((await killed.outcome).code).toBeNull();
+    }
+    const resumed = await earshot(words, { cwd: otherCwd });
+    expect(resumed.code, resumed.errors).toBe(0);
+    expect(results(otherCwd, 'runs')).toEqual(results(cwd, 'runs'));
+  });
+
+  it('stops with its trials saved when it is interrupted', async () => {
+    const cwd = temporaryFolder();
+    writeSweep(join(cwd, 'sweep.yaml'), {
+      experiment: { ...tinySweep.experiment, agent: { ...tiny.agent, iterations: 400 }, checkpointEvery: 1000 },
+    });
+    const stopped = startProcess(['sweep', 'sweep.yaml', '--jobs', '2'], { cwd });
+    await until(() => progressOf(join(cwd, 'runs')) >= 5);
+    stopped.signal('SIGINT');
+    const { code, errors } = await stopped.outcome;
+    expect(code, errors).toBe(130);
+    expect(errors).toContain('stopped; give the same command again to go on');
+    const trials = join(cwd, 'runs/tiny-sweep/trials');
+    const [id] = readdirSync(trials).filter((name) => logged(join(trials, name)) > 0);
+    expect(readdirSync(join(trials, id, 'checkpoints'))).toHaveLength(1);
+  });
+
+  it('refuses to go on where the threads were changed', async () => {
+    const cwd = temporaryFolder();
+    writeSweep(join(cwd, 'sweep.yaml'));
+    await earshot(['data', 'synth', '--threads', '60', '--seed', '1', '--out', 'threads.jsonl'], { cwd });
+    const words = ['sweep', 'sweep.yaml', '--data', 'threads.jsonl', '--jobs', '2'];
+    const first = await earshot(words, { cwd });
+    expect(first.code, first.errors).toBe(0);
+    await earshot(['data', 'synth', '--threads', '61', '--seed', '1', '--out', 'threads.jsonl'], { cwd });
+    const second = await earshot(words, { cwd });
+    expect(second.code).toBe(1);
+    expect(second.errors).toContain('threads.jsonl was changed since trials of runs/tiny-sweep read it; restore it');
+  });
+});
+
+describe('successive halving', () => {
+  const halving = {
+    experiment: { ...tinySweep.experiment, agent: { ...tiny.agent, iterations: 8 } },
+    space: { 'agent.imitation.alpha': [0.5, 0.6, 0.7, 0.8] },
+    method: { name: 'halving', firstRung: 2, factor: 2 },
+  };
+
+  it('lets the better half go on at each rung, to the very run that was never paused', async () => {
+    const cwd = temporaryFolder();
+    writeSweep(join(cwd, 'sweep.yaml'), halving);
+    const swept = await earshot(['sweep', 'sweep.yaml', '--jobs', '2'], { cwd });
+    expect(swept.code, swept.errors).toBe(0);
+    const rows: Record<string, unknown>[] = JSON.parse(readFileSync(join(cwd, 'runs/tiny-sweep/trials.json'), 'utf8'));
+    const reached = rows.map(({ iterations }) => iterations);
+    expect([2, 4, 8].map((rung) => reached.filter((own) => own === rung).length)).toEqual([4, 2, 2]);
+    expect(rows.map(({ status }) => status)).toEqual(reached.map((own) => (own === 8 ? 'finished' : 'stopped')));
+
+    const grid = { ...halving, method: { name: 'grid' } };
+    writeSweep(join(cwd, 'grid.yaml'), grid);
+    await earshot(['sweep', 'grid.yaml', '--jobs', '2', '--runs', 'grid'], { cwd });
+    for (const { trial } of rows.filter(({ status }) => status === 'finished'))
+      for (const name of ['development-decisions.jsonl', 'decisions.jsonl', 'metrics.jsonl'])
+        expect(readFileSync(join(cwd, `runs/tiny-sweep/trials/${trial}`, name))).toEqual(
+          readFileSync(join(cwd, `grid/tiny-sweep/trials/${trial}`, name)),
+        );
+    const again = await earshot(['sweep', 'sweep.yaml', '--jobs', '2'], { cwd });
+    expect(again.out).toBe(swept.out);
+  });
+
+  it('refuses what it cannot compare', async () => {
+    const cwd = temporaryFolder();
+    writeSweep(join(cwd, 'sweep.yaml'), { ...halving, space: { 'agent.iterations': [4, 8] } });
+    const swept = await earshot(['sweep', 'sweep.yaml'], { cwd });
+    expect(swept.code).toBe(1);
+    expect(swept.errors).toContain('agent.iterations cannot be swept with it');
+    writeSweep(join(cwd, 'late.yaml'), { ...halving, method: { ...halving.method, firstRung: 8 } });
+    expect((await earshot(['sweep', 'late.yaml'], { cwd })).errors).toContain(
+      'method.firstRung is 8, and the experiment has only 8',
+    );
+  });
+});
