@@ -3,11 +3,13 @@ import { Command, InvalidArgumentError } from 'commander';
 import { InputError, ProviderError } from '../../src/errors.ts';
 import { type PlainObject, parseOverride } from '../config/overrides.ts';
 import { planSweep, type SweepPlan, trialsOfPlan } from '../sweep/plan.ts';
+import { connectQueue } from '../sweep/queue/connection.ts';
+import { queueTrials } from '../sweep/queue/queue-trials.ts';
 import { runSweep } from '../sweep/run-sweep.ts';
 import { loadSweepFile } from '../sweep/sweep-file.ts';
 import { openSweepFolder, type SweepFolder } from '../sweep/sweep-folder.ts';
 import { sweptKindOf } from '../sweep/swept-kind.ts';
-import { trialPool } from '../sweep/trial-pool.ts';
+import { type TrialPool, trialPool } from '../sweep/trial-pool.ts';
 import { trialEnd } from '../sweep/trial-process.ts';
 import { writeResults } from '../sweep/write-results.ts';
 import { collect, positiveInteger } from './option-values.ts';
@@ -23,6 +25,7 @@ interface SweepOptions {
   runs: string;
   jobs?: number;
   shard?: { index: number; of: number };
+  queue?: string;
   restart?: boolean;
   dryRun?: boolean;
   json?: boolean;
@@ -46,6 +49,10 @@ export function sweepCommand(terminal: Terminal): Command {
       positiveInteger,
     )
     .option('--shard <index/count>', 'run only this share of the trials, from 0: one job of an array', shard)
+    .option(
+      '--queue <address>',
+      'let `earshot worker` on any machine run the trials, over a Redis such as redis://host:6379',
+    )
     .option('--restart', 'remove the trials of this sweep and start anew')
     .option('--dry-run', 'list the trials, and run none')
     .option('--json', 'print the results as JSON instead of the report')
@@ -63,7 +70,8 @@ Settings are chosen on the development part (split.development). The test is sco
 Examples:
   earshot sweep experiments/recipes/ratio-pareto.yaml
   earshot sweep my-sweep.yaml --data threads.jsonl --jobs 4
-  earshot sweep my-sweep.yaml --shard $SLURM_ARRAY_TASK_ID/10`,
+  earshot sweep my-sweep.yaml --shard $SLURM_ARRAY_TASK_ID/10
+  earshot sweep my-sweep.yaml --queue redis://head:6379`,
     )
     .action((file: string, options: SweepOptions) => sweep(file, { ...options, terminal }));
 }
@@ -78,7 +86,7 @@ async function sweep(file: string, options: SweepOptions & { terminal: Terminal 
   }
   const signal = terminal.interruptSignal();
   const folder = await openSweepFolder(plan, { runs, restart });
-  await runHere(plan, { ...options, folder, signal });
+  await runTrials(plan, { ...options, folder, signal });
   if (signal.aborted) throw new Interrupted('stopped');
 
   const missing = missingTrials(plan, folder);
@@ -103,19 +111,16 @@ async function loadPlan(file: string, { data, set }: SweepOptions): Promise<Swee
   return planSweep(await loadSweepFile(file, { overrides: [...overrides, kind.dataOverride(data)] }));
 }
 
-/** Runs the trials in processes of this machine. */
-async function runHere(
-  plan: SweepPlan,
-  options: SweepOptions & { terminal: Terminal; folder: SweepFolder; signal: AbortSignal },
-): Promise<void> {
-  const { folder, signal, jobs, shard = { index: 0, of: 1 }, terminal } = options;
-  const { stderr } = terminal;
-  const asksModels = plan.members.some(({ trials: [{ config }] }) => plan.kind.resolve(config, plan.name).asksModels);
-  const pool = trialPool({
-    jobs: jobs ?? (asksModels ? 1 : availableParallelism()),
-    onNote: (line) => void stderr.write(`${line.startsWith('earshot:') ? '' : 'earshot: '}${line}\n`),
-    signal,
-  });
+interface Running extends SweepOptions {
+  readonly terminal: Terminal;
+  readonly folder: SweepFolder;
+  readonly signal: AbortSignal;
+}
+
+/** Runs the trials here, or with the workers of a queue. */
+async function runTrials(plan: SweepPlan, options: Running): Promise<void> {
+  const { folder, signal, shard = { index: 0, of: 1 }, terminal } = options;
+  const { run, close } = options.queue === undefined ? here(plan, options) : await onQueue(plan, options);
   const progress = trialProgress(plan.name, terminal);
   try {
     await runSweep({
@@ -123,14 +128,51 @@ async function runHere(
       folder,
       shard,
       signal,
-      runTrial: pool.run,
+      runTrial: run,
       onTrials: progress.update,
-      onFailure: ({ label }, message) => void stderr.write(`earshot: failed: ${label}: ${message}\n`),
+      onFailure: ({ label }, message) => void terminal.stderr.write(`earshot: failed: ${label}: ${message}\n`),
     });
   } finally {
     progress.stop();
-    await pool.close();
+    await close();
   }
+}
+
+function here(plan: SweepPlan, { jobs, signal, terminal }: Running): TrialPool {
+  return trialPool({ jobs: jobs ?? (asksModels(plan) ? 1 : availableParallelism()), onNote: notes(terminal), signal });
+}
+
+async function onQueue(plan: SweepPlan, { queue = '', folder, signal, terminal }: Running): Promise<TrialPool> {
+  if (asksModels(plan))
+    throw new InputError(
+      '--queue cannot take trials that ask language models: a budget holds for one process, and answers are kept on one machine. Annotate the threads first, and run the sweep without --queue',
+    );
+  const redis = await connectQueue(queue, { onNote: notes(terminal) });
+  const trials = queueTrials({
+    redis,
+    fileHashes: folder.fileHashes,
+    filesOf: ({ config }) => plan.kind.resolve(config, plan.name).files,
+    signal,
+    pollMs,
+  });
+  return {
+    run: trials.run,
+    async close() {
+      await trials.close();
+      redis.disconnect();
+    },
+  };
+}
+
+/** How often the queue is asked what has ended. */
+const pollMs = 500;
+
+function asksModels({ members, kind, name }: SweepPlan): boolean {
+  return members.some(({ trials: [{ config }] }) => kind.resolve(config, name).asksModels);
+}
+
+function notes({ stderr }: Terminal): (line: string) => void {
+  return (line) => void stderr.write(`${line.startsWith('earshot:') ? '' : 'earshot: '}${line}\n`);
 }
 
 /** Shows how many trials are done; every rung of a successive halving begins anew. */

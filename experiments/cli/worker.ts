@@ -1,10 +1,71 @@
+import { availableParallelism } from 'node:os';
 import { Command, Option } from 'commander';
+import { InputError } from '../../src/errors.ts';
+import { connectQueue } from '../sweep/queue/connection.ts';
+import { workOnQueue } from '../sweep/queue/queue-worker.ts';
+import { trialPool } from '../sweep/trial-pool.ts';
 import { serveTrials } from '../sweep/trial-process.ts';
-import type { Terminal } from './terminal.ts';
+import { amount, positiveInteger } from './option-values.ts';
+import { Interrupted, type Terminal } from './terminal.ts';
+
+interface WorkerCommandOptions {
+  queue?: string;
+  runs: string;
+  jobs?: number;
+  lostAfter: number;
+  idle?: number;
+  parent?: true;
+}
 
 export function workerCommand(terminal: Terminal): Command {
   return new Command('worker')
     .description('Take trials of sweeps from a queue, run them, and send their runs back.')
+    .option('--queue <address>', 'Redis that `earshot sweep --queue` puts trials on, such as redis://host:6379')
+    .option('--runs <folder>', 'where runs and their cache go on this machine', 'runs')
+    .option(
+      '--jobs <count>',
+      'trials that run at the same time, each in a process (default: one for each processor core)',
+      positiveInteger,
+    )
+    .option(
+      '--lost-after <seconds>',
+      'how long a worker may be silent before another takes its trials; the same for all workers of a queue',
+      amount,
+      30,
+    )
+    .option('--idle <seconds>', 'end after so long without a trial (default: wait for ever)', amount)
     .addOption(new Option('--parent', 'run trials for the process that started this one').hideHelp())
-    .action(() => serveTrials(terminal.interruptSignal()));
+    .addHelpText(
+      'after',
+      `
+Data files are taken from the same path where they have the right hash, else from the queue. Runs are sent at every checkpoint, so
+that another worker goes on where this one was lost. Ctrl-C saves, and leaves the trials to others.
+
+Whoever can write to the queue decides what its workers run: keep it in a private network, or use rediss:// and a password.
+
+Examples:
+  earshot worker --queue redis://head:6379
+  earshot worker --queue redis://head:6379 --jobs 4 --idle 600`,
+    )
+    .action((options: WorkerCommandOptions) => work({ ...options, terminal }));
+}
+
+async function work(options: WorkerCommandOptions & { terminal: Terminal }): Promise<void> {
+  const { queue, runs, jobs = availableParallelism(), lostAfter, idle, terminal } = options;
+  if (options.parent) return serveTrials(terminal.interruptSignal());
+  if (queue === undefined)
+    throw new InputError('--queue is missing; give the address that the sweep was given, such as redis://host:6379');
+  const onNote = (line: string) => void terminal.stderr.write(`earshot: ${line}\n`);
+  const redis = await connectQueue(queue, { onNote });
+  const signal = terminal.interruptSignal();
+  const pool = trialPool({ jobs, onNote, signal });
+  onNote(`waiting for trials, ${jobs} at a time`);
+  try {
+    const idleMs = idle === undefined ? null : idle * 1000;
+    await workOnQueue({ redis, pool, jobs, runs, lostAfterMs: lostAfter * 1000, idleMs, signal, onNote });
+  } finally {
+    await pool.close();
+    redis.disconnect();
+  }
+  if (signal.aborted) throw new Interrupted('stopped');
 }

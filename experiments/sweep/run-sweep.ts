@@ -49,10 +49,10 @@ async function runAll(
     trials.map(async (trial) => {
       const directory = folder.directoryOf(trial);
       const known = trialEnd({ directory, pauseAt });
-      const { config, seed } = trial;
+      const { config, seed, label } = trial;
       const outcome: TrialOutcome =
         known === null
-          ? await runTrial({ kind: plan.kind.name, config, seed, directory, runs: folder.runs, pauseAt })
+          ? await runTrial({ kind: plan.kind.name, config, seed, label, directory, runs: folder.runs, pauseAt })
           : { how: known };
       if (outcome.how === 'interrupted' && signal.aborted) return;
       folder.note(trial, outcome);

@@ -22,6 +22,8 @@ export interface TrialTask {
   readonly kind: SweptKindName;
   readonly config: PlainObject;
   readonly seed: number;
+  /** For people. */
+  readonly label: string;
   readonly directory: string;
   /** Folder of the shared cache. */
   readonly runs: string;

@@ -15,6 +15,7 @@ export const trialTaskSchema = z.object({
   kind: z.enum(['stop-agent', 'selector']),
   config: z.record(z.string(), z.unknown()),
   seed: z.int(),
+  label: z.string(),
   directory: z.string(),
   runs: z.string(),
   pauseAt: z.int().nullable(),

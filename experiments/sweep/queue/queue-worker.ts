@@ -1,0 +1,133 @@
+import { join } from 'node:path';
+import { DelayedError, type Job, Worker } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { z } from 'zod';
+import { makeFolder } from '../../../src/atomic-file.ts';
+import { InputError } from '../../../src/errors.ts';
+import { severityOf } from '../../run/run-in-processes.ts';
+import type { TrialPool } from '../trial-pool.ts';
+import { keyPrefix, queueName } from './connection.ts';
+import { locateFiles, relocated } from './files-by-hash.ts';
+import { fetchParcel, progressOf, sendParcel } from './run-parcel.ts';
+import { type JobOutcome, jobVersion, type TrialJob, trialJobSchema } from './trial-job.ts';
+
+export interface WorkerOptions {
+  readonly redis: Redis;
+  readonly pool: TrialPool;
+  readonly jobs: number;
+  /** Folder for runs, and for the cache that they share. */
+  readonly runs: string;
+  /** A worker that was not heard of for so long is lost, and another one takes its trials. */
+  readonly lostAfterMs: number;
+  /** Ends after so long without a trial; null to wait for ever. */
+  readonly idleMs: number | null;
+  readonly signal: AbortSignal;
+  readonly onNote: (line: string) => void;
+}
+
+/** Takes trials from the queue until the signal, or until there was nothing to do for long enough. */
+export async function workOnQueue(options: WorkerOptions): Promise<void> {
+  const { redis, jobs, lostAfterMs, idleMs, signal, onNote } = options;
+  const worker = new Worker(queueName, (job, token) => work(job, { ...options, token }), {
+    connection: redis,
+    prefix: keyPrefix,
+    concurrency: jobs,
+    lockDuration: lostAfterMs,
+    stalledInterval: lostAfterMs,
+    // A trial goes on from its last checkpoint, so being lost often costs little.
+    maxStalledCount: 1000,
+  });
+  // A lost lock or connection; what is to be done about either is done already.
+  worker.on('error', () => {});
+  let underWay = 0;
+  worker.on('active', ({ data }: Job) => {
+    underWay++;
+    onNote(`begins ${trialJobSchema.parse(data).task.label}`);
+  });
+  await new Promise<void>((resolve) => {
+    let idle: NodeJS.Timeout | undefined;
+    const wait = () => {
+      clearTimeout(idle);
+      if (idleMs !== null) idle = setTimeout(() => (underWay === 0 ? resolve() : undefined), idleMs);
+    };
+    const ended = () => {
+      underWay = Math.max(0, underWay - 1);
+      wait();
+    };
+    worker.on('completed', ended);
+    worker.on('failed', ended);
+    signal.addEventListener('abort', () => resolve(), { once: true });
+    wait();
+    if (signal.aborted) resolve();
+  });
+  await worker.close();
+}
+
+async function work(
+  job: Job,
+  { token, ...options }: WorkerOptions & { token: string | undefined },
+): Promise<JobOutcome> {
+  const { redis, pool, runs, onNote } = options;
+  const told = trialJobSchema.parse(job.data);
+  try {
+    const places = await locateTrialFiles(told, options);
+    const directory = join(runs, 'queue', told.id);
+    makeFolder(join(runs, 'queue'));
+    const parcel = { job: told.id, directory, places };
+    await fetchParcel(redis, parcel);
+    const config = z.record(z.string(), z.unknown()).parse(relocated(told.task.config, places));
+    const sending = sender(() => sendParcel(redis, parcel), directory);
+    const outcome = await pool.run({ ...told.task, config, directory, runs }, { onProgress: sending.atCheckpoint });
+    await sending.last();
+    if (outcome.how === 'failed') {
+      onNote(`failed ${told.task.label}: ${outcome.message}`);
+      return outcome;
+    }
+    if (!(await sendParcel(redis, parcel)) && outcome.how !== 'interrupted')
+      throw new Error(`the run ${directory} changed while it was sent`);
+    if (outcome.how === 'interrupted') {
+      // Another worker may take it at once.
+      await job.moveToDelayed(Date.now(), token);
+      throw new DelayedError();
+    }
+    onNote(`${outcome.how} ${told.task.label}`);
+    return { how: outcome.how };
+  } catch (error) {
+    if (error instanceof DelayedError) throw error;
+    const message = error instanceof Error ? error.message : String(error);
+    onNote(`failed ${told.task.label}: ${message}`);
+    return { how: 'failed', severity: severityOf(error), message };
+  }
+}
+
+function locateTrialFiles(told: TrialJob, { redis, runs }: WorkerOptions): Promise<Map<string, string>> {
+  if (told.version !== jobVersion)
+    throw new InputError(
+      `a worker of Earshot ${jobVersion} cannot run a trial of ${told.version}; install the same version on both machines`,
+    );
+  return locateFiles(redis, { files: told.files, cache: join(runs, 'cache') });
+}
+
+/** Sends the run whenever it has a new checkpoint, one sending at a time. */
+function sender(send: () => Promise<boolean>, directory: string) {
+  let sent = progressOf(directory) ?? 0;
+  let sending: Promise<void> | null = null;
+  return {
+    atCheckpoint() {
+      const now = progressOf(directory) ?? 0;
+      if (sending !== null || now <= sent) return;
+      sending = send()
+        .then((isSent) => {
+          if (isSent) sent = now;
+        })
+        // The next checkpoint, or the end, sends it.
+        .catch(() => {})
+        .finally(() => {
+          sending = null;
+        });
+    },
+    async last() {
+      await sending;
+    },
+  };
+}
