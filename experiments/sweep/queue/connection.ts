@@ -28,7 +28,8 @@ export async function connectQueue(address: string, { onNote }: { onNote: (line:
     );
   }
   let isLost = false;
-  redis.on('close', () => {
+  // Not `close`, which comes with the end of the command, too.
+  redis.on('reconnecting', () => {
     if (!isLost) onNote(`the queue at ${place} does not answer; waiting for it`);
     isLost = true;
   });

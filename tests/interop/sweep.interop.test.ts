@@ -1,0 +1,170 @@
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { Random } from '../../src/tensor/random.ts';
+import { earshot, logged, type StartedProcess, startProcess, tiny, until } from '../experiments/cli/command-line.ts';
+import { tinySweep, writeSweep } from '../experiments/sweep/tiny-sweep.ts';
+import { temporaryFolder } from '../src/data/fixtures.ts';
+import { type RedisServer, startRedis } from './redis-server.ts';
+
+const iterations = 30;
+const experiment = { ...tinySweep.experiment, agent: { ...tiny.agent, iterations }, checkpointEvery: 5 };
+const sweep = ['sweep', 'sweep.yaml', '--data', 'threads.jsonl', '--jobs', '2'];
+
+/** A folder with a sweep and its threads, and the results of running it undisturbed. */
+async function undisturbed() {
+  const cwd = temporaryFolder();
+  await prepare(cwd);
+  const whole = await earshot(sweep, { cwd });
+  expect(whole.code, whole.errors).toBe(0);
+  return results(cwd);
+}
+
+async function prepare(cwd: string): Promise<string> {
+  mkdirSync(cwd, { recursive: true });
+  writeSweep(join(cwd, 'sweep.yaml'), { experiment });
+  await earshot(['data', 'synth', '--threads', '60', '--seed', '1', '--out', 'threads.jsonl'], { cwd });
+  return cwd;
+}
+
+/** Everything that a sweep writes beside its trials, but the command, which differs where a queue is named. */
+function results(cwd: string): Record<string, string> {
+  const folder = join(cwd, 'runs/tiny-sweep');
+  const names = readdirSync(folder).filter((name) => /\.(csv|json|parquet|md|svg)$/.test(name));
+  return Object.fromEntries(names.map((name) => [name, readFileSync(join(folder, name)).toString('base64')]));
+}
+
+/** Iterations that the runs in a folder have logged. */
+function progressOf(folder: string): number {
+  try {
+    return readdirSync(folder).reduce((sum, id) => sum + logged(join(folder, id)), 0);
+  } catch {
+    return 0;
+  }
+}
+
+describe('a sweep that is killed at ten random moments', () => {
+  it('ends with the same bytes', async () => {
+    const expected = await undisturbed();
+    const cwd = await prepare(temporaryFolder());
+    const random = Random.seeded({ seed: Number(process.env.EARSHOT_KILL_SEED ?? 1), purpose: 'kills' });
+    const all = 6 * iterations;
+    const moments = Array.from({ length: 10 }, () => Math.floor(random.uniform() * all)).sort((a, b) => a - b);
+    for (const moment of moments) {
+      const killed = startProcess(sweep, { cwd });
+      // What was logged after the last checkpoint is done again, so that a later moment may come a little later.
+      await until(() => progressOf(join(cwd, 'runs/tiny-sweep/trials')) >= moment);
+      killed.signal('SIGKILL');
+      await killed.outcome;
+    }
+    const resumed = await earshot(sweep, { cwd });
+    expect(resumed.code, resumed.errors).toBe(0);
+    expect(results(cwd)).toEqual(expected);
+  });
+});
+
+describe('a sweep on a queue', () => {
+  const started: StartedProcess[] = [];
+  let redis: RedisServer | null = null;
+  afterEach(async () => {
+    for (const { signal, outcome } of started.splice(0)) {
+      signalQuietly(signal);
+      await outcome;
+    }
+    await redis?.kill();
+  });
+
+  function begin(words: readonly string[], cwd: string): StartedProcess {
+    mkdirSync(cwd, { recursive: true });
+    const process = startProcess(words, { cwd });
+    started.push(process);
+    return process;
+  }
+
+  it('ends with the same bytes though a worker and Redis are killed, on machines without the threads', async () => {
+    const expected = await undisturbed();
+    redis = await startRedis();
+    const cwd = await prepare(temporaryFolder());
+    const [first, second] = [temporaryFolder(), temporaryFolder()];
+    const work = ['worker', '--queue', redis.address, '--jobs', '1', '--lost-after', '3'];
+    const lost = begin(work, first);
+    const head = begin([...sweep, '--queue', redis.address], cwd);
+
+    // The first worker is lost in the middle of a trial that it has sent checkpoints of.
+    const queueOf = (folder: string) => join(folder, 'runs/queue');
+    await until(() => progressOf(queueOf(first)) >= 16);
+    lost.signal('SIGKILL');
+    await lost.outcome;
+    const [trial] = readdirSync(queueOf(first)).filter((name) => !name.startsWith('.'));
+
+    const survivor = begin(work, second);
+    const trials = join(cwd, 'runs/tiny-sweep/trials');
+    await until(() => finishedIn(trials) >= 2);
+    // Redis loses all it had, while a trial is under way.
+    await redis.kill();
+    await redis.start();
+
+    const { code, errors } = await head.outcome;
+    expect(code, errors).toBe(0);
+    expect(errors).toContain('does not answer; waiting for it');
+    expect(results(cwd)).toEqual(expected);
+    // The lost trial went on from a checkpoint that the first worker had sent, without its first iterations.
+    const record = JSON.parse(readFileSync(join(queueOf(second), trial, 'run.json'), 'utf8'));
+    expect(record.resumed.length).toBeGreaterThan(0);
+    // Configurations name the threads as the sweep does, wherever a worker kept them.
+    for (const id of readdirSync(trials))
+      expect(JSON.parse(readFileSync(join(trials, id, 'config.json'), 'utf8')).data.threads).toBe('threads.jsonl');
+
+    survivor.signal('SIGTERM');
+    expect((await survivor.outcome).code).toBe(130);
+  });
+
+  it('leaves the trial of a worker that was asked to stop to the next one, and halves over workers', async () => {
+    redis = await startRedis();
+    const method = { name: 'halving', firstRung: 10, factor: 3 };
+    const alone = temporaryFolder();
+    writeSweep(join(alone, 'sweep.yaml'), { experiment, method });
+    const words = ['sweep', 'sweep.yaml', '--jobs', '2'];
+    const whole = await earshot(words, { cwd: alone });
+    expect(whole.code, whole.errors).toBe(0);
+
+    const cwd = temporaryFolder();
+    writeSweep(join(cwd, 'sweep.yaml'), { experiment, method });
+    const folder = temporaryFolder();
+    const work = ['worker', '--queue', redis.address, '--jobs', '2'];
+    const stopped = begin(work, folder);
+    const head = begin([...words, '--queue', redis.address], cwd);
+    await until(() => progressOf(join(folder, 'runs/queue')) >= 5);
+    stopped.signal('SIGTERM');
+    expect((await stopped.outcome).code).toBe(130);
+    begin(work, temporaryFolder());
+    const { code, errors } = await head.outcome;
+    expect(code, errors).toBe(0);
+    expect(results(cwd)).toEqual(results(alone));
+  });
+
+  it('says where nothing answers', async () => {
+    redis = await startRedis();
+    await redis.kill();
+    const cwd = await prepare(temporaryFolder());
+    const swept = await earshot([...sweep, '--queue', redis.address.replace('//', '//:secret@')], { cwd });
+    expect(swept.code).toBe(2);
+    expect(swept.errors).toContain(`cannot reach the queue at ${redis.address} (`);
+    expect(swept.errors).not.toContain('secret');
+  });
+});
+
+function finishedIn(trials: string): number {
+  try {
+    return readdirSync(trials).filter((id) => !id.startsWith('.') && logged(join(trials, id)) === iterations).length;
+  } catch {
+    return 0;
+  }
+}
+
+/** A process that has ended already has no group to signal. */
+function signalQuietly(signal: StartedProcess['signal']): void {
+  try {
+    signal('SIGKILL');
+  } catch {}
+}
