@@ -1,4 +1,5 @@
 import type { TopLevelSpec } from 'vega-lite';
+import { groupBy } from '../../src/data/group-by.ts';
 import type { FrontPoint } from '../sweep/front.ts';
 import { type SweepPlan, shortNames } from '../sweep/plan.ts';
 import type { MemberSummary } from '../sweep/results.ts';
@@ -43,6 +44,12 @@ export function frontSpec({ plan, front }: Pictured): TopLevelSpec | null {
   if (front.length === 0) return null;
   const values = front.map((point) => ({ ...point, kind: point.isSwept ? 'swept setting' : 'baseline' }));
   const stairs = front.filter(({ isOnFront }) => isOnFront).sort((a, b) => a.er - b.er);
+  const places = groupBy(stairs, ({ er, macroF1 }) => `${er} ${macroF1}`);
+  const labels = Array.from(places.values(), (own) => ({
+    er: own[0].er,
+    macroF1: own[0].macroF1,
+    name: own.map(({ name }) => name).join(', '),
+  }));
   const position = {
     x: { field: 'er', type: 'quantitative', title: 'ER (lower is earlier)', scale: { zero: false } },
     y: { field: 'macroF1', type: 'quantitative', title: 'macro-F1', scale: { zero: false } },
@@ -80,8 +87,16 @@ export function frontSpec({ plan, front }: Pictured): TopLevelSpec | null {
         },
       },
       {
-        data: { values: stairs },
-        mark: { type: 'text', align: 'left', dx: 7, dy: -7, fontSize: 9, color: '#333' },
+        data: { values: labels },
+        mark: {
+          type: 'text',
+          // Late points stand at the right edge.
+          align: { expr: "datum.er > 0.6 ? 'right' : 'left'" },
+          dx: { expr: 'datum.er > 0.6 ? -7 : 7' },
+          dy: -9,
+          fontSize: 9,
+          color: '#333',
+        },
         encoding: { ...position, text: { field: 'name', type: 'nominal' } },
       },
     ],
