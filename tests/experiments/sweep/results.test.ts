@@ -1,0 +1,154 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { frontPoints } from '../../../experiments/sweep/front.ts';
+import { planSweep, type SweepPlan } from '../../../experiments/sweep/plan.ts';
+import { recommend } from '../../../experiments/sweep/recommend.ts';
+import { summarizeMembers, type TrialRow } from '../../../experiments/sweep/results.ts';
+import { seedInterval } from '../../../experiments/sweep/seed-interval.ts';
+import { sensitivities } from '../../../experiments/sweep/sensitivity.ts';
+import { loadSweepFile } from '../../../experiments/sweep/sweep-file.ts';
+import { tableCsv, trialTable } from '../../../experiments/sweep/trial-table.ts';
+import { temporaryFolder } from '../../src/data/fixtures.ts';
+import { tinySweep } from './tiny-sweep.ts';
+
+const space = { 'agent.imitation.alpha': [0.6, 0.8], 'agent.hidden': [4, 8] };
+
+async function planned(parts: Record<string, unknown> = {}): Promise<SweepPlan> {
+  const path = join(temporaryFolder(), 'sweep.yaml');
+  writeFileSync(path, JSON.stringify({ ...tinySweep, space, ...parts }));
+  return planSweep(await loadSweepFile(path, { overrides: [] }));
+}
+
+/** Rows of made-up scores: `scoresOf` a member's place in the plan and a seed. */
+function rowsOf(
+  plan: SweepPlan,
+  scoresOf: (place: number, seed: number) => { macroF1: number; er: number } | null,
+): TrialRow[] {
+  return plan.members.flatMap((member, place) =>
+    member.trials.map((trial): TrialRow => {
+      const values = scoresOf(place, trial.seed);
+      if (values === null)
+        return {
+          trial,
+          member,
+          status: 'failed',
+          iterations: null,
+          systems: [],
+          objective: null,
+          message: 'a "b",\nc',
+        };
+      const systems = [{ name: 'stop agent', role: 'learnt' as const, values: { ...values, callsPerThread: 1 } }];
+      return { trial, member, status: 'finished', iterations: 4, systems, objective: values.macroF1, message: null };
+    }),
+  );
+}
+
+describe('the recommended setting', () => {
+  it('is the best on average of those that meet the conditions and failed with no seed', async () => {
+    const plan = await planned({ objective: { where: ['er <= 0.5'] } });
+    // The first is best but too late, the second better than the third but for a failed seed.
+    const rows = rowsOf(plan, (place, seed) => {
+      if (place === 1 && seed === 2) return null;
+      return { macroF1: [0.9, 0.8, 0.6, 0.5][place] + 0.02 * seed, er: place === 0 ? 0.7 : 0.3 };
+    });
+    const members = summarizeMembers(plan, rows);
+    const chosen = recommend(plan, members);
+    expect(chosen?.member).toBe(members[2]);
+    expect(chosen?.why.join(' ')).toMatch(
+      /It has the highest macroF1 .* 0\.630 .* of 2 settings\. 2 of 3 settings meet er <= 0\.5/,
+    );
+    expect(chosen?.why.join(' ')).toContain('is 0.100 below (paired by seed, 95 % interval 0.100 to 0.100).');
+  });
+
+  it('says where the seeds do not tell two apart, and is none where nothing is complete', async () => {
+    const plan = await planned();
+    const close = summarizeMembers(
+      plan,
+      rowsOf(plan, (place, seed) => ({ macroF1: place === 0 ? 0.5 + 0.1 * seed : 0.6 + 0.001 * place, er: 0.5 })),
+    );
+    expect(recommend(plan, close)?.why.join(' ')).toContain('the seeds do not tell the two apart');
+    expect(
+      recommend(
+        plan,
+        summarizeMembers(
+          plan,
+          rowsOf(plan, () => null),
+        ),
+      ),
+    ).toBeNull();
+  });
+});
+
+it('puts settings and baselines on one front, with calls as a third aim', async () => {
+  const plan = await planned();
+  const points: [number, number][] = [
+    [0.8, 0.5],
+    [0.7, 0.2],
+    [0.7, 0.3],
+    [0.6, 0.6],
+  ];
+  const members = summarizeMembers(
+    plan,
+    rowsOf(plan, (place) => ({ macroF1: points[place][0], er: points[place][1] })),
+  );
+  const single = (macroF1: number, er: number, callsPerThread: number) => ({
+    macroF1: seedInterval([macroF1]),
+    er: seedInterval([er]),
+    callsPerThread: seedInterval([callsPerThread]),
+  });
+  const front = frontPoints(members, [
+    { name: 'asks often', role: 'baseline', values: single(0.9, 0.4, 9) },
+    { name: 'sees labels', role: 'oracle', values: single(1, 0, 1) },
+  ]);
+  expect(front.map(({ isOnFront, isOnFrontWithCalls }) => [isOnFront, isOnFrontWithCalls])).toEqual([
+    [false, true],
+    [true, true],
+    [false, false],
+    [false, false],
+    [true, true],
+  ]);
+});
+
+it('tells which option the objective depends on', async () => {
+  const plan = await planned();
+  // Settings are (0.6, 4), (0.6, 8), (0.8, 4), (0.8, 8): only α matters.
+  const [alpha, hidden] = sensitivities(
+    plan,
+    rowsOf(plan, (place) => ({ macroF1: place < 2 ? 0.4 : 0.8, er: 0.5 })),
+  );
+  expect(alpha).toMatchObject({ spread: 0.4, explained: 1 });
+  expect(hidden.spread).toBeCloseTo(0, 12);
+  expect(hidden.explained).toBeCloseTo(0, 12);
+});
+
+it('gives the interval of Student’s t over seeds', () => {
+  const { mean, low, high } = seedInterval([1, 2, 3, 4, 5]);
+  // scipy.stats.t.interval(0.95, 4, loc=3, scale=sem([1, 2, 3, 4, 5]))
+  expect(mean).toBe(3);
+  expect([low, high].map((bound) => bound?.toFixed(3))).toEqual(['1.037', '4.963']);
+  expect(seedInterval([0.5])).toEqual({ mean: 0.5, low: null, high: null, seeds: 1 });
+  // 40 degrees of freedom are beyond the table: t is 2.0211.
+  const many = seedInterval(Array.from({ length: 41 }, (_, index) => index));
+  expect(((many.high ?? 0) - many.mean) / (Math.sqrt(143.5) / Math.sqrt(41))).toBeCloseTo(2.0211, 2);
+});
+
+it('quotes what CSV would misread', async () => {
+  const plan = await planned();
+  const [heading, ...lines] = tableCsv(
+    trialTable(
+      plan,
+      rowsOf(plan, () => null),
+    ),
+  ).split('\n');
+  expect(heading.split(',').slice(0, 7)).toEqual([
+    'trial',
+    'member',
+    'seed',
+    'status',
+    'iterations',
+    'agent.imitation.alpha',
+    'agent.hidden',
+  ]);
+  expect(`${lines[0]}\n${lines[1]}`).toMatch(/,1,failed,,0\.6,4,,.*,"a ""b"",\nc"$/s);
+});

@@ -1,0 +1,44 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { temporaryFolder } from '../../src/data/fixtures.ts';
+import { earshot } from '../cli/command-line.ts';
+import { tinySelector } from '../selector/tiny-selector.ts';
+
+const evaluation = { beside: ['untuned'], picturePoints: 0, heldOutShare: 0.5 };
+
+function folder(parts: Record<string, unknown>): string {
+  const cwd = temporaryFolder();
+  const { name: _, ...experiment } = tinySelector;
+  const sweep = { name: 'selectors', experiment: { ...experiment, evaluation }, seeds: [1, 2], ...parts };
+  writeFileSync(join(cwd, 'sweep.yaml'), JSON.stringify(sweep));
+  return cwd;
+}
+
+it('sweeps a selector, chosen by the threads that are held out of its tests', async () => {
+  const cwd = folder({ space: { 'selector.learningRate': [0.01, 0.05] } });
+  const swept = await earshot(['sweep', 'sweep.yaml', '--jobs', '2'], { cwd });
+  expect(swept.code, swept.errors).toBe(0);
+  expect(swept.out).toContain('It has the highest veracity.macroF1 on the development part');
+  expect(swept.out).toMatch(/\| \*\*selector\*\* +\|/);
+  expect(swept.out).toMatch(/\| untuned +\|/);
+  expect(swept.out).not.toContain('Pareto');
+  const [first] = JSON.parse(readFileSync(join(cwd, 'runs/selectors/trials.json'), 'utf8'));
+  const held = readFileSync(join(cwd, `runs/selectors/trials/${first.trial}/decisions.jsonl`), 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+    .filter(({ system, part, task }) => system === 'selector' && part === 'held-out' && task === 'veracity');
+  const right = held.filter(({ gold, predicted }) => gold === predicted).length;
+  expect(first['development.veracity.microF1']).toBeCloseTo(right / held.length, 12);
+});
+
+it('is refused without held-out threads, and with rungs', async () => {
+  const space = { 'selector.learningRate': [0.01, 0.05] };
+  const none = folder({ space, settings: { evaluation: { heldOutShare: 0 } } });
+  expect((await earshot(['sweep', 'sweep.yaml'], { cwd: none })).errors).toContain(
+    'evaluation.heldOutShare is 0; give a share',
+  );
+  const halved = folder({ space, method: { name: 'halving', firstRung: 1 } });
+  expect((await earshot(['sweep', 'sweep.yaml'], { cwd: halved })).errors).toContain('a selector cannot be paused');
+});
