@@ -84,6 +84,8 @@ function recommended({ plan, recommendation, tested }: SweepReport): string[] {
     '',
     why.join(' '),
     '',
+    `Its runs: ${member.rows.map(({ trial }) => `\`trials/${trial.id}\` (seed ${trial.seed})`).join(', ')}.`,
+    '',
     'On the test, which no choice was made by:',
     '',
     markdownTable(

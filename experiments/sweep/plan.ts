@@ -45,6 +45,7 @@ export interface SweepPlan {
 export function planSweep({ sweep, experiment, source }: LoadedSweep): SweepPlan {
   const kind = sweptKindOf(experiment.kind, source);
   checkPaths(sweep);
+  checkObjective(sweep, kind);
   const seeds = sweep.seeds ?? kind.resolve({ ...experiment, name: sweep.name }, source).seeds;
   const common = { ...experiment, name: sweep.name, description: '' };
   const base = kind.resolve({ ...common, seeds: seeds.slice(0, 1) }, source).config;
@@ -133,6 +134,17 @@ function checkPaths({ space, derived, name }: SweepFile): void {
       );
   const both = Object.keys(derived).find((path) => path in space);
   if (both !== undefined) throw new InputError(`${name}: ${both} is both swept and derived; it can be one of the two`);
+}
+
+/** Before anything runs: the objective is first needed when all trials are done. */
+function checkObjective({ name, objective }: SweepFile, kind: SweptKind): void {
+  const known = kind.metrics.map((metric) => metric.name);
+  for (const text of [objective.maximise ?? kind.objective, ...objective.where])
+    for (const metric of parsedExpression(text).names)
+      if (!known.includes(metric))
+        throw new InputError(
+          `${name}: objective: ${JSON.stringify(text)} names ${metric}, which is no metric; there are ${known.join(', ')}`,
+        );
 }
 
 /** Reads a name as a swept path, as the end of exactly one of them, or as a path of the experiment. */

@@ -68,8 +68,8 @@ const launcher = join(import.meta.dirname, '../../../experiments/cli/earshot.mjs
 
 export interface StartedProcess {
   readonly outcome: Promise<Outcome>;
-  /** To the process and its workers, as a terminal sends it. */
-  signal(name: NodeJS.Signals): void;
+  /** To the process and its workers, as a terminal sends it; `alone`: to the process only. */
+  signal(name: NodeJS.Signals, options?: { alone: boolean }): void;
 }
 
 /**
@@ -101,7 +101,10 @@ export function startProcess(
     child.on('error', reject);
     child.on('close', (code) => resolve({ code, out, errors }));
   });
-  return { outcome, signal: (name) => void process.kill(-child.pid!, name) };
+  return {
+    outcome,
+    signal: (name, { alone } = { alone: false }) => void process.kill(alone ? child.pid! : -child.pid!, name),
+  };
 }
 
 /** Waits for a condition that a running command brings about. Gives up before the test does, so that nothing polls on. */

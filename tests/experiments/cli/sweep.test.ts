@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parquetReadObjects } from 'hyparquet';
 import { describe, expect, it } from 'vitest';
@@ -36,12 +36,18 @@ describe('a sweep', () => {
   it('runs every setting with every seed, and writes one table, a report and pictures; again, it reads them', async () => {
     const cwd = temporaryFolder();
     writeSweep(join(cwd, 'sweep.yaml'));
+    const listed = await earshot(['sweep', 'sweep.yaml', '--dry-run'], { cwd });
+    expect(listed.out).toMatch(/^[0-9a-f]{12} {2}alpha=0\.6, seed 1\n.*\n6 trials: 3 settings, 2 seeds each\n$/s);
+    expect(readdirSync(cwd)).toEqual(['sweep.yaml']);
     const first = await earshot(['sweep', 'sweep.yaml', '--jobs', '2'], { cwd });
     expect(first.code, first.errors).toBe(0);
     expect(first.out).toContain('6 trials: 3 settings, 2 seeds each. 6 finished.');
     expect(first.out).toMatch(/## Recommended\n\n\*\*alpha=0\.\d\*\* \(`[0-9a-f]{12}`\)/);
     const folder = join(cwd, 'runs/tiny-sweep');
     expect(first.out).toBe(readFileSync(join(folder, 'report.md'), 'utf8'));
+    const [, run] =
+      /Its runs: `(trials\/[0-9a-f]{12})` \(seed 1\), `trials\/[0-9a-f]{12}` \(seed 2\)\./.exec(first.out) ?? [];
+    expect(readdirSync(join(folder, run))).toContain('result.json');
 
     const rows = JSON.parse(readFileSync(join(folder, 'trials.json'), 'utf8'));
     expect(rows).toHaveLength(6);
@@ -91,7 +97,7 @@ describe('a sweep', () => {
   it('names the trials that fail, runs the others, and says so by its exit code', async () => {
     const cwd = temporaryFolder();
     writeSweep(join(cwd, 'sweep.yaml'), { space: { 'split.demonstrations': [12, 1000] } });
-    const swept = await earshot(['sweep', 'sweep.yaml', '--jobs', '2'], { cwd });
+    const swept = await earshot(['sweep', 'sweep.yaml', '--jobs', '1'], { cwd });
     expect(swept.code).toBe(1);
     expect(swept.errors).toMatch(/failed: demonstrations=1000, seed 1: the parts need/);
     expect(swept.errors).toMatch(/2 of 4 trials failed \(demonstrations=1000, seed 1, …\)/);
@@ -103,12 +109,12 @@ describe('a sweep', () => {
   it('is divided into shards, the last of which writes the report', async () => {
     const cwd = temporaryFolder();
     writeSweep(join(cwd, 'sweep.yaml'));
-    await earshot(['sweep', 'sweep.yaml', '--jobs', '2', '--runs', 'whole'], { cwd });
-    const first = await earshot(['sweep', 'sweep.yaml', '--jobs', '2', '--shard', '0/2', '--runs', 'runs'], { cwd });
+    await earshot(['sweep', 'sweep.yaml', '--jobs', '1', '--runs', 'whole'], { cwd });
+    const first = await earshot(['sweep', 'sweep.yaml', '--jobs', '1', '--shard', '0/2', '--runs', 'runs'], { cwd });
     expect(first.code, first.errors).toBe(0);
     expect([first.out, readdirSync(join(cwd, 'runs/tiny-sweep/trials')).length]).toEqual(['', 3]);
     expect(first.errors).toContain('3 trials of the others are not');
-    const second = await earshot(['sweep', 'sweep.yaml', '--jobs', '2', '--shard', '1/2', '--runs', 'runs'], { cwd });
+    const second = await earshot(['sweep', 'sweep.yaml', '--jobs', '1', '--shard', '1/2', '--runs', 'runs'], { cwd });
     expect(second.code, second.errors).toBe(0);
     expect(readFileSync(join(cwd, 'runs/tiny-sweep/trials.csv'))).toEqual(
       readFileSync(join(cwd, 'whole/tiny-sweep/trials.csv')),
@@ -116,28 +122,30 @@ describe('a sweep', () => {
   });
 
   it('ends with the same bytes after it was killed, with its processes or alone', async () => {
-    const cwd = temporaryFolder();
-    writeSweep(join(cwd, 'sweep.yaml'), {
-      experiment: { ...tinySweep.experiment, agent: { ...tiny.agent, iterations: 12 } },
-    });
-    const words = ['sweep', 'sweep.yaml', '--jobs', '2'];
-    const undisturbed = await earshot(words, { cwd });
-    expect(undisturbed.code, undisturbed.errors).toBe(0);
-    const folder = join(cwd, 'other/runs');
-    const otherCwd = join(cwd, 'other');
-    const { mkdirSync } = await import('node:fs');
-    mkdirSync(otherCwd);
-    writeFileSync(join(otherCwd, 'sweep.yaml'), readFileSync(join(cwd, 'sweep.yaml')));
-    for (const moment of [1, 20, 50]) {
-      const killed = startProcess(words, { cwd: otherCwd });
-      await until(() => progressOf(folder) >= moment);
-      killed.signal('SIGKILL');
-      expect((await killed.outcome).code).toBeNull();
+    const [whole, killed] = ['whole', 'killed'].map((name) => join(temporaryFolder(), name));
+    for (const cwd of [whole, killed]) {
+      mkdirSync(cwd);
+      writeSweep(join(cwd, 'sweep.yaml'), {
+        experiment: { ...tinySweep.experiment, agent: { ...tiny.agent, iterations: 12 } },
+        seeds: [1],
+      });
     }
-    const resumed = await earshot(words, { cwd: otherCwd });
+    const words = ['sweep', 'sweep.yaml', '--jobs', '2'];
+    const undisturbed = await earshot(words, { cwd: whole });
+    expect(undisturbed.code, undisturbed.errors).toBe(0);
+    for (const [moment, alone] of [
+      [4, true],
+      [20, false],
+    ] as const) {
+      const victim = startProcess(words, { cwd: killed });
+      await until(() => progressOf(join(killed, 'runs')) >= moment);
+      victim.signal('SIGKILL', { alone });
+      expect((await victim.outcome).code).toBeNull();
+    }
+    const resumed = await earshot(words, { cwd: killed });
     expect(resumed.code, resumed.errors).toBe(0);
-    expect(results(otherCwd, 'runs')).toEqual(results(cwd, 'runs'));
-  });
+    expect(results(killed, 'runs')).toEqual(results(whole, 'runs'));
+  }, 300_000);
 
   it('stops with its trials saved when it is interrupted', async () => {
     const cwd = temporaryFolder();
@@ -159,7 +167,7 @@ describe('a sweep', () => {
     const cwd = temporaryFolder();
     writeSweep(join(cwd, 'sweep.yaml'));
     await earshot(['data', 'synth', '--threads', '60', '--seed', '1', '--out', 'threads.jsonl'], { cwd });
-    const words = ['sweep', 'sweep.yaml', '--data', 'threads.jsonl', '--jobs', '2'];
+    const words = ['sweep', 'sweep.yaml', '--data', 'threads.jsonl', '--jobs', '1'];
     const first = await earshot(words, { cwd });
     expect(first.code, first.errors).toBe(0);
     await earshot(['data', 'synth', '--threads', '61', '--seed', '1', '--out', 'threads.jsonl'], { cwd });
@@ -188,7 +196,7 @@ describe('successive halving', () => {
 
     const grid = { ...halving, method: { name: 'grid' } };
     writeSweep(join(cwd, 'grid.yaml'), grid);
-    await earshot(['sweep', 'grid.yaml', '--jobs', '2', '--runs', 'grid'], { cwd });
+    await earshot(['sweep', 'grid.yaml', '--jobs', '1', '--runs', 'grid'], { cwd });
     for (const { trial } of rows.filter(({ status }) => status === 'finished'))
       for (const name of ['development-decisions.jsonl', 'decisions.jsonl', 'metrics.jsonl'])
         expect(readFileSync(join(cwd, `runs/tiny-sweep/trials/${trial}`, name))).toEqual(

@@ -102,6 +102,9 @@ describe('a sweep file', () => {
     );
     await expect(planned({ derived: { [alpha]: '0.5' } })).rejects.toThrow(/both swept and derived/);
     await expect(planned({ constraints: ['delta > 0'] })).rejects.toThrow(/delta is not there/);
+    await expect(planned({ objective: { where: ['f1 > 0.5'] } })).rejects.toThrow(
+      /names f1, which is no metric; there are macroF1, /,
+    );
     await expect(planned({ variant: 'paper' })).rejects.toThrow(/the experiment has no variants/);
   });
 
