@@ -58,6 +58,7 @@ export async function openExperiment(source: Source): Promise<OpenedExperiment> 
   const { kind = 'stop-agent' } = await readExperimentYaml(source.path);
   if (kind === 'stop-agent') return opened(stopAgentKind, source);
   if (kind === 'selector') return opened(selectorKind, source);
+  if (kind === 'sweep') throw new InputError(`${source.path} is a sweep; run it with \`earshot sweep ${source.path}\``);
   throw new InputError(
     `${source.path}: kind is ${JSON.stringify(kind)}; it must be stop-agent (the default) or selector`,
   );

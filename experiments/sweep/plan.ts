@@ -126,14 +126,20 @@ function endsIn(path: string, end: string): boolean {
   return path === end || path.endsWith(`.${end}`);
 }
 
-function checkPaths({ space, derived, name }: SweepFile): void {
-  for (const path of [...Object.keys(space), ...Object.keys(derived)])
+function checkPaths({ space, derived, name, pictures }: SweepFile): void {
+  const paths = [...Object.keys(space), ...Object.keys(derived)];
+  for (const path of paths)
     if (['seeds', 'name', 'description', 'kind'].includes(path))
       throw new InputError(
         `${name}: ${path} cannot be swept${path === 'seeds' ? '; every setting is run with every seed of `seeds`' : ''}`,
       );
   const both = Object.keys(derived).find((path) => path in space);
   if (both !== undefined) throw new InputError(`${name}: ${both} is both swept and derived; it can be one of the two`);
+  const unknown = pictures.heatMap?.find((path) => !paths.includes(path));
+  if (unknown !== undefined)
+    throw new InputError(
+      `${name}: pictures.heatMap names ${unknown}, which is not swept; there are ${paths.join(', ')}`,
+    );
 }
 
 /** Before anything runs: the objective is first needed when all trials are done. */

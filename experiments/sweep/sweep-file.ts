@@ -46,6 +46,7 @@ export type Sampler = z.output<(typeof samplers)[number]>;
 
 export const sweepSchema = z
   .strictObject({
+    kind: z.literal('sweep'),
     name: experimentName,
     description: z.string().default(''),
     experiment: z
@@ -111,7 +112,8 @@ export const sweepSchema = z
     pictures: z
       .strictObject({
         heatMap: z
-          .tuple([path, path])
+          .array(path)
+          .length(2)
           .nullable()
           .default(null)
           .describe('the two swept paths of the heat map; null for the first two'),
@@ -140,6 +142,10 @@ export async function loadSweepFile(
   options: { overrides: readonly PlainObject[] },
 ): Promise<LoadedSweep> {
   const input = await readExperimentYaml(file);
+  if (input.kind !== 'sweep')
+    throw new InputError(
+      `${file} is no sweep: kind is ${JSON.stringify(input.kind) ?? 'not there'}, and a sweep begins with kind: sweep. An experiment is run by \`earshot train\`, or named in a sweep as \`experiment\``,
+    );
   const parsed = sweepSchema.safeParse(input);
   if (!parsed.success)
     throw new InputError(

@@ -4,6 +4,7 @@ import { detectorFileSchema } from '../../../experiments/config/detector-file.ts
 import { optionLines } from '../../../experiments/config/option-lines.ts';
 import { selectorExperimentSchema } from '../../../experiments/selector/experiment.ts';
 import { experimentSchema } from '../../../experiments/stop-agent/experiment.ts';
+import { sweepSchema } from '../../../experiments/sweep/sweep-file.ts';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
 import { earshot } from './command-line.ts';
 
@@ -45,11 +46,11 @@ describe('optionLines', () => {
     expect(below('dep')).toEqual([]);
   });
 
-  it.each(Object.entries({ experimentSchema, selectorExperimentSchema, detectorFileSchema }))(
+  it.each(Object.entries({ experimentSchema, selectorExperimentSchema, detectorFileSchema, sweepSchema }))(
     'reads the whole of %s',
     (_, whole) => {
       const lines = optionLines(whole);
-      expect(lines.length).toBeGreaterThan(40);
+      expect(lines.length).toBeGreaterThan(30);
       expect(new Set(lines.map(({ path }) => path)).size).toBe(lines.length);
     },
   );

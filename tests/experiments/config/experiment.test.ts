@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { trialsOf } from '../../../experiments/run/experiment-kind.ts';
@@ -13,7 +13,8 @@ function load(yaml: string, overrides: Parameters<typeof loadExperiment>[1] = []
 }
 
 describe('recipes', () => {
-  const names = readdirSync(recipes).filter((name) => name.endsWith('.yaml'));
+  const isSweep = (name: string) => readFileSync(join(recipes, name), 'utf8').includes('\nkind: sweep\n');
+  const names = readdirSync(recipes).filter((name) => name.endsWith('.yaml') && !isSweep(name));
 
   it.each(names)('%s is a valid experiment, named after its file', async (name) => {
     const experiment = await openExperiment({ path: join(recipes, name), overrides: [], runs: 'runs' });

@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { planSweep, shortNames, trialsOfPlan } from '../../../experiments/sweep/plan.ts';
 import { loadSweepFile } from '../../../experiments/sweep/sweep-file.ts';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
-import { tinySweep } from './tiny-sweep.ts';
+import { earshot, writeExperiment } from '../cli/command-line.ts';
+import { tinySweep, writeSweep } from './tiny-sweep.ts';
 
 async function planned(parts: Record<string, unknown>, overrides: Record<string, unknown>[] = []) {
   const path = join(temporaryFolder(), 'sweep.yaml');
@@ -105,6 +106,9 @@ describe('a sweep file', () => {
     await expect(planned({ objective: { where: ['f1 > 0.5'] } })).rejects.toThrow(
       /names f1, which is no metric; there are macroF1, /,
     );
+    await expect(planned({ pictures: { heatMap: [alpha, 'agent.hidden'] } })).rejects.toThrow(
+      /heatMap names agent\.hidden, which is not swept/,
+    );
     await expect(planned({ variant: 'paper' })).rejects.toThrow(/the experiment has no variants/);
   });
 
@@ -112,6 +116,33 @@ describe('a sweep file', () => {
     await expect(planned({}, [{ split: { development: 0 } }])).rejects.toThrow(
       /split\.development is 0; give it threads/,
     );
+  });
+});
+
+it('is told apart from an experiment', async () => {
+  const cwd = temporaryFolder();
+  writeSweep(join(cwd, 'sweep.yaml'));
+  writeExperiment(join(cwd, 'tiny.yaml'));
+  const trained = await earshot(['train', 'sweep.yaml'], { cwd });
+  expect([trained.code, trained.errors]).toEqual([
+    1,
+    'earshot: sweep.yaml is a sweep; run it with `earshot sweep sweep.yaml`\n',
+  ]);
+  const swept = await earshot(['sweep', 'tiny.yaml'], { cwd });
+  expect(swept.errors).toMatch(/tiny\.yaml is no sweep: kind is not there, .* `earshot train`/);
+});
+
+describe('recipes', () => {
+  it.each([
+    ['ratio-pareto', 9, 5],
+    ['ratio-triangle', 45, 3],
+    ['shots-sweep', 15, 5],
+    ['selector-sweep', 12, 3],
+  ])('%s has its settings and seeds, and is named after its file', async (name, settings, seeds) => {
+    const path = join(import.meta.dirname, `../../../experiments/recipes/${name}.yaml`);
+    const plan = planSweep(await loadSweepFile(path, { overrides: [] }));
+    expect([plan.name, plan.members.length, plan.members[0].trials.length]).toEqual([name, settings, seeds]);
+    expect(plan.description).not.toBe('');
   });
 });
 

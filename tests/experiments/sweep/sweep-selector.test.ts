@@ -10,7 +10,13 @@ const evaluation = { beside: ['untuned'], picturePoints: 0, heldOutShare: 0.5 };
 function folder(parts: Record<string, unknown>): string {
   const cwd = temporaryFolder();
   const { name: _, ...experiment } = tinySelector;
-  const sweep = { name: 'selectors', experiment: { ...experiment, evaluation }, seeds: [1, 2], ...parts };
+  const sweep = {
+    kind: 'sweep',
+    name: 'selectors',
+    experiment: { ...experiment, evaluation },
+    seeds: [1, 2],
+    ...parts,
+  };
   writeFileSync(join(cwd, 'sweep.yaml'), JSON.stringify(sweep));
   return cwd;
 }

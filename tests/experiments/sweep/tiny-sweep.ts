@@ -5,6 +5,7 @@ const { name: _, seeds: __, ...experiment } = tiny;
 
 /** A sweep over three settings and two seeds that runs in seconds; JSON is YAML. */
 export const tinySweep = {
+  kind: 'sweep',
   name: 'tiny-sweep',
   seeds: [1, 2],
   experiment: {
