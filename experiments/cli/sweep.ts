@@ -3,8 +3,6 @@ import { Command, InvalidArgumentError } from 'commander';
 import { InputError, ProviderError } from '../../src/errors.ts';
 import { type PlainObject, parseOverride } from '../config/overrides.ts';
 import { planSweep, type SweepPlan, trialsOfPlan } from '../sweep/plan.ts';
-import { connectQueue } from '../sweep/queue/connection.ts';
-import { queueTrials } from '../sweep/queue/queue-trials.ts';
 import { runSweep } from '../sweep/run-sweep.ts';
 import { loadSweepFile } from '../sweep/sweep-file.ts';
 import { openSweepFolder, type SweepFolder } from '../sweep/sweep-folder.ts';
@@ -147,6 +145,11 @@ async function onQueue(plan: SweepPlan, { queue = '', folder, signal, terminal }
     throw new InputError(
       '--queue cannot take trials that ask language models: a budget holds for one process, and answers are kept on one machine. Annotate the threads first, and run the sweep without --queue',
     );
+  // Loaded for those alone who ask for it.
+  const [{ connectQueue }, { queueTrials }] = await Promise.all([
+    import('../sweep/queue/connection.ts'),
+    import('../sweep/queue/queue-trials.ts'),
+  ]);
   const redis = await connectQueue(queue, { onNote: notes(terminal) });
   const trials = queueTrials({
     redis,

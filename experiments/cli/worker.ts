@@ -1,8 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { Command, Option } from 'commander';
 import { InputError } from '../../src/errors.ts';
-import { connectQueue } from '../sweep/queue/connection.ts';
-import { workOnQueue } from '../sweep/queue/queue-worker.ts';
 import { trialPool } from '../sweep/trial-pool.ts';
 import { serveTrials } from '../sweep/trial-process.ts';
 import { amount, positiveInteger } from './option-values.ts';
@@ -55,6 +53,11 @@ async function work(options: WorkerCommandOptions & { terminal: Terminal }): Pro
   if (options.parent) return serveTrials(terminal.interruptSignal());
   if (queue === undefined)
     throw new InputError('--queue is missing; give the address that the sweep was given, such as redis://host:6379');
+  // Not loaded by the processes of a local sweep.
+  const [{ connectQueue }, { workOnQueue }] = await Promise.all([
+    import('../sweep/queue/connection.ts'),
+    import('../sweep/queue/queue-worker.ts'),
+  ]);
   const onNote = (line: string) => void terminal.stderr.write(`earshot: ${line}\n`);
   const redis = await connectQueue(queue, { onNote });
   const signal = terminal.interruptSignal();
