@@ -25,9 +25,9 @@ import {
   floatsFromBase64,
   hashingModelSchema,
   likeliest,
-  type PrefixReadings,
+  type PrefixReader,
   prefixReader,
-  studentFeaturesOf,
+  studentFeatures,
 } from './prefix-reader.ts';
 import { readWeights } from './read-weights.ts';
 
@@ -78,8 +78,27 @@ export interface PolicyDecision {
   readonly calls: number;
 }
 
+/** A thread that is read as it grows. */
+export interface GrowingThread {
+  /**
+   * Reads the next posts; each costs the same, however many came before it. One call at a time.
+   * @param told what the detector said of the thread's prefixes up to these posts, at the places where it was asked; only for
+   *   an agent that is told, [posts so far]
+   * @returns π(stop) at each of them, given that the agent has continued so far; [texts]
+   * @throws InputError where the bundle does not read texts
+   */
+  read(texts: readonly string[], told?: readonly (Said | undefined)[]): Promise<Float32Array>;
+}
+
 export interface Policy {
   readonly manifest: Manifest;
+  /** Begins a thread whose posts come one after another. The rule of a stop is `manifest.rule`. */
+  open(): GrowingThread;
+  /**
+   * What the bundle's detector says of a prefix; null where the bundle holds none.
+   * @param texts of the posts, the claim first
+   */
+  judge(texts: readonly string[]): Verdict | null;
   /** @throws InputError for a thread without posts */
   decide(thread: PolicyThread): Promise<PolicyDecision>;
   /** π(stop) in states made elsewhere, row-major [rows, manifest.state.columns], as `manifest.state` defines them. */
@@ -111,23 +130,35 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
   const detector = await reader(manifest.detector);
   const needsStudent = manifest.state.fields.some(({ name }) => name === 'student') && student === null;
   const readsTexts = manifest.readsTexts || (embed !== undefined && !needsStudent);
-  const statesOf = stateMaker(manifest, { embed, student });
+  const openStates = stateMaker(manifest, { embed, student });
   const own: PolicySource['judge'] =
-    detector === null ? undefined : async (posts) => verdictOf(detector(posts.map(({ text }) => text)));
+    detector === null
+      ? undefined
+      : async (posts) =>
+          verdictOf(
+            detector,
+            posts.map(({ text }) => text),
+          );
   const decide = async (posts: PolicyThread['posts'], judgeOf: PolicySource['judge']): Promise<PolicyDecision> => {
     const texts = posts.map(({ text }) => text);
+    const thread = policy.open();
     if (isTold(manifest)) {
       if (judgeOf === undefined)
         throw new InputError(
           "this bundle's agent is told what its detector says, and the detector is not part of it; give `judge`",
         );
+      const known: number[] = [];
       return askAndDecide(posts, {
         manifest,
         judge: judgeOf,
-        probabilities: async (told) => stopProbabilitiesOf(network, await statesOf(texts.slice(0, told.length), told)),
+        async probabilities(told) {
+          // What is said later changes nothing about the posts before.
+          known.push(...(await thread.read(texts.slice(known.length, told.length), told)));
+          return Float32Array.from(known);
+        },
       });
     }
-    const stopProbability = stopProbabilitiesOf(network, await statesOf(texts, []));
+    const stopProbability = await thread.read(texts);
     const { stopStep, stopped } = firstStop(stopProbability);
     const said = judgeOf === undefined ? null : await judgeOf(posts.slice(0, stopStep + 1));
     const verdict = said === null ? null : verdictOfSaid(said);
@@ -135,12 +166,20 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
   };
   const policy: Policy = {
     manifest,
+    open() {
+      const statesOf = openStates();
+      return {
+        async read(texts, told = []) {
+          if (readsTexts) return stopProbabilitiesOf(network, await statesOf(texts, told));
+          throw new InputError(
+            `this bundle's states need ${needsStudent ? 'a student whose encoder is' : `the encoder ${JSON.stringify(manifest.encoder)}, which is`} not part of it; ${needsStudent ? '' : 'give `embed`, or '}make the states yourself and call stopProbabilities`,
+          );
+        },
+      };
+    },
+    judge: (texts) => (detector === null ? null : verdictOf(detector, texts)),
     async decide({ posts }) {
       if (posts.length === 0) throw new InputError('a thread needs at least one post, the claim');
-      if (!readsTexts)
-        throw new InputError(
-          `this bundle's states need ${needsStudent ? 'a student whose encoder is' : `the encoder ${JSON.stringify(manifest.encoder)}, which is`} not part of it; ${needsStudent ? '' : 'give `embed`, or '}make the states yourself and call stopProbabilities`,
-        );
       return decide(posts.slice(0, manifest.state.maxPosts), judge ?? own);
     },
     stopProbabilities(states) {
@@ -176,16 +215,14 @@ function fetched(base: URL | string): PolicySource {
 }
 
 /**
- * A function that makes the states of every prefix, the action before each being "continue"; row-major [posts, columns].
- * `told` holds what the detector said of each prefix it was asked about, if the agent is told.
+ * Begins threads whose states are made post by post, the action before each being "continue". The function that comes
+ * back takes the texts of the next posts, with what the detector said of each prefix up to them that it was asked about, if
+ * the agent is told; it returns a state for each text, row-major [texts, columns].
  */
 function stateMaker(
   manifest: Manifest,
-  options: {
-    embed: PolicySource['embed'];
-    student: ((texts: readonly string[]) => PrefixReadings) | null;
-  },
-): (texts: readonly string[], told: readonly (Said | undefined)[]) => Promise<Float32Array> {
+  options: { embed: PolicySource['embed']; student: PrefixReader | null },
+): () => (texts: readonly string[], told: readonly (Said | undefined)[]) => Promise<Float32Array> {
   const { student } = options;
   const { encoder, state } = manifest;
   const dimensions = state.fields.find(({ name }) => name === 'posts')?.count ?? 0;
@@ -199,25 +236,31 @@ function stateMaker(
       for (const [index, text] of texts.entries()) rows.set(embedOne(text), index * dimensions);
       return rows;
     });
-  return async (texts, told) => {
-    const embeddings = dimensions === 0 ? new Float32Array(0) : await embed(texts);
-    const continued = dimensions === 0 ? new Float32Array(0) : await embed([state.previousActions.continue]);
-    const features = student === null ? new Float32Array(0) : studentFeaturesOf(student(texts));
-    const count = features.length / texts.length;
-    const judged = toldFeatures(told, manifest);
-    const judgedCount = judged.length / texts.length;
-    const states = new Float32Array(texts.length * state.columns);
+  const toldFrom = state.fields.find(({ name }) => name === 'judgement')?.from ?? state.columns;
+  const embedded = async (texts: readonly string[]) => (dimensions === 0 ? new Float32Array(0) : embed(texts));
+  let continued: Float32Array | null = null;
+  return () => {
     const sum = new Float64Array(dimensions);
-    for (let step = 0; step < texts.length; step++) {
-      const row = states.subarray(step * state.columns, (step + 1) * state.columns);
-      for (let i = 0; i < dimensions; i++) {
-        sum[i] += embeddings[step * dimensions + i];
-        row[i] = sum[i] + (step === 0 ? 0 : continued[i]);
+    const features = student === null ? null : studentFeatures(student);
+    let posts = 0;
+    return async (texts, told) => {
+      const judged = toldFeatures(told, manifest);
+      const judgedCount = state.columns - toldFrom;
+      const embeddings = await embedded(texts);
+      continued ??= await embedded([state.previousActions.continue]);
+      const states = new Float32Array(texts.length * state.columns);
+      for (const [step, text] of texts.entries()) {
+        const row = states.subarray(step * state.columns, (step + 1) * state.columns);
+        for (let i = 0; i < dimensions; i++) {
+          sum[i] += embeddings[step * dimensions + i];
+          row[i] = sum[i] + (posts === 0 ? 0 : continued[i]);
+        }
+        if (features !== null) row.set(features(text), dimensions);
+        row.set(judged.subarray(posts * judgedCount, (posts + 1) * judgedCount), toldFrom);
+        posts++;
       }
-      row.set(features.subarray(step * count, (step + 1) * count), dimensions);
-      row.set(judged.subarray(step * judgedCount, (step + 1) * judgedCount), dimensions + count);
-    }
-    return states;
+      return states;
+    };
   };
 }
 
@@ -225,10 +268,12 @@ async function checkedModel(name: string, checked: (name: string) => Promise<Uin
   return parseBundleJson(new TextDecoder().decode(await checked(name)), { name, schema: hashingModelSchema });
 }
 
-function verdictOf({ labels, probabilities }: PrefixReadings): Verdict {
-  const last = probabilities[probabilities.length - 1];
+function verdictOf({ labels, open }: PrefixReader, texts: readonly string[]): Verdict {
+  const read = open();
+  let probabilities: readonly number[] = [];
+  for (const text of texts) probabilities = read(text);
   return {
-    label: labels[likeliest(last)],
-    probabilities: Object.fromEntries(labels.map((label, index) => [label, last[index]])),
+    label: labels[likeliest(probabilities)],
+    probabilities: Object.fromEntries(labels.map((label, index) => [label, probabilities[index]])),
   };
 }

@@ -25,18 +25,20 @@ export const linearModelSchema = z.object({
 export const hashingModelSchema = z.extend(linearModelSchema, { encoder: hashingIdentitySchema });
 export type HashingModel = z.infer<typeof hashingModelSchema>;
 
-/** What a classifier says of each prefix of a thread. */
-export interface PrefixReadings {
-  readonly labels: readonly string[];
-  /** Of each prefix, the probability of each label. */
-  readonly probabilities: readonly (readonly number[])[];
-}
-
 /** Probabilities are clipped at this distance from 0, so that their logarithms stay finite. */
 const nearlyCertain = 1e-4;
 
-/** A function that reads every prefix of a thread, given the texts of its posts. */
-export function prefixReader(model: HashingModel): (texts: readonly string[]) => PrefixReadings {
+/** What a classifier says of a thread that grows: each call takes the text of the next post. */
+export type GrowingPrefix = (text: string) => readonly number[];
+
+export interface PrefixReader {
+  readonly labels: readonly string[];
+  /** Begins a thread. Each post costs the same, however many came before it. */
+  open(): GrowingPrefix;
+}
+
+/** Reads prefixes of threads with a saved local detector. */
+export function prefixReader(model: HashingModel): PrefixReader {
   const { labels, dimensions, temperature } = model;
   const { replyWeight, loneClaimWeight, postCountWeight } = model.features;
   const dimensionWeights = floatsFromBase64(model.dimensionWeights);
@@ -45,47 +47,53 @@ export function prefixReader(model: HashingModel): (texts: readonly string[]) =>
   const width = 2 * dimensions + 2;
   const rowOf = (label: number) => weights.subarray((label - 1) * width, label * width);
 
-  return (texts) => {
-    const claim = weighted(embed(texts[0]), dimensionWeights);
-    const replies = new Float64Array(dimensions);
-    const probabilities = texts.map((text, index) => {
-      if (index > 0)
-        for (const [dimension, value] of weighted(embed(text), dimensionWeights).entries()) replies[dimension] += value;
-      const claimScale = (index === 0 ? loneClaimWeight : 1) * inverse(length(claim));
-      const replyScale = replyWeight * inverse(length(replies));
-      const logits = labels.map((_, label) => {
-        if (label === 0) return 0;
-        const row = rowOf(label);
-        const counted = row[width - 2] * postCountWeight * Math.log(index + 1);
-        const ofClaim = product(claim, row.subarray(0, dimensions)) * claimScale;
-        return row[width - 1] + counted + ofClaim + product(replies, row.subarray(dimensions)) * replyScale;
-      });
-      return softmax(logits.map((logit) => logit / temperature));
-    });
-    return { labels, probabilities };
+  return {
+    labels,
+    open() {
+      let posts = 0;
+      let claim: Float64Array = new Float64Array(0);
+      const replies = new Float64Array(dimensions);
+      return (text) => {
+        const post = weighted(embed(text), dimensionWeights);
+        if (posts === 0) claim = post;
+        else for (const [dimension, value] of post.entries()) replies[dimension] += value;
+        posts++;
+        const claimScale = (posts === 1 ? loneClaimWeight : 1) * inverse(length(claim));
+        const replyScale = replyWeight * inverse(length(replies));
+        const logits = labels.map((_, label) => {
+          if (label === 0) return 0;
+          const row = rowOf(label);
+          const counted = row[width - 2] * postCountWeight * Math.log(posts);
+          const ofClaim = product(claim, row.subarray(0, dimensions)) * claimScale;
+          return row[width - 1] + counted + ofClaim + product(replies, row.subarray(dimensions)) * replyScale;
+        });
+        return softmax(logits.map((logit) => logit / temperature));
+      };
+    },
   };
 }
 
 /**
- * What a student adds to the state of each prefix, row-major [posts, labels + 2]: log-odds of every label but the first
- * against the first, the margin between the likeliest label and the next, ln of the posts seen, and ln of how many posts
- * in a row the student has given the same label.
+ * What a student adds to the state of each prefix of a thread that grows: log-odds of every label but the first against the
+ * first, the margin between the likeliest label and the next, ln of the posts seen, and ln of how many posts in a row the
+ * student has given the same label. Each call takes the next post and returns [labels + 2].
  */
-export function studentFeaturesOf({ labels, probabilities }: PrefixReadings): Float32Array {
-  const width = labels.length + 2;
-  const features = new Float32Array(probabilities.length * width);
+export function studentFeatures(student: PrefixReader): (text: string) => readonly number[] {
+  const read = student.open();
+  let posts = 0;
   let said = -1;
   let unchanged = 0;
-  for (const [index, own] of probabilities.entries()) {
+  return (text) => {
+    const own = read(text);
     const logs = own.map((probability) => Math.log(Math.max(nearlyCertain, probability)));
     const [first, second] = [...logs].sort((a, b) => b - a);
     const label = likeliest(own);
     unchanged = label === said ? unchanged + 1 : 1;
     said = label;
+    posts++;
     const odds = logs.slice(1).map((log) => log - logs[0]);
-    features.set([...odds, first - second, Math.log(index + 1), Math.log(unchanged)], index * width);
-  }
-  return features;
+    return [...odds, first - second, Math.log(posts), Math.log(unchanged)];
+  };
 }
 
 /** Index of the largest; the first of equals. */

@@ -55,6 +55,17 @@ describe('a policy loaded from a bundle', () => {
     }
   });
 
+  it('reads a growing thread as it decides a whole one, however the posts arrive', async () => {
+    const policy = await loadPolicy(sourceOf(await smallBundle({ network: randomNetwork({ inputs: dimensions }) })));
+    const { stopProbability } = await policy.decide(thread(texts));
+    for (const pieces of [[1, 1, 1, 1, 1], [2, 0, 3], [5]]) {
+      const growing = policy.open();
+      const found: number[] = [];
+      for (const count of pieces) found.push(...(await growing.read(texts.slice(found.length, found.length + count))));
+      expect(found).toEqual([...stopProbability]);
+    }
+  });
+
   it('asks the detector in it about the posts that were seen', async () => {
     const network = randomNetwork({ inputs: dimensions });
     network.layers.b3.set([0, -50]);

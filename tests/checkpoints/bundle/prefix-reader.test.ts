@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { hashingModelSchema, prefixReader, studentFeaturesOf } from '../../../checkpoints/bundle/prefix-reader.ts';
+import { hashingModelSchema, prefixReader, studentFeatures } from '../../../checkpoints/bundle/prefix-reader.ts';
 import { unicodeThreads } from '../../../checkpoints/bundle/unicode-threads.ts';
 import { floatsToBase64, LocalDetector } from '../../../experts/detectors/local/local-detector.ts';
-import { studentFeatures } from '../../../experts/detectors/local/student.ts';
+import { studentFeatures as trainedWith } from '../../../experts/detectors/local/student.ts';
 import { prefixOf } from '../../../src/data/thread.ts';
 import { Random } from '../../../src/tensor/random.ts';
 import { createHashingEncoder } from '../../../src/text/hashing-encoder.ts';
@@ -39,7 +39,7 @@ const detector = new LocalDetector({
 });
 
 describe('the reader of prefixes in a bundle', () => {
-  const read = prefixReader(hashingModelSchema.parse(detector.model));
+  const reader = prefixReader(hashingModelSchema.parse(detector.model));
   const threads = unicodeThreads.map(({ id, texts }) => {
     const thread = makeThread(id, { posts: texts.length });
     return { ...thread, posts: thread.posts.map((post, index) => ({ ...post, text: texts[index] })) };
@@ -47,8 +47,9 @@ describe('the reader of prefixes in a bundle', () => {
 
   it('gives the probabilities of the local detector', async () => {
     for (const thread of threads) {
-      const { probabilities } = read(thread.posts.map(({ text }) => text));
-      for (const [index, own] of probabilities.entries()) {
+      const read = reader.open();
+      for (const [index, { text }] of thread.posts.entries()) {
+        const own = read(text);
         const judgement = await detector.judge(prefixOf(thread, index + 1));
         for (const [label, name] of labels.entries())
           expect(own[label]).toBeCloseTo(judgement.probabilities?.[name] ?? Number.NaN, 12);
@@ -58,8 +59,9 @@ describe('the reader of prefixes in a bundle', () => {
 
   it('makes the features of the student', async () => {
     for (const thread of threads) {
-      const expected = await studentFeatures(detector, thread, thread.posts.length);
-      const found = studentFeaturesOf(read(thread.posts.map(({ text }) => text)));
+      const expected = await trainedWith(detector, thread, thread.posts.length);
+      const read = studentFeatures(reader);
+      const found = thread.posts.flatMap(({ text }) => read(text));
       expect(found).toHaveLength(expected.length);
       for (const [index, value] of expected.entries()) expect(found[index]).toBeCloseTo(value, 5);
     }
