@@ -15,6 +15,7 @@ import { exportCommand } from './export.ts';
 import { optionsCommand } from './options.ts';
 import { reportCommand } from './report.ts';
 import { selectCommand } from './select.ts';
+import { serveCommand } from './serve.ts';
 import { sweepCommand } from './sweep.ts';
 import { Interrupted, ReportedElsewhere, type Terminal } from './terminal.ts';
 import { trainCommand } from './train.ts';
@@ -45,6 +46,7 @@ export async function runCommandLine(terminal: Terminal): Promise<number> {
     reportCommand,
     decideCommand,
     exportCommand,
+    serveCommand,
     selectCommand,
     optionsCommand,
     backendCommand,

@@ -7,8 +7,13 @@ export interface Terminal {
   readonly stdin: Readable;
   readonly stdout: Writable;
   readonly stderr: Writable & { readonly isTTY?: boolean };
-  /** Aborts when the user asks to stop. A command that calls this saves its work before it ends. */
-  interruptSignal(): AbortSignal;
+  /**
+   * Aborts when the user asks to stop. A command that calls this saves its work before it ends.
+   * @param doing what the user is told that it does then
+   */
+  interruptSignal(doing?: string): AbortSignal;
+  /** Listens for SIGHUP, by which a program that runs on is asked to read its files anew; returns what ends that. */
+  onHangUp(listener: () => void): () => void;
 }
 
 /** The terminal of this process. */
@@ -23,6 +28,10 @@ export function processTerminal(): Terminal {
     stdout,
     stderr,
     interruptSignal,
+    onHangUp(listener) {
+      process.on('SIGHUP', listener);
+      return () => process.off('SIGHUP', listener);
+    },
   };
 }
 
@@ -31,7 +40,7 @@ export function processTerminal(): Terminal {
  * process at once. The kinds count apart because a terminal sends Ctrl-C to worker processes too, and they get the
  * parent's SIGTERM on top.
  */
-function interruptSignal(): AbortSignal {
+function interruptSignal(doing = 'saving and stopping'): AbortSignal {
   const controller = new AbortController();
   const received = new Set<string>();
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
@@ -39,7 +48,7 @@ function interruptSignal(): AbortSignal {
       if (received.has(signal)) process.exit(130);
       received.add(signal);
       if (controller.signal.aborted) return;
-      process.stderr.write('\nearshot: saving and stopping; press Ctrl-C again to stop at once\n');
+      process.stderr.write(`\nearshot: ${doing}; press Ctrl-C again to stop at once\n`);
       controller.abort();
     });
   return controller.signal;

@@ -1,5 +1,6 @@
 import { annotate } from '../../experts/annotate.ts';
 import { KeptCalls, type KeptParts } from '../../experts/annotations/kept-calls.ts';
+import type { Detector } from '../../experts/detector.ts';
 import { createDetector } from '../../experts/detectors/create-detector.ts';
 import type { ChatService } from '../../experts/llm/chat.ts';
 import type { BudgetLimits } from '../../experts/llm/cost/budget.ts';
@@ -21,7 +22,7 @@ const concurrency = 64;
 
 /** Judges prefixes with the detector of a file, through one service for all its calls. */
 export async function judgeWithModels(options: JudgeWithModelsOptions): Promise<Judged> {
-  const { file, store, mode = 'live', env, keepsParts = true, context = workContext() } = options;
+  const { file, store, mode = 'live' } = options;
   if (mode === 'dry-run') {
     const lower = await pretend(options, 'lower');
     const { service, detector, result } = await pretend(options, 'upper');
@@ -33,9 +34,20 @@ export async function judgeWithModels(options: JudgeWithModelsOptions): Promise<
     const create = (service: ChatService) => detectorFor(options, { service, keptParts: undefined });
     return judgeByBatch({ ...options, create, mode, random, limits, concurrency: options.concurrency ?? concurrency });
   }
+  const { service, calls, detector } = await openLive({ ...options, random });
+  const annotating = annotate({ ...annotateOptions(options, { detector, store, concurrency }), calls });
+  const result = await annotating.finally(() => calls.settled());
+  return { detector, result, usage: service.usage(), estimates: null };
+}
+
+/** The service that sends the calls of a detector, what keeps them, and the detector that makes them. */
+export async function openLive(
+  options: Omit<JudgeWithModelsOptions, 'threads' | 'mode'> & { readonly random: Random },
+): Promise<{ service: LiveChatService; calls: KeptCalls; detector: Detector }> {
+  const { file, store, env, keepsParts = true, context = workContext(), random } = options;
   const service = new LiveChatService({
     random,
-    budget: limits,
+    budget: { ...file.budget, ...options.budget },
     retry: file.retry,
     signal: context.signal,
     env,
@@ -50,9 +62,7 @@ export async function judgeWithModels(options: JudgeWithModelsOptions): Promise<
     retryUnreadable: options.retryUnreadable,
   });
   const detector = await detectorFor(options, { service: calls, keptParts: keepsParts ? calls : undefined });
-  const annotating = annotate({ ...annotateOptions(options, { detector, store, concurrency }), calls });
-  const result = await annotating.finally(() => calls.settled());
-  return { detector, result, usage: service.usage(), estimates: null };
+  return { service, calls, detector };
 }
 
 /** Judges without sending anything, with the answers that lead to the fewest or to the most calls. */
@@ -67,13 +77,13 @@ async function pretend(options: JudgeWithModelsOptions, bound: 'lower' | 'upper'
 }
 
 /** No: where one call is a whole judgement, it would be stored twice; in memory, it would not outlive the process. */
-function keepsCalls({ file: { detector, task }, store }: JudgeWithModelsOptions): boolean {
+function keepsCalls({ file: { detector, task }, store }: Pick<JudgeWithModelsOptions, 'file' | 'store'>): boolean {
   const isOneCall = detector.name === 'single-prompt' && detector.samples === 1 && task.labels !== undefined;
   return !isOneCall && store.path !== ':memory:';
 }
 
 function detectorFor(
-  options: JudgeWithModelsOptions,
+  options: Pick<JudgeWithModelsOptions, 'file' | 'env' | 'context'>,
   { service, keptParts }: { service: ChatService; keptParts: KeptParts | undefined },
 ) {
   const { file, env, context = workContext() } = options;

@@ -2,7 +2,13 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod/mini';
 import { bundleFiles, checkDigest, parseBundleJson, readManifest } from '../../checkpoints/bundle/manifest.ts';
-import { loadPolicy, type PolicyDecision, type PolicySource, type Verdict } from '../../checkpoints/bundle/policy.ts';
+import {
+  loadPolicy,
+  type Policy,
+  type PolicyDecision,
+  type PolicySource,
+  type Verdict,
+} from '../../checkpoints/bundle/policy.ts';
 import type { Judgement } from '../../experts/detector.ts';
 import { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
 import { canonicalJson } from '../../src/content-hash.ts';
@@ -128,26 +134,18 @@ function verdictOf({ label, probabilities }: Pick<Judgement, 'label' | 'probabil
 }
 
 /**
- * The agent of a bundle. Its encoder is made anew where the bundle does not hold it.
+ * The agent of a bundle.
  * @throws InputError that names a file which is missing or was changed, or the golden thread that is decided differently
  */
 export async function deciderOfBundle(folder: string): Promise<Decider> {
-  const read = async (name: string): Promise<Uint8Array> => {
-    const path = join(folder, name);
-    try {
-      return await readFile(path);
-    } catch (error) {
-      throw diskError(error, { what: `read ${path} of the bundle` });
-    }
-  };
-  const policy = await loadPolicy({ read, embed: await encoderOfBundle(await read(bundleFiles.manifest)) });
+  const policy = await policyOfBundle(folder);
   const { state, detector } = policy.manifest;
   if ((state.judgement ?? null) !== null && detector === null)
     throw new InputError(
       `the agent of ${folder} is told what its detector says, and the bundle does not hold the detector; decide with --run, or from a program that gives \`judge\` to loadPolicy`,
     );
   const name = bundleFiles.trained;
-  const bytes = await read(name);
+  const bytes = await bundleFile(folder, name);
   await checkDigest(bytes, { name, sha256: policy.manifest.files[name] });
   const trained = new Set(parseBundleJson(new TextDecoder().decode(bytes), { name, schema: z.array(z.string()) }));
   return {
@@ -158,6 +156,24 @@ export async function deciderOfBundle(folder: string): Promise<Decider> {
       return decided(thread, await policy.decide(thread));
     },
   };
+}
+
+/**
+ * Loads the policy of a bundle. Its encoder is made anew where the bundle does not hold it.
+ * @throws InputError that names a file which is missing or was changed, or the golden thread that is decided differently
+ */
+export async function policyOfBundle(folder: string): Promise<Policy> {
+  const embed = await encoderOfBundle(await bundleFile(folder, bundleFiles.manifest));
+  return loadPolicy({ read: (name) => bundleFile(folder, name), embed });
+}
+
+async function bundleFile(folder: string, name: string): Promise<Uint8Array> {
+  const path = join(folder, name);
+  try {
+    return await readFile(path);
+  } catch (error) {
+    throw diskError(error, { what: `read ${path} of the bundle` });
+  }
 }
 
 /** The encoder of a bundle that does not hold it; undefined where none is needed. */

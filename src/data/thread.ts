@@ -140,10 +140,13 @@ function firstPostOutOfOrder(posts: readonly Post[]): { index: number; time: str
 
 /** Hours from the claim to post `index`, never negative; null where either time is unknown. */
 export function hoursSinceClaim(thread: Thread, index: number): number | null {
-  const start = thread.posts[0].time;
-  const now = thread.posts[index].time;
-  if (start === null || now === null) return null;
-  return Math.max(0, (Date.parse(now) - Date.parse(start)) / 3_600_000);
+  return hoursBetween(thread.posts[0].time, thread.posts[index].time);
+}
+
+/** Hours from the time of a claim to that of a post, never negative; null where either is unknown. */
+export function hoursBetween(claim: string | null, post: string | null): number | null {
+  if (claim === null || post === null) return null;
+  return Math.max(0, (Date.parse(post) - Date.parse(claim)) / 3_600_000);
 }
 
 /** The beginning of a thread: all that a detector or a stop agent may see at one time. */

@@ -37,7 +37,14 @@ export function start(words: readonly string[], { cwd, stdin = Readable.from([])
     const before = process.cwd();
     process.chdir(cwd);
     try {
-      const code = await runCommandLine({ words, stdin, stdout, stderr, interruptSignal: () => interruption.signal });
+      const code = await runCommandLine({
+        words,
+        stdin,
+        stdout,
+        stderr,
+        interruptSignal: () => interruption.signal,
+        onHangUp: () => () => {},
+      });
       return { code, out: stdout.text, errors: stderr.text };
     } finally {
       process.chdir(before);

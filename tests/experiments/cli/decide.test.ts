@@ -80,6 +80,7 @@ describe('decide', () => {
       stdout: collected,
       stderr: new PassThrough(),
       interruptSignal: () => new AbortController().signal,
+      onHangUp: () => () => {},
     });
     const [thread] = fresh;
     stdin.write(lines([{ ...thread, posts: thread.posts.slice(0, 1) }]));

@@ -1,0 +1,125 @@
+import { Command } from 'commander';
+import { accessAt } from '../serve/access.ts';
+import { modelSources } from '../serve/models.ts';
+import { serve } from '../serve/serve.ts';
+import { amount, budgetOf, positiveInteger, wholeNumber } from './option-values.ts';
+import type { Terminal } from './terminal.ts';
+
+/** Names of environment variables, for what other users of the machine must not see in a list of processes. */
+const tokenVariable = 'EARSHOT_TOKEN';
+const redisPasswordVariable = 'EARSHOT_REDIS_PASSWORD';
+
+export function serveCommand(terminal: Terminal): Command {
+  return new Command('serve')
+    .description('Serve exported policies over HTTP: threads post by post, and the Open Inference Protocol.')
+    .argument('<bundles...>', 'folders that `earshot export` made; <name>=<folder> gives one another name')
+    .option('--host <address>', 'address to listen at', '127.0.0.1')
+    .option('--port <number>', 'port to listen at; 0 chooses a free one', wholeNumber, 8600)
+    .option('--no-auth', `serve other machines without a token, where something in front asks who is calling`)
+    .option('--sessions <where>', 'where open threads are kept: memory, or redis://<host>:<port>/<number>', 'memory')
+    .option('--max-threads <count>', 'open threads kept at the same time', positiveInteger, 10_000)
+    .option('--idle <minutes>', 'a thread is forgotten when nobody asked about it for so long', amount, 24 * 60)
+    .option(
+      '--detector <file>',
+      "detector file (.yaml) of language models, asked once a thread in place of the bundle's own",
+    )
+    .option('--store <path>', "annotation store of that detector's judgements", 'annotations.sqlite')
+    .option('--budget-requests <count>', 'language models: send at most so many requests', positiveInteger)
+    .option('--budget-tokens <count>', 'language models: use at most so many tokens', positiveInteger)
+    .option('--budget-money <amount>', "language models: spend at most so much, in the prices' currency", amount)
+    .option('--verdict-timeout <seconds>', 'how long a request waits for a detector', amount, 60)
+    .option('--max-body <megabytes>', 'largest body of a request', amount, 4)
+    .option('--request-timeout <seconds>', 'time in which a request must have arrived', amount, 30)
+    .option(
+      '--max-connections <count>',
+      'connections open at the same time; further ones are refused',
+      positiveInteger,
+      4096,
+    )
+    .option('--drain <seconds>', 'time between the signal to stop and the last new connection', amount, 1)
+    .option('--finish <seconds>', 'time for requests to finish after that', amount, 30)
+    .option('--log-level <level>', 'error, info or silent', 'info')
+    .addHelpText(
+      'after',
+      `
+The server answers programs on this machine, unless the environment variable ${tokenVariable} holds a token: then it answers
+whoever sends that (authorization: Bearer …), at any --host. Health is answered without one. A password of Redis can stand in
+${redisPasswordVariable}. Logs are lines of JSON on standard output and hold no texts of posts.
+
+SIGHUP loads the bundles anew without dropping a request. SIGTERM and Ctrl-C finish what was begun.
+/docs shows what can be asked, /openapi.json the same for programs, /metrics what Prometheus reads.
+
+Examples:
+  earshot serve policy
+  ${tokenVariable}=$(openssl rand -hex 32) earshot serve weibo=policies/weibo pheme=policies/pheme --host 0.0.0.0 --sessions redis://redis:6379`,
+    )
+    .action((bundles: string[], options: CliOptions) => run(bundles, { ...options, terminal }));
+}
+
+interface CliOptions {
+  host: string;
+  port: number;
+  auth: boolean;
+  sessions: string;
+  maxThreads: number;
+  idle: number;
+  detector?: string;
+  store: string;
+  budgetRequests?: number;
+  budgetTokens?: number;
+  budgetMoney?: number;
+  verdictTimeout: number;
+  maxBody: number;
+  requestTimeout: number;
+  maxConnections: number;
+  drain: number;
+  finish: number;
+  logLevel: string;
+}
+
+/** Texts of undecided threads that are kept in memory, in characters; more than 10,000 long threads hold. */
+const maxCharacters = 256 * 1024 * 1024;
+
+async function run(bundles: readonly string[], options: CliOptions & { terminal: Terminal }): Promise<void> {
+  const { terminal, host, port, sessions, maxThreads, detector, store, logLevel } = options;
+  const { stdout, stderr } = terminal;
+  const models = modelSources(bundles);
+  const access = accessAt({
+    host,
+    token: process.env[tokenVariable],
+    variable: tokenVariable,
+    noAuth: !options.auth,
+  });
+  const stopping = terminal.interruptSignal('finishing what was begun');
+  const serving = await serve({
+    models,
+    host,
+    port,
+    access,
+    sessions,
+    redisPassword: process.env[redisPasswordVariable],
+    threadLimits: { maxThreads, idleMs: Math.round(options.idle * 60_000), maxCharacters },
+    limits: {
+      bodyBytes: Math.round(options.maxBody * 1e6),
+      requestMs: Math.round(options.requestTimeout * 1000),
+      maxConnections: options.maxConnections,
+      maxReadings: maxThreads,
+    },
+    detector: detector === undefined ? undefined : { file: detector, store, budget: budgetOf(options) },
+    verdictMs: Math.round(options.verdictTimeout * 1000),
+    drainMs: Math.round(options.drain * 1000),
+    finishMs: Math.round(options.finish * 1000),
+    log: stdout,
+    logLevel,
+  });
+  stderr.write(
+    `earshot: serving ${models.map(({ name }) => name).join(', ')} at ${serving.address}; ${serving.address}/docs shows what can be asked\n`,
+  );
+  const forget = terminal.onHangUp(() => void serving.reload());
+  try {
+    if (!stopping.aborted) await new Promise((resolve) => stopping.addEventListener('abort', resolve, { once: true }));
+  } finally {
+    forget();
+    await serving.stop();
+  }
+}

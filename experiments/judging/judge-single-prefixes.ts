@@ -1,0 +1,78 @@
+import { annotate, annotationRequest } from '../../experts/annotate.ts';
+import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
+import type { Judgement } from '../../experts/detector.ts';
+import type { BudgetLimits, EndpointUsage } from '../../experts/llm/cost/budget.ts';
+import type { Environment } from '../../experts/llm/secrets.ts';
+import { judgementLabels } from '../../experts/tasks/task-file.ts';
+import type { Prefix, Thread } from '../../src/data/thread.ts';
+import { ProviderError } from '../../src/errors.ts';
+import { Random } from '../../src/tensor/random.ts';
+import { type WorkContext, workContext } from '../../src/work-context.ts';
+import { loadDetectorFile } from '../config/detector-file.ts';
+import { openLive } from './judge-with-models.ts';
+
+/** A detector on language models that is asked about one prefix at a time, for as long as a process runs. */
+export interface PrefixJudge {
+  readonly name: string;
+  readonly labels: readonly string[];
+  /**
+   * The judgement of a prefix, from the annotation store where it is known. Prefixes may be asked about at the same time.
+   * @throws ProviderError where it cannot be had now: a service failed, its answer could not be read, the budget is spent
+   */
+  judge(prefix: Prefix): Promise<Judgement>;
+  usage(): readonly EndpointUsage[];
+  /** Waits for the calls that are under way: they are paid for. */
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the detector of a detector file. All its calls share one budget and one annotation store.
+ * @param options.store path of the annotation store, made where it is absent
+ * @throws InputError where the file or the store cannot be used
+ */
+export async function openPrefixJudge(options: {
+  file: string;
+  store: string;
+  budget?: Partial<BudgetLimits> | undefined;
+  env?: Environment | undefined;
+  context?: WorkContext | undefined;
+}): Promise<PrefixJudge> {
+  const { budget, env, context = workContext() } = options;
+  const file = await loadDetectorFile(options.file);
+  const store = AnnotationStore.open(options.store);
+  const random = Random.seeded({ seed: 0, purpose: 'waiting times' });
+  const { service, calls, detector } = await openLive({ file, store, budget, env, context, random }).catch((error) => {
+    store.close();
+    throw error;
+  });
+  return {
+    name: file.name,
+    labels: judgementLabels(file.task),
+    async judge(prefix) {
+      const { length } = prefix.posts;
+      const { failures, stopped } = await annotate({
+        threads: [threadOf(prefix)],
+        detector,
+        store,
+        calls,
+        schedule: { name: 'lengths', lengths: [length] },
+        maxPosts: length,
+        // Whoever asks again wants another answer than the one that could not be read.
+        retryUnreadable: true,
+        signal: context.signal,
+      });
+      const judgement = store.getMany([store.keyOf(annotationRequest({ detector, prefix }))]);
+      for (const found of judgement.values()) return found;
+      throw stopped ?? new ProviderError(failures[0]?.message ?? `${file.name} gave no judgement`);
+    },
+    usage: () => service.usage(),
+    async close() {
+      await calls.settled();
+      store.close();
+    },
+  };
+}
+
+function threadOf({ threadId, posts }: Prefix): Thread {
+  return { id: threadId, event: null, veracity: null, rumor: null, posts: [...posts] };
+}

@@ -1,0 +1,302 @@
+import { firstStop } from '../../checkpoints/bundle/golden.ts';
+import type { GrowingThread } from '../../checkpoints/bundle/policy.ts';
+import { hoursBetween, type Prefix } from '../../src/data/thread.ts';
+import { HttpProblem } from './http-problem.ts';
+import type { ServedBundle } from './models.ts';
+import type { ThreadView } from './schemas.ts';
+import type { KeptPost, Outcome, Position, ThreadStore } from './thread-store.ts';
+import type { Asked } from './verdicts.ts';
+
+/** A post as a request brings it. */
+export interface NewPost extends KeptPost {
+  /** Its place in the thread, 0 for the claim, where the caller counts. */
+  readonly index?: number | undefined;
+}
+
+/** How far this process has read a thread. What is kept of the thread says whether that still holds. */
+interface Reading {
+  readonly bundle: string;
+  readonly thread: GrowingThread;
+  readonly steps: Map<string, number>;
+  readonly stopProbability: number[];
+  incarnation: string;
+  start: string | null;
+  last: KeptPost | null;
+  /** The latest time of a reply. */
+  lastTime: string | null;
+}
+
+/** How often to begin again when others add to the same thread at the same time. */
+const attempts = 10;
+
+/** Threads that come post by post, decided by bundles. */
+export class GrowingThreads {
+  private readonly store: ThreadStore;
+  private readonly maxReadings: number;
+  /** In the order of their last use. A reading that was dropped is made again from the posts. */
+  private readonly readings = new Map<string, Reading>();
+  /** The last piece of work on each thread; within one process, a thread is worked on in turns. */
+  private readonly turns = new Map<string, Promise<unknown>>();
+
+  constructor({ store, maxReadings }: { store: ThreadStore; maxReadings: number }) {
+    this.store = store;
+    this.maxReadings = maxReadings;
+  }
+
+  /**
+   * Adds posts. Those that are known are answered as before, by their id.
+   * @param options.end no post will follow, so that a thread which the policy never stops is decided, too
+   * @throws HttpProblem 409 for posts out of order, 503 where nothing more can be kept
+   */
+  add(
+    bundle: ServedBundle,
+    { id, posts, end }: { id: string; posts: readonly NewPost[]; end: boolean },
+  ): Promise<ThreadView> {
+    return this.inTurn(keyOf(bundle, id), async (key) => {
+      for (let attempt = 0; attempt < attempts; attempt++) {
+        const reading = await this.reading(bundle, key);
+        if (reading !== null && 'outcome' in reading)
+          return decidedView({ bundle, id, outcome: reading.outcome, posts });
+        const added = await this.addTo(reading, { bundle, key, posts, end });
+        if (added === null) continue;
+        const asked = posts.map((post) => post.id);
+        return this.view(added.reading, { bundle, id, key, asked, ended: added.ended });
+      }
+      throw new HttpProblem(409, `others keep adding to thread ${id}; send the posts of a thread one after another`);
+    });
+  }
+
+  /** Null where there is no such thread. Asks for a verdict that is still missing. */
+  find(bundle: ServedBundle, id: string): Promise<ThreadView | null> {
+    return this.inTurn(keyOf(bundle, id), async (key) => {
+      const reading = await this.reading(bundle, key);
+      if (reading === null) return null;
+      if ('outcome' in reading) {
+        const { outcome } = reading;
+        return decidedView({ bundle, id, outcome, posts: outcome.posts });
+      }
+      const { reading: own, ended } = reading;
+      return this.view(own, { bundle, id, key, asked: [...own.steps.keys()], ended });
+    });
+  }
+
+  /** Whether there was such a thread. */
+  delete(bundle: ServedBundle, id: string): Promise<boolean> {
+    return this.inTurn(keyOf(bundle, id), (key) => {
+      this.readings.delete(key);
+      return this.store.delete(key);
+    });
+  }
+
+  private async inTurn<T>(key: string, work: (key: string) => Promise<T>): Promise<T> {
+    const before = this.turns.get(key);
+    const own = (before ?? Promise.resolve()).then(
+      () => work(key),
+      () => work(key),
+    );
+    this.turns.set(key, own);
+    try {
+      return await own;
+    } finally {
+      if (this.turns.get(key) === own) this.turns.delete(key);
+    }
+  }
+
+  /** The thread, read up to its last kept post; or its outcome; null where it is not kept. */
+  private async reading(
+    bundle: ServedBundle,
+    key: string,
+  ): Promise<{ outcome: Outcome } | { reading: Reading; ended: boolean } | null> {
+    const cached = this.readings.get(key);
+    const current = cached?.bundle === bundle.sha256 ? cached : undefined;
+    const kept = await this.store.read(key, current === undefined ? null : positionOf(current));
+    if (kept === null || kept.outcome !== null) this.readings.delete(key);
+    if (kept === null) return null;
+    if (kept.outcome !== null) return { outcome: kept.outcome };
+    const reading = current?.incarnation === kept.incarnation ? current : begun(bundle, kept.incarnation);
+    await readOn(reading, kept.posts);
+    this.keep(key, reading);
+    return { reading, ended: kept.ended };
+  }
+
+  /** Reads and keeps the posts that are new, up to the decision. Null where the thread has moved on elsewhere. */
+  private async addTo(
+    present: { reading: Reading; ended: boolean } | null,
+    { bundle, key, posts, end }: { bundle: ServedBundle; key: string; posts: readonly NewPost[]; end: boolean },
+  ): Promise<{ reading: Reading; ended: boolean } | null> {
+    const reading = present?.reading ?? begun(bundle, '');
+    const isDecided = isStopped(reading) || present?.ended === true;
+    const fresh = isDecided ? [] : newPosts(reading, posts);
+    const wanted = fresh.slice(0, Math.max(0, bundle.maxPosts - reading.stopProbability.length));
+    const position = present === null ? null : positionOf(reading);
+    // While this is read and kept, nobody else may go on from the reading.
+    this.readings.delete(key);
+    await readOn(reading, wanted);
+    const used = Math.min(wanted.length, reading.stopProbability.length - (position?.posts ?? 0));
+    if (reading.stopProbability.length === 0)
+      throw new HttpProblem(404, 'a thread begins with its first post, the claim', { field: 'posts' });
+    const ended =
+      present?.ended === true || (!isStopped(reading) && (end || reading.stopProbability.length >= bundle.maxPosts));
+    if (used > 0 || ended !== (present?.ended ?? false)) {
+      const addition = { position, posts: wanted.slice(0, used).map(kept), ended };
+      const incarnation = await this.store.append(key, addition);
+      if (incarnation === null) return null;
+      reading.incarnation = incarnation;
+    }
+    this.keep(key, reading);
+    return { reading, ended };
+  }
+
+  private async view(
+    reading: Reading,
+    options: { bundle: ServedBundle; id: string; key: string; asked: readonly string[]; ended: boolean },
+  ): Promise<ThreadView> {
+    const { bundle, id, key, asked, ended } = options;
+    const { last, start, steps, stopProbability } = reading;
+    if (last === null) throw new Error(`thread ${key} is kept without posts`);
+    const stopped = isStopped(reading);
+    const hours = hoursBetween(start, last.time);
+    const outcome: Outcome = {
+      bundle: bundle.sha256,
+      stopped,
+      hours,
+      time: last.time,
+      posts: [...steps].map(([post, step]) => ({ id: post, stopProbability: stopProbability[step] })),
+      verdict: null,
+      verdictMissing: null,
+    };
+    const posts = asked.map((post) => ({ id: post }));
+    if (!stopped && !ended) return { ...decidedView({ bundle, id, outcome, posts }), decision: 'continue' };
+    const answer = await this.verdict({ bundle, id, key });
+    const decided = { ...outcome, ...answer.said };
+    if (answer.isFinal) {
+      await this.store.settle(key, { incarnation: reading.incarnation, outcome: decided });
+      this.readings.delete(key);
+    }
+    return decidedView({ bundle, id, outcome: decided, posts });
+  }
+
+  private async verdict({ bundle, id, key }: { bundle: ServedBundle; id: string; key: string }): Promise<Asked> {
+    const posts = (await this.store.read(key, null))?.posts ?? [];
+    // Expired or deleted a moment ago: the decision stands, but what it was about is gone.
+    if (posts.length === 0)
+      return { isFinal: false, said: { verdict: null, verdictMissing: 'the thread was deleted or has expired' } };
+    const prefix: Prefix = { threadId: id, posts: posts.map((post) => ({ ...post, stance: null })) };
+    return bundle.verdictOf(prefix);
+  }
+
+  private keep(key: string, reading: Reading): void {
+    this.readings.delete(key);
+    this.readings.set(key, reading);
+    for (const oldest of this.readings.keys()) {
+      if (this.readings.size <= this.maxReadings) return;
+      this.readings.delete(oldest);
+    }
+  }
+}
+
+function keyOf({ name }: ServedBundle, id: string): string {
+  return `${name}/${id}`;
+}
+
+function kept({ id, time, author, parent, text }: NewPost): KeptPost {
+  return { id, time, author, parent, text };
+}
+
+function positionOf({ incarnation, stopProbability }: Reading): Position {
+  return { incarnation, posts: stopProbability.length };
+}
+
+function begun(bundle: ServedBundle, incarnation: string): Reading {
+  const thread = bundle.policy.open();
+  return {
+    bundle: bundle.sha256,
+    thread,
+    steps: new Map(),
+    stopProbability: [],
+    incarnation,
+    start: null,
+    last: null,
+    lastTime: null,
+  };
+}
+
+/** No post is read after the one that stops the policy, so that only the last one counts. */
+function isStopped({ stopProbability }: Reading): boolean {
+  return firstStop(Float32Array.from(stopProbability.slice(-1))).stopped;
+}
+
+/** Reads posts up to the first at which the policy stops. */
+async function readOn(reading: Reading, posts: readonly KeptPost[]): Promise<void> {
+  for (const post of posts) {
+    if (isStopped(reading)) return;
+    const [stopProbability] = await reading.thread.read([post.text]);
+    if (reading.last === null) reading.start = post.time;
+    else reading.lastTime = post.time ?? reading.lastTime;
+    reading.steps.set(post.id, reading.stopProbability.length);
+    reading.stopProbability.push(stopProbability);
+    reading.last = post;
+  }
+}
+
+/**
+ * The posts that were not read yet.
+ * @throws HttpProblem (409) for one that should have come earlier
+ */
+function newPosts({ steps, stopProbability, lastTime }: Reading, posts: readonly NewPost[]): NewPost[] {
+  const fresh = new Map<string, NewPost>();
+  const places = new Map(steps);
+  let latest = lastTime;
+  for (const [place, post] of posts.entries()) {
+    const next = stopProbability.length + fresh.size;
+    const known = places.get(post.id);
+    const index = known ?? next;
+    if (post.index !== undefined && post.index !== index)
+      throw new HttpProblem(
+        409,
+        known === undefined
+          ? `post ${JSON.stringify(post.id)} has index ${post.index}, and the next post of the thread is ${next}; send the posts in their order, and those that are missing first`
+          : `post ${JSON.stringify(post.id)} has index ${post.index}, and stands at ${known}`,
+        { field: `posts.${place}.index` },
+      );
+    if (known !== undefined) continue;
+    // The claim may be younger than a reply, as in thread files.
+    if (next > 0 && post.time !== null) {
+      if (latest !== null && Date.parse(post.time) < Date.parse(latest))
+        throw new HttpProblem(
+          409,
+          `post ${JSON.stringify(post.id)} of ${post.time} is earlier than one of ${latest} that was read already; a policy reads posts in time order and cannot take one back. Leave it out, or delete the thread and send it anew in order`,
+          { field: `posts.${place}.time` },
+        );
+      latest = post.time;
+    }
+    fresh.set(post.id, post);
+    places.set(post.id, next);
+  }
+  return [...fresh.values()];
+}
+
+function decidedView(options: {
+  bundle: ServedBundle;
+  id: string;
+  outcome: Outcome;
+  posts: readonly { readonly id: string }[];
+}): ThreadView {
+  const { bundle, id, outcome, posts } = options;
+  const { stopped, time, hours, verdict, verdictMissing } = outcome;
+  const probabilities = new Map(outcome.posts.map((post) => [post.id, post.stopProbability]));
+  return {
+    threadId: id,
+    model: bundle.name,
+    bundle: outcome.bundle,
+    decision: 'stop',
+    stopped,
+    post: outcome.posts[outcome.posts.length - 1].id,
+    time,
+    hours,
+    postsUsed: outcome.posts.length,
+    posts: posts.map((post) => ({ id: post.id, stopProbability: probabilities.get(post.id) ?? null })),
+    verdict,
+    verdictMissing,
+  };
+}

@@ -1,0 +1,156 @@
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import packageJson from '../../package.json' with { type: 'json' };
+import { InputError } from '../../src/errors.ts';
+import { HttpProblem } from './http-problem.ts';
+import { binaryAnswer, infer, tensorsOf, versionOf } from './infer.ts';
+import { inferenceRequest, inferenceResponse, modelMetadata, serverMetadata } from './inference-schemas.ts';
+import type { Metrics } from './metrics.ts';
+import type { Models, ServedBundle } from './models.ts';
+import { problems } from './schemas.ts';
+import { inferenceBody, jsonLengthHeader } from './tensors.ts';
+
+const named = z.strictObject({ model: z.string().max(64).describe('as it is served') });
+const versioned = named.extend({ version: z.string().max(64).describe('as the metadata of the model give it') });
+const nothing = z.strictObject({});
+const inferenceContent = {
+  'application/json': { schema: inferenceResponse },
+  'application/octet-stream': { schema: z.custom<Buffer>(Buffer.isBuffer).meta({ type: 'string', format: 'binary' }) },
+};
+
+/** The Open Inference Protocol, version 2, and of Triton's model repository what loads a bundle anew. */
+export function inferenceRoutes(options: { models: Models; metrics: Metrics }): FastifyPluginAsyncZod {
+  const { models, metrics } = options;
+  const tags = ['inference'];
+  /** The bundle of a route, in the version that it names, if it names one. */
+  const bundleOf = ({ model, version }: { model: string; version?: string | undefined }): ServedBundle => {
+    const bundle = models.get(model);
+    if (version === undefined || version === versionOf(bundle)) return bundle;
+    throw new HttpProblem(404, `the model ${model} is served in version ${versionOf(bundle)} only`, {
+      field: 'version',
+    });
+  };
+  return async (app) => {
+    // A body is read by the header that says how much of it is JSON, and not by its type: clients of Triton send none.
+    app.removeAllContentTypeParsers();
+    app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body, done) => {
+      try {
+        const length = request.headers[jsonLengthHeader];
+        const buffer = typeof body === 'string' ? Buffer.from(body) : body;
+        if (request.headers['content-encoding'] !== undefined)
+          throw new HttpProblem(415, 'compressed bodies are not read; send it as it is', { field: 'content-encoding' });
+        done(null, inferenceBody(buffer, typeof length === 'string' ? length : undefined));
+      } catch (error) {
+        done(error instanceof Error ? error : new Error(String(error)));
+      }
+    });
+
+    app.get(
+      '/v2',
+      {
+        schema: {
+          tags,
+          operationId: 'serverMetadata',
+          summary: 'What this server is',
+          response: { 200: serverMetadata, ...problems() },
+        },
+      },
+      async () => ({
+        name: 'earshot',
+        version: packageJson.version,
+        extensions: ['binary_tensor_data', 'model_repository'],
+      }),
+    );
+
+    for (const [path, params, suffix] of [
+      ['/v2/models/:model', named, ''],
+      ['/v2/models/:model/versions/:version', versioned, 'Version'],
+    ] as const) {
+      app.get(
+        path,
+        {
+          schema: {
+            tags,
+            operationId: `modelMetadata${suffix}`,
+            summary: 'Inputs and outputs of a model',
+            params,
+            response: { 200: modelMetadata, ...problems(404, 503) },
+          },
+        },
+        async ({ params: chosen }) => {
+          const bundle = bundleOf(chosen);
+          return { name: bundle.name, versions: [versionOf(bundle)], platform: 'earshot_policy', ...tensorsOf(bundle) };
+        },
+      );
+      app.get(
+        `${path}/ready`,
+        {
+          schema: {
+            tags,
+            operationId: `modelReady${suffix}`,
+            summary: 'Whether a model has passed its self-test',
+            params,
+            response: { 200: nothing, ...problems(404, 503) },
+          },
+        },
+        async ({ params: chosen }) => {
+          bundleOf(chosen);
+          return {};
+        },
+      );
+      app.post(
+        `${path}/infer`,
+        {
+          schema: {
+            tags,
+            operationId: `infer${suffix}`,
+            summary: 'Decide states that were made elsewhere',
+            description: `π(stop) and the action in each state, as the ONNX file of the bundle gives them. With the header ${jsonLengthHeader}, tensors come and go as bytes after the JSON (binary tensor data extension).`,
+            params,
+            body: inferenceRequest,
+            response: {
+              200: { description: 'The outputs.', content: inferenceContent },
+              ...problems(404, 413, 415, 503),
+            },
+          },
+        },
+        async ({ params: chosen, body }, reply) => {
+          const bundle = bundleOf(chosen);
+          const inferred = infer(bundle, body);
+          metrics.countRows({ model: bundle.name, rows: inferred.rows });
+          if (inferred.bytes.length === 0) return inferred.json;
+          const { headers, body: answer } = binaryAnswer(inferred);
+          return reply.headers(headers).send(answer);
+        },
+      );
+    }
+
+    app.post(
+      '/v2/repository/models/:model/load',
+      {
+        schema: {
+          tags,
+          operationId: 'loadModel',
+          summary: 'Load a bundle anew from its folder',
+          description:
+            'The files are checked by their hashes and the golden threads decided before the bundle takes the place of the one before. Where that fails, the one before stays. Threads under way are read anew by the new bundle; decisions stay.',
+          params: named,
+          response: { 200: nothing, ...problems(404, 503) },
+        },
+      },
+      async ({ params: { model } }) => {
+        try {
+          await models.reload(model);
+        } catch (error) {
+          if (!(error instanceof InputError)) throw error;
+          metrics.countReload({ model, outcome: 'failed' });
+          throw new HttpProblem(400, `the bundle was not loaded, and the one before stays: ${error.message}`, {
+            field: 'model',
+          });
+        }
+        metrics.countReload({ model, outcome: 'loaded' });
+        return {};
+      },
+    );
+  };
+}

@@ -1,0 +1,65 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { ThreadView } from './schemas.ts';
+import type { ThreadStore } from './thread-store.ts';
+
+export interface Metrics {
+  readonly registry: Registry;
+  countRequest(request: { method: string; route: string; status: number; seconds: number }): void;
+  countPosts(view: ThreadView): void;
+  countRows(row: { model: string; rows: number }): void;
+  countReload(reload: { model: string; outcome: 'loaded' | 'failed' }): void;
+}
+
+/** What Prometheus reads. Labels have few values: routes and not addresses, models and not threads. */
+export function serverMetrics(threads: ThreadStore): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+  const requests = new Histogram({
+    name: 'earshot_http_request_duration_seconds',
+    help: 'Time from a request to its answer.',
+    labelNames: ['method', 'route', 'status'],
+    buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60],
+    registers,
+  });
+  const answers = new Counter({
+    name: 'earshot_thread_answers_total',
+    help: 'Answers about threads, by what they say.',
+    labelNames: ['model', 'decision', 'verdict'],
+    registers,
+  });
+  const rows = new Counter({
+    name: 'earshot_inference_rows_total',
+    help: 'States decided by the inference protocol.',
+    labelNames: ['model'],
+    registers,
+  });
+  const reloads = new Counter({
+    name: 'earshot_reloads_total',
+    help: 'Bundles loaded anew.',
+    labelNames: ['model', 'outcome'],
+    registers,
+  });
+  new Gauge({
+    name: 'earshot_open_threads',
+    help: 'Threads that are kept, in all servers that share a store.',
+    registers,
+    async collect() {
+      // Where the store does not answer, the metric is missing, and the others are not.
+      this.reset();
+      const count = await threads.count().catch(() => null);
+      if (count !== null) this.set(count);
+      else this.remove();
+    },
+  });
+  return {
+    registry,
+    countRequest: ({ method, route, status, seconds }) => requests.observe({ method, route, status }, seconds),
+    countPosts({ model, decision, verdict, verdictMissing }) {
+      const said = verdict !== null ? 'given' : verdictMissing !== null ? 'missing' : 'none';
+      answers.inc({ model, decision, verdict: said });
+    },
+    countRows: ({ model, rows: count }) => rows.inc({ model }, count),
+    countReload: (labels) => reloads.inc(labels),
+  };
+}

@@ -1,0 +1,90 @@
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import { apiPage } from './api-page.ts';
+import { unavailable } from './http-problem.ts';
+import type { Metrics } from './metrics.ts';
+import type { Models } from './models.ts';
+import { problems } from './schemas.ts';
+import type { ServerState } from './server.ts';
+import type { ThreadStore } from './thread-store.ts';
+
+/** What whoever runs the server looks at: health, metrics, and what the server can do. */
+export function operationRoutes(options: {
+  models: Models;
+  store: ThreadStore;
+  metrics: Metrics;
+  state: ServerState;
+}): FastifyPluginAsyncZod {
+  const { models, store, metrics, state } = options;
+  const tags = ['operation'];
+  const answer = z.strictObject({});
+  const page = { 200: { description: 'The page.', content: { 'text/html': { schema: z.string() } } } };
+  const text = { 200: { description: 'Prometheus text.', content: { 'text/plain': { schema: z.string() } } } };
+  return async (app) => {
+    app.get(
+      '/v2/health/live',
+      {
+        config: { isOpen: true },
+        schema: {
+          tags,
+          operationId: 'live',
+          summary: 'Whether the process answers',
+          security: [],
+          response: { 200: answer },
+        },
+      },
+      async () => ({}),
+    );
+    app.get(
+      '/v2/health/ready',
+      {
+        config: { isOpen: true },
+        schema: {
+          tags,
+          operationId: 'ready',
+          summary: 'Whether every bundle has passed its self-test and threads can be kept',
+          security: [],
+          response: { 200: answer, ...problems(503) },
+        },
+      },
+      async () => {
+        if (state.isClosing) throw unavailable('the server is being stopped');
+        if (!models.areReady) throw unavailable('a bundle is still being loaded and tested');
+        if (!store.isReady()) throw unavailable('the store of threads does not answer');
+        return {};
+      },
+    );
+    app.get(
+      '/metrics',
+      { schema: { tags, operationId: 'metrics', summary: 'Prometheus metrics', response: { ...text, ...problems() } } },
+      async (_request, reply) => reply.type('text/plain; version=0.0.4').send(await metrics.registry.metrics()),
+    );
+    app.get(
+      '/openapi.json',
+      {
+        schema: {
+          tags,
+          operationId: 'openapi',
+          summary: 'This interface as an OpenAPI document',
+          response: { 200: z.looseObject({}), ...problems() },
+        },
+      },
+      async () => ({ ...app.swagger() }),
+    );
+    app.get(
+      '/docs',
+      {
+        schema: {
+          tags,
+          operationId: 'docs',
+          summary: 'This interface as a page',
+          response: { ...page, ...problems() },
+        },
+      },
+      async (_request, reply) => {
+        reply.header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'");
+        return reply.type('text/html; charset=utf-8').send(apiPage(app.swagger()));
+      },
+    );
+  };
+}

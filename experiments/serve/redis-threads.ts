@@ -1,0 +1,174 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { Redis } from 'ioredis';
+import { z } from 'zod';
+import { InputError, ProviderError } from '../../src/errors.ts';
+import { jsonOrUndefined } from '../../src/json.ts';
+import { unavailable } from './http-problem.ts';
+import type { ThreadLimits } from './memory-threads.ts';
+import { keptPostSchema, outcomeSchema, type ThreadStore } from './thread-store.ts';
+
+/*
+ * Threads in Redis, for several servers and for restarts. A thread is a hash (incarnation, ended, outcome) and a list of
+ * posts; one sorted set holds all threads by the time they expire. Each operation is one script, so that two servers that
+ * add to a thread at the same time cannot both succeed.
+ */
+
+const prefix = 'earshot:';
+const openThreads = `${prefix}threads`;
+
+/** A script, sent once and called by its hash from then on. Times are the server's, in milliseconds. */
+function script(source: string) {
+  const lua = `local clock = redis.call('TIME')
+local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+local function touch(idle)
+  redis.call('PEXPIRE', KEYS[1], idle)
+  redis.call('PEXPIRE', KEYS[2], idle)
+  redis.call('ZADD', KEYS[3], now + idle, KEYS[1])
+end
+${source}`;
+  return { lua, sha: createHash('sha1').update(lua).digest('hex') };
+}
+
+const scripts = {
+  /** incarnation, posts known of it, idle time → incarnation, ended, outcome, posts */
+  read: script(`
+local incarnation = redis.call('HGET', KEYS[1], 'incarnation')
+if not incarnation then return false end
+touch(ARGV[3])
+local from = incarnation == ARGV[1] and tonumber(ARGV[2]) or 0
+return {incarnation, redis.call('HGET', KEYS[1], 'ended') or '', redis.call('HGET', KEYS[1], 'outcome') or '',
+  redis.call('LRANGE', KEYS[2], from, -1)}`),
+  /** incarnation or '', posts known of it, idle time, most threads, new incarnation, ended, posts … → the incarnation */
+  append: script(`
+local present = redis.call('HGET', KEYS[1], 'incarnation') or ''
+if present ~= ARGV[1] then return '' end
+if present == '' then
+  redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', now)
+  if redis.call('ZCARD', KEYS[3]) >= tonumber(ARGV[4]) then return 'full' end
+  redis.call('HSET', KEYS[1], 'incarnation', ARGV[5])
+  present = ARGV[5]
+elseif redis.call('HEXISTS', KEYS[1], 'outcome') == 1 or redis.call('LLEN', KEYS[2]) ~= tonumber(ARGV[2]) then
+  return ''
+end
+for index = 7, #ARGV do redis.call('RPUSH', KEYS[2], ARGV[index]) end
+if ARGV[6] == '1' then redis.call('HSET', KEYS[1], 'ended', '1') end
+touch(ARGV[3])
+return present`),
+  /** incarnation, outcome, idle time */
+  settle: script(`
+if redis.call('HGET', KEYS[1], 'incarnation') ~= ARGV[1] then return 0 end
+if redis.call('HSETNX', KEYS[1], 'outcome', ARGV[2]) == 0 then return 0 end
+redis.call('DEL', KEYS[2])
+touch(ARGV[3])
+return 1`),
+  delete: script(`
+redis.call('ZREM', KEYS[3], KEYS[1])
+redis.call('DEL', KEYS[2])
+return redis.call('DEL', KEYS[1])`),
+  count: script(`
+redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', now)
+return redis.call('ZCARD', KEYS[3])`),
+};
+
+const readAnswer = z.tuple([z.string(), z.string(), z.string(), z.array(z.string())]).nullable();
+
+/** The text of a value that was kept here, checked. */
+function kept<Schema extends z.ZodType>(schema: Schema, text: string): z.output<Schema> {
+  const parsed = schema.safeParse(jsonOrUndefined(text));
+  if (parsed.success) return parsed.data;
+  throw unavailable(
+    'Redis holds a thread that this version of Earshot cannot read; delete the thread and begin it again',
+  );
+}
+
+/**
+ * Threads in Redis 6 or later (one server, or one behind a proxy that fails over; not a cluster).
+ * @param url such as `redis://localhost:6379/0`
+ * @throws InputError for an address that is none, ProviderError where nobody answers there
+ */
+export async function redisThreads(
+  url: string,
+  { maxThreads, idleMs, password }: ThreadLimits & { password?: string | undefined },
+): Promise<ThreadStore> {
+  const address = URL.canParse(url) ? new URL(url) : null;
+  if (address === null || !['redis:', 'rediss:'].includes(address.protocol))
+    throw new InputError(
+      `--sessions is ${JSON.stringify(url)}; give memory, or an address such as redis://localhost:6379`,
+    );
+  // Never shown with the password that it may hold.
+  const place = address.host;
+  const redis = new Redis(url, {
+    ...(password !== undefined && address.password === '' && { password }),
+    lazyConnect: true,
+    // A request that cannot be answered is told so at once. Its caller can send it again: posts are known by their ids.
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    commandTimeout: 5000,
+    connectTimeout: 5000,
+    retryStrategy: (attempt) => Math.min(100 * attempt, 2000),
+  });
+  // Its callers hear of failures; without a listener, the client would print them.
+  redis.on('error', () => {});
+  try {
+    await redis.connect();
+    await redis.ping();
+  } catch (error) {
+    redis.disconnect();
+    const why = error instanceof Error ? error.message : String(error);
+    throw new ProviderError(`Redis at ${place} cannot be used (${why}); start it, or correct --sessions`, {
+      cause: error,
+    });
+  }
+
+  const run = async (
+    { lua, sha }: (typeof scripts)[keyof typeof scripts],
+    key: string,
+    words: readonly (string | number)[],
+  ) => {
+    const keys = [`${prefix}thread:${key}`, `${prefix}posts:${key}`, openThreads];
+    try {
+      return await redis.evalsha(sha, keys.length, ...keys, ...words).catch((error: unknown) => {
+        if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error;
+        return redis.eval(lua, keys.length, ...keys, ...words);
+      });
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      throw unavailable(`the store of threads (Redis) does not answer: ${why}; try again later`);
+    }
+  };
+
+  return {
+    async read(key, position) {
+      const words = [position?.incarnation ?? '', position?.posts ?? 0, idleMs];
+      const answer = readAnswer.parse(await run(scripts.read, key, words));
+      if (answer === null) return null;
+      const [incarnation, ended, outcome, posts] = answer;
+      return {
+        incarnation,
+        posts: posts.map((post) => kept(keptPostSchema, post)),
+        ended: ended === '1',
+        outcome: outcome === '' ? null : kept(outcomeSchema, outcome),
+      };
+    },
+    async append(key, { position, posts, ended }) {
+      const { incarnation = '', posts: known = 0 } = position ?? {};
+      const lines = posts.map((post) => JSON.stringify(post));
+      const words = [incarnation, known, idleMs, maxThreads, randomUUID(), ended ? '1' : '0', ...lines];
+      const answer = z.string().parse(await run(scripts.append, key, words));
+      if (answer === 'full')
+        throw unavailable(
+          `${maxThreads} threads are open, which is as many as may be; delete finished ones, wait until idle ones expire, or start the server with a larger --max-threads`,
+        );
+      return answer === '' ? null : answer;
+    },
+    async settle(key, { incarnation, outcome }) {
+      await run(scripts.settle, key, [incarnation, JSON.stringify(outcome), idleMs]);
+    },
+    delete: async (key) => (await run(scripts.delete, key, [])) === 1,
+    count: async () => z.number().parse(await run(scripts.count, '', [])),
+    isReady: () => redis.status === 'ready',
+    async close() {
+      redis.disconnect();
+    },
+  };
+}

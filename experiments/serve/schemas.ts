@@ -1,0 +1,113 @@
+import { z } from 'zod';
+import { unknownKeyError } from '../../src/data/bad-item.ts';
+import { postSchema } from '../../src/data/thread.ts';
+import { verdictSchema } from './thread-store.ts';
+
+/*
+ * What requests and answers look like: for checking them, and for the OpenAPI document.
+ */
+
+/** Longest id of a thread or a post, in UTF-16 units. */
+const longestId = 256;
+/** Posts of one request. */
+const mostPosts = 1000;
+/** Longest post, in UTF-16 units. */
+const longestText = 100_000;
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: no log or terminal should have to print them
+const withoutControls = /^[^\u0000-\u001f\u007f-\u009f]+$/;
+
+const identifier = z.string().min(1).max(longestId).regex(withoutControls, 'must not hold control characters');
+
+export const threadParams = z.strictObject({
+  id: identifier.describe('the thread, under a name that the caller gives it'),
+});
+
+export const modelQuery = z.strictObject({
+  model: z.string().max(64).optional().describe('the bundle that decides; needed where several are served'),
+});
+
+const newPostFields = {
+  ...postSchema.shape,
+  id: identifier.describe('known posts are answered as before and not read again'),
+  author: z.string().max(longestId).nullable().default(null),
+  parent: z.string().max(longestId).nullable().default(null).describe('id of the post it answers'),
+  text: z.string().max(longestText),
+  stance: postSchema.shape.stance.describe('not read; so that posts of thread files can be sent as they are'),
+  index: z
+    .int()
+    .min(0)
+    .optional()
+    .describe('its place in the thread, 0 for the claim; with it, a gap is noticed where times do not tell'),
+};
+export const newPostSchema = z.strictObject(newPostFields, {
+  error: unknownKeyError({ known: Object.keys(newPostFields) }),
+});
+
+const additionFields = {
+  posts: z
+    .array(newPostSchema)
+    .max(mostPosts)
+    .describe('the next posts in time order; the first of a thread is the claim'),
+  end: z
+    .boolean()
+    .default(false)
+    .describe('no post will follow: a thread that the policy never stops is decided with its last post'),
+};
+export const additionSchema = z.strictObject(additionFields, {
+  error: unknownKeyError({
+    known: Object.keys(additionFields),
+    nearMisses: { post: 'posts (a list)', replies: 'posts', last: 'end', final: 'end' },
+  }),
+});
+
+/** A thread as far as it has come, in the words of `earshot decide`. */
+export const threadViewSchema = z.object({
+  threadId: z.string(),
+  model: z.string(),
+  bundle: z.string().describe('SHA-256 of the manifest of the bundle that reads the thread, or has decided it'),
+  decision: z.enum(['continue', 'stop']),
+  stopped: z.boolean().describe('false while the policy continues, and where the thread ended before it stopped'),
+  post: z.string().describe('the last post that was read; after the decision, the one it fell at'),
+  time: z.string().nullable(),
+  hours: z.number().nullable().describe('from the claim to that post'),
+  postsUsed: z.int(),
+  posts: z.array(
+    z.object({
+      id: z.string(),
+      stopProbability: z.number().nullable().describe('null for a post after the decision, which was not read'),
+    }),
+  ),
+  verdict: verdictSchema.nullable().describe('what the detector says of the posts seen at the stop'),
+  verdictMissing: z
+    .string()
+    .nullable()
+    .describe('why there is none; a detector that failed is asked again by the next request'),
+});
+
+export type ThreadView = z.infer<typeof threadViewSchema>;
+
+export const problemSchema = z.object({
+  error: z.string().describe('what is wrong, the value seen, and what to do'),
+  field: z.string().nullable().describe('the place in the request, such as posts.2.time'),
+});
+
+const said: Readonly<Record<number, string>> = {
+  400: 'The request is not what this asks for.',
+  401: 'The bearer token is missing or wrong.',
+  403: 'The server answers programs on its own machine only.',
+  404: 'There is no such model or thread.',
+  408: 'The request did not arrive in time.',
+  409: 'The posts do not fit what was read already.',
+  413: 'The body is too large.',
+  414: 'The address is too long.',
+  415: 'The body is of another kind than this reads.',
+  500: 'A defect of the server; its log names the request.',
+  503: 'Not now: a bundle is being loaded, the store of threads does not answer, or is full.',
+};
+
+/** Answers that say what went wrong, for the OpenAPI document. Every route can give the first few. */
+export function problems(...statuses: number[]) {
+  const all = [400, 401, 403, 408, 500, ...statuses].sort();
+  return Object.fromEntries(all.map((status) => [status, problemSchema.describe(said[status])]));
+}

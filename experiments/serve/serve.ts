@@ -1,0 +1,146 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { pino } from 'pino';
+import type { BudgetLimits } from '../../experts/llm/cost/budget.ts';
+import { diskError, InputError } from '../../src/errors.ts';
+import { openPrefixJudge } from '../judging/judge-single-prefixes.ts';
+import { policyOfBundle } from '../stop-agent/decide.ts';
+import type { Access } from './access.ts';
+import { memoryThreads, type ThreadLimits } from './memory-threads.ts';
+import { type ModelSource, Models } from './models.ts';
+import { redisThreads } from './redis-threads.ts';
+import { createServer, type EarshotServer, type ServerLimits } from './server.ts';
+import type { ThreadStore } from './thread-store.ts';
+import { judgedVerdict, localVerdict, verdictOrReason } from './verdicts.ts';
+
+export interface ServeOptions {
+  readonly models: readonly ModelSource[];
+  readonly host: string;
+  /** 0 chooses a free one. */
+  readonly port: number;
+  readonly access: Access;
+  /** `memory`, or the address of a Redis server. */
+  readonly sessions: string;
+  readonly redisPassword?: string | undefined;
+  readonly threadLimits: ThreadLimits & { readonly maxCharacters: number };
+  readonly limits: ServerLimits;
+  /** Asked for verdicts in place of the bundles' own detectors. */
+  readonly detector?:
+    | { readonly file: string; readonly store: string; readonly budget: Partial<BudgetLimits> }
+    | undefined;
+  readonly verdictMs: number;
+  /** Time from the signal to stop until no new connection is taken, in which balancers notice that it is not ready. */
+  readonly drainMs: number;
+  /** Time for requests to finish after that; then they are cut off. */
+  readonly finishMs: number;
+  /** JSON lines. */
+  readonly log: { write(line: string): void };
+  readonly logLevel: string;
+}
+
+/** A server that is listening. */
+export interface Serving {
+  readonly address: string;
+  /** Loads every bundle anew; one that fails leaves the one before in its place. */
+  reload(): Promise<void>;
+  /** Finishes what was begun and closes everything. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Listens, then loads the bundles: until their golden threads are decided, the server is alive and not ready.
+ * @throws InputError for a bundle, a detector or an address that cannot be used; ProviderError where Redis does not answer
+ */
+export async function serve(options: ServeOptions): Promise<Serving> {
+  const { host, port, access, limits, threadLimits, log, verdictMs } = options;
+  const logger = pino({ level: options.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime }, log);
+  const judge =
+    options.detector === undefined
+      ? null
+      : await openPrefixJudge({
+          ...options.detector,
+          context: {
+            signal: new AbortController().signal,
+            onProgress: () => {},
+            onNote: (note) => logger.info({ note }, 'detector'),
+          },
+        });
+  const models = new Models(options.models, async ({ name, folder }) => {
+    const policy = await policyOfBundle(folder);
+    const none =
+      judge === null && policy.manifest.detector === null
+        ? 'the bundle holds no detector; start the server with --detector'
+        : 'the detector does not decide on these posts';
+    const ask = judge === null ? localVerdict(policy) : judgedVerdict(judge, policy);
+    const { sha256, state } = policy.manifest;
+    logger.info({ model: name, sha256 }, 'the golden threads are decided as at the export');
+    return {
+      name,
+      sha256,
+      policy,
+      maxPosts: state.maxPosts,
+      verdictOf: verdictOrReason(ask, { none, timeoutMs: verdictMs }),
+    };
+  });
+  const store = await threadStore(options.sessions, { ...threadLimits, password: options.redisPassword });
+  const server = await createServer({ models, store, access, limits, logger });
+  const close = async () => {
+    await closeServer(server, options);
+    await judge?.close();
+    await store.close();
+  };
+  try {
+    const address = await listen(server, { host, port });
+    await models.loadAll();
+    logger.info({ address, models: models.names, access: access.kind }, 'ready');
+    return {
+      address,
+      async reload() {
+        for (const name of models.names) {
+          try {
+            await models.reload(name);
+          } catch (error) {
+            if (!(error instanceof InputError)) throw error;
+            logger.error({ model: name, why: error.message }, 'the bundle was not loaded, and the one before stays');
+          }
+        }
+      },
+      stop: close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+function threadStore(
+  sessions: string,
+  limits: ServeOptions['threadLimits'] & { password: string | undefined },
+): Promise<ThreadStore> {
+  return sessions === 'memory' ? Promise.resolve(memoryThreads(limits)) : redisThreads(sessions, limits);
+}
+
+async function listen({ app }: EarshotServer, { host, port }: { host: string; port: number }): Promise<string> {
+  try {
+    return await app.listen({ host, port });
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    if (code === 'EADDRINUSE')
+      throw new InputError(`something listens at ${host}:${port} already; stop it, or choose another --port`);
+    if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
+      throw new InputError(`${host} is no address of this machine; correct --host`);
+    throw diskError(error, { what: `listen at ${host}:${port}` });
+  }
+}
+
+async function closeServer({ app, state }: EarshotServer, { drainMs, finishMs }: ServeOptions): Promise<void> {
+  state.isClosing = true;
+  await delay(drainMs);
+  const closing = app.close();
+  const finished = new AbortController();
+  const cut = delay(finishMs, undefined, { signal: finished.signal }).then(
+    () => app.server.closeAllConnections(),
+    () => {},
+  );
+  await closing.finally(() => finished.abort());
+  await cut;
+}

@@ -1,0 +1,218 @@
+import fastifySwagger from '@fastify/swagger';
+import Fastify, { type FastifyBaseLogger, type FastifyError, LogController } from 'fastify';
+import {
+  createJsonSchemaTransform,
+  serializerCompiler,
+  validatorCompiler,
+  type ZodTypeProvider,
+} from 'fastify-type-provider-zod';
+import packageJson from '../../package.json' with { type: 'json' };
+import { InputError } from '../../src/errors.ts';
+import { type Access, hasToken, namesThisMachine } from './access.ts';
+import { GrowingThreads } from './growing-threads.ts';
+import { HttpProblem } from './http-problem.ts';
+import { inferenceRoutes } from './inference-routes.ts';
+import { serverMetrics } from './metrics.ts';
+import type { Models } from './models.ts';
+import { operationRoutes } from './operation-routes.ts';
+import { threadRoutes } from './thread-routes.ts';
+import type { ThreadStore } from './thread-store.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Answered without a token: what probes ask. */
+    isOpen?: boolean;
+  }
+}
+
+export interface ServerLimits {
+  /** Bytes of a request's body. */
+  readonly bodyBytes: number;
+  /** Time in which a request must have arrived as a whole. */
+  readonly requestMs: number;
+  readonly maxConnections: number;
+  /** Threads that this process remembers its place in; others are read again from their posts. */
+  readonly maxReadings: number;
+}
+
+export interface ServerOptions {
+  readonly models: Models;
+  readonly store: ThreadStore;
+  readonly access: Access;
+  readonly limits: ServerLimits;
+  readonly logger: FastifyBaseLogger;
+}
+
+/** What the process around the server changes. */
+export interface ServerState {
+  /** Set at the beginning of the end: no longer ready, and connections are not kept. */
+  isClosing: boolean;
+}
+
+/** The server, not listening yet. */
+export async function createServer(options: ServerOptions) {
+  const { models, store, access, limits, logger } = options;
+  const state: ServerState = { isClosing: false };
+  const metrics = serverMetrics(store);
+  const threads = new GrowingThreads({ store, maxReadings: limits.maxReadings });
+  const app = Fastify({
+    loggerInstance: logger,
+    // One line a request is written below: of route, status and time, and of nothing that the request holds.
+    logController: new LogController({ disableRequestLogging: true }),
+    bodyLimit: limits.bodyBytes,
+    requestTimeout: limits.requestMs,
+    http: { headersTimeout: limits.requestMs, connectionsCheckingInterval: Math.min(1000, limits.requestMs) },
+    routerOptions: { maxParamLength: 4096 },
+    // Requests that arrive while the others are finished are answered, too; see `serve.ts`.
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    frameworkErrors(error, _request, reply) {
+      // An address that cannot be decoded: no route, so no hooks and no serializers.
+      const { statusCode, message, field } = problemOf(error);
+      reply.hijack();
+      reply.raw
+        .writeHead(statusCode, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ error: message, field }));
+    },
+    clientErrorHandler(error, socket) {
+      // Half a request, or what is no HTTP at all: there is no request to answer, only a socket.
+      const isLate = error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
+      const isLong = error.code === 'HPE_HEADER_OVERFLOW';
+      const status = isLate
+        ? '408 Request Timeout'
+        : isLong
+          ? '431 Request Header Fields Too Large'
+          : '400 Bad Request';
+      const said = isLate ? 'the request did not arrive in time' : 'this is no HTTP request that can be read';
+      logger.info({ status: Number.parseInt(status, 10), code: error.code }, 'unreadable request');
+      if (!socket.writable) return void socket.destroy();
+      const body = JSON.stringify({ error: said, field: null });
+      socket.end(
+        `HTTP/1.1 ${status}\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+      );
+    },
+  }).withTypeProvider<ZodTypeProvider>();
+  app.server.maxConnections = limits.maxConnections;
+  app.setValidatorCompiler(validatorCompiler);
+  app.setSerializerCompiler(serializerCompiler);
+
+  const methodsOf = new Map<string, string[]>();
+  app.addHook('onRoute', ({ url, method }) => {
+    methodsOf.set(url, [...(methodsOf.get(url) ?? []), ...[method].flat()]);
+  });
+
+  app.addHook('onRequest', async (request, reply) => {
+    if (request.routeOptions.config.isOpen === true) return;
+    if (access.kind === 'local' && !namesThisMachine(request.headers.host))
+      throw new HttpProblem(
+        403,
+        'this server answers programs on its own machine, under its name localhost; start it with a token for others',
+        {
+          field: 'host',
+        },
+      );
+    if (access.kind !== 'token' || hasToken(request.headers.authorization, access.token)) return;
+    reply.header('www-authenticate', 'Bearer');
+    throw new HttpProblem(401, 'the bearer token is missing or wrong', { field: 'authorization' });
+  });
+  app.addHook('onSend', async (_request, reply) => {
+    reply.header('x-content-type-options', 'nosniff');
+    if (state.isClosing) reply.header('connection', 'close');
+  });
+  app.addHook('onResponse', async (request, reply) => {
+    const { method } = request;
+    const route = request.is404 ? 'unknown' : (request.routeOptions.url ?? 'unknown');
+    const { statusCode: status, elapsedTime } = reply;
+    metrics.countRequest({ method, route, status, seconds: elapsedTime / 1000 });
+    request.log.info({ method, route, status, ms: Math.round(elapsedTime * 1000) / 1000 }, 'answered');
+  });
+  app.setErrorHandler((error: FastifyError, request, reply) => {
+    const problem = problemOf(error);
+    // The message of a defect may quote what it was about; its name and place do not.
+    if (problem.statusCode >= 500 && !(error instanceof HttpProblem))
+      request.log.error({ error: error.name, at: placesOf(error) }, 'defect');
+    return answerProblem(reply, problem);
+  });
+  app.setNotFoundHandler((_request, reply) =>
+    answerProblem(reply, new HttpProblem(404, 'there is nothing at this address; /openapi.json lists what there is')),
+  );
+
+  await app.register(fastifySwagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Earshot',
+        description: 'Decides, post by post, when enough of a thread was seen, and what it is.',
+        version: packageJson.version,
+      },
+      ...(access.kind === 'token' && {
+        components: { securitySchemes: { token: { type: 'http', scheme: 'bearer' } } },
+        security: [{ token: [] }],
+      }),
+    },
+    transform: createJsonSchemaTransform({ zodToJsonConfig: { unrepresentable: 'any' } }),
+  });
+  await app.register(operationRoutes({ models, store, metrics, state }));
+  await app.register(inferenceRoutes({ models, metrics }));
+  await app.register(threadRoutes({ models, threads, metrics }));
+  for (const [url, methods] of [...methodsOf])
+    app.route({
+      url,
+      method: app.supportedMethods.filter((method) => !methods.includes(method)),
+      schema: { hide: true },
+      handler: async (request, reply) => {
+        reply.header('allow', methods.join(', '));
+        throw new HttpProblem(405, `${request.method} is not for this address, which takes ${methods.join(', ')}`);
+      },
+    });
+  await app.ready();
+  return { app, state };
+}
+
+export type EarshotServer = Awaited<ReturnType<typeof createServer>>;
+
+function answerProblem(
+  reply: { code(status: number): { type(type: string): { send(payload: unknown): unknown } } },
+  { statusCode, message, field }: HttpProblem,
+) {
+  return reply
+    .code(statusCode)
+    .type('application/json')
+    .send(JSON.stringify({ error: message, field }));
+}
+
+/** What the caller is told of an error. */
+function problemOf(
+  error: Error & Partial<Pick<FastifyError, 'statusCode' | 'validation' | 'validationContext' | 'code'>>,
+) {
+  if (error instanceof HttpProblem) return error;
+  if (error instanceof InputError) return new HttpProblem(400, error.message);
+  const { statusCode = 500, validation, validationContext } = error;
+  if (validation !== undefined && validation.length > 0) {
+    // An unknown key comes first: where `txt` stands for `text`, that says more than that `text` is missing.
+    const unknown = validation.find(({ keyword }) => keyword === 'unrecognized_keys');
+    const { instancePath, message = 'is not what is asked for' } = unknown ?? validation[0];
+    const path = instancePath.split('/').filter((part) => part !== '');
+    // Fields of the body go without saying.
+    const context = path.length === 0 || validationContext !== 'body' ? [validationContext ?? 'body'] : [];
+    const field = [...context, ...path].join('.');
+    return new HttpProblem(400, `${field}: ${message}`, { field });
+  }
+  if (statusCode === 413) return new HttpProblem(413, 'the body is larger than the server takes', { field: 'body' });
+  if (statusCode === 415)
+    return new HttpProblem(415, 'the body must be JSON, with the content type application/json', {
+      field: 'content-type',
+    });
+  // The parser's message quotes the body.
+  if (error instanceof SyntaxError) return new HttpProblem(400, 'the body is not JSON', { field: 'body' });
+  if (statusCode < 500) return new HttpProblem(statusCode, error.message);
+  return new HttpProblem(500, 'this is a defect of the server; its log names the place');
+}
+
+function placesOf({ stack = '' }: Error): string[] {
+  return stack
+    .split('\n')
+    .filter((line) => /^\s+at /.test(line))
+    .slice(0, 8)
+    .map((line) => line.trim());
+}

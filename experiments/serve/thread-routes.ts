@@ -1,0 +1,87 @@
+import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import type { GrowingThreads } from './growing-threads.ts';
+import { HttpProblem } from './http-problem.ts';
+import type { Metrics } from './metrics.ts';
+import type { Models } from './models.ts';
+import { additionSchema, modelQuery, problems, threadParams, threadViewSchema } from './schemas.ts';
+
+/** Threads that come post by post. */
+export function threadRoutes(options: {
+  models: Models;
+  threads: GrowingThreads;
+  metrics: Metrics;
+}): FastifyPluginAsyncZod {
+  const { models, threads, metrics } = options;
+  const tags = ['threads'];
+  const found = <T>(thread: T | null, id: string): T => {
+    if (thread !== null) return thread;
+    throw new HttpProblem(
+      404,
+      `there is no open thread ${JSON.stringify(id)}; it was never begun, was deleted, or has expired`,
+      {
+        field: 'id',
+      },
+    );
+  };
+  return async (app) => {
+    app.post(
+      '/v1/threads/:id/posts',
+      {
+        schema: {
+          tags,
+          operationId: 'addPosts',
+          summary: 'Add the next posts of a thread',
+          description:
+            'One post or many, as they come. The answer gives π(stop) at each and the decision; once stopped, the verdict of the detector. Posts are known by their ids, so a request that got no answer can be sent again.',
+          params: threadParams,
+          querystring: modelQuery,
+          body: additionSchema,
+          response: { 200: threadViewSchema, ...problems(404, 409, 413, 415, 503) },
+        },
+      },
+      async ({ params, query, body }) => {
+        const bundle = models.chosen(query.model);
+        const view = await threads.add(bundle, { id: params.id, ...body });
+        metrics.countPosts(view);
+        return view;
+      },
+    );
+    app.get(
+      '/v1/threads/:id',
+      {
+        schema: {
+          tags,
+          operationId: 'getThread',
+          summary: 'How far a thread is',
+          params: threadParams,
+          querystring: modelQuery,
+          response: { 200: threadViewSchema, ...problems(404, 503) },
+        },
+      },
+      async ({ params, query }) => {
+        const view = found(await threads.find(models.chosen(query.model), params.id), params.id);
+        metrics.countPosts(view);
+        return view;
+      },
+    );
+    app.delete(
+      '/v1/threads/:id',
+      {
+        schema: {
+          tags,
+          operationId: 'deleteThread',
+          summary: 'Forget a thread',
+          params: threadParams,
+          querystring: modelQuery,
+          response: { 204: z.undefined().describe('It is forgotten.'), ...problems(404, 503) },
+        },
+      },
+      async ({ params, query }, reply) => {
+        const wasThere = await threads.delete(models.chosen(query.model), params.id);
+        found(wasThere ? true : null, params.id);
+        return reply.code(204).send(undefined);
+      },
+    );
+  };
+}

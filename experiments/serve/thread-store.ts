@@ -1,0 +1,75 @@
+import { z } from 'zod';
+import { postSchema } from '../../src/data/thread.ts';
+
+/*
+ * What is kept of a thread between two requests: the posts that were read, until there is a decision, and the decision
+ * from then on. Where the policy stands in the thread follows from the posts, so that any process with the same bundle
+ * can go on with it.
+ */
+
+const { id, time, author, parent, text } = postSchema.shape;
+
+/** A post as it is kept. */
+export const keptPostSchema = z.object({ id, time, author, parent, text });
+export type KeptPost = z.infer<typeof keptPostSchema>;
+
+export const verdictSchema = z.object({
+  label: z.string(),
+  probabilities: z.record(z.string(), z.number()),
+});
+
+/** A thread that is decided. Its texts are not kept any longer. */
+export const outcomeSchema = z.object({
+  /** SHA-256 of the manifest of the bundle that decided. */
+  bundle: z.string(),
+  /** False where the thread ended before the policy stopped. */
+  stopped: z.boolean(),
+  hours: z.number().nullable(),
+  time: z.string().nullable(),
+  /** The posts up to the stop and π(stop) at each. */
+  posts: z.array(z.object({ id: z.string(), stopProbability: z.number() })).min(1),
+  verdict: verdictSchema.nullable(),
+  verdictMissing: z.string().nullable(),
+});
+export type Outcome = z.infer<typeof outcomeSchema>;
+
+/** How far a reader of a thread has come. */
+export interface Position {
+  /** Names this thread among those that had or will have its id: deleted and begun again, it is another one. */
+  readonly incarnation: string;
+  /** Posts read. */
+  readonly posts: number;
+}
+
+export interface KeptThread {
+  readonly incarnation: string;
+  /** The posts after the reader's position; all of them where the position was in another thread of the same id. */
+  readonly posts: readonly KeptPost[];
+  /** Whether the caller said that no post will follow. */
+  readonly ended: boolean;
+  readonly outcome: Outcome | null;
+}
+
+/** Keeps threads for a while after they were last asked about. A key is a model and the id of a thread. */
+export interface ThreadStore {
+  /** Null where there is no such thread. */
+  read(key: string, position: Position | null): Promise<KeptThread | null>;
+  /**
+   * Adds posts to an undecided thread that stands exactly at the position; null begins a thread.
+   * @returns the thread's incarnation; null where the thread has moved on, so that it has to be read again
+   * @throws HttpProblem (503) where as many threads are kept as may be
+   */
+  append(
+    key: string,
+    addition: { position: Position | null; posts: readonly KeptPost[]; ended: boolean },
+  ): Promise<string | null>;
+  /** Keeps the decision and forgets the texts. The first decision stays; nothing happens to a thread that is gone. */
+  settle(key: string, decided: { incarnation: string; outcome: Outcome }): Promise<void>;
+  /** Whether there was such a thread. */
+  delete(key: string): Promise<boolean>;
+  /** How many threads are kept. */
+  count(): Promise<number>;
+  /** Whether it can be used at the moment. */
+  isReady(): boolean;
+  close(): Promise<void>;
+}

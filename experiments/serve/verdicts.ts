@@ -1,0 +1,85 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Policy, Verdict } from '../../checkpoints/bundle/policy.ts';
+import type { Prefix } from '../../src/data/thread.ts';
+import { InputError, ProviderError } from '../../src/errors.ts';
+import type { PrefixJudge } from '../judging/judge-single-prefixes.ts';
+
+/**
+ * Asks a detector about the posts that were seen at the stop; null where it does not decide.
+ * @throws ProviderError where it could not be asked, so that it is worth trying again
+ */
+export type AskVerdict = (prefix: Prefix) => Promise<Verdict | null>;
+
+/** What came of asking. */
+export interface Asked {
+  /** False where the next request for the thread should ask again. */
+  readonly isFinal: boolean;
+  readonly said: { readonly verdict: Verdict | null; readonly verdictMissing: string | null };
+}
+
+/** Asks the local detector of a bundle. */
+export function localVerdict(policy: Policy): AskVerdict {
+  return async ({ posts }) => policy.judge(posts.map(({ text }) => text));
+}
+
+/**
+ * Asks a detector on language models.
+ * @throws InputError where the detector and the bundle decide different things
+ */
+export function judgedVerdict(judge: PrefixJudge, { manifest: { task } }: Policy): AskVerdict {
+  const missing = task.labels.filter((label) => !judge.labels.includes(label));
+  if (missing.length > 0)
+    throw new InputError(
+      `the detector ${judge.name} answers ${judge.labels.join(' or ')}, and the bundle decides ${task.name} (${task.labels.join(', ')}); give a detector of that task`,
+    );
+  return async (prefix) => {
+    const { label, probabilities } = await judge.judge(prefix);
+    return label === null ? null : { label, probabilities: probabilities ?? {} };
+  };
+}
+
+/**
+ * Asks, and turns a failure into a reason. A detector that takes longer than `timeoutMs` goes on in the background; whoever
+ * asks next about the same posts waits for the same answer.
+ * @param options.none why there is no verdict where the detector gives none
+ */
+export function verdictOrReason(
+  ask: AskVerdict,
+  { none, timeoutMs }: { none: string; timeoutMs: number },
+): (prefix: Prefix) => Promise<Asked> {
+  const underWay = new Map<string, Promise<Verdict | null>>();
+  const askedOnce = (prefix: Prefix): Promise<Verdict | null> => {
+    const key = JSON.stringify([prefix.threadId, prefix.posts]);
+    const running = underWay.get(key);
+    if (running !== undefined) return running;
+    const asking = ask(prefix).finally(() => underWay.delete(key));
+    underWay.set(key, asking);
+    return asking;
+  };
+  return async (prefix) => {
+    try {
+      const verdict = await inTime(askedOnce(prefix), timeoutMs);
+      return { isFinal: true, said: { verdict, verdictMissing: verdict === null ? none : null } };
+    } catch (error) {
+      if (!(error instanceof ProviderError)) throw error;
+      return { isFinal: false, said: { verdict: null, verdictMissing: error.message } };
+    }
+  };
+}
+
+async function inTime<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
+  const done = new AbortController();
+  const timeout = delay(timeoutMs, undefined, { signal: done.signal }).then(() => {
+    throw new ProviderError(
+      `the detector has not answered within ${timeoutMs / 1000} s; ask for the thread again later`,
+    );
+  });
+  // Of the two, one always loses; nobody waits for its failure.
+  timeout.catch(() => {});
+  work.catch(() => {});
+  try {
+    return await Promise.race([work, timeout]);
+  } finally {
+    done.abort();
+  }
+}
