@@ -203,8 +203,8 @@ function problemOf(
     return new HttpProblem(415, 'the body must be JSON, with the content type application/json', {
       field: 'content-type',
     });
-  // The parser's message quotes the body.
-  if (error instanceof SyntaxError) return new HttpProblem(400, 'the body is not JSON', { field: 'body' });
+  if (error.code?.startsWith('FST_ERR_CTP') === true)
+    return new HttpProblem(400, 'the body is not JSON', { field: 'body' });
   if (statusCode < 500) return new HttpProblem(statusCode, error.message);
   return new HttpProblem(500, 'this is a defect of the server; its log names the place');
 }

@@ -25,6 +25,7 @@ export function threadRoutes(options: {
     );
   };
   return async (app) => {
+    app.removeContentTypeParser('text/plain');
     app.post(
       '/v1/threads/:id/posts',
       {

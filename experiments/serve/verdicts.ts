@@ -40,7 +40,7 @@ export function judgedVerdict(judge: PrefixJudge, { manifest: { task } }: Policy
 
 /**
  * Asks, and turns a failure into a reason. A detector that takes longer than `timeoutMs` goes on in the background; whoever
- * asks next about the same posts waits for the same answer.
+ * asks about the same posts meanwhile waits for the same answer, and later finds it in the annotation store.
  * @param options.none why there is no verdict where the detector gives none
  */
 export function verdictOrReason(

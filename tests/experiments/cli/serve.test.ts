@@ -1,0 +1,110 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { startServer } from '../../experts/llm/service.ts';
+import { temporaryFolder } from '../../src/data/fixtures.ts';
+import { biasedBundle, json } from '../serve/small-server.ts';
+import { earshot, until } from './command-line.ts';
+
+const launcher = join(import.meta.dirname, '../../../experiments/cli/earshot.mjs');
+
+/** `earshot serve` in a process of its own, at a free port. */
+async function started(words: readonly string[], { cwd, env = {} }: { cwd: string; env?: Record<string, string> }) {
+  const child = spawn(process.execPath, [launcher, 'serve', ...words, '--port', '0'], {
+    cwd,
+    env: { ...process.env, NODE_OPTIONS: '', ...env },
+  });
+  let out = '';
+  let errors = '';
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    out += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text) => {
+    errors += text;
+  });
+  const ended = once(child, 'close');
+  onTestFinished(async () => {
+    child.kill('SIGKILL');
+    await ended;
+  });
+  await until(() => errors.includes(' at http://') || child.exitCode !== null);
+  const address = /at (http:\/\/\S+);/.exec(errors)?.[1] ?? '';
+  return { child, ended, address, out: () => out, errors: () => errors };
+}
+
+const ask = (address: string, id: string) =>
+  fetch(`${address}/v1/threads/${id}/posts`, {
+    method: 'POST',
+    body: JSON.stringify({ posts: [{ id: 'a', text: `the text of a post of ${id}` }] }),
+    headers: json,
+  });
+
+describe('serve', () => {
+  it('says what is wrong before it listens', async () => {
+    const cwd = temporaryFolder();
+    const folder = await biasedBundle(50);
+    const fails = async (...words: string[]) => {
+      const { code, errors } = await earshot(['serve', ...words], { cwd });
+      return `${code} ${errors}`;
+    };
+    expect(await fails('nowhere')).toMatch(/^1 earshot: cannot read nowhere\/manifest\.json of the bundle/);
+    expect(await fails(folder, '--host', '0.0.0.0')).toMatch(
+      /^1 earshot: 0\.0\.0\.0 can be reached from other machines/,
+    );
+    expect(await fails(folder, '--sessions', 'here')).toMatch(
+      /^1 earshot: --sessions is "here"; give memory, or an address/,
+    );
+    expect(await fails(folder, '--sessions', 'redis://127.0.0.1:1')).toMatch(
+      /^2 earshot: Redis at 127\.0\.0\.1:1 cannot be used/,
+    );
+    expect(await fails(folder, '--detector', 'no.yaml')).toMatch(/^1 earshot: cannot read the detector file no\.yaml/);
+  });
+
+  it('finishes 200 requests that wait for a language model when it gets SIGTERM, and asks once a thread', async () => {
+    const model = await startServer(() => ({ text: 'Yes', delayMs: 300 }));
+    const endpoint = { name: 'scripted', baseURL: model.baseURL, model: 'tiny', logprobs: 'off', maxTokens: 5 };
+    const file = { detector: { name: 'single-prompt', model: endpoint }, task: 'rumor' };
+    const cwd = temporaryFolder({ 'prompt.yaml': JSON.stringify(file) });
+    const server = await started([await biasedBundle(50), '--detector', 'prompt.yaml', '--drain', '0.2'], { cwd });
+    expect(server.errors()).toMatch(/^earshot: serving bundle at http:\/\/127\.0\.0\.1:\d+; http\S+\/docs shows/);
+    const answers = Array.from({ length: 200 }, (_, index) => ask(server.address, `t${index % 100}`));
+    await until(() => model.requests.length > 0);
+    server.child.kill('SIGTERM');
+    for (const response of await Promise.all(answers)) {
+      expect(response.status).toBe(200);
+      expect(await response.json()).toMatchObject({ decision: 'stop', verdict: { label: 'rumor' } });
+    }
+    expect((await server.ended)[0]).toBe(0);
+    expect(model.requests).toHaveLength(100);
+    const lines = server
+      .out()
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(lines.filter(({ msg, status }) => msg === 'answered' && status === 200)).toHaveLength(200);
+    expect(server.out() + server.errors()).not.toContain('the text of a post');
+  });
+
+  it('answers without a verdict when the budget is spent, and loads bundles anew at SIGHUP', async () => {
+    const model = await startServer(() => 'Yes');
+    const endpoint = { name: 'scripted', baseURL: model.baseURL, model: 'tiny', logprobs: 'off', maxTokens: 5 };
+    const file = { detector: { name: 'single-prompt', model: endpoint }, task: 'rumor', budget: { requests: 0 } };
+    const cwd = temporaryFolder({ 'prompt.yaml': JSON.stringify(file) });
+    const server = await started([await biasedBundle(50), '--detector', 'prompt.yaml'], { cwd });
+    const response = await ask(server.address, 't');
+    expect(response.status).toBe(200);
+    expect(await response.json()).toMatchObject({
+      decision: 'stop',
+      verdict: null,
+      verdictMissing: expect.stringContaining('the budget of 0 requests is spent'),
+    });
+    expect(model.requests).toHaveLength(0);
+    const loaded = () => server.out().split('the golden threads are decided').length - 1;
+    expect(loaded()).toBe(1);
+    server.child.kill('SIGHUP');
+    await until(() => loaded() === 2);
+    server.child.kill('SIGTERM');
+    expect((await server.ended)[0]).toBe(0);
+  });
+});

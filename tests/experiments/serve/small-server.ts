@@ -1,0 +1,114 @@
+import { pino } from 'pino';
+import { onTestFinished } from 'vitest';
+import type { Access } from '../../../experiments/serve/access.ts';
+import { memoryThreads } from '../../../experiments/serve/memory-threads.ts';
+import { Models } from '../../../experiments/serve/models.ts';
+import { type ServeOptions, type Serving, serve } from '../../../experiments/serve/serve.ts';
+import { createServer } from '../../../experiments/serve/server.ts';
+import type { ThreadStore } from '../../../experiments/serve/thread-store.ts';
+import { type AskVerdict, localVerdict, verdictOrReason } from '../../../experiments/serve/verdicts.ts';
+import { policyOfBundle } from '../../../experiments/stop-agent/decide.ts';
+import { synthesizeThreads } from '../../../src/data/synthetic/stream.ts';
+import { countingModel, dimensions, randomNetwork, smallBundle } from '../../checkpoints/bundle/small-bundle.ts';
+
+export const limits = { bodyBytes: 1e6, requestMs: 30_000, maxConnections: 4096, maxReadings: 100 };
+export const threadLimits = { maxThreads: 1000, idleMs: 3_600_000, maxCharacters: 1e6 };
+
+/** A bundle that stops some threads early, some late and some never, with a detector. */
+export function mixedBundle(): Promise<string> {
+  const network = randomNetwork({ inputs: dimensions, seed: 5 });
+  network.moments.mean.fill(0);
+  network.moments.variance.fill(1);
+  network.layers.b3[1] -= 1;
+  const files = { 'detector.json': JSON.stringify(countingModel), 'trained.json': '[]' };
+  return smallBundle({ network, files, manifest: { detector: 'detector.json' } });
+}
+
+/** A bundle whose policy stops at the first post, or never. */
+export function biasedBundle(bias: number): Promise<string> {
+  const network = randomNetwork({ inputs: dimensions });
+  network.layers.b3.set([0, bias]);
+  const files = { 'detector.json': JSON.stringify(countingModel) };
+  return smallBundle({ network, files, manifest: { detector: 'detector.json' } });
+}
+
+export const threads = synthesizeThreads({ threads: 60, seed: 3 });
+
+export interface SmallServerOptions {
+  bundles?: Readonly<Record<string, string>>;
+  access?: Access;
+  store?: ThreadStore;
+  limits?: Partial<typeof limits>;
+  /** In place of the bundles' own detectors. */
+  ask?: AskVerdict;
+  verdictMs?: number;
+}
+
+/** A server that is not listening, for requests by `inject`, and what it logged. */
+export async function smallServer(options: SmallServerOptions = {}) {
+  const { bundles = { small: await mixedBundle() }, access = { kind: 'local' }, ask, verdictMs = 60_000 } = options;
+  const sources = Object.entries(bundles).map(([name, folder]) => ({ name, folder }));
+  const log: string[] = [];
+  const logger = pino({ level: 'info' }, { write: (line: string) => void log.push(line) });
+  const models = new Models(sources, async ({ name, folder }) => {
+    const policy = await policyOfBundle(folder);
+    const verdictOf = verdictOrReason(ask ?? localVerdict(policy), {
+      none: 'it does not decide',
+      timeoutMs: verdictMs,
+    });
+    return { name, sha256: policy.manifest.sha256, policy, maxPosts: policy.manifest.state.maxPosts, verdictOf };
+  });
+  await models.loadAll();
+  const store = options.store ?? memoryThreads(threadLimits);
+  const { app, state } = await createServer({
+    models,
+    store,
+    access,
+    limits: { ...limits, ...options.limits },
+    logger,
+  });
+  onTestFinished(async () => {
+    await app.close();
+  });
+  const post = async (id: string, body: unknown, { query = '' }: { query?: string } = {}) => {
+    const url = `/v1/threads/${encodeURIComponent(id)}/posts${query}`;
+    const response = await app.inject({ method: 'POST', url, payload: JSON.stringify(body), headers: json });
+    return { status: response.statusCode, body: response.json() };
+  };
+  const get = async (url: string) => {
+    const response = await app.inject(url);
+    return { status: response.statusCode, body: response.json() };
+  };
+  return { app, state, models, store, log, post, get };
+}
+
+export const json = { 'content-type': 'application/json' };
+
+/** A listening server on a free port, and what it logged. */
+export async function listening(options: Partial<ServeOptions> & { folder?: string } = {}) {
+  const { folder = await mixedBundle(), ...rest } = options;
+  const log: string[] = [];
+  let stopped: Promise<void> | null = null;
+  const serving = await serve({
+    models: [{ name: 'small', folder }],
+    host: '127.0.0.1',
+    port: 0,
+    access: { kind: 'local' },
+    sessions: 'memory',
+    threadLimits,
+    limits,
+    verdictMs: 60_000,
+    drainMs: 0,
+    finishMs: 10_000,
+    log: { write: (line) => void log.push(line) },
+    logLevel: 'info',
+    ...rest,
+  });
+  const stop = () => {
+    stopped ??= serving.stop();
+    return stopped;
+  };
+  onTestFinished(stop);
+  const own: Serving = { ...serving, stop };
+  return { ...own, log };
+}

@@ -1,0 +1,253 @@
+import { cpSync, rmSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { memoryThreads } from '../../../experiments/serve/memory-threads.ts';
+import { deciderOfBundle } from '../../../experiments/stop-agent/decide.ts';
+import type { Prefix } from '../../../src/data/thread.ts';
+import { ProviderError } from '../../../src/errors.ts';
+import { biasedBundle, json, mixedBundle, smallServer, threads } from './small-server.ts';
+
+const post = (id: string, more: Record<string, unknown> = {}) => ({ id, text: `text of ${id}`, ...more });
+const never = () => biasedBundle(-50);
+
+describe('a thread that comes post by post', () => {
+  it.each([1, 3, 1000])('is decided as a whole one is, %d posts at a time', async (size) => {
+    const folder = await mixedBundle();
+    const decider = await deciderOfBundle(folder);
+    const server = await smallServer({ bundles: { small: folder } });
+    const stops = new Set<string>();
+    for (const thread of threads) {
+      const expected = await decider.decide(thread);
+      let view = { decision: 'continue' };
+      const probabilities: number[] = [];
+      for (let from = 0; from < thread.posts.length && view.decision === 'continue'; from += size) {
+        const { status, body } = await server.post(thread.id, { posts: thread.posts.slice(from, from + size) });
+        expect(status).toBe(200);
+        for (const { stopProbability } of body.posts) if (stopProbability !== null) probabilities.push(stopProbability);
+        view = body;
+      }
+      if (view.decision === 'continue') view = (await server.post(thread.id, { posts: [], end: true })).body;
+      const { threadId, post: at, time, hours, stopped, postsUsed, verdict } = expected;
+      expect(view).toMatchObject({ threadId, decision: 'stop', post: at, time, hours, stopped, postsUsed, verdict });
+      expect(probabilities).toEqual(expected.stopProbability.slice(0, postsUsed));
+      stops.add(stopped ? (postsUsed === 1 ? 'first' : 'later') : 'never');
+    }
+    // Or the comparison would be of one case only.
+    expect(stops).toEqual(new Set(['first', 'later', 'never']));
+  });
+
+  it('is answered the same when a request is sent again, before and after the decision', async () => {
+    const server = await smallServer({ bundles: { small: await never() } });
+    const first = await server.post('t', { posts: [post('a'), post('b')] });
+    expect(await server.post('t', { posts: [post('a'), post('b')] })).toEqual(first);
+    expect((await server.post('t', { posts: [post('b'), post('b'), post('c'), post('c')] })).body).toMatchObject({
+      postsUsed: 3,
+      posts: [{ id: 'b' }, { id: 'b' }, { id: 'c' }, { id: 'c' }],
+    });
+    const last = await server.post('t', { posts: [post('d')], end: true });
+    expect(last.body).toMatchObject({ decision: 'stop', stopped: false, postsUsed: 4, verdict: { label: 'rumor' } });
+    expect(await server.post('t', { posts: [post('d')], end: true })).toEqual(last);
+    const later = await server.post('t', { posts: [post('a'), post('e')] });
+    expect(later.body).toMatchObject({ postsUsed: 4, post: 'd', verdict: last.body.verdict });
+    expect(later.body.posts).toEqual([first.body.posts[0], { id: 'e', stopProbability: null }]);
+    expect((await server.get('/v1/threads/t')).body).toMatchObject({ postsUsed: 4, posts: { length: 4 } });
+  });
+
+  it('is refused out of order, with the place, and nothing of that request is read', async () => {
+    const server = await smallServer({ bundles: { small: await never() } });
+    const at = (hour: number) => ({ time: `2020-01-01T0${hour}:00:00Z` });
+    await server.post('t', { posts: [post('a', at(5)), post('b', at(3))] });
+    const late = await server.post('t', { posts: [post('c', at(4)), post('d', at(2))] });
+    expect(late).toMatchObject({ status: 409, body: { field: 'posts.1.time' } });
+    expect(late.body.error).toContain('post "d" of 2020-01-01T02:00:00Z is earlier than one of 2020-01-01T04:00:00Z');
+    expect((await server.get('/v1/threads/t')).body.postsUsed).toBe(2);
+    const gap = await server.post('t', { posts: [post('e', { index: 3 })] });
+    expect(gap).toMatchObject({ status: 409, body: { field: 'posts.0.index' } });
+    expect(gap.body.error).toContain('has index 3, and the next post of the thread is 2');
+    expect((await server.post('t', { posts: [post('a', { index: 1 })] })).body.error).toContain('stands at 0');
+    expect((await server.post('t', { posts: [post('e', { index: 2 })] })).body.postsUsed).toBe(3);
+  });
+
+  it('begins with a post, ends by a deletion, and ends where the policy reads no further', async () => {
+    const server = await smallServer({ bundles: { small: await never() } });
+    expect(await server.post('t', { posts: [], end: true })).toMatchObject({ status: 404, body: { field: 'posts' } });
+    expect(await server.get('/v1/threads/t')).toMatchObject({ status: 404, body: { field: 'id' } });
+    const posts = Array.from({ length: 12 }, (_, index) => post(`p${index}`));
+    // The bundle reads ten posts.
+    const whole = await server.post('t', { posts });
+    expect(whole.body).toMatchObject({ decision: 'stop', stopped: false, postsUsed: 10, post: 'p9' });
+    expect(whole.body.posts[10]).toEqual({ id: 'p10', stopProbability: null });
+    expect((await server.app.inject({ method: 'DELETE', url: '/v1/threads/t' })).statusCode).toBe(204);
+    expect((await server.app.inject({ method: 'DELETE', url: '/v1/threads/t' })).statusCode).toBe(404);
+    expect((await server.post('t', { posts: [post('new')] })).body).toMatchObject({ postsUsed: 1, post: 'new' });
+  });
+
+  it('is read once by each of many requests at the same time', async () => {
+    const server = await smallServer({ bundles: { small: await never() } });
+    const posts = Array.from({ length: 9 }, (_, index) => post(`p${index}`));
+    await Promise.all(
+      posts.flatMap((each) => [server.post('t', { posts: [each] }), server.post('t', { posts: [each] })]),
+    );
+    const { body } = await server.get('/v1/threads/t');
+    expect(body.postsUsed).toBe(9);
+    expect(new Set(body.posts.map(({ id }: { id: string }) => id)).size).toBe(9);
+  });
+
+  it('is the same thread under the same model only', async () => {
+    const [first, second] = [await never(), await biasedBundle(50)];
+    const server = await smallServer({ bundles: { first, second } });
+    const unnamed = await server.post('t', { posts: [post('a')] });
+    expect(unnamed).toMatchObject({ status: 400, body: { field: 'model' } });
+    expect((await server.post('t', { posts: [post('a')] }, { query: '?model=first' })).body.decision).toBe('continue');
+    expect((await server.post('t', { posts: [post('a')] }, { query: '?model=second' })).body.decision).toBe('stop');
+    expect((await server.post('t', { posts: [post('a')] }, { query: '?model=third' })).status).toBe(404);
+  });
+});
+
+describe('the verdict', () => {
+  it('is asked for once, about the posts up to the stop, however many requests come', async () => {
+    const asked: Prefix[] = [];
+    const ask = async (prefix: Prefix) => {
+      asked.push(prefix);
+      return { label: 'rumor', probabilities: {} };
+    };
+    const server = await smallServer({ bundles: { small: await biasedBundle(50) }, ask });
+    const requests = Array.from({ length: 8 }, () => server.post('t', { posts: [post('a'), post('b')] }));
+    for (const { body } of await Promise.all(requests))
+      expect(body.verdict).toEqual({ label: 'rumor', probabilities: {} });
+    expect(asked).toHaveLength(1);
+    expect(asked[0]).toMatchObject({ threadId: 't', posts: [{ id: 'a', text: 'text of a', stance: null }] });
+  });
+
+  it('is missing with the reason where the detector fails, and asked for again by the next request', async () => {
+    let failures = 2;
+    const ask = async () => {
+      if (failures-- > 0) throw new ProviderError('the endpoint is down');
+      return { label: 'rumor', probabilities: {} };
+    };
+    const server = await smallServer({ bundles: { small: await biasedBundle(50) }, ask });
+    const failed = await server.post('t', { posts: [post('a')] });
+    expect(failed).toMatchObject({
+      status: 200,
+      body: { decision: 'stop', verdict: null, verdictMissing: 'the endpoint is down' },
+    });
+    expect((await server.post('t', { posts: [post('b')] })).body).toMatchObject({ postsUsed: 1, verdict: null });
+    expect((await server.get('/v1/threads/t')).body).toMatchObject({
+      verdict: { label: 'rumor' },
+      verdictMissing: null,
+    });
+  });
+
+  it('is waited for no longer than allowed, and found by who asks later', async () => {
+    let answer = () => {};
+    const answered = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    let calls = 0;
+    const ask = async () => {
+      calls++;
+      await answered;
+      return { label: 'rumor', probabilities: {} };
+    };
+    const server = await smallServer({ bundles: { small: await biasedBundle(50) }, ask, verdictMs: 1 });
+    for (let request = 0; request < 3; request++) {
+      const early = await server.post('t', { posts: [post('a')] });
+      expect(early.body.verdictMissing).toContain('has not answered within 0.001 s');
+    }
+    expect(calls).toBe(1);
+    answer();
+    await expect
+      .poll(async () => (await server.get('/v1/threads/t')).body.verdict)
+      .toEqual({ label: 'rumor', probabilities: {} });
+  });
+
+  it('may be that the detector does not decide', async () => {
+    const server = await smallServer({ bundles: { small: await biasedBundle(50) }, ask: async () => null });
+    const { body } = await server.post('t', { posts: [post('a')] });
+    expect(body).toMatchObject({ verdict: null, verdictMissing: 'it does not decide' });
+  });
+});
+
+describe('threads in memory', () => {
+  it('are refused where there is no room, expire when idle, and their texts go with the decision', async () => {
+    let now = 0;
+    const store = memoryThreads({ maxThreads: 2, idleMs: 1000, maxCharacters: 40, now: () => now });
+    const server = await smallServer({ bundles: { small: await never() }, store });
+    await server.post('a', { posts: [post('1')] });
+    now = 600;
+    await server.post('b', { posts: [post('1')] });
+    const full = await server.post('c', { posts: [post('1')] });
+    expect(full).toMatchObject({ status: 503, body: { error: expect.stringContaining('2 threads are open') } });
+    expect((await server.post('b', { posts: [post('2', { text: 'x'.repeat(30) })] })).body.error).toContain(
+      'characters of text',
+    );
+    now = 1100;
+    expect((await server.get('/v1/threads/a')).status).toBe(404);
+    expect((await server.post('b', { posts: [], end: true })).body.decision).toBe('stop');
+    expect((await server.post('c', { posts: [post('1', { text: 'x'.repeat(40) })] })).status).toBe(200);
+    expect(await store.count()).toBe(2);
+    now = 2100;
+    expect(await store.count()).toBe(0);
+  });
+
+  it('are read again from their posts where the process does not remember its place', async () => {
+    const server = await smallServer({ bundles: { small: await never() }, limits: { maxReadings: 1 } });
+    const alone = await smallServer({ bundles: { small: await never() } });
+    for (const id of ['a', 'b', 'c', 'd']) {
+      await server.post('t', { posts: [post(id)] });
+      await server.post('other', { posts: [post(id)] });
+      await alone.post('t', { posts: [post(id)] });
+    }
+    expect((await server.get('/v1/threads/t')).body).toEqual((await alone.get('/v1/threads/t')).body);
+  });
+
+  it('go on under a bundle that was loaded meanwhile, and keep what was decided', async () => {
+    const [folder, other] = [await never(), await biasedBundle(50)];
+    const server = await smallServer({ bundles: { small: folder } });
+    await server.post('open', { posts: [post('a'), post('b')] });
+    const decided = await server.post('decided', { posts: [post('a')], end: true });
+    rmSync(folder, { recursive: true });
+    cpSync(other, folder, { recursive: true });
+    expect((await server.app.inject({ method: 'POST', url: '/v2/repository/models/small/load' })).statusCode).toBe(200);
+    // As the new bundle decides the thread from its beginning.
+    expect((await server.get('/v1/threads/open')).body).toMatchObject({
+      decision: 'stop',
+      stopped: true,
+      postsUsed: 1,
+    });
+    expect((await server.get('/v1/threads/decided')).body).toEqual(decided.body);
+  });
+});
+
+it('says which field of a request is wrong', async () => {
+  const server = await smallServer();
+  for (const [body, field, said] of [
+    [{}, 'posts', 'expected array'],
+    [{ posts: [{ id: 'a', txt: 'b' }] }, 'posts.0', 'unknown key'],
+    [{ post: post('a') }, 'body', 'did you mean posts (a list)?'],
+    [{ posts: [post('a'), { id: '', text: '' }] }, 'posts.1.id', 'Too small'],
+    [{ posts: [post('a', { time: 'yesterday' })] }, 'posts.0.time', 'ISO 8601'],
+    [{ posts: [post('a\u0007')] }, 'posts.0.id', 'control characters'],
+    [{ posts: Array.from({ length: 1001 }, (_, index) => post(`${index}`)) }, 'posts', '1000'],
+    [[], 'body', 'expected object'],
+    [null, 'body', 'expected object'],
+  ] as const) {
+    const answer = await server.post('t', body);
+    expect(answer, JSON.stringify(body)?.slice(0, 80)).toMatchObject({ status: 400, body: { field } });
+    expect(answer.body.error).toContain(said);
+  }
+  const text = await server.app.inject({
+    method: 'POST',
+    url: '/v1/threads/t/posts',
+    payload: '{"posts": [tex',
+    headers: json,
+  });
+  expect(text.statusCode).toBe(400);
+  expect(text.json()).toEqual({ error: 'the body is not JSON', field: 'body' });
+  const form = await server.app.inject({
+    method: 'POST',
+    url: '/v1/threads/t/posts',
+    payload: 'a=b',
+    headers: { 'content-type': 'text/plain' },
+  });
+  expect(form.statusCode).toBe(415);
+});
