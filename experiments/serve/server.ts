@@ -160,10 +160,12 @@ export async function createServer(options: ServerOptions) {
       url,
       method: app.supportedMethods.filter((method) => !methods.includes(method)),
       schema: { hide: true },
-      handler: async (request, reply) => {
+      // Before the body is looked at.
+      onRequest: async ({ method }, reply) => {
         reply.header('allow', methods.join(', '));
-        throw new HttpProblem(405, `${request.method} is not for this address, which takes ${methods.join(', ')}`);
+        throw new HttpProblem(405, `${method} is not for this address, which takes ${methods.join(', ')}`);
       },
+      handler: async () => {},
     });
   await app.ready();
   return { app, state };

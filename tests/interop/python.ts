@@ -4,13 +4,14 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { sha256 } from '../../src/content-hash.ts';
 
-const requirements = join(import.meta.dirname, 'requirements.txt');
+/** What bundles are read with. */
+const readingBundles = join(import.meta.dirname, 'requirements.txt');
 
 /**
- * A Python with the packages that bundles are read with, in a cache folder of the user. It is made at the first call, and
- * again when the requirements change.
+ * A Python with the packages of a requirements file, in a cache folder of the user. It is made at the first call, and again
+ * when the requirements change.
  */
-export function interopPython(): string {
+export function interopPython(requirements: string = readingBundles): string {
   const cache = process.env.EARSHOT_INTEROP_CACHE ?? join(homedir(), '.cache/earshot/interop');
   const folder = join(cache, sha256(readFileSync(requirements, 'utf8')).slice(0, 16));
   const python = join(folder, 'bin/python');
@@ -39,8 +40,11 @@ export interface PythonOutcome {
 }
 
 /** Runs Python with these words and this standard input. */
-export function runPython(words: readonly string[], { stdin = '' }: { stdin?: string } = {}): Promise<PythonOutcome> {
-  const child = spawn(interopPython(), words, { env: { ...process.env, PYTHONUTF8: '1' } });
+export function runPython(
+  words: readonly string[],
+  { stdin = '', requirements }: { stdin?: string; requirements?: string } = {},
+): Promise<PythonOutcome> {
+  const child = spawn(interopPython(requirements), words, { env: { ...process.env, PYTHONUTF8: '1' } });
   let out = '';
   let errors = '';
   child.stdout.setEncoding('utf8').on('data', (text) => {
