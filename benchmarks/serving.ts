@@ -1,0 +1,183 @@
+/*
+ * `earshot serve` beside FastAPI, uvicorn and onnxruntime with the same ONNX file: single-row decisions a second on one core
+ * and their 99th percentile, in turns; then the memory of 10,000 open threads.
+ *
+ *   node --import tsx benchmarks/serving.ts --bundle policy [--rounds 5] [--seconds 5] [--connections 1,16]
+ *
+ * It needs Linux with two cores (servers are pinned to the first, the load to the second), Python and a package registry.
+ */
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { loadavg, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { parseArgs, promisify } from 'node:util';
+import { markdownTable } from 'markdown-table';
+import { bundleFiles, readManifest } from '../checkpoints/bundle/manifest.ts';
+import { readWeights } from '../checkpoints/bundle/read-weights.ts';
+import { bundleContents, weightsFile, writeBundle } from '../checkpoints/bundle/write-bundle.ts';
+import { synthesizeThreads } from '../src/data/synthetic/stream.ts';
+import { interopPython } from '../tests/interop/python.ts';
+import { freePort } from '../tests/interop/serving.ts';
+
+const { values } = parseArgs({
+  options: {
+    bundle: { type: 'string' },
+    rounds: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '5' },
+    connections: { type: 'string', default: '1,16' },
+    threads: { type: 'string', default: '10000' },
+  },
+});
+const { bundle } = values;
+if (bundle === undefined) throw new Error('give --bundle, a folder that `earshot export` made');
+const home = join(import.meta.dirname, '..');
+const folder = mkdtempSync(join(tmpdir(), 'earshot-serving-'));
+const running: ChildProcess[] = [];
+
+interface Measured {
+  readonly rate: number;
+  readonly p50: number;
+  readonly p99: number;
+}
+
+/** Starts a server on the first core and waits until it is ready. */
+async function start(words: readonly string[], port: number): Promise<{ url: string; child: ChildProcess }> {
+  const child = spawn('taskset', ['-c', '0', ...words], { stdio: ['ignore', 'ignore', 'inherit'] });
+  running.push(child);
+  const url = `http://127.0.0.1:${port}`;
+  for (;;) {
+    const ready = await fetch(`${url}/v2/health/ready`).catch(() => null);
+    if (ready?.ok === true) return { url, child };
+    if (child.exitCode !== null) throw new Error(`${words.join(' ')} ended`);
+    await delay(200);
+  }
+}
+
+async function startEarshot(served: string): Promise<{ url: string; child: ChildProcess }> {
+  const port = await freePort();
+  const program = join(home, 'experiments/cli/earshot.mjs');
+  const words = ['serve', `policy=${served}`, '--port', String(port), '--log-level', 'error', '--max-threads', '20000'];
+  return start([process.execPath, program, ...words], port);
+}
+
+async function load(url: string, options: { body: string; connections: number; seconds: number }): Promise<Measured> {
+  const words = ['-c', '1', process.execPath, '--import', 'tsx', join(home, 'benchmarks/http-load.ts')];
+  const { body, connections, seconds } = options;
+  const all = [...words, `${url}/v2/models/policy/infer`, body, String(connections), String(seconds)];
+  const { stdout } = await promisify(execFile)('taskset', all, { cwd: home });
+  return JSON.parse(stdout);
+}
+
+const median = (numbers: readonly number[]) => [...numbers].sort((a, b) => a - b)[numbers.length >> 1];
+
+async function compareRates(): Promise<void> {
+  const manifest = await readManifest(readFileSync(join(bundle!, bundleFiles.manifest), 'utf8'));
+  const { columns } = manifest.state;
+  const data = Array.from({ length: columns }, (_, index) => Math.round(Math.sin(index) * 1e6) / 1e6);
+  const body = join(folder, 'body.json');
+  writeFileSync(body, JSON.stringify({ inputs: [{ name: 'state', shape: [1, columns], datatype: 'FP32', data }] }));
+  const python = interopPython(join(import.meta.dirname, 'requirements-serving.txt'));
+  const port = await freePort();
+  const script = join(import.meta.dirname, 'fastapi-server.py');
+  const servers = {
+    earshot: await startEarshot(bundle!),
+    fastapi: await start([python, script, join(bundle!, bundleFiles.onnx), String(port)], port),
+  };
+  const rows: string[][] = [];
+  for (const connections of values.connections.split(',').map(Number)) {
+    const found: Record<keyof typeof servers, Measured[]> = { earshot: [], fastapi: [] };
+    // One round to warm up, for both.
+    for (let round = -1; round < Number(values.rounds); round++)
+      for (const name of ['earshot', 'fastapi'] as const) {
+        const seconds = round < 0 ? 2 : Number(values.seconds);
+        const measured = await load(servers[name].url, { body, connections, seconds });
+        if (round >= 0) found[name].push(measured);
+      }
+    const ratios = found.earshot.map(({ rate }, round) => rate / found.fastapi[round].rate);
+    const tails = found.earshot.map(({ p99 }, round) => p99 / found.fastapi[round].p99);
+    const all = (numbers: readonly number[]) => numbers.map((number) => number.toFixed(2)).join(', ');
+    const one = ({ rate, p99 }: { rate: number; p99: number }) => `${Math.round(rate)}/s, ${p99.toFixed(2)} ms`;
+    const middle = (own: readonly Measured[]) =>
+      one({ rate: median(own.map(({ rate }) => rate)), p99: median(own.map(({ p99 }) => p99)) });
+    rows.push([String(connections), middle(found.earshot), middle(found.fastapi), all(ratios), all(tails)]);
+  }
+  for (const { child } of Object.values(servers)) child.kill('SIGTERM');
+  const head = [
+    'connections',
+    'earshot: rate, p99',
+    'FastAPI: rate, p99',
+    'rates, earshot over FastAPI',
+    'p99 likewise',
+  ];
+  console.log(`States of ${columns} numbers; medians of ${values.rounds} rounds, and the ratio of each round.\n`);
+  console.log(markdownTable([head, ...rows]));
+}
+
+/** The bundle with a policy that never stops, so that threads stay open. */
+async function neverStopping(): Promise<string> {
+  const manifest = await readManifest(readFileSync(join(bundle!, bundleFiles.manifest), 'utf8'));
+  const network = readWeights(await readFile(join(bundle!, bundleFiles.weights)), manifest);
+  network.layers.b3.set([100, -100]);
+  const { files: listed, sha256: _, ...rest } = manifest;
+  const files = Object.fromEntries(Object.keys(listed).map((name) => [name, readFileSync(join(bundle!, name))]));
+  const replaced = { [bundleFiles.weights]: weightsFile(network), [bundleFiles.golden]: '' };
+  const path = join(folder, 'never-stopping');
+  writeBundle(path, await bundleContents({ manifest: rest, files: { ...files, ...replaced } }));
+  return path;
+}
+
+const residentMegabytes = (pid: number) =>
+  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
+
+async function measureThreads(): Promise<void> {
+  const { url, child } = await startEarshot(await neverStopping());
+  const before = residentMegabytes(child.pid!);
+  const count = Number(values.threads);
+  const threads = synthesizeThreads({ threads: 200, seed: 9 });
+  const posts = threads.reduce((sum, thread) => sum + thread.posts.length, 0) / threads.length;
+  let next = 0;
+  const open = async () => {
+    while (next < count) {
+      const index = next++;
+      const thread = threads[index % threads.length];
+      const response = await fetch(`${url}/v1/threads/${index}/posts`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        // As long as posts of networks are: the synthetic ones have a dozen characters.
+        body: JSON.stringify({
+          posts: thread.posts.map((post) => ({ ...post, text: post.text.padEnd(140, ` ${index}`) })),
+        }),
+      });
+      if (!response.ok) throw new Error(await response.text());
+      await response.arrayBuffer();
+    }
+  };
+  await Promise.all(Array.from({ length: 16 }, open));
+  const metrics = await (await fetch(`${url}/metrics`)).text();
+  const after = residentMegabytes(child.pid!);
+  child.kill('SIGTERM');
+  const kept = /^earshot_open_threads (\d+)/m.exec(metrics)?.[1];
+  console.log(
+    `\n${kept} open threads of ${posts.toFixed(1)} posts with 140 characters each: ${after.toFixed(0)} MB resident, ${before.toFixed(0)} MB before them`,
+  );
+}
+
+try {
+  console.log(
+    `Load average at the beginning: ${loadavg()
+      .map((value) => value.toFixed(2))
+      .join(' ')}`,
+  );
+  await compareRates();
+  await measureThreads();
+  console.log(
+    `Load average at the end: ${loadavg()
+      .map((value) => value.toFixed(2))
+      .join(' ')}`,
+  );
+} finally {
+  for (const child of running) child.kill('SIGKILL');
+  rmSync(folder, { recursive: true, force: true });
+}
