@@ -51,4 +51,5 @@ await Promise.all(Array.from({ length: Number(connections) }, ask));
 const elapsed = performance.now() - started;
 milliseconds.sort((a, b) => a - b);
 const quantile = (share: number) => milliseconds[Math.floor(share * (milliseconds.length - 1))];
-console.log(JSON.stringify({ rate: (milliseconds.length / elapsed) * 1000, p50: quantile(0.5), p99: quantile(0.99) }));
+const count = milliseconds.length;
+console.log(JSON.stringify({ count, rate: (count / elapsed) * 1000, p50: quantile(0.5), p99: quantile(0.99) }));

@@ -37,13 +37,21 @@ const folder = mkdtempSync(join(tmpdir(), 'earshot-serving-'));
 const running: ChildProcess[] = [];
 
 interface Measured {
+  /** Decisions a second. */
   readonly rate: number;
+  /** Decisions a second of the server's processor time: what one core does when nothing else wants it. */
+  readonly perCpuSecond: number;
   readonly p50: number;
   readonly p99: number;
 }
 
+interface Started {
+  readonly url: string;
+  readonly child: ChildProcess;
+}
+
 /** Starts a server on the first core and waits until it is ready. */
-async function start(words: readonly string[], port: number): Promise<{ url: string; child: ChildProcess }> {
+async function start(words: readonly string[], port: number): Promise<Started> {
   const child = spawn('taskset', ['-c', '0', ...words], { stdio: ['ignore', 'ignore', 'inherit'] });
   running.push(child);
   const url = `http://127.0.0.1:${port}`;
@@ -55,22 +63,40 @@ async function start(words: readonly string[], port: number): Promise<{ url: str
   }
 }
 
-async function startEarshot(served: string): Promise<{ url: string; child: ChildProcess }> {
+async function startEarshot(served: string): Promise<Started> {
   const port = await freePort();
   const program = join(home, 'experiments/cli/earshot.mjs');
   const words = ['serve', `policy=${served}`, '--port', String(port), '--log-level', 'error', '--max-threads', '20000'];
   return start([process.execPath, program, ...words], port);
 }
 
-async function load(url: string, options: { body: string; connections: number; seconds: number }): Promise<Measured> {
+async function load(
+  { url, child }: Started,
+  options: { body: string; connections: number; seconds: number },
+): Promise<Measured> {
   const words = ['-c', '1', process.execPath, '--import', 'tsx', join(home, 'benchmarks/http-load.ts')];
   const { body, connections, seconds } = options;
   const all = [...words, `${url}/v2/models/policy/infer`, body, String(connections), String(seconds)];
+  const before = cpuSeconds(child.pid!);
   const { stdout } = await promisify(execFile)('taskset', all, { cwd: home });
-  return JSON.parse(stdout);
+  const { count, ...found }: { count: number; rate: number; p50: number; p99: number } = JSON.parse(stdout);
+  return { ...found, perCpuSecond: count / (cpuSeconds(child.pid!) - before) };
+}
+
+/** Processor time of all threads of a process so far. Linux counts it in hundredths of a second. */
+function cpuSeconds(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1].split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / 100;
 }
 
 const median = (numbers: readonly number[]) => [...numbers].sort((a, b) => a - b)[numbers.length >> 1];
+
+const names = {
+  perCpuSecond: "decisions a second of the server's processor time",
+  rate: 'decisions a second',
+  p50: 'median, ms',
+  p99: '99th percentile, ms',
+};
 
 async function compareRates(): Promise<void> {
   const manifest = await readManifest(readFileSync(join(bundle!, bundleFiles.manifest), 'utf8'));
@@ -92,16 +118,14 @@ async function compareRates(): Promise<void> {
     for (let round = -1; round < Number(values.rounds); round++)
       for (const name of ['earshot', 'fastapi'] as const) {
         const seconds = round < 0 ? 2 : Number(values.seconds);
-        const measured = await load(servers[name].url, { body, connections, seconds });
+        const measured = await load(servers[name], { body, connections, seconds });
         if (round >= 0) found[name].push(measured);
       }
-    const ratios = found.earshot.map(({ rate }, round) => rate / found.fastapi[round].rate);
-    const tails = found.earshot.map(({ p99 }, round) => p99 / found.fastapi[round].p99);
-    const all = (numbers: readonly number[]) => numbers.map((number) => number.toFixed(2)).join(', ');
-    const one = ({ rate, p99 }: { rate: number; p99: number }) => `${Math.round(rate)}/s, ${p99.toFixed(2)} ms`;
-    const middle = (own: readonly Measured[]) =>
-      one({ rate: median(own.map(({ rate }) => rate)), p99: median(own.map(({ p99 }) => p99)) });
-    rows.push([String(connections), middle(found.earshot), middle(found.fastapi), all(ratios), all(tails)]);
+    for (const measure of ['perCpuSecond', 'rate', 'p50', 'p99'] as const) {
+      const ratios = found.earshot.map((own, round) => (own[measure] / found.fastapi[round][measure]).toFixed(2));
+      const middle = (own: readonly Measured[]) => median(own.map((each) => each[measure])).toPrecision(3);
+      rows.push([String(connections), names[measure], middle(found.earshot), middle(found.fastapi), ratios.join(', ')]);
+    }
   }
   for (const { child } of Object.values(servers)) child.kill('SIGTERM');
   const head = [

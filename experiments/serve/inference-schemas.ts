@@ -17,9 +17,11 @@ const parameters = z.looseObject({
 const number = { type: 'number' } as const;
 
 /** The numbers are checked where they are read, one by one: a schema could not say which of them is wrong. */
-const tensorData = z
-  .array(z.unknown())
-  .meta({ items: { anyOf: [number, { type: 'array', items: number }] }, description: 'row-major, flat or nested' });
+const tensorData = z.custom<unknown[]>(Array.isArray, 'expected array').meta({
+  type: 'array',
+  items: { anyOf: [number, { type: 'array', items: number }] },
+  description: 'row-major, flat or nested',
+});
 
 export const inferenceRequest = z.looseObject({
   id: z.string().max(256).optional().describe('returned with the answer'),

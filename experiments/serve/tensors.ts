@@ -33,6 +33,7 @@ export function inferenceBody(body: Buffer, jsonLength: string | undefined): unk
     });
   const json = jsonOrUndefined(body.toString('utf8', 0, length));
   if (json === undefined) throw new HttpProblem(400, 'the body is not JSON');
+  if (jsonLength === undefined) return json;
   const parsed = binaryInputs.safeParse(json);
   // Whatever is wrong with it, the schema of the request says so.
   if (!parsed.success) return json;
