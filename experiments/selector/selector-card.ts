@@ -1,4 +1,4 @@
-import type { SelectorManifest } from './export.ts';
+import type { SelectorManifest } from './selector-manifest.ts';
 
 /** The README.md of a selector's bundle. */
 export function selectorCard(manifest: SelectorManifest): string {

@@ -5,8 +5,13 @@ import { unavailable } from './http-problem.ts';
 import type { Metrics } from './metrics.ts';
 import type { Models } from './models.ts';
 import { problems } from './schemas.ts';
-import type { ServerState } from './server.ts';
 import type { ThreadStore } from './thread-store.ts';
+
+/** What the process around the server changes. */
+export interface ServerState {
+  /** Set at the beginning of the end: no longer ready, and connections are not kept. */
+  isClosing: boolean;
+}
 
 /** What whoever runs the server looks at: health, metrics, and what the server can do. */
 export function operationRoutes(options: {

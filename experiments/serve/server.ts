@@ -14,7 +14,7 @@ import { HttpProblem } from './http-problem.ts';
 import { inferenceRoutes } from './inference-routes.ts';
 import { serverMetrics } from './metrics.ts';
 import type { Models } from './models.ts';
-import { operationRoutes } from './operation-routes.ts';
+import { operationRoutes, type ServerState } from './operation-routes.ts';
 import { threadRoutes } from './thread-routes.ts';
 import type { ThreadStore } from './thread-store.ts';
 
@@ -41,12 +41,6 @@ export interface ServerOptions {
   readonly access: Access;
   readonly limits: ServerLimits;
   readonly logger: FastifyBaseLogger;
-}
-
-/** What the process around the server changes. */
-export interface ServerState {
-  /** Set at the beginning of the end: no longer ready, and connections are not kept. */
-  isClosing: boolean;
 }
 
 /** The server, not listening yet. */

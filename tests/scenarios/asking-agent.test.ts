@@ -171,7 +171,9 @@ it('decides the development part alone where that is asked for', async () => {
   expect(out).toContain('Decided: the development part.');
   const run = join(cwd, 'runs/development/agent/seed-1');
   const { parts } = JSON.parse(readFileSync(join(run, 'parts.json'), 'utf8'));
-  const decided = new Set(parsed(readFileSync(join(run, 'judged.jsonl'), 'utf8')).map(({ threadId }) => threadId));
+  const decided = new Set(
+    parsed(readFileSync(join(run, 'development-judged.jsonl'), 'utf8')).map(({ threadId }) => threadId),
+  );
   expect(decided).toEqual(new Set(parts.development.map(({ id }: Thread) => id)));
   expect(parts.test).toHaveLength(6);
 });

@@ -163,10 +163,10 @@ describe('doctor', () => {
     expect(found.node).toBe(process.versions.node);
     expect(['tensorflow', 'wasm']).toContain(found.chosen.name);
     expect(found.backends.map(({ backend }: { backend: string }) => backend)).toEqual(['tensorflow', 'wasm']);
-    for (const { iterationMs, problem } of found.backends) expect(iterationMs > 0 !== (problem !== null)).toBe(true);
-    expect(found.backends[1].iterationMs).toBeGreaterThan(0);
+    for (const { iterationMs, problem } of found.backends) expect(iterationMs['1'] > 0).toBe(problem === null);
+    expect(found.backends[1].iterationMs['1']).toBeGreaterThan(0);
     const unknown = await earshot(['doctor', 'cuda'], { cwd });
-    expect(unknown.errors).toContain('Allowed choices are tensorflow, wasm, cpu.');
+    expect(unknown.errors).toContain('Allowed choices are tensorflow, webgpu, wasm, cpu.');
     const wrong = await earshot(['doctor', '--dimensions', 'wide'], { cwd });
     expect(wrong.code).toBe(1);
     expect(wrong.errors).toContain("argument 'wide' is invalid. It must be a whole number.");

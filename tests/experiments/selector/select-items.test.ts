@@ -48,7 +48,7 @@ function selecting(
 
 /** Policies that learn fast enough to discard something. */
 async function trained(files: Record<string, unknown> = {}): Promise<string> {
-  const selector = { ...tinySelector.selector, learningRate: 0.3, claimsAbove: 0.3 };
+  const selector = { ...tinySelector.selector, learningRate: 0.3, claimsAbove: 0.3, claimGradient: 'sampled' };
   const cwd = tinyFolder({ selector, evaluation: { beside: [], picturePoints: 0 } }, files);
   await trainHere(cwd);
   return cwd;
