@@ -69,11 +69,25 @@ export async function askAndDecide<Post>(
   return { stopStep, stopped, stopProbability, verdict: verdictOfSaid(last), calls };
 }
 
-/** The probabilities with 0 where the agent does not act. */
-export function actedUpon(stopProbability: Float32Array, manifest: Manifest): Float32Array {
+/**
+ * The probabilities with 0 where the agent does not act.
+ * @param before posts of the thread that come before those of the probabilities
+ */
+export function actedUpon(stopProbability: Float32Array, manifest: Manifest, before = 0): Float32Array {
   if (manifest.state.judgement?.actsAt !== 'asked-posts') return stopProbability;
   const asked = new Set(manifest.state.judgement.asked);
-  return stopProbability.map((probability, index) => (asked.has(index + 1) ? probability : 0));
+  return stopProbability.map((probability, index) => (asked.has(before + index + 1) ? probability : 0));
+}
+
+/** A function that reads the posts of a thread one by one and says what the detector says where it is asked. */
+export function sayingWhenAsked(read: (text: string) => Said, manifest: Manifest): (text: string) => Said | undefined {
+  const asked = new Set(askedIn(manifest).asked);
+  let posts = 0;
+  return (text) => {
+    posts++;
+    const said = read(text);
+    return asked.has(posts) ? said : undefined;
+  };
 }
 
 /** The numbers that the judgements add to the states, row-major [posts, labels + 3]; none where the agent is not told. */

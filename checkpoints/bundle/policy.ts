@@ -6,6 +6,7 @@ import {
   isTold,
   type Said,
   saidBefore,
+  sayingWhenAsked,
   toldFeatures,
   type Verdict,
   verdictOfSaid,
@@ -82,10 +83,10 @@ export interface PolicyDecision {
 export interface GrowingThread {
   /**
    * Reads the next posts; each costs the same, however many came before it. One call at a time.
-   * @param told what the detector said of the thread's prefixes up to these posts, at the places where it was asked; only for
-   *   an agent that is told, [posts so far]
+   * @param told what the detector said of the thread's prefixes up to these posts, at the places where it was asked, [posts so
+   *   far]. For an agent that is told its judgements and whose bundle does not hold the detector; otherwise that is asked
    * @returns π(stop) at each of them, given that the agent has continued so far; [texts]
-   * @throws InputError where the bundle does not read texts
+   * @throws InputError where the bundle does not read texts, or the agent is told judgements and there are none
    */
   read(texts: readonly string[], told?: readonly (Said | undefined)[]): Promise<Float32Array>;
 }
@@ -143,10 +144,7 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
     const texts = posts.map(({ text }) => text);
     const thread = policy.open();
     if (isTold(manifest)) {
-      if (judgeOf === undefined)
-        throw new InputError(
-          "this bundle's agent is told what its detector says, and the detector is not part of it; give `judge`",
-        );
+      if (judgeOf === undefined) throw new InputError(needsJudge);
       const known: number[] = [];
       return askAndDecide(posts, {
         manifest,
@@ -168,9 +166,18 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
     manifest,
     open() {
       const statesOf = openStates();
+      const ownSaid =
+        isTold(manifest) && detector !== null ? sayingWhenAsked(readingOf(detector), manifest) : () => undefined;
+      const said: (Said | undefined)[] = [];
       return {
-        async read(texts, told = []) {
-          if (readsTexts) return stopProbabilitiesOf(network, await statesOf(texts, told));
+        async read(texts, told) {
+          if (isTold(manifest) && told === undefined && detector === null) throw new InputError(needsJudge);
+          const before = said.length;
+          for (const text of texts) said.push(told === undefined ? ownSaid(text) : undefined);
+          if (readsTexts) {
+            const states = await statesOf(texts, told ?? said);
+            return actedUpon(stopProbabilitiesOf(network, states), manifest, before);
+          }
           throw new InputError(
             `this bundle's states need ${needsStudent ? 'a student whose encoder is' : `the encoder ${JSON.stringify(manifest.encoder)}, which is`} not part of it; ${needsStudent ? '' : 'give `embed`, or '}make the states yourself and call stopProbabilities`,
           );
@@ -268,12 +275,23 @@ async function checkedModel(name: string, checked: (name: string) => Promise<Uin
   return parseBundleJson(new TextDecoder().decode(await checked(name)), { name, schema: hashingModelSchema });
 }
 
-function verdictOf({ labels, open }: PrefixReader, texts: readonly string[]): Verdict {
+function verdictOf(detector: PrefixReader, texts: readonly string[]): Verdict {
+  const read = readingOf(detector);
+  for (const text of texts.slice(0, -1)) read(text);
+  return read(texts[texts.length - 1]);
+}
+
+/** Reads the posts of a thread one by one. */
+function readingOf({ labels, open }: PrefixReader): (text: string) => Verdict {
   const read = open();
-  let probabilities: readonly number[] = [];
-  for (const text of texts) probabilities = read(text);
-  return {
-    label: labels[likeliest(probabilities)],
-    probabilities: Object.fromEntries(labels.map((label, index) => [label, probabilities[index]])),
+  return (text) => {
+    const probabilities = read(text);
+    return {
+      label: labels[likeliest(probabilities)],
+      probabilities: Object.fromEntries(labels.map((label, index) => [label, probabilities[index]])),
+    };
   };
 }
+
+const needsJudge =
+  "this bundle's agent is told what its detector says, and the detector is not part of it; give `judge`";

@@ -19,7 +19,8 @@ export interface Asked {
 
 /** Asks the local detector of a bundle. */
 export function localVerdict(policy: Policy): AskVerdict {
-  return async ({ posts }) => policy.judge(posts.map(({ text }) => text));
+  const { maxPosts } = policy.manifest.state.judgement ?? policy.manifest.state;
+  return async ({ posts }) => policy.judge(posts.slice(0, maxPosts).map(({ text }) => text));
 }
 
 /**

@@ -111,6 +111,19 @@ describe.each(variants)('an agent that is told judgements (%s)', (variant) => {
   });
 });
 
+it.each(variants)('post by post a bundle decides as at once (%s)', async (variant) => {
+  const policy = await loadPolicy({ read: (name: string) => readFile(join(cwd, variant, name)) });
+  for (const thread of fresh) {
+    const growing = policy.open();
+    const probabilities: number[] = [];
+    for (const { text } of thread.posts) {
+      probabilities.push(...(await growing.read([text])));
+      if (probabilities[probabilities.length - 1] > 0.5) break;
+    }
+    expect(probabilities).toEqual([...(await policy.decide(thread)).stopProbability]);
+  }
+});
+
 it('a bundle without its detector asks the one it is given, with what it has seen', async () => {
   const read = (name: string) => readFile(join(cwd, 'asked', name));
   const detector = await LocalDetector.load({ path: join(cwd, runOf('asked'), 'detector.json') });
