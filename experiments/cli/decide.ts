@@ -2,9 +2,17 @@ import { Command } from 'commander';
 import { formatBadItem } from '../../src/data/bad-item.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { readThreads, threadsOfStream } from '../../src/data/thread-file.ts';
-import { InputError } from '../../src/errors.ts';
-import { workContext } from '../../src/work-context.ts';
-import { type Decider, deciderOfBundle, deciderOfRun } from '../stop-agent/decide.ts';
+import { InputError, ProviderError } from '../../src/errors.ts';
+import { type WorkContext, workContext } from '../../src/work-context.ts';
+import { openPrefixJudge, type PrefixJudge } from '../judging/judge-single-prefixes.ts';
+import {
+  type DecidedThread,
+  type Decider,
+  deciderOfBundle,
+  deciderOfRun,
+  withVerdictsBy,
+} from '../stop-agent/decide.ts';
+import { amount, budgetOf, positiveInteger } from './option-values.ts';
 import type { Terminal } from './terminal.ts';
 
 export function decideCommand(terminal: Terminal): Command {
@@ -16,6 +24,12 @@ export function decideCommand(terminal: Terminal): Command {
     .option('--runs <folder>', 'where the shared cache is; only with --run', 'runs')
     .option('--include-trained', 'keep threads that the agent was trained on, known by their id and claim')
     .option('--skip-invalid', 'leave invalid lines out instead of stopping')
+    .option('--detector <file>', 'detector file (.yaml) of language models, asked once a thread for the verdict')
+    .option('--store <path>', "annotation store of that detector's judgements; made when absent", 'annotations.sqlite')
+    .option('--retry-unreadable', 'language models: ask again where an earlier answer could not be read')
+    .option('--budget-requests <count>', 'language models: send at most so many requests', positiveInteger)
+    .option('--budget-tokens <count>', 'language models: use at most so many tokens', positiveInteger)
+    .option('--budget-money <amount>', "language models: spend at most so much, in the prices' currency", amount)
     .addHelpText(
       'after',
       `
@@ -26,7 +40,8 @@ detector's judgements has the detector asked while it reads, language models too
 
 Examples:
   earshot decide threads.jsonl --run runs/quickstart/agent/seed-1 > decisions.jsonl
-  tail -f threads.jsonl | earshot decide --bundle policy`,
+  tail -f threads.jsonl | earshot decide --bundle policy
+  earshot decide threads.jsonl --bundle policy --detector experiments/detectors/s2mad.yaml --budget-requests 1000`,
     )
     .action((threads: string | undefined, options: DecideOptions) => decide(threads ?? null, { ...options, terminal }));
 }
@@ -37,35 +52,87 @@ interface DecideOptions {
   runs: string;
   includeTrained?: boolean;
   skipInvalid?: boolean;
+  detector?: string;
+  store: string;
+  retryUnreadable?: boolean;
+  budgetRequests?: number;
+  budgetTokens?: number;
+  budgetMoney?: number;
 }
+
+/** Threads whose verdicts are waited for at the same time. */
+const threadsAtOnce = 64;
 
 async function decide(path: string | null, options: DecideOptions & { terminal: Terminal }): Promise<void> {
   const { includeTrained = false, skipInvalid = false, terminal } = options;
   const { stdin, stdout, stderr } = terminal;
   const note = (line: string) => stderr.write(`earshot: ${line}\n`);
-  const decider = await deciderOf(options, note);
-  const reading = {
-    skipInvalid,
-    onSkipped: (item: Parameters<typeof formatBadItem>[0]) => note(`skipped ${formatBadItem(item)}`),
-  };
-  const threads: AsyncIterable<Thread> =
-    path === null ? threadsOfStream(stdin, { name: 'standard input', ...reading }) : readThreads(path, reading);
-  let count = 0;
-  let trained = 0;
-  for await (const thread of threads) {
-    count++;
-    if (decider.isTrainedOn(thread)) trained++;
-    if (decider.isTrainedOn(thread) && !includeTrained) continue;
-    stdout.write(`${JSON.stringify(await decider.decide(thread))}\n`);
+  // Calls under way are paid for and are waited for; without any, Ctrl-C may end the waiting for a next line at once.
+  const stopping =
+    options.detector === undefined ? {} : { signal: terminal.interruptSignal('waiting for what was asked') };
+  const context = workContext({ onNote: note, ...stopping });
+  const own = await deciderOf(options, context);
+  const judge = await judgeOf(options, context);
+  try {
+    const decider = judge === null ? own : withVerdictsBy(judge, own);
+    if (!decider.hasDetector)
+      note(`${decider.name} has no detector of its own, so decisions come without a verdict; name one with --detector`);
+    const reading = {
+      skipInvalid,
+      onSkipped: (item: Parameters<typeof formatBadItem>[0]) => note(`skipped ${formatBadItem(item)}`),
+    };
+    const threads: AsyncIterable<Thread> =
+      path === null ? threadsOfStream(stdin, { name: 'standard input', ...reading }) : readThreads(path, reading);
+    let count = 0;
+    let trained = 0;
+    let missing = 0;
+    let firstMissing = '';
+    const write = ({ threadId, verdictMissing, ...decision }: DecidedThread) => {
+      stdout.write(`${JSON.stringify({ threadId, ...decision, verdictMissing })}\n`);
+      if (verdictMissing === null || judge === null) return;
+      if (missing++ === 0) firstMissing = `thread ${threadId}: ${verdictMissing}`;
+    };
+    const underWay: Promise<void>[] = [];
+    let last = Promise.resolve();
+    for await (const thread of threads) {
+      context.signal.throwIfAborted();
+      count++;
+      if (decider.isTrainedOn(thread)) trained++;
+      if (decider.isTrainedOn(thread) && !includeTrained) continue;
+      // In the order of the threads, each as soon as it is there.
+      const before = last;
+      const decision = decider.decide(thread);
+      last = decision.then(async (own) => {
+        await before;
+        write(own);
+      });
+      // It is looked at later, when its turn comes.
+      last.catch(() => {});
+      underWay.push(last);
+      if (underWay.length >= (judge === null ? 1 : threadsAtOnce)) await underWay.shift();
+    }
+    await Promise.all(underWay);
+    if (trained > 0)
+      note(
+        `${decider.name} was trained on ${trained} of the ${count} threads; they are ${includeTrained ? 'not left out' : 'left out (--include-trained keeps them)'}`,
+      );
+    if (missing > 0)
+      throw new ProviderError(
+        `${missing} verdicts could not be had, such as that of ${firstMissing}. The same command asks for them again`,
+      );
+  } finally {
+    await judge?.close();
   }
-  if (trained > 0)
-    note(
-      `${decider.name} was trained on ${trained} of the ${count} threads; they are ${includeTrained ? 'not left out' : 'left out (--include-trained keeps them)'}`,
-    );
 }
 
-function deciderOf({ run, bundle, runs }: DecideOptions, onNote: (line: string) => void): Promise<Decider> {
-  if (run !== undefined && bundle === undefined) return deciderOfRun({ run, runs, context: workContext({ onNote }) });
+async function judgeOf(options: DecideOptions, context: WorkContext): Promise<PrefixJudge | null> {
+  const { detector, store, retryUnreadable = false } = options;
+  if (detector === undefined) return null;
+  return openPrefixJudge({ file: detector, store, budget: budgetOf(options), retryUnreadable, context });
+}
+
+function deciderOf({ run, bundle, runs }: DecideOptions, context: WorkContext): Promise<Decider> {
+  if (run !== undefined && bundle === undefined) return deciderOfRun({ run, runs, context });
   if (bundle !== undefined && run === undefined) return deciderOfBundle(bundle);
   throw new InputError(
     `${run === undefined ? 'neither --run nor --bundle is given' : 'both --run and --bundle are given'}; give one of them`,

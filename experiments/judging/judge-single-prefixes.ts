@@ -4,8 +4,9 @@ import type { Judgement } from '../../experts/detector.ts';
 import type { BudgetLimits, EndpointUsage } from '../../experts/llm/cost/budget.ts';
 import type { Environment } from '../../experts/llm/secrets.ts';
 import { judgementLabels } from '../../experts/tasks/task-file.ts';
+import type { Task } from '../../src/data/task.ts';
 import type { Prefix, Thread } from '../../src/data/thread.ts';
-import { ProviderError } from '../../src/errors.ts';
+import { InputError, ProviderError } from '../../src/errors.ts';
 import { Random } from '../../src/tensor/random.ts';
 import { type WorkContext, workContext } from '../../src/work-context.ts';
 import { loadDetectorFile } from '../config/detector-file.ts';
@@ -34,14 +35,24 @@ export async function openPrefixJudge(options: {
   file: string;
   store: string;
   budget?: Partial<BudgetLimits> | undefined;
+  /** Ask again where an earlier answer could not be read. */
+  retryUnreadable: boolean;
   env?: Environment | undefined;
   context?: WorkContext | undefined;
 }): Promise<PrefixJudge> {
-  const { budget, env, context = workContext() } = options;
+  const { budget, env, retryUnreadable, context = workContext() } = options;
   const file = await loadDetectorFile(options.file);
   const store = AnnotationStore.open(options.store);
   const random = Random.seeded({ seed: 0, purpose: 'waiting times' });
-  const { service, calls, detector } = await openLive({ file, store, budget, env, context, random }).catch((error) => {
+  const { service, calls, detector } = await openLive({
+    file,
+    store,
+    budget,
+    env,
+    context,
+    random,
+    retryUnreadable,
+  }).catch((error) => {
     store.close();
     throw error;
   });
@@ -57,8 +68,7 @@ export async function openPrefixJudge(options: {
         calls,
         schedule: { name: 'lengths', lengths: [length] },
         maxPosts: length,
-        // Whoever asks again wants another answer than the one that could not be read.
-        retryUnreadable: true,
+        retryUnreadable,
         signal: context.signal,
       });
       const judgement = store.getMany([store.keyOf(annotationRequest({ detector, prefix }))]);
@@ -71,6 +81,14 @@ export async function openPrefixJudge(options: {
       store.close();
     },
   };
+}
+
+/** @throws InputError where a detector does not answer with the labels of a task */
+export function checkDecides(judge: PrefixJudge, task: Pick<Task, 'name' | 'labels'>): void {
+  if (task.labels.every((label) => judge.labels.includes(label))) return;
+  throw new InputError(
+    `the detector ${judge.name} answers ${judge.labels.join(' or ')}, and the agent decides ${task.name} (${task.labels.join(', ')}); give a detector of that task`,
+  );
 }
 
 function threadOf({ threadId, posts }: Prefix): Thread {

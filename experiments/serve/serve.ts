@@ -57,6 +57,8 @@ export async function serve(options: ServeOptions): Promise<Serving> {
     options.detector === undefined
       ? null
       : await openPrefixJudge({
+          // Whoever asks for a thread again wants another answer than the one that could not be read.
+          retryUnreadable: true,
           ...options.detector,
           context: {
             signal: new AbortController().signal,

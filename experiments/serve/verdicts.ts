@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Policy, Verdict } from '../../checkpoints/bundle/policy.ts';
 import type { Prefix } from '../../src/data/thread.ts';
-import { InputError, ProviderError } from '../../src/errors.ts';
-import type { PrefixJudge } from '../judging/judge-single-prefixes.ts';
+import { ProviderError } from '../../src/errors.ts';
+import { checkDecides, type PrefixJudge } from '../judging/judge-single-prefixes.ts';
 
 /**
  * Asks a detector about the posts that were seen at the stop; null where it does not decide.
@@ -28,11 +28,7 @@ export function localVerdict(policy: Policy): AskVerdict {
  * @throws InputError where the detector and the bundle decide different things
  */
 export function judgedVerdict(judge: PrefixJudge, { manifest: { task } }: Policy): AskVerdict {
-  const missing = task.labels.filter((label) => !judge.labels.includes(label));
-  if (missing.length > 0)
-    throw new InputError(
-      `the detector ${judge.name} answers ${judge.labels.join(' or ')}, and the bundle decides ${task.name} (${task.labels.join(', ')}); give a detector of that task`,
-    );
+  checkDecides(judge, task);
   return async (prefix) => {
     const { label, probabilities } = await judge.judge(prefix);
     return label === null ? null : { label, probabilities: probabilities ?? {} };

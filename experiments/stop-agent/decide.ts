@@ -11,13 +11,16 @@ import {
 } from '../../checkpoints/bundle/policy.ts';
 import type { Judgement } from '../../experts/detector.ts';
 import { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
+import { endsAllCalls } from '../../experts/llm/failures.ts';
 import { canonicalJson } from '../../src/content-hash.ts';
+import type { Task } from '../../src/data/task.ts';
 import { hoursSinceClaim, prefixOf, type Thread } from '../../src/data/thread.ts';
-import { diskError, InputError } from '../../src/errors.ts';
+import { diskError, InputError, ProviderError } from '../../src/errors.ts';
 import { createEncoder, encoderSchema } from '../../src/text/create-encoder.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { decideStops } from '../../trainers/stop-agent/policy.ts';
 import { judgeForTraining, judgeOfRun } from '../judging/judge-for-training.ts';
+import { checkDecides, type PrefixJudge } from '../judging/judge-single-prefixes.ts';
 import { threadIdentity } from '../run/parts-file.ts';
 import { askAndDecide, type Judge } from './ask-and-decide.ts';
 import { type OpenedRun, openStopAgentRun } from './open-run.ts';
@@ -44,6 +47,8 @@ export interface DecidedThread {
   readonly stopProbability: readonly number[];
   /** What the detector says of the posts seen at the stop; null where none is at hand. */
   readonly verdict: Verdict | null;
+  /** Why there is no verdict; null where there is one. */
+  readonly verdictMissing: string | null;
   /** How often the detector was asked. */
   readonly calls: number;
 }
@@ -52,6 +57,11 @@ export interface DecidedThread {
 export interface Decider {
   /** What messages call it. */
   readonly name: string;
+  readonly task: Pick<Task, 'name' | 'labels'>;
+  /** Whether a detector is at hand for verdicts. */
+  readonly hasDetector: boolean;
+  /** Whether the agent asks that detector while it reads. */
+  readonly isTold: boolean;
   /** Whether it learnt from this thread. */
   isTrainedOn(thread: Thread): boolean;
   decide(thread: Thread): Promise<DecidedThread>;
@@ -72,6 +82,9 @@ export async function deciderOfRun(options: { run: string; runs: string; context
     const judgeOf = await judgesOf(opened, options.context);
     return {
       name: run.path,
+      task: opened.task,
+      hasDetector: true,
+      isTold: true,
       isTrainedOn,
       async decide(whole) {
         const thread = shownPart(whole, experiment.agent.maxPosts);
@@ -80,13 +93,12 @@ export async function deciderOfRun(options: { run: string; runs: string; context
       },
     };
   }
-  if (asksModels)
-    options.context.onNote(
-      `the detector of ${run.path} asks language models, so decisions come without a verdict; \`earshot annotate\` asks it`,
-    );
   const detector = asksModels ? null : await LocalDetector.load({ path: join(run.path, 'detector.json') });
   return {
     name: run.path,
+    task: opened.task,
+    hasDetector: detector !== null,
+    isTold: false,
     isTrainedOn,
     async decide(whole) {
       const thread = shownPart(whole, experiment.agent.maxPosts);
@@ -150,10 +162,48 @@ export async function deciderOfBundle(folder: string): Promise<Decider> {
   const trained = new Set(parseBundleJson(new TextDecoder().decode(bytes), { name, schema: z.array(z.string()) }));
   return {
     name: folder,
+    task: policy.manifest.task,
+    hasDetector: detector !== null,
+    isTold: (state.judgement ?? null) !== null,
     isTrainedOn: (thread) => trained.has(threadIdentity(thread)),
     async decide(whole) {
       const thread = shownPart(whole, state.maxPosts);
       return decided(thread, await policy.decide(thread));
+    },
+  };
+}
+
+/**
+ * The same agent with verdicts by a detector on language models, which is asked once a thread, at the stop.
+ * @throws InputError where the two decide different things, or the agent has its own detector asked while it reads
+ */
+export function withVerdictsBy(judge: PrefixJudge, decider: Decider): Decider {
+  checkDecides(judge, decider.task);
+  /** Why nothing more is asked. */
+  let end: string | null = null;
+  if (decider.isTold)
+    throw new InputError(
+      `the agent of ${decider.name} is told what its own detector says, so the verdict is that detector's; leave --detector out`,
+    );
+  return {
+    ...decider,
+    hasDetector: true,
+    async decide(thread) {
+      const decision = await decider.decide(thread);
+      if (end !== null) return { ...decision, verdict: null, verdictMissing: end, calls: 0 };
+      try {
+        const verdict = verdictOf(await judge.judge(prefixOf(thread, decision.postsUsed)));
+        return {
+          ...decision,
+          verdict,
+          verdictMissing: verdict === null ? 'the detector does not decide' : null,
+          calls: 1,
+        };
+      } catch (error) {
+        if (!(error instanceof ProviderError)) throw error;
+        if (endsAllCalls(error)) end = error.message;
+        return { ...decision, verdict: null, verdictMissing: error.message, calls: 1 };
+      }
     },
   };
 }
@@ -210,6 +260,7 @@ function decided(
     er: (stopStep + 1) / thread.posts.length,
     stopProbability: [...stopProbability],
     verdict,
+    verdictMissing: verdict === null ? 'no detector is at hand' : null,
     calls,
   };
 }

@@ -6,6 +6,8 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { runCommandLine } from '../../../experiments/cli/main.ts';
 import { synthesizeThreads } from '../../../src/data/synthetic/stream.ts';
 import type { Thread } from '../../../src/data/thread.ts';
+import { startServer } from '../../experts/llm/service.ts';
+import type { ScriptedRule } from '../../llm-server/scripted-rule.ts';
 import { earshot, tiny, writeExperiment } from './command-line.ts';
 
 const run = 'runs/tiny/agent/seed-1';
@@ -31,6 +33,72 @@ beforeAll(async () => {
   expect(exported.code, exported.errors).toBe(0);
 });
 afterAll(() => rmSync(cwd, { recursive: true, force: true }));
+
+describe('decide, with a detector on language models', () => {
+  /** Says no at once, and yes late, so that answers come out of order. */
+  async function setUp(rule: ScriptedRule) {
+    const server = await startServer(rule);
+    const model = { name: 'scripted', baseURL: server.baseURL, model: 'tiny', logprobs: 'off' };
+    const file = { detector: { name: 'single-prompt', model }, task: 'rumor', retry: { maxAttempts: 1 } };
+    const name = `detector-${server.baseURL.replace(/\D/g, '')}`;
+    writeFileSync(join(cwd, `${name}.yaml`), JSON.stringify(file));
+    return { server, words: ['fresh.jsonl', '--detector', `${name}.yaml`, '--store', `${name}.sqlite`] };
+  }
+
+  it.each([
+    ['a run', '--run', run],
+    ['a bundle', '--bundle', bundle],
+  ])('asks it once a thread, about the posts seen at the stop, and nothing twice (%s)', async (_, ...agent) => {
+    const isLate = (text: string) => text.includes(fresh[0].posts[0].text.slice(0, 20));
+    const { server, words } = await setUp(({ messages: [{ content }] }) =>
+      isLate(content) ? { text: 'Yes', delayMs: 50 } : 'No',
+    );
+    const plain = parsed((await decide('fresh.jsonl', ...agent)).out);
+    const judged = await decide(...words, ...agent);
+    expect(judged.code, judged.errors).toBe(0);
+    const decisions = parsed(judged.out);
+    expect(server.requests).toHaveLength(fresh.length);
+    for (const [index, decision] of decisions.entries()) {
+      const label = index === 0 ? 'rumor' : 'non-rumor';
+      const { verdict: __, ...others } = plain[index];
+      expect(decision).toMatchObject({ ...others, verdict: { label }, verdictMissing: null, calls: 1 });
+      const asked = server.requests.map(({ body }) => body.messages[0].content);
+      const shown = fresh[index].posts.slice(0, decision.postsUsed);
+      expect(asked.some((text) => shown.every((post, place) => text.includes(`${place + 1}. ${post.text}`)))).toBe(
+        true,
+      );
+    }
+    expect((await decide(...words, ...agent)).out).toBe(judged.out);
+    expect(server.requests).toHaveLength(fresh.length);
+  });
+
+  it('gives every decision and says which verdicts are missing', async () => {
+    const { server, words } = await setUp(({ messages: [{ content }] }) =>
+      content.includes(fresh[1].posts[0].text.slice(0, 20)) ? 'hm' : 'No',
+    );
+    const { code, out, errors } = await decide(...words, '--run', run);
+    const decisions = parsed(out);
+    expect(decisions).toHaveLength(fresh.length);
+    const missing = decisions.filter(({ verdict }) => verdict === null);
+    expect(missing.length).toBeGreaterThan(0);
+    expect(missing[0].verdictMissing).toMatch(/answered twice with something other than Yes or No/);
+    expect([code, errors]).toEqual([
+      2,
+      expect.stringMatching(new RegExp(`${missing.length} verdicts could not be had`)),
+    ]);
+    expect(server.requests.length).toBeLessThanOrEqual(2 * fresh.length);
+    const other = await decide('fresh.jsonl', '--run', run, '--detector', join(cwd, 'none.yaml'));
+    expect([other.code, other.errors]).toEqual([1, expect.stringContaining('none.yaml')]);
+  });
+
+  it('stops asking where the budget is spent, and still decides', async () => {
+    const { server, words } = await setUp(() => 'No');
+    const { code, out, errors } = await decide(...words, '--run', run, '--budget-requests', '2');
+    expect(server.requests).toHaveLength(2);
+    expect(parsed(out)).toHaveLength(fresh.length);
+    expect([code, errors]).toEqual([2, expect.stringMatching(new RegExp(`${fresh.length - 2} verdicts .*budget`))]);
+  });
+});
 
 describe('decide', () => {
   it('says of each unlabelled thread where the agent stops, how sure it was, and what the detector says', async () => {
