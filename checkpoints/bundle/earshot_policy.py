@@ -333,7 +333,7 @@ class Policy:
     def decide_with(self, texts, judge):
         if self.told:
             return self.ask_and_decide(texts, judge)
-        decision = self.decide_states(self.states(texts, {}))
+        decision = self.decide_states(self.states(texts))
         if judge is not None:
             decision.verdict, decision.calls = verdict_of(judge(texts[: decision.stop_step + 1])), 1
         return decision
@@ -377,9 +377,9 @@ class Policy:
         (probability,) = self.session.run(["stop_probability"], {"state": np.ascontiguousarray(states, np.float32)})
         return probability
 
-    def states(self, texts, told):
+    def states(self, texts, told=None):
         """[posts, columns]: sum of the posts' embeddings and that of the previous action; then what the student and the
-        detector say."""
+        detector say; `told` is what the detector said of prefixes, by their numbers of posts, where the agent is told."""
         if not texts:
             raise ValueError("a thread needs at least one post, the claim")
         if not self.reads_texts:
@@ -395,7 +395,7 @@ class Policy:
         if self.student is not None:
             parts.append(student_features(self.student.read(texts)))
         if self.told:
-            parts.append(last_judgement_features(told, self.labels, len(texts)))
+            parts.append(last_judgement_features(told or {}, self.labels, len(texts)))
         return np.concatenate(parts, axis=1)
 
     def check_golden(self):

@@ -37,7 +37,7 @@ test set and task.
 
 Examples:
   earshot compare runs/published-vs-paper/paper runs/published-vs-paper/published
-  earshot compare runs/quickstart/agent runs/quickstart/agent --second-system "first 4 posts"
+  earshot compare runs/quickstart/student-and-task runs/quickstart/student-and-task --second-system "first 4 posts"
   earshot compare runs/selector-quickstart/agent runs/selector-quickstart/agent --second-system random`,
     )
     .action((first: string, second: string, options: CompareOptions) => {

@@ -12,7 +12,7 @@ export function exportCommand({ stdout, stderr }: Terminal): Command {
     .description(
       'Write the policy of a run as a bundle that other programs load: ONNX, weights, Python, a policy card.',
     )
-    .argument('<run>', 'run directory of a stop agent or a selector, such as runs/quickstart/agent/seed-1')
+    .argument('<run>', 'run directory of a stop agent or a selector, such as runs/quickstart/student-and-task/seed-1')
     .requiredOption('--out <folder>', 'a new folder for the bundle')
     .option('--data <path>', "where the run's thread file is now (default: where it was at the training)")
     .option('--runs <folder>', 'where the shared cache is', 'runs')
@@ -25,7 +25,7 @@ differ, nothing is written. A few test threads of a stop agent's run, with their
 only states do, and its bundle decides on states.
 
 Example:
-  earshot export runs/quickstart/agent/seed-1 --out policy
+  earshot export runs/quickstart/student-and-task/seed-1 --out policy
   python policy/earshot_policy.py < threads.jsonl
   earshot export runs/selector-quickstart/agent/seed-1 --out selector`,
     )

@@ -77,6 +77,12 @@ interface CliOptions {
   logLevel: string;
 }
 
+/**
+ * Threads whose state is kept beside their posts; of the others it is made anew from the posts when the next one comes. One
+ * takes some 35 kB with a student of 2,048 dimensions.
+ */
+const readingsKept = 2000;
+
 /** Texts of undecided threads that are kept in memory, in characters; more than 10,000 long threads hold. */
 const maxCharacters = 256 * 1024 * 1024;
 
@@ -103,7 +109,7 @@ async function run(bundles: readonly string[], options: CliOptions & { terminal:
       bodyBytes: Math.round(options.maxBody * 1e6),
       requestMs: Math.round(options.requestTimeout * 1000),
       maxConnections: options.maxConnections,
-      maxReadings: maxThreads,
+      maxReadings: Math.min(maxThreads, readingsKept),
     },
     detector: detector === undefined ? undefined : { file: detector, store, budget: budgetOf(options) },
     verdictMs: Math.round(options.verdictTimeout * 1000),

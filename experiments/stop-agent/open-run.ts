@@ -47,7 +47,7 @@ export async function openStopAgentRun(options: {
   const kind = runKind(run);
   if (kind !== 'stop-agent')
     throw new InputError(
-      `${run.path} is a run of kind ${JSON.stringify(kind)}, and one of a stop agent is needed; give a folder such as runs/quickstart/agent/seed-1`,
+      `${run.path} is a run of kind ${JSON.stringify(kind)}, and one of a stop agent is needed; give a folder such as runs/quickstart/student-and-task/seed-1`,
     );
   const latest = run.latestCheckpoint();
   if (latest === null)
