@@ -45,11 +45,13 @@ export function frontSpec({ plan, front }: Pictured): TopLevelSpec | null {
   const values = front.map((point) => ({ ...point, kind: point.isSwept ? 'swept setting' : 'baseline' }));
   const stairs = front.filter(({ isOnFront }) => isOnFront).sort((a, b) => a.er - b.er);
   const places = groupBy(stairs, ({ er, macroF1 }) => `${er} ${macroF1}`);
-  const labels = Array.from(places.values(), (own) => ({
+  const named = Array.from(places.values(), (own) => ({
     er: own[0].er,
     macroF1: own[0].macroF1,
+    isSwept: own.some(({ isSwept }) => isSwept),
     name: own.map(({ name }) => name).join(', '),
   }));
+  const labels = legible(named, values);
   const position = {
     x: { field: 'er', type: 'quantitative', title: 'ER (lower is earlier)', scale: { zero: false } },
     y: { field: 'macroF1', type: 'quantitative', title: 'macro-F1', scale: { zero: false } },
@@ -101,6 +103,23 @@ export function frontSpec({ plan, front }: Pictured): TopLevelSpec | null {
       },
     ],
   };
+}
+
+/** Names that do not stand on one another, those of swept settings first. */
+function legible<Named extends { er: number; macroF1: number; isSwept: boolean }>(
+  named: readonly Named[],
+  points: readonly { er: number; macroF1: number }[],
+): Named[] {
+  const spread = (of: (point: { er: number; macroF1: number }) => number) =>
+    Math.max(...points.map(of)) - Math.min(...points.map(of)) || 1;
+  const [width, height] = [spread(({ er }) => er), spread(({ macroF1 }) => macroF1)];
+  const kept: Named[] = [];
+  for (const own of named.toSorted((a, b) => Number(b.isSwept) - Number(a.isSwept))) {
+    const isNear = (other: Named) =>
+      Math.abs(other.er - own.er) < 0.3 * width && Math.abs(other.macroF1 - own.macroF1) < 0.03 * height;
+    if (own.isSwept || !kept.some(isNear)) kept.push(own);
+  }
+  return kept;
 }
 
 /** The mean objective over two swept options, averaged over all others. */

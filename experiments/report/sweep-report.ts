@@ -1,4 +1,5 @@
 import { markdownTable } from 'markdown-table';
+import { isShown } from '../stop-agent/decisions.ts';
 import type { FrontPoint } from '../sweep/front.ts';
 import { type SweepPlan, shortNames } from '../sweep/plan.ts';
 import type { Recommendation } from '../sweep/recommend.ts';
@@ -76,7 +77,8 @@ function recommended({ plan, recommendation, tested }: SweepReport): string[] {
       '',
     ];
   const { member, why } = recommendation;
-  const metrics = plan.kind.metrics.filter(({ isShown }) => isShown);
+  const metrics = plan.kind.metrics.filter((metric) => metric.isShown);
+  const rows = tested.filter(({ name }) => isShown(name));
   return [
     '## Recommended',
     '',
@@ -91,7 +93,7 @@ function recommended({ plan, recommendation, tested }: SweepReport): string[] {
     markdownTable(
       [
         ['system', ...metrics.map(({ title }) => title)],
-        ...tested.map(({ name, role, values }) => [
+        ...rows.map(({ name, role, values }) => [
           role === 'learnt' ? `**${name}**` : name,
           ...metrics.map(({ name: metric, decimals }) => {
             const value = values[metric] ?? null;
@@ -101,6 +103,7 @@ function recommended({ plan, recommendation, tested }: SweepReport): string[] {
       ],
       { align: ['l', ...metrics.map(() => 'r')] },
     ),
+    ...(rows.length < tested.length ? ['', 'Rules of other numbers are on the front and in `report.json`.'] : []),
     '',
   ];
 }
