@@ -74,6 +74,10 @@ export async function buildTensorflowAddon(options: {
 async function libraryOf(python: string): Promise<string> {
   const script = 'import importlib.util as u; print(u.find_spec("tensorflow").submodule_search_locations[0])';
   const advice = `${python} has no TensorFlow; install it with \`${python} -m pip install tensorflow-cpu==${testedTensorflow}\`, for an NVIDIA GPU 'tensorflow[and-cuda]==${testedTensorflow}'`;
+  await run(
+    [python, '--version'],
+    `${python} is no Python that can be run; give the path of one, such as .venv/bin/python`,
+  );
   return (await run([python, '-c', script], advice)).trim();
 }
 
