@@ -118,7 +118,7 @@ async function decide(path: string | null, options: DecideOptions & { terminal: 
       );
     if (missing > 0)
       throw new ProviderError(
-        `${missing} verdicts could not be had, such as that of ${firstMissing}. The same command asks for them again`,
+        `${missing} verdicts could not be had, such as that of ${firstMissing}. Give the same command again to ask for them once more, with --retry-unreadable for answers that could not be read`,
       );
   } finally {
     await judge?.close();
