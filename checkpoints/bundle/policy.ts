@@ -1,16 +1,5 @@
 import * as z from 'zod/mini';
 import { InputError } from '../../src/errors.ts';
-import {
-  actedUpon,
-  askAndDecide,
-  isTold,
-  type Said,
-  saidBefore,
-  sayingWhenAsked,
-  toldFeatures,
-  type Verdict,
-  verdictOfSaid,
-} from './ask-and-decide.ts';
 import { checkGolden, firstStop, goldenSchema, untilStop } from './golden.ts';
 import {
   bundleFiles,
@@ -31,14 +20,24 @@ import {
   studentFeatures,
 } from './prefix-reader.ts';
 import { readWeights } from './read-weights.ts';
+import {
+  actedUpon,
+  decideTold,
+  type Said,
+  saidBefore,
+  sayingWhenAsked,
+  toldFeatures,
+  type Verdict,
+  verdictOfSaid,
+} from './told-agent.ts';
 
 /*
  * `earshot/policy`: loads a bundle and decides, in Node and in browsers. No tensors, no files, no other package than the
  * schemas, so that it stays small.
  */
 
-export type { Said, Verdict } from './ask-and-decide.ts';
 export type { Manifest } from './manifest.ts';
+export type { Said, Verdict } from './told-agent.ts';
 
 export interface PolicySource {
   /**
@@ -131,6 +130,7 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
   const detector = await reader(manifest.detector);
   const needsStudent = manifest.state.fields.some(({ name }) => name === 'student') && student === null;
   const readsTexts = manifest.readsTexts || (embed !== undefined && !needsStudent);
+  const asking = manifest.state.judgement ?? null;
   const openStates = stateMaker(manifest, { embed, student });
   const own: PolicySource['judge'] =
     detector === null
@@ -143,11 +143,11 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
   const decide = async (posts: PolicyThread['posts'], judgeOf: PolicySource['judge']): Promise<PolicyDecision> => {
     const texts = posts.map(({ text }) => text);
     const thread = policy.open();
-    if (isTold(manifest)) {
+    if (asking !== null) {
       if (judgeOf === undefined) throw new InputError(needsJudge);
       const known: number[] = [];
-      return askAndDecide(posts, {
-        manifest,
+      const { said, ...decision } = await decideTold(posts, {
+        asking,
         judge: judgeOf,
         async probabilities(told) {
           // What is said later changes nothing about the posts before.
@@ -155,6 +155,7 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
           return Float32Array.from(known);
         },
       });
+      return { ...decision, verdict: verdictOfSaid(said) };
     }
     const stopProbability = await thread.read(texts);
     const { stopStep, stopped } = firstStop(stopProbability);
@@ -167,16 +168,16 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
     open() {
       const statesOf = openStates();
       const ownSaid =
-        isTold(manifest) && detector !== null ? sayingWhenAsked(readingOf(detector), manifest) : () => undefined;
+        asking !== null && detector !== null ? sayingWhenAsked(readingOf(detector), asking) : () => undefined;
       const said: (Said | undefined)[] = [];
       return {
         async read(texts, told) {
-          if (isTold(manifest) && told === undefined && detector === null) throw new InputError(needsJudge);
+          if (asking !== null && told === undefined && detector === null) throw new InputError(needsJudge);
           const before = said.length;
           for (const text of texts) said.push(told === undefined ? ownSaid(text) : undefined);
           if (readsTexts) {
             const states = await statesOf(texts, told ?? said);
-            return actedUpon(stopProbabilitiesOf(network, states), manifest, before);
+            return actedUpon(stopProbabilitiesOf(network, states), asking, before);
           }
           throw new InputError(
             `this bundle's states need ${needsStudent ? 'a student whose encoder is' : `the encoder ${JSON.stringify(manifest.encoder)}, which is`} not part of it; ${needsStudent ? '' : 'give `embed`, or '}make the states yourself and call stopProbabilities`,
@@ -201,11 +202,11 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
   for (const line of golden.split('\n')) {
     if (line === '') continue;
     const thread = parseBundleJson(line, { name: bundleFiles.golden, schema: goldenSchema });
-    checkGolden(thread, actedUpon(policy.stopProbabilities(floatsFromBase64(thread.states)), manifest));
+    checkGolden(thread, actedUpon(policy.stopProbabilities(floatsFromBase64(thread.states)), asking));
     if (!readsTexts) continue;
     const posts = thread.texts.map((of) => ({ text: of }));
     const { stopProbability } = await decide(posts, own ?? saidBefore(thread, manifest.task.labels));
-    checkGolden(isTold(manifest) ? untilStop(thread) : thread, stopProbability);
+    checkGolden(asking !== null ? untilStop(thread) : thread, stopProbability);
   }
   return policy;
 }

@@ -78,8 +78,8 @@ interface CliOptions {
 }
 
 /**
- * Threads whose state is kept beside their posts; of the others it is made anew from the posts when the next one comes. One
- * takes some 35 kB with a student of 2,048 dimensions.
+ * Threads whose state is kept beside their posts; of the others it is made anew from the posts when the next one comes. That
+ * state is as wide as the encoders of the bundle: with the quickstart's student some tens of kB a thread.
  */
 const readingsKept = 2000;
 

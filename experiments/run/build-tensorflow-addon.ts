@@ -72,7 +72,8 @@ export async function buildTensorflowAddon(options: {
 
 /** The folder of a Python's TensorFlow, found without importing it: what it depends on need not be there. */
 async function libraryOf(python: string): Promise<string> {
-  const script = 'import importlib.util as u; print(u.find_spec("tensorflow").submodule_search_locations[0])';
+  const script =
+    'import importlib.util as u; s = u.find_spec("tensorflow"); exit("no module named tensorflow") if s is None else print(s.submodule_search_locations[0])';
   const advice = `${python} has no TensorFlow; install it with \`${python} -m pip install tensorflow-cpu==${testedTensorflow}\`, for an NVIDIA GPU 'tensorflow[and-cuda]==${testedTensorflow}'`;
   await run(
     [python, '--version'],

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Policy, Verdict } from '../../checkpoints/bundle/policy.ts';
+import { verdictOfSaid } from '../../checkpoints/bundle/told-agent.ts';
 import type { Prefix } from '../../src/data/thread.ts';
 import { ProviderError } from '../../src/errors.ts';
 import { checkDecides, type PrefixJudge } from '../judging/judge-single-prefixes.ts';
@@ -29,10 +30,7 @@ export function localVerdict(policy: Policy): AskVerdict {
  */
 export function judgedVerdict(judge: PrefixJudge, { manifest: { task } }: Policy): AskVerdict {
   checkDecides(judge, task);
-  return async (prefix) => {
-    const { label, probabilities } = await judge.judge(prefix);
-    return label === null ? null : { label, probabilities: probabilities ?? {} };
-  };
+  return async (prefix) => verdictOfSaid(await judge.judge(prefix));
 }
 
 /**

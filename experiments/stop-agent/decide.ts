@@ -9,7 +9,7 @@ import {
   type PolicySource,
   type Verdict,
 } from '../../checkpoints/bundle/policy.ts';
-import type { Judgement } from '../../experts/detector.ts';
+import { verdictOfSaid } from '../../checkpoints/bundle/told-agent.ts';
 import { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
 import { endsAllCalls } from '../../experts/llm/failures.ts';
 import { canonicalJson } from '../../src/content-hash.ts';
@@ -88,8 +88,8 @@ export async function deciderOfRun(options: { run: string; runs: string; context
       isTrainedOn,
       async decide(whole) {
         const thread = shownPart(whole, experiment.agent.maxPosts);
-        const { judgement, ...decision } = await askAndDecide(thread, { ...opened, schedule, judge: judgeOf(thread) });
-        return decided(thread, { ...decision, verdict: verdictOf(judgement) });
+        const { said, ...decision } = await askAndDecide(thread, { ...opened, schedule, judge: judgeOf(thread) });
+        return decided(thread, { ...decision, verdict: verdictOfSaid(said) });
       },
     };
   }
@@ -107,7 +107,7 @@ export async function deciderOfRun(options: { run: string; runs: string; context
         tableOf: (own) => tableOf(own, { sequences: new Map() }),
       });
       const judgement = detector === null ? null : await detector.judge(prefixOf(thread, stopStep + 1));
-      const verdict = judgement === null ? null : verdictOf(judgement);
+      const verdict = judgement === null ? null : verdictOfSaid(judgement);
       const stopped = stopProbability[stopStep] > 0.5;
       return decided(thread, { stopStep, stopped, stopProbability, verdict, calls: Number(verdict !== null) });
     },
@@ -139,10 +139,6 @@ async function judgesOf(
     const probabilities = Object.fromEntries(task.labels.map((name, index) => [name, row[index]]));
     return { label, probabilities: row.some(Number.isNaN) ? null : probabilities };
   };
-}
-
-function verdictOf({ label, probabilities }: Pick<Judgement, 'label' | 'probabilities'>): Verdict | null {
-  return label === null ? null : { label, probabilities: probabilities ?? {} };
 }
 
 /**
@@ -192,7 +188,7 @@ export function withVerdictsBy(judge: PrefixJudge, decider: Decider): Decider {
       const decision = await decider.decide(thread);
       if (end !== null) return { ...decision, verdict: null, verdictMissing: end, calls: 0 };
       try {
-        const verdict = verdictOf(await judge.judge(prefixOf(thread, decision.postsUsed)));
+        const verdict = verdictOfSaid(await judge.judge(prefixOf(thread, decision.postsUsed)));
         return {
           ...decision,
           verdict,

@@ -18,24 +18,6 @@ export function paretoFront<Point extends OperatingPoint>(points: readonly Point
   return front;
 }
 
-/**
- * The area between the front's staircase and a reference point that everything useful beats: the hypervolume in two
- * dimensions. 0 if no point beats the reference; with the default one, 1 for macro-F1 1 at ER 0.
- * @throws InputError for a point that is not finite
- */
-export function dominatedArea(
-  points: readonly OperatingPoint[],
-  reference: OperatingPoint = { er: 1, macroF1: 0 },
-): number {
-  const front = paretoFront(points).filter(({ er, macroF1 }) => er < reference.er && macroF1 > reference.macroF1);
-  let area = 0;
-  for (const [index, { er, macroF1 }] of front.entries()) {
-    const nextEr = front[index + 1]?.er ?? reference.er;
-    area += (nextEr - er) * (macroF1 - reference.macroF1);
-  }
-  return area;
-}
-
 /** An operating point and what it asks of the detector. */
 export interface PricedPoint extends OperatingPoint {
   /** Calls a thread. */

@@ -1,11 +1,11 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { ensureCompiler } from './compiler.ts';
+import { freePort } from './serving.ts';
 
 /*
  * A real language model behind a real server: llama.cpp's OpenAI-compatible server with SmolLM2-135M-Instruct, whose weights
@@ -81,17 +81,6 @@ async function succeed(program: string, words: readonly string[]): Promise<strin
       { cause: error },
     );
   }
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer();
-    probe.once('error', reject);
-    probe.listen(0, '127.0.0.1', () => {
-      const address = probe.address();
-      probe.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
-    });
-  });
 }
 
 async function answers(url: string): Promise<boolean> {

@@ -1,7 +1,7 @@
-import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
-import { createServer } from 'node:net';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { temporaryFolder } from '../src/data/fixtures.ts';
+import { freePort, installed } from './serving.ts';
 
 export interface RedisServer {
   readonly address: string;
@@ -13,10 +13,7 @@ export interface RedisServer {
 
 /** Debian's redis-server on a free port, with nothing kept on disk. Root may install it. */
 export async function startRedis(): Promise<RedisServer> {
-  if (spawnSync('redis-server', ['--version']).status !== 0) {
-    execFileSync('apt-get', ['update'], { stdio: 'ignore' });
-    execFileSync('apt-get', ['install', '--yes', 'redis-server'], { stdio: 'ignore' });
-  }
+  installed('redis-server', 'redis-server');
   const port = await freePort();
   const folder = temporaryFolder();
   let server: ChildProcess | null = null;
@@ -42,17 +39,4 @@ export async function startRedis(): Promise<RedisServer> {
       await gone;
     },
   };
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer();
-    probe.once('error', reject);
-    probe.listen(0, '127.0.0.1', () => {
-      const address = probe.address();
-      probe.close(() =>
-        typeof address === 'object' && address !== null ? resolve(address.port) : reject(new Error('no port')),
-      );
-    });
-  });
 }

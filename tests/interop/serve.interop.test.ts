@@ -9,7 +9,8 @@ import { synthesizeThreads } from '../../src/data/synthetic/stream.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { earshot, tiny, writeExperiment } from '../experiments/cli/command-line.ts';
 import { interopPython, runPython } from './python.ts';
-import { freePort, type Program, startEarshot, startRedis } from './serving.ts';
+import { startRedis } from './redis-server.ts';
+import { freePort, startEarshot } from './serving.ts';
 
 const json = { 'content-type': 'application/json' };
 const requirements = join(import.meta.dirname, 'requirements-serving.txt');
@@ -18,7 +19,10 @@ let cwd: string;
 let bundle: string;
 let threads: Thread[];
 let expected: Map<string, DecidedThread>;
-const programs: Program[] = [];
+interface Killable {
+  kill(signal: NodeJS.Signals): Promise<void>;
+}
+const programs: Killable[] = [];
 
 beforeAll(async () => {
   cwd = mkdtempSync(join(tmpdir(), 'earshot-serve-'));
@@ -50,7 +54,7 @@ async function succeed(...words: string[]): Promise<void> {
   expect(code, errors).toBe(0);
 }
 
-async function running(start: Promise<Program>): Promise<Program> {
+async function running<Program extends Killable>(start: Promise<Program>): Promise<Program> {
   const program = await start;
   programs.push(program);
   return program;
@@ -165,7 +169,7 @@ describe('threads post by post', () => {
   it('are answered with 503 while Redis is away, and then go on', async () => {
     const redis = await startRedis();
     const server = await running(startEarshot([bundle, '--sessions', redis.address]));
-    await redis.kill('SIGKILL');
+    await redis.kill();
     const url = `${server.address}/v1/threads/t/posts`;
     const body = JSON.stringify({ posts: [{ id: 'a', text: 'a secret text' }] });
     const refused = await fetch(url, { method: 'POST', headers: json, body });

@@ -24,19 +24,11 @@ export async function startEarshot(words: readonly string[], { port = 0 }: { por
   return { ...program, address: /at (http:\/\/\S+);/.exec(program.output())?.[1] ?? '' };
 }
 
-/** Redis on a free port, without files; installed where that is possible. */
-export async function startRedis(): Promise<Program> {
-  installed('redis-server', 'redis-server');
-  const port = await freePort();
-  const words = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
-  const program = followed(spawn('redis-server', words));
-  await answers(() => program.output().includes('Ready to accept connections'), program);
-  return { ...program, address: `redis://127.0.0.1:${port}/0` };
-}
-
 /** @throws Error where a program of Debian is missing and cannot be installed */
 export function installed(program: string, debianPackage: string): void {
   if (spawnSync('which', [program]).status === 0) return;
+  // A new machine may not know its packages yet.
+  spawnSync('apt-get', ['update']);
   const { status } = spawnSync('apt-get', ['install', '--yes', '--no-install-recommends', debianPackage]);
   if (status !== 0)
     throw new Error(`${program} is missing and could not be installed; install Debian's ${debianPackage}`);

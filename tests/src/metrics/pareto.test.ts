@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { bestMixture, dominatedArea, meanOf, type PricedPoint, paretoFront } from '../../../src/metrics/pareto.ts';
+import { bestMixture, meanOf, type PricedPoint, paretoFront } from '../../../src/metrics/pareto.ts';
 
 const at = (er: number, macroF1: number) => ({ er, macroF1 });
 
@@ -26,24 +26,6 @@ describe('the front', () => {
 
   it('refuses points that have no place', () => {
     expect(() => paretoFront([at(Number.NaN, 0.5)])).toThrow('a point with ER NaN and macro-F1 0.5 cannot be placed');
-  });
-});
-
-describe('the dominated area', () => {
-  it('is the sum of the stairs', () => {
-    expect(dominatedArea(points)).toBeCloseTo(0.2 * 0.5 + 0.3 * 0.55 + 0.4 * 0.9, 12);
-  });
-
-  it('has its limits, and counts only what beats the reference', () => {
-    expect(dominatedArea([])).toBe(0);
-    expect(dominatedArea([at(0, 1)])).toBe(1);
-    expect(dominatedArea([at(1, 1), at(0, 0), at(1.2, 0.9)])).toBe(0);
-    expect(dominatedArea([at(0.5, 0.6), at(0.1, 0.1)], at(0.9, 0.2))).toBeCloseTo(0.4 * 0.4, 12);
-  });
-
-  it('never shrinks when a point is added', () => {
-    expect(dominatedArea([...points, at(0.2, 0.54)])).toBeGreaterThan(dominatedArea(points));
-    expect(dominatedArea([...points, at(0.5, 0.52)])).toBe(dominatedArea(points));
   });
 });
 

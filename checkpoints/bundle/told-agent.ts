@@ -25,63 +25,75 @@ export function verdictOfSaid({ label, probabilities }: Said): Verdict | null {
   return label === null ? null : { label, probabilities: probabilities ?? {} };
 }
 
-/** Whether the agent is told its detector's judgements. */
-export function isTold({ state }: Manifest): boolean {
-  return (state.judgement ?? null) !== null;
+/** When the detector is asked, and where the agent acts. */
+export interface Asking {
+  /** Numbers of posts at which the detector is asked until the agent stops, increasing. */
+  readonly asked: readonly number[];
+  readonly actsAt: 'every-post' | 'asked-posts';
+  /** The detector reads no further: at a later stop it is asked about this many posts. */
+  readonly maxPosts: number;
 }
 
-/** What an agent decides of a thread, and how often the detector was asked. */
-export async function askAndDecide<Post>(
+export interface ToldDecision {
+  /** 0-based; the last post where the agent never stops. */
+  readonly stopStep: number;
+  readonly stopped: boolean;
+  /** π(stop) at every post up to the stop; 0 where the agent does not act. Later ones would need further judgements. */
+  readonly stopProbability: Float32Array;
+  /** What the detector said of the posts up to the stop. */
+  readonly said: Said;
+  /** How often it was asked. */
+  readonly calls: number;
+}
+
+/** Decides a thread as it comes in, asking the detector on the way. */
+export async function decideTold<Post>(
   posts: readonly Post[],
   options: {
-    manifest: Manifest;
+    asking: Asking;
     judge: (posts: readonly Post[]) => Promise<Said>;
     /** π(stop) at each of the first posts, given what was said of them; [told.length]. */
     probabilities: (told: readonly (Said | undefined)[]) => Promise<Float32Array>;
   },
-) {
-  const { manifest, judge, probabilities } = options;
-  const { asked, maxPosts } = askedIn(manifest);
-  const told: (Said | undefined)[] = [];
-  const lengths = asked.filter((length) => length <= posts.length);
-  let calls = 0;
-  let stopStep = posts.length - 1;
+): Promise<ToldDecision> {
+  const { asking, judge, probabilities } = options;
+  const said = new Map<number, Said>();
+  const ask = async (length: number) => {
+    const known = said.get(length) ?? (await judge(posts.slice(0, length)));
+    said.set(length, known);
+    return known;
+  };
+  const lengths = asking.asked.filter((length) => length <= posts.length);
   let stopProbability: Float32Array = new Float32Array(0);
-  let stopped = false;
+  let stop = -1;
   for (const from of lengths[0] === 1 ? lengths : [1, ...lengths]) {
-    told.length = from;
-    if (lengths.includes(from)) {
-      told[from - 1] = await judge(posts.slice(0, from));
-      calls++;
-    }
-    told.length = (lengths.find((length) => length > from) ?? posts.length + 1) - 1;
-    stopProbability = actedUpon(await probabilities(Array.from(told)), manifest);
-    const stop = stopProbability.findIndex((probability) => probability > 0.5);
-    if (stop < 0) continue;
-    stopStep = stop;
-    stopped = true;
-    break;
+    if (lengths.includes(from)) await ask(from);
+    const until = (lengths.find((length) => length > from) ?? posts.length + 1) - 1;
+    const told = Array.from({ length: until }, (_, index) => said.get(index + 1));
+    stopProbability = actedUpon(await probabilities(told), asking);
+    stop = stopProbability.findIndex((probability) => probability > 0.5);
+    if (stop >= 0) break;
   }
-  const length = Math.min(stopStep + 1, maxPosts);
-  const last = told[length - 1] ?? (await judge(posts.slice(0, length)));
-  if (told[length - 1] === undefined) calls++;
+  const stopStep = stop < 0 ? posts.length - 1 : stop;
+  const last = await ask(Math.min(stopStep + 1, asking.maxPosts));
   stopProbability = stopProbability.slice(0, stopStep + 1);
-  return { stopStep, stopped, stopProbability, verdict: verdictOfSaid(last), calls };
+  return { stopStep, stopped: stop >= 0, stopProbability, said: last, calls: said.size };
 }
 
 /**
  * The probabilities with 0 where the agent does not act.
+ * @param asking null or undefined for an agent that is not told
  * @param before posts of the thread that come before those of the probabilities
  */
-export function actedUpon(stopProbability: Float32Array, manifest: Manifest, before = 0): Float32Array {
-  if (manifest.state.judgement?.actsAt !== 'asked-posts') return stopProbability;
-  const asked = new Set(manifest.state.judgement.asked);
+export function actedUpon(stopProbability: Float32Array, asking: Asking | null | undefined, before = 0): Float32Array {
+  if (asking?.actsAt !== 'asked-posts') return stopProbability;
+  const asked = new Set(asking.asked);
   return stopProbability.map((probability, index) => (asked.has(before + index + 1) ? probability : 0));
 }
 
 /** A function that reads the posts of a thread one by one and says what the detector says where it is asked. */
-export function sayingWhenAsked(read: (text: string) => Said, manifest: Manifest): (text: string) => Said | undefined {
-  const asked = new Set(askedIn(manifest).asked);
+export function sayingWhenAsked(read: (text: string) => Said, asking: Asking): (text: string) => Said | undefined {
+  const asked = new Set(asking.asked);
   let posts = 0;
   return (text) => {
     posts++;
@@ -91,15 +103,16 @@ export function sayingWhenAsked(read: (text: string) => Said, manifest: Manifest
 }
 
 /** The numbers that the judgements add to the states, row-major [posts, labels + 3]; none where the agent is not told. */
-export function toldFeatures(told: readonly (Said | undefined)[], manifest: Manifest): Float32Array {
-  if (!isTold(manifest)) return new Float32Array(0);
-  const { labels } = manifest.task;
+export function toldFeatures(told: readonly (Said | undefined)[], { task, state }: Manifest): Float32Array {
+  const asking = state.judgement ?? null;
+  if (asking === null) return new Float32Array(0);
+  const { labels } = task;
   const probabilities = new Float32Array(told.length * labels.length).fill(Number.NaN);
   for (const [index, said] of told.entries())
     for (const [label, name] of labels.entries())
       probabilities[index * labels.length + label] = said?.probabilities?.[name] ?? Number.NaN;
   const predicted = told.map((said) => labels.indexOf(said?.label ?? ''));
-  const { asked } = askedIn(manifest);
+  const { asked } = asking;
   return lastJudgementFeatures({ predicted, probabilities }, { labels: labels.length, asked, posts: told.length });
 }
 
@@ -117,9 +130,4 @@ export function saidBefore(
       probabilities: probabilities && Object.fromEntries(labels.map((name, index) => [name, probabilities[index]])),
     };
   };
-}
-
-function askedIn({ state }: Manifest) {
-  const { judgement } = state;
-  return judgement ?? { asked: [], maxPosts: state.maxPosts };
 }
