@@ -7,6 +7,8 @@ export interface RedisServer {
   readonly address: string;
   /** `kill -9`, and waits until it is gone. It had saved nothing. */
   kill(): Promise<void>;
+  /** What it answers to a command; empty where it holds nothing. */
+  ask(...command: readonly string[]): string;
   /** Starts it again at the same address, empty. */
   start(): Promise<void>;
 }
@@ -17,12 +19,14 @@ export async function startRedis(): Promise<RedisServer> {
   const port = await freePort();
   const folder = temporaryFolder();
   let server: ChildProcess | null = null;
+  const ask = (...command: readonly string[]) =>
+    spawnSync('redis-cli', ['-p', String(port), ...command], { encoding: 'utf8' }).stdout.trim();
   const start = async () => {
     server = spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', folder], {
       stdio: 'ignore',
     });
     for (let attempt = 0; attempt < 200; attempt++) {
-      if (spawnSync('redis-cli', ['-p', String(port), 'ping'], { encoding: 'utf8' }).stdout.trim() === 'PONG') return;
+      if (ask('ping') === 'PONG') return;
       await delay(50);
     }
     throw new Error(`redis-server does not answer on port ${port}`);
@@ -31,6 +35,7 @@ export async function startRedis(): Promise<RedisServer> {
   return {
     address: `redis://127.0.0.1:${port}`,
     start,
+    ask,
     async kill() {
       const running = server;
       if (running === null || running.exitCode !== null || running.signalCode !== null) return;

@@ -7,6 +7,7 @@ import { testedTensorflow } from '../../experiments/run/build-tensorflow-addon.t
 import { compareBackends } from '../../experiments/run/compare-backends.ts';
 import { algorithms } from '../../trainers/stop-agent/config.ts';
 import { ensureCompiler } from './compiler.ts';
+import { interopPython } from './python.ts';
 
 /*
  * The tensorflow backend on the processor's TensorFlow, built by `earshot backend install` in a cache folder. No GPU is
@@ -46,9 +47,12 @@ describe('earshot backend install', () => {
     expect(again.library).toBe(installed.library);
   });
 
-  it('says what to install where the named Python has no TensorFlow', async () => {
+  it('says what to install where the named Python has no TensorFlow, or is none', async () => {
+    await expect(earshot('backend', 'install', '--from-python', interopPython())).rejects.toThrow(
+      /python has no TensorFlow; install it with `\S+python -m pip install/,
+    );
     await expect(earshot('backend', 'install', '--from-python', 'no-such-python')).rejects.toThrow(
-      /no-such-python has no TensorFlow; install it with `no-such-python -m pip install/,
+      'no-such-python is no Python that can be run',
     );
   });
 });
