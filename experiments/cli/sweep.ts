@@ -22,6 +22,7 @@ interface SweepOptions {
   set: string[];
   runs: string;
   jobs?: number;
+  population: number;
   shard?: { index: number; of: number };
   queue?: string;
   restart?: boolean;
@@ -45,6 +46,12 @@ export function sweepCommand(terminal: Terminal): Command {
       '--jobs <count>',
       'trials that run at the same time, each in a process (default: one for each processor core; just one with language models, because a budget holds for one process)',
       positiveInteger,
+    )
+    .option(
+      '--population <count>',
+      'train so many trials of one shape together in each program; `earshot doctor` says whether that is faster here',
+      positiveInteger,
+      1,
     )
     .option('--shard <index/count>', 'run only this share of the trials, from 0: one job of an array', shard)
     .option(
@@ -126,7 +133,8 @@ async function runTrials(plan: SweepPlan, options: Running): Promise<void> {
       folder,
       shard,
       signal,
-      runTrial: run,
+      runGroup: run,
+      population: options.population,
       onTrials: progress.update,
       onFailure: ({ label }, message) => void terminal.stderr.write(`earshot: failed: ${label}: ${message}\n`),
     });
@@ -140,7 +148,12 @@ function here(plan: SweepPlan, { jobs, signal, terminal }: Running): TrialPool {
   return trialPool({ jobs: jobs ?? (asksModels(plan) ? 1 : availableParallelism()), onNote: notes(terminal), signal });
 }
 
-async function onQueue(plan: SweepPlan, { queue = '', folder, signal, terminal }: Running): Promise<TrialPool> {
+async function onQueue(plan: SweepPlan, { queue = '', ...options }: Running): Promise<TrialPool> {
+  const { folder, signal, terminal, population } = options;
+  if (population > 1)
+    throw new InputError(
+      `--queue sends trials one by one, and --population is ${population}; leave out one of the two, or use --shard`,
+    );
   if (asksModels(plan))
     throw new InputError(
       '--queue cannot take trials that ask language models: a budget holds for one process, and answers are kept on one machine. Annotate the threads first, and run the sweep without --queue',
@@ -218,12 +231,13 @@ function listing(plan: SweepPlan): string {
 }
 
 /** The arguments of a command that comes to the same results. */
-function sweepWords(file: string, { data, set, runs }: SweepOptions): string[] {
+function sweepWords(file: string, { data, set, runs, population }: SweepOptions): string[] {
   return [
     'sweep',
     file,
     ...(data === undefined ? [] : ['--data', data]),
     ...set.flatMap((each) => ['--set', each]),
+    ...(population === 1 ? [] : ['--population', String(population)]),
     ...(runs === defaultRuns ? [] : ['--runs', runs]),
   ];
 }

@@ -11,6 +11,7 @@ import type { PlainObject } from '../config/overrides.ts';
 import { selectorKind } from '../selector/kind.ts';
 import { stopAgentKind } from '../stop-agent/kind.ts';
 import { type ExperimentKind, type Trial, trialsOf, type VariantResults } from './experiment-kind.ts';
+import { inPopulations } from './populations.ts';
 
 /** An experiment of any kind, ready to run. */
 export interface OpenedExperiment {
@@ -83,7 +84,10 @@ async function opened<Experiment extends ExperimentHead, Result>(
     trials,
     asksModels: trials.some(({ experiment }) => kind.asksModels(experiment)),
     async run({ share, population, restart, contextFor, onBackend = () => {}, signal }) {
-      const groups = groupsOf(trials, { population, shapeOf: kind.shapeOf });
+      const groups = inPopulations(trials, {
+        size: population,
+        shapeOf: ({ experiment }) => kind.shapeOf(experiment),
+      });
       const before = (group: (typeof groups)[number]) => groups.slice(0, groups.indexOf(group)).flat().length;
       const own = groups.filter((_, index) => index % share.of === share.index);
       if (own.length === 0) return;
@@ -110,26 +114,4 @@ async function opened<Experiment extends ExperimentHead, Result>(
       return report;
     },
   };
-}
-
-/** Trials in groups of one shape, each as large as the population allows, in the order of their first trials. */
-function groupsOf<Experiment>(
-  trials: readonly Trial<Experiment>[],
-  options: { population: number; shapeOf: (experiment: Experiment) => string | null },
-): Trial<Experiment>[][] {
-  const { population, shapeOf } = options;
-  const groups: Trial<Experiment>[][] = [];
-  const open = new Map<string, Trial<Experiment>[]>();
-  for (const trial of trials) {
-    const shape = shapeOf(trial.experiment);
-    const group = shape === null ? undefined : open.get(shape);
-    if (group !== undefined && group.length < population) {
-      group.push(trial);
-      continue;
-    }
-    const started = [trial];
-    groups.push(started);
-    if (shape !== null) open.set(shape, started);
-  }
-  return groups;
 }

@@ -22,6 +22,8 @@ export interface SweepTrial {
   readonly seed: number;
   /** The resolved experiment with this seed alone. */
   readonly config: PlainObject;
+  /** Trials with the same one may be trained in one program; null where a trial must be alone. */
+  readonly shape: string | null;
   /** For people: `alpha=0.5 beta=0.25, seed 1`. */
   readonly label: string;
 }
@@ -81,6 +83,7 @@ export function planSweep({ sweep, experiment, source }: LoadedSweep): SweepPlan
         id: idOf(resolved.config, seed),
         seed,
         config: resolved.config,
+        shape: resolved.shape,
         label: `${describe(settings)}, seed ${seed}`,
       };
     });

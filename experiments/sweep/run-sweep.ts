@@ -1,16 +1,20 @@
 import { InputError } from '../../src/errors.ts';
 import { type DecidedPart, hasDecisions } from '../run/decisions-file.ts';
+import { inPopulations } from '../run/populations.ts';
 import { objectiveOf } from './objective.ts';
 import { type SweepMember, type SweepPlan, type SweepTrial, trialsOfPlan } from './plan.ts';
 import type { Method } from './sweep-file.ts';
 import type { SweepFolder } from './sweep-folder.ts';
-import type { RunTrial, TrialOutcome } from './trial-pool.ts';
+import type { TrialTask } from './swept-kind.ts';
+import type { RunGroup, TrialOutcome } from './trial-pool.ts';
 import { trialEnd } from './trial-process.ts';
 
 export interface SweepRun {
   readonly plan: SweepPlan;
   readonly folder: SweepFolder;
-  readonly runTrial: RunTrial;
+  readonly runGroup: RunGroup;
+  /** Trials of one shape that are trained in one program, at most. */
+  readonly population: number;
   /** Only every `of`-th trial, beginning with the `index`-th. */
   readonly shard: { readonly index: number; readonly of: number };
   readonly signal: AbortSignal;
@@ -42,25 +46,43 @@ async function runAll(
   trials: readonly SweepTrial[],
   { pauseAt }: { pauseAt: number | null },
 ): Promise<void> {
-  const { plan, folder, runTrial, signal, onTrials, onFailure } = run;
+  const { plan, folder, signal, onTrials, onFailure } = run;
   let done = 0;
-  const tell = () => onTrials({ done, total: trials.length });
+  const ended = (trial: SweepTrial, outcome: TrialOutcome) => {
+    if (outcome.how === 'interrupted' && signal.aborted) return;
+    folder.note(trial, outcome);
+    if (outcome.how === 'failed') onFailure(trial, outcome.message);
+    done++;
+    onTrials({ done, total: trials.length });
+  };
   await Promise.all(
-    trials.map(async (trial) => {
-      const directory = folder.directoryOf(trial);
-      const known = trialEnd({ directory, pauseAt });
-      const { config, seed, label } = trial;
-      const outcome: TrialOutcome =
-        known === null
-          ? await runTrial({ kind: plan.kind.name, config, seed, label, directory, runs: folder.runs, pauseAt })
-          : { how: known };
-      if (outcome.how === 'interrupted' && signal.aborted) return;
-      folder.note(trial, outcome);
-      if (outcome.how === 'failed') onFailure(trial, outcome.message);
-      done++;
-      tell();
+    // Which trials are together depends on the plan alone, and not on what is finished: a sweep that was killed goes on with the
+    // same populations.
+    inPopulations(trials, { size: run.population, shapeOf: ({ shape }) => shape }).map(async (population) => {
+      const left: SweepTrial[] = [];
+      for (const trial of population) {
+        const known = trialEnd({ directory: folder.directoryOf(trial), pauseAt });
+        if (known === null) left.push(trial);
+        else ended(trial, { how: known });
+      }
+      if (left.length === 0) return;
+      const tasks = left.map((trial): TrialTask => {
+        const { config, seed, label } = trial;
+        const directory = folder.directoryOf(trial);
+        return { kind: plan.kind.name, config, seed, label, directory, runs: folder.runs, pauseAt };
+      });
+      const outcomes = await outcomesOf(tasks, run);
+      for (const [index, trial] of left.entries()) ended(trial, outcomes[index]);
     }),
   );
+}
+
+/** One member that diverges or is refused ends the program that all of a population share. Each then goes on alone. */
+async function outcomesOf(tasks: readonly TrialTask[], { runGroup }: SweepRun): Promise<readonly TrialOutcome[]> {
+  const together = await runGroup(tasks);
+  if (tasks.length === 1 || together.every(({ how }) => how !== 'failed')) return together;
+  const alone = await Promise.all(tasks.map((task) => runGroup([task])));
+  return alone.flat();
 }
 
 /**

@@ -30,6 +30,9 @@ export interface TrialTask {
   readonly pauseAt: number | null;
 }
 
+/** Runs trials of one shape together to their end, their pause or the signal. */
+export type RunTrials = (tasks: readonly TrialTask[], context: Partial<WorkContext>) => Promise<void>;
+
 export interface ResolvedTrial {
   readonly config: PlainObject;
   readonly seeds: readonly number[];
@@ -41,6 +44,8 @@ export interface ResolvedTrial {
   readonly asksModels: boolean;
   /** Trials with the same key train the same detector. */
   readonly detectorKey: string | null;
+  /** Trials with the same key may be trained in one program; null where a trial must be alone. */
+  readonly shape: string | null;
   /** Iterations of the whole training; null where it cannot be paused. */
   readonly iterations: number | null;
 }
@@ -58,8 +63,8 @@ export interface SweptKind {
   dataOverride(path: string): PlainObject;
   /** What the systems of a run score on one part, the learnt one first. */
   score(run: string, part: DecidedPart): ScoredSystem[];
-  /** Prepares what the trials of a process share; the function it returns runs one to its end, its pause or the signal. */
-  start(task: TrialTask): Promise<(task: TrialTask, context: Partial<WorkContext>) => Promise<void>>;
+  /** Prepares what the trials of a process share. */
+  start(task: TrialTask): Promise<RunTrials>;
 }
 
 /** @throws InputError for a kind that is not known */
@@ -92,6 +97,7 @@ const stopAgent: SweptKind = {
       detectorKey: isModel
         ? null
         : JSON.stringify([data, split.detector, split.events, split.seed, detector, task, seeds]),
+      shape: stopAgentKind.shapeOf(experiment),
       iterations: agent.iterations,
     };
   },
@@ -117,6 +123,7 @@ const selector: SweptKind = {
           : 'settings are chosen on the threads held out from the tests, and evaluation.heldOutShare is 0; give a share, such as 0.2',
       asksModels: selectorKind.asksModels(experiment),
       detectorKey: null,
+      shape: selectorKind.shapeOf(experiment),
       iterations: null,
     };
   },
@@ -127,10 +134,16 @@ async function started<Experiment extends ExperimentHead, Result>(
   kind: ExperimentKind<Experiment, Result>,
   first: TrialTask,
   parse: (config: PlainObject) => Experiment,
-) {
+): Promise<RunTrials> {
   const run = await kind.start({ experiments: [parse(first.config)], runs: first.runs, onBackend: () => {} });
-  return async ({ config, seed, directory, pauseAt }: TrialTask, context: Partial<WorkContext>) => {
-    const experiment = parse(config);
-    await run([{ variant: '', experiment, seed, directory, pauseAt: pauseAt ?? undefined }], workContext(context));
+  return async (tasks, context) => {
+    const trials = tasks.map(({ config, seed, directory, pauseAt }) => ({
+      variant: '',
+      experiment: parse(config),
+      seed,
+      directory,
+      pauseAt: pauseAt ?? undefined,
+    }));
+    await run(trials, workContext(context));
   };
 }

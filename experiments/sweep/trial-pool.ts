@@ -14,31 +14,35 @@ export type TrialOutcome =
       readonly message: string;
     };
 
-/** Runs a trial somewhere, to its end. It never throws for what goes wrong in a trial. */
-export type RunTrial = (
-  task: TrialTask,
+/**
+ * Runs trials of one shape somewhere, to their end, and tells what became of each. It never throws for what goes wrong in a
+ * trial.
+ */
+export type RunGroup = (
+  tasks: readonly TrialTask[],
   told?: { onProgress?: (stage: string, done: number, total: number) => void },
-) => Promise<TrialOutcome>;
+) => Promise<readonly TrialOutcome[]>;
 
 export interface TrialPool {
-  readonly run: RunTrial;
+  readonly run: RunGroup;
   /** Ends the processes. Trials that are under way save and end as interrupted. */
   close(): Promise<void>;
 }
 
 interface Waiting {
-  readonly task: TrialTask;
-  readonly detectorKey: string | null;
+  readonly tasks: readonly TrialTask[];
+  /** Of the detectors that the trials learn from. */
+  readonly detectorKeys: readonly string[];
   readonly onProgress: ((stage: string, done: number, total: number) => void) | undefined;
-  readonly resolve: (outcome: TrialOutcome) => void;
+  readonly resolve: (outcomes: readonly TrialOutcome[]) => void;
 }
 
 const launcher = fileURLToPath(new URL('../cli/earshot.mjs', import.meta.url));
 
 /**
- * Processes of this machine that run trials, `jobs` at a time. They live on between trials, so that data and tables are
- * loaded once. Of trials with the same detector the first goes ahead alone until the detector is trained and has judged; the
- * others then find it in the cache.
+ * Processes of this machine that run groups of trials, `jobs` at a time. They live on between groups, so that data and
+ * tables are loaded once. Of groups with the same detector the first goes ahead alone until the detector is trained and has
+ * judged; the others then find it in the cache.
  */
 export function trialPool(options: { jobs: number; onNote: (line: string) => void; signal: AbortSignal }): TrialPool {
   const { jobs, onNote, signal } = options;
@@ -50,39 +54,39 @@ export function trialPool(options: { jobs: number; onNote: (line: string) => voi
   let isClosed = false;
 
   function next(): Waiting | undefined {
-    const index = queue.findIndex(({ detectorKey }) => detectorKey === null || !beingPrepared.has(detectorKey));
+    const index = queue.findIndex(({ detectorKeys }) => !detectorKeys.some((key) => beingPrepared.has(key)));
     return index < 0 ? undefined : queue.splice(index, 1)[0];
   }
 
   function dispatch(): void {
     if (signal.aborted) {
-      for (const { resolve } of queue.splice(0)) resolve({ how: 'interrupted' });
+      for (const group of queue.splice(0)) resolveAll(group, { how: 'interrupted' });
       return;
     }
     while (busy.size < jobs) {
-      const trial = next();
-      if (trial === undefined) return;
-      const { detectorKey } = trial;
-      if (detectorKey !== null && !ready.has(detectorKey)) beingPrepared.add(detectorKey);
+      const group = next();
+      if (group === undefined) return;
+      for (const key of group.detectorKeys) if (!ready.has(key)) beingPrepared.add(key);
       const child = idle.pop() ?? startProcess();
-      busy.set(child, trial);
-      say(child, { say: 'run', task: trial.task });
+      busy.set(child, group);
+      say(child, { say: 'run', tasks: [...group.tasks] });
     }
   }
 
-  function isPrepared({ detectorKey }: Waiting): void {
-    if (detectorKey === null || !beingPrepared.delete(detectorKey)) return;
-    ready.add(detectorKey);
+  function isPrepared({ detectorKeys }: Waiting): void {
+    const prepared = detectorKeys.filter((key) => beingPrepared.delete(key));
+    if (prepared.length === 0) return;
+    for (const key of prepared) ready.add(key);
     dispatch();
   }
 
-  function ended(child: ChildProcess, outcome: TrialOutcome): void {
-    const trial = busy.get(child);
-    if (trial === undefined) return;
+  /** The group of this process has ended: it takes no part any more, however it ended. */
+  function taken(child: ChildProcess): Waiting | undefined {
+    const group = busy.get(child);
     busy.delete(child);
-    // A trial that failed before its detector was there leaves that to the next one.
-    if (trial.detectorKey !== null) beingPrepared.delete(trial.detectorKey);
-    trial.resolve(outcome);
+    // A group that failed before its detectors were there leaves them to the next one.
+    for (const key of group?.detectorKeys ?? []) beingPrepared.delete(key);
+    return group;
   }
 
   function startProcess(): ChildProcess {
@@ -90,19 +94,18 @@ export function trialPool(options: { jobs: number; onNote: (line: string) => voi
     if (child.stderr !== null) createInterface({ input: child.stderr }).on('line', onNote);
     child.on('message', (message) => {
       const said: FromProcess = fromProcessSchema.parse(message);
-      const trial = busy.get(child);
-      if (trial === undefined) return;
+      const group = busy.get(child);
+      if (group === undefined) return;
       if (said.say === 'note') onNote(said.line);
       else if (said.say === 'progress') {
-        trial.onProgress?.(said.stage, said.done, said.total);
-        if (said.stage === 'training') isPrepared(trial);
+        group.onProgress?.(said.stage, said.done, said.total);
+        if (said.stage === 'training') isPrepared(group);
       } else {
         if (said.say === 'failed' && said.severity === 3 && said.stack !== null) onNote(said.stack);
-        isPrepared(trial);
-        ended(
-          child,
-          said.say === 'ended' ? { how: said.how } : { how: 'failed', severity: said.severity, message: said.message },
-        );
+        isPrepared(group);
+        taken(child);
+        if (said.say === 'ended') group.resolve(said.hows.map((how) => ({ how })));
+        else resolveAll(group, { how: 'failed', severity: said.severity, message: said.message });
         idle.push(child);
         dispatch();
       }
@@ -110,7 +113,9 @@ export function trialPool(options: { jobs: number; onNote: (line: string) => voi
     child.on('close', (code, killedBy) => {
       const place = idle.indexOf(child);
       if (place >= 0) idle.splice(place, 1);
-      ended(child, signal.aborted || isClosed ? { how: 'interrupted' } : diedOutcome(code, killedBy));
+      const group = taken(child);
+      const outcome = signal.aborted || isClosed ? ({ how: 'interrupted' } as const) : diedOutcome(code, killedBy);
+      if (group !== undefined) resolveAll(group, outcome);
       if (!isClosed) dispatch();
     });
     return child;
@@ -123,10 +128,13 @@ export function trialPool(options: { jobs: number; onNote: (line: string) => voi
   signal.addEventListener('abort', stopAll, { once: true });
 
   return {
-    run: (task, { onProgress } = {}) =>
+    run: (tasks, { onProgress } = {}) =>
       new Promise((resolve) => {
-        const { detectorKey } = sweptKindOf(task.kind, 'the trial').resolve(task.config, 'the trial');
-        queue.push({ task, detectorKey, onProgress, resolve });
+        const keys = tasks.map(
+          ({ kind, config }) => sweptKindOf(kind, 'the trial').resolve(config, 'the trial').detectorKey,
+        );
+        const detectorKeys = [...new Set(keys.filter((key) => key !== null))];
+        queue.push({ tasks, detectorKeys, onProgress, resolve });
         dispatch();
       }),
     async close() {
@@ -144,6 +152,10 @@ export function trialPool(options: { jobs: number; onNote: (line: string) => voi
       );
     },
   };
+}
+
+function resolveAll({ tasks, resolve }: Waiting, outcome: TrialOutcome): void {
+  resolve(tasks.map(() => outcome));
 }
 
 function say(child: ChildProcess, message: FromParent): void {

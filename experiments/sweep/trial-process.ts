@@ -4,10 +4,10 @@ import { z } from 'zod';
 import { InputError } from '../../src/errors.ts';
 import { hasDecisions } from '../run/decisions-file.ts';
 import { severityOf } from '../run/run-in-processes.ts';
-import { sweptKindOf, type TrialTask } from './swept-kind.ts';
+import { type RunTrials, sweptKindOf, type TrialTask } from './swept-kind.ts';
 
 /*
- * The process that trains the trials of a sweep, one after the other, for a parent that speaks to it over Node's channel. It
+ * The process that trains the trials of a sweep, one group after the other, for a parent that speaks to it over Node's channel. It
  * keeps data, embeddings and annotations from one trial to the next. What goes over the channel is described here.
  */
 
@@ -22,7 +22,7 @@ export const trialTaskSchema = z.object({
 });
 
 export const fromParentSchema = z.discriminatedUnion('say', [
-  z.object({ say: z.literal('run'), task: trialTaskSchema }),
+  z.object({ say: z.literal('run'), tasks: z.array(trialTaskSchema).nonempty() }),
   z.object({ say: z.literal('stop') }),
 ]);
 export type FromParent = z.output<typeof fromParentSchema>;
@@ -30,7 +30,7 @@ export type FromParent = z.output<typeof fromParentSchema>;
 export const fromProcessSchema = z.discriminatedUnion('say', [
   z.object({ say: z.literal('progress'), stage: z.string(), done: z.number(), total: z.number() }),
   z.object({ say: z.literal('note'), line: z.string() }),
-  z.object({ say: z.literal('ended'), how: z.enum(['finished', 'paused', 'interrupted']) }),
+  z.object({ say: z.literal('ended'), hows: z.array(z.enum(['finished', 'paused', 'interrupted'])) }),
   z.object({
     say: z.literal('failed'),
     /** As exit codes go: 1 the user's input, 2 a provider, 3 a defect. */
@@ -42,7 +42,7 @@ export const fromProcessSchema = z.discriminatedUnion('say', [
 export type FromProcess = z.output<typeof fromProcessSchema>;
 
 /** How a trial that has not failed may end. */
-export type TrialEnd = Extract<FromProcess, { say: 'ended' }>['how'];
+export type TrialEnd = Extract<FromProcess, { say: 'ended' }>['hows'][number];
 
 /** @returns how the trial in this folder stands; null while there is something left to do */
 export function trialEnd({ directory, pauseAt }: Pick<TrialTask, 'directory' | 'pauseAt'>): TrialEnd | null {
@@ -61,26 +61,26 @@ export async function serveTrials(signal: AbortSignal): Promise<void> {
   const tell = (message: FromProcess) =>
     new Promise<void>((resolve) => process.send?.(message, undefined, undefined, () => resolve()));
   let last: Promise<void> = Promise.resolve();
-  let shared: {
-    readonly for: string;
-    readonly run: Awaited<ReturnType<ReturnType<typeof sweptKindOf>['start']>>;
-  } | null = null;
+  let shared: { readonly for: string; readonly run: RunTrials } | null = null;
 
-  async function train(task: TrialTask): Promise<void> {
+  async function train(tasks: readonly TrialTask[]): Promise<void> {
     try {
-      if (trialEnd(task) !== 'finished') {
-        const needs = JSON.stringify([task.kind, task.config.backend, task.runs]);
-        if (shared?.for !== needs) shared = { for: needs, run: await sweptKindOf(task.kind, 'the trial').start(task) };
-        await shared.run(task, {
+      const [first] = tasks;
+      const left = tasks.filter((task) => trialEnd(task) !== 'finished');
+      if (left.length > 0) {
+        const needs = JSON.stringify([first.kind, first.config.backend, first.runs]);
+        if (shared?.for !== needs)
+          shared = { for: needs, run: await sweptKindOf(first.kind, 'the trial').start(first) };
+        await shared.run(left, {
           signal: stop.signal,
           onProgress: (stage, done, total) => void tell({ say: 'progress', stage, done, total }),
           onNote: (line) => void tell({ say: 'note', line }),
         });
       }
-      await tell({ say: 'ended', how: trialEnd(task) ?? 'interrupted' });
+      await tell({ say: 'ended', hows: tasks.map((task) => trialEnd(task) ?? 'interrupted') });
     } catch (error) {
       const interrupted = stop.signal.aborted && error instanceof Error && error.name === 'AbortError';
-      if (interrupted) return tell({ say: 'ended', how: 'interrupted' });
+      if (interrupted) return tell({ say: 'ended', hows: tasks.map(() => 'interrupted') });
       const severity = severityOf(error);
       const message = error instanceof Error ? error.message : String(error);
       await tell({ say: 'failed', severity, message, stack: error instanceof Error ? (error.stack ?? null) : null });
@@ -91,7 +91,7 @@ export async function serveTrials(signal: AbortSignal): Promise<void> {
   await new Promise<void>((resolve) => {
     process.on('message', (message) => {
       const order = fromParentSchema.parse(message);
-      if (order.say === 'run') last = last.then(() => train(order.task));
+      if (order.say === 'run') last = last.then(() => train(order.tasks));
       else {
         stop.abort();
         resolve();

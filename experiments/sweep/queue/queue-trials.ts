@@ -3,14 +3,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Job, Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { TrialTask } from '../swept-kind.ts';
-import type { RunTrial, TrialOutcome } from '../trial-pool.ts';
+import type { RunGroup, TrialOutcome } from '../trial-pool.ts';
 import { keyPrefix, queueName } from './connection.ts';
 import { offerFiles } from './files-by-hash.ts';
 import { dropParcel, fetchParcel, progressOf, sendParcel } from './run-parcel.ts';
 import { jobName, jobOutcomeSchema, jobVersion, type TrialJob } from './trial-job.ts';
 
 export interface QueueTrials {
-  readonly run: RunTrial;
+  readonly run: RunGroup;
   close(): Promise<void>;
 }
 
@@ -67,7 +67,7 @@ export function queueTrials(options: {
     return { how: 'interrupted' };
   }
 
-  return { run, close: () => queue.close() };
+  return { run: (tasks) => Promise.all(tasks.map(run)), close: () => queue.close() };
 }
 
 async function endOf(job: Job, outcome: TrialOutcome): Promise<TrialOutcome> {

@@ -77,7 +77,7 @@ async function work(
     await fetchParcel(redis, parcel);
     const config = z.record(z.string(), z.unknown()).parse(relocated(told.task.config, places));
     const sending = sender(() => sendParcel(redis, parcel), directory);
-    const outcome = await pool.run({ ...told.task, config, directory, runs }, { onProgress: sending.atCheckpoint });
+    const [outcome] = await pool.run([{ ...told.task, config, directory, runs }], { onProgress: sending.atCheckpoint });
     await sending.last();
     if (outcome.how === 'failed') {
       onNote(`failed ${told.task.label}: ${outcome.message}`);

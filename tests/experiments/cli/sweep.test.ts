@@ -106,6 +106,27 @@ describe('a sweep', () => {
     expect(swept.out).toContain('**demonstrations=12**');
   });
 
+  it('trains trials together to the same bytes as alone, and lets those that cannot be trained fail alone', async () => {
+    const cwd = temporaryFolder();
+    writeSweep(join(cwd, 'sweep.yaml'));
+    await earshot(['sweep', 'sweep.yaml', '--jobs', '1', '--runs', 'alone'], { cwd });
+    const words = ['sweep', 'sweep.yaml', '--jobs', '1', '--population', '4', '--runs', 'together'];
+    const together = await earshot(words, { cwd });
+    expect(together.code, together.errors).toBe(0);
+    for (const file of ['trials.csv', 'trials.parquet', 'front.svg'])
+      expect(readFileSync(join(cwd, 'together/tiny-sweep', file))).toEqual(
+        readFileSync(join(cwd, 'alone/tiny-sweep', file)),
+      );
+    expect(readFileSync(join(cwd, 'together/tiny-sweep/report.md'), 'utf8')).toContain('--population 4');
+
+    writeSweep(join(cwd, 'failing.yaml'), { space: { 'split.demonstrations': [12, 1000] } });
+    const failing = await earshot(['sweep', 'failing.yaml', '--jobs', '1', '--population', '4'], { cwd });
+    expect(failing.code).toBe(1);
+    expect(failing.out).toContain('2 finished, 2 failed.');
+    const queued = ['sweep', 'sweep.yaml', '--queue', 'redis://localhost:1', '--population', '2'];
+    expect((await earshot(queued, { cwd })).errors).toContain('--queue sends trials one by one, and --population is 2');
+  });
+
   it('is divided into shards, the last of which writes the report', async () => {
     const cwd = temporaryFolder();
     writeSweep(join(cwd, 'sweep.yaml'));
