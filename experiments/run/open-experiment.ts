@@ -1,6 +1,7 @@
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
+import { holdingRuns, removeRun } from '../../checkpoints/run-lock.ts';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { groupBy } from '../../src/data/group-by.ts';
 import { InputError } from '../../src/errors.ts';
@@ -95,10 +96,13 @@ async function opened<Experiment extends ExperimentHead, Result>(
       const runTrials = await kind.start({ experiments, runs, onBackend });
       for (const group of own) {
         if (signal.aborted) return;
-        if (restart) for (const { directory } of group) rmSync(directory, { recursive: true, force: true });
         const { done, ...told } = contextFor(group, { first: before(group) + 1, total: trials.length });
         try {
-          await runTrials(group, workContext({ ...told, signal }));
+          if (restart) await Promise.all(group.map(({ directory }) => removeRun(directory)));
+          await holdingRuns(
+            group.map(({ directory }) => directory),
+            () => runTrials(group, workContext({ ...told, signal })),
+          );
         } finally {
           done?.();
         }

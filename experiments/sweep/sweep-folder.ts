@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
 import { readJsonFile, writeJsonFile } from '../../checkpoints/json-file.ts';
+import { removeRun } from '../../checkpoints/run-lock.ts';
 import { makeFolder } from '../../src/atomic-file.ts';
 import { diskError, InputError } from '../../src/errors.ts';
 import { type SweepPlan, type SweepTrial, trialsOfPlan } from './plan.ts';
@@ -49,7 +50,10 @@ export async function openSweepFolder(
 ): Promise<SweepFolder> {
   const path = join(runs, plan.name);
   const manifest = join(path, 'sweep.json');
-  if (restart) rmSync(path, { recursive: true, force: true });
+  if (restart) {
+    for (const trial of trialsOfPlan(plan)) await removeRun(join(path, 'trials', trial.id));
+    rmSync(path, { recursive: true, force: true });
+  }
   if (existsSync(path) && !existsSync(manifest) && readdirSync(path).some((name) => !name.startsWith('.')))
     throw new InputError(
       `${path} holds something else than a sweep; give the sweep another name, or choose other --runs`,

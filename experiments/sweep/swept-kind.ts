@@ -1,3 +1,4 @@
+import { holdingRuns } from '../../checkpoints/run-lock.ts';
 import { InputError } from '../../src/errors.ts';
 import { type WorkContext, workContext } from '../../src/work-context.ts';
 import type { ExperimentHead } from '../config/experiment-file.ts';
@@ -144,6 +145,9 @@ async function started<Experiment extends ExperimentHead, Result>(
       directory,
       pauseAt: pauseAt ?? undefined,
     }));
-    await run(trials, workContext(context));
+    await holdingRuns(
+      tasks.map(({ directory }) => directory),
+      () => run(trials, workContext(context)),
+    );
   };
 }

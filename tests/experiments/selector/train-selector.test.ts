@@ -43,6 +43,7 @@ describe('train, of a selector', () => {
     const run = runOf(cwd);
     const files = readdirSync(run).map((name) => name.replace(/^(events\.out\.tfevents)\..*/, '$1'));
     expect(files.sort()).toEqual([
+      '.lock',
       'checkpoints',
       'claims.json',
       'config.json',

@@ -1,0 +1,52 @@
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'libsql';
+import { makeFolder } from '../src/atomic-file.ts';
+import { InputError } from '../src/errors.ts';
+
+/** How long the process that held a run may take to end after it was told to. */
+const patienceMs = 20_000;
+
+/**
+ * Does some work while no other process can write these runs. The operating system drops the lock with the process, however
+ * it ends: it is SQLite's lock on an empty file, `.lock` in each run directory. A file system without locks guards nothing.
+ * @throws InputError when another process writes one of them, and does not end within 20 seconds
+ */
+export async function holdingRuns<T>(
+  directories: readonly string[],
+  work: () => Promise<T>,
+  options: { patienceMs?: number } = {},
+): Promise<T> {
+  const held: { close(): unknown }[] = [];
+  try {
+    for (const directory of directories) held.push(lock(directory, options.patienceMs ?? patienceMs));
+    return await work();
+  } finally {
+    for (const each of held) each.close();
+  }
+}
+
+/**
+ * Removes a run that no other process is writing.
+ * @throws InputError when one is
+ */
+export async function removeRun(directory: string): Promise<void> {
+  if (!existsSync(directory)) return;
+  await holdingRuns([directory], async () => rmSync(directory, { recursive: true, force: true }));
+}
+
+function lock(directory: string, timeout: number): { close(): unknown } {
+  makeFolder(directory);
+  const file = new Database(join(directory, '.lock'), { timeout });
+  try {
+    file.exec('BEGIN EXCLUSIVE');
+  } catch (error) {
+    if (error instanceof Database.SqliteError && error.code === 'SQLITE_BUSY') {
+      file.close();
+      throw new InputError(
+        `another process is writing ${directory}; wait for it or stop it, or choose other --runs. Give the command again to go on`,
+      );
+    }
+  }
+  return file;
+}

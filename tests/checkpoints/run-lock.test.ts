@@ -1,0 +1,45 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { holdingRuns, removeRun } from '../../checkpoints/run-lock.ts';
+import { temporaryFolder } from '../src/data/fixtures.ts';
+
+const lockFile = new URL('../../checkpoints/run-lock.ts', import.meta.url).href;
+
+/** Another process that holds a run until it is killed. */
+async function holder(run: string) {
+  const program = `
+    const { holdingRuns } = await import(${JSON.stringify(lockFile)});
+    await holdingRuns([${JSON.stringify(run)}], () => { console.log('held'); return new Promise(() => setInterval(() => {}, 1000)); });`;
+  const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', program], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  await once(child.stdout, 'data');
+  return child;
+}
+
+describe('the lock of a run', () => {
+  it('keeps other processes out until its holder has ended, however that was', async () => {
+    const run = join(temporaryFolder(), 'seed-1');
+    const other = await holder(run);
+    const inVain = holdingRuns([run], async () => 'written', { patienceMs: 10 });
+    await expect(inVain).rejects.toThrow(/another process is writing .*seed-1; wait for it or stop it/);
+    other.kill('SIGKILL');
+    await once(other, 'close');
+    expect(await holdingRuns([run], async () => 'written')).toBe('written');
+    await removeRun(run);
+    expect(existsSync(run)).toBe(false);
+    await removeRun(run);
+  });
+
+  it('is left where the work fails', async () => {
+    const run = join(temporaryFolder(), 'seed-1');
+    const failing = holdingRuns([run], async () => {
+      throw new Error('diverged');
+    });
+    await expect(failing).rejects.toThrow('diverged');
+    expect(await holdingRuns([run], async () => 1, { patienceMs: 0 })).toBe(1);
+  });
+});
