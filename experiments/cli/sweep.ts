@@ -1,7 +1,7 @@
-import { availableParallelism } from 'node:os';
 import { Command, InvalidArgumentError } from 'commander';
 import { InputError, ProviderError } from '../../src/errors.ts';
 import { type PlainObject, parseOverride } from '../config/overrides.ts';
+import { choosePrograms, type Programs } from '../run/programs.ts';
 import { planSweep, type SweepPlan, trialsOfPlan } from '../sweep/plan.ts';
 import { runSweep } from '../sweep/run-sweep.ts';
 import { loadSweepFile } from '../sweep/sweep-file.ts';
@@ -22,7 +22,7 @@ interface SweepOptions {
   set: string[];
   runs: string;
   jobs?: number;
-  population: number;
+  population?: number;
   shard?: { index: number; of: number };
   queue?: string;
   restart?: boolean;
@@ -44,14 +44,13 @@ export function sweepCommand(terminal: Terminal): Command {
     .option('--runs <folder>', 'where the sweep and the shared cache go', defaultRuns)
     .option(
       '--jobs <count>',
-      'trials that run at the same time, each in a process (default: one for each processor core; just one with language models, because a budget holds for one process)',
+      'trials that run at the same time, each in a process (default: one for each processor core; just one on a GPU, and with language models, because a budget holds for one process)',
       positiveInteger,
     )
     .option(
       '--population <count>',
-      'train so many trials of one shape together in each program; `earshot doctor` says whether that is faster here',
+      'trials of one shape that are trained together in each program (default: 1 on wasm and cpu, 8 on tensorflow, 32 on a GPU; `earshot doctor` says what pays)',
       positiveInteger,
-      1,
     )
     .option('--shard <index/count>', 'run only this share of the trials, from 0: one job of an array', shard)
     .option(
@@ -125,7 +124,11 @@ interface Running extends SweepOptions {
 /** Runs the trials here, or with the workers of a queue. */
 async function runTrials(plan: SweepPlan, options: Running): Promise<void> {
   const { folder, signal, shard = { index: 0, of: 1 }, terminal } = options;
-  const { run, close } = options.queue === undefined ? here(plan, options) : await onQueue(plan, options);
+  const programs = options.queue === undefined ? await programsOf(plan, options) : { jobs: 1, population: 1 };
+  const { run, close } =
+    options.queue === undefined
+      ? trialPool({ jobs: programs.jobs, onNote: notes(terminal), signal })
+      : await onQueue(plan, options);
   const progress = trialProgress(plan.name, terminal);
   try {
     await runSweep({
@@ -134,7 +137,7 @@ async function runTrials(plan: SweepPlan, options: Running): Promise<void> {
       shard,
       signal,
       runGroup: run,
-      population: options.population,
+      population: programs.population,
       onTrials: progress.update,
       onFailure: ({ label }, message) => void terminal.stderr.write(`earshot: failed: ${label}: ${message}\n`),
     });
@@ -144,13 +147,21 @@ async function runTrials(plan: SweepPlan, options: Running): Promise<void> {
   }
 }
 
-function here(plan: SweepPlan, { jobs, signal, terminal }: Running): TrialPool {
-  return trialPool({ jobs: jobs ?? (asksModels(plan) ? 1 : availableParallelism()), onNote: notes(terminal), signal });
+function programsOf(plan: SweepPlan, { jobs, population }: SweepOptions): Promise<Programs> {
+  const [{ config }] = trialsOfPlan(plan);
+  const { backend } = plan.kind.resolve(config, plan.name);
+  return choosePrograms({
+    trials: trialsOfPlan(plan).length,
+    backend,
+    asksModels: asksModels(plan),
+    jobs,
+    population,
+  });
 }
 
 async function onQueue(plan: SweepPlan, { queue = '', ...options }: Running): Promise<TrialPool> {
   const { folder, signal, terminal, population } = options;
-  if (population > 1)
+  if (population !== undefined && population > 1)
     throw new InputError(
       `--queue sends trials one by one, and --population is ${population}; leave out one of the two, or use --shard`,
     );
@@ -237,7 +248,7 @@ function sweepWords(file: string, { data, set, runs, population }: SweepOptions)
     file,
     ...(data === undefined ? [] : ['--data', data]),
     ...set.flatMap((each) => ['--set', each]),
-    ...(population === 1 ? [] : ['--population', String(population)]),
+    ...(population === undefined ? [] : ['--population', String(population)]),
     ...(runs === defaultRuns ? [] : ['--runs', runs]),
   ];
 }

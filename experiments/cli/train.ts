@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { Command, InvalidArgumentError } from 'commander';
 import { InputError } from '../../src/errors.ts';
 import { type PlainObject, parseOverride } from '../config/overrides.ts';
 import type { Trial } from '../run/experiment-kind.ts';
 import { type OpenedExperiment, openExperiment, type RunOptions } from '../run/open-experiment.ts';
+import type { Programs } from '../run/programs.ts';
 import { runInProcesses, tellParent } from '../run/run-in-processes.ts';
 import { collect, positiveInteger } from './option-values.ts';
 import { stageProgress } from './progress.ts';
@@ -20,7 +20,7 @@ interface TrainOptions {
   seeds?: number[];
   runs: string;
   jobs?: number;
-  population: number;
+  population?: number;
   restart?: boolean;
   resume?: boolean;
   json?: boolean;
@@ -42,14 +42,13 @@ export function trainCommand(terminal: Terminal): Command {
     .option('--runs <folder>', 'where runs and their shared cache go', defaultRuns)
     .option(
       '--jobs <count>',
-      'processes that share the runs (default: one for each processor core, at most one for each run; just one with language models, because a budget holds for one process)',
+      'processes that share the runs (default: one for each processor core, at most one for each run; just one on a GPU, and with language models, because a budget holds for one process)',
       positiveInteger,
     )
     .option(
       '--population <count>',
-      'runs of the same shape (they differ in seed, weights, learning rates or data) trained in one program, in lockstep: split where memory is short. `earshot doctor` says what pays on this machine. The numbers are the same, on wasm and cpu to the bit',
+      'runs of the same shape (they differ in seed, weights, learning rates or data) trained in one program, in lockstep: split where memory is short. The numbers are the same, on wasm and cpu to the bit (default: 1 on wasm and cpu, 8 on tensorflow, 32 on a GPU; `earshot doctor` says what pays)',
       positiveInteger,
-      1,
     )
     .option('--resume', 'fail if there is nothing to go on with (going on is the default)')
     .option('--restart', 'remove earlier runs of this experiment and start anew')
@@ -88,16 +87,17 @@ async function train(path: string, options: TrainOptions & { terminal: Terminal 
   if (options.resume && !hasStarted(trials))
     throw new InputError(`--resume: no run of ${name} has begun in ${runs}; leave --resume out to start one`);
 
-  const jobs = jobsOf(experiment, options);
+  const { jobs, population } = await programsOf(experiment, options);
   if (jobs > 1) {
-    const worker = [launcher, ...trainingWords(path, options), ...(options.restart ? ['--restart'] : [])];
+    const words = trainingWords(path, { ...options, population });
+    const worker = [launcher, ...words, ...(options.restart ? ['--restart'] : [])];
     await runInProcesses({ jobs, worker: ({ index, of }) => [...worker, '--share', `${index}/${of}`], signal, stderr });
   } else {
     const { share, restart = false } = options;
     const run: Omit<RunOptions, 'share'> = {
       restart,
       signal,
-      population: options.population,
+      population,
       contextFor: (group, { first, total }) =>
         stageProgress(`${placeOf(group, first)}/${total}] ${namesOf(group)}`, terminal),
       onBackend: ({ name, device }) => void stderr.write(`earshot: backend ${name} (${device})\n`),
@@ -113,15 +113,14 @@ async function train(path: string, options: TrainOptions & { terminal: Terminal 
   stderr.write(`\nRuns: ${runs}/${name}   Report: ${runs}/${name}/report.md\n`);
 }
 
-/** At most one process for each run that is not finished. */
-function jobsOf(
-  { trials, asksModels, finished }: OpenedExperiment,
+/** At most one process for each program that is not finished. */
+async function programsOf(
+  experiment: OpenedExperiment,
   { jobs, share, restart, population }: TrainOptions,
-): number {
-  if (share !== undefined) return 1;
-  const left = restart ? trials.length : trials.length - finished().length;
-  const programs = Math.ceil(left / population);
-  return Math.max(1, Math.min(jobs ?? (asksModels ? 1 : availableParallelism()), programs));
+): Promise<Programs> {
+  const chosen = await experiment.programs({ jobs: share === undefined ? jobs : 1, population });
+  const left = restart ? experiment.trials.length : experiment.trials.length - experiment.finished().length;
+  return { ...chosen, jobs: Math.max(1, Math.min(chosen.jobs, Math.ceil(left / chosen.population))) };
 }
 
 /** Runs as a worker: an error goes to the parent process, which prints it. */
@@ -144,7 +143,7 @@ function trainingWords(path: string, { data, set, seeds, runs, population }: Tra
     ...set.flatMap((each) => ['--set', each]),
     ...(seeds === undefined ? [] : ['--seeds', seeds.join(',')]),
     ...(runs === defaultRuns ? [] : ['--runs', runs]),
-    ...(population === 1 ? [] : ['--population', String(population)]),
+    ...(population === undefined ? [] : ['--population', String(population)]),
   ];
 }
 

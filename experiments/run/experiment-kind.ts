@@ -5,6 +5,7 @@ import type { BackendChoice } from '../../src/tensor/backend.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import type { ExperimentFile, ExperimentHead } from '../config/experiment-file.ts';
 import type { PlainObject } from '../config/overrides.ts';
+import type { RequestedBackend } from './programs.ts';
 
 /** A variant with one seed. */
 export interface Trial<Experiment> {
@@ -42,6 +43,8 @@ export interface ExperimentKind<Experiment extends ExperimentHead, Result> {
   dataOverride(path: string): PlainObject;
   /** Whether trials send paid requests to language models. Their budget holds for one process. */
   asksModels(experiment: Experiment): boolean;
+  /** The tensor backend that trials ask for; null where trials cannot be trained together. */
+  backendOf(experiment: Experiment): RequestedBackend | null;
   /** Trials of the same shape may be trained in one program, as a population; null where a trial must be alone. */
   shapeOf(experiment: Experiment): string | null;
   /** Prepares what the trials of this process share. The function it returns runs trials of one shape to their end. */

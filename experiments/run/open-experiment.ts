@@ -13,6 +13,7 @@ import { selectorKind } from '../selector/kind.ts';
 import { stopAgentKind } from '../stop-agent/kind.ts';
 import { type ExperimentKind, type Trial, trialsOf, type VariantResults } from './experiment-kind.ts';
 import { inPopulations } from './populations.ts';
+import { choosePrograms, type Programs } from './programs.ts';
 
 /** An experiment of any kind, ready to run. */
 export interface OpenedExperiment {
@@ -20,6 +21,8 @@ export interface OpenedExperiment {
   readonly trials: readonly Trial<ExperimentHead>[];
   /** Whether any trial sends paid requests to language models. */
   readonly asksModels: boolean;
+  /** How the trials are divided into programs, where the user does not say. */
+  programs(asked: { jobs: number | undefined; population: number | undefined }): Promise<Programs>;
   /**
    * Runs every `share.of`-th group of trials in this process, one group after the other; stops at the first that the signal
    * interrupts. A group is trained as one population.
@@ -73,6 +76,7 @@ async function opened<Experiment extends ExperimentHead, Result>(
   const file = await kind.load(path, [...overrides, ...(data === undefined ? [] : [kind.dataOverride(data)])]);
   const { name, description } = file;
   const trials = trialsOf(file, runs);
+  const asksModels = trials.some(({ experiment }) => kind.asksModels(experiment));
   const finished = () => trials.filter(({ directory }) => existsSync(join(directory, 'result.json')));
   const resultsBy = <T>(read: (run: RunDirectory) => T): VariantResults<T>[] =>
     Array.from(
@@ -83,7 +87,9 @@ async function opened<Experiment extends ExperimentHead, Result>(
   return {
     name,
     trials,
-    asksModels: trials.some(({ experiment }) => kind.asksModels(experiment)),
+    asksModels,
+    programs: (asked) =>
+      choosePrograms({ ...asked, trials: trials.length, backend: kind.backendOf(trials[0].experiment), asksModels }),
     async run({ share, population, restart, contextFor, onBackend = () => {}, signal }) {
       const groups = inPopulations(trials, {
         size: population,

@@ -10,6 +10,7 @@ export const selectorKind: ExperimentKind<SelectorExperiment, SelectorResult> = 
   dataOverride: (path) => ({ data: { train: path } }),
   asksModels: ({ stanceModel, veracityModel }) => stanceModel.name === 'chat' || veracityModel.name === 'chat',
   // Its task models serve one selector.
+  backendOf: () => null,
   shapeOf: () => null,
   readResult: readSelectorResult,
   readJson: selectorJson,

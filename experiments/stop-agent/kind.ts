@@ -14,6 +14,7 @@ export const stopAgentKind: ExperimentKind<Experiment, TrialResult> = {
   load: loadExperiment,
   dataOverride: (path) => ({ data: { threads: path } }),
   asksModels: ({ detector }) => 'file' in detector,
+  backendOf: ({ backend }) => backend,
   shapeOf: ({ agent, state, encoder, backend, checkpointEvery }) =>
     canonicalJson([Object.fromEntries(sharedOptions(agent)), state, encoder, backend, checkpointEvery]),
   readResult: (run) => readTrialResult(run, { withIntervals: false }),

@@ -5,6 +5,7 @@ import type { ExperimentHead } from '../config/experiment-file.ts';
 import type { PlainObject } from '../config/overrides.ts';
 import type { DecidedPart } from '../run/decisions-file.ts';
 import type { ExperimentKind } from '../run/experiment-kind.ts';
+import type { RequestedBackend } from '../run/programs.ts';
 import { resolveSelectorExperiment, selectorExperimentSchema } from '../selector/experiment.ts';
 import { selectorKind } from '../selector/kind.ts';
 import { experimentSchema, resolveExperiment } from '../stop-agent/experiment.ts';
@@ -45,6 +46,8 @@ export interface ResolvedTrial {
   readonly asksModels: boolean;
   /** Trials with the same key train the same detector. */
   readonly detectorKey: string | null;
+  /** The tensor backend that it asks for; null where trials cannot be trained together. */
+  readonly backend: RequestedBackend | null;
   /** Trials with the same key may be trained in one program; null where a trial must be alone. */
   readonly shape: string | null;
   /** Iterations of the whole training; null where it cannot be paused. */
@@ -98,6 +101,7 @@ const stopAgent: SweptKind = {
       detectorKey: isModel
         ? null
         : JSON.stringify([data, split.detector, split.events, split.seed, detector, task, seeds]),
+      backend: stopAgentKind.backendOf(experiment),
       shape: stopAgentKind.shapeOf(experiment),
       iterations: agent.iterations,
     };
@@ -124,6 +128,7 @@ const selector: SweptKind = {
           : 'settings are chosen on the threads held out from the tests, and evaluation.heldOutShare is 0; give a share, such as 0.2',
       asksModels: selectorKind.asksModels(experiment),
       detectorKey: null,
+      backend: selectorKind.backendOf(experiment),
       shape: selectorKind.shapeOf(experiment),
       iterations: null,
     };

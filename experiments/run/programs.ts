@@ -1,0 +1,49 @@
+import { availableParallelism } from 'node:os';
+import type { z } from 'zod';
+import { type BackendChoice, type backendSchema, selectBackend } from '../../src/tensor/backend.ts';
+
+/** What `backend` in an experiment may say. */
+export type RequestedBackend = z.infer<typeof backendSchema>;
+
+export interface Programs {
+  /** Programs that run at the same time. */
+  readonly jobs: number;
+  /** Trials of one shape that each of them trains together, at most. */
+  readonly population: number;
+}
+
+/**
+ * How trials are divided into programs where the user does not say. `benchmarks/backends.ts` measured what pays: on wasm and cpu a
+ * process a core and a trial a process; with TensorFlow on the processor populations of eight, which go nearly as fast as any
+ * larger one. A GPU is shared, so it gets one program, and a large one; no GPU was at hand to measure that.
+ * @param options.trials all of them, finished or not: a command that is given again divides them as before
+ * @param options.backend null where trials cannot be trained together
+ */
+export async function choosePrograms(options: {
+  trials: number;
+  backend: RequestedBackend | null;
+  asksModels: boolean;
+  jobs: number | undefined;
+  population: number | undefined;
+  /** Starts a backend, and says what it runs on. */
+  start?: (backend: RequestedBackend) => Promise<Pick<BackendChoice, 'name' | 'device'>>;
+}): Promise<Programs> {
+  const { trials, asksModels } = options;
+  const { name, isGpu } = await deviceOf(options);
+  const most = options.jobs ?? (asksModels || isGpu ? 1 : availableParallelism());
+  const pays = isGpu ? onGpu : name === 'tensorflow' ? onProcessor : 1;
+  const population = options.population ?? Math.min(pays, Math.ceil(trials / Math.min(most, trials)));
+  return { jobs: Math.min(most, Math.ceil(trials / population)), population };
+}
+
+const onGpu = 32;
+const onProcessor = 8;
+
+/** The backend that trials will get; it is started only where that decides something. */
+async function deviceOf(options: Parameters<typeof choosePrograms>[0]) {
+  const { backend, jobs, population, start = selectBackend } = options;
+  const isKnown = backend === null || backend === 'wasm' || backend === 'cpu';
+  if (isKnown || (jobs !== undefined && population !== undefined)) return { name: null, isGpu: false };
+  const { name, device } = await start(backend);
+  return { name, isGpu: device.includes('GPU') };
+}

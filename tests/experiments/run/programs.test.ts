@@ -1,0 +1,42 @@
+import { availableParallelism } from 'node:os';
+import { describe, expect, it } from 'vitest';
+import { choosePrograms } from '../../../experiments/run/programs.ts';
+import type { BackendName } from '../../../src/tensor/backend.ts';
+
+const cores = availableParallelism();
+const asked = { trials: 45, asksModels: false, jobs: undefined, population: undefined };
+
+/** A backend that is found on this device. */
+const found = (name: BackendName, device: string) => ({ start: async () => ({ name, device }) });
+const onWasm = found('wasm', 'processor, one thread');
+const onProcessor = found('tensorflow', 'TensorFlow 2.20.0 on the processor');
+const onGpu = found('tensorflow', 'TensorFlow 2.20.0 on a GPU');
+const never = { start: () => Promise.reject(new Error('nothing has to be started')) };
+
+describe('how trials are divided into programs', () => {
+  it('is a process a core on wasm, for which nothing is started', async () => {
+    const each = { jobs: Math.min(cores, 45), population: 1 };
+    expect(await choosePrograms({ ...asked, ...never, backend: 'wasm' })).toEqual(each);
+    expect(await choosePrograms({ ...asked, ...never, backend: null, asksModels: true })).toEqual({ ...each, jobs: 1 });
+    expect(await choosePrograms({ ...asked, ...onWasm, backend: 'auto' })).toEqual(each);
+  });
+
+  it('is eight at a time with TensorFlow on the processor, or fewer, so that each core has its share', async () => {
+    const auto = { ...asked, ...onProcessor, backend: 'auto', jobs: 2 } as const;
+    expect(await choosePrograms(auto)).toEqual({ jobs: 2, population: 8 });
+    expect(await choosePrograms({ ...auto, trials: 6 })).toEqual({ jobs: 2, population: 3 });
+    expect(await choosePrograms({ ...auto, trials: 1, jobs: 4 })).toEqual({ jobs: 1, population: 1 });
+  });
+
+  it('is one large program on a GPU', async () => {
+    const auto = { ...asked, ...onGpu, backend: 'auto' } as const;
+    expect(await choosePrograms(auto)).toEqual({ jobs: 1, population: 32 });
+    expect(await choosePrograms({ ...auto, trials: 5 })).toEqual({ jobs: 1, population: 5 });
+  });
+
+  it('is what the user says', async () => {
+    const said = { ...asked, ...never, backend: 'auto', jobs: 3, population: 4 } as const;
+    expect(await choosePrograms(said)).toEqual({ jobs: 3, population: 4 });
+    expect(await choosePrograms({ ...said, trials: 5 })).toEqual({ jobs: 2, population: 4 });
+  });
+});
