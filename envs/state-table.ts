@@ -1,11 +1,13 @@
+import { type PostPooling, poolDivisor } from '../src/data/post-pooling.ts';
+
 /*
  * Every state that a stop agent can be in, computed before training (EARD, §4.1). The state at step t is
  *
  *   s_t = Σ_{i ≤ t} e(m_i) + e(a_{t−1})
  *
  * with no action term at t = 0. Transitions are deterministic and the previous action is one of two, so a thread of n
- * posts has exactly 1 + 2(n − 1) states. Features of the prefix that do not depend on the action, such as a student's
- * confidence, are appended to the sum.
+ * posts has exactly 1 + 2(n − 1) states. Instead of the sum, the mean of the posts or their sum over √k may be taken.
+ * Features of the prefix that do not depend on the action, such as a student's confidence, are appended.
  *
  * The rows of one thread stand together, in this order:
  *
@@ -40,6 +42,8 @@ export interface StateTableInput {
   readonly featureCount?: number;
   /** Embeddings of the texts "Continue." and "Stop.", [dimensions] each, at the index of the action. */
   readonly actionEmbeddings: readonly [Float32Array, Float32Array];
+  /** How the posts seen become one vector; their sum where left out, as in the paper. */
+  readonly pooling?: PostPooling;
 }
 
 /** All states of a list of threads. `stateRow` finds the row of one state. */
@@ -68,7 +72,7 @@ export interface StateTable {
  * table.data; // [1, 13, 23]: post 1; posts 1 and 2 after "continue"; posts 1 and 2 after "stop"
  */
 export function buildStateTable(input: StateTableInput): StateTable {
-  const { dimensions, featureCount = 0, actionEmbeddings } = input;
+  const { dimensions, featureCount = 0, actionEmbeddings, pooling = 'sum' } = input;
   const columns = dimensions + featureCount;
   const postsSeen = input.threads.map(({ posts, postsSeen: own }) =>
     Int32Array.from(own ?? Array.from({ length: posts }, (_, step) => step + 1)),
@@ -85,9 +89,11 @@ export function buildStateTable(input: StateTableInput): StateTable {
     for (let step = 0; step < lengths[thread]; step++) {
       const seen = postsSeen[thread][step];
       for (; added < seen; added++) for (let i = 0; i < dimensions; i++) sum[i] += embeddings[added * dimensions + i];
+      const divisor = poolDivisor(pooling, seen);
       for (const previous of step === 0 ? [CONTINUE] : [CONTINUE, STOP]) {
         const row = (firstRows[thread] + rowWithinThread(step, previous)) * columns;
-        for (let i = 0; i < dimensions; i++) data[row + i] = sum[i] + (step === 0 ? 0 : actionEmbeddings[previous][i]);
+        for (let i = 0; i < dimensions; i++)
+          data[row + i] = sum[i] / divisor + (step === 0 ? 0 : actionEmbeddings[previous][i]);
         if (features) data.set(features.subarray((seen - 1) * featureCount, seen * featureCount), row + dimensions);
       }
     }

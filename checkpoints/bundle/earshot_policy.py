@@ -378,7 +378,7 @@ class Policy:
         return probability
 
     def states(self, texts, told=None):
-        """[posts, columns]: sum of the posts' embeddings and that of the previous action; then what the student and the
+        """[posts, columns]: the posts' embeddings as one vector and that of the previous action; then what the student and the
         detector say; `told` is what the detector said of prefixes, by their numbers of posts, where the agent is told."""
         if not texts:
             raise ValueError("a thread needs at least one post, the claim")
@@ -389,9 +389,15 @@ class Policy:
             )
         parts = []
         if self.encoder is not None:
-            sums = np.cumsum(np.array([self.encoder.encode(text) for text in texts], np.float64), axis=0)
-            sums[1:] += self.continued
-            parts.append(sums.astype(np.float32))
+            pooled = np.cumsum(np.array([self.encoder.encode(text) for text in texts], np.float64), axis=0)
+            counts = np.arange(1, len(texts) + 1, dtype=np.float64)[:, None]
+            pooling = self.manifest["state"].get("pooling", "sum")
+            if pooling != "sum":
+                pooled /= counts if pooling == "mean" else np.sqrt(counts)
+            pooled[1:] += self.continued
+            parts.append(pooled.astype(np.float32))
+            if pooling != "sum":
+                parts.append(np.log(counts).astype(np.float32))
         if self.student is not None:
             parts.append(student_features(self.student.read(texts)))
         if self.told:

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { postPoolings } from '../../src/data/post-pooling.ts';
 import { InputError } from '../../src/errors.ts';
 import { jsonOrUndefined } from '../../src/json.ts';
 
@@ -54,6 +55,8 @@ export const manifestSchema = z.object({
     columns: z.int(),
     /** Where each number of a state comes from, in their order. */
     fields: z.array(z.object({ name: z.string(), from: z.int(), count: z.int(), meaning: z.string() })),
+    /** How the embeddings of the posts seen become one vector; absent for their sum. */
+    pooling: z.optional(z.enum(postPoolings)),
     previousActions: z.object({ continue: z.string(), stop: z.string() }),
     /** Later posts are not read. */
     maxPosts: z.int(),

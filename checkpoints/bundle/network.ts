@@ -1,4 +1,5 @@
 import { type Moments, standardized } from '../../src/tensor/normalizer.ts';
+import type { Projection } from '../../src/tensor/principal-components.ts';
 
 /*
  * A stop agent's policy on plain arrays, for programs that only decide: no tensors, no packages. In training, policy and
@@ -11,13 +12,18 @@ export const layerNames = ['w1', 'b1', 'w2', 'b2', 'w3', 'b3'] as const;
 export type LayerName = (typeof layerNames)[number];
 
 export interface PolicyNetwork {
-  /** Length of a state. */
+  /** Length of a raw state. */
   readonly inputs: number;
+  /**
+   * Row-major [inputs, width]: what raw states are multiplied with first, where the agent sees principal components of posts;
+   * null where it sees them as they are, and `width` is `inputs`.
+   */
+  readonly projection: Float32Array | null;
   /** Units in each hidden layer. */
   readonly hidden: number;
-  /** Row-major: w1 [inputs, hidden], w2 [hidden, hidden], w3 [hidden, 2]; biases [hidden], [hidden], [2]. */
+  /** Row-major: w1 [width, hidden], w2 [hidden, hidden], w3 [hidden, 2]; biases [hidden], [hidden], [2]. */
   readonly layers: Readonly<Record<LayerName, Float32Array>>;
-  /** What raw states are standardised with, [inputs] each or [1] for all columns. */
+  /** What states are standardised with, [width] each or [1] for all columns. */
   readonly moments: Pick<Moments, 'mean' | 'variance'>;
 }
 
@@ -32,19 +38,20 @@ interface Matrix {
 }
 
 /** The policy's half of a network that holds policy and value. */
-export function policyHalf(whole: {
-  parameters: Readonly<Record<LayerName, Matrix>>;
-  moments: PolicyNetwork['moments'];
-}): PolicyNetwork {
+export function policyHalf(
+  whole: { parameters: Readonly<Record<LayerName, Matrix>>; moments: PolicyNetwork['moments'] },
+  projection: Projection | null = null,
+): PolicyNetwork {
   const { parameters, moments } = whole;
-  const inputs = parameters.w1.rows;
+  const width = parameters.w1.rows;
   const hidden = parameters.w1.columns / 2;
   return {
-    inputs,
+    inputs: projection === null ? width : width - projection.components + projection.inputs,
+    projection: projection === null ? null : wholeProjection(projection, width),
     hidden,
     moments,
     layers: {
-      w1: corner(parameters.w1, { rows: inputs, columns: hidden }),
+      w1: corner(parameters.w1, { rows: width, columns: hidden }),
       b1: corner(parameters.b1, { rows: 1, columns: hidden }),
       w2: corner(parameters.w2, { rows: hidden, columns: hidden }),
       b2: corner(parameters.b2, { rows: 1, columns: hidden }),
@@ -52,6 +59,37 @@ export function policyHalf(whole: {
       b3: corner(parameters.b3, { rows: 1, columns: actionCount }),
     },
   };
+}
+
+/** A projection of the leading columns of a state that leaves the others as they are, row-major [inputs, width]. */
+function wholeProjection({ inputs, components, weights }: Projection, width: number): Float32Array {
+  const others = width - components;
+  const whole = new Float32Array((inputs + others) * width);
+  for (let input = 0; input < inputs; input++)
+    whole.set(weights.subarray(input * components, (input + 1) * components), input * width);
+  for (let other = 0; other < others; other++) whole[(inputs + other) * width + components + other] = 1;
+  return whole;
+}
+
+/** Numbers that the first layer reads. */
+export function widthOf({ layers, hidden }: Pick<PolicyNetwork, 'layers' | 'hidden'>): number {
+  return layers.w1.length / hidden;
+}
+
+/** Raw states, [rows, inputs], as the network's normaliser reads them, [rows, width]. */
+export function projectedStates(network: PolicyNetwork, states: Float32Array): Float32Array | Float64Array {
+  const { inputs, projection } = network;
+  if (projection === null) return states;
+  const width = widthOf(network);
+  const rows = states.length / inputs;
+  const projected = new Float64Array(rows * width);
+  for (let row = 0; row < rows; row++)
+    for (let input = 0; input < inputs; input++) {
+      const value = states[row * inputs + input];
+      for (let column = 0; column < width; column++)
+        projected[row * width + column] += value * projection[input * width + column];
+    }
+  return projected;
 }
 
 /** The upper left part of a matrix. */
@@ -68,14 +106,16 @@ function corner({ columns: width, data }: Matrix, { rows, columns }: { rows: num
  */
 export function stopProbabilitiesOf(network: PolicyNetwork, states: Float32Array): Float32Array {
   const { inputs, hidden, layers, moments } = network;
-  const { data } = standardized({ data: states, columns: inputs }, { ...moments, count: 0 });
+  const width = widthOf(network);
+  const raw = projectedStates(network, states);
+  const { data } = standardized({ data: raw, columns: width }, { ...moments, count: 0 });
   const probabilities = new Float32Array(states.length / inputs);
-  const state = new Float64Array(inputs);
+  const state = new Float64Array(width);
   const hidden1 = new Float64Array(hidden);
   const hidden2 = new Float64Array(hidden);
   const logits = new Float64Array(actionCount);
   for (let row = 0; row < probabilities.length; row++) {
-    state.set(data.subarray(row * inputs, (row + 1) * inputs));
+    state.set(data.subarray(row * width, (row + 1) * width));
     multiply(state, { weights: layers.w1, bias: layers.b1, into: hidden1 });
     for (let unit = 0; unit < hidden; unit++) hidden1[unit] = Math.tanh(hidden1[unit]);
     multiply(hidden1, { weights: layers.w2, bias: layers.b2, into: hidden2 });

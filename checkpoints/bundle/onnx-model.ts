@@ -1,13 +1,13 @@
-import { actionCount, type PolicyNetwork } from './network.ts';
+import { actionCount, type PolicyNetwork, widthOf } from './network.ts';
 import { double, float, int64, type OnnxNode, type OnnxTensor, onnxFile } from './onnx-file.ts';
 
 /*
  * A stop agent's policy as an ONNX graph:
  *
- *   state [batch, inputs] → standardise, clip to ±10 → two tanh layers → logits [batch, 2]
+ *   state [batch, inputs] → principal components, where the agent sees those → standardise, clip to ±10 → two tanh layers → logits [batch, 2]
  *                         → stop_probability [batch] → action [batch], 1 where it exceeds one half
  *
- * States are standardised in double precision, as in training: a column of small variance far from 0 would lose its
+ * States are projected and standardised in double precision, as in training: a column of small variance far from 0 would lose its
  * digits otherwise.
  */
 
@@ -23,7 +23,8 @@ export const onnxNames = {
 
 /** The bytes of the ONNX file of a policy. */
 export function onnxModel(network: PolicyNetwork): Uint8Array {
-  const { inputs, hidden, layers, moments } = network;
+  const { inputs, projection, hidden, layers, moments } = network;
+  const width = widthOf(network);
   const { state, logits, stopProbability, action } = onnxNames;
   const wide = moments.mean.length;
   const scale = moments.variance.map((variance) => (variance < 1e-12 ? 0 : 1 / Math.sqrt(variance)));
@@ -32,7 +33,7 @@ export function onnxModel(network: PolicyNetwork): Uint8Array {
     { name: 'scale', shape: [wide], data: scale },
     { name: 'lowest', shape: [], data: Float64Array.of(-clipTo) },
     { name: 'highest', shape: [], data: Float64Array.of(clipTo) },
-    { name: 'w1', shape: [inputs, hidden], data: layers.w1 },
+    { name: 'w1', shape: [width, hidden], data: layers.w1 },
     { name: 'b1', shape: [hidden], data: layers.b1 },
     { name: 'w2', shape: [hidden, hidden], data: layers.w2 },
     { name: 'b2', shape: [hidden], data: layers.b2 },
@@ -40,10 +41,15 @@ export function onnxModel(network: PolicyNetwork): Uint8Array {
     { name: 'b3', shape: [actionCount], data: layers.b3 },
     { name: 'stop', shape: [], data: BigInt64Array.of(1n) },
     { name: 'half', shape: [], data: Float32Array.of(0.5) },
+    ...(projection === null
+      ? []
+      : [{ name: 'projection', shape: [inputs, width], data: Float64Array.from(projection) }]),
   ];
+  const seen = projection === null ? 'state_double' : 'projected';
   const nodes: OnnxNode[] = [
     { type: 'Cast', inputs: [state], output: 'state_double', integers: { to: double } },
-    { type: 'Sub', inputs: ['state_double', 'mean'], output: 'centred' },
+    ...(projection === null ? [] : [{ type: 'MatMul', inputs: ['state_double', 'projection'], output: seen }]),
+    { type: 'Sub', inputs: [seen, 'mean'], output: 'centred' },
     { type: 'Mul', inputs: ['centred', 'scale'], output: 'scaled' },
     { type: 'Clip', inputs: ['scaled', 'lowest', 'highest'], output: 'clipped' },
     { type: 'Cast', inputs: ['clipped'], output: 'standardised', integers: { to: float } },

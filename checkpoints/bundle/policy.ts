@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { poolDivisor } from '../../src/data/post-pooling.ts';
 import { InputError } from '../../src/errors.ts';
 import { checkGolden, firstStop, goldenSchema, untilStop } from './golden.ts';
 import {
@@ -244,7 +245,9 @@ function stateMaker(
       for (const [index, text] of texts.entries()) rows.set(embedOne(text), index * dimensions);
       return rows;
     });
-  const toldFrom = state.fields.find(({ name }) => name === 'judgement')?.from ?? state.columns;
+  const fromOf = (field: string) => state.fields.find(({ name }) => name === field)?.from ?? state.columns;
+  const [countFrom, studentFrom, toldFrom] = ['posts seen', 'student', 'judgement'].map(fromOf);
+  const pooling = state.pooling ?? 'sum';
   const embedded = async (texts: readonly string[]) => (dimensions === 0 ? new Float32Array(0) : embed(texts));
   let continued: Float32Array | null = null;
   return () => {
@@ -259,11 +262,13 @@ function stateMaker(
       const states = new Float32Array(texts.length * state.columns);
       for (const [step, text] of texts.entries()) {
         const row = states.subarray(step * state.columns, (step + 1) * state.columns);
+        const divisor = poolDivisor(pooling, posts + 1);
         for (let i = 0; i < dimensions; i++) {
           sum[i] += embeddings[step * dimensions + i];
-          row[i] = sum[i] + (posts === 0 ? 0 : continued[i]);
+          row[i] = sum[i] / divisor + (posts === 0 ? 0 : continued[i]);
         }
-        if (features !== null) row.set(features(text), dimensions);
+        if (countFrom < state.columns) row[countFrom] = Math.log(posts + 1);
+        if (features !== null) row.set(features(text), studentFrom);
         row.set(judged.subarray(posts * judgedCount, (posts + 1) * judgedCount), toldFrom);
         posts++;
       }

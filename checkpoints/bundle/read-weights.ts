@@ -32,13 +32,16 @@ export function readWeights(file: Uint8Array, { state }: Manifest): PolicyNetwor
   const b1 = floats('b1');
   const network: PolicyNetwork = {
     inputs: state.columns,
+    projection: header.projection === undefined ? null : floats('projection'),
     hidden: b1.length,
     layers: { w1: floats('w1'), b1, w2: floats('w2'), b2: floats('b2'), w3: floats('w3'), b3: floats('b3') },
     moments: { mean: doubles('mean'), variance: doubles('variance') },
   };
-  if (network.layers.w1.length !== state.columns * b1.length || network.layers.b3.length !== actionCount)
+  const { projection, layers } = network;
+  const width = projection === null ? state.columns : projection.length / state.columns;
+  if (layers.w1.length !== width * b1.length || layers.b3.length !== actionCount)
     throw new InputError(
-      `${name} and the manifest disagree: states of ${state.columns} numbers and ${b1.length} hidden units, but w1 holds ${network.layers.w1.length}`,
+      `${name} and the manifest disagree: states of ${state.columns} numbers${projection === null ? '' : `, ${projection.length} of a projection`} and ${b1.length} hidden units, but w1 holds ${layers.w1.length}`,
     );
   return network;
 }

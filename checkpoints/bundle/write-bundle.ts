@@ -4,7 +4,7 @@ import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { diskError, InputError } from '../../src/errors.ts';
 import { tensorFile } from '../tensor-file.ts';
 import { bundleFiles, manifestText, sha256Hex } from './manifest.ts';
-import { actionCount, type PolicyNetwork } from './network.ts';
+import { actionCount, type PolicyNetwork, widthOf } from './network.ts';
 
 /** The bytes of every file of a bundle by its name: the given ones, and `manifest.json` with the hash of each. */
 export async function bundleContents(options: {
@@ -43,14 +43,17 @@ export function writeBundle(folder: string, contents: ReadonlyMap<string, Uint8A
   }
 }
 
-/** The weights as safetensors: the policy's half of the network, and the normaliser in double precision. */
-export function weightsFile({ inputs, hidden, layers, moments }: PolicyNetwork): Buffer {
+/** The weights as safetensors: the policy's half of the network, the projection, and the normaliser in double precision. */
+export function weightsFile(network: PolicyNetwork): Buffer {
+  const { inputs, projection, hidden, layers, moments } = network;
+  const width = widthOf(network);
   const { mean, variance } = moments;
   return tensorFile({
     arrays: {
       mean: { shape: [mean.length], data: mean },
       variance: { shape: [variance.length], data: variance },
-      w1: { shape: [inputs, hidden], data: layers.w1 },
+      ...(projection !== null && { projection: { shape: [inputs, width], data: projection } }),
+      w1: { shape: [width, hidden], data: layers.w1 },
       b1: { shape: [hidden], data: layers.b1 },
       w2: { shape: [hidden, hidden], data: layers.w2 },
       b2: { shape: [hidden], data: layers.b2 },

@@ -20,16 +20,18 @@ export interface Cache {
   readonly annotations: AnnotationStore;
   readonly detectors: string;
   readonly students: string;
+  readonly projections: string;
 }
 
 export async function openCache(directory: string, experiment: Experiment): Promise<Cache> {
   const encoder = await createEncoder(experiment.encoder);
-  for (const kind of ['detectors', 'students']) makeFolder(join(directory, kind));
+  for (const kind of ['detectors', 'students', 'projections']) makeFolder(join(directory, kind));
   return {
     embeddings: await EmbeddingStore.open({ encoder, directory: join(directory, 'embeddings') }),
     annotations: AnnotationStore.open(join(directory, 'annotations.sqlite')),
     detectors: join(directory, 'detectors'),
     students: join(directory, 'students'),
+    projections: join(directory, 'projections'),
   };
 }
 

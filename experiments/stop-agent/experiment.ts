@@ -7,6 +7,7 @@ import {
   prefixSchedules,
   scheduledLengths,
 } from '../../experts/prefix-schedule.ts';
+import { postPoolings } from '../../src/data/post-pooling.ts';
 import { syntheticOptionsSchema } from '../../src/data/synthetic/stream.ts';
 import { type Task, tasks } from '../../src/data/task.ts';
 import { InputError } from '../../src/errors.ts';
@@ -86,10 +87,18 @@ export type AskSchedule = z.infer<typeof askScheduleSchema>;
 const stateSchema = z
   .strictObject({
     posts: z
-      .enum(['sum', 'none'])
+      .enum([...postPoolings, 'none'])
       .default('sum')
       .describe(
-        'sum: the sum of the posts’ embeddings and the previous action’s, as in the paper; none: leave both out',
+        'how the embeddings of the k posts seen become one vector, to which the previous action’s is added: their sum, as in the paper; their mean, or their sum over √k (sqrt), each with ln k beside it; none: leave posts and action out',
+      ),
+    components: z
+      .int()
+      .min(1)
+      .nullable()
+      .default(null)
+      .describe(
+        'the agent sees so many principal components of those vectors, fitted on the demonstration and environment threads, in place of all their numbers; null for all. What tells the previous action apart may get lost',
       ),
     student: z
       .boolean()
@@ -199,6 +208,8 @@ export const experimentSchema = z
     const problem = (path: string[], message: string) => context.addIssue({ code: 'custom', path, message });
     if (state.posts === 'none' && !state.student && state.judgement === 'none')
       problem(['state'], 'the agent would see nothing: give it posts, a student or its detector’s judgements');
+    if (state.posts === 'none' && state.components !== null)
+      problem(['state', 'components'], 'posts are left out, so there is nothing to project; leave components out, too');
     if (state.judgement === 'none' && (state.actsAt !== 'every-post' || state.askSchedule.name !== 'every'))
       problem(
         ['state', 'judgement'],

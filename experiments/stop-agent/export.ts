@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Golden, isTied } from '../../checkpoints/bundle/golden.ts';
 import { bundleFiles, bundleFormat, bundleFormatVersion, type Manifest } from '../../checkpoints/bundle/manifest.ts';
-import { type PolicyNetwork, policyHalf } from '../../checkpoints/bundle/network.ts';
+import { type PolicyNetwork, policyHalf, projectedStates, widthOf } from '../../checkpoints/bundle/network.ts';
 import { onnxModel } from '../../checkpoints/bundle/onnx-model.ts';
 import { checkParity, type Parity } from '../../checkpoints/bundle/parity.ts';
 import { loadPolicy } from '../../checkpoints/bundle/policy.ts';
@@ -16,6 +16,7 @@ import { floatsToBase64, LocalDetector } from '../../experts/detectors/local/loc
 import { type JudgementSequence, judgementSequence } from '../../experts/judgement-sequence.ts';
 import { askedLengths } from '../../experts/prefix-schedule.ts';
 import { lastJudgementFeatureCount, lastJudgementMeaning } from '../../src/data/last-judgement.ts';
+import { tellsPostCount } from '../../src/data/post-pooling.ts';
 import { prefixOf, type Thread } from '../../src/data/thread.ts';
 import { Random } from '../../src/tensor/random.ts';
 import { characterTable } from '../../src/text/character-table.ts';
@@ -62,19 +63,25 @@ export async function exportRun(options: {
   checkFree(out);
   const opened = await openStopAgentRun(options);
   const { run, experiment, policy, seed, step } = opened;
-  const network = policyHalf(policy);
+  const network = policyHalf(policy, opened.projection);
+  const scoreStates = (states: Float32Array) =>
+    stopProbabilitiesOfStates(policy, { data: projectedStates(network, states), columns: widthOf(network) });
   const tested = (await testThreadsOfRun(run, { data, context })).slice(0, goldenTestThreads);
   const told = await toldOf(tested, opened, context);
   // Language models are not asked for the sake of an export: then the golden threads are those they have judged.
   const made = opened.schedule !== null && told.detector === null ? [] : unicodeThreads.map(threadOfTexts);
-  const golden = await goldenThreads([...tested.map(firstPosts), ...made], { ...opened, judge: told.judge });
+  const golden = await goldenThreads([...tested.map(firstPosts), ...made], {
+    ...opened,
+    judge: told.judge,
+    scoreStates,
+  });
   const probes = [golden.states, random(network), extreme(network)];
   const named = await Promise.all(
     probes.map(async (states, index) => ({
       name: ['golden', 'random', 'extreme'][index],
       states,
       columns: network.inputs,
-      expected: await stopProbabilitiesOfStates(policy, { data: states, columns: network.inputs }),
+      expected: await scoreStates(states),
     })),
   );
   const onnx = onnxModel(network);
@@ -84,7 +91,7 @@ export async function exportRun(options: {
   const models = await modelFiles(opened);
   const characters = characterTable();
   const { earshot, git } = provenance();
-  const encoder = experiment.state.posts === 'sum' ? opened.cache.embeddings.encoderIdentity : null;
+  const encoder = experiment.state.posts === 'none' ? null : opened.cache.embeddings.encoderIdentity;
   const readsTexts =
     (encoder === null || encoder.name === 'hashing') && (!experiment.state.student || models.student !== null);
   const manifest: Omit<Manifest, 'sha256' | 'files'> = {
@@ -164,12 +171,15 @@ async function inTurn<T>(count: number, make: (index: number) => Promise<T>): Pr
 async function goldenThreads(
   threads: readonly Thread[],
   {
-    policy,
     tableOf,
     schedule,
     experiment,
     judge,
-  }: OpenedRun & { judge: (thread: Thread) => Promise<JudgementSequence | undefined> },
+    scoreStates,
+  }: OpenedRun & {
+    judge: (thread: Thread) => Promise<JudgementSequence | undefined>;
+    scoreStates: (raw: Float32Array) => Promise<Float32Array>;
+  },
 ) {
   const sequences = new Map<string, JudgementSequence>();
   if (schedule !== null)
@@ -177,7 +187,7 @@ async function goldenThreads(
       const sequence = await judge(thread);
       if (sequence !== undefined) sequences.set(thread.id, sequence);
     }
-  const table = await tableOf(threads, { sequences, everyPost: true });
+  const table = await tableOf(threads, { sequences, everyPost: true, beforeProjection: true });
   const { columns } = table;
   const lines: string[] = [];
   const all: Float32Array[] = [];
@@ -190,7 +200,7 @@ async function goldenThreads(
       const row = stateRow(table, { thread, step, previous: CONTINUE }) * columns;
       states.set(table.data.subarray(row, row + columns), step * columns);
     }
-    const stopProbability = await stopProbabilitiesOfStates(policy, { data: states, columns });
+    const stopProbability = await scoreStates(states);
     if (actsAt !== null) for (const step of posts.keys()) if (!actsAt.has(step + 1)) stopProbability[step] = 0;
     if (isTied(stopProbability)) continue;
     const golden: Golden = {
@@ -233,12 +243,23 @@ function threadOfTexts({ id, texts }: { id: string; texts: readonly string[] }):
 }
 
 /** Normal about the states of the training, twice as wide. */
-function random({ inputs, moments }: PolicyNetwork): Float32Array {
+function random(network: PolicyNetwork): Float32Array {
+  const { inputs, projection, moments } = network;
+  const width = widthOf(network);
   const draws = Random.seeded({ seed: 1, purpose: 'parity' });
   const at = (values: Float64Array, column: number) => values[values.length === 1 ? 0 : column];
-  return Float32Array.from({ length: randomStates * inputs }, (_, index) => {
-    const column = index % inputs;
+  const seen = Float32Array.from({ length: randomStates * width }, (_, index) => {
+    const column = index % width;
     return at(moments.mean, column) + 2 * Math.sqrt(at(moments.variance, column)) * draws.normal();
+  });
+  if (projection === null) return seen;
+  // The projection's columns are orthonormal, so these raw states have those components.
+  return Float32Array.from({ length: randomStates * inputs }, (_, index) => {
+    const [row, input] = [Math.floor(index / inputs), index % inputs];
+    let value = 0;
+    for (let column = 0; column < width; column++)
+      value += seen[row * width + column] * projection[input * width + column];
+    return value;
   });
 }
 
@@ -281,21 +302,31 @@ async function modelFiles({
   };
 }
 
-function stateDefinition({ experiment, cache, task, policy, schedule }: OpenedRun): Manifest['state'] {
-  const columns = policy.parameters.w1.rows;
-  const dimensions = experiment.state.posts === 'sum' ? cache.embeddings.dimensions : 0;
+const pooledInWords = {
+  none: 'no posts',
+  sum: 'sum of the embeddings of the posts seen',
+  mean: 'mean of the embeddings of the posts seen',
+  sqrt: 'sum of the embeddings of the k posts seen over √k',
+} as const;
+
+function stateDefinition({ experiment, cache, task, policy, projection, schedule }: OpenedRun): Manifest['state'] {
+  const { posts: pooling } = experiment.state;
+  const dimensions = pooling === 'none' ? 0 : cache.embeddings.dimensions;
+  const columns = policy.parameters.w1.rows + (projection === null ? 0 : projection.inputs - projection.components);
+  const counted = pooling !== 'none' && tellsPostCount(pooling) ? 1 : 0;
   const told = schedule === null ? 0 : lastJudgementFeatureCount(task.labels.length);
   const [first, ...others] = task.labels;
   const posts = {
     name: 'posts',
     from: 0,
     count: dimensions,
-    meaning: 'sum of the embeddings of the posts seen and, but for the first post, of the text of the previous action',
+    meaning: `${pooledInWords[pooling]}; but for the first post, the embedding of the text of the previous action is added${projection === null ? '' : `; the policy sees ${projection.components} principal components of it`}`,
   };
+  const postsSeen = { name: 'posts seen', from: dimensions, count: counted, meaning: 'ln of the posts seen' };
   const student = {
     name: 'student',
-    from: dimensions,
-    count: columns - dimensions - told,
+    from: dimensions + counted,
+    count: columns - dimensions - counted - told,
     meaning: `log-odds of ${others.join(', ')} against ${first} by the student (probabilities at least 1e-4), the margin between its likeliest label and the next in log-odds, ln of the posts seen, ln of how many posts in a row its label is unchanged`,
   };
   const judgement = {
@@ -307,7 +338,8 @@ function stateDefinition({ experiment, cache, task, policy, schedule }: OpenedRu
   const { maxPosts } = experiment.agent;
   return {
     columns,
-    fields: [posts, student, judgement].filter(({ count }) => count > 0),
+    fields: [posts, postsSeen, student, judgement].filter(({ count }) => count > 0),
+    ...(pooling !== 'none' && pooling !== 'sum' && { pooling }),
     previousActions: { continue: actionTexts[0], stop: actionTexts[1] },
     maxPosts,
     ...(schedule !== null && {

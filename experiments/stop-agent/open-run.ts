@@ -6,6 +6,7 @@ import type { Task } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
 import { selectBackend } from '../../src/tensor/backend.ts';
+import type { Projection } from '../../src/tensor/principal-components.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { loadMember } from '../../trainers/member-checkpoint.ts';
 import { policyOfState } from '../../trainers/stop-agent/network-state.ts';
@@ -14,6 +15,7 @@ import { runKind } from '../run/experiment-kind.ts';
 import { scheduleOfRun } from './ask-schedule.ts';
 import { type Cache, openCache } from './cache.ts';
 import { type Experiment, experimentSchema, taskOf } from './experiment.ts';
+import { projectionOfRun } from './projection.ts';
 import { stateIdentityOf, statesOf, studentOfRun, type Told } from './states.ts';
 
 /** A trained stop agent, ready to decide. */
@@ -26,6 +28,8 @@ export interface OpenedRun {
   readonly step: number;
   readonly policy: StopPolicy;
   readonly cache: Cache;
+  /** Null where the agent sees posts whole, or none. */
+  readonly projection: Projection | null;
   /** When the detector is asked while the agent reads; null where the agent is not told its judgements. */
   readonly schedule: PrefixSchedule | null;
   /** Builds the states of threads the way those of the training were built. */
@@ -59,7 +63,8 @@ export async function openStopAgentRun(options: {
   const cache = await openCache(join(runs, 'cache'), experiment);
   const student = await studentOfRun(run.path, experiment);
   const schedule = scheduleOfRun(run.path, experiment);
-  const materials = { experiment, cache, student, schedule };
+  const projection = projectionOfRun(run.path, experiment);
+  const materials = { experiment, cache, student, projection, schedule };
   const identity = stateIdentityOf(materials);
   return {
     run,
@@ -69,6 +74,7 @@ export async function openStopAgentRun(options: {
     step: latest.step,
     policy: policyOfState(loadMember(latest.path, { algorithm: experiment.agent.algorithm, identity })),
     cache,
+    projection,
     schedule,
     tableOf: (threads, told) => statesOf(threads, { ...materials, ...told }),
   };

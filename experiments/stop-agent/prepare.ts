@@ -4,6 +4,7 @@ import type { Student } from '../../experts/detectors/local/student.ts';
 import type { JudgementSequence } from '../../experts/judgement-sequence.ts';
 import { lengthsUntil, type PrefixSchedule } from '../../experts/prefix-schedule.ts';
 import type { Thread } from '../../src/data/thread.ts';
+import type { Projection } from '../../src/tensor/principal-components.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import type { StopProblem } from '../../trainers/stop-agent/problem.ts';
 import { buildStopProblem, judgedThread, readsPseudoLabels } from '../../trainers/stop-agent/problem.ts';
@@ -13,12 +14,15 @@ import { chooseSchedule } from './ask-schedule.ts';
 import { type Cache, cachedStudent } from './cache.ts';
 import { type Experiment, taskOf } from './experiment.ts';
 import { type Parts, splitParts, threadsHash } from './parts.ts';
+import { projectionOf } from './projection.ts';
 import { stateIdentityOf, statesOf } from './states.ts';
 
 export interface PreparedTrial {
   readonly parts: Parts;
   readonly detector: Detector;
   readonly student: Student | null;
+  /** Null where the agent sees posts whole, or none. */
+  readonly projection: Projection | null;
   /** When the detector is asked while the agent reads; null where the agent is not told its judgements. */
   readonly schedule: PrefixSchedule | null;
   /** Judgements of the demonstration threads and of those that are decided, by thread id. */
@@ -66,7 +70,8 @@ export async function prepareTrial(settings: {
         onProgress: (done, total) => context.onProgress('training the student', done, total),
       })
     : null;
-  const materials = { experiment, cache, student };
+  const projection = await projectionOf([...parts.demonstrations, ...parts.environment], { experiment, cache });
+  const materials = { experiment, cache, student, projection };
   const problemOf = (schedule: PrefixSchedule | null) =>
     buildStopProblem({
       demonstrations: parts.demonstrations,
@@ -85,6 +90,7 @@ export async function prepareTrial(settings: {
     parts,
     detector,
     student,
+    projection,
     sequences,
     schedule,
     problem: await problemOf(schedule),

@@ -4,9 +4,11 @@ import { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
 import { type Student, studentFeatureCount, studentFeatures } from '../../experts/detectors/local/student.ts';
 import type { JudgementSequence } from '../../experts/judgement-sequence.ts';
 import { askedLengths, type PrefixSchedule } from '../../experts/prefix-schedule.ts';
-import { canonicalJson } from '../../src/content-hash.ts';
+import { canonicalJson, sha256 } from '../../src/content-hash.ts';
 import { lastJudgementFeatureCount, lastJudgementFeatures } from '../../src/data/last-judgement.ts';
+import { tellsPostCount } from '../../src/data/post-pooling.ts';
 import type { Thread } from '../../src/data/thread.ts';
+import { type Projection, projected } from '../../src/tensor/principal-components.ts';
 import { stateTableOf } from '../../trainers/stop-agent/states.ts';
 import type { Cache } from './cache.ts';
 import { type Experiment, taskOf } from './experiment.ts';
@@ -16,6 +18,8 @@ export interface StateMaterials {
   readonly experiment: Experiment;
   readonly cache: Cache;
   readonly student: Student | null;
+  /** To the principal components of pooled posts; null where the agent sees posts whole, or none. */
+  readonly projection: Projection | null;
   /** When the detector is asked while the agent reads; null where the agent is not told its judgements. */
   readonly schedule: PrefixSchedule | null;
 }
@@ -26,16 +30,17 @@ export interface Told {
   readonly sequences: ReadonlyMap<string, JudgementSequence>;
   /** Makes a step of every post, also where the agent decides at some only. */
   readonly everyPost?: boolean;
+  /** Leaves the projection out: the states that an exported policy is given, which projects them itself. */
+  readonly beforeProjection?: boolean;
 }
 
 /** The table of these threads' states. @throws Error where a thread's judgements are needed and missing */
-export function statesOf(
-  threads: readonly Thread[],
-  { experiment, cache, student, schedule, sequences, everyPost = false }: StateMaterials & Told,
-): Promise<StateTable> {
-  const { embeddings } = cache;
+export function statesOf(threads: readonly Thread[], settings: StateMaterials & Told): Promise<StateTable> {
+  const { experiment, student, schedule, sequences, everyPost = false } = settings;
+  const { posts } = experiment.state;
   const { labels } = taskOf(experiment);
   const parts: { count: number; of: (thread: Thread) => Promise<Float32Array> }[] = [];
+  if (posts !== 'none' && tellsPostCount(posts)) parts.push({ count: 1, of: async (thread) => logPostCounts(thread) });
   if (student !== null)
     parts.push({
       count: studentFeatureCount(taskOf(experiment)),
@@ -54,13 +59,25 @@ export function statesOf(
       },
     });
   return stateTableOf(threads, {
-    posts:
-      experiment.state.posts === 'sum'
-        ? { dimensions: embeddings.dimensions, embed: (texts) => embeddings.embed(texts) }
-        : null,
+    posts: posts === 'none' ? null : { ...embeddingOf(settings), pooling: posts },
     features: parts.length === 0 ? null : sideBySide(parts),
     postsSeen: schedule === null || everyPost ? undefined : stepsOf({ experiment, schedule }),
   });
+}
+
+/** What each post is embedded by: projecting posts and actions is projecting their pooled vectors, because both are linear. */
+function embeddingOf({ cache, projection, beforeProjection = false }: StateMaterials & Told) {
+  const { embeddings } = cache;
+  if (projection === null || beforeProjection)
+    return { dimensions: embeddings.dimensions, embed: (texts: readonly string[]) => embeddings.embed(texts) };
+  return {
+    dimensions: projection.components,
+    embed: async (texts: readonly string[]) => projected(await embeddings.embed(texts), projection),
+  };
+}
+
+function logPostCounts({ posts }: Thread): Float32Array {
+  return Float32Array.from(posts, (_, index) => Math.log(index + 1));
 }
 
 /** Posts seen at each step of a thread of so many posts; undefined where there is a step at every post. */
@@ -91,11 +108,12 @@ function sideBySide(parts: readonly { count: number; of: (thread: Thread) => Pro
 }
 
 /** Identifies what states are made from. A policy makes no sense on states of another kind. */
-export function stateIdentityOf({ experiment, cache, student, schedule }: StateMaterials): string {
+export function stateIdentityOf({ experiment, cache, student, projection, schedule }: StateMaterials): string {
   return canonicalJson({
-    encoder: experiment.state.posts === 'sum' ? cache.embeddings.identityHash.slice(0, 16) : null,
+    encoder: experiment.state.posts === 'none' ? null : cache.embeddings.identityHash.slice(0, 16),
     posts: experiment.state.posts,
     student: student?.reader.options.modelSha256 ?? null,
+    ...(projection !== null && { projection: sha256([...projection.weights]) }),
     ...(schedule !== null && { judgement: { schedule, actsAt: experiment.state.actsAt } }),
   });
 }

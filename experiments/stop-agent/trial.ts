@@ -33,6 +33,7 @@ import { type Experiment, taskOf } from './experiment.ts';
 import { writeJudged } from './judged-file.ts';
 import { notedParts, splitParts, threadsHash } from './parts.ts';
 import { decidedParts, judgedThreads, type PreparedTrial, prepareTrial } from './prepare.ts';
+import { saveProjection } from './projection.ts';
 import { readStoredResult, type StoredResult, storedResult } from './result.ts';
 
 /** One agent with one seed, and where its run goes. */
@@ -126,6 +127,7 @@ async function begin(trial: TrialSettings, { backend, context }: Surroundings): 
   writeParts(run, notedParts(prepared.parts));
   prepared.detector.save?.(join(directory, 'detector.json'));
   prepared.student?.reader.save(join(directory, 'student.json'));
+  if (prepared.projection !== null) saveProjection(directory, prepared.projection);
   if (prepared.schedule !== null) saveSchedule(directory, prepared.schedule);
   return { ...trial, prepared, run };
 }

@@ -48,7 +48,10 @@ export function updateScalarMoments(moments: Moments, values: Float32Array): voi
 }
 
 /** New rows, standardised and clipped to ±10. A column that does not vary becomes 0. */
-export function standardized({ data, columns }: Rows, { mean, variance }: Moments): Rows {
+export function standardized(
+  { data, columns }: { readonly data: Float32Array | Float64Array; readonly columns: number },
+  { mean, variance }: Moments,
+): Rows {
   const scale = variance.map((value) => (value < 1e-12 ? 0 : 1 / Math.sqrt(value)));
   const perColumn = mean.length > 1;
   const result = new Float32Array(data.length);

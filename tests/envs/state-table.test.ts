@@ -26,6 +26,29 @@ describe('buildStateTable', () => {
     expect(stateOf(table, 2, 1, STOP)).toEqual([3, 5.25]);
   });
 
+  it('takes the mean of the posts, or their sum over √k, and adds the action to that', () => {
+    const mean = buildStateTable({ threads, dimensions: 2, actionEmbeddings, pooling: 'mean' });
+    expect(stateOf(mean, 0, 0, CONTINUE)).toEqual([1, 2]);
+    expect(stateOf(mean, 0, 1, CONTINUE)).toEqual([5 / 2 + 0.5, 10 / 2]);
+    expect(stateOf(mean, 0, 2, STOP)).toEqual([7, 14.25]);
+    const sqrt = buildStateTable({ threads, dimensions: 2, actionEmbeddings, pooling: 'sqrt' });
+    expect(stateOf(sqrt, 0, 0, CONTINUE)).toEqual([1, 2]);
+    expect(stateOf(sqrt, 0, 2, CONTINUE)).toEqual(
+      [21 / Math.sqrt(3) + 0.5, 42 / Math.sqrt(3)].map((value) => Math.fround(value)),
+    );
+  });
+
+  it('divides by the posts seen, not by the steps, where it has a step at some posts only', () => {
+    const [first] = threads;
+    const table = buildStateTable({
+      threads: [{ ...first, postsSeen: [2, 3] }],
+      dimensions: 2,
+      actionEmbeddings,
+      pooling: 'mean',
+    });
+    expect(stateOf(table, 0, 0, CONTINUE)).toEqual([2.5, 5]);
+  });
+
   it('has a step at some posts only where it is told so, each summing all posts seen', () => {
     const [first, ...others] = threads;
     const features = Float32Array.of(10, 20, 30);

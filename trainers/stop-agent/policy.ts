@@ -4,7 +4,6 @@ import type { Thread } from '../../src/data/thread.ts';
 import type { Tensors } from '../../src/tensor/adam.ts';
 import type { MlpName } from '../../src/tensor/mlp.ts';
 import { type Moments, standardized } from '../../src/tensor/normalizer.ts';
-import type { Rows } from '../../src/tensor/row-tables.ts';
 import { policyValueForward } from '../policy-value.ts';
 
 /** A trained stop agent: plain arrays, nothing to dispose. */
@@ -48,7 +47,10 @@ export async function stopProbabilities(policy: StopPolicy, table: StateTable): 
  * π(stop) in each of some raw states, [rows].
  * @throws Error when the states are not as wide as those the policy was trained on
  */
-export async function stopProbabilitiesOfStates(policy: StopPolicy, states: Rows): Promise<Float32Array> {
+export async function stopProbabilitiesOfStates(
+  policy: StopPolicy,
+  states: { readonly data: Float32Array | Float64Array; readonly columns: number },
+): Promise<Float32Array> {
   const { columns } = states;
   const inputs = policy.parameters.w1.rows;
   if (columns !== inputs) throw new Error(`the policy reads states of ${inputs} numbers, and these have ${columns}`);

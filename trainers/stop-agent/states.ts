@@ -1,14 +1,17 @@
 import { buildStateTable, type StateTable } from '../../envs/state-table.ts';
+import type { PostPooling } from '../../src/data/post-pooling.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import type { Encoder } from '../../src/text/encoder.ts';
 
 /** What an agent sees of a thread. At least one of the two is given. */
 export interface StateSource {
-  /** Sum of the embeddings of the posts seen and of the previous action; null leaves both out. */
+  /** The embeddings of the posts seen as one vector, and that of the previous action; null leaves both out. */
   readonly posts: {
     readonly dimensions: number;
     /** Row-major [texts, dimensions]. */
     readonly embed: (texts: readonly string[]) => Promise<Float32Array>;
+    /** Their sum where left out. */
+    readonly pooling?: PostPooling;
   } | null;
   /** Further numbers that depend on the prefix alone, such as a student's confidence; null for none. */
   readonly features: {
@@ -45,6 +48,7 @@ export async function stateTableOf(threads: readonly Thread[], source: StateSour
     dimensions,
     featureCount: features?.count ?? 0,
     actionEmbeddings: [actions.subarray(0, dimensions), actions.subarray(dimensions)],
+    pooling: posts?.pooling ?? 'sum',
   });
 }
 

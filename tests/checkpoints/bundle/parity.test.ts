@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { policyHalf, stopProbabilitiesOf } from '../../../checkpoints/bundle/network.ts';
+import { type LayerName, policyHalf, stopProbabilitiesOf } from '../../../checkpoints/bundle/network.ts';
 import { onnxModel } from '../../../checkpoints/bundle/onnx-model.ts';
 import { checkParity, type ParityProbe } from '../../../checkpoints/bundle/parity.ts';
 import { selectBackend } from '../../../src/tensor/backend.ts';
@@ -37,6 +37,53 @@ describe('the ONNX file of a policy', () => {
     const near = states.map((value) => 100 + value * 1e-4);
     for (const [of, own] of [[scalar, states] as const, [narrow, near] as const])
       await checkParity(onnxModel(of), [probe({ states: own, expected: stopProbabilitiesOf(of, own) })]);
+  });
+
+  it('projects raw states first where the agent sees components of posts', async () => {
+    const { components, others } = { components: 2, others: 1 };
+    const posts = {
+      inputs: 5,
+      components,
+      weights: Float32Array.from({ length: 10 }, () => random.normal()),
+      explained: 1,
+    };
+    const inner = randomNetwork({ inputs: components + others });
+    const matrix = (name: LayerName, rows: number) => {
+      // Policy and value side by side; the value's half is left at 0.
+      const own = inner.layers[name];
+      const columns = own.length / rows;
+      const both = name === 'w3' || name === 'b3' ? 3 : 2 * columns;
+      const height = name === 'w2' || name === 'w3' ? 2 * rows : rows;
+      const data = new Float32Array(height * both);
+      for (let row = 0; row < rows; row++) data.set(own.subarray(row * columns, (row + 1) * columns), row * both);
+      return { rows: height, columns: both, data };
+    };
+    const { hidden } = inner;
+    const whole = policyHalf(
+      {
+        moments: inner.moments,
+        parameters: {
+          w1: matrix('w1', components + others),
+          b1: matrix('b1', 1),
+          w2: matrix('w2', hidden),
+          b2: matrix('b2', 1),
+          w3: matrix('w3', hidden),
+          b3: matrix('b3', 1),
+        },
+      },
+      posts,
+    );
+    expect(whole.inputs).toBe(6);
+    const raw = Float32Array.from({ length: 40 * 6 }, () => random.normal());
+    const rows = Array.from({ length: 40 }, (_, row) => [...raw.subarray(6 * row, 6 * row + 6)]);
+    const along = (own: readonly number[], column: number) =>
+      own.slice(0, 5).reduce((sum, value, input) => sum + value * posts.weights[2 * input + column], 0);
+    const seen = Float32Array.from(rows.flatMap((own) => [along(own, 0), along(own, 1), own[5]]));
+    const expected = stopProbabilitiesOf(inner, seen);
+    for (const [row, probability] of stopProbabilitiesOf(whole, raw).entries())
+      expect(probability).toBeCloseTo(expected[row], 5);
+    const parity = await checkParity(onnxModel(whole), [probe({ states: raw, columns: 6, expected })]);
+    expect(parity.largestDifference).toBeLessThan(1e-5);
   });
 
   it('is refused with the place of the first difference', async () => {

@@ -27,6 +27,7 @@ export function randomNetwork({ inputs, hidden = 5, seed = 1 }: { inputs: number
   const floats = (length: number) => Float32Array.from({ length }, () => random.normal());
   const network: PolicyNetwork = {
     inputs,
+    projection: null,
     hidden,
     layers: {
       w1: floats(inputs * hidden),

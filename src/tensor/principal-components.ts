@@ -1,0 +1,88 @@
+import { EigenvalueDecomposition, Matrix } from 'ml-matrix';
+import { InputError } from '../errors.ts';
+import type { Rows } from './row-tables.ts';
+
+/*
+ * Principal component analysis (Pearson 1901): the directions along which rows vary most. The covariance is added up in
+ * double precision in plain JavaScript, so that the same rows give the same directions on every tensor backend.
+ */
+
+/** A linear map to the leading components. The mean is not subtracted: whoever reads the result standardises it. */
+export interface Projection {
+  readonly inputs: number;
+  readonly components: number;
+  /** Row-major [inputs, components], orthonormal columns, the direction of most variance first. */
+  readonly weights: Float32Array;
+  /** Share of the rows' variance that the components keep, 0 … 1. */
+  readonly explained: number;
+}
+
+/**
+ * The leading principal components of some rows.
+ * @param options.inputs how many of a row's leading columns are projected
+ * @throws InputError for more components than columns
+ */
+export function principalComponents(
+  { data, columns }: Rows,
+  { components, inputs = columns }: { components: number; inputs?: number },
+): Projection {
+  if (components > inputs)
+    throw new InputError(`${components} components were asked for, and there are ${inputs} columns; ask for fewer`);
+  const covariance = covarianceOf({ data, columns }, inputs);
+  const { realEigenvalues, eigenvectorMatrix } = new EigenvalueDecomposition(covariance, { assumeSymmetric: true });
+  const order = realEigenvalues.map((_, index) => index).sort((a, b) => realEigenvalues[b] - realEigenvalues[a]);
+  const weights = new Float32Array(inputs * components);
+  for (let component = 0; component < components; component++)
+    for (let input = 0; input < inputs; input++)
+      weights[input * components + component] = eigenvectorMatrix.get(input, order[component]);
+  const variance = (indices: readonly number[]) => indices.reduce((sum, index) => sum + realEigenvalues[index], 0);
+  const total = variance(order);
+  return {
+    inputs,
+    components,
+    weights,
+    explained: total > 0 ? variance(order.slice(0, components)) / total : 1,
+  };
+}
+
+/** Rows of `inputs` numbers each as rows of `components`: row-major [rows, components]. */
+export function projected(data: Float32Array, { inputs, components, weights }: Projection): Float32Array {
+  const rows = data.length / inputs;
+  const result = new Float32Array(rows * components);
+  const sum = new Float64Array(components);
+  for (let row = 0; row < rows; row++) {
+    sum.fill(0);
+    for (let input = 0; input < inputs; input++) {
+      const value = data[row * inputs + input];
+      if (value === 0) continue;
+      for (let component = 0; component < components; component++)
+        sum[component] += value * weights[input * components + component];
+    }
+    result.set(sum, row * components);
+  }
+  return result;
+}
+
+/** The covariance of the leading columns, divided by the number of rows. */
+function covarianceOf({ data, columns }: Rows, inputs: number): Matrix {
+  const rows = data.length / columns;
+  const mean = new Float64Array(inputs);
+  for (let row = 0; row < rows; row++) for (let i = 0; i < inputs; i++) mean[i] += data[row * columns + i] / rows;
+  const products = Array.from({ length: inputs }, () => new Float64Array(inputs));
+  const centred = new Float64Array(inputs);
+  for (let row = 0; row < rows; row++) {
+    for (let i = 0; i < inputs; i++) centred[i] = data[row * columns + i] - mean[i];
+    for (let i = 0; i < inputs; i++) {
+      const own = centred[i];
+      const target = products[i];
+      for (let j = i; j < inputs; j++) target[j] += own * centred[j];
+    }
+  }
+  const covariance = Matrix.zeros(inputs, inputs);
+  for (let i = 0; i < inputs; i++)
+    for (let j = i; j < inputs; j++) {
+      covariance.set(i, j, products[i][j] / rows);
+      covariance.set(j, i, products[i][j] / rows);
+    }
+  return covariance;
+}

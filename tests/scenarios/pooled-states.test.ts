@@ -1,0 +1,94 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { loadPolicy } from '../../checkpoints/bundle/policy.ts';
+import { readTensorFile } from '../../checkpoints/tensor-file.ts';
+import { synthesizeThreads } from '../../src/data/synthetic/stream.ts';
+import { sourceOf } from '../checkpoints/bundle/small-bundle.ts';
+import { earshot, tiny, writeExperiment } from '../experiments/cli/command-line.ts';
+
+/** Agents that see the mean of the posts, components of their sum over √k, or components beside a student. */
+const { encoder, l2, folds, steps } = tiny.detector;
+const states = {
+  mean: { posts: 'mean' },
+  components: { posts: 'sqrt', components: 5 },
+  student: { posts: 'mean', components: 3, student: true, studentOptions: { encoder, l2, folds, steps } },
+};
+/** Numbers that each network reads. */
+const widths = { mean: 32 + 1, components: 5 + 1, student: 3 + 1 + 4 };
+const names = ['mean', 'components', 'student'] as const;
+const runOf = (name: string) => `runs/tiny/${name}/seed-1`;
+const fresh = synthesizeThreads({ threads: 10, seed: 3 });
+const parsed = (text: string) => text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]));
+
+let cwd: string;
+async function succeed(...words: string[]): Promise<string> {
+  const { code, out, errors } = await earshot(words, { cwd });
+  expect(code, errors).toBe(0);
+  return out;
+}
+beforeAll(async () => {
+  cwd = mkdtempSync(join(tmpdir(), 'earshot-pooled-'));
+  writeFileSync(join(cwd, 'fresh.jsonl'), fresh.map((thread) => `${JSON.stringify(thread)}\n`).join(''));
+  const variants = Object.fromEntries(names.map((name) => [name, { state: states[name] }]));
+  writeExperiment(join(cwd, 'tiny.yaml'), { variants });
+  await succeed('train', 'tiny.yaml');
+});
+afterAll(() => rmSync(cwd, { recursive: true, force: true }));
+
+describe.each(names)('an agent whose states are pooled (%s)', (name) => {
+  it('decides alike from its run and from its bundle, whose states are raw', async () => {
+    await succeed('export', runOf(name), '--out', name);
+    const byRun = parsed(await succeed('decide', 'fresh.jsonl', '--run', runOf(name)));
+    const byBundle = parsed(await succeed('decide', 'fresh.jsonl', '--bundle', name));
+    expect(byRun).toHaveLength(10);
+    for (const [index, { stopProbability, ...decision }] of byRun.entries()) {
+      const { stopProbability: found, ...other } = byBundle[index];
+      expect({ ...other, verdict: other.verdict.label }).toEqual({ ...decision, verdict: decision.verdict.label });
+      expect(found).toHaveLength(stopProbability.length);
+      for (const [post, probability] of stopProbability.entries()) expect(found[post]).toBeCloseTo(probability, 5);
+    }
+    const { manifest } = await loadPolicy(sourceOf(join(cwd, name)));
+    const features = name === 'student' ? 5 : 1;
+    expect(manifest.state).toMatchObject({
+      columns: 32 + features,
+      pooling: states[name].posts,
+      fields: [
+        { name: 'posts', count: 32 },
+        { name: 'posts seen', from: 32, count: 1 },
+        ...(features === 5 ? [{}] : []),
+      ],
+    });
+  });
+
+  it('reads a growing thread from the bundle as it decides a whole one', async () => {
+    const policy = await loadPolicy(sourceOf(join(cwd, name)));
+    const [{ posts }] = fresh;
+    const { stopProbability } = await policy.decide({ posts });
+    const growing = policy.open();
+    const found: number[] = [];
+    for (const { text } of posts) found.push(...(await growing.read([text])));
+    expect(found).toEqual([...stopProbability]);
+  });
+
+  it('learns from as many numbers as it says, and is finished when the command is given again', async () => {
+    const trained = JSON.parse(readFileSync(join(cwd, runOf(name), 'config.json'), 'utf8'));
+    expect(trained.state.components).toBe('components' in states[name] ? states[name].components : null);
+    const { w1 } = readTensorFile(join(cwd, name, 'policy.safetensors')).arrays;
+    expect(w1.shape).toEqual([widths[name], 8]);
+    const card = readFileSync(join(cwd, name, 'README.md'), 'utf8');
+    if (trained.state.components !== null)
+      expect(card).toContain(`the policy sees ${trained.state.components} principal components of it`);
+    expect(await succeed('train', 'tiny.yaml')).toContain('stop agent');
+  });
+});
+
+it('says what to do where there is nothing to project, or less than was asked for', async () => {
+  const none = await earshot(
+    ['train', 'tiny.yaml', '--set', 'state.posts=none', '--set', 'state.student=true', '--set', 'state.components=2'],
+    { cwd },
+  );
+  expect(none.code).toBe(1);
+  expect(none.errors).toContain('posts are left out, so there is nothing to project; leave components out, too');
+});
