@@ -5,6 +5,7 @@ import type { Detector } from '../../experts/detector.ts';
 import { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
 import { loadStudent, type Student, saveStudent, trainStudent } from '../../experts/detectors/local/student.ts';
 import { type LocalDetectorOptions, trainLocalDetector } from '../../experts/detectors/local/train-local-detector.ts';
+import type { JudgementSequence } from '../../experts/judgement-sequence.ts';
 import { makeFolder } from '../../src/atomic-file.ts';
 import { sha256 } from '../../src/content-hash.ts';
 import type { Task } from '../../src/data/task.ts';
@@ -63,11 +64,14 @@ export async function cachedDetector(
 
 /** The student of these judgements for these options and seed: from the cache, or trained and put there. */
 export async function cachedStudent(cache: Cache, settings: Parameters<typeof trainStudent>[0]): Promise<Student> {
-  const { demonstrations, further, options, seed, task } = settings;
+  const { demonstrations, further, options, fitting, targets, seed, task } = settings;
+  const said = ({ predicted, probabilities }: JudgementSequence) =>
+    targets === 'labels' ? [...predicted] : [[...predicted], Array.from(probabilities, String)];
   const judged = [demonstrations, further].map((threads) =>
-    threads.map(({ thread, sequence }) => [thread.posts.map(({ text }) => text), [...sequence.predicted]]),
+    threads.map(({ thread, sequence }) => [thread.id, thread.posts.map(({ text }) => text), said(sequence)]),
   );
-  const path = join(cache.students, `${sha256({ options, seed, judged, task: task.name }).slice(0, 32)}.json`);
+  const key = sha256({ options, fitting, targets, seed, judged, task: task.name }).slice(0, 32);
+  const path = join(cache.students, `${key}.json`);
   if (existsSync(path)) return loadStudent(path);
   const student = await trainStudent(settings);
   saveStudent(path, student);

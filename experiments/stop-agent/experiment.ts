@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { studentFittings, studentTargets } from '../../experts/detectors/local/student.ts';
 import { localDetectorOptionsSchema } from '../../experts/detectors/local/train-local-detector.ts';
 import {
   askedLengths,
@@ -109,6 +110,18 @@ const stateSchema = z
       .default('demonstrations')
       .describe(
         'threads whose judgements the student learns from; those of the environment cost detector calls, no labels',
+      ),
+    studentFitting: z
+      .enum(studentFittings)
+      .default('whole')
+      .describe(
+        'cross-fitted: threads that the student learnt from are read by one of the other folds, all others by the mean of the folds; whole: others are read by a student of all threads, demonstrations by further students of other folds, and the environment’s by the student that learnt from them, which is surer there',
+      ),
+    studentTargets: z
+      .enum(studentTargets)
+      .default('labels')
+      .describe(
+        'what the student learns of a judgement: its label, or its probabilities (a judgement without any counts as its label)',
       ),
     studentOptions: localDetectorOptionsSchema
       .prefault({ l2: [1e-4, 1e-3], folds: 3, steps: 200 })

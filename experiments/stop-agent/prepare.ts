@@ -66,6 +66,8 @@ export async function prepareTrial(settings: {
           : [],
         task,
         options: experiment.state.studentOptions,
+        fitting: experiment.state.studentFitting,
+        targets: experiment.state.studentTargets,
         seed,
         onProgress: (done, total) => context.onProgress('training the student', done, total),
       })

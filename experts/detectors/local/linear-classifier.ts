@@ -20,7 +20,7 @@ const STEPS_A_TURN = 10;
 /**
  * Multinomial logistic regressions on the same rows, all fitted in lockstep: one product scores the rows under every
  * fold and every penalty at once, so that cross-validation costs little more than one fit. The loss of one problem is
- * the weighted mean of −log p(class) plus l2 / 2 · Σ (w_c − mean w)², the penalty of the symmetric model, whatever the
+ * the weighted mean of −Σ target · log p(class) plus l2 / 2 · Σ (w_c − mean w)², the penalty of the symmetric model, whatever the
  * reference class.
  *
  * Nesterov's method from zero weights, with the step and momentum that the loss's curvature allows; nothing is drawn
@@ -30,18 +30,19 @@ const STEPS_A_TURN = 10;
 export async function fitLinearClassifiers(options: {
   /** Row-major `[rows, features]`; a constant feature stands for the intercept. */
   features: Float32Array;
-  classes: Int32Array;
+  /** Row-major `[rows, classes]`: the probability of each class, 1 for a class that is certain; a row adds up to 1. */
+  targets: Float32Array;
   classCount: number;
   problems: readonly LinearProblem[];
   steps: number;
   onStep?: ((done: number) => void) | undefined;
   signal?: AbortSignal | undefined;
 }): Promise<LinearFit> {
-  const { classes, classCount, problems, steps } = options;
-  const rows = classes.length;
+  const { classCount, problems, steps } = options;
+  const rows = options.targets.length / classCount;
   const featureCount = options.features.length / rows;
   const columns = problems.length * (classCount - 1);
-  const { targets, shares } = targetsAndShares({ classes, classCount, problems });
+  const { targets, shares } = targetsAndShares({ targets: options.targets, classCount, problems });
 
   const features = tf.tensor2d(options.features, [rows, featureCount]);
   const target = tf.tensor2d(targets, [rows, columns]);
@@ -96,21 +97,22 @@ async function readFloats(tensor: tf.Tensor): Promise<Float32Array> {
   return Float32Array.from(await tensor.data());
 }
 
-/** Per row and column: is the row of the column's class, and what share of its problem's loss does it carry. */
-function targetsAndShares(options: { classes: Int32Array; classCount: number; problems: readonly LinearProblem[] }): {
+/** Per row and column: how far is the row of the column's class, and what share of its problem's loss does it carry. */
+function targetsAndShares(options: { targets: Float32Array; classCount: number; problems: readonly LinearProblem[] }): {
   targets: Float32Array;
   shares: Float32Array;
 } {
-  const { classes, classCount, problems } = options;
+  const { classCount, problems } = options;
+  const rows = options.targets.length / classCount;
   const columns = problems.length * (classCount - 1);
-  const targets = new Float32Array(classes.length * columns);
-  const shares = new Float32Array(classes.length * columns);
+  const targets = new Float32Array(rows * columns);
+  const shares = new Float32Array(rows * columns);
   for (const [index, { rowWeights }] of problems.entries()) {
     const total = rowWeights.reduce((sum, weight) => sum + weight, 0);
-    for (let row = 0; row < classes.length; row++) {
+    for (let row = 0; row < rows; row++) {
       const first = row * columns + index * (classCount - 1);
       shares.fill(rowWeights[row] / total, first, first + classCount - 1);
-      if (classes[row] > 0) targets[first + classes[row] - 1] = 1;
+      targets.set(options.targets.subarray(row * classCount + 1, (row + 1) * classCount), first);
     }
   }
   return { targets, shares };

@@ -9,25 +9,32 @@ import { createEncoder, encoderSchema } from '../../../src/text/create-encoder.t
 import type { Detector } from '../../detector.ts';
 import type { JudgementSequence } from '../../judgement-sequence.ts';
 import { fittedModelSchema, floatsFromBase64, floatsToBase64, LocalDetector } from './local-detector.ts';
-import { type LocalDetectorOptions, trainLocalDetector } from './train-local-detector.ts';
+import { type LocalDetectorOptions, type Target, trainCrossFitted } from './train-local-detector.ts';
 
 /*
- * The student: a small classifier distilled from the cached judgements of the demonstration threads, where every prefix
- * is a labelled example. It costs no detector call, so its confidence may join the state: the agent then knows how
- * certain a cheap reader is, and for how long it has been.
+ * The student: a small classifier distilled from cached judgements, where every prefix is an example. It costs no detector
+ * call, so its confidence may join the state: the agent then knows how certain a cheap reader is, and for how long it has been.
+ *
+ * A classifier is surer of threads that it was trained on than of others, and an agent that learns from such a student meets
+ * another one in the test. So a thread that the student learnt from is read by one that has not seen it:
+ *
+ *   fitting        threads that it learnt from                                          other threads
+ *   cross-fitted   the student of the other folds                                       the mean of the folds' logits
+ *   whole          demonstrations: one of five further students; others: the student    the student, trained on all
  */
 
-const folds = 5;
+/** Of `whole`, for the demonstrations. */
+const wholeFolds = 5;
 /** Probabilities are clipped at this distance from 0, so that their logarithms stay finite. */
 const nearlyCertain = 1e-4;
 
+export const studentFittings = ['cross-fitted', 'whole'] as const;
+export const studentTargets = ['labels', 'probabilities'] as const;
+
 export interface Student {
-  /** Judges any thread's prefixes. */
+  /** Judges the prefixes of threads that it did not learn from. */
   readonly reader: LocalDetector;
-  /**
-   * Features of each demonstration thread, made by a student that was trained on the other folds. In training the
-   * agent must not see a surer student than it will meet elsewhere.
-   */
+  /** Features of threads that it learnt from, by thread id, made by students that have not seen them (see above). */
   readonly heldOut: ReadonlyMap<string, Float32Array>;
 }
 
@@ -36,43 +43,74 @@ export interface JudgedThread {
   readonly sequence: JudgementSequence;
 }
 
+/**
+ * Trains a student on judgements.
+ * @param settings.further threads that it learns from beside the demonstrations: those of the environment
+ * @param settings.targets what it learns: the label of each judgement, or its probabilities where the detector gave them
+ * @throws InputError where the judgements are too much alike for a student to learn from
+ */
 export async function trainStudent(settings: {
   demonstrations: readonly JudgedThread[];
-  /** Threads that the agent does not learn from; every fold's student is trained on them, too. */
   further: readonly JudgedThread[];
   task: Task;
   options: LocalDetectorOptions;
+  fitting: (typeof studentFittings)[number];
+  targets: (typeof studentTargets)[number];
   seed: number;
   onProgress?: ((done: number, total: number) => void) | undefined;
 }): Promise<Student> {
-  const { demonstrations, further, task, options, seed, onProgress } = settings;
+  const { demonstrations, further, task, options, fitting, targets, seed, onProgress } = settings;
   const train = (examples: readonly JudgedThread[]) => {
     const sequences = new Map(examples.map(({ thread, sequence }) => [thread.id, sequence]));
     checkLabels(examples, task);
-    return trainLocalDetector({
+    return trainCrossFitted({
       threads: examples.map(({ thread }) => thread),
       task,
       options,
       seed,
-      targetOf: (thread, length) => {
-        const predicted = sequences.get(thread.id)?.predicted ?? new Int8Array(0);
-        const label = predicted[Math.min(length, predicted.length) - 1] ?? -1;
-        return label < 0 ? null : label;
-      },
+      targetOf: ({ id }, length) => targetOfJudgement(sequences.get(id), { length, targets }),
     });
   };
-  const order = Random.seeded({ seed, purpose: 'student folds' }).permutation(demonstrations.length);
   const heldOut = new Map<string, Float32Array>();
-  for (let fold = 0; fold < folds; fold++) {
-    const isOut = (index: number) => order[index] % folds === fold;
-    const reader = await train([...demonstrations.filter((_, index) => !isOut(index)), ...further]);
-    onProgress?.(fold + 1, folds + 1);
-    for (const [index, { thread }] of demonstrations.entries())
-      if (isOut(index)) heldOut.set(thread.id, await studentFeatures(reader, thread, thread.posts.length));
+  const readBy = async (reader: LocalDetector, { thread }: JudgedThread) => {
+    heldOut.set(thread.id, await studentFeatures(reader, thread, thread.posts.length));
+  };
+  const all = [...demonstrations, ...further];
+  if (fitting === 'cross-fitted') {
+    const { folds, foldOf, mean } = await train(all);
+    for (const own of all) {
+      const fold = foldOf.get(own.thread.id);
+      if (fold !== undefined) await readBy(folds[fold], own);
+    }
+    onProgress?.(1, 1);
+    return { reader: mean, heldOut };
   }
-  const reader = await train([...demonstrations, ...further]);
-  onProgress?.(folds + 1, folds + 1);
-  return { reader, heldOut };
+  const order = Random.seeded({ seed, purpose: 'student folds' }).permutation(demonstrations.length);
+  for (let fold = 0; fold < wholeFolds; fold++) {
+    const isOut = (index: number) => order[index] % wholeFolds === fold;
+    const { whole } = await train([...demonstrations.filter((_, index) => !isOut(index)), ...further]);
+    onProgress?.(fold + 1, wholeFolds + 1);
+    for (const [index, own] of demonstrations.entries()) if (isOut(index)) await readBy(whole, own);
+  }
+  const { whole } = await train(all);
+  onProgress?.(wholeFolds + 1, wholeFolds + 1);
+  return { reader: whole, heldOut };
+}
+
+/** What a judgement of so many posts teaches; null where it gave no label. A longer prefix has the last judgement. */
+function targetOfJudgement(
+  sequence: JudgementSequence | undefined,
+  { length, targets }: { length: number; targets: (typeof studentTargets)[number] },
+): Target {
+  if (sequence === undefined) return null;
+  const { predicted, probabilities, labels } = sequence;
+  const index = Math.min(length, predicted.length) - 1;
+  const label = predicted[index] ?? -1;
+  if (label < 0) return null;
+  const row = [...probabilities.subarray(index * labels.length, (index + 1) * labels.length)];
+  const total = row.reduce((sum, probability) => sum + probability, 0);
+  // NaN where the detector gave none.
+  return targets === 'labels' || !(total > 0) ? label : row.map((probability) => probability / total);
 }
 
 /** @throws InputError where the judgements are too much alike for a student to learn from */

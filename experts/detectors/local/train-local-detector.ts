@@ -7,7 +7,7 @@ import { Random } from '../../../src/tensor/random.ts';
 import { createEncoder, encoderSchema } from '../../../src/text/create-encoder.ts';
 import type { Encoder } from '../../../src/text/encoder.ts';
 import { fitLinearClassifiers, type LinearFit } from './linear-classifier.ts';
-import { floatsToBase64, LocalDetector } from './local-detector.ts';
+import { type FittedModel, floatsToBase64, LocalDetector } from './local-detector.ts';
 import { prefixFeatureOptionsSchema, trainingRows } from './prefix-features.ts';
 
 export const localDetectorOptionsSchema = z
@@ -35,26 +35,50 @@ export const localDetectorOptionsSchema = z
 export type LocalDetectorOptions = z.infer<typeof localDetectorOptionsSchema>;
 
 /**
- * Trains on prefixes of labelled threads that no later stage uses. Every thread has the same weight, however long it
- * is. The penalty chosen is the one with the smallest held-out loss after calibration, and the temperature is fitted
- * to its held-out predictions. Runs on the current tensor backend.
- * @throws InputError where a label has fewer than two training threads
+ * What a prefix is trained towards: a class, or a probability of each, which add up to 1. Null leaves it out.
  */
-export async function trainLocalDetector(settings: {
+export type Target = number | readonly number[] | null;
+
+export interface LocalTraining {
   threads: readonly Thread[];
   task: Task;
   options?: z.input<typeof localDetectorOptionsSchema> | undefined;
   seed: number;
   /**
-   * The class that a prefix of this many posts is trained towards; null leaves it out. By default the thread's gold
-   * label. A student of another detector uses that detector's judgements.
+   * What a prefix of this many posts is trained towards. By default the thread's gold label. A student of another detector
+   * uses that detector's judgements.
    */
-  targetOf?: ((thread: Thread, length: number) => number | null) | undefined;
+  targetOf?: ((thread: Thread, length: number) => Target) | undefined;
   /** Replaces `options.encoder`, for example by one that exists already or stores its embeddings. */
   encoder?: Encoder | undefined;
   onProgress?: ((progress: { done: number; total: number }) => void) | undefined;
   signal?: AbortSignal | undefined;
-}): Promise<LocalDetector> {
+}
+
+/**
+ * Trains on prefixes of labelled threads that no later stage uses. Every thread has the same weight, however long it
+ * is. The penalty chosen is the one with the smallest held-out loss after calibration, and the temperature is fitted
+ * to its held-out predictions. Runs on the current tensor backend.
+ * @throws InputError where a label has fewer than two training threads
+ */
+export async function trainLocalDetector(settings: LocalTraining): Promise<LocalDetector> {
+  return (await trainCrossFitted(settings)).whole;
+}
+
+/** A detector with those of its cross-validation. They share the weights of the dimensions and the temperature. */
+export interface CrossFitted {
+  /** Trained on all threads. */
+  readonly whole: LocalDetector;
+  /** One a fold, trained on the threads of the others. */
+  readonly folds: readonly LocalDetector[];
+  /** The mean of the folds' logits, which is one linear model, because they read the same features. */
+  readonly mean: LocalDetector;
+  /** The fold that each training thread was left out of, by thread id. */
+  readonly foldOf: ReadonlyMap<string, number>;
+}
+
+/** What `trainLocalDetector` does, keeping the detectors of its cross-validation. */
+export async function trainCrossFitted(settings: LocalTraining): Promise<CrossFitted> {
   const { task, seed, onProgress, signal } = settings;
   const options = parseOptions(settings.options);
   const { threads, labels } = labelledThreads(settings);
@@ -64,14 +88,14 @@ export async function trainLocalDetector(settings: {
   const rows = await trainingRows({ threads, encoder, features: options.features, maxPosts, growth });
   const rowsOfThread = new Float32Array(threads.length);
   for (const thread of rows.threadOfRow) rowsOfThread[thread]++;
-  const targets = Array.from(rows.threadOfRow, (thread, row) =>
+  const wanted = Array.from(rows.threadOfRow, (thread, row) =>
     settings.targetOf === undefined ? labels[thread] : settings.targetOf(threads[thread], rows.lengthOfRow[row]),
   );
   const rowWeights = Float32Array.from(rows.threadOfRow, (thread, row) =>
-    targets[row] === null ? 0 : 1 / rowsOfThread[thread],
+    wanted[row] === null ? 0 : 1 / rowsOfThread[thread],
   );
-  const classes = Int32Array.from(targets, (target) => target ?? 0);
   const classCount = task.labels.length;
+  const targets = targetRows(wanted, classCount);
 
   const smallestClass = Math.min(...task.labels.map((_, label) => labels.filter((own) => own === label).length));
   const folds = Math.min(options.folds, smallestClass);
@@ -88,7 +112,7 @@ export async function trainLocalDetector(settings: {
   );
   const fit = await fitLinearClassifiers({
     features: rows.features,
-    classes,
+    targets,
     classCount,
     problems,
     steps: options.steps,
@@ -99,40 +123,58 @@ export async function trainLocalDetector(settings: {
   const candidates = options.l2.map((l2, index) => {
     const problemOfRow = foldOfRow.map((fold) => index * (folds + 1) + fold);
     const logits = heldOutLogits({ fit, problemOfRow, problemCount: problems.length, classCount });
-    const scored = { logits, classes, rowWeights, classCount };
+    const scored = { logits, targets, rowWeights, classCount };
     const temperature = fitTemperature(scored);
     return { l2, index, temperature, loss: logLoss(scored, temperature), accuracy: accuracyOf(scored) };
   });
   const best = candidates.reduce((left, right) => (right.loss < left.loss ? right : left));
   const weightsOfProblem = fit.weights.length / problems.length;
-  const chosen = best.index * (folds + 1) + folds;
-
-  return new LocalDetector({
-    encoder,
-    model: {
-      format: 'earshot-local-detector',
-      formatVersion: 1,
-      task: task.name,
-      labels: [...task.labels],
-      encoder: { ...encoder.identity },
-      dimensions: encoder.dimensions,
-      features: options.features,
-      dimensionWeights: floatsToBase64(rows.dimensionWeights),
-      weights: floatsToBase64(fit.weights.subarray(chosen * weightsOfProblem, (chosen + 1) * weightsOfProblem)),
-      temperature: best.temperature,
-      training: {
-        seed,
-        threads: countByLabel({ task, labels }),
-        threadIdsSha256: createHash('sha256')
-          .update(threads.map((thread) => `${thread.id}\n`).join(''))
-          .digest('hex'),
-        rows: classes.length,
-        l2: best.l2,
-        heldOutLogLoss: best.loss,
-        heldOutAccuracy: best.accuracy,
-      },
+  const weightsOf = (problem: number) =>
+    fit.weights.subarray(
+      (best.index * (folds + 1) + problem) * weightsOfProblem,
+      (best.index * (folds + 1) + problem + 1) * weightsOfProblem,
+    );
+  const detectorWith = (weights: Float32Array) =>
+    new LocalDetector({ encoder, model: { ...model, weights: floatsToBase64(weights) } });
+  const model: Omit<FittedModel, 'weights'> = {
+    format: 'earshot-local-detector',
+    formatVersion: 1,
+    task: task.name,
+    labels: [...task.labels],
+    encoder: { ...encoder.identity },
+    dimensions: encoder.dimensions,
+    features: options.features,
+    dimensionWeights: floatsToBase64(rows.dimensionWeights),
+    temperature: best.temperature,
+    training: {
+      seed,
+      threads: countByLabel({ task, labels }),
+      threadIdsSha256: createHash('sha256')
+        .update(threads.map((thread) => `${thread.id}\n`).join(''))
+        .digest('hex'),
+      rows: rows.threadOfRow.length,
+      l2: best.l2,
+      heldOutLogLoss: best.loss,
+      heldOutAccuracy: best.accuracy,
     },
-  });
+  };
+  const ofFolds = Array.from({ length: folds }, (_, fold) => weightsOf(fold));
+  return {
+    whole: detectorWith(weightsOf(folds)),
+    folds: ofFolds.map(detectorWith),
+    mean: detectorWith(ofFolds[0].map((_, index) => ofFolds.reduce((sum, weights) => sum + weights[index], 0) / folds)),
+    foldOf: new Map(threads.map(({ id }, index) => [id, foldOfThread[index]])),
+  };
+}
+
+/** Row-major [rows, classes]; a row that is left out counts for nothing, whatever stands here. */
+function targetRows(wanted: readonly Target[], classCount: number): Float32Array {
+  const rows = new Float32Array(wanted.length * classCount);
+  for (const [row, target] of wanted.entries()) {
+    if (typeof target === 'number' || target === null) rows[row * classCount + (target ?? 0)] = 1;
+    else rows.set(target, row * classCount);
+  }
+  return rows;
 }
 
 function parseOptions(options: z.input<typeof localDetectorOptionsSchema> | undefined): LocalDetectorOptions {
@@ -143,17 +185,14 @@ function parseOptions(options: z.input<typeof localDetectorOptionsSchema> | unde
 }
 
 /** Threads with their class: the gold label, or what the whole thread is trained towards. */
-function labelledThreads(settings: {
-  threads: readonly Thread[];
-  task: Task;
-  targetOf?: ((thread: Thread, length: number) => number | null) | undefined;
-}): {
+function labelledThreads(settings: { threads: readonly Thread[]; task: Task; targetOf?: LocalTraining['targetOf'] }): {
   threads: Thread[];
   labels: number[];
 } {
   const { task } = settings;
   const labelled = settings.threads.flatMap((thread) => {
-    const label = settings.targetOf ? settings.targetOf(thread, thread.posts.length) : task.goldLabel(thread);
+    const target = settings.targetOf ? settings.targetOf(thread, thread.posts.length) : task.goldLabel(thread);
+    const label = typeof target === 'object' && target !== null ? target.indexOf(Math.max(...target)) : target;
     return label === null ? [] : [{ thread, label }];
   });
   const labels = labelled.map(({ label }) => label);
@@ -191,19 +230,15 @@ function heldOutLogits(options: {
   return logits;
 }
 
-function accuracyOf(options: {
-  logits: Float32Array;
-  classes: Int32Array;
-  rowWeights: Float32Array;
-  classCount: number;
-}): number {
-  const { logits, classes, rowWeights, classCount } = options;
+/** Weighted share of rows whose likeliest class is that of their target. */
+function accuracyOf({ logits, targets, rowWeights, classCount }: Scored): number {
   let right = 0;
   let weight = 0;
-  for (const [row, label] of classes.entries()) {
-    const own = logits.subarray(row * classCount, (row + 1) * classCount);
-    weight += rowWeights[row];
-    if (own.indexOf(Math.max(...own)) === label) right += rowWeights[row];
+  const likeliest = (values: Float32Array) => values.indexOf(Math.max(...values));
+  for (const [row, own] of rowWeights.entries()) {
+    weight += own;
+    const [start, end] = [row * classCount, (row + 1) * classCount];
+    if (likeliest(logits.subarray(start, end)) === likeliest(targets.subarray(start, end))) right += own;
   }
   return right / weight;
 }
@@ -215,23 +250,27 @@ const GOLDEN = (Math.sqrt(5) - 1) / 2;
 interface Scored {
   /** Row-major `[rows, classes]`. */
   readonly logits: Float32Array;
-  readonly classes: Int32Array;
+  /** Row-major `[rows, classes]`; each row adds up to 1. */
+  readonly targets: Float32Array;
   readonly rowWeights: Float32Array;
   readonly classCount: number;
 }
 
-/** Weighted mean of −log p(true class) after dividing the logits by `temperature`. */
+/** Weighted mean of −Σ target · log p(class), in nats, after dividing the logits by `temperature`. */
 export function logLoss(scored: Scored, temperature = 1): number {
-  const { logits, classes, rowWeights, classCount } = scored;
+  const { logits, targets, rowWeights, classCount } = scored;
   let loss = 0;
   let weight = 0;
-  for (let row = 0; row < classes.length; row++) {
+  for (let row = 0; row < rowWeights.length; row++) {
     const offset = row * classCount;
     let largest = Number.NEGATIVE_INFINITY;
     for (let index = 0; index < classCount; index++) largest = Math.max(largest, logits[offset + index] / temperature);
     let sum = 0;
     for (let index = 0; index < classCount; index++) sum += Math.exp(logits[offset + index] / temperature - largest);
-    loss += rowWeights[row] * (largest + Math.log(sum) - logits[offset + classes[row]] / temperature);
+    let expected = 0;
+    for (let index = 0; index < classCount; index++)
+      expected += targets[offset + index] * (logits[offset + index] / temperature);
+    loss += rowWeights[row] * (largest + Math.log(sum) - expected);
     weight += rowWeights[row];
   }
   return loss / weight;

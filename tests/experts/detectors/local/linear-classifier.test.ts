@@ -12,6 +12,12 @@ const features = Float32Array.from({ length: rows * width }, (_, index) => (inde
 const classes = Int32Array.from({ length: rows }, (_, row) =>
   random.uniform() < 0.2 ? row % 3 : features[row * width] > 0.3 ? 1 : features[row * width + 1] > 0 ? 2 : 0,
 );
+/** The first rows are torn between two classes. */
+const targets = Float32Array.from({ length: rows * classCount }, (_, index) => {
+  const [row, label] = [Math.floor(index / classCount), index % classCount];
+  const share = row < 6 ? 0.75 : 1;
+  return label === classes[row] ? share : label === (classes[row] + 1) % classCount ? 1 - share : 0;
+});
 const rowWeights = Float32Array.from({ length: rows }, () => random.uniform());
 const problems: LinearProblem[] = [
   { rowWeights, l2: 0.1 },
@@ -31,7 +37,8 @@ function lossOf(problem: LinearProblem, weights: Float64Array): number {
       return logit;
     });
     const total = logits.reduce((sum, logit) => sum + Math.exp(logit), 0);
-    loss += problem.rowWeights[row] * (Math.log(total) - logits[classes[row]]);
+    const expected = labels.reduce((sum, label) => sum + targets[row * classCount + label] * logits[label], 0);
+    loss += problem.rowWeights[row] * (Math.log(total) - expected);
   }
   loss /= problem.rowWeights.reduce((sum, weight) => sum + weight, 0);
   for (let feature = 0; feature < width; feature++) {
@@ -45,7 +52,7 @@ describe('fitLinearClassifiers', () => {
   beforeAll(() => selectBackend('cpu'));
 
   it('ends where the gradient of every problem vanishes, by finite differences', async () => {
-    const fit = await fitLinearClassifiers({ features, classes, classCount, problems, steps: 800 });
+    const fit = await fitLinearClassifiers({ features, targets, classCount, problems, steps: 800 });
     const size = (classCount - 1) * width;
     for (const [index, problem] of problems.entries()) {
       const weights = Float64Array.from(fit.weights.subarray(index * size, (index + 1) * size));
@@ -60,7 +67,7 @@ describe('fitLinearClassifiers', () => {
   });
 
   it('gives the logits of every row, left out or not, and fits each problem as if it were alone', async () => {
-    const settings = { features, classes, classCount, steps: 50 };
+    const settings = { features, targets, classCount, steps: 50 };
     const both = await fitLinearClassifiers({ ...settings, problems });
     const alone = await fitLinearClassifiers({ ...settings, problems: [problems[1]] });
     const size = (classCount - 1) * width;
@@ -76,13 +83,13 @@ describe('fitTemperature', () => {
   it('finds the factor by which logits were made too large', () => {
     const count = 20_000;
     const logits = new Float32Array(count * 2);
-    const own = new Int32Array(count);
+    const own = new Float32Array(count * 2);
     for (let row = 0; row < count; row++) {
       const honest = 2 * random.normal();
-      own[row] = random.uniform() < 1 / (1 + Math.exp(-honest)) ? 1 : 0;
+      own[row * 2 + (random.uniform() < 1 / (1 + Math.exp(-honest)) ? 1 : 0)] = 1;
       logits[row * 2 + 1] = 3 * honest;
     }
-    const scored = { logits, classes: own, rowWeights: new Float32Array(count).fill(1), classCount: 2 };
+    const scored = { logits, targets: own, rowWeights: new Float32Array(count).fill(1), classCount: 2 };
     const temperature = fitTemperature(scored);
     expect(temperature).toBeGreaterThan(2.7);
     expect(temperature).toBeLessThan(3.3);
