@@ -7,7 +7,7 @@
 export { importers, importThreads } from './src/data/import-threads.ts';
 export { splitThreads } from './src/data/split.ts';
 export { synthesizeThreads } from './src/data/synthetic/stream.ts';
-export { rumorTask, type Task, tasks, veracityTask } from './src/data/task.ts';
+export { rumorTask, rumorVeracityTask, type Task, tasks, veracityTask } from './src/data/task.ts';
 export { type Post, type Prefix, prefixOf, type Thread } from './src/data/thread.ts';
 export { lastJudgementFeatureCount, lastJudgementFeatures } from './src/data/last-judgement.ts';
 export { loadThreads, parseThread, readThreads, writeThreads } from './src/data/thread-file.ts';

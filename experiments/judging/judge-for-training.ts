@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import type { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import type { Detector } from '../../experts/detector.ts';
@@ -7,7 +6,7 @@ import { sha256 } from '../../src/content-hash.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { InputError, ProviderError } from '../../src/errors.ts';
 import type { WorkContext } from '../../src/work-context.ts';
-import { type Cache, cachedDetector } from '../stop-agent/cache.ts';
+import { type Cache, cachedDetector, localModelOfRun } from '../stop-agent/cache.ts';
 import { type Experiment, type ModelDetectorOptions, taskOf } from '../stop-agent/experiment.ts';
 import { type Judge, judgeBy, openJudge } from './judge.ts';
 import { progressNote } from './judge-options.ts';
@@ -43,10 +42,15 @@ export async function trainedOrFromFile(settings: {
 }
 
 /** The judge that a run was trained with. */
-export async function judgeOfRun(run: RunDirectory, experiment: Experiment): Promise<TrainingJudge> {
+export async function judgeOfRun(
+  run: RunDirectory,
+  { experiment, cache }: { experiment: Experiment; cache: Cache },
+): Promise<TrainingJudge> {
   const { detector } = experiment;
   if ('file' in detector) return { judge: await judgeFrom(detector.file, experiment), options: detector };
-  return { judge: await judgeFrom(join(run.path, 'detector.json'), experiment), options: trainedHere };
+  const name = 'detector.json';
+  const trained = await localModelOfRun(run.path, { name, encoder: detector.encoder, cache });
+  return { judge: judgeBy(trained, { name: 'local', task: trained.model.task }), options: trainedHere };
 }
 
 /** @throws InputError when the detector decides something else than the experiment */

@@ -7,17 +7,24 @@ import { loadStudent, type Student, saveStudent, trainStudent } from '../../expe
 import { type LocalDetectorOptions, trainLocalDetector } from '../../experts/detectors/local/train-local-detector.ts';
 import type { JudgementSequence } from '../../experts/judgement-sequence.ts';
 import { makeFolder } from '../../src/atomic-file.ts';
-import { sha256 } from '../../src/content-hash.ts';
+import { canonicalJson, sha256 } from '../../src/content-hash.ts';
 import type { Task } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
-import { createEncoder } from '../../src/text/create-encoder.ts';
+import { createEncoder, type EncoderConfig } from '../../src/text/create-encoder.ts';
 import { EmbeddingStore } from '../../src/text/embedding-store.ts';
+import type { Encoder } from '../../src/text/encoder.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import type { Experiment } from './experiment.ts';
 
 /** Where runs keep the work that they share: embeddings, judgements, trained detectors, each under a key of its inputs. */
 export interface Cache {
+  /** Of the agent's encoder. */
   readonly embeddings: EmbeddingStore;
+  /**
+   * The encoder of a detector or a student that is slow and cannot be made from its identity alone: a transformer, whose vectors
+   * are stored. Undefined for the hashing encoder, which a detector makes by itself.
+   */
+  readonly encoderOf: (config: EncoderConfig) => Promise<Encoder | undefined>;
   readonly annotations: AnnotationStore;
   readonly detectors: string;
   readonly students: string;
@@ -25,15 +32,31 @@ export interface Cache {
 }
 
 export async function openCache(directory: string, experiment: Experiment): Promise<Cache> {
+  const embeddings = join(directory, 'embeddings');
   const encoder = await createEncoder(experiment.encoder);
+  const stored = new Map<string, Promise<Encoder>>();
   for (const kind of ['detectors', 'students', 'projections']) makeFolder(join(directory, kind));
   return {
-    embeddings: await EmbeddingStore.open({ encoder, directory: join(directory, 'embeddings') }),
+    embeddings: await EmbeddingStore.open({ encoder, directory: embeddings }),
+    async encoderOf(config) {
+      if (config.name === 'hashing') return undefined;
+      const key = canonicalJson(config);
+      const known = stored.get(key) ?? storingEncoder(config, embeddings);
+      stored.set(key, known);
+      return known;
+    },
     annotations: AnnotationStore.open(join(directory, 'annotations.sqlite')),
     detectors: join(directory, 'detectors'),
     students: join(directory, 'students'),
     projections: join(directory, 'projections'),
   };
+}
+
+/** An encoder that encodes each text once and keeps its vector. */
+async function storingEncoder(config: EncoderConfig, directory: string): Promise<Encoder> {
+  const encoder = await createEncoder(config);
+  const store = await EmbeddingStore.open({ encoder, directory });
+  return { ...encoder, encode: (texts) => store.embed(texts) };
 }
 
 /** The local detector for these options, threads and seed: from the cache, or trained and put there. */
@@ -49,12 +72,14 @@ export async function cachedDetector(
 ): Promise<Detector> {
   const { options, task, seed, cache, context } = settings;
   const path = join(cache.detectors, `${sha256({ options, seed, threads, task: task.name }).slice(0, 32)}.json`);
-  if (existsSync(path)) return LocalDetector.load({ path });
+  const encoder = await cache.encoderOf(options.encoder);
+  if (existsSync(path)) return LocalDetector.load({ path, encoder });
   const detector = await trainLocalDetector({
     threads,
     task,
     options,
     seed,
+    encoder,
     onProgress: ({ done, total }) => context.onProgress('training the detector', done, total),
     signal: context.signal,
   });
@@ -63,7 +88,10 @@ export async function cachedDetector(
 }
 
 /** The student of these judgements for these options and seed: from the cache, or trained and put there. */
-export async function cachedStudent(cache: Cache, settings: Parameters<typeof trainStudent>[0]): Promise<Student> {
+export async function cachedStudent(
+  cache: Cache,
+  settings: Omit<Parameters<typeof trainStudent>[0], 'encoder'>,
+): Promise<Student> {
   const { demonstrations, further, options, fitting, targets, seed, task } = settings;
   const said = ({ predicted, probabilities }: JudgementSequence) =>
     targets === 'labels' ? [...predicted] : [[...predicted], Array.from(probabilities, String)];
@@ -72,8 +100,22 @@ export async function cachedStudent(cache: Cache, settings: Parameters<typeof tr
   );
   const key = sha256({ options, fitting, targets, seed, judged, task: task.name }).slice(0, 32);
   const path = join(cache.students, `${key}.json`);
-  if (existsSync(path)) return loadStudent(path);
-  const student = await trainStudent(settings);
+  const encoder = await cache.encoderOf(options.encoder);
+  if (existsSync(path)) return loadStudent({ path, encoder });
+  const student = await trainStudent({ ...settings, encoder });
   saveStudent(path, student);
   return student;
+}
+
+/**
+ * A local model that a run saved.
+ * @param options.name file in the run's folder
+ * @throws InputError when the file is damaged, or its encoder is not the one that the experiment names
+ */
+export async function localModelOfRun(
+  directory: string,
+  options: { name: 'detector.json' | 'student.json'; encoder: EncoderConfig; cache: Cache },
+): Promise<LocalDetector> {
+  const { name, encoder, cache } = options;
+  return LocalDetector.load({ path: join(directory, name), encoder: await cache.encoderOf(encoder) });
 }

@@ -10,7 +10,8 @@ import {
   type Verdict,
 } from '../../checkpoints/bundle/policy.ts';
 import { verdictOfSaid } from '../../checkpoints/bundle/told-agent.ts';
-import { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
+import type { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
+import type { LocalDetectorOptions } from '../../experts/detectors/local/train-local-detector.ts';
 import { endsAllCalls } from '../../experts/llm/failures.ts';
 import { canonicalJson } from '../../src/content-hash.ts';
 import type { Task } from '../../src/data/task.ts';
@@ -23,6 +24,7 @@ import { judgeForTraining, judgeOfRun } from '../judging/judge-for-training.ts';
 import { checkDecides, type PrefixJudge } from '../judging/judge-single-prefixes.ts';
 import { threadIdentity } from '../run/parts-file.ts';
 import { askAndDecide, type Judge } from './ask-and-decide.ts';
+import { localModelOfRun } from './cache.ts';
 import { type OpenedRun, openStopAgentRun } from './open-run.ts';
 import { trainedThreads } from './run-threads.ts';
 
@@ -77,7 +79,6 @@ export async function deciderOfRun(options: { run: string; runs: string; context
   const { run, experiment, policy, schedule, tableOf } = opened;
   const trained = await trainedThreads(run);
   const isTrainedOn = (thread: Thread) => trained.has(threadIdentity(thread));
-  const asksModels = 'file' in experiment.detector;
   if (schedule !== null) {
     const judgeOf = await judgesOf(opened, options.context);
     return {
@@ -93,7 +94,7 @@ export async function deciderOfRun(options: { run: string; runs: string; context
       },
     };
   }
-  const detector = asksModels ? null : await LocalDetector.load({ path: join(run.path, 'detector.json') });
+  const detector = 'file' in experiment.detector ? null : await localDetectorOf(opened, experiment.detector);
   return {
     name: run.path,
     task: opened.task,
@@ -114,16 +115,23 @@ export async function deciderOfRun(options: { run: string; runs: string; context
   };
 }
 
+function localDetectorOf(
+  { run, cache }: Pick<OpenedRun, 'run' | 'cache'>,
+  { encoder }: LocalDetectorOptions,
+): Promise<LocalDetector> {
+  return localModelOfRun(run.path, { name: 'detector.json', encoder, cache });
+}
+
 /** How the detector of a run is asked about a thread. What language models say is kept in the store, and asked once. */
 async function judgesOf(
   { run, experiment, cache, task }: OpenedRun,
   context: WorkContext,
 ): Promise<(thread: Thread) => Judge> {
   if (!('file' in experiment.detector)) {
-    const detector = await LocalDetector.load({ path: join(run.path, 'detector.json') });
+    const detector = await localDetectorOf({ run, cache }, experiment.detector);
     return (thread) => (length) => detector.judge(prefixOf(thread, length));
   }
-  const { judge, options } = await judgeOfRun(run, experiment);
+  const { judge, options } = await judgeOfRun(run, { experiment, cache });
   return (thread) => async (length) => {
     const schedule = { name: 'lengths' as const, lengths: [length] };
     const { sequences } = await judgeForTraining({

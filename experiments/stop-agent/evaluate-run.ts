@@ -46,7 +46,7 @@ export async function evaluateRun(
   const threads: Thread[] = withoutTrained(labelled, { trained, includeTrained, name: data, onNote: context.onNote });
 
   const { sequences } = await judgeForTraining({
-    judge: await judgeOfRun(run, experiment),
+    judge: await judgeOfRun(run, opened),
     threads,
     store: cache.annotations,
     maxPosts: experiment.maxJudgedPosts,

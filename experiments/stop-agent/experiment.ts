@@ -173,7 +173,7 @@ export const experimentSchema = z
       .enum(Object.keys(tasks))
       .default('rumor')
       .describe(
-        'what is decided of a thread, and which of its labels counts: rumor (rumor: true or false), or veracity (non-rumor, true, false, unverified)',
+        'what is decided of a thread, and which of its labels counts: rumor (rumor: true or false), veracity (non-rumor, true, false, unverified), or rumor-veracity (true, false, unverified; other threads have no label)',
       ),
     data: dataSchema.prefault({}),
     split: splitSchema.prefault({}),
@@ -259,7 +259,8 @@ export function taskOf({ task }: Pick<Experiment, 'task'>): Task {
 
 /** The field of a thread that holds a task's label, and what may stand there: for messages. */
 export function labelField({ name, labels }: Task): string {
-  return name === 'rumor' ? 'rumor: true or false' : `${name}: ${labels.join(', ')}`;
+  if (name === 'rumor') return 'rumor: true or false';
+  return `${name === 'rumor-veracity' ? 'veracity' : name}: ${labels.join(', ')}`;
 }
 
 /** @throws InputError naming each problem: place, value, reason, and the nearest key for an unknown one. */

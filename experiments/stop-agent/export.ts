@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { type Golden, isTied } from '../../checkpoints/bundle/golden.ts';
 import { bundleFiles, bundleFormat, bundleFormatVersion, type Manifest } from '../../checkpoints/bundle/manifest.ts';
 import { type PolicyNetwork, policyHalf, projectedStates, widthOf } from '../../checkpoints/bundle/network.ts';
@@ -12,7 +11,8 @@ import { unicodeThreads } from '../../checkpoints/bundle/unicode-threads.ts';
 import { bundleContents, checkFree, weightsFile, writeBundle } from '../../checkpoints/bundle/write-bundle.ts';
 import { provenance } from '../../checkpoints/run-record.ts';
 import { CONTINUE, stateRow } from '../../envs/state-table.ts';
-import { floatsToBase64, LocalDetector } from '../../experts/detectors/local/local-detector.ts';
+import { floatsToBase64 } from '../../experts/detectors/local/local-detector.ts';
+import type { LocalDetectorOptions } from '../../experts/detectors/local/train-local-detector.ts';
 import { type JudgementSequence, judgementSequence } from '../../experts/judgement-sequence.ts';
 import { askedLengths } from '../../experts/prefix-schedule.ts';
 import { lastJudgementFeatureCount, lastJudgementMeaning } from '../../src/data/last-judgement.ts';
@@ -25,6 +25,7 @@ import { greedyStop, stopProbabilitiesOfStates } from '../../trainers/stop-agent
 import { actionTexts } from '../../trainers/stop-agent/states.ts';
 import { judgeForTraining, judgeOfRun } from '../judging/judge-for-training.ts';
 import { systemsTable } from '../report/systems-table.ts';
+import { localModelOfRun } from './cache.ts';
 import { scoresJson } from './metrics.ts';
 import { type OpenedRun, openStopAgentRun } from './open-run.ts';
 import { readTrialResult, type TrialResult } from './result.ts';
@@ -142,7 +143,8 @@ const pythonReader = new URL('../../checkpoints/bundle/earshot_policy.py', impor
 /** What a run's detector says of threads, where its agent is told; language models are not asked again. */
 async function toldOf(threads: readonly Thread[], { run, experiment, cache, task }: OpenedRun, context: WorkContext) {
   if (!('file' in experiment.detector)) {
-    const detector = await LocalDetector.load({ path: join(run.path, 'detector.json') });
+    const { encoder } = experiment.detector;
+    const detector = await localModelOfRun(run.path, { name: 'detector.json', encoder, cache });
     const judge = async (thread: Thread) =>
       judgementSequence({
         threadId: thread.id,
@@ -152,7 +154,7 @@ async function toldOf(threads: readonly Thread[], { run, experiment, cache, task
     return { detector, judge };
   }
   const { sequences } = await judgeForTraining({
-    judge: await judgeOfRun(run, experiment),
+    judge: await judgeOfRun(run, { experiment, cache }),
     threads,
     store: cache.annotations,
     maxPosts: experiment.maxJudgedPosts,
@@ -291,14 +293,15 @@ function joined(parts: readonly Float32Array[]): Float32Array {
 async function modelFiles({
   run,
   experiment,
+  cache,
 }: OpenedRun): Promise<{ student: string | null; detector: string | null }> {
-  const fileOf = async (name: string) => {
-    const { model } = await LocalDetector.load({ path: join(run.path, name) });
+  const fileOf = async (name: 'detector.json' | 'student.json', { encoder }: LocalDetectorOptions) => {
+    const { model } = await localModelOfRun(run.path, { name, encoder, cache });
     return hashingModelSchema.safeParse(model).success ? `${JSON.stringify(model, null, 1)}\n` : null;
   };
   return {
-    student: experiment.state.student ? await fileOf('student.json') : null,
-    detector: 'file' in experiment.detector ? null : await fileOf('detector.json'),
+    student: experiment.state.student ? await fileOf('student.json', experiment.state.studentOptions) : null,
+    detector: 'file' in experiment.detector ? null : await fileOf('detector.json', experiment.detector),
   };
 }
 

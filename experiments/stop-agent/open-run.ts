@@ -61,7 +61,7 @@ export async function openStopAgentRun(options: {
   const experiment = run.readConfig(experimentSchema);
   await selectBackend(experiment.backend);
   const cache = await openCache(join(runs, 'cache'), experiment);
-  const student = await studentOfRun(run.path, experiment);
+  const student = await studentOfRun(run.path, { experiment, cache });
   const schedule = scheduleOfRun(run.path, experiment);
   const projection = projectionOfRun(run.path, experiment);
   const materials = { experiment, cache, student, projection, schedule };

@@ -1,6 +1,4 @@
-import { join } from 'node:path';
 import type { StateTable } from '../../envs/state-table.ts';
-import { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
 import { type Student, studentFeatureCount, studentFeatures } from '../../experts/detectors/local/student.ts';
 import type { JudgementSequence } from '../../experts/judgement-sequence.ts';
 import { askedLengths, type PrefixSchedule } from '../../experts/prefix-schedule.ts';
@@ -10,7 +8,7 @@ import { tellsPostCount } from '../../src/data/post-pooling.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { type Projection, projected } from '../../src/tensor/principal-components.ts';
 import { stateTableOf } from '../../trainers/stop-agent/states.ts';
-import type { Cache } from './cache.ts';
+import { type Cache, localModelOfRun } from './cache.ts';
 import { type Experiment, taskOf } from './experiment.ts';
 
 /** Everything that states are made from. */
@@ -119,7 +117,12 @@ export function stateIdentityOf({ experiment, cache, student, projection, schedu
 }
 
 /** The student that a run was trained with; null where it has none. */
-export async function studentOfRun(directory: string, experiment: Experiment): Promise<Student | null> {
-  if (!experiment.state.student) return null;
-  return { reader: await LocalDetector.load({ path: join(directory, 'student.json') }), heldOut: new Map() };
+export async function studentOfRun(
+  directory: string,
+  { experiment, cache }: Pick<StateMaterials, 'experiment' | 'cache'>,
+): Promise<Student | null> {
+  const { student, studentOptions } = experiment.state;
+  if (!student) return null;
+  const { encoder } = studentOptions;
+  return { reader: await localModelOfRun(directory, { name: 'student.json', encoder, cache }), heldOut: new Map() };
 }

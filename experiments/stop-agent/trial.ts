@@ -149,7 +149,7 @@ async function isFinishedAlready(trial: TrialSettings, { backend, context }: Sur
     });
   create({ data: threadsHash(threads), embeddings: cache.embeddings.identityHash });
   const recalled = await recallForTraining({
-    judge: await judgeOfRun(run, experiment),
+    judge: await judgeOfRun(run, trial),
     threads: judgedThreads(splitParts(threads, experiment, seed), experiment),
     store: cache.annotations,
     maxPosts: experiment.maxJudgedPosts,

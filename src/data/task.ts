@@ -15,7 +15,7 @@ export const rumorTask: Task = {
   goldLabel: (thread) => (thread.rumor === null ? null : Number(thread.rumor)),
 };
 
-/** The four classes of Twitter15 and Twitter16; RumourEval has the last three. */
+/** The four classes of Twitter15 and Twitter16. */
 export const veracityTask: Task = {
   name: 'veracity',
   labels: ['non-rumor', 'true', 'false', 'unverified'],
@@ -24,5 +24,19 @@ export const veracityTask: Task = {
   },
 };
 
+/** What became of a rumour: the classes of RumourEval, whose threads are all rumours. Others have no label. */
+export const rumorVeracityTask: Task = {
+  name: 'rumor-veracity',
+  labels: ['true', 'false', 'unverified'],
+  goldLabel(thread) {
+    const label = thread.veracity === null ? -1 : this.labels.indexOf(thread.veracity);
+    return label < 0 ? null : label;
+  },
+};
+
 /** The tasks by name. */
-export const tasks: Readonly<Record<string, Task>> = { rumor: rumorTask, veracity: veracityTask };
+export const tasks: Readonly<Record<string, Task>> = {
+  rumor: rumorTask,
+  veracity: veracityTask,
+  'rumor-veracity': rumorVeracityTask,
+};

@@ -46,7 +46,7 @@ export class LocalDetector implements Detector {
    * @param settings.encoder needed only if the training's encoder cannot be created from its identity alone
    * @throws InputError where the file is not a trained detector, or belongs to another encoder
    */
-  static async load(settings: { path: string; encoder?: Encoder }): Promise<LocalDetector> {
+  static async load(settings: { path: string; encoder?: Encoder | undefined }): Promise<LocalDetector> {
     const model = await loadFittedModel(settings.path);
     return new LocalDetector({ model, encoder: settings.encoder ?? (await encoderOf(model, settings.path)) });
   }

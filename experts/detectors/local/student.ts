@@ -6,6 +6,7 @@ import { prefixOf, type Thread } from '../../../src/data/thread.ts';
 import { InputError } from '../../../src/errors.ts';
 import { Random } from '../../../src/tensor/random.ts';
 import { createEncoder, encoderSchema } from '../../../src/text/create-encoder.ts';
+import type { Encoder } from '../../../src/text/encoder.ts';
 import type { Detector } from '../../detector.ts';
 import type { JudgementSequence } from '../../judgement-sequence.ts';
 import { fittedModelSchema, floatsFromBase64, floatsToBase64, LocalDetector } from './local-detector.ts';
@@ -57,9 +58,11 @@ export async function trainStudent(settings: {
   fitting: (typeof studentFittings)[number];
   targets: (typeof studentTargets)[number];
   seed: number;
+  /** Replaces `options.encoder`, for example by one that stores its embeddings. */
+  encoder?: Encoder | undefined;
   onProgress?: ((done: number, total: number) => void) | undefined;
 }): Promise<Student> {
-  const { demonstrations, further, task, options, fitting, targets, seed, onProgress } = settings;
+  const { demonstrations, further, task, options, fitting, targets, seed, encoder, onProgress } = settings;
   const train = (examples: readonly JudgedThread[]) => {
     const sequences = new Map(examples.map(({ thread, sequence }) => [thread.id, sequence]));
     checkLabels(examples, task);
@@ -68,6 +71,7 @@ export async function trainStudent(settings: {
       task,
       options,
       seed,
+      encoder,
       targetOf: ({ id }, length) => targetOfJudgement(sequences.get(id), { length, targets }),
     });
   };
@@ -134,15 +138,27 @@ export function saveStudent(path: string, { reader, heldOut }: Student): void {
   writeFileAtomically(path, `${JSON.stringify({ reader: reader.model, heldOut: Object.fromEntries(features) })}\n`);
 }
 
-/** @throws InputError when the file is not what `saveStudent` wrote. */
-export async function loadStudent(path: string): Promise<Student> {
+/**
+ * @param settings.encoder needed only where it cannot be created from its identity alone
+ * @throws InputError when the file is not what `saveStudent` wrote
+ */
+export async function loadStudent({
+  path,
+  encoder,
+}: {
+  path: string;
+  encoder?: Encoder | undefined;
+}): Promise<Student> {
   const saved = savedStudentSchema.safeParse(JSON.parse(readFileSync(path, 'utf8')));
   if (!saved.success)
     throw new InputError(`${path} is not a saved student; delete it, and the student is trained again`);
   const { reader, heldOut } = saved.data;
   const { version: _, ...config } = reader.encoder;
   return {
-    reader: new LocalDetector({ model: reader, encoder: await createEncoder(encoderSchema.parse(config)) }),
+    reader: new LocalDetector({
+      model: reader,
+      encoder: encoder ?? (await createEncoder(encoderSchema.parse(config))),
+    }),
     heldOut: new Map(Object.entries(heldOut).map(([id, floats]) => [id, floatsFromBase64(floats)])),
   };
 }
