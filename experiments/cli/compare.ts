@@ -32,8 +32,8 @@ export function compareCommand({ stdout }: Terminal): Command {
     .addHelpText(
       'after',
       `
-Stop agents are compared by macro-F1, ER and calls of the detector, over seeds and the threads of each, selectors by macro-F1 and micro-F1 over replies and claims, for each
-test set and task.
+Stop agents are compared by macro-F1, ER and calls of the detector, selectors by macro-F1 and micro-F1 for each test set and task. Intervals
+are over seeds and the threads of each; replies are drawn with their thread.
 
 Examples:
   earshot compare runs/published-vs-paper/paper runs/published-vs-paper/published
@@ -64,7 +64,8 @@ function agents([first, second]: readonly [Compared, Compared], options: { seed:
 function selectors([first, second]: readonly [Compared, Compared], options: { seed: number }) {
   const comparisons = compareSelectorSystems(first, second, options);
   const sections = comparisons.map(
-    ({ test, task, items, metrics }) => `\n${test}: ${task}, ${items} decisions paired\n${lines(metrics)}`,
+    ({ test, task, items, seeds, metrics }) =>
+      `\n${test}: ${task}, ${items} decisions paired, of ${seeds} ${seeds === 1 ? 'seed' : 'seeds'}\n${lines(metrics)}`,
   );
   return {
     json: comparisons.map(({ metrics, ...of }) => ({ ...of, ...byName(metrics) })),

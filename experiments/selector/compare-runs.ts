@@ -1,22 +1,24 @@
 import { groupBy } from '../../src/data/group-by.ts';
 import { InputError } from '../../src/errors.ts';
-import { comparePaired } from '../../src/metrics/bootstrap.ts';
 import { type ComparedSystem, pairDecisions, readDecisions } from '../run/decisions-file.ts';
-import {
-  type SelectorDecision,
-  type SelectorTask,
-  selectorDecisionSchema,
-  selectorName,
-  taskClasses,
-} from './decisions.ts';
-import { type Predictions, selectorMetrics } from './metrics.ts';
+import { type SelectorTask, selectorDecisionSchema, selectorName } from './decisions.ts';
+import { metricIntervals } from './intervals.ts';
 
 export interface SelectorComparison {
   readonly test: string;
   readonly task: SelectorTask;
+  /** Decisions paired, over all seeds. */
   readonly items: number;
-  /** First minus second, with 95 % interval and two-sided p-value (paired bootstrap over items). */
-  readonly metrics: readonly (ReturnType<typeof comparePaired> & { readonly name: string; readonly title: string })[];
+  readonly seeds: number;
+  /** First minus second, mean over seeds, with 95 % interval and two-sided p-value: see `metricIntervals`. */
+  readonly metrics: readonly {
+    readonly name: string;
+    readonly title: string;
+    readonly difference: number;
+    readonly low: number;
+    readonly high: number;
+    readonly pValue: number;
+  }[];
 }
 
 /**
@@ -28,7 +30,7 @@ export function compareSelectorSystems(
   second: Partial<ComparedSystem> & { folder: string },
   options: { seed: number },
 ): SelectorComparison[] {
-  const { first: left, second: right } = pairDecisions(
+  const paired = pairDecisions(
     [
       { system: selectorName, ...first },
       { system: selectorName, ...second },
@@ -39,48 +41,27 @@ export function compareSelectorSystems(
       items: 'item',
     },
   );
-  const pairs = left.map((decision, index) => ({ left: decision, right: right[index] }));
+  const pairs = paired.first.map((left, index) => ({ left, right: paired.second[index], run: paired.runs[index] }));
   const tested = pairs.filter(({ left: { part } }) => part === 'test');
   if (tested.length === 0)
     throw new InputError(
       `${first.folder} and ${second.folder} share held-out items only; compare runs with the same tests`,
     );
   return Array.from(groupBy(tested, ({ left: { test, task } }) => `${test}/${task}`).values(), (own) => {
-    const [
-      {
-        left: { test, task },
-      },
-    ] = own;
-    const leftColumns = predictionsOf(
-      own.map((pair) => pair.left),
-      task,
-    );
-    const rightColumns = predictionsOf(
-      own.map((pair) => pair.right),
-      task,
-    );
+    const { test, task } = own[0].left;
+    const seeds = Array.from(groupBy(own, ({ run }) => run).values(), (ofSeed) => ({
+      first: ofSeed.map(({ left }) => left),
+      second: ofSeed.map(({ right }) => right),
+    }));
     return {
       test,
       task,
       items: own.length,
-      metrics: selectorMetrics.map((metric) => ({
-        name: metric.name,
-        title: metric.title,
-        ...comparePaired({
-          items: own.length,
-          seed: options.seed,
-          first: (items) => metric.of({ ...leftColumns, items }),
-          second: (items) => metric.of({ ...rightColumns, items }),
-        }),
+      seeds: seeds.length,
+      metrics: metricIntervals({ task, seeds, seed: options.seed }).map(({ estimate, ...rest }) => ({
+        ...rest,
+        difference: estimate,
       })),
     };
   });
-}
-
-function predictionsOf(decisions: readonly SelectorDecision[], task: SelectorTask): Predictions {
-  return {
-    gold: decisions.map(({ gold }) => gold),
-    predicted: decisions.map(({ predicted }) => predicted),
-    classes: taskClasses[task].length,
-  };
 }

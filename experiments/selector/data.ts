@@ -9,51 +9,81 @@ import { InputError } from '../../src/errors.ts';
 import { Random } from '../../src/tensor/random.ts';
 import type { SelectorClaim } from '../../trainers/selector/setup.ts';
 import type { SelectorExperiment } from './experiment.ts';
+import { disjointParts, type LeftOut, type Parts, type TestSet, withoutShared } from './protocol.ts';
 
-/** A test set, under the name that tables use. */
-export interface TestSet {
-  readonly name: string;
-  readonly threads: readonly Thread[];
-}
-
-export interface SelectorData {
-  readonly train: readonly Thread[];
-  readonly tests: readonly TestSet[];
+export interface SelectorData extends Parts {
   readonly stancePretraining: readonly Example<StanceItem>[];
-  /** How many training threads were left out because they are also among the tests. */
-  readonly sharedWithTests: number;
 }
 
-/** Reads the data, or makes it up. Threads of the tests are taken out of the training. */
+/** Reads the data, or makes it up. Training and tests share nothing that `data.protocol` forbids. */
 export async function loadSelectorData(
   { data, seedShare }: Pick<SelectorExperiment, 'data' | 'seedShare'>,
   onNote?: (line: string) => void,
 ): Promise<SelectorData> {
+  const { heldOutEvents } = data;
+  if (heldOutEvents === 'each')
+    throw new Error('data that hold each event out in turn are loaded one fold at a time: see event-folds.ts');
+  const all = await loadAllThreads(data, onNote);
+  const parts = all.isPlanted
+    ? { ...all, leftOut: { sameThread: 0, sameEvent: 0, nearDuplicate: 0 } }
+    : disjointParts(all, { data: { ...data, heldOutEvents }, onNote });
+  const { train, tests, leftOut } = parts;
+  for (const [count, what] of [
+    [leftOut.sameThread, 'are also among the tests'],
+    [leftOut.sameEvent, 'are of events that are tested, or of no known event,'],
+    [leftOut.nearDuplicate, 'nearly repeat a claim of the tests'],
+  ] as const)
+    if (count > 0) onNote?.(`${count} of ${all.train.length} training threads ${what} and were left out`);
+  checkTraining(train, { name: data.train ?? 'the planted threads', leftOut, seedShare, onNote });
+  const conversations = all.pretraining.filter(({ posts }) => posts.length > 1);
+  const disjoint = new Set(withoutShared(conversations, { tests, data: { ...data, heldOutEvents } }).train);
+  const pretraining = all.pretraining.filter((thread) => thread.posts.length === 1 || disjoint.has(thread));
+  return { train, tests, leftOut, stancePretraining: stanceExamples(pretraining, data) };
+}
+
+interface AllThreads {
+  readonly train: readonly Thread[];
+  readonly tests: readonly TestSet[];
+  readonly pretraining: readonly Thread[];
+  readonly isPlanted: boolean;
+}
+
+/** Every thread that an experiment names, before any is left out. Training threads by id, so that their order in a file is nothing. */
+export async function loadAllThreads(
+  data: SelectorExperiment['data'],
+  onNote?: (line: string) => void,
+): Promise<AllThreads> {
   const { train, tests, stancePretraining, planted } = data;
   const load = (path: string) => loadSelectorThreads(path, { data, onNote });
-  if (train === null && Object.keys(tests).length > 0)
-    throw new InputError(
-      'data.tests are given without data.train; name the threads to train on, too, or neither for planted ones',
-    );
-  const made = train === null ? plantedStances(planted) : { train: await load(train), test: [], pretraining: [] };
-  const all = made.train;
-  const testSets: TestSet[] = train === null ? [{ name: 'planted', threads: made.test }] : [];
-  for (const [name, path] of Object.entries(tests)) testSets.push({ name, threads: await load(path) });
-  const tested = new Set(testSets.flatMap(({ threads }) => threads.map(({ id }) => id)));
-  const kept = all.filter(({ id }) => !tested.has(id));
-  const sharedWithTests = all.length - kept.length;
-  if (sharedWithTests > 0)
-    onNote?.(`${sharedWithTests} of ${all.length} training threads are also among the tests and were left out`);
-  checkTraining(kept, { name: train ?? 'the planted threads', sharedWithTests, seedShare, onNote });
+  if (train === null) {
+    if (Object.keys(tests).length > 0)
+      throw new InputError(
+        'data.tests are given without data.train; name the threads to train on, too, or neither for planted ones',
+      );
+    if (data.heldOutEvents.length > 0)
+      throw new InputError(
+        `data.heldOutEvents (${String(data.heldOutEvents)}) are given without data.train, and planted threads are of no event; name the threads, or hold none out`,
+      );
+    const made = plantedStances(planted);
+    return {
+      train: byId(made.train),
+      tests: [{ name: 'planted', threads: made.test }],
+      pretraining: stancePretraining === null ? made.pretraining : byId(await load(stancePretraining)),
+      isPlanted: true,
+    };
+  }
+  const testSets: TestSet[] = [];
+  for (const [name, path] of Object.entries(tests)) testSets.push({ name, threads: byId(await load(path)) });
   return {
-    train: kept,
+    train: byId(await load(train)),
     tests: testSets,
-    stancePretraining: stanceExamples(
-      stancePretraining === null ? made.pretraining : await load(stancePretraining),
-      data,
-    ),
-    sharedWithTests,
+    pretraining: stancePretraining === null ? [] : byId(await load(stancePretraining)),
+    isPlanted: false,
   };
+}
+
+function byId(threads: readonly Thread[]): Thread[] {
+  return threads.toSorted(({ id: left }, { id: right }) => (left < right ? -1 : Number(left > right)));
 }
 
 /** The threads of a file, each cut to the posts that the selector may read. */
@@ -81,12 +111,14 @@ export function checkReplies(threads: readonly Thread[], { name }: { name: strin
 /** Called before the run directory is made. Otherwise a mistake in the data would become part of the run. */
 function checkTraining(
   threads: readonly Thread[],
-  options: { name: string; sharedWithTests: number; seedShare: number; onNote?: ((line: string) => void) | undefined },
+  options: { name: string; leftOut: LeftOut; seedShare: number; onNote?: ((line: string) => void) | undefined },
 ): void {
-  const { name, sharedWithTests, seedShare, onNote } = options;
+  const { name, leftOut, seedShare, onNote } = options;
+  const { sameThread, sameEvent, nearDuplicate } = leftOut;
   if (threads.length === 0)
     throw new InputError(
-      `nothing is left to train on: all ${sharedWithTests} threads of ${name} are also among the tests; give other threads to train or to test on`,
+      `nothing is left to train on: of the threads of ${name}, ${sameThread} are also among the tests, ${sameEvent} are of events that are tested or of none, ${nearDuplicate} nearly repeat a tested claim; ` +
+        'give other threads, hold events out (data.heldOutEvents), or keep only the same threads apart (data.protocol: ids)',
     );
   checkReplies(threads, { name });
   const seeds = veracityTask.labels.map((_, veracity) => seedCount(ofVeracity(threads, veracity), seedShare));
@@ -108,21 +140,31 @@ function seedCount(threads: readonly Thread[], seedShare: number): number {
   return Math.round(seedShare * threads.length);
 }
 
+/** Single items have the label of their own; of threads, the replies with a stance are examples. */
 function stanceExamples(
   items: readonly Thread[],
   { stancePretraining, stanceLabels }: SelectorExperiment['data'],
 ): Example<StanceItem>[] {
-  const examples = items.flatMap(({ id, labels = {}, posts }): Example<StanceItem>[] => {
+  const examples = items.flatMap((thread): Example<StanceItem>[] => {
+    const { id, labels = {}, posts } = thread;
     const stance = stanceLabels[String(labels.stance)];
-    if (stance === undefined) return [];
+    if (stance === undefined) return replyExamples(thread);
     const item = { threadId: id, claim: String(labels.target ?? ''), post: posts[0].text };
     return [{ item, label: stanceClasses.indexOf(stance), explanation: '' }];
   });
   if (examples.length === 0 && items.length > 0)
     throw new InputError(
-      `none of the ${items.length} items of ${stancePretraining} has a labels.stance that data.stanceLabels knows (${Object.keys(stanceLabels).join(', ')})`,
+      `none of the ${items.length} items of ${stancePretraining} has a labels.stance that data.stanceLabels knows (${Object.keys(stanceLabels).join(', ')}), or a reply with a stance`,
     );
   return examples;
+}
+
+/** The replies of a thread that people labelled. */
+export function replyExamples(thread: Thread): Example<StanceItem>[] {
+  const { threadId, claim, posts } = selectorClaim(thread);
+  return replyStances(thread).flatMap((label, index) =>
+    label < 0 ? [] : [{ item: { threadId, claim, post: posts[index] }, label, explanation: '' }],
+  );
 }
 
 /** Identifies the data of a run. */

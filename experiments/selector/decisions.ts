@@ -5,9 +5,10 @@ import type { Thread } from '../../src/data/thread.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { type Decided, selectGreedily } from '../../trainers/selector/select-greedily.ts';
 import type { SelectorSettings, SelectorTraining } from '../../trainers/selector/setup.ts';
-import { replyStances, selectorClaim, type TestSet } from './data.ts';
+import { replyStances, selectorClaim } from './data.ts';
 import { besideSystems } from './experiment.ts';
 import { scoresOf, type TaskScores } from './metrics.ts';
+import type { TestSet } from './protocol.ts';
 
 export const selectorName = 'selector';
 /** The same task models, reading every post at a test: what the policy is worth in training alone. */
@@ -26,9 +27,10 @@ export const selectorDecisionSchema = z.strictObject({
   test: z.string(),
   part: z
     .enum(['test', 'held-out'])
-    .describe('tables show the test; the other threads are what settings may be chosen by'),
+    .describe('tables show the test; the other threads, or development events, are what settings may be chosen by'),
   task: z.enum(['stance', 'veracity']),
   id: z.string().describe('of the thread; of a reply with its own id after a slash'),
+  event: z.string().nullable().default(null),
   gold: z.int(),
   predicted: z.int(),
   probabilities: z.array(z.number()).describe('of each class'),
@@ -60,7 +62,7 @@ export async function decideTest(
   });
   const decision = (
     { prediction, isRetained }: Decided,
-    item: { task: SelectorTask; id: string; gold: number },
+    item: Pick<SelectorDecision, 'task' | 'id' | 'event' | 'gold'>,
   ): SelectorDecision => ({
     system,
     test: test.name,
@@ -73,18 +75,24 @@ export async function decideTest(
   const decisions = test.threads.flatMap((thread, index) => {
     const { claim, posts } = selections[index];
     const stances = replyStances(thread);
+    const { event } = thread;
     return [
       ...posts.map((post, place) =>
-        decision(post, { task: 'stance', id: replyId(thread, place), gold: stances[place] }),
+        decision(post, { task: 'stance', id: replyId(thread, place), event, gold: stances[place] }),
       ),
-      decision(claim, { task: 'veracity', id: thread.id, gold: veracityTask.goldLabel(thread) ?? -1 }),
+      decision(claim, { task: 'veracity', id: thread.id, event, gold: veracityTask.goldLabel(thread) ?? -1 }),
     ];
   });
   return decisions.filter(({ gold }) => gold >= 0);
 }
 
-function replyId({ id, posts }: Thread, place: number): string {
+export function replyId({ id, posts }: Thread, place: number): string {
   return `${id}/${posts[place + 1].id}`;
+}
+
+/** The thread that a decision is about. */
+export function threadOf({ task, id }: Pick<SelectorDecision, 'task' | 'id'>): string {
+  return task === 'veracity' ? id : id.slice(0, id.lastIndexOf('/'));
 }
 
 /** Null where a test set has no such labels. */

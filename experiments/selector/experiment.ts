@@ -21,7 +21,17 @@ const local = {
   encoder: encoderSchema.prefault({ name: 'hashing', dimensions: 2048 }).describe('encodes texts for this model'),
 };
 
-export const besideSystems = ['untuned', 'everything', 'random', 'oracle', 'supervised'] as const;
+export const besideSystems = [
+  'untuned',
+  'everything',
+  'random',
+  'random-by-class',
+  'right-labels',
+  'supervised',
+  'majority',
+  'nearest-neighbour',
+  'tf-idf',
+] as const;
 
 export const selectorExperimentSchema = z
   .strictObject({
@@ -39,10 +49,38 @@ export const selectorExperimentSchema = z
           .record(z.string(), threadFile)
           .default({})
           .describe('threads to test on, by the name that tables use; they are taken out of the training threads'),
+        protocol: z
+          .enum(['events', 'ids'])
+          .default('events')
+          .describe(
+            'what training and tests may not share: events and nearly identical claims, or only the same threads; with ids, other threads of the tested stories are trained on, and the test measures whether a story is known',
+          ),
+        heldOutEvents: z
+          .union([z.literal('each'), z.array(z.string().min(1))])
+          .default([])
+          .describe(
+            'events that are tested and not trained on, in all files; each: every event of the training threads in turn, and those that only tests have, but no development event',
+          ),
+        developmentEvents: z
+          .array(z.string().min(1))
+          .default([])
+          .describe(
+            'events that settings are chosen by: name them in heldOutEvents, too, and their decisions are kept as held-out ones, which tables leave out',
+          ),
+        nearDuplicateAt: z
+          .number()
+          .gt(0)
+          .max(1)
+          .default(0.5)
+          .describe(
+            'share of words (Jaccard index) from which on a training claim nearly repeats a tested one and is left out',
+          ),
         stancePretraining: threadFile
           .nullable()
           .default(null)
-          .describe('items with labels.stance (and labels.target, the claim) that the stance model learns from first'),
+          .describe(
+            'items with labels.stance (and labels.target, the claim), or threads with stances, that the stance model learns from first',
+          ),
         stanceLabels: z
           .record(z.string(), z.enum(stanceClasses))
           .default({
@@ -84,9 +122,9 @@ export const selectorExperimentSchema = z
       .strictObject({
         beside: z
           .array(z.enum(besideSystems))
-          .default([...besideSystems])
+          .default(besideSystems.filter((name) => name !== 'right-labels'))
           .describe(
-            'also tested: the task models untuned; tuned on all machine labels; on a random selection of the same size; on the machine labels that are right (an oracle, where labels are known); on human labels',
+            'also tested: the task models untuned; tuned on all machine labels; on a random selection of the same size; on one with the same shares of every machine label, among labelled and unlabelled claims; on the machine labels that are right, or cannot be checked; on human labels; the most common class; the most similar claim or reply; a logistic regression on TF-IDF',
           ),
         heldOutShare: z
           .number()
@@ -94,7 +132,7 @@ export const selectorExperimentSchema = z
           .max(0.9)
           .default(0.2)
           .describe(
-            'share of each test set held out for stances of the supervised bound and for choosing settings; the tables leave it out',
+            'share of each test set held out for stances of the models tuned on human labels and for choosing settings; the tables leave it out. Not used with heldOutEvents',
           ),
         picturePoints: z.int().min(0).default(1000).describe('posts in the picture of stances; 0: no picture'),
       })

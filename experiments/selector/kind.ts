@@ -1,5 +1,6 @@
 import { renderSelectorReport } from '../report/selector-report.ts';
 import type { ExperimentKind } from '../run/experiment-kind.ts';
+import { runEventFolds } from './event-folds.ts';
 import { loadSelectorExperiment, type SelectorExperiment } from './experiment.ts';
 import { readSelectorResult, type SelectorResult, selectorJson } from './result.ts';
 import { selectorWorkshop } from './shared.ts';
@@ -19,6 +20,8 @@ export const selectorKind: ExperimentKind<SelectorExperiment, SelectorResult> = 
     // Stays open until the process ends, because nobody knows which trial is the last.
     const workshop = selectorWorkshop({ runs });
     return async ([{ experiment, seed, directory }], context) => {
+      if (experiment.data.heldOutEvents === 'each')
+        return runEventFolds({ experiment, seed, directory, workshop, context });
       const shared = await workshop.sharedFor(experiment, context);
       return runSelectorTrial({ experiment, seed, directory, shared, context });
     };

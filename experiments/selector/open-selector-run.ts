@@ -44,6 +44,11 @@ export async function openSelectorRun(options: {
     throw new InputError(
       `${run.path} is a run of kind ${JSON.stringify(kind)}, and one of a selector is needed; give a folder such as runs/selector-quickstart/agent/seed-1`,
     );
+  const { heldOutEvents } = run.readConfig(selectorExperimentSchema).data;
+  if (heldOutEvents === 'each')
+    throw new InputError(
+      `${run.path} holds a selector for each held-out event, in folders without-…; give one of those, or train without data.heldOutEvents`,
+    );
   const latest = run.latestCheckpoint();
   if (latest === null)
     throw new InputError(`${run.path} has no checkpoint yet; train it first, or give the folder of another run`);
@@ -82,7 +87,7 @@ export async function trainingThreads(options: {
   const { data } = experiment;
   const noted = readParts(run)?.train;
   // Known by their hashes, so the files of the tests are not needed.
-  const onlyTrain = noted === undefined ? data : { ...data, tests: {}, stancePretraining: null };
+  const onlyTrain = noted === undefined ? data : { ...data, tests: {}, heldOutEvents: [], stancePretraining: null };
   const { train } = await loadSelectorData({ ...experiment, data: onlyTrain }, context.onNote);
   if (noted === undefined) return train;
   const missing = missingThreads(noted, train);

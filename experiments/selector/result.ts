@@ -4,6 +4,7 @@ import { groupBy } from '../../src/data/group-by.ts';
 import { InputError } from '../../src/errors.ts';
 import { readDecisions } from '../run/decisions-file.ts';
 import {
+  type SelectorDecision,
   type SelectorSystem,
   scoreTest,
   selectorDecisionSchema,
@@ -12,18 +13,30 @@ import {
 } from './decisions.ts';
 import { taskScoresJson } from './metrics.ts';
 
-const formatVersion = 2;
+const formatVersion = 3;
 
 /** `result.json`: what the decisions of a run do not tell. */
 export const storedSelectorSchema = z.strictObject({
   formatVersion: z.literal(formatVersion),
   seed: z.int(),
-  claims: z.strictObject({ labelled: z.int(), unlabelled: z.int(), posts: z.int(), sharedWithTests: z.int() }),
-  epochs: z.int(),
+  claims: z
+    .strictObject({
+      labelled: z.number(),
+      unlabelled: z.number(),
+      posts: z.number(),
+      leftOut: z
+        .strictObject({ sameThread: z.number(), sameEvent: z.number(), nearDuplicate: z.number() })
+        .describe('training threads that the tests have, too, or whose event, or nearly whose claim'),
+    })
+    .describe('trained on; means over the folds, where events were held out in turn'),
+  epochs: z.number(),
   isTerminated: z.boolean().describe('whether the run of full rewards ended the training'),
   lastEpoch: z.record(z.string(), z.number()).describe('the metrics of the last epoch'),
   tests: z.array(z.string()).describe('test sets, in the order of the tables'),
   systems: z.array(z.enum(selectorSystems)).describe('in the order of the tables'),
+  folds: z
+    .array(z.strictObject({ name: z.string(), events: z.array(z.string()), run: z.string().describe('its folder') }))
+    .describe('events that were held out in turn, each with a run of its own; empty where there was one training'),
 });
 export type StoredSelectorResult = z.output<typeof storedSelectorSchema>;
 
@@ -40,6 +53,8 @@ export interface SelectorResult extends Omit<StoredSelectorResult, 'formatVersio
     /** On the threads held out from the tests: what settings may be chosen by. */
     readonly heldOut: Readonly<Record<string, TestScores>>;
   }[];
+  /** What the scores were computed from. */
+  readonly decisions: readonly SelectorDecision[];
 }
 
 /** @throws InputError when another version of Earshot finished the run */
@@ -55,11 +70,13 @@ export function readStoredSelectorResult(run: RunDirectory): StoredSelectorResul
 
 export function readSelectorResult(run: RunDirectory): SelectorResult {
   const { formatVersion: _, tests, systems, ...stored } = readStoredSelectorResult(run);
-  const decisions = groupBy(readDecisions(run.path, selectorDecisionSchema), keyOf);
+  const decisions = readDecisions(run.path, selectorDecisionSchema);
+  const decided = groupBy(decisions, keyOf);
   const scores = (system: SelectorSystem, part: 'test' | 'held-out') =>
-    Object.fromEntries(tests.map((test) => [test, scoreTest(decisions.get(keyOf({ system, part, test })) ?? [])]));
+    Object.fromEntries(tests.map((test) => [test, scoreTest(decided.get(keyOf({ system, part, test })) ?? [])]));
   return {
     ...stored,
+    decisions,
     systems: systems.map((name) => ({ name, tests: scores(name, 'test'), heldOut: scores(name, 'held-out') })),
   };
 }
@@ -69,7 +86,7 @@ function keyOf({ system, part, test }: { system: string; part: string; test: str
 }
 
 export function selectorJson(run: RunDirectory): unknown {
-  const { systems, ...result } = readSelectorResult(run);
+  const { systems, decisions: _, ...result } = readSelectorResult(run);
   const scores = (of: Readonly<Record<string, TestScores>>) =>
     Object.fromEntries(Object.entries(of).map(([test, own]) => [test, testScoresJson(own)]));
   return {

@@ -4,9 +4,10 @@ import type { EmbeddingStore } from '../../src/text/embedding-store.ts';
 import type { Encoder } from '../../src/text/encoder.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import type { SelectorClaim, SelectorSettings } from '../../trainers/selector/setup.ts';
-import { type SelectorData, selectorClaims, type TestSet } from './data.ts';
+import { type SelectorData, selectorClaims } from './data.ts';
 import type { SelectorExperiment } from './experiment.ts';
 import { createTaskModels } from './models.ts';
+import type { TestSet } from './protocol.ts';
 
 /** What every use of a selector needs, whatever it works on. */
 export interface SelectorTools {

@@ -5,13 +5,16 @@ import { makeFolder } from '../../src/atomic-file.ts';
 import { createEncoder } from '../../src/text/create-encoder.ts';
 import { EmbeddingStore } from '../../src/text/embedding-store.ts';
 import type { WorkContext } from '../../src/work-context.ts';
-import { loadSelectorData } from './data.ts';
+import { loadAllThreads, loadSelectorData } from './data.ts';
 import type { SelectorExperiment } from './experiment.ts';
 import { chatServiceOf } from './models.ts';
+import { type EventFold, eventFolds } from './protocol.ts';
 import type { SelectorShared, SelectorTools } from './settings.ts';
 
 export interface SelectorWorkshop {
   toolsFor(experiment: SelectorExperiment, context: WorkContext): Promise<SelectorTools>;
+  /** The folds of an experiment that holds each event out in turn. */
+  foldsFor(experiment: SelectorExperiment, context: WorkContext): Promise<readonly EventFold[]>;
   /** The tools and the experiment's data. */
   sharedFor(experiment: SelectorExperiment, context: WorkContext): Promise<SelectorShared>;
   close(): void;
@@ -46,6 +49,9 @@ export function selectorWorkshop({ runs }: { runs: string }): SelectorWorkshop {
   }
   return {
     toolsFor,
+    async foldsFor({ data: of }, context) {
+      return eventFolds(await loadAllThreads(of, context.onNote), of);
+    },
     async sharedFor(experiment, context) {
       const of = [experiment.data, experiment.seedShare];
       const loaded = await shared(data, of, () => loadSelectorData(experiment, context.onNote));

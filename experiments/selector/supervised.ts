@@ -1,11 +1,13 @@
-import type { Example, StanceItem, VeracityItem } from '../../experts/task-models/task-model.ts';
+import type { Example, VeracityItem } from '../../experts/task-models/task-model.ts';
 import { veracityTask } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import type { SelectorSettings } from '../../trainers/selector/setup.ts';
-import { replyStances, selectorClaim, type TestSet } from './data.ts';
+import { replyExamples, selectorClaim } from './data.ts';
+import type { TestSet } from './protocol.ts';
 
 /**
- * The upper bound: task models that are pretrained like the selector's and then tuned on human labels alone. The veracity
+ * For comparison, task models that are pretrained like the selector's and then tuned on human labels alone. It is no bound:
+ * what a model makes of labels limits it, too. The veracity
  * model gets the labels of all training claims, not only of the selector's seeds. The stance model gets those of the training
  * threads and of the threads held out from the tests (the paper's "Val"). The tuned stance model then labels the posts that
  * the veracity model reads.
@@ -21,7 +23,7 @@ export async function superviseTaskModels(options: {
   const withStances = new Map(
     [...threads, ...heldOut.flatMap((test) => test.threads)].map((thread) => [thread.id, thread]),
   );
-  await stanceModel.tune([...withStances.values()].flatMap(stanceExamples));
+  await stanceModel.tune([...withStances.values()].flatMap(replyExamples));
 
   const claims = threads.flatMap((thread) => {
     const label = veracityTask.goldLabel(thread);
@@ -40,12 +42,5 @@ export async function superviseTaskModels(options: {
       };
       return { item, label, explanation: '' };
     }),
-  );
-}
-
-function stanceExamples(thread: Thread): Example<StanceItem>[] {
-  const { threadId, claim, posts } = selectorClaim(thread);
-  return replyStances(thread).flatMap((label, index) =>
-    label < 0 ? [] : [{ item: { threadId, claim, post: posts[index] }, label, explanation: '' }],
   );
 }

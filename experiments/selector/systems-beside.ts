@@ -7,8 +7,9 @@ import { replyStances } from './data.ts';
 import type { besideSystems } from './experiment.ts';
 import { freshSettings, type SelectorTrial } from './settings.ts';
 import { superviseTaskModels } from './supervised.ts';
+import type { TextBaseline } from './text-baselines.ts';
 
-export type Besides = (typeof besideSystems)[number];
+export type Besides = Exclude<(typeof besideSystems)[number], TextBaseline>;
 
 /** The task models of a system, trained on the same claims with the same seed, for as many epochs as the selector where it has epochs. */
 export async function trainedBeside(
@@ -27,13 +28,16 @@ export async function trainedBeside(
   } as const;
   const trainer = createSelector({
     ...settings,
-    ...(name === 'random' && { randomOfSize: selector.retainedCounts }),
-    ...(name === 'oracle' && { oracle: hiddenLabels(trial.shared.data.train) }),
+    ...(name === 'random' && { retainsLike: { epochs: selector.retention, alikeIn: 'size' } }),
+    ...(name === 'random-by-class' && { retainsLike: { epochs: selector.retention, alikeIn: 'class' } }),
+    ...(name === 'right-labels' && { knownRight: hiddenLabels(trial.shared.data.train) }),
     config: { ...everything, epochs: Math.max(1, selector.epoch) },
   });
   const { context } = trial;
   if (name === 'supervised') {
-    await superviseTaskModels({ settings, threads: trial.shared.data.train, heldOut: trial.heldOut });
+    // Held-out events have labels of their own in training, and theirs would be those of development events.
+    const heldOut = trial.experiment.data.heldOutEvents.length > 0 ? [] : trial.heldOut;
+    await superviseTaskModels({ settings, threads: trial.shared.data.train, heldOut });
   } else if (name === 'untuned') {
     await pretrainTaskModels(settings);
   } else {

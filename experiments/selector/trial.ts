@@ -15,9 +15,11 @@ import {
   selectorName,
 } from './decisions.ts';
 import { runConfig, type SelectorExperiment } from './experiment.ts';
+import type { TestSet } from './protocol.ts';
 import { readStoredSelectorResult, storedSelectorResult } from './result.ts';
 import { freshSettings, type SelectorShared, type SelectorTrial } from './settings.ts';
 import { trainedBeside } from './systems-beside.ts';
+import { decideByText, type TextBaseline, textBaselines } from './text-baselines.ts';
 import { trainLogged } from './train-logged.ts';
 
 /**
@@ -53,7 +55,7 @@ export async function runSelectorTrial(settings: {
   const tests = data.tests.map(({ name, threads }) => [`test ${name}`, threads] as const);
   writeParts(run, { train: data.train, ...Object.fromEntries(tests) });
 
-  const { tested, heldOut } = splitTests(data.tests, { share: experiment.evaluation.heldOutShare });
+  const { tested, heldOut } = testedAndHeldOut(experiment, data.tests);
   const trial: SelectorTrial = { experiment, seed, directory, shared, context, tested, heldOut };
   const trainer = createSelector(await freshSettings(trial));
   writeClaims(run, trainer.training.settings.claims);
@@ -79,16 +81,34 @@ export async function runSelectorTrial(settings: {
         labelled: claims.filter(({ label }) => label !== null).length,
         unlabelled: claims.filter(({ label }) => label === null).length,
         posts: claims.reduce((sum, { posts }) => sum + posts.length, 0),
-        sharedWithTests: data.sharedWithTests,
+        leftOut: data.leftOut,
       },
       epochs: training.epoch,
       isTerminated: training.isTerminated,
       lastEpoch,
       tests: data.tests.map(({ name }) => name),
       systems,
+      folds: [],
     }),
   );
   return true;
+}
+
+/** Held-out events are tested whole. Only development events are there to choose settings by. */
+function testedAndHeldOut(
+  { data, evaluation }: SelectorExperiment,
+  tests: readonly TestSet[],
+): Pick<SelectorTrial, 'tested' | 'heldOut'> {
+  if (data.heldOutEvents.length === 0) return splitTests(tests, { share: evaluation.heldOutShare });
+  const development = new Set(data.developmentEvents);
+  const part = (isDevelopment: boolean) =>
+    tests
+      .map(({ name, threads }) => ({
+        name,
+        threads: threads.filter(({ event }) => development.has(String(event)) === isDevelopment),
+      }))
+      .filter(({ threads }) => threads.length > 0);
+  return { tested: part(false), heldOut: part(true) };
 }
 
 /** Trains a system, unless it is the selector itself, and lets it decide every test set. */
@@ -96,26 +116,36 @@ async function decisionsOf(
   system: SelectorSystem,
   { trial, selector }: { trial: SelectorTrial; selector: SelectorTraining },
 ): Promise<SelectorDecision[]> {
+  const parts = [
+    ...trial.tested.map((test) => ({ part: 'test', test }) as const),
+    ...trial.heldOut.map((test) => ({ part: 'held-out', test }) as const),
+  ];
+  const decisions: SelectorDecision[] = [];
+  if (isTextBaseline(system)) {
+    const { train } = trial.shared.data;
+    const { claims } = selector.settings;
+    for (const own of parts) decisions.push(...(await decideByText({ system, ...own, train, claims })));
+    return decisions;
+  }
   const { settings, policies } =
     system === selectorName || system === allPostsName
       ? selector
       : await trainedBeside(trial, { name: system, selector });
-  const decisions: SelectorDecision[] = [];
-  for (const [part, tests] of [
-    ['test', trial.tested],
-    ['held-out', trial.heldOut],
-  ] as const)
-    for (const test of tests)
-      decisions.push(
-        ...(await decideTest({
-          test,
-          settings,
-          policies: system === selectorName ? policies : null,
-          system,
-          part,
-          stage: `testing ${system} on ${test.name}`,
-          context: trial.context,
-        })),
-      );
+  for (const { part, test } of parts)
+    decisions.push(
+      ...(await decideTest({
+        test,
+        settings,
+        policies: system === selectorName ? policies : null,
+        system,
+        part,
+        stage: `testing ${system} on ${test.name}`,
+        context: trial.context,
+      })),
+    );
   return decisions;
+}
+
+function isTextBaseline(system: SelectorSystem): system is TextBaseline {
+  return textBaselines.some((name) => name === system);
 }

@@ -65,7 +65,7 @@ export function scoreSelectorRun(path: string, part: DecidedPart): ScoredSystem[
         ['macroF1', 'microF1'].map((metric) => [`${task}.${metric}`, mean(task, metric)] as const),
       ),
     );
-    const isOracle = name === 'oracle' || name === 'supervised';
-    return { name, role: name === selectorName ? 'learnt' : isOracle ? 'oracle' : 'baseline', values };
+    const seesLabels = name === 'right-labels' || name === 'supervised';
+    return { name, role: name === selectorName ? 'learnt' : seesLabels ? 'oracle' : 'baseline', values };
   });
 }

@@ -10,11 +10,12 @@ const levelSchema = z.strictObject({
   updates: z.int(),
   rewards: z.strictObject({ mean: z.number(), count: z.int(), recent: z.array(z.number()) }),
 });
+const stratumSchema = z.strictObject({ shown: z.int(), retained: z.int() });
 const valuesSchema = z.strictObject({
   epoch: z.int(),
   isTerminated: z.boolean(),
   fullRewards: z.int(),
-  retainedCounts: z.array(z.strictObject({ posts: z.int(), claims: z.int() })),
+  retention: z.array(z.strictObject({ posts: z.array(stratumSchema), claims: z.array(stratumSchema) })),
   random: z.array(z.int()),
   levels: z.strictObject({ posts: levelSchema, claims: levelSchema }),
   models: z.strictObject({ stance: z.unknown(), veracity: z.unknown() }),
@@ -43,7 +44,9 @@ export function selectorState(training: SelectorTraining): MemberState {
     epoch: training.epoch,
     isTerminated: training.isTerminated,
     fullRewards: training.fullRewards,
-    retainedCounts: [...training.retainedCounts],
+    retention: structuredClone(
+      training.retention.map(({ posts, claims }) => ({ posts: [...posts], claims: [...claims] })),
+    ),
     random: training.random.state(),
     levels: { posts: ofLevel('posts'), claims: ofLevel('claims') },
     models: { stance: models.stance.json, veracity: models.veracity.json },
@@ -72,7 +75,7 @@ export function restoreSelector(training: SelectorTraining, states: readonly Mem
   training.epoch = values.epoch;
   training.isTerminated = values.isTerminated;
   training.fullRewards = values.fullRewards;
-  training.retainedCounts.splice(0, Number.POSITIVE_INFINITY, ...values.retainedCounts);
+  training.retention.splice(0, Number.POSITIVE_INFINITY, ...values.retention);
 }
 
 function modelState(arrays: NamedArrays, model: (typeof modelNames)[number], json: unknown): TaskModelState {

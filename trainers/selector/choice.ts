@@ -1,7 +1,7 @@
 import { type RetainedContext, selectionState } from '../../envs/selection-env.ts';
 import { likeliest, type TaskPrediction } from '../../experts/task-models/task-model.ts';
 import { retainProbability } from './policy.ts';
-import type { Level, SelectorTraining } from './setup.ts';
+import type { Level, SelectorClaim, SelectorTraining, Stratum } from './setup.ts';
 
 /** A claim that was preselected for this epoch, and its preselected posts in order; indices. */
 export interface PreselectedClaim {
@@ -28,30 +28,38 @@ interface ChoiceInput {
 }
 export type Chooser = (level: Level, input: ChoiceInput) => Step;
 
-/** Eq. 3, or what a baseline does instead: retain everything, as many random items as another selection, or what is right. */
+/** Eq. 3, or what a control does instead: retain random items as a selection did, or what is right. */
 export function chooser(training: SelectorTraining, preselected: readonly PreselectedClaim[]): Chooser {
   const { settings, policies, random, epoch } = training;
-  const { config, randomOfSize, oracle } = settings;
-  if (oracle !== undefined)
+  const { config, retainsLike, knownRight, claims } = settings;
+  if (knownRight !== undefined)
     return (_, { place: { claim, post }, prediction }) => {
-      const hidden = post === undefined ? oracle.veracityOf(claim) : oracle.stanceOf(claim, post);
-      const isHuman = post === undefined && settings.claims[claim].label !== null;
-      const isRight = isHuman || hidden < 0 || hidden === likeliest(prediction.distribution);
-      return { state: null, action: isRight ? 1 : 0, retainProbability: 1 };
+      const hidden = post === undefined ? knownRight.veracityOf(claim) : knownRight.stanceOf(claim, post);
+      const isHuman = post === undefined && claims[claim].label !== null;
+      return decided(isHuman || hidden < 0 || hidden === likeliest(prediction.distribution));
     };
-  if (randomOfSize !== undefined) {
-    const { posts, claims } = randomOfSize[epoch];
+  if (retainsLike?.alikeIn === 'size') {
+    const retained = retainsLike.epochs[epoch];
     const drawn = {
-      posts: randomActions(random.permutation(preselected.reduce((sum, own) => sum + own.posts.length, 0)), posts),
-      claims: randomActions(random.permutation(preselected.length), claims),
+      posts: randomActions(
+        random.permutation(preselected.reduce((sum, own) => sum + own.posts.length, 0)),
+        total(retained.posts).retained,
+      ),
+      claims: randomActions(random.permutation(preselected.length), total(retained.claims).retained),
     };
-    return (level) => {
-      const { value } = drawn[level].next();
-      return { state: null, action: value ? 1 : 0, retainProbability: 1 };
+    return (level) => decided(drawn[level].next().value === true);
+  }
+  if (retainsLike !== undefined) {
+    const strata = retainsLike.epochs[epoch];
+    return (level, { place: { claim }, prediction }) => {
+      const own = strata[level][stratumOf(prediction, { isLabelled: claims[claim].label !== null })];
+      // A class that the selection never met is retained as often as all items were.
+      const { shown, retained } = own.shown > 0 ? own : total(strata[level]);
+      return decided(random.uniform() * shown < retained);
     };
   }
   return (level, { claim, context, explanation, prediction }) => {
-    if (config.retain[level] === 'all') return { state: null, action: 1, retainProbability: 1 };
+    if (config.retain[level] === 'all') return decided(true);
     const state = selectionState({
       claim,
       context,
@@ -63,6 +71,36 @@ export function chooser(training: SelectorTraining, preselected: readonly Presel
   };
 }
 
+function decided(isRetained: boolean): Step {
+  return { state: null, action: isRetained ? 1 : 0, retainProbability: 1 };
+}
+
 function randomActions(permutation: Int32Array, retained: number): Iterator<boolean> {
   return Array.from(permutation, (place) => place < retained).values();
+}
+
+/** Where an item is counted: by the machine's label, and by whether people labelled its claim. */
+function stratumOf({ distribution }: TaskPrediction, { isLabelled }: { isLabelled: boolean }): number {
+  return 2 * likeliest(distribution) + Number(isLabelled);
+}
+
+function total(strata: readonly Stratum[]): Stratum {
+  return {
+    shown: strata.reduce((sum, { shown }) => sum + shown, 0),
+    retained: strata.reduce((sum, { retained }) => sum + retained, 0),
+  };
+}
+
+/** Counts the items of one level in one epoch. */
+export function countRetention(
+  items: readonly { readonly claim: number; readonly prediction: TaskPrediction; readonly isRetained: boolean }[],
+  { classes, claims }: { classes: number; claims: readonly SelectorClaim[] },
+): Stratum[] {
+  const strata = Array.from({ length: 2 * classes }, (): Stratum => ({ shown: 0, retained: 0 }));
+  for (const { claim, prediction, isRetained } of items) {
+    const own = strata[stratumOf(prediction, { isLabelled: claims[claim].label !== null })];
+    own.shown++;
+    if (isRetained) own.retained++;
+  }
+  return strata;
 }

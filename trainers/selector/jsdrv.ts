@@ -18,7 +18,7 @@ import {
 import type { WorkContext } from '../../src/work-context.ts';
 import type { Trainer } from '../trainer.ts';
 import { restoreSelector, selectorState } from './checkpoint.ts';
-import { chooser, type PreselectedClaim } from './choice.ts';
+import { chooser, countRetention, type PreselectedClaim } from './choice.ts';
 import { type Annotations, embedAll, postEpisodes, type SelectedPost } from './episode.ts';
 import type { SelectorPolicy } from './policy.ts';
 import {
@@ -88,8 +88,8 @@ export interface SelectorTrainer extends Trainer<SelectorPolicies> {
  */
 export function createSelector(settings: SelectorSettings): SelectorTrainer {
   const training = createSelectorTraining(settings);
-  const { config, randomOfSize } = settings;
-  const epochs = Math.min(config.epochs, randomOfSize?.length ?? config.epochs);
+  const { config, retainsLike, claims, stanceModel, veracityModel } = settings;
+  const epochs = Math.min(config.epochs, retainsLike?.epochs.length ?? config.epochs);
   let selection: EpochSelection | null = null;
   return {
     algorithm: 'selector',
@@ -112,7 +112,10 @@ export function createSelector(settings: SelectorSettings): SelectorTrainer {
       selection = await selectAndLearn(training, { shown, annotations, context });
       await tuneTaskModels(training, selection);
       training.epoch++;
-      training.retainedCounts.push({ posts: retainedOf(selection.posts), claims: retainedOf(selection.claims) });
+      training.retention.push({
+        posts: countRetention(selection.posts, { classes: stanceModel.classes.length, claims }),
+        claims: countRetention(selection.claims, { classes: veracityModel.classes.length, claims }),
+      });
       return [
         {
           'reward/posts': selection.meanPostReward,

@@ -34,14 +34,26 @@ export interface SelectorSettings {
   readonly dimensions: number;
   readonly config: SelectorConfig;
   readonly seed: number;
-  /** A baseline: retains this many random posts and claims in each epoch, for as many epochs as there are entries. */
-  readonly randomOfSize?: readonly { readonly posts: number; readonly claims: number }[];
-  /** A baseline: retains what the machine labelled right, and what has no known label. No policy can do this. */
-  readonly oracle?: HiddenLabels;
+  /** A control: retains random items, as many as a selector did in each epoch, for as many epochs as there are entries. */
+  readonly retainsLike?: {
+    readonly epochs: readonly EpochRetention[];
+    /** Alike in number, or in the share of each machine label among labelled and among unlabelled claims. */
+    readonly alikeIn: 'size' | 'class';
+  };
+  /** A control: retains what the machine labelled right, and what has no known label. No policy can do this. */
+  readonly knownRight?: HiddenLabels;
 }
 
 export const levels = ['posts', 'claims'] as const;
 export type Level = (typeof levels)[number];
+
+/** How many items were shown and retained. */
+export interface Stratum {
+  shown: number;
+  retained: number;
+}
+/** Of one epoch: items by the machine's label and by whether people labelled the claim; see `stratumOf`. */
+export type EpochRetention = Readonly<Record<Level, readonly Stratum[]>>;
 
 /** Rewards of a level so far: the running mean that the baseline subtracts, and recent ones for the null control. */
 export interface RewardHistory {
@@ -60,8 +72,8 @@ export interface SelectorTraining {
   /** Claims in a row with full reward. */
   fullRewards: number;
   isTerminated: boolean;
-  /** Of each epoch. */
-  readonly retainedCounts: { readonly posts: number; readonly claims: number }[];
+  /** Of each epoch so far. */
+  readonly retention: EpochRetention[];
 }
 
 /** @throws InputError when there is no labelled claim, or two claims share an id */
@@ -83,7 +95,7 @@ export function createSelectorTraining(settings: SelectorSettings): SelectorTrai
     epoch: 0,
     fullRewards: 0,
     isTerminated: false,
-    retainedCounts: [],
+    retention: [],
   };
 }
 

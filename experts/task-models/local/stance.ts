@@ -20,7 +20,7 @@ export const localStanceOptionsSchema = localModelOptionsSchema.extend({
 });
 
 /** To be raised with every change that changes a prediction. */
-const VERSION = 2;
+const VERSION = 3;
 
 /** Logit of `support` of a reply that repeats its claim word for word: as much as a support word in a text of one word. */
 const OVERLAP_WEIGHT = 4;

@@ -3,7 +3,7 @@ import type { Example, VeracityItem } from '../../../experts/task-models/task-mo
 import { InputError } from '../../../src/errors.ts';
 import { workContext } from '../../../src/work-context.ts';
 import { createSelector, type EpochSelection } from '../../../trainers/selector/jsdrv.ts';
-import { levels, type SelectorTraining } from '../../../trainers/selector/setup.ts';
+import { levels, type SelectorTraining, type Stratum } from '../../../trainers/selector/setup.ts';
 import { createScene, leaning, type Scene, sceneClaim, sceneClaims } from './scripted-task-models.ts';
 import { trainEpochs } from './train-epochs.ts';
 
@@ -124,19 +124,51 @@ describe('what stands in for the policies', () => {
     expect(training.policies[level].parameters.every((parameter) => parameter === 0)).toBe(true);
   });
 
-  it('randomOfSize retains as many items as told, in as many epochs, and learns nothing', async () => {
+  const retained = (items: readonly { isRetained: boolean }[]) => items.filter(({ isRetained }) => isRetained).length;
+  const strata = (level: Partial<Record<number, Stratum>>, shown: number) =>
+    Array.from({ length: 6 }, (_, index) => level[index] ?? { shown, retained: 0 });
+
+  it('retainsLike, in size, retains as many items as told, in as many epochs, and learns nothing', async () => {
     const sizes = [
       { posts: 7, claims: 1 },
       { posts: 0, claims: 4 },
       { posts: 16, claims: 0 },
     ];
-    const scene = createScene({ config: { epochs: 50, stopAfterFullRewards: null }, randomOfSize: sizes });
+    const epochs = sizes.map(({ posts, claims }) => ({
+      posts: strata({ 2: { shown: 16, retained: posts } }, 0),
+      claims: strata({ 1: { shown: 4, retained: claims } }, 0),
+    }));
+    const scene = createScene({
+      config: { epochs: 50, stopAfterFullRewards: null },
+      retainsLike: { epochs, alikeIn: 'size' },
+    });
     const { training, selections } = await train(scene);
-    const retained = (items: readonly { isRetained: boolean }[]) => items.filter(({ isRetained }) => isRetained).length;
     expect(selections.map(({ posts, claims }) => ({ posts: retained(posts), claims: retained(claims) }))).toEqual(
       sizes,
     );
     expect(training.policies.posts.updates + training.policies.claims.updates).toBe(0);
+  });
+
+  it('retainsLike, in class, retains the share of each machine label, of labelled and of unlabelled claims', async () => {
+    // Of the posts that say 0: all of labelled claims, none of the unlabelled one. Of those that say 1: none. Others: all.
+    const posts = [0, 10, 0, 0, 10, 10].map((count) => ({ shown: 10, retained: count }));
+    const epochs = [{ posts, claims: strata({ 1: { shown: 4, retained: 4 } }, 0) }];
+    const { selections } = await train(createScene({ retainsLike: { epochs, alikeIn: 'class' } }));
+    const kept = selections[0].posts
+      .filter(({ isRetained }) => isRetained)
+      .map(({ claim, post }) => `${claim}/${post}`);
+    expect(kept.sort()).toEqual(['0/0', '0/1', '0/2', '0/3', '2/0', '2/1', '2/2', '2/3', '3/3']);
+    // The strata of claims met nothing but one; the others go by the share of all, which is 1.
+    expect(retained(selections[0].claims)).toBe(4);
+  });
+
+  it('counts what it retained, by label and by whether the claim is labelled', async () => {
+    const { training, selections } = await train(createScene({ config: oneEpoch }));
+    const [{ posts, claims }] = training.retention;
+    // Claims a to c say 0, 1 and 2 four times; the unlabelled one says 0 twice, 1 and 2 once.
+    expect(posts.map(({ shown }) => shown)).toEqual([2, 4, 1, 4, 1, 4]);
+    expect(posts.reduce((sum, own) => sum + own.retained, 0)).toBe(retained(selections[0].posts));
+    expect(claims.reduce((sum, own) => sum + own.retained, 0)).toBe(retained(selections[0].claims));
   });
 });
 

@@ -1,0 +1,104 @@
+import { join } from 'node:path';
+import { RunDirectory } from '../../checkpoints/run-directory.ts';
+import { sha256 } from '../../src/content-hash.ts';
+import type { WorkContext } from '../../src/work-context.ts';
+import { readDecisions, writeDecisions } from '../run/decisions-file.ts';
+import { selectorDataHash } from './data.ts';
+import { selectorDecisionSchema } from './decisions.ts';
+import { runConfig, type SelectorExperiment } from './experiment.ts';
+import type { EventFold } from './protocol.ts';
+import { readStoredSelectorResult, type StoredSelectorResult, storedSelectorResult } from './result.ts';
+import type { SelectorShared } from './settings.ts';
+import type { SelectorWorkshop } from './shared.ts';
+import { runSelectorTrial } from './trial.ts';
+
+/*
+ * Leave one event out: a run that holds a run for each held-out event. Each item is tested once, by a selector that was trained on
+ * no thread of its event, and the decisions of all folds together are those of the run.
+ */
+
+/**
+ * Runs the folds one after the other, resuming what was begun. False when the signal stopped it.
+ * @throws InputError when the directory holds a run of another config, seed or data
+ */
+export async function runEventFolds(options: {
+  experiment: SelectorExperiment;
+  seed: number;
+  directory: string;
+  workshop: SelectorWorkshop;
+  context: WorkContext;
+}): Promise<boolean> {
+  const { experiment, seed, directory, workshop, context } = options;
+  const folds: { fold: EventFold; experiment: SelectorExperiment; shared: SelectorShared; path: string }[] = [];
+  for (const fold of await workshop.foldsFor(experiment, context)) {
+    const own = { ...experiment, data: { ...experiment.data, heldOutEvents: [...fold.events] } };
+    const shared = await workshop.sharedFor(own, context);
+    folds.push({ fold, experiment: own, shared, path: join(directory, folderOf(fold)) });
+  }
+  const run = RunDirectory.create(directory, {
+    config: runConfig(experiment),
+    facts: {
+      seed,
+      backend: 'none',
+      device: 'processor',
+      hashes: {
+        data: sha256(folds.map(({ shared }) => selectorDataHash(shared.data))),
+        embeddings: folds[0].shared.embeddings.identityHash,
+      },
+    },
+  });
+  if (run.isFinished()) {
+    readStoredSelectorResult(run);
+    return true;
+  }
+  for (const { fold, path, ...own } of folds) {
+    const isFinished = await runSelectorTrial({
+      ...own,
+      seed,
+      directory: path,
+      context: {
+        ...context,
+        onProgress: (stage, done, total) => context.onProgress(`without ${fold.name}: ${stage}`, done, total),
+      },
+    });
+    if (!isFinished) return false;
+  }
+  writeDecisions(
+    directory,
+    folds.flatMap(({ path }) => readDecisions(path, selectorDecisionSchema)),
+  );
+  run.writeResult(
+    together(folds.map(({ fold, path }) => ({ fold, result: readStoredSelectorResult(RunDirectory.open(path)) }))),
+  );
+  return true;
+}
+
+const folderOf = ({ name }: EventFold) => `without-${name}`;
+
+function together(folds: readonly { fold: EventFold; result: StoredSelectorResult }[]): StoredSelectorResult {
+  const results = folds.map(({ result }) => result);
+  const meanOf = (numberOf: (result: StoredSelectorResult) => number | undefined) => {
+    const known = results.flatMap((result) => numberOf(result) ?? []);
+    return known.reduce((sum, value) => sum + value, 0) / known.length;
+  };
+  const metrics = [...new Set(results.flatMap(({ lastEpoch }) => Object.keys(lastEpoch)))];
+  return storedSelectorResult({
+    seed: results[0].seed,
+    claims: {
+      labelled: meanOf(({ claims }) => claims.labelled),
+      unlabelled: meanOf(({ claims }) => claims.unlabelled),
+      posts: meanOf(({ claims }) => claims.posts),
+      leftOut: {
+        sameThread: meanOf(({ claims }) => claims.leftOut.sameThread),
+        sameEvent: meanOf(({ claims }) => claims.leftOut.sameEvent),
+        nearDuplicate: meanOf(({ claims }) => claims.leftOut.nearDuplicate),
+      },
+    },
+    epochs: meanOf(({ epochs }) => epochs),
+    isTerminated: results.every(({ isTerminated }) => isTerminated),
+    lastEpoch: Object.fromEntries(metrics.map((name) => [name, meanOf(({ lastEpoch }) => lastEpoch[name])])),
+    tests: [...new Set(results.flatMap(({ tests }) => tests))],
+    systems: results[0].systems,
+    folds: folds.map(({ fold }) => ({ name: fold.name, events: [...fold.events], run: folderOf(fold) })),
+  });
+}

@@ -1,0 +1,154 @@
+import { closest } from 'fastest-levenshtein';
+import { nearDuplicates } from '../../src/data/near-duplicates.ts';
+import type { Thread } from '../../src/data/thread.ts';
+import { InputError } from '../../src/errors.ts';
+import type { SelectorExperiment } from './experiment.ts';
+
+/*
+ * What training and tests must not share. Posts of one news event tell each other's veracity by the story they are about, so by
+ * default (`protocol: events`) neither an event nor a nearly identical claim is on both sides. With `protocol: ids` only the
+ * same threads are kept apart. A test then holds other threads of stories that were trained on, and finding the most similar
+ * claim does well: it measures whether a story is known, not whether a rumour is recognised.
+ */
+
+/** A test set, under the name that tables use. */
+export interface TestSet {
+  readonly name: string;
+  readonly threads: readonly Thread[];
+}
+
+/** Training threads that were left out, because the tests have the same, their event, or nearly their claim. */
+export interface LeftOut {
+  readonly sameThread: number;
+  readonly sameEvent: number;
+  readonly nearDuplicate: number;
+}
+
+export interface Parts {
+  readonly train: readonly Thread[];
+  readonly tests: readonly TestSet[];
+  readonly leftOut: LeftOut;
+}
+
+/** The test set of the held-out events' threads that the training file itself has. */
+export const heldOutEventsName = 'held-out events';
+
+type Protocol = Pick<SelectorExperiment['data'], 'protocol' | 'nearDuplicateAt'> & {
+  readonly heldOutEvents: readonly string[];
+};
+
+/**
+ * The test sets, and the training without what they must not share with it.
+ * @param options.data.heldOutEvents tested instead of trained on; all tests are then restricted to these events
+ * @throws InputError for an event that no thread has, or held-out events without the protocol of events
+ */
+export function disjointParts(
+  all: { train: readonly Thread[]; tests: readonly TestSet[] },
+  { data, onNote }: { data: Protocol; onNote?: ((line: string) => void) | undefined },
+): Parts {
+  const tests = testsOf(all, { data, onNote });
+  return { tests, ...withoutShared(all.train, { tests, data }) };
+}
+
+/** The threads that share nothing with the tests, and how many do. A thread of no known event may be of any. */
+export function withoutShared(
+  threads: readonly Thread[],
+  { tests, data }: { tests: readonly TestSet[]; data: Protocol },
+): Pick<Parts, 'train' | 'leftOut'> {
+  const tested = tests.flatMap((test) => test.threads);
+  const ids = new Set(tested.map(({ id }) => id));
+  const others = threads.filter(({ id }) => !ids.has(id));
+  const sameThread = threads.length - others.length;
+  if (data.protocol === 'ids' || tests.length === 0)
+    return { train: others, leftOut: { sameThread, sameEvent: 0, nearDuplicate: 0 } };
+  // Events that are held out go, even where no test has a thread of them.
+  const events = new Set([...data.heldOutEvents, ...tested.map(({ event }) => event)]);
+  const ofOtherEvents = others.filter(({ event }) => event !== null && !events.has(event));
+  const duplicates = nearDuplicates(ofOtherEvents, { of: tested, similarity: data.nearDuplicateAt });
+  return {
+    train: ofOtherEvents.filter((thread) => !duplicates.has(thread)),
+    leftOut: { sameThread, sameEvent: others.length - ofOtherEvents.length, nearDuplicate: duplicates.size },
+  };
+}
+
+function testsOf(
+  { train, tests }: { train: readonly Thread[]; tests: readonly TestSet[] },
+  { data, onNote }: { data: Protocol; onNote?: ((line: string) => void) | undefined },
+): TestSet[] {
+  const { protocol, heldOutEvents } = data;
+  if (protocol === 'ids') {
+    if (heldOutEvents.length > 0)
+      throw new InputError(
+        `data.heldOutEvents (${heldOutEvents.join(', ')}) needs data.protocol: events, and it is ids; remove one of them`,
+      );
+    return [...tests];
+  }
+  checkEvents([train, ...tests.map(({ threads }) => threads)].flat(), heldOutEvents);
+  const wanted = new Set<string | null>(heldOutEvents);
+  if (wanted.size > 0)
+    return [{ name: heldOutEventsName, threads: train }, ...tests]
+      .map(({ name, threads }) => ({ name, threads: threads.filter(({ event }) => wanted.has(event)) }))
+      .filter(({ threads }) => threads.length > 0);
+  return tests.map(({ name, threads }) => {
+    const known = threads.filter(({ event }) => event !== null);
+    const unknown = threads.length - known.length;
+    if (known.length === 0 && unknown > 0)
+      throw new InputError(
+        `none of the ${unknown} threads of the test ${name} has an event, so nothing tells whether its stories were trained on; give events, or set data.protocol: ids, which keeps only the same threads apart`,
+      );
+    if (unknown > 0)
+      onNote?.(`${unknown} of ${threads.length} threads of the test ${name} have no event and are not tested`);
+    return { name, threads: known };
+  });
+}
+
+function checkEvents(threads: readonly Thread[], events: readonly string[]): void {
+  const known = new Set(threads.flatMap(({ event }) => event ?? []));
+  const missing = events.filter((event) => !known.has(event));
+  if (missing.length === 0) return;
+  throw new InputError(
+    `no thread has the event ${JSON.stringify(missing[0])} of data.heldOutEvents; ` +
+      (known.size === 0
+        ? 'these threads have no events'
+        : `did you mean ${closest(missing[0], [...known])}? Events: ${[...known].sort().join(', ')}`),
+  );
+}
+
+export interface EventFold {
+  /** Part of a folder's name. */
+  readonly name: string;
+  readonly events: readonly string[];
+}
+
+/** The fold of events that only test files have. */
+const otherEvents = 'other-events';
+
+/**
+ * One fold for each event of the training file, in alphabetical order, and one for the events that only tests have. Development
+ * events are trained on in every fold and tested in none: settings were chosen by them.
+ * @throws InputError where the training threads are of fewer than two events, or all are for development
+ */
+export function eventFolds(
+  { train, tests }: { train: readonly Thread[]; tests: readonly TestSet[] },
+  { developmentEvents }: { developmentEvents: readonly string[] },
+): EventFold[] {
+  const trained = [...new Set(train.flatMap(({ event }) => event ?? []))].sort();
+  if (trained.length < 2)
+    throw new InputError(
+      `data.heldOutEvents: each holds one event out at a time, and the training threads are of ${trained.length === 0 ? 'no event' : `one event, ${trained[0]}`}; give threads of several events, or name tests`,
+    );
+  const development = new Set(developmentEvents);
+  const elsewhere = new Set(tests.flatMap(({ threads }) => threads.flatMap(({ event }) => event ?? [])));
+  const others = [...elsewhere].filter((event) => !trained.includes(event) && !development.has(event)).sort();
+  const folds = [
+    ...trained
+      .filter((event) => !development.has(event))
+      .map((event) => ({ name: event.replaceAll(/[^\p{L}\p{N}._-]+/gu, '-'), events: [event] })),
+    ...(others.length === 0 ? [] : [{ name: otherEvents, events: others }]),
+  ];
+  if (folds.length === 0)
+    throw new InputError(
+      `data.heldOutEvents: each holds out every event but data.developmentEvents, and those are all (${trained.join(', ')}); take one out`,
+    );
+  return folds;
+}

@@ -1,0 +1,24 @@
+import { maskHandlesAndUrls, normalizeText } from './normalize.ts';
+
+/** Words; a character of Chinese or Japanese is one. */
+const WORD = /\p{Script=Han}|[\p{Script=Hiragana}\p{Script=Katakana}]|[\p{L}\p{N}_']+/gu;
+/** What masks of handles and links leave, also those of data sets that come masked. */
+const MASKS = new Set(['user', 'httpurl', 'url']);
+
+/** The words of a text in its order and in lower case; handles and links do not count. */
+export function wordsOf(text: string): string[] {
+  const words = maskHandlesAndUrls(normalizeText(text)).toLowerCase().match(WORD) ?? [];
+  return words.filter((word) => !MASKS.has(word));
+}
+
+/** The different words of a text. */
+export function wordSet(text: string): ReadonlySet<string> {
+  return new Set(wordsOf(text));
+}
+
+/** |A ∩ B| / |A ∪ B| in [0, 1]; 0 where both are empty. */
+export function jaccardIndex(left: ReadonlySet<string>, right: ReadonlySet<string>): number {
+  let shared = 0;
+  for (const word of left) if (right.has(word)) shared++;
+  return shared / Math.max(1, left.size + right.size - shared);
+}

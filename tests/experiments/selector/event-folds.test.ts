@@ -1,0 +1,105 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { RunDirectory } from '../../../checkpoints/run-directory.ts';
+import { readDecisions } from '../../../experiments/run/decisions-file.ts';
+import { readParts } from '../../../experiments/run/parts-file.ts';
+import { compareSelectorSystems } from '../../../experiments/selector/compare-runs.ts';
+import { selectorDecisionSchema, threadOf } from '../../../experiments/selector/decisions.ts';
+import { readSelectorResult } from '../../../experiments/selector/result.ts';
+import type { Thread } from '../../../src/data/thread.ts';
+import { earshot } from '../cli/command-line.ts';
+import { lines, outcomeOf, tinyFolder, tinyThreads, trainHere } from './tiny-selector.ts';
+
+/** Claims that repeat no other, of three events. */
+const told = (threads: readonly Thread[], eventOf: (index: number) => string | null) =>
+  threads.map(({ posts: [claim, ...replies], ...thread }, index) => ({
+    ...thread,
+    event: eventOf(index),
+    posts: [{ ...claim, text: `${thread.id} ${thread.id}b ${thread.id}c` }, ...replies],
+  }));
+const { train, test } = tinyThreads();
+const files = {
+  'train.jsonl': lines(told(train, (index) => ['fire', 'flood', 'storm'][Math.floor(index / 8)])),
+  'test.jsonl': lines(told(test, (index) => (index < 4 ? 'quake' : 'fire'))),
+};
+const beside = ['random-by-class', 'nearest-neighbour', 'supervised'] as const;
+const settings = {
+  data: { train: 'train.jsonl', tests: { other: 'test.jsonl' }, heldOutEvents: 'each' },
+  evaluation: { beside, picturePoints: 0 },
+};
+
+describe('a selector with each event held out in turn', () => {
+  it('tests every thread once, by a run that was trained on no thread of its event; and goes on where it was cut off', async () => {
+    const cwd = tinyFolder(settings, files);
+    const first = await earshot(['train', 'tiny.yaml'], { cwd });
+    expect(first.code, first.errors).toBe(0);
+    expect(first.out).toMatch(/Claims \(means over 4 folds: fire, flood, storm, other-events\): \d+ labelled/);
+    expect(first.out).toContain('\n## held-out events: veracity\n');
+    expect(first.out).toContain('\n## other: stance\n');
+
+    const run = join(cwd, 'runs/tiny/agent/seed-1');
+    const decisions = readDecisions(run, selectorDecisionSchema);
+    for (const system of ['selector', 'selector-all-posts', ...beside]) {
+      const tested = decisions.filter((own) => own.system === system && own.task === 'veracity');
+      const idsOf = (name: string) =>
+        tested
+          .filter((own) => own.test === name)
+          .map((own) => own.id)
+          .sort();
+      expect(idsOf('held-out events')).toEqual(train.map(({ id }) => id).sort());
+      expect(idsOf('other')).toEqual(test.map(({ id }) => id).sort());
+    }
+    for (const [fold, events] of [
+      ['without-fire', ['fire']],
+      ['without-other-events', ['quake']],
+    ] as const) {
+      const own = readDecisions(join(run, fold), selectorDecisionSchema);
+      expect([...new Set(own.map(({ event }) => event))]).toEqual(events);
+      const trained = readParts(RunDirectory.open(join(run, fold)))?.train ?? [];
+      const tested = new Set(own.map(threadOf));
+      expect(trained.length).toBe(fold === 'without-fire' ? 16 : 24);
+      expect(trained.some(({ id }) => tested.has(id))).toBe(false);
+    }
+    const { folds, claims, systems } = readSelectorResult(RunDirectory.open(run));
+    expect(folds.map(({ run: folder }) => folder)).toEqual([
+      'without-fire',
+      'without-flood',
+      'without-storm',
+      'without-other-events',
+    ]);
+    // Three folds train on 16 threads, the last on all 24, half of them labelled.
+    expect(claims).toMatchObject({ labelled: 9, unlabelled: 9 });
+    expect(systems.map(({ name }) => name)).toEqual(['selector', 'selector-all-posts', ...beside]);
+
+    const compared = compareSelectorSystems({ folder: run }, { folder: run, system: 'nearest-neighbour' }, { seed: 1 });
+    expect(compared.map(({ test: name, task, items }) => [name, task, items])).toContainEqual([
+      'held-out events',
+      'veracity',
+      24,
+    ]);
+
+    const expected = outcomeOf(run);
+    rmSync(join(run, 'result.json'));
+    rmSync(join(run, 'without-storm/result.json'));
+    rmSync(join(run, 'without-other-events'), { recursive: true });
+    const resumed = await earshot(['train', 'tiny.yaml'], { cwd });
+    expect(resumed.code, resumed.errors).toBe(0);
+    expect(resumed.errors).not.toContain('without flood');
+    expect(outcomeOf(run)).toEqual(expected);
+
+    const selected = await earshot(['select', 'runs/tiny/agent/seed-1', '--out', 'items.jsonl'], { cwd });
+    expect(selected).toMatchObject({ code: 1 });
+    expect(selected.errors).toContain('holds a selector for each held-out event, in folders without-…');
+    const ofFold = await earshot(['select', 'runs/tiny/agent/seed-1/without-fire', '--out', 'items.jsonl'], { cwd });
+    expect(ofFold.code, ofFold.errors).toBe(0);
+  });
+
+  it('keeps development events apart from the tests', async () => {
+    const cwd = tinyFolder({ ...settings, evaluation: { beside: ['supervised'], picturePoints: 0 } }, files);
+    const data = { heldOutEvents: ['flood'], developmentEvents: ['flood'], tests: {}, train: join(cwd, 'train.jsonl') };
+    await trainHere(cwd, { data: { ...data, tests: { other: join(cwd, 'test.jsonl') } } });
+    const decisions = readDecisions(join(cwd, 'runs/tiny/agent/seed-1'), selectorDecisionSchema);
+    expect(new Set(decisions.map(({ part, event }) => `${part} ${event}`))).toEqual(new Set(['held-out flood']));
+  });
+});

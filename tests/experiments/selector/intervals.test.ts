@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest';
+import type { SelectorDecision } from '../../../experiments/selector/decisions.ts';
+import { metricIntervals } from '../../../experiments/selector/intervals.ts';
+import { Random } from '../../../src/tensor/random.ts';
+
+/** Replies of threads that are each right or wrong as a whole. */
+function decisions(options: { seed: number; threads: number; replies: number; right: number }): SelectorDecision[] {
+  const random = Random.seeded({ seed: options.seed, purpose: 'test' });
+  return Array.from({ length: options.threads }).flatMap((_, thread) => {
+    const isRight = random.uniform() < options.right;
+    return Array.from({ length: options.replies }, (_, reply) => {
+      const gold = reply % 4;
+      return {
+        system: 'selector' as const,
+        test: 'held',
+        part: 'test' as const,
+        task: 'stance' as const,
+        id: `thread/${thread}/${reply}`,
+        event: null,
+        gold,
+        predicted: isRight ? gold : (gold + 1) % 4,
+        probabilities: [0.25, 0.25, 0.25, 0.25],
+        retained: true,
+      };
+    });
+  });
+}
+
+describe('metricIntervals', () => {
+  it('draws threads whole: as many replies of fewer threads make a wider interval', () => {
+    const widthOf = (threads: number, replies: number) => {
+      const first = decisions({ seed: 1, threads, replies, right: 0.5 });
+      const [{ low, high }] = metricIntervals({ task: 'stance', seeds: [{ first }], seed: 1, resamples: 500 });
+      return high - low;
+    };
+    // The standard error goes with the root of the number of threads: 4 times as many, half the width.
+    expect(widthOf(25, 16) / widthOf(100, 4)).toBeGreaterThan(1.4);
+  });
+
+  it('is 0 throughout for a system against itself, and far from it for one that is always right', () => {
+    const seeds = [1, 2, 3].map((seed) => decisions({ seed, threads: 50, replies: 4, right: 0.4 }));
+    const against = (second: (first: SelectorDecision[]) => SelectorDecision[]) =>
+      metricIntervals({
+        task: 'stance',
+        seeds: seeds.map((first) => ({ first, second: second(first) })),
+        seed: 1,
+        resamples: 500,
+      });
+    for (const metric of against((first) => first))
+      expect(metric).toMatchObject({ estimate: 0, low: 0, high: 0, pValue: 1 });
+    const [macroF1] = against((first) => first.map((own) => ({ ...own, predicted: own.gold })));
+    expect(macroF1.name).toBe('macroF1');
+    expect(macroF1.high).toBeLessThan(-0.3);
+    expect(macroF1.pValue).toBeLessThan(0.01);
+  });
+
+  it('is wider over seeds that disagree than over one', () => {
+    const first = [0.2, 0.8].map((right, seed) => decisions({ seed, threads: 200, replies: 4, right }));
+    const width = (own: SelectorDecision[][]) => {
+      const [{ low, high }] = metricIntervals({
+        task: 'stance',
+        seeds: own.map((of) => ({ first: of })),
+        seed: 1,
+        resamples: 500,
+      });
+      return high - low;
+    };
+    expect(width(first)).toBeGreaterThan(2 * width([first[0]]));
+  });
+});
