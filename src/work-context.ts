@@ -6,11 +6,16 @@ export interface WorkContext {
   readonly onProgress: (stage: string, done: number, total: number, note?: string) => void;
   /** A line that the user should read, such as "resuming at iteration 200". */
   readonly onNote: (line: string) => void;
+  /**
+   * Somebody watches how well the training does: told now and then what was measured, by name, the most telling first. Null
+   * where nobody does, so that nothing is computed for it. It never changes what is trained.
+   */
+  readonly onMeasured: ((measured: Readonly<Record<string, number>>) => void) | null;
 }
 
 /** A context that nobody listens to and nothing stops; `parts` replace what somebody does care for. */
 export function workContext(parts: Partial<WorkContext> = {}): WorkContext {
-  return { signal: neverAborted, onProgress: () => {}, onNote: () => {}, ...parts };
+  return { signal: neverAborted, onProgress: () => {}, onNote: () => {}, onMeasured: null, ...parts };
 }
 
 const neverAborted = new AbortController().signal;

@@ -98,8 +98,8 @@ async function annotateFile(threads: string, options: AnnotateCommandOptions): P
   const { retryUnreadable, maxUnreadable } = options;
   if (!isDetectorFile(detector)) refuseModelOptions(options);
   const { terminal } = options;
-  const { done, ...told } = stageProgress(threads, terminal);
   const signal = terminal.interruptSignal();
+  const { done, ...told } = stageProgress(threads, terminal, { signal });
   let counts: AnnotateProgress | null = null;
   let annotated: AnnotatedThreads;
   try {

@@ -66,8 +66,9 @@ async function detectIn(path: string, options: DetectCommandOptions & { terminal
   const { detector, store, at, concurrency, skipInvalid = false, json, terminal } = options;
   const { retryUnreadable, maxUnreadable } = options;
   const { stdout } = terminal;
-  const { done, ...told } = stageProgress(path, terminal);
-  const context = workContext({ ...told, signal: terminal.interruptSignal() });
+  const signal = terminal.interruptSignal();
+  const { done, ...told } = stageProgress(path, terminal, { signal });
+  const context = workContext({ ...told, signal });
   const loaded = await loadThreads(path, {
     skipInvalid,
     onSkipped: (item) => context.onNote(`skipped ${formatBadItem(item)}`),

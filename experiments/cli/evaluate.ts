@@ -47,8 +47,9 @@ interface EvaluateOptions {
 async function evaluate(run: string, options: EvaluateOptions & { terminal: Terminal }): Promise<void> {
   const { data, runs, skipInvalid = false, includeTrained = false, out, json, terminal } = options;
   const { stdout, stderr } = terminal;
-  const { done, ...told } = stageProgress(run, terminal);
-  const context = workContext({ ...told, signal: terminal.interruptSignal() });
+  const signal = terminal.interruptSignal();
+  const { done, ...told } = stageProgress(run, terminal, { signal });
+  const context = workContext({ ...told, signal });
   const settings = { run, data, runs, skipInvalid, includeTrained, context };
   let evaluated: { scores: object; text: string };
   try {

@@ -1,7 +1,7 @@
-import { Presets, SingleBar } from 'cli-progress';
 import { type BadItem, formatBadItem } from '../../src/data/bad-item.ts';
 import type { WorkContext } from '../../src/work-context.ts';
-import type { Terminal } from './terminal.ts';
+import { type LiveLines, type LiveState, liveLines } from './live-lines.ts';
+import { hasScreen, type Terminal } from './terminal.ts';
 
 export interface Progress {
   /** `done` of `total` are finished; `note` is shown at the end of the line. */
@@ -19,39 +19,13 @@ interface ProgressOptions {
 
 type Stream = Terminal['stderr'];
 
-/** A bar with rate and time left on a terminal, a line every five seconds elsewhere; both on stderr. */
-export function startProgress(options: ProgressOptions, { stderr }: Pick<Terminal, 'stderr'>): Progress {
-  if (stderr.isTTY) return startBar(options, stderr);
-  const lines = pacedLines(stderr);
-  const { update } = lines.start(options);
-  return { update, stop: lines.end };
-}
-
-function startBar({ label, total, unit, before = 0 }: ProgressOptions, stream: Stream): Progress {
-  const rate = rateSince(before);
-  const bar = new SingleBar(
-    {
-      format: `${label} [{bar}] {value}/{total} ${unit} · {rate}/s · {eta_formatted} left {note}`,
-      stream,
-      hideCursor: true,
-      etaBuffer: 50,
-    },
-    Presets.rect,
-  );
-  bar.start(total, before, { rate: '0', note: '' });
-  return {
-    update: (done, note = '') => bar.update(done, { rate: rate(done).toFixed(1), note }),
-    stop: () => bar.stop(),
-  };
-}
-
 const lineEveryMs = 5000;
 
 /**
  * Lines for files and pipes: however many stages a piece of work goes through, there is at most one line every five seconds,
  * and one at the end that says how far the last stage came.
  */
-function pacedLines(stderr: Stream) {
+export function pacedLines(stderr: Stream) {
   let shownMs = performance.now();
   let pending: string | null = null;
   const show = () => {
@@ -82,37 +56,101 @@ function rateSince(before: number): (done: number) => number {
   return (done) => ((done - before) * 1000) / Math.max(1, performance.now() - startedMs);
 }
 
-const units: Readonly<Record<string, string>> = { training: 'iterations', 'judging prefixes': 'prefixes' };
+/** What a command shows of one piece of work that goes through named stages. */
+export type StageProgress = Pick<WorkContext, 'onProgress' | 'onNote' | 'onMeasured'> & { done(): void };
 
-/** What a command shows of work that goes through named stages: one bar after the other, or lines now and then. */
+/**
+ * Shows work that goes through named stages: a line that is redrawn on a terminal, lines now and then elsewhere; both on stderr.
+ * @param options.signal ends the drawing, so that what is said of the interruption is not drawn over
+ * @param options.lines where other work is shown at the same time
+ */
 export function stageProgress(
   title: string,
-  { stderr }: Pick<Terminal, 'stderr'>,
-): Pick<WorkContext, 'onProgress' | 'onNote'> & { done(): void } {
-  const lines = stderr.isTTY ? null : pacedLines(stderr);
-  let stage: { name: string; progress: Progress } | null = null;
-  const close = () => {
-    stage?.progress.stop();
-    stage = null;
+  terminal: Pick<Terminal, 'stderr'>,
+  options: { signal?: AbortSignal; lines?: LiveLines } = {},
+): StageProgress {
+  if (!hasScreen(terminal)) return plainProgress(title, terminal.stderr);
+  const lines = options.lines ?? watchedLines(terminal, options.signal);
+  const live = liveStages(title, lines);
+  return {
+    ...live,
+    onNote: (line) => lines.note(`earshot: ${line}`),
+    done() {
+      if (options.lines === undefined) lines.stop();
+      else live.done();
+    },
   };
+}
+
+/** Lines on a terminal that stand still once the signal aborts. */
+export function watchedLines(terminal: Pick<Terminal, 'stderr'>, signal?: AbortSignal): LiveLines {
+  const lines = liveLines(terminal);
+  signal?.addEventListener('abort', lines.stop, { once: true });
+  return lines;
+}
+
+function plainProgress(title: string, stderr: Stream): StageProgress {
+  const lines = pacedLines(stderr);
+  let stage: { name: string; progress: Progress } | null = null;
   return {
     onProgress(name, done, total, note) {
-      if (stage?.name !== name) {
-        close();
-        // The first report comes with the first item, or with all that an earlier process did.
-        const before = done <= 1 ? 0 : done;
-        const options = { label: `${title}: ${name}`, total, unit: units[name] ?? 'steps', before };
-        stage = { name, progress: lines?.start(options) ?? startBar(options, stderr) };
-      }
+      if (stage?.name !== name)
+        stage = {
+          name,
+          progress: lines.start({ label: `${title}: ${name}`, total, unit: unitOf(name), before: countedBefore(done) }),
+        };
       stage.progress.update(done, note);
-      if (done >= total) close();
     },
     onNote: (line) => void stderr.write(`earshot: ${line}\n`),
-    done() {
-      close();
-      lines?.end();
-    },
+    onMeasured: null,
+    done: lines.end,
   };
+}
+
+/** The stages of one piece of work on its line, with a sparkline of what is measured. */
+export function liveStages(title: string, lines: LiveLines): Omit<StageProgress, 'onNote'> {
+  let state: LiveState | null = null;
+  let measured: Readonly<Record<string, number>> = {};
+  const curve: number[] = [];
+  return {
+    onProgress(name, done, total, note = '') {
+      const label = `${title}: ${name}`;
+      const isNew = state?.label !== label;
+      state = {
+        label,
+        done,
+        total,
+        unit: unitOf(name),
+        before: isNew || state === null ? countedBefore(done) : state.before,
+        startedMs: isNew || state === null ? performance.now() : state.startedMs,
+        note,
+        measured,
+        curve,
+      };
+      lines.show(title, state);
+    },
+    onMeasured(now) {
+      measured = now;
+      const [first] = Object.values(now);
+      if (first !== undefined) curve.push(first);
+    },
+    done: () => lines.remove(title),
+  };
+}
+
+const units: Readonly<Record<string, string>> = {
+  training: 'iterations',
+  'judging prefixes': 'prefixes',
+  sweep: 'trials',
+};
+
+function unitOf(stage: string): string {
+  return units[stage] ?? 'steps';
+}
+
+/** The first report comes with the first item, or with all that an earlier process did. */
+function countedBefore(done: number): number {
+  return done <= 1 ? 0 : done;
 }
 
 const skippedShown = 5;

@@ -23,7 +23,7 @@ export function reportCommand({ stdout, stderr }: Terminal): Command {
       const total = experiment.trials.length;
       const missing = total - finished;
       const command = ['earshot train', path, ...options.set.map((set) => `--set ${set}`)].join(' ');
-      const report = experiment.writeReport(command);
+      const { report } = experiment.writeReport(command);
       stdout.write(options.json ? `${JSON.stringify(experiment.results(), null, 2)}\n` : report);
       if (missing > 0) stderr.write(`\nearshot: ${missing} of ${total} runs are not finished yet\n`);
     });

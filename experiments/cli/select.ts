@@ -60,7 +60,8 @@ Examples:
 async function select(run: string, options: SelectOptions & { terminal: Terminal }): Promise<void> {
   const { out, data = null, kind, all = false, runs, json, terminal } = options;
   const { stdout, stderr } = terminal;
-  const { done, ...told } = stageProgress(run, terminal);
+  const signal = terminal.interruptSignal();
+  const { done, ...told } = stageProgress(run, terminal, { signal });
   let summary: SelectionSummary;
   try {
     summary = await selectItems({
@@ -71,7 +72,7 @@ async function select(run: string, options: SelectOptions & { terminal: Terminal
       all,
       runs,
       budget: budgetOf(options),
-      context: workContext({ ...told, signal: terminal.interruptSignal() }),
+      context: workContext({ ...told, signal }),
     });
   } finally {
     done();

@@ -11,8 +11,8 @@ import { type TrialPool, trialPool } from '../sweep/trial-pool.ts';
 import { trialEnd } from '../sweep/trial-process.ts';
 import { writeResults } from '../sweep/write-results.ts';
 import { collect, positiveInteger } from './option-values.ts';
-import { type Progress, startProgress } from './progress.ts';
 import { quoted } from './shell-words.ts';
+import { notesOf, sweepProgress } from './sweep-progress.ts';
 import { Interrupted, type Terminal } from './terminal.ts';
 
 const defaultRuns = 'runs';
@@ -101,8 +101,8 @@ async function sweep(file: string, options: SweepOptions & { terminal: Terminal 
     return failIfAny(plan, folder);
   }
   const command = ['earshot', ...sweepWords(file, options)].map(quoted).join(' ');
-  const { text, json } = await writeResults(plan, { folder, command });
-  stdout.write(options.json ? `${JSON.stringify(json, null, 2)}\n` : text);
+  const { summary, json } = await writeResults(plan, { folder, command });
+  stdout.write(options.json ? `${JSON.stringify(json, null, 2)}\n` : summary);
   stderr.write(`\nTable: ${folder.path}/trials.csv   Report: ${folder.path}/report.md\n`);
   failIfAny(plan, folder);
 }
@@ -124,22 +124,22 @@ interface Running extends SweepOptions {
 /** Runs the trials here, or with the workers of a queue. */
 async function runTrials(plan: SweepPlan, options: Running): Promise<void> {
   const { folder, signal, shard = { index: 0, of: 1 }, terminal } = options;
+  const progress = sweepProgress(plan, { terminal, signal });
   const programs = options.queue === undefined ? await programsOf(plan, options) : { jobs: 1, population: 1 };
   const { run, close } =
     options.queue === undefined
-      ? trialPool({ jobs: programs.jobs, onNote: notes(terminal), signal })
+      ? trialPool({ jobs: programs.jobs, onNote: progress.onNote, signal })
       : await onQueue(plan, options);
-  const progress = trialProgress(plan.name, terminal);
   try {
     await runSweep({
       plan,
       folder,
       shard,
       signal,
-      runGroup: run,
+      runGroup: progress.watching(run),
       population: programs.population,
-      onTrials: progress.update,
-      onFailure: ({ label }, message) => void terminal.stderr.write(`earshot: failed: ${label}: ${message}\n`),
+      onTrials: progress.onTrials,
+      onFailure: ({ label }, message) => progress.onNote(`failed: ${label}: ${message}`),
     });
   } finally {
     progress.stop();
@@ -174,7 +174,7 @@ async function onQueue(plan: SweepPlan, { queue = '', ...options }: Running): Pr
     import('../sweep/queue/connection.ts'),
     import('../sweep/queue/queue-trials.ts'),
   ]);
-  const redis = await connectQueue(queue, { onNote: notes(terminal) });
+  const redis = await connectQueue(queue, { onNote: notesOf(terminal) });
   const trials = queueTrials({
     redis,
     fileHashes: folder.fileHashes,
@@ -196,27 +196,6 @@ const pollMs = 500;
 
 function asksModels({ members, kind, name }: SweepPlan): boolean {
   return members.some(({ trials: [{ config }] }) => kind.resolve(config, name).asksModels);
-}
-
-function notes({ stderr }: Terminal): (line: string) => void {
-  return (line) => void stderr.write(`${line.startsWith('earshot:') ? '' : 'earshot: '}${line}\n`);
-}
-
-/** Shows how many trials are done; every rung of a successive halving begins anew. */
-function trialProgress(label: string, terminal: Terminal) {
-  const bars: { progress?: Progress | undefined } = {};
-  const stop = () => {
-    bars.progress?.stop();
-    bars.progress = undefined;
-  };
-  return {
-    stop,
-    update({ done, total }: { done: number; total: number }) {
-      bars.progress ??= startProgress({ label, total, unit: 'trials' }, terminal);
-      bars.progress.update(done);
-      if (done === total) stop();
-    },
-  };
 }
 
 /** @throws the error whose exit code says how bad the worst failure was */

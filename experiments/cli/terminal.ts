@@ -6,7 +6,7 @@ export interface Terminal {
   readonly words: readonly string[];
   readonly stdin: Readable;
   readonly stdout: Writable;
-  readonly stderr: Writable & { readonly isTTY?: boolean };
+  readonly stderr: Writable & { readonly isTTY?: boolean; readonly columns?: number; readonly rows?: number };
   /**
    * Aborts when the user asks to stop. A command that calls this saves its work before it ends.
    * @param doing what the user is told that it does then
@@ -14,6 +14,12 @@ export interface Terminal {
   interruptSignal(doing?: string): AbortSignal;
   /** Listens for SIGHUP, by which a program that runs on is asked to read its files anew; returns what ends that. */
   onHangUp(listener: () => void): () => void;
+}
+
+/** Whether somebody looks on, at a screen whose size is known: in some containers it is 0 × 0, and nothing can be drawn there. */
+export function hasScreen({ stderr }: Pick<Terminal, 'stderr'>): boolean {
+  const { isTTY = false, columns = 0, rows = 0 } = stderr;
+  return isTTY && columns > 0 && rows > 0;
 }
 
 /** The terminal of this process. */
@@ -48,8 +54,9 @@ function interruptSignal(doing = 'saving and stopping'): AbortSignal {
       if (received.has(signal)) process.exit(130);
       received.add(signal);
       if (controller.signal.aborted) return;
-      process.stderr.write(`\nearshot: ${doing}; press Ctrl-C again to stop at once\n`);
+      // First, so that what is drawn on the terminal stands still before the message.
       controller.abort();
+      process.stderr.write(`\nearshot: ${doing}; press Ctrl-C again to stop at once\n`);
     });
   return controller.signal;
 }

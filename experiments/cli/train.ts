@@ -1,16 +1,17 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { InputError } from '../../src/errors.ts';
 import { type PlainObject, parseOverride } from '../config/overrides.ts';
 import type { Trial } from '../run/experiment-kind.ts';
 import { type OpenedExperiment, openExperiment, type RunOptions } from '../run/open-experiment.ts';
 import type { Programs } from '../run/programs.ts';
-import { runInProcesses, tellParent } from '../run/run-in-processes.ts';
+import { runInProcesses, tellParent, type WatchedWork, watchedByParent } from '../run/run-in-processes.ts';
+import type { LiveLines } from './live-lines.ts';
 import { collect, positiveInteger } from './option-values.ts';
-import { stageProgress } from './progress.ts';
+import { liveStages, stageProgress, watchedLines } from './progress.ts';
 import { quoted } from './shell-words.ts';
-import { Interrupted, ReportedElsewhere, type Terminal } from './terminal.ts';
+import { hasScreen, Interrupted, ReportedElsewhere, type Terminal } from './terminal.ts';
 
 const defaultRuns = 'runs';
 
@@ -25,6 +26,7 @@ interface TrainOptions {
   resume?: boolean;
   json?: boolean;
   share?: { index: number; of: number };
+  watched?: true;
 }
 
 export function trainCommand(terminal: Terminal): Command {
@@ -54,6 +56,7 @@ export function trainCommand(terminal: Terminal): Command {
     .option('--restart', 'remove earlier runs of this experiment and start anew')
     .option('--json', 'print the results as JSON instead of the table')
     .option('--share <index/of>', 'run only every of-th trial, as a worker of another process', share)
+    .addOption(new Option('--watched', 'as a worker: tell the other process how the work stands').hideHelp())
     .addHelpText(
       'after',
       `
@@ -91,25 +94,35 @@ async function train(path: string, options: TrainOptions & { terminal: Terminal 
   if (jobs > 1) {
     const words = trainingWords(path, { ...options, population });
     const worker = [launcher, ...words, ...(options.restart ? ['--restart'] : [])];
-    await runInProcesses({ jobs, worker: ({ index, of }) => [...worker, '--share', `${index}/${of}`], signal, stderr });
+    const lines = hasScreen(terminal) ? watchedLines(terminal, signal) : null;
+    await runInProcesses({
+      jobs,
+      worker: ({ index, of }) => [...worker, '--share', `${index}/${of}`, ...(lines === null ? [] : ['--watched'])],
+      signal,
+      ...(lines === null ? { stderr } : { stderr: { write: notesTo(lines) }, onWork: shownOn(lines) }),
+    }).finally(() => lines?.stop());
   } else {
-    const { share, restart = false } = options;
+    const { share, restart = false, watched } = options;
+    const lines = hasScreen(terminal) ? watchedLines(terminal, signal) : null;
     const run: Omit<RunOptions, 'share'> = {
       restart,
       signal,
       population,
-      contextFor: (group, { first, total }) =>
-        stageProgress(`${placeOf(group, first)}/${total}] ${namesOf(group)}`, terminal),
+      contextFor(group, { first, total }) {
+        const title = `${placeOf(group, first)}/${total}] ${namesOf(group)}`;
+        const shown = stageProgress(title, terminal, lines === null ? { signal } : { lines });
+        return watched ? { ...shown, ...watchedByParent(title) } : shown;
+      },
       onBackend: ({ name, device }) => void stderr.write(`earshot: backend ${name} (${device})\n`),
     };
     // One worker speaks for all of them.
     const quietly = share !== undefined && share.index > 0 ? { ...run, onBackend: undefined } : run;
     if (share !== undefined) return asWorker(() => experiment.run({ share, ...quietly }), signal);
-    await experiment.run({ share: { index: 0, of: 1 }, ...run });
+    await experiment.run({ share: { index: 0, of: 1 }, ...run }).finally(() => lines?.stop());
   }
   if (signal.aborted) throw new Interrupted('stopped');
-  const report = experiment.writeReport(['earshot', ...trainingWords(path, options)].map(quoted).join(' '));
-  stdout.write(options.json ? `${JSON.stringify(experiment.results(), null, 2)}\n` : report);
+  const { summary } = experiment.writeReport(['earshot', ...trainingWords(path, options)].map(quoted).join(' '));
+  stdout.write(options.json ? `${JSON.stringify(experiment.results(), null, 2)}\n` : summary);
   stderr.write(`\nRuns: ${runs}/${name}   Report: ${runs}/${name}/report.md\n`);
 }
 
@@ -121,6 +134,26 @@ async function programsOf(
   const chosen = await experiment.programs({ jobs: share === undefined ? jobs : 1, population });
   const left = restart ? experiment.trials.length : experiment.trials.length - experiment.finished().length;
   return { ...chosen, jobs: Math.max(1, Math.min(chosen.jobs, Math.ceil(left / chosen.population))) };
+}
+
+/** Notes of workers stay on the terminal, above what is drawn. */
+function notesTo(lines: LiveLines): (text: string) => boolean {
+  return (text) => {
+    lines.note(text.trimEnd());
+    return true;
+  };
+}
+
+/** A line for each piece of work that a worker is at. */
+function shownOn(lines: LiveLines): (work: WatchedWork) => void {
+  const stages = new Map<string, ReturnType<typeof liveStages>>();
+  return (work) => {
+    const own = stages.get(work.title) ?? liveStages(work.title, lines);
+    stages.set(work.title, own);
+    if (work.say === 'progress') own.onProgress(work.stage, work.done, work.total, work.note);
+    else if (work.say === 'measured') own.onMeasured?.(work.measured);
+    else own.done();
+  };
 }
 
 /** Runs as a worker: an error goes to the parent process, which prints it. */

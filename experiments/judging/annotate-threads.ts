@@ -64,9 +64,9 @@ export async function annotateThreads(options: AnnotateThreadsOptions): Promise<
       concurrency,
       retryUnreadable,
       maxUnreadable,
-      onCounts: (counts) => {
+      onCounts: (counts, sent) => {
         onCounts(counts);
-        context.onProgress('judging prefixes', counts.done, counts.total, progressNote(counts));
+        context.onProgress('judging prefixes', counts.done, counts.total, progressNote(counts, sent));
       },
       context,
     });

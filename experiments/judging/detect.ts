@@ -162,8 +162,8 @@ async function evaluateDetector(
     maxUnreadable,
     // Nobody reads a store in memory again: keeping shared parts in it would only hide what a judgement took.
     keepsParts: store.path !== ':memory:',
-    onCounts: (counts) =>
-      context.onProgress(`${name} judges prefixes`, counts.done, counts.total, progressNote(counts)),
+    onCounts: (counts, sent) =>
+      context.onProgress(`${name} judges prefixes`, counts.done, counts.total, progressNote(counts, sent)),
     context,
   });
   const { asked, cached, failed, unreadable, failures, stopped, remaining } = result;

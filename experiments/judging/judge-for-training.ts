@@ -134,8 +134,9 @@ async function judged(settings: JudgeForTrainingSettings, mode: 'live' | 'dry-ru
       schedule,
       maxPosts,
       concurrency,
-      onCounts: (counts) => {
-        if (mode === 'live') context.onProgress('judging prefixes', counts.done, counts.total, progressNote(counts));
+      onCounts: (counts, sent) => {
+        if (mode === 'live')
+          context.onProgress('judging prefixes', counts.done, counts.total, progressNote(counts, sent));
       },
       context,
     });

@@ -39,7 +39,8 @@ export interface JudgeOptions {
   readonly retryUnreadable?: boolean | undefined;
   /** The largest share of unreadable answers, after which judging stops. */
   readonly maxUnreadable?: number | undefined;
-  readonly onCounts?: ((counts: AnnotateProgress) => void) | undefined;
+  /** What becomes of the prefixes, and what was sent so far by endpoint and model. */
+  readonly onCounts?: ((counts: AnnotateProgress, usage: readonly EndpointUsage[]) => void) | undefined;
   readonly context?: WorkContext | undefined;
   /** Where keys are looked up; the environment of the process unless given. */
   readonly env?: Environment | undefined;
@@ -58,11 +59,17 @@ export interface Judged {
 /** The options of `annotate` that follow from how threads are judged. */
 export function annotateOptions(
   options: JudgeOptions,
-  by: { detector: Detector; store: AnnotateOptions['store']; concurrency: number },
+  by: {
+    detector: Detector;
+    store: AnnotateOptions['store'];
+    concurrency: number;
+    /** What was sent so far; nothing unless given. */
+    usage?: () => readonly EndpointUsage[];
+  },
 ): AnnotateOptions {
   const { threads, schedule = { name: 'every' }, maxPosts = 500, onCounts, context = workContext() } = options;
   const { retryUnreadable, maxUnreadable } = options;
-  const { detector, store } = by;
+  const { detector, store, usage = () => [] } = by;
   return {
     threads,
     detector,
@@ -72,14 +79,19 @@ export function annotateOptions(
     maxPosts,
     retryUnreadable,
     maxUnreadable,
-    onProgress: (counts) => onCounts?.(counts),
+    onProgress: (counts) => onCounts?.(counts, usage()),
     signal: context.signal,
   };
 }
 
-/** What of the counts does not go without saying, for the end of a line of progress. */
-export function progressNote({ failed, unreadable, unreadableParts }: AnnotateProgress): string | undefined {
+/** What of the counts does not go without saying, and what was spent, for the end of a line of progress. */
+export function progressNote(
+  { failed, unreadable, unreadableParts }: AnnotateProgress,
+  usage: readonly EndpointUsage[] = [],
+): string | undefined {
   const counts = { unreadable, failed: failed - unreadable, 'unreadable parts': unreadableParts };
   const notes = Object.entries(counts).flatMap(([name, count]) => (count > 0 ? [`${count} ${name}`] : []));
+  const cost = usage.reduce((sum, row) => sum + row.cost, 0);
+  if (cost > 0) notes.push(`cost ${cost.toFixed(4)}`);
   return notes.length === 0 ? undefined : notes.join(', ');
 }

@@ -35,9 +35,10 @@ export async function judgeWithModels(options: JudgeWithModelsOptions): Promise<
     return judgeByBatch({ ...options, create, mode, random, limits, concurrency: options.concurrency ?? concurrency });
   }
   const { service, calls, detector } = await openLive({ ...options, random });
-  const annotating = annotate({ ...annotateOptions(options, { detector, store, concurrency }), calls });
+  const usage = () => service.usage();
+  const annotating = annotate({ ...annotateOptions(options, { detector, store, concurrency, usage }), calls });
   const result = await annotating.finally(() => calls.settled());
-  return { detector, result, usage: service.usage(), estimates: null };
+  return { detector, result, usage: usage(), estimates: null };
 }
 
 /** The service that sends the calls of a detector, what keeps them, and the detector that makes them. */

@@ -85,6 +85,17 @@ const resamples = 1000;
  * bootstrap that picked anew would add the luck of every resample to that.
  */
 export function compareToFront(trials: readonly TrialResult[]): FrontComparison {
+  const known = compared.get(trials);
+  if (known !== undefined) return known;
+  const comparison = comparisonOf(trials);
+  compared.set(trials, comparison);
+  return comparison;
+}
+
+/** The report and the summary on the screen both show it, and it takes a while. */
+const compared = new WeakMap<readonly TrialResult[], FrontComparison>();
+
+function comparisonOf(trials: readonly TrialResult[]): FrontComparison {
   const seeds = trials.map(picked);
   const intervals = bootstrapGroups({
     groups: seeds.map(({ threads }) => threads),
@@ -158,4 +169,15 @@ function operatingPointOf({ decisions }: SystemDecisions, classes: number): (ite
 }
 
 /** An agent that stops so large a share of the threads at one position has learned little more than a fixed rule. */
-export const collapsedShare = 0.9;
+const collapsedShare = 0.9;
+
+export function isCollapsed({ mostCommonStop }: SystemSummary): boolean {
+  return mostCommonStop.share >= collapsedShare;
+}
+
+/** `+0.014 ± 0.016 [+0.001, +0.027]`; without the deviation unless asked for. */
+export function shownMargin(margin: Margin, { withDeviation = false }: { withDeviation?: boolean } = {}): string {
+  const [low, high] = [margin.low, margin.high].map((value) => `${value < 0 ? '' : '+'}${value.toFixed(3)}`);
+  const mean = plusMinus(withDeviation ? margin : { ...margin, deviation: null }, { signed: true });
+  return `${mean} [${low}, ${high}]`;
+}

@@ -16,7 +16,7 @@ import type { SelectorResult } from '../selector/result.ts';
 import { plusMinus } from './aggregate.ts';
 
 /** How tables name the systems. */
-const systemNames: Readonly<Record<string, string>> = {
+export const systemNames: Readonly<Record<string, string>> = {
   [allPostsName]: 'its task models, reading all posts',
   untuned: 'task models untuned',
   everything: 'tuned on everything, no selection',

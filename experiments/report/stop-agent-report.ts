@@ -3,7 +3,15 @@ import type { VariantResults } from '../run/experiment-kind.ts';
 import { agentName, isLearnt, isShown } from '../stop-agent/decisions.ts';
 import { shownMetrics } from '../stop-agent/metrics.ts';
 import type { TrialResult } from '../stop-agent/result.ts';
-import { collapsedShare, compareToFront, type Margin, plusMinus, type SystemSummary, summarize } from './aggregate.ts';
+import {
+  compareToFront,
+  isCollapsed,
+  type Margin,
+  plusMinus,
+  type SystemSummary,
+  shownMargin,
+  summarize,
+} from './aggregate.ts';
 
 /**
  * The tables of an experiment in Markdown: what was trained in every variant beside the rules, how each agent stands to
@@ -119,9 +127,7 @@ export function renderReport(options: {
 
 /** A margin with its interval; – where there is no rule to compare with. */
 function marginCell(margin: Margin | null): string {
-  if (margin === null) return '–';
-  const [low, high] = [margin.low, margin.high].map((value) => `${value < 0 ? '' : '+'}${value.toFixed(3)}`);
-  return `${plusMinus(margin, { signed: true })} [${low}, ${high}]`;
+  return margin === null ? '–' : shownMargin(margin, { withDeviation: true });
 }
 
 function systemRow(name: string, { values, calls, mostCommonStop }: SystemSummary): string[] {
@@ -139,7 +145,7 @@ function systemRow(name: string, { values, calls, mostCommonStop }: SystemSummar
 
 function collapseWarning(variant: string, systems: readonly SystemSummary[]): string[] {
   const agent = systems.find((system) => system.name === agentName);
-  if (agent === undefined || agent.mostCommonStop.share < collapsedShare) return [];
+  if (agent === undefined || !isCollapsed(agent)) return [];
   return [
     `**The agent${variant === 'agent' ? '' : ` of ${variant}`} collapsed**: it stops ${percent(agent.mostCommonStop.share)} of the threads at ${agent.mostCommonStop.name}, as a fixed rule would.`,
     '',

@@ -64,6 +64,8 @@ export interface ExperimentKind<Experiment extends ExperimentHead, Result> {
     command: string;
     results: readonly VariantResults<Result>[];
   }): string;
+  /** What it came to, for a screen: no line is longer than 100 characters. */
+  summarize(report: { name: string; results: readonly VariantResults<Result>[] }): string;
 }
 
 /** What was trained in a run. */

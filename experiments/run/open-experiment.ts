@@ -31,8 +31,8 @@ export interface OpenedExperiment {
   finished(): readonly Trial<ExperimentHead>[];
   /** Of the trials that are finished, as `--json` prints them. */
   results(): VariantResults<unknown>[];
-  /** Writes `report.md` and `report.json` beside the runs and returns the Markdown. */
-  writeReport(command: string): string;
+  /** Writes `report.md` and `report.json` beside the runs. Returns the Markdown, and what a screen shows of it. */
+  writeReport(command: string): { report: string; summary: string };
 }
 
 export interface RunOptions {
@@ -117,11 +117,12 @@ async function opened<Experiment extends ExperimentHead, Result>(
     finished,
     results,
     writeReport(command) {
-      const report = kind.render({ name, description, command, results: resultsBy(kind.readResult) });
+      const read = resultsBy(kind.readResult);
+      const report = kind.render({ name, description, command, results: read });
       const directory = join(runs, name);
       writeFileAtomically(join(directory, 'report.md'), report);
       writeFileAtomically(join(directory, 'report.json'), `${JSON.stringify({ name, results: results() }, null, 2)}\n`);
-      return report;
+      return { report, summary: kind.summarize({ name, results: read }) };
     },
   };
 }

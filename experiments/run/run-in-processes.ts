@@ -3,14 +3,36 @@ import { createInterface } from 'node:readline';
 import type { Writable } from 'node:stream';
 import { z } from 'zod';
 import { InputError, ProviderError } from '../../src/errors.ts';
+import type { WorkContext } from '../../src/work-context.ts';
 
-/** What a worker process tells its parent of the error that ended it. */
+/** The error that ended a worker process. */
 const failureSchema = z.object({
+  say: z.literal('failed'),
   /** As exit codes go: 1 the user's input, 2 a provider, 3 a defect. */
   severity: z.union([z.literal(1), z.literal(2), z.literal(3)]),
   message: z.string(),
 });
 type Failure = z.infer<typeof failureSchema>;
+
+/** How the work of a worker stands, for a terminal that shows all of them. */
+const progressSchema = z.object({
+  say: z.literal('progress'),
+  title: z.string(),
+  stage: z.string(),
+  done: z.number(),
+  total: z.number(),
+  note: z.string().optional(),
+});
+const measuredSchema = z.object({
+  say: z.literal('measured'),
+  title: z.string(),
+  measured: z.record(z.string(), z.number()),
+});
+const endedSchema = z.object({ say: z.literal('ended'), title: z.string() });
+const watchedSchema = z.discriminatedUnion('say', [progressSchema, measuredSchema, endedSchema]);
+/** What a worker tells of its work while it goes on. */
+export type WatchedWork = z.infer<typeof watchedSchema>;
+const messageSchema = z.discriminatedUnion('say', [failureSchema, ...watchedSchema.options]);
 
 /**
  * Runs the trials in several processes, each of which takes every `jobs`-th; the command line of a worker is `worker`.
@@ -21,11 +43,13 @@ export async function runInProcesses(options: {
   jobs: number;
   worker: (share: { index: number; of: number }) => readonly string[];
   signal: AbortSignal;
-  stderr: Writable;
+  stderr: Pick<Writable, 'write'>;
+  /** Of workers that were told that somebody watches. */
+  onWork?: (work: WatchedWork) => void;
 }): Promise<void> {
-  const { jobs, worker, signal, stderr } = options;
+  const { jobs, worker, signal, stderr, onWork = () => {} } = options;
   const ended = await Promise.all(
-    Array.from({ length: jobs }, (_, index) => runWorker(worker({ index, of: jobs }), { signal, stderr })),
+    Array.from({ length: jobs }, (_, index) => runWorker(worker({ index, of: jobs }), { signal, stderr, onWork })),
   );
   const failures = ended.filter((failure) => failure !== null);
   if (signal.aborted || failures.length === 0) return;
@@ -50,8 +74,9 @@ class WorkerDefect extends Error {
 /** Null when the worker succeeded. */
 function runWorker(
   command: readonly string[],
-  { signal, stderr }: { signal: AbortSignal; stderr: Writable },
+  options: { signal: AbortSignal; stderr: Pick<Writable, 'write'>; onWork: (work: WatchedWork) => void },
 ): Promise<Failure | null> {
+  const { signal, stderr, onWork } = options;
   const child = spawn(process.execPath, command, { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
   // Not SIGINT: the terminal sends that to the worker as well, and a second one would end it before it has saved.
   const stop = () => child.kill('SIGTERM');
@@ -60,7 +85,9 @@ function runWorker(
   if (child.stderr !== null) createInterface({ input: child.stderr }).on('line', (line) => stderr.write(`${line}\n`));
   let told: Failure | null = null;
   child.on('message', (message) => {
-    told = failureSchema.parse(message);
+    const said = messageSchema.parse(message);
+    if (said.say === 'failed') told = said;
+    else onWork(said);
   });
   return new Promise((resolve, reject) => {
     child.on('error', reject);
@@ -75,10 +102,12 @@ function runWorker(
 function failureOfExit(code: number | null, killedBy: NodeJS.Signals | null): Failure {
   if (killedBy !== null)
     return {
+      say: 'failed',
       severity: 1,
       message: `a worker process was ended by ${killedBy}; if memory ran out, give fewer --jobs`,
     };
   return {
+    say: 'failed',
     severity: code === 1 || code === 2 ? code : 3,
     message: `a worker process ended with exit code ${code}; what it wrote stands above`,
   };
@@ -92,9 +121,21 @@ export async function tellParent(error: unknown): Promise<boolean> {
   if (process.send === undefined) return false;
   const severity = severityOf(error);
   const text = error instanceof Error ? (severity === 3 ? (error.stack ?? error.message) : error.message) : `${error}`;
-  const failure: Failure = { severity, message: text };
+  const failure: Failure = { say: 'failed', severity, message: text };
   await new Promise<void>((resolve) => process.send?.(failure, undefined, undefined, () => resolve()));
   return true;
+}
+
+/** For a worker that is watched: tells the parent how a piece of work stands. */
+export function watchedByParent(
+  title: string,
+): Required<Pick<WorkContext, 'onProgress' | 'onMeasured'>> & { done: () => void } {
+  const tell = (work: WatchedWork) => void process.send?.(work, undefined, undefined, () => {});
+  return {
+    onProgress: (stage, done, total, note) => tell({ say: 'progress', title, stage, done, total, note }),
+    onMeasured: (measured) => tell({ say: 'measured', title, measured }),
+    done: () => tell({ say: 'ended', title }),
+  };
 }
 
 /** How bad an error is, as exit codes go: 1 the user's input, 2 a service, 3 a defect. */

@@ -1,4 +1,5 @@
 import { renderSelectorReport } from '../report/selector-report.ts';
+import { summarizeSelectorExperiment } from '../report/selector-summary.ts';
 import type { ExperimentKind } from '../run/experiment-kind.ts';
 import { runEventFolds } from './event-folds.ts';
 import { loadSelectorExperiment, type SelectorExperiment } from './experiment.ts';
@@ -16,6 +17,7 @@ export const selectorKind: ExperimentKind<SelectorExperiment, SelectorResult> = 
   readResult: readSelectorResult,
   readJson: selectorJson,
   render: renderSelectorReport,
+  summarize: summarizeSelectorExperiment,
   async start({ runs }) {
     // Stays open until the process ends, because nobody knows which trial is the last.
     const workshop = selectorWorkshop({ runs });

@@ -64,6 +64,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
             signal: new AbortController().signal,
             onProgress: () => {},
             onNote: (note) => logger.info({ note }, 'detector'),
+            onMeasured: null,
           },
         });
   const models = new Models(options.models, async ({ name, folder }) => {

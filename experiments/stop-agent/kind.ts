@@ -3,6 +3,7 @@ import { canonicalJson } from '../../src/content-hash.ts';
 import { selectBackend } from '../../src/tensor/backend.ts';
 import { sharedOptions } from '../../trainers/stop-agent/population.ts';
 import { renderReport } from '../report/stop-agent-report.ts';
+import { summarizeExperiment } from '../report/stop-agent-summary.ts';
 import type { ExperimentKind } from '../run/experiment-kind.ts';
 import { openCache } from './cache.ts';
 import { type Experiment, loadExperiment } from './experiment.ts';
@@ -20,6 +21,7 @@ export const stopAgentKind: ExperimentKind<Experiment, TrialResult> = {
   readResult: (run) => readTrialResult(run, { withIntervals: false }),
   readJson: trialJson,
   render: renderReport,
+  summarize: summarizeExperiment,
   async start({ experiments, runs, onBackend }) {
     const backend = await selectBackend(experiments[0].backend);
     onBackend(backend);

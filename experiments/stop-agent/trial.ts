@@ -35,6 +35,7 @@ import { notedParts, splitParts, threadsHash } from './parts.ts';
 import { decidedParts, judgedThreads, type PreparedTrial, prepareTrial } from './prepare.ts';
 import { saveProjection } from './projection.ts';
 import { readStoredResult, type StoredResult, storedResult } from './result.ts';
+import { watchTraining } from './watch-training.ts';
 
 /** One agent with one seed, and where its run goes. */
 export interface TrialSettings {
@@ -97,6 +98,7 @@ async function trainTogether(group: readonly (BegunTrial & StopMember)[], contex
       checkpointEvery: group[0].experiment.checkpointEvery,
       pauseAt,
       context,
+      afterIteration: await watchTraining(trainer, group[0], context),
     });
     const isPaused = !isTrained && trainer.iteration === pauseAt;
     if (!isTrained && !isPaused) return false;

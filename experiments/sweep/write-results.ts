@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { sweepPictures } from '../report/sweep-pictures.ts';
 import { renderSweepReport, type SweepReport } from '../report/sweep-report.ts';
+import { summarizeSweep } from '../report/sweep-summary.ts';
 import { frontPoints } from './front.ts';
 import type { SweepPlan } from './plan.ts';
 import { recommend } from './recommend.ts';
@@ -15,6 +16,8 @@ export interface SweepResults {
   readonly report: SweepReport;
   /** The report as Markdown. */
   readonly text: string;
+  /** What a screen shows of it: no line is longer than 100 characters. */
+  readonly summary: string;
   /** What `--json` prints. */
   readonly json: unknown;
 }
@@ -93,5 +96,5 @@ export async function writeResults(
   for (const name of existsSync(folder.path) ? readdirSync(folder.path) : [])
     if (name.endsWith('.svg') && !(name in files)) rmSync(join(folder.path, name));
   for (const [name, content] of Object.entries(files)) writeFileAtomically(join(folder.path, name), content);
-  return { report, text, json };
+  return { report, text, summary: summarizeSweep(report), json };
 }

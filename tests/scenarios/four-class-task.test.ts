@@ -48,7 +48,7 @@ async function train(parts: Record<string, unknown>): Promise<string> {
   const experiment = await openExperiment({ path: join(cwd, 'four.yaml'), overrides: [], runs: join(cwd, 'runs') });
   const { signal } = new AbortController();
   await experiment.run({ share: { index: 0, of: 1 }, restart: false, population: 1, contextFor: () => ({}), signal });
-  return experiment.writeReport('earshot train four.yaml');
+  return experiment.writeReport('earshot train four.yaml').report;
 }
 
 describe('an experiment whose task has four classes', () => {

@@ -35,10 +35,11 @@ describe('train with the judgements of language models', () => {
     const first = await earshot(train, { cwd });
     expect(first.code, first.errors).toBe(0);
     // No thread is set aside for a detector that is not trained here.
-    expect(first.out).toContain('Threads: detector 0, demonstrations 12, environment 8, test 16.');
+    const report = readFileSync(join(cwd, 'runs/judged/report.md'), 'utf8');
+    expect(report).toContain('Threads: detector 0, demonstrations 12, environment 8, test 16.');
     // All texts of a label are alike, so that the prefixes of 28 threads are 2 · 4 different questions.
     expect(server.requests).toHaveLength(8);
-    expect(first.out).toMatch(/\| all posts +\| +1\.000/);
+    expect(report).toMatch(/\| all posts +\| +1\.000/);
     const run = join(cwd, 'runs/judged/agent/seed-1');
     expect(existsSync(join(run, 'detector.json'))).toBe(false);
     expect(JSON.parse(readFileSync(join(run, 'run.json'), 'utf8')).hashes.detector).toMatch(/^[0-9a-f]{64}$/);

@@ -41,12 +41,15 @@ describe('a sweep', () => {
     expect(readdirSync(cwd)).toEqual(['sweep.yaml']);
     const first = await earshot(['sweep', 'sweep.yaml', '--jobs', '2'], { cwd });
     expect(first.code, first.errors).toBe(0);
-    expect(first.out).toContain('6 trials: 3 settings, 2 seeds each. 6 finished.');
-    expect(first.out).toMatch(/## Recommended\n\n\*\*alpha=0\.\d\*\* \(`[0-9a-f]{12}`\)/);
+    expect(first.out).toMatch(/^tiny-sweep: 6 trials, 6 finished\n/);
+    expect(first.out).toMatch(/\nVerdict: alpha=0\.\d is recommended\. /);
+    expect(Math.max(...first.out.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100);
+    const report = readFileSync(join(cwd, 'runs/tiny-sweep/report.md'), 'utf8');
+    expect(report).toContain('6 trials: 3 settings, 2 seeds each. 6 finished.');
+    expect(report).toMatch(/## Recommended\n\n\*\*alpha=0\.\d\*\* \(`[0-9a-f]{12}`\)/);
     const folder = join(cwd, 'runs/tiny-sweep');
-    expect(first.out).toBe(readFileSync(join(folder, 'report.md'), 'utf8'));
     const [, run] =
-      /Its runs: `(trials\/[0-9a-f]{12})` \(seed 1\), `trials\/[0-9a-f]{12}` \(seed 2\)\./.exec(first.out) ?? [];
+      /Its runs: `(trials\/[0-9a-f]{12})` \(seed 1\), `trials\/[0-9a-f]{12}` \(seed 2\)\./.exec(report) ?? [];
     expect(readdirSync(join(folder, run))).toContain('result.json');
 
     const rows = JSON.parse(readFileSync(join(folder, 'trials.json'), 'utf8'));
@@ -101,9 +104,11 @@ describe('a sweep', () => {
     expect(swept.code).toBe(1);
     expect(swept.errors).toMatch(/failed: demonstrations=1000, seed 1: the parts need/);
     expect(swept.errors).toMatch(/2 of 4 trials failed \(demonstrations=1000, seed 1, …\)/);
-    expect(swept.out).toContain('2 finished, 2 failed.');
-    expect(swept.out).toMatch(/## Failed trials\n\n- `[0-9a-f]{12}` \(demonstrations=1000, seed 1\): the parts need/);
-    expect(swept.out).toContain('**demonstrations=12**');
+    expect(swept.out).toMatch(/^tiny-sweep: 4 trials, 2 finished, 2 failed\n/);
+    const report = readFileSync(join(cwd, 'runs/tiny-sweep/report.md'), 'utf8');
+    expect(report).toContain('2 finished, 2 failed.');
+    expect(report).toMatch(/## Failed trials\n\n- `[0-9a-f]{12}` \(demonstrations=1000, seed 1\): the parts need/);
+    expect(report).toContain('**demonstrations=12**');
   });
 
   it('trains trials together to the same bytes as alone, and lets those that cannot be trained fail alone', async () => {

@@ -52,7 +52,7 @@ describe('a selector whose task models are language models', () => {
     const { server, cwd, asked } = await setUp({ parts: { evaluation: { picturePoints: 0 } } });
     const first = await earshot(train, { cwd });
     expect(first.code, first.errors).toBe(0);
-    expect(first.out).toContain('## planted: veracity');
+    expect(first.out).toContain('\nplanted, macro-F1 ');
     const { bodies, questions } = { bodies: server.requests.map(({ body }) => body), questions: asked() };
     expect(new Set(questions).size).toBe(questions.length);
     // In-context: tuned models are shown examples, with the reasons that machines gave for them.

@@ -25,10 +25,12 @@ it('sweeps a selector, chosen by the threads that are held out of its tests', as
   const cwd = folder({ space: { 'selector.learningRate': [0.01, 0.05] } });
   const swept = await earshot(['sweep', 'sweep.yaml', '--jobs', '2'], { cwd });
   expect(swept.code, swept.errors).toBe(0);
-  expect(swept.out).toContain('It has the highest veracity.macroF1 on the development part');
-  expect(swept.out).toMatch(/\| \*\*selector\*\* +\|/);
-  expect(swept.out).toMatch(/\| untuned +\|/);
-  expect(swept.out).not.toContain('Pareto');
+  expect(swept.out).toMatch(/\n→ learningRate=0\.0\d +-?0\.\d{3} \[/);
+  const report = readFileSync(join(cwd, 'runs/selectors/report.md'), 'utf8');
+  expect(report).toContain('It has the highest veracity.macroF1 on the development part');
+  expect(report).toMatch(/\| \*\*selector\*\* +\|/);
+  expect(report).toMatch(/\| untuned +\|/);
+  expect(report).not.toContain('Pareto');
   const [first] = JSON.parse(readFileSync(join(cwd, 'runs/selectors/trials.json'), 'utf8'));
   const held = readFileSync(join(cwd, `runs/selectors/trials/${first.trial}/decisions.jsonl`), 'utf8')
     .trim()

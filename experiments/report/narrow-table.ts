@@ -1,0 +1,46 @@
+/** No line of a summary is longer than this, whatever the width of the terminal. */
+export const summaryWidth = 100;
+
+/**
+ * A table for a terminal: the first row is the heading, the first column stands left and is cut where the line would be too
+ * long, the others stand right.
+ * @param options.width of a line, in characters
+ */
+export function narrowTable(
+  rows: readonly (readonly string[])[],
+  { width = summaryWidth }: { width?: number } = {},
+): string {
+  const [heading, ...body] = rows;
+  const widths = heading.map((_, column) => Math.max(...rows.map((row) => characters(row[column]).length)));
+  const others = widths.slice(1).reduce((sum, own) => sum + own + gap.length, 0);
+  const first = Math.max(shortestName, Math.min(widths[0], width - others));
+  const line = ([name, ...cells]: readonly string[]) =>
+    [cut(name, first).padEnd(first), ...cells.map((cell, index) => cell.padStart(widths[index + 1]))]
+      .join(gap)
+      .trimEnd();
+  return [line(heading), '─'.repeat(first + others), ...body.map(line)].join('\n');
+}
+
+const gap = '  ';
+const shortestName = 12;
+
+/** Code points, because a character outside the basic plane counts two in `length`. */
+function characters(text: string): string[] {
+  return [...text];
+}
+
+function cut(text: string, width: number): string {
+  const all = characters(text);
+  return all.length <= width ? text : `${all.slice(0, width - 1).join('')}…`;
+}
+
+/** Breaks a text into lines of at most `width` characters, at spaces. */
+export function wrapped(text: string, { width = summaryWidth }: { width?: number } = {}): string {
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1);
+    if (last === undefined || last.length + 1 + word.length > width) lines.push(word);
+    else lines[lines.length - 1] = `${last} ${word}`;
+  }
+  return lines.join('\n');
+}

@@ -1,0 +1,59 @@
+import type { WorkContext } from '../../src/work-context.ts';
+import { type StopPolicy, stopProbabilities } from '../../trainers/stop-agent/policy.ts';
+import type { Metrics, Trainer } from '../../trainers/trainer.ts';
+import { agentName, askingOf, decide, testThreads } from './decisions.ts';
+import { type Experiment, taskOf } from './experiment.ts';
+import { scoreSystem } from './metrics.ts';
+import type { PreparedTrial } from './prepare.ts';
+
+type AfterIteration = (metrics: readonly Metrics[]) => Promise<readonly Metrics[]>;
+
+/** How often a training is looked at, and on how many threads at most: looking must cost little beside training. */
+const looks = 25;
+const threadsLookedAt = 200;
+
+/**
+ * Tells whoever watches how the first agent of a program does: its macro-F1 and ER on the development part, or what its trainer
+ * measures where there is none. Only reads the policy, so that a run is the same whether it is watched or not.
+ */
+export async function watchTraining(
+  trainer: Trainer<StopPolicy>,
+  { prepared, experiment }: { prepared: PreparedTrial; experiment: Experiment },
+  { onMeasured }: WorkContext,
+): Promise<AfterIteration> {
+  if (onMeasured === null) return async (metrics) => metrics;
+  const threads = prepared.parts.development.slice(0, threadsLookedAt);
+  if (threads.length === 0)
+    return async (metrics) => {
+      onMeasured(ofTrainer(metrics[0]));
+      return metrics;
+    };
+  const table = await prepared.tableOf(threads);
+  const tested = testThreads(threads, { sequences: prepared.sequences, task: taskOf(experiment) });
+  const every = Math.ceil(trainer.iterations / looks);
+  return async (metrics) => {
+    if (trainer.iteration % every !== 0) return metrics;
+    const [policy] = await trainer.policies();
+    const stops = (await stopProbabilities(policy, table)).map((probabilities, thread) => {
+      const first = probabilities.findIndex((probability) => probability > 0.5);
+      return (first < 0 ? threads[thread].posts.length : table.postsSeen[thread][first]) - 1;
+    });
+    const { values } = scoreSystem(decide(agentName, tested, stops, askingOf(prepared.schedule)), {
+      labels: taskOf(experiment).labels,
+    });
+    onMeasured({ 'macro-F1': values.macroF1 ?? 0, ER: values.er ?? 0 });
+    return metrics;
+  };
+}
+
+/** What says most of a training without a development part, by names that fit on a line. */
+function ofTrainer(metrics: Metrics): Record<string, number> {
+  const shown = [
+    ['return', 'task/expected_return'],
+    ['stop post', 'rollout/mean_stop_post'],
+    ['entropy', 'ppo/entropy'],
+  ] as const;
+  return Object.fromEntries(
+    shown.flatMap(([name, metric]) => (metrics[metric] === undefined ? [] : [[name, metrics[metric]]])).slice(0, 2),
+  );
+}
