@@ -9,7 +9,7 @@ import { isOnDevice } from '../../src/tensor/population-ops.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { createStopAgent } from '../../trainers/stop-agent/create.ts';
 import { groupsThatFit } from '../../trainers/stop-agent/memory.ts';
-import { decideStops, type StopPolicy } from '../../trainers/stop-agent/policy.ts';
+import { decideStops, type StopDecision, type StopPolicy } from '../../trainers/stop-agent/policy.ts';
 import type { StopMember, StopProblem } from '../../trainers/stop-agent/problem.ts';
 import { trainToEnd } from '../../trainers/trainer.ts';
 import { detectorHash } from '../judging/judge.ts';
@@ -35,6 +35,7 @@ import { notedParts, splitParts, threadsHash } from './parts.ts';
 import { decidedParts, judgedThreads, type PreparedTrial, prepareTrial } from './prepare.ts';
 import { saveProjection } from './projection.ts';
 import { readStoredResult, type StoredResult, storedResult } from './result.ts';
+import { writeStopProbabilities } from './stop-probabilities-file.ts';
 import { watchTraining } from './watch-training.ts';
 
 /** One agent with one seed, and where its run goes. */
@@ -195,6 +196,7 @@ async function test(
       part,
     );
     writeJudged(run.path, decided.judged, part);
+    writeStopProbabilities(run.path, decided.stops[0], part);
   }
   const of = (expert: string) => problem.demonstrations.filter((own) => own.expert === expert);
   return storedResult({
@@ -218,17 +220,24 @@ async function decideAll(
   learnt: Readonly<Record<string, StopPolicy>>,
   threads: readonly Thread[],
   { prepared, experiment }: Pick<BegunTrial, 'prepared' | 'experiment'>,
-): Promise<{ judged: readonly TestThread[]; systems: readonly SystemDecisions[] }> {
+): Promise<{
+  judged: readonly TestThread[];
+  systems: readonly SystemDecisions[];
+  /** Of each policy, in the order of the systems. */
+  stops: readonly (readonly StopDecision[])[];
+}> {
   const { sequences, student, schedule, tableOf } = prepared;
   const plain = testThreads(threads, { sequences, task: taskOf(experiment) });
   const judged = student === null ? plain : await withStudent(plain, threads, student.reader);
   const systems: SystemDecisions[] = [];
+  const stops: StopDecision[][] = [];
   for (const [name, policy] of Object.entries(learnt)) {
-    const stops = await decideStops(policy, { threads, tableOf });
-    const steps = stops.map(({ stopStep }) => stopStep);
+    const own = await decideStops(policy, { threads, tableOf });
+    const steps = own.map(({ stopStep }) => stopStep);
     systems.push(decide(name, judged, steps, askingOf(schedule)));
+    stops.push(own);
   }
-  return { judged, systems };
+  return { judged, systems, stops };
 }
 
 /** The cloning baseline: a copy of the same demonstrations, on the same states. */

@@ -45,6 +45,7 @@ describe('train', () => {
       'parts.json',
       'result.json',
       'run.json',
+      'stop-probabilities.jsonl',
     ]);
     expect(checkpoints(run)).toEqual(['step-00000002.safetensors', 'step-00000004.safetensors']);
     expect(logged(run)).toBe(4);
