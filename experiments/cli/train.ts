@@ -25,6 +25,7 @@ interface TrainOptions {
   restart?: boolean;
   resume?: boolean;
   json?: boolean;
+  html: boolean;
   share?: { index: number; of: number };
   watched?: true;
 }
@@ -55,6 +56,7 @@ export function trainCommand(terminal: Terminal): Command {
     .option('--resume', 'fail if there is nothing to go on with (going on is the default)')
     .option('--restart', 'remove earlier runs of this experiment and start anew')
     .option('--json', 'print the results as JSON instead of the table')
+    .option('--no-html', 'leave out the page of the results, report.html')
     .option('--share <index/of>', 'run only every of-th trial, as a worker of another process', share)
     .addOption(new Option('--watched', 'as a worker: tell the other process how the work stands').hideHelp())
     .addHelpText(
@@ -121,8 +123,10 @@ async function train(path: string, options: TrainOptions & { terminal: Terminal 
     await experiment.run({ share: { index: 0, of: 1 }, ...run }).finally(() => lines?.stop());
   }
   if (signal.aborted) throw new Interrupted('stopped');
-  const { summary } = experiment.writeReport(['earshot', ...trainingWords(path, options)].map(quoted).join(' '));
+  const command = ['earshot', ...trainingWords(path, options)].map(quoted).join(' ');
+  const { summary } = experiment.writeReport(command);
   stdout.write(options.json ? `${JSON.stringify(experiment.results(), null, 2)}\n` : summary);
+  if (options.html) stderr.write(`\nPage: ${await experiment.writePage({ command })}`);
   stderr.write(`\nRuns: ${runs}/${name}   Report: ${runs}/${name}/report.md\n`);
 }
 

@@ -53,8 +53,11 @@ export async function judgeOfRun(
   return { judge: judgeBy(trained, { name: 'local', task: trained.model.task }), options: trainedHere };
 }
 
-/** @throws InputError when the detector decides something else than the experiment */
-async function judgeFrom(path: string, experiment: Experiment): Promise<Judge> {
+/**
+ * The judge of a detector file.
+ * @throws InputError when the detector decides something else than the experiment
+ */
+export async function judgeFrom(path: string, experiment: Experiment): Promise<Judge> {
   const judge = await openJudge(path);
   const { name, labels, categories } = judge.task;
   const wanted = taskOf(experiment);

@@ -149,12 +149,12 @@ function picked({ decisions, systems }: TrialResult) {
   return { threads, agent, mixtures };
 }
 
-function everyItem(threads: number): Int32Array {
+export function everyItem(threads: number): Int32Array {
   return Int32Array.from({ length: threads }, (_, item) => item);
 }
 
 /** A function that places a system by its decisions on some of the threads. */
-function operatingPointOf({ decisions }: SystemDecisions, classes: number): (items: Int32Array) => PricedPoint {
+export function operatingPointOf({ decisions }: SystemDecisions, classes: number): (items: Int32Array) => PricedPoint {
   const gold = Int8Array.from(decisions, (own) => own.gold);
   const predicted = Int8Array.from(decisions, (own) => own.predicted);
   const shares = Float64Array.from(decisions, ({ postsUsed, posts }) => postsUsed / posts);
@@ -169,7 +169,7 @@ function operatingPointOf({ decisions }: SystemDecisions, classes: number): (ite
 }
 
 /** An agent that stops so large a share of the threads at one position has learned little more than a fixed rule. */
-const collapsedShare = 0.9;
+export const collapsedShare = 0.9;
 
 export function isCollapsed({ mostCommonStop }: SystemSummary): boolean {
   return mostCommonStop.share >= collapsedShare;

@@ -20,28 +20,33 @@ const LEGEND_ROW = 26;
 // At 15 pixels in DejaVu Sans, the widest of the fonts that a machine may fall back to.
 const CHARACTER_WIDTH = 8.9;
 
-/** A self-contained SVG of two panels on the same axes: every annotated post, and the retained ones. */
+/**
+ * A self-contained SVG of two panels on the same axes: every annotated post, and the retained ones, with the discarded ones in
+ * grey behind them. Posts whose stance is known to be wrong are hollow.
+ */
 export function stancePictureSvg(picture: StancePicture): string {
   const panels = [
-    { title: 'All annotated posts', panel: picture.annotated, points: picture.points ?? [] },
+    { title: 'All annotated posts', panel: picture.annotated, points: picture.points ?? [], behind: [] },
     {
       title: 'Retained posts',
       panel: picture.retained,
       points: (picture.points ?? []).filter(({ isRetained }) => isRetained),
+      behind: (picture.points ?? []).filter(({ isRetained }) => !isRetained),
     },
   ];
   const columns = legendColumns(panels.map(({ panel }) => panel));
   const legendHeight = Math.ceil(picture.annotated.classes.length / columns) * LEGEND_ROW;
-  const height = PANEL.top + PANEL.height + legendHeight + 112;
+  const height = PANEL.top + PANEL.height + legendHeight + 132;
   const place = placing(picture.points ?? []);
   // Marks shrink as posts grow in number, alike in both panels.
   const scale = Math.max(0.5, Math.min(1, Math.sqrt(MARKS_AT_FULL_SIZE / (picture.points?.length || 1))));
-  const drawn = panels.map(({ title, panel, points }, index) => {
-    const marks = points.map(({ x, y, stance }) => ({ ...place({ x, y }), stance }));
+  const drawn = panels.map(({ title, panel, points, behind }, index) => {
+    const marks = points.map(({ x, y, ...post }) => ({ ...place({ x, y }), ...post }));
     return panelSvg({
       title,
       panel,
       marks,
+      discarded: behind.map(place),
       scale,
       columns,
       reason: picture.reason,
@@ -50,7 +55,7 @@ export function stancePictureSvg(picture: StancePicture): string {
   });
   const notes = footnotes(picture).map(
     (note, index) =>
-      `<text x="${MARGIN}" y="${height - 38 + index * 20}" font-size="14" fill="#555">${escapeXml(note)}</text>`,
+      `<text x="${MARGIN}" y="${height - 58 + index * 20}" font-size="14" fill="#555">${escapeXml(note)}</text>`,
   );
   const title = 'Stances before and after selection';
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${height}" viewBox="0 0 ${WIDTH} ${height}" role="img" font-family="Helvetica, Arial, 'Liberation Sans', sans-serif" font-size="16" fill="#222">
@@ -66,38 +71,43 @@ ${notes.join('\n')}
 function panelSvg(options: {
   title: string;
   panel: StancePanel;
-  marks: readonly { x: number; y: number; stance: string }[];
+  marks: readonly { x: number; y: number; stance: string; isRight: boolean | null }[];
+  discarded: readonly { x: number; y: number }[];
   scale: number;
   columns: number;
   reason: string | null;
   left: number;
 }): string {
-  const { title, panel, marks, scale, columns, reason, left } = options;
+  const { title, panel, marks, discarded, scale, columns, reason, left } = options;
   const stances = panel.classes.map(({ stance }) => stance);
   const total = panel.classes.reduce((sum, { posts }) => sum + posts, 0);
   const legendTop = PANEL.height + 28;
   const legend = panel.classes.map((entry, index) => {
     const x = (index % columns) * (PANEL.width / columns) + 8;
     const y = legendTop + Math.floor(index / columns) * LEGEND_ROW;
-    return `${mark({ x, y: y - 5, kind: index, scale: 1 })}<text x="${x + 12}" y="${y}" font-size="15">${escapeXml(legendText(entry))}</text>`;
+    return `${mark({ x, y: y - 5, kind: index, scale: 1, isHollow: false })}<text x="${x + 12}" y="${y}" font-size="15">${escapeXml(legendText(entry))}</text>`;
   });
   const empty = reason ?? (marks.length === 0 ? 'no posts' : null);
   const silhouetteTop = legendTop + Math.ceil(stances.length / columns) * LEGEND_ROW;
   return `<g transform="translate(${left},${PANEL.top})">
 <text x="0" y="-14" font-size="18" font-weight="bold">${escapeXml(title)} (${total.toLocaleString('en')})</text>
 <rect width="${PANEL.width}" height="${PANEL.height}" fill="none" stroke="#999"/>
-${marks.map(({ x, y, stance }) => mark({ x, y, kind: stances.indexOf(stance), scale })).join('\n')}
+${discarded.map(({ x, y }) => `<circle cx="${x.toFixed(1)}" cy="${y.toFixed(1)}" r="${(3.2 * scale).toFixed(2)}" fill="#c9c9c9"/>`).join('\n')}
+${marks.map(({ x, y, stance, isRight }) => mark({ x, y, kind: stances.indexOf(stance), scale, isHollow: isRight === false })).join('\n')}
 ${empty === null ? '' : `<text x="${PANEL.width / 2}" y="${PANEL.height / 2}" text-anchor="middle" fill="#555">${escapeXml(empty)}</text>`}
 ${legend.join('\n')}
 <text x="0" y="${silhouetteTop}">Mean silhouette by stance: <tspan font-weight="bold">${score(panel.silhouette)}</tspan></text>
 </g>`;
 }
 
-function mark(options: { x: number; y: number; kind: number; scale: number }): string {
-  const { x, y, kind, scale } = options;
+function mark(options: { x: number; y: number; kind: number; scale: number; isHollow: boolean }): string {
+  const { x, y, kind, scale, isHollow } = options;
   const shape = SHAPES[kind % SHAPES.length];
   const colour = COLOURS[kind % COLOURS.length];
-  return `<path transform="translate(${x.toFixed(1)},${y.toFixed(1)}) scale(${scale.toFixed(2)})" d="${shape}" fill="${colour}" fill-opacity="0.8" stroke="#fff" stroke-width="0.75"/>`;
+  const paint = isHollow
+    ? `fill="#fff" fill-opacity="0.6" stroke="${colour}" stroke-width="1.75"`
+    : `fill="${colour}" fill-opacity="0.8" stroke="#fff" stroke-width="0.75"`;
+  return `<path transform="translate(${x.toFixed(1)},${y.toFixed(1)}) scale(${scale.toFixed(2)})" d="${shape}" ${paint}/>`;
 }
 
 /** One scale for both directions, since neither axis of a projection means anything by itself. */
@@ -133,10 +143,17 @@ function score(silhouette: number | null): string {
   return silhouette === null ? 'undefined' : silhouette.toFixed(2).replace('-', '−');
 }
 
-function footnotes({ annotated, seed }: StancePicture): string[] {
+function footnotes({ annotated, seed, points }: StancePicture): string[] {
   const sum = (key: 'posts' | 'shownPosts') =>
     annotated.classes.reduce((total, entry) => total + entry[key], 0).toLocaleString('en');
+  const known = (points ?? []).filter(({ isRight }) => isRight !== null);
+  const wrong = known.filter(({ isRight }) => isRight === false).length;
   return [
+    ...(known.length === 0
+      ? []
+      : [
+          `Hollow: the stance is wrong by the labels of the data, which the selector does not see (${wrong.toLocaleString('en')} of ${known.length.toLocaleString('en')}). Grey: discarded.`,
+        ]),
     `Texts embedded: “post [SEP] stance [SEP] reason”. ${sum('shownPosts')} of ${sum('posts')} posts drawn (seed ${seed}), in one UMAP projection for both panels.`,
     'Silhouettes are of the posts drawn, by cosine distance between embeddings: 1 apart, 0 mixed, below 0 nearer to another stance.',
   ];

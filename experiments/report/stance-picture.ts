@@ -45,7 +45,19 @@ export const stancePictureSchema = z.strictObject({
   annotated: panelSchema.describe('every post with a stance'),
   retained: panelSchema.describe('the posts that the selector retained'),
   points: z
-    .array(z.strictObject({ x: z.number(), y: z.number(), stance: z.string(), isRetained: z.boolean() }))
+    .array(
+      z.strictObject({
+        x: z.number(),
+        y: z.number(),
+        stance: z.string(),
+        isRetained: z.boolean(),
+        isRight: z
+          .boolean()
+          .nullable()
+          .default(null)
+          .describe('whether the stance is that of the data, which the selector does not see; null where it has none'),
+      }),
+    )
     .nullable()
     .describe('the posts drawn, in random order; null when there are too few'),
   reason: z.string().nullable().describe('why there are no points'),
@@ -59,6 +71,8 @@ interface StancePost {
   readonly stance: string;
   readonly explanation: string;
   readonly isRetained: boolean;
+  /** Null where nobody knows. */
+  readonly isRight: boolean | null;
 }
 
 export async function stancePicture(options: {
@@ -95,7 +109,12 @@ export async function stancePicture(options: {
       reason: `there are ${drawn.length} posts to show, and a projection needs at least ${FEWEST_POINTS}`,
     };
   const places = await project({ distances, seed, signal });
-  const points = drawn.map(({ stance, isRetained }, index) => ({ ...places[index], stance, isRetained }));
+  const points = drawn.map(({ stance, isRetained, isRight }, index) => ({
+    ...places[index],
+    stance,
+    isRetained,
+    isRight,
+  }));
   return { ...panels, points, reason: null };
 }
 

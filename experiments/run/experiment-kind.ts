@@ -5,6 +5,7 @@ import type { BackendChoice } from '../../src/tensor/backend.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import type { ExperimentFile, ExperimentHead } from '../config/experiment-file.ts';
 import type { PlainObject } from '../config/overrides.ts';
+import type { Page } from '../report/page/page.ts';
 import type { RequestedBackend } from './programs.ts';
 
 /** A variant with one seed. */
@@ -66,6 +67,19 @@ export interface ExperimentKind<Experiment extends ExperimentHead, Result> {
   }): string;
   /** What it came to, for a screen: no line is longer than 100 characters. */
   summarize(report: { name: string; results: readonly VariantResults<Result>[] }): string;
+  /** The report as a page. */
+  page(report: PageSource): Promise<Page>;
+}
+
+/** What a page is made of: finished runs, at least one. */
+export interface PageSource {
+  readonly name: string;
+  readonly description: string;
+  /** What trained the runs, or shows them. */
+  readonly command: string;
+  readonly variants: readonly { readonly variant: string; readonly directories: readonly string[] }[];
+  /** Folder of the cache that the runs share. */
+  readonly cache: string;
 }
 
 /** What was trained in a run. */

@@ -9,6 +9,7 @@ import type { BackendChoice } from '../../src/tensor/backend.ts';
 import { type WorkContext, workContext } from '../../src/work-context.ts';
 import { type ExperimentHead, readExperimentYaml } from '../config/experiment-file.ts';
 import type { PlainObject } from '../config/overrides.ts';
+import { writePage } from '../report/page/write-page.ts';
 import { selectorKind } from '../selector/kind.ts';
 import { stopAgentKind } from '../stop-agent/kind.ts';
 import { type ExperimentKind, type Trial, trialsOf, type VariantResults } from './experiment-kind.ts';
@@ -33,6 +34,12 @@ export interface OpenedExperiment {
   results(): VariantResults<unknown>[];
   /** Writes `report.md` and `report.json` beside the runs. Returns the Markdown, and what a screen shows of it. */
   writeReport(command: string): { report: string; summary: string };
+  /**
+   * Writes the report as a page with its pictures.
+   * @param options.path of the page; `report.html` beside the runs unless given
+   * @returns where it is
+   */
+  writePage(options: { command: string; path?: string | undefined }): Promise<string>;
 }
 
 export interface RunOptions {
@@ -123,6 +130,14 @@ async function opened<Experiment extends ExperimentHead, Result>(
       writeFileAtomically(join(directory, 'report.md'), report);
       writeFileAtomically(join(directory, 'report.json'), `${JSON.stringify({ name, results: results() }, null, 2)}\n`);
       return { report, summary: kind.summarize({ name, results: read }) };
+    },
+    async writePage({ command, path = join(runs, name, 'report.html') }) {
+      const variants = Array.from(
+        groupBy(finished(), ({ variant }) => variant),
+        ([variant, own]) => ({ variant, directories: own.map(({ directory }) => directory) }),
+      );
+      writePage(path, await kind.page({ name, description, command, variants, cache: join(runs, 'cache') }));
+      return path;
     },
   };
 }

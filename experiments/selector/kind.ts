@@ -1,3 +1,4 @@
+import { selectorPage } from '../report/page/selector-page.ts';
 import { renderSelectorReport } from '../report/selector-report.ts';
 import { summarizeSelectorExperiment } from '../report/selector-summary.ts';
 import type { ExperimentKind } from '../run/experiment-kind.ts';
@@ -18,6 +19,7 @@ export const selectorKind: ExperimentKind<SelectorExperiment, SelectorResult> = 
   readJson: selectorJson,
   render: renderSelectorReport,
   summarize: summarizeSelectorExperiment,
+  page: selectorPage,
   async start({ runs }) {
     // Stays open until the process ends, because nobody knows which trial is the last.
     const workshop = selectorWorkshop({ runs });

@@ -11,7 +11,9 @@ import type { SelectorTraining } from '../../trainers/selector/setup.ts';
 import { stancePicture } from '../report/stance-picture.ts';
 import { stancePictureSvg } from '../report/stance-picture-svg.ts';
 import { trainInDirectories } from '../run/train-in-directories.ts';
+import { replyStances } from './data.ts';
 import { epochMetrics } from './epoch-metrics.ts';
+import { writeLastSelection } from './last-selection-file.ts';
 import type { SelectorTrial } from './settings.ts';
 
 /** What states and predictions are made of. */
@@ -41,8 +43,10 @@ export async function trainLogged(
       if (selection === null) return own;
       const metrics = epochMetrics({ selection, claims: training.settings.claims, threads: shared.data.train });
       writeFileAtomically(lastPath, `${JSON.stringify(metrics)}\n`);
-      if (trainer.iteration >= trainer.iterations)
+      if (trainer.iteration >= trainer.iterations) {
+        writeLastSelection(directory, { selection, claims: training.settings.claims, threads: shared.data.train });
         await writePicture({ trial: { experiment, shared, directory }, training, selection });
+      }
       return [metrics];
     },
   });
@@ -61,12 +65,17 @@ async function writePicture(options: {
   if (picturePoints === 0) return;
   const { claims } = training.settings;
   const picture = await stancePicture({
-    posts: selection.posts.map(({ claim, post, prediction, isRetained }) => ({
-      text: claims[claim].posts[post],
-      stance: stanceClasses[likeliest(prediction.distribution)],
-      explanation: prediction.explanation,
-      isRetained,
-    })),
+    posts: selection.posts.map(({ claim, post, prediction, isRetained }) => {
+      const stance = likeliest(prediction.distribution);
+      const gold = replyStances(shared.data.train[claim])[post];
+      return {
+        text: claims[claim].posts[post],
+        stance: stanceClasses[stance],
+        explanation: prediction.explanation,
+        isRetained,
+        isRight: gold < 0 ? null : gold === stance,
+      };
+    }),
     classes: stanceClasses,
     embed: (texts) => shared.encoder.encode(texts),
     dimensions: shared.encoder.dimensions,

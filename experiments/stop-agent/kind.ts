@@ -1,7 +1,9 @@
 import { join } from 'node:path';
+import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { canonicalJson } from '../../src/content-hash.ts';
 import { selectBackend } from '../../src/tensor/backend.ts';
 import { sharedOptions } from '../../trainers/stop-agent/population.ts';
+import { stopAgentPage } from '../report/page/stop-agent-page.ts';
 import { renderReport } from '../report/stop-agent-report.ts';
 import { summarizeExperiment } from '../report/stop-agent-summary.ts';
 import type { ExperimentKind } from '../run/experiment-kind.ts';
@@ -22,6 +24,14 @@ export const stopAgentKind: ExperimentKind<Experiment, TrialResult> = {
   readJson: trialJson,
   render: renderReport,
   summarize: summarizeExperiment,
+  page({ variants, ...source }) {
+    const read = (directory: string) => ({
+      directory,
+      result: readTrialResult(RunDirectory.open(directory), { withIntervals: false }),
+    });
+    const placed = variants.map(({ variant, directories }) => ({ variant, trials: directories.map(read) }));
+    return stopAgentPage({ ...source, variants: placed });
+  },
   async start({ experiments, runs, onBackend }) {
     const backend = await selectBackend(experiments[0].backend);
     onBackend(backend);

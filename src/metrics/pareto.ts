@@ -84,8 +84,12 @@ function bestAtPrice<Point extends PricedPoint>(
   ];
 }
 
-/** The corners of the smallest concave curve above a front: its slopes only fall. */
-function upperHull<Point extends OperatingPoint>(front: readonly Point[]): Point[] {
+/**
+ * The corners of the smallest concave curve above a front: its slopes only fall. What mixtures of the points attain lies on it
+ * and below it.
+ * @param front as `paretoFront` returns it
+ */
+export function upperHull<Point extends OperatingPoint>(front: readonly Point[]): Point[] {
   const hull: Point[] = [];
   for (const point of front) {
     while (hull.length >= 2 && !liesAbove(hull[hull.length - 1], hull[hull.length - 2], point)) hull.pop();

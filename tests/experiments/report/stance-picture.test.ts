@@ -17,9 +17,9 @@ async function embedAngles(texts: readonly string[]): Promise<Float32Array> {
   );
 }
 
-function post(options: { angle: number | string; stance: string; isRetained?: boolean }) {
-  const { angle, stance, isRetained = true } = options;
-  return { text: `${angle}`, stance, explanation: 'because', isRetained };
+function post(options: { angle: number | string; stance: string; isRetained?: boolean; isRight?: boolean | null }) {
+  const { angle, stance, isRetained = true, isRight = null } = options;
+  return { text: `${angle}`, stance, explanation: 'because', isRetained, isRight };
 }
 
 /** Every stance has its quarter of the circle; the discarded posts lie anywhere. Comments are the most, queries the fewest. */
@@ -184,12 +184,13 @@ describe('stancePicture', () => {
 });
 
 describe('stancePictureSvg', () => {
-  it('is well-formed and shows each point once among all and the retained ones again', async () => {
+  it('is well-formed and shows each point once among all, the retained ones again, and the others in grey', async () => {
     const picture = await draw();
     const svg = stancePictureSvg(picture);
     expectWellFormed(svg);
     const kept = picture.points?.filter(({ isRetained }) => isRetained).length ?? 0;
     expect(svg.match(/<path /g)).toHaveLength(60 + kept + 2 * classes.length);
+    expect(svg.match(/<circle [^>]*fill="#c9c9c9"/g)).toHaveLength(60 - kept);
     expect(svg).toContain('All annotated posts (200)');
     expect(svg).toContain('Retained posts (100)');
     expect(svg).toContain('60 of 200 posts drawn (seed 1)');
@@ -205,6 +206,25 @@ describe('stancePictureSvg', () => {
       .slice(1)
       .map((panel) => panel.match(/<path [^>]*>/g));
     expect(retained).toEqual(all);
+  });
+
+  it('draws wrong stances hollow, in both panels, and says how many of the known ones they are', async () => {
+    const posts = Array.from({ length: 10 }, (_, index) =>
+      post({
+        angle: index * 30,
+        stance: classes[index % 4],
+        isRetained: index < 6,
+        isRight: index < 8 ? index !== 2 && index !== 7 : null,
+      }),
+    );
+    const svg = stancePictureSvg(await draw({ posts }));
+    expectWellFormed(svg);
+    // Both among all posts; of the retained ones one.
+    expect(svg.match(/<path [^>]*stroke-width="1.75"/g)).toHaveLength(3);
+    expect(svg).toContain('(2 of 8). Grey: discarded.');
+    expect(stancePictureSvg(await draw({ posts: posts.map((each) => ({ ...each, isRight: null })) }))).not.toContain(
+      'Hollow',
+    );
   });
 
   it('escapes what it is told', async () => {

@@ -64,6 +64,7 @@ describe('train, of a selector', () => {
       'decisions.jsonl',
       'events.out.tfevents',
       'last-epoch.json',
+      'last-selection.jsonl',
       'metrics.jsonl',
       'parts.json',
       'result.json',

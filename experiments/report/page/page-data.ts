@@ -1,0 +1,96 @@
+/*
+ * What the script of a page reads: plain JSON, written by the server side and read by `browser/*.js`. No imports, so that the
+ * browser's files can be checked against it.
+ */
+
+export interface PageData {
+  readonly inspector: InspectorData | null;
+  readonly items: readonly ListedItem[] | null;
+}
+
+/** Test threads post by post. */
+export interface InspectorData {
+  /** The labels of the task; all labels below are indices into them, −1 where an answer could not be read. */
+  readonly labels: readonly string[];
+  readonly threads: readonly ShownThread[];
+  /** Of one seed. Runs whose detector said the same stand in one view, so that their agents can be compared. */
+  readonly views: readonly InspectorView[];
+}
+
+/** What all views share of a thread. */
+export interface ShownThread {
+  readonly id: string;
+  readonly event: string | null;
+  readonly gold: number;
+  /** Posts in the thread; more than are shown where the page would have become too large. */
+  readonly posts: number;
+  /** Of the claim, ISO 8601; null where unknown. */
+  readonly time: string | null;
+  /** Of the posts that are shown; null where the thread could not be read. */
+  readonly texts: readonly string[] | null;
+}
+
+export interface InspectorView {
+  readonly name: string;
+  /** The first is the agent that lists are sorted by. */
+  readonly systems: readonly ShownSystem[];
+  readonly rows: readonly InspectedThread[];
+}
+
+export interface ShownSystem {
+  readonly name: string;
+  /** `bound` sees the labels. */
+  readonly kind: 'agent' | 'rule' | 'bound';
+}
+
+/** A thread as the systems of a view decided it. */
+export interface InspectedThread {
+  /** Index into the threads. */
+  readonly thread: number;
+  /** Hours since the claim of each shown post; null where unknown. */
+  readonly hours: readonly (number | null)[];
+  /** What the detector said after each shown post. */
+  readonly predicted: readonly number[];
+  readonly confidence: readonly (number | null)[];
+  /** π(stop) after each shown post, for each agent in the order of the systems; null where a run did not keep it. */
+  readonly stopProbability: readonly (readonly number[] | null)[];
+  /** 0-based post at which each system stops, and its answer there. */
+  readonly stops: readonly number[];
+  readonly answers: readonly number[];
+  /** 0-based posts at which the experts would stop; null where they have no trajectory. */
+  readonly experts: {
+    readonly conservative: number | null;
+    readonly earlyAction: number | null;
+    readonly misleading: number | null;
+  };
+  /** How sure the detector was of the agent's answer where that is wrong; 0 where it is right. */
+  readonly mistake: number;
+  /** Share of the other systems that answer otherwise than the agent; the bound does not count. */
+  readonly disagreement: number;
+  /** What detectors on language models said before the judgements that the agents stopped at. */
+  readonly debates: readonly Debate[];
+}
+
+export interface Debate {
+  /** Length of the judged prefix. */
+  readonly posts: number;
+  readonly answer: number;
+  readonly turns: readonly { readonly role: string; readonly text: string }[];
+  readonly explanation: string;
+}
+
+/** A claim or a post that a selector was shown. */
+export interface ListedItem {
+  readonly kind: 'post' | 'claim';
+  readonly id: string;
+  /** Null where the data could not be read. */
+  readonly text: string | null;
+  readonly label: string;
+  readonly labelledBy: 'human' | 'machine';
+  readonly confidence: number;
+  readonly retainProbability: number;
+  readonly retained: boolean;
+  /** Whether the label is that of the data; null where the data has none. */
+  readonly right: boolean | null;
+  readonly reason: string;
+}

@@ -1,0 +1,65 @@
+import { html, type Markup } from './html.ts';
+
+/** A cell: what is shown, and what it is sorted by where that differs. */
+export type Cell = string | { readonly shown: Markup | string; readonly value: number | string };
+
+export interface TableColumn {
+  readonly title: string;
+  readonly isNumber?: boolean;
+}
+
+/** A table whose columns the page's script makes sortable. The first column names the row. */
+export function table(options: {
+  caption: string;
+  columns: readonly TableColumn[];
+  rows: readonly (readonly Cell[])[];
+  /** Rows that stand out. */
+  isMarked?: (row: number) => boolean;
+  isSortable?: boolean;
+}): Markup {
+  const { caption, columns, rows, isMarked = () => false, isSortable = true } = options;
+  const className = (column: number) => (columns[column].isNumber ? 'number' : 'text');
+  return html`<div class="scroll" tabindex="0" role="region" aria-label="${caption}"><table${isSortable ? html` data-sortable` : null}>
+<caption>${caption}</caption>
+<thead><tr>${columns.map(({ title }, column) => html`<th scope="col" class="${className(column)}">${title}</th>`)}</tr></thead>
+<tbody>
+${rows.map(
+  (row, index) =>
+    html`<tr${isMarked(index) ? html` class="marked"` : null}>${row.map((cell, column) => {
+      const shown = typeof cell === 'string' ? cell : cell.shown;
+      const value = typeof cell === 'string' ? null : html` data-value="${cell.value}"`;
+      return column === 0
+        ? html`<th scope="row"${value}>${shown}</th>`
+        : html`<td class="${className(column)}"${value}>${shown}</td>`;
+    })}</tr>
+`,
+)}</tbody></table></div>`;
+}
+
+/** A number as a cell; – where there is none. */
+export function numberCell(value: number | null, digits = 3): Cell {
+  return value === null ? { shown: '–', value: '' } : { shown: value.toFixed(digits), value };
+}
+
+/** A confusion matrix: gold labels down, answers across, darker where there are more. */
+export function confusionTable(options: {
+  caption: string;
+  labels: readonly string[];
+  rows: readonly (readonly number[])[];
+}): Markup {
+  const { caption, labels, rows } = options;
+  const hasUnread = rows.some((row) => row[labels.length] > 0);
+  const columns = hasUnread ? [...labels, 'not readable'] : labels;
+  return html`<table class="confusion">
+<caption>${caption}</caption>
+<thead><tr><th scope="col">is \\ answered</th>${columns.map((label) => html`<th scope="col">${label}</th>`)}</tr></thead>
+<tbody>${rows.map((row, gold) => {
+    const total = row.reduce((sum, count) => sum + count, 0) || 1;
+    return html`<tr><th scope="row">${labels[gold]}</th>${columns.map(
+      (_, answer) =>
+        html`<td class="${answer === gold ? 'right' : 'wrong'}" style="--share: ${(row[answer] / total).toFixed(2)}">${row[answer]} <small>${(
+          (100 * row[answer]) / total
+        ).toFixed(0)} %</small></td>`,
+    )}</tr>`;
+  })}</tbody></table>`;
+}
