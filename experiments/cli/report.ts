@@ -1,11 +1,16 @@
 import { existsSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Command } from 'commander';
 import { InputError } from '../../src/errors.ts';
+import { readExperimentYaml } from '../config/experiment-file.ts';
 import { parseOverride } from '../config/overrides.ts';
 import { writePage } from '../report/page/write-page.ts';
 import { openExperiment } from '../run/open-experiment.ts';
 import { findRuns } from '../run/report-runs.ts';
+import { planSweep, type SweepPlan } from '../sweep/plan.ts';
+import { loadSweepFile } from '../sweep/sweep-file.ts';
+import { isSweepFolder, openSweepFolder, planOfFolder } from '../sweep/sweep-folder.ts';
+import { writeResults } from '../sweep/write-results.ts';
 import { collect } from './option-values.ts';
 import { quoted } from './shell-words.ts';
 import type { Terminal } from './terminal.ts';
@@ -23,7 +28,7 @@ export function reportCommand(terminal: Terminal): Command {
     .description(
       'Print the table of an experiment from its finished runs, or write its page, without running anything.',
     )
-    .argument('<experiment>', 'YAML experiment file, a run, or a folder of runs such as runs/quickstart')
+    .argument('<experiment>', 'YAML file of an experiment or a sweep, a run, or a folder such as runs/quickstart')
     .option('--runs <folder>', 'where the runs and the shared cache are', 'runs')
     .option('--set <path=value>', 'as given to train; may be repeated', collect, [])
     .option('--json', 'print the results as JSON instead of the table')
@@ -38,14 +43,23 @@ export function reportCommand(terminal: Terminal): Command {
 The page shows macro-F1 against ER and calls, the training, where the agents stop, and every test thread post by post. It holds the
 texts of the threads where their file can still be read, so mind who may see it. docs/reading-a-report.md says how to read it.
 
+A sweep's page has its table, the front, the heat map, the triangle, how much each option matters, and the recommended setting.
+
 Examples:
   earshot report experiments/recipes/quickstart.yaml
   earshot report experiments/recipes/quickstart.yaml --html
-  earshot report runs/quickstart/paper/seed-1 --html --out paper.html`,
+  earshot report runs/quickstart/paper/seed-1 --html --out paper.html
+  earshot report runs/ratio-pareto --html`,
     )
-    .action((path: string, options: ReportOptions) =>
-      isFolder(path) ? reportFolder(path, { ...options, terminal }) : reportFile(path, { ...options, terminal }),
-    );
+    .action(async (path: string, options: ReportOptions) => {
+      const reporting = { ...options, terminal };
+      if (isSweepFolder(path)) return reportSweep(planOfFolder(path), { ...reporting, runs: dirname(path) });
+      if (isFolder(path)) return reportFolder(path, reporting);
+      const { kind } = await readExperimentYaml(path);
+      if (kind !== 'sweep') return reportFile(path, reporting);
+      const overrides = options.set.map(parseOverride);
+      return reportSweep(planSweep(await loadSweepFile(path, { overrides })), reporting);
+    });
 }
 
 type Reporting = ReportOptions & { readonly terminal: Terminal };
@@ -76,6 +90,20 @@ async function reportFolder(path: string, options: Reporting): Promise<void> {
     writePage(out, await found.page({ command, cache: join(runs, 'cache') }));
     stderr.write(`Page: ${out}\n`);
   } else if (!json) stdout.write(found.text(command));
+}
+
+/** Writes the files of a sweep anew, from the trials that are finished. */
+async function reportSweep(plan: SweepPlan, { runs, json, html, out, terminal }: Reporting): Promise<void> {
+  const { stdout, stderr } = terminal;
+  const path = join(runs, plan.name);
+  if (!isSweepFolder(path))
+    throw new InputError(`${path} holds no sweep; run it with \`earshot sweep\`, or say with --runs where it is`);
+  const folder = await openSweepFolder(plan, { runs, restart: false });
+  const page = html || out !== undefined ? (out ?? join(path, 'report.html')) : null;
+  const results = await writeResults(plan, { folder, command: `earshot report ${quoted(path)}`, page });
+  if (json) stdout.write(`${JSON.stringify(results.json, null, 2)}\n`);
+  if (page !== null) stderr.write(`Page: ${page}\n`);
+  else if (!json) stdout.write(results.text);
 }
 
 function isFolder(path: string): boolean {

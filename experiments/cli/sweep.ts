@@ -28,6 +28,7 @@ interface SweepOptions {
   restart?: boolean;
   dryRun?: boolean;
   json?: boolean;
+  html: boolean;
 }
 
 export function sweepCommand(terminal: Terminal): Command {
@@ -60,6 +61,7 @@ export function sweepCommand(terminal: Terminal): Command {
     .option('--restart', 'remove the trials of this sweep and start anew')
     .option('--dry-run', 'list the trials, and run none')
     .option('--json', 'print the results as JSON instead of the report')
+    .option('--no-html', 'leave out the page of the results, report.html')
     .addHelpText(
       'after',
       `
@@ -101,9 +103,12 @@ async function sweep(file: string, options: SweepOptions & { terminal: Terminal 
     return failIfAny(plan, folder);
   }
   const command = ['earshot', ...sweepWords(file, options)].map(quoted).join(' ');
-  const { summary, json } = await writeResults(plan, { folder, command });
+  const page = options.html ? `${folder.path}/report.html` : null;
+  const { summary, json } = await writeResults(plan, { folder, command, page });
   stdout.write(options.json ? `${JSON.stringify(json, null, 2)}\n` : summary);
-  stderr.write(`\nTable: ${folder.path}/trials.csv   Report: ${folder.path}/report.md\n`);
+  stderr.write(
+    `\nTable: ${folder.path}/trials.csv   Report: ${folder.path}/report.md${page === null ? '' : `   Page: ${page}`}\n`,
+  );
   failIfAny(plan, folder);
 }
 

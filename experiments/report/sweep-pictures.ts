@@ -3,7 +3,8 @@ import { groupBy } from '../../src/data/group-by.ts';
 import type { FrontPoint } from '../sweep/front.ts';
 import { type SweepPlan, shortNames } from '../sweep/plan.ts';
 import type { MemberSummary } from '../sweep/results.ts';
-import { chartSvg } from './vega-svg.ts';
+import { legible } from './legible-labels.ts';
+import { draw, palette, quiet } from './page/chart.ts';
 
 interface Pictured {
   readonly plan: SweepPlan;
@@ -23,17 +24,10 @@ export async function sweepPictures(pictured: Pictured): Promise<Record<string, 
     'seeds.svg': seedsSpec(pictured),
   };
   const drawn: Record<string, string> = {};
-  for (const [name, spec] of Object.entries(specs)) if (spec !== null) drawn[name] = await chartSvg(spec);
+  for (const [name, spec] of Object.entries(specs))
+    if (spec !== null) drawn[name] = (await draw({ name, label: '', spec })).svg;
   return drawn;
 }
-
-const look = {
-  background: 'white',
-  config: { font: 'sans-serif', axis: { grid: true, gridOpacity: 0.4 }, view: { stroke: '#ccc' } },
-} as const;
-const orange = '#d95f02';
-const blue = '#1f78b4';
-const grey = '#666666';
 
 function aimOf({ sweep, kind }: SweepPlan): string {
   return sweep.objective.maximise ?? kind.objective;
@@ -42,7 +36,11 @@ function aimOf({ sweep, kind }: SweepPlan): string {
 /** Macro-F1 over ER: settings, baselines, and the staircase of the systems that no other beats. */
 export function frontSpec({ plan, front }: Pictured): TopLevelSpec | null {
   if (front.length === 0) return null;
-  const values = front.map((point) => ({ ...point, kind: point.isSwept ? 'swept setting' : 'baseline' }));
+  const values = front.map((point) => ({
+    ...point,
+    kind: point.isSwept ? 'swept setting' : 'baseline',
+    details: `${point.name}\nmacro-F1 ${point.macroF1.toFixed(3)}\nER ${point.er.toFixed(3)}\n${point.calls.toFixed(1)} calls a thread`,
+  }));
   const stairs = front.filter(({ isOnFront }) => isOnFront).sort((a, b) => a.er - b.er);
   const places = groupBy(stairs, ({ er, macroF1 }) => `${er} ${macroF1}`);
   const named = Array.from(places.values(), (own) => ({
@@ -51,20 +49,22 @@ export function frontSpec({ plan, front }: Pictured): TopLevelSpec | null {
     isSwept: own.some(({ isSwept }) => isSwept),
     name: own.map(({ name }) => name).join(', '),
   }));
-  const labels = legible(named, values);
+  const labels = legible(
+    named.map((own) => ({ ...own, x: own.er, y: own.macroF1, isKept: own.isSwept })),
+    values.map(({ er, macroF1 }) => ({ x: er, y: macroF1 })),
+  );
   const position = {
     x: { field: 'er', type: 'quantitative', title: 'ER (lower is earlier)', scale: { zero: false } },
     y: { field: 'macroF1', type: 'quantitative', title: 'macro-F1', scale: { zero: false } },
   } as const;
   return {
-    ...look,
     title: `${plan.name}: macro-F1 against ER, development part`,
     width: 560,
     height: 400,
     layer: [
       {
         data: { values: stairs },
-        mark: { type: 'line', interpolate: 'step-after', color: grey, strokeDash: [4, 3] },
+        mark: { type: 'line', aria: false, interpolate: 'step-after', color: palette.grey, strokeDash: [4, 3] },
         encoding: position,
       },
       {
@@ -76,7 +76,7 @@ export function frontSpec({ plan, front }: Pictured): TopLevelSpec | null {
             field: 'kind',
             type: 'nominal',
             title: null,
-            scale: { domain: ['swept setting', 'baseline'], range: [orange, blue] },
+            scale: { domain: ['swept setting', 'baseline'], range: [palette.vermillion, palette.blue] },
           },
           shape: {
             field: 'kind',
@@ -85,41 +85,25 @@ export function frontSpec({ plan, front }: Pictured): TopLevelSpec | null {
             scale: { domain: ['swept setting', 'baseline'], range: ['circle', 'square'] },
           },
           size: { field: 'calls', type: 'quantitative', title: 'calls a thread', scale: { range: [40, 240] } },
-          tooltip: [{ field: 'name' }, { field: 'macroF1' }, { field: 'er' }, { field: 'calls' }],
+          description: { field: 'details', type: 'nominal' },
         },
       },
       {
         data: { values: labels },
         mark: {
           type: 'text',
+          aria: false,
           // Late points stand at the right edge.
           align: { expr: "datum.er > 0.6 ? 'right' : 'left'" },
           dx: { expr: 'datum.er > 0.6 ? -7 : 7' },
           dy: -9,
           fontSize: 9,
-          color: '#333',
+          color: quiet,
         },
         encoding: { ...position, text: { field: 'name', type: 'nominal' } },
       },
     ],
   };
-}
-
-/** Names that do not stand on one another, those of swept settings first. */
-function legible<Named extends { er: number; macroF1: number; isSwept: boolean }>(
-  named: readonly Named[],
-  points: readonly { er: number; macroF1: number }[],
-): Named[] {
-  const spread = (of: (point: { er: number; macroF1: number }) => number) =>
-    Math.max(...points.map(of)) - Math.min(...points.map(of)) || 1;
-  const [width, height] = [spread(({ er }) => er), spread(({ macroF1 }) => macroF1)];
-  const kept: Named[] = [];
-  for (const own of named.toSorted((a, b) => Number(b.isSwept) - Number(a.isSwept))) {
-    const isNear = (other: Named) =>
-      Math.abs(other.er - own.er) < 0.3 * width && Math.abs(other.macroF1 - own.macroF1) < 0.03 * height;
-    if (own.isSwept || !kept.some(isNear)) kept.push(own);
-  }
-  return kept;
 }
 
 /** The mean objective over two swept options, averaged over all others. */
@@ -139,7 +123,6 @@ export function heatMapSpec({ plan, members }: Pictured): TopLevelSpec | null {
     return (areNumbers ? distinct.sort(([, a], [, b]) => Number(a) - Number(b)) : distinct).map(([text]) => text);
   };
   return {
-    ...look,
     title: `${plan.name}: ${aimOf(plan)}, development part`,
     width: { step: 44 },
     height: { step: 30 },
@@ -162,11 +145,11 @@ export function heatMapSpec({ plan, members }: Pictured): TopLevelSpec | null {
         },
       },
       {
-        mark: { type: 'text', fontSize: 9, stroke: 'white', strokeWidth: 2.5, strokeJoin: 'round' },
+        mark: { type: 'text', aria: false, fontSize: 9, stroke: 'white', strokeWidth: 2.5, strokeJoin: 'round' },
         encoding: { text: { aggregate: 'mean', field: 'value', type: 'quantitative', format: '.3f' } },
       },
       {
-        mark: { type: 'text', fontSize: 9, color: 'black' },
+        mark: { type: 'text', aria: false, fontSize: 9, color: 'black' },
         encoding: { text: { aggregate: 'mean', field: 'value', type: 'quantitative', format: '.3f' } },
       },
     ],
@@ -184,7 +167,13 @@ export function triangleSpec({ plan, members }: Pictured): TopLevelSpec | null {
     const [alpha, beta, gamma] = weights.map((path) => Number(settings[path]));
     const sum = alpha + beta + gamma;
     if (objective === null || !(sum > 0)) return [];
-    return [{ ...place(alpha / sum, gamma / sum), value: objective.mean, label }];
+    return [
+      {
+        ...place(alpha / sum, gamma / sum),
+        value: objective.mean,
+        details: `${label}\n${aimOf(plan)} ${objective.mean.toFixed(3)}`,
+      },
+    ];
   });
   if (values.length === 0) return null;
   const outline = [place(0, 0), place(0, 1), place(1, 0), place(0, 0)].map((corner, order) => ({ ...corner, order }));
@@ -197,15 +186,13 @@ export function triangleSpec({ plan, members }: Pictured): TopLevelSpec | null {
     ({ field, type: 'quantitative', axis: null, scale: { domain, nice: false } }) as const;
   const position = { x: axis('x', [-0.08, 1.08]), y: axis('y', [-0.12, 0.96]) } as const;
   return {
-    ...look,
-    config: { ...look.config, view: { stroke: null } },
     title: `${plan.name}: ${aimOf(plan)} over the ratio of the experts, development part`,
     width: 464,
     height: 432,
     layer: [
       {
         data: { values: outline },
-        mark: { type: 'line', color: grey },
+        mark: { type: 'line', aria: false, color: palette.grey },
         encoding: { ...position, order: { field: 'order', type: 'quantitative' } },
       },
       {
@@ -214,12 +201,12 @@ export function triangleSpec({ plan, members }: Pictured): TopLevelSpec | null {
         encoding: {
           ...position,
           color: { field: 'value', type: 'quantitative', title: aimOf(plan), scale: { scheme: 'viridis' } },
-          tooltip: [{ field: 'label' }, { field: 'value' }],
+          description: { field: 'details', type: 'nominal' },
         },
       },
       {
         data: { values: corners },
-        mark: { type: 'text', fontSize: 13 },
+        mark: { type: 'text', aria: false, fontSize: 13 },
         encoding: { ...position, text: { field: 'text', type: 'nominal' } },
       },
     ],
@@ -231,27 +218,36 @@ export function seedsSpec({ plan, members }: Pictured): TopLevelSpec | null {
   const scored = members.filter(({ objective }) => objective !== null);
   if (scored.length === 0) return null;
   const values = scored.flatMap(({ label, rows }) =>
-    rows.flatMap(({ trial, objective }) => (objective === null ? [] : [{ label, seed: trial.seed, value: objective }])),
+    rows.flatMap(({ trial, objective }) =>
+      objective === null
+        ? []
+        : [
+            {
+              label,
+              value: objective,
+              details: `${label}, seed ${trial.seed}\n${aimOf(plan)} ${objective.toFixed(3)}`,
+            },
+          ],
+    ),
   );
   const order = scored.map(({ label }) => label);
   const y = { field: 'label', type: 'nominal', title: null, sort: order, axis: { labelLimit: 360 } } as const;
   return {
-    ...look,
     title: `${plan.name}: spread over seeds, development part`,
     width: 480,
     height: { step: 20 },
     data: { values },
     layer: [
       {
-        mark: { type: 'circle', color: blue, opacity: 0.6, size: 50 },
+        mark: { type: 'circle', color: palette.blue, opacity: 0.6, size: 50 },
         encoding: {
           y,
           x: { field: 'value', type: 'quantitative', title: aimOf(plan), scale: { zero: false } },
-          tooltip: [{ field: 'seed' }, { field: 'value' }],
+          description: { field: 'details', type: 'nominal' },
         },
       },
       {
-        mark: { type: 'tick', color: orange, thickness: 3, size: 16 },
+        mark: { type: 'tick', aria: false, color: palette.vermillion, thickness: 3, size: 16 },
         encoding: { y, x: { aggregate: 'mean', field: 'value', type: 'quantitative' } },
       },
     ],

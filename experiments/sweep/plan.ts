@@ -38,13 +38,16 @@ export interface SweepPlan {
   readonly members: readonly SweepMember[];
   /** Thread files and detector files that the trials read. */
   readonly files: readonly string[];
+  /** What the plan was made from. */
+  readonly loaded: LoadedSweep;
 }
 
 /**
  * Every trial of a sweep. Nothing is read but the files, and nothing is run.
  * @throws InputError for settings that the experiment refuses, or an experiment without a development part
  */
-export function planSweep({ sweep, experiment, source }: LoadedSweep): SweepPlan {
+export function planSweep(loaded: LoadedSweep): SweepPlan {
+  const { sweep, experiment, source } = loaded;
   const kind = sweptKindOf(experiment.kind, source);
   checkPaths(sweep);
   checkObjective(sweep, kind);
@@ -98,6 +101,7 @@ export function planSweep({ sweep, experiment, source }: LoadedSweep): SweepPlan
     paths: [...Object.keys(sweep.space), ...Object.keys(sweep.derived)],
     members: [...members.values()],
     files: [...files].sort(),
+    loaded,
   };
 }
 

@@ -124,6 +124,13 @@ export const sweepSchema = z
 export type SweepFile = z.output<typeof sweepSchema>;
 export type Method = SweepFile['method'];
 
+/** A sweep as its folder keeps it. */
+export const loadedSweepSchema = z.object({
+  sweep: sweepSchema,
+  experiment: z.record(z.string(), z.unknown()),
+  source: z.string(),
+});
+
 export interface LoadedSweep {
   readonly sweep: SweepFile;
   /** The experiment as it is written, with its variant, the settings of the sweep and the overrides on top. */

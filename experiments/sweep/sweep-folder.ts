@@ -7,13 +7,14 @@ import { readJsonFile, writeJsonFile } from '../../checkpoints/json-file.ts';
 import { removeRun } from '../../checkpoints/run-lock.ts';
 import { makeFolder } from '../../src/atomic-file.ts';
 import { diskError, InputError } from '../../src/errors.ts';
-import { type SweepPlan, type SweepTrial, trialsOfPlan } from './plan.ts';
+import { planSweep, type SweepPlan, type SweepTrial, trialsOfPlan } from './plan.ts';
+import { loadedSweepSchema } from './sweep-file.ts';
 import type { TrialOutcome } from './trial-pool.ts';
 
 /*
  * The folder of a sweep, `<runs>/<name>`:
  *
- *   sweep.json     which settings and seed each trial has, and the hashes of the files that they read
+ *   sweep.json     which settings and seed each trial has, the hashes of the files that they read, and the sweep file
  *   trials/<id>/   a run directory each
  *   failures/      why a trial failed, one file each; it is removed when the trial is tried again
  *
@@ -27,7 +28,10 @@ const failureSchema = z.object({
 });
 export type Failure = z.output<typeof failureSchema>;
 
-const manifestSchema = z.looseObject({ files: z.record(z.string(), z.string()) });
+const manifestSchema = z.looseObject({
+  files: z.record(z.string(), z.string()),
+  loaded: loadedSweepSchema.optional(),
+});
 
 export interface SweepFolder {
   readonly path: string;
@@ -38,6 +42,24 @@ export interface SweepFolder {
   note(trial: SweepTrial, outcome: TrialOutcome): void;
   /** SHA-256 of every file that the trials read. */
   readonly fileHashes: Readonly<Record<string, string>>;
+}
+
+/**
+ * The plan of the sweep in a folder.
+ * @throws InputError where an earlier version made it, which did not keep the sweep file
+ */
+export function planOfFolder(path: string): SweepPlan {
+  const { loaded } = readJsonFile(join(path, 'sweep.json'), manifestSchema);
+  if (loaded === undefined)
+    throw new InputError(
+      `${path} does not keep its sweep file, because an earlier version made it; give the YAML file instead`,
+    );
+  return planSweep(loaded);
+}
+
+/** Whether a folder is that of a sweep. */
+export function isSweepFolder(path: string): boolean {
+  return existsSync(join(path, 'sweep.json'));
 }
 
 /**
@@ -75,6 +97,7 @@ export async function openSweepFolder(
     name: plan.name,
     files: fileHashes,
     trials: Object.fromEntries(trialsOfPlan(plan).map(({ id, label }) => [id, label])),
+    loaded: plan.loaded,
   });
   const failurePath = (id: string) => join(path, 'failures', `${id}.json`);
   return {

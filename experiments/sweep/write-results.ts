@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
+import { sweepPage } from '../report/page/sweep-page.ts';
 import { sweepPictures } from '../report/sweep-pictures.ts';
 import { renderSweepReport, type SweepReport } from '../report/sweep-report.ts';
 import { summarizeSweep } from '../report/sweep-summary.ts';
@@ -25,10 +26,11 @@ export interface SweepResults {
 /**
  * Writes the tables, the report and the pictures of a sweep from what lies in its folder: the same bytes for the same
  * trials, whatever was killed on the way. The test is looked at here alone, once the setting is chosen, and for that setting.
+ * @param options.page where the page goes; null for none
  */
 export async function writeResults(
   plan: SweepPlan,
-  { folder, command }: { folder: SweepFolder; command: string },
+  { folder, command, page = null }: { folder: SweepFolder; command: string; page?: string | null },
 ): Promise<SweepResults> {
   const rows = readRows(plan, folder);
   const members = summarizeMembers(plan, rows);
@@ -96,5 +98,6 @@ export async function writeResults(
   for (const name of existsSync(folder.path) ? readdirSync(folder.path) : [])
     if (name.endsWith('.svg') && !(name in files)) rmSync(join(folder.path, name));
   for (const [name, content] of Object.entries(files)) writeFileAtomically(join(folder.path, name), content);
+  if (page !== null) writeFileAtomically(page, sweepPage(report, pictures));
   return { report, text, summary: summarizeSweep(report), json };
 }

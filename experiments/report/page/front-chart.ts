@@ -66,13 +66,17 @@ export function frontChart(systems: readonly PlottedSystem[], price: 'er' | 'cal
       .filter(
         (system) => system.kind === 'agent' || system.kind === 'bound' || (corners.has(system) && isShown(system.name)),
       )
-      .map((system) => ({ ...point(system), isKept: system.kind !== 'rule' })),
+      .map((system) => ({
+        ...point(system),
+        isRule: system.kind === 'rule',
+        isKept: system.kind === 'bound' || (system.kind === 'agent' && agents.length <= namedAgents),
+      })),
     shown.map(point),
   );
   // Rules stand below the line that they are corners of, all others above their point.
   const textBeside = (isRule: boolean) =>
     ({
-      data: { values: labels.filter(({ isKept }) => isKept !== isRule) },
+      data: { values: labels.filter((label) => label.isRule === isRule) },
       mark: {
         type: 'text',
         aria: false,
@@ -128,6 +132,9 @@ export function frontChart(systems: readonly PlottedSystem[], price: 'er' | 'cal
     },
   };
 }
+
+/** With more agents than this their names would stand on one another; the legend has them, too. */
+const namedAgents = 3;
 
 /** Agents come first. */
 function rank(group: string): number {

@@ -4,11 +4,13 @@
  */
 function threadChart({ view, row, labels, width }) {
   const posts = row.predicted.length;
-  const room = { left: 34, right: 12, top: 34, height: 120, strip: 16 };
+  const sides = { left: 34, right: 12 };
+  /** The middle of a post's column. @param {number} post */
+  const x = (post) => sides.left + ((width - sides.left - sides.right) * (post + 0.5)) / posts;
+  const names = stopNames({ view, row, posts, width, x });
+  const room = { ...sides, top: 14 + 12 * Math.max(1, ...names.map(({ line }) => line + 1)), height: 120, strip: 16 };
   const bottom = room.top + room.height;
   const height = bottom + room.strip + 46;
-  /** The middle of a post's column. @param {number} post */
-  const x = (post) => room.left + ((width - room.left - room.right) * (post + 0.5)) / posts;
   const column = (width - room.left - room.right) / posts;
   /** @param {number} share */
   const y = (share) => bottom - share * room.height;
@@ -25,36 +27,27 @@ function threadChart({ view, row, labels, width }) {
       'fill-opacity': strength(row.confidence[post], labels.length),
     }),
   );
-  const stops = view.systems.flatMap(({ kind }, system) =>
-    kind === 'agent' && row.stops[system] < posts
-      ? [
-          svgElement('line', {
-            x1: x(row.stops[system]),
-            x2: x(row.stops[system]),
-            y1: room.top - 6,
-            y2: bottom + 6 + room.strip,
-            class: `stop agent-${system}`,
-          }),
-          svgElement(
-            'text',
-            {
-              x: x(row.stops[system]),
-              y: room.top - 10 - 11 * (system % 2),
-              class: `stop-name agent-${system}`,
-              'text-anchor': anchor(x(row.stops[system]), width),
-            },
-            shortName(view.systems[system].name, view),
-          ),
-        ]
-      : [],
-  );
-  const experts = Object.entries(expertLetters).flatMap(([expert, letters], index) => {
+  const stops = names.flatMap(({ system, name, at, line }) => [
+    svgElement('line', {
+      x1: at,
+      x2: at,
+      y1: room.top - 6,
+      y2: bottom + 6 + room.strip,
+      class: `stop agent-${system}`,
+    }),
+    svgElement(
+      'text',
+      { x: at, y: room.top - 9 - 12 * line, class: 'stop-name', 'text-anchor': anchor(at, width) },
+      name,
+    ),
+  ]);
+  const experts = Object.entries(expertLetters).flatMap(([expert, letters]) => {
     const stop = row.experts[/** @type {keyof InspectedThread['experts']} */ (expert)];
     if (stop === null || stop >= posts) return [];
     return [
       svgElement(
         'text',
-        { x: x(stop), y: bottom + room.strip + 20 + 0 * index, class: 'expert', 'text-anchor': anchor(x(stop), width) },
+        { x: x(stop), y: bottom + room.strip + 20, class: 'expert', 'text-anchor': anchor(x(stop), width) },
         `▴${letters}`,
       ),
     ];
@@ -136,10 +129,35 @@ function strength(confidence, labels) {
   return (0.2 + 0.8 * Math.max(0, (confidence - chance) / (1 - chance))).toFixed(2);
 }
 
-/** @param {number} at @param {number} width */
+/** @param {number} at @param {number} width @returns {'start' | 'middle' | 'end'} */
 function anchor(at, width) {
   if (at < 70) return 'start';
   return at > width - 70 ? 'end' : 'middle';
+}
+
+/**
+ * Where the names of the agents stand above their stops: in as many lines as it takes for none to cover another.
+ * @param {{ view: InspectorView, row: InspectedThread, posts: number, width: number, x: (post: number) => number }} shown
+ */
+function stopNames({ view, row, posts, width, x }) {
+  /** @type {number[]} */
+  const ends = [];
+  return view.systems
+    .flatMap(({ name, kind }, system) =>
+      kind === 'agent' && row.stops[system] < posts
+        ? [{ system, name: shortName(name, view), at: x(row.stops[system]) }]
+        : [],
+    )
+    .sort((a, b) => a.at - b.at)
+    .map((own) => {
+      // About what a letter takes at this size.
+      const size = 6.3 * own.name.length;
+      const start = own.at - { start: 0, middle: size / 2, end: size }[anchor(own.at, width)];
+      const free = ends.findIndex((end) => end <= start);
+      const line = free < 0 ? ends.length : free;
+      ends[line] = start + size + 8;
+      return { ...own, line };
+    });
 }
 
 /** What tells the agents of a view apart. @param {string} name @param {InspectorView} view */
