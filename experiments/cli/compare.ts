@@ -1,23 +1,30 @@
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
-import { runsIn } from '../run/decisions-file.ts';
+import { writeFileAtomically } from '../../src/atomic-file.ts';
+import { comparePage } from '../report/page/compare-page.ts';
+import { compareSelectorsPage } from '../report/page/compare-selectors-page.ts';
+import { type ComparedSystem, runsIn } from '../run/decisions-file.ts';
 import { runKind } from '../run/experiment-kind.ts';
 import { compareSelectorSystems } from '../selector/compare-runs.ts';
 import { selectorName } from '../selector/decisions.ts';
 import { compareSystems } from '../stop-agent/compare-runs.ts';
 import { agentName } from '../stop-agent/decisions.ts';
 import { wholeNumber } from './option-values.ts';
+import { quoted } from './shell-words.ts';
 import type { Terminal } from './terminal.ts';
 
 interface CompareOptions {
   system?: string;
   secondSystem?: string;
   seed: number;
+  runs: string;
   json?: boolean;
+  html?: boolean;
+  out: string;
 }
 
-export function compareCommand({ stdout }: Terminal): Command {
+export function compareCommand({ stdout, stderr }: Terminal): Command {
   return new Command('compare')
     .description('Compare two systems on the test items that both decided: paired bootstrap of the metrics.')
     .argument('<first>', 'run directory, or a folder of runs with one seed each')
@@ -28,7 +35,10 @@ export function compareCommand({ stdout }: Terminal): Command {
       'system of the second, such as "first 4 posts" or random (default: as for the first)',
     )
     .option('--seed <number>', 'seed of the bootstrap', wholeNumber, 1)
+    .option('--runs <folder>', 'where the shared cache is', 'runs')
     .option('--json', 'print the comparison as JSON')
+    .option('--html', 'also write a page with the differences and the threads on which they differ')
+    .option('--out <file>', 'where the page goes', 'comparison.html')
     .addHelpText(
       'after',
       `
@@ -38,31 +48,56 @@ are over seeds and the threads of each; replies are drawn with their thread.
 Examples:
   earshot compare runs/published-vs-paper/paper runs/published-vs-paper/published
   earshot compare runs/quickstart/student-and-task runs/quickstart/student-and-task --second-system "first 4 posts"
-  earshot compare runs/selector-quickstart/agent runs/selector-quickstart/agent --second-system random`,
+  earshot compare runs/selector-quickstart/agent runs/selector-quickstart/agent --second-system random
+  earshot compare runs/quickstart/student-and-task runs/quickstart/paper --html --out comparison.html`,
     )
-    .action((first: string, second: string, options: CompareOptions) => {
+    .action(async (first: string, second: string, options: CompareOptions) => {
       const isSelector = kindOf(first) === 'selector';
       const { system = isSelector ? selectorName : agentName } = options;
       const compared = [
         { folder: first, system },
         { folder: second, system: options.secondSystem ?? (isSelector ? selectorName : agentName) },
       ] as const;
-      const { json, text } = (isSelector ? selectors : agents)(compared, options);
+      const { json, text, page } = (isSelector ? selectors : agents)(compared, options);
       const heading = `${compared[0].system} of ${first}\nminus ${compared[1].system} of ${second}`;
       stdout.write(options.json ? `${JSON.stringify(json, null, 2)}\n` : `${heading}${text}`);
+      if (!options.html) return;
+      writeFileAtomically(options.out, await page(commandOf(compared)));
+      stderr.write(`\nPage: ${options.out}\n`);
     });
 }
 
-type Compared = Parameters<typeof compareSystems>[0];
+type Pair = readonly [ComparedSystem, ComparedSystem];
 
-function agents([first, second]: readonly [Compared, Compared], options: { seed: number }) {
-  const { threads, seeds, metrics } = compareSystems(first, second, options);
-  const counted = `${threads} decisions paired, of ${seeds} ${seeds === 1 ? 'seed' : 'seeds'}`;
-  return { json: { threads, seeds, ...byName(metrics) }, text: `, ${counted}\n\n${lines(metrics)}` };
+/** The command that shows the comparison again. */
+function commandOf(compared: Pair): string {
+  const [first, second] = compared;
+  const words = [
+    'earshot',
+    'compare',
+    first.folder,
+    second.folder,
+    '--system',
+    first.system,
+    '--second-system',
+    second.system,
+  ];
+  return words.map(quoted).join(' ');
 }
 
-function selectors([first, second]: readonly [Compared, Compared], options: { seed: number }) {
-  const comparisons = compareSelectorSystems(first, second, options);
+function agents(compared: Pair, options: { seed: number; runs: string }) {
+  const comparison = compareSystems(...compared, options);
+  const { threads, seeds, metrics } = comparison;
+  const counted = `${threads} decisions paired, of ${seeds} ${seeds === 1 ? 'seed' : 'seeds'}`;
+  return {
+    json: { threads, seeds, ...byName(metrics) },
+    text: `, ${counted}\n\n${lines(metrics)}`,
+    page: (command: string) => comparePage({ compared, comparison, command, cache: join(options.runs, 'cache') }),
+  };
+}
+
+function selectors(compared: Pair, options: { seed: number }) {
+  const comparisons = compareSelectorSystems(...compared, options);
   const sections = comparisons.map(
     ({ test, task, items, seeds, metrics }) =>
       `\n${test}: ${task}, ${items} decisions paired, of ${seeds} ${seeds === 1 ? 'seed' : 'seeds'}\n${lines(metrics)}`,
@@ -70,6 +105,7 @@ function selectors([first, second]: readonly [Compared, Compared], options: { se
   return {
     json: comparisons.map(({ metrics, ...of }) => ({ ...of, ...byName(metrics) })),
     text: `\n${sections.join('')}`,
+    page: async (command: string) => compareSelectorsPage({ compared, comparisons, command }),
   };
 }
 

@@ -1,7 +1,7 @@
 import { groupBy } from '../../src/data/group-by.ts';
 import { InputError } from '../../src/errors.ts';
 import { type ComparedSystem, pairDecisions, readDecisions } from '../run/decisions-file.ts';
-import { type SelectorTask, selectorDecisionSchema, selectorName } from './decisions.ts';
+import { type SelectorDecision, type SelectorTask, selectorDecisionSchema, selectorName } from './decisions.ts';
 import { metricIntervals } from './intervals.ts';
 
 export interface SelectorComparison {
@@ -30,23 +30,7 @@ export function compareSelectorSystems(
   second: Partial<ComparedSystem> & { folder: string },
   options: { seed: number },
 ): SelectorComparison[] {
-  const paired = pairDecisions(
-    [
-      { system: selectorName, ...first },
-      { system: selectorName, ...second },
-    ],
-    {
-      read: (run) => readDecisions(run, selectorDecisionSchema),
-      keyOf: ({ part, test, task, id }) => [part, test, task, id].join('/'),
-      items: 'item',
-    },
-  );
-  const pairs = paired.first.map((left, index) => ({ left, right: paired.second[index], run: paired.runs[index] }));
-  const tested = pairs.filter(({ left: { part } }) => part === 'test');
-  if (tested.length === 0)
-    throw new InputError(
-      `${first.folder} and ${second.folder} share held-out items only; compare runs with the same tests`,
-    );
+  const tested = pairedTestDecisions(first, second);
   return Array.from(groupBy(tested, ({ left: { test, task } }) => `${test}/${task}`).values(), (own) => {
     const { test, task } = own[0].left;
     const seeds = Array.from(groupBy(own, ({ run }) => run).values(), (ofSeed) => ({
@@ -64,4 +48,37 @@ export function compareSelectorSystems(
       })),
     };
   });
+}
+
+/** What two systems decided of an item of a test under the same seed. */
+export interface PairedSelectorDecision {
+  readonly left: SelectorDecision;
+  readonly right: SelectorDecision;
+  /** Of the first system: one for each seed. */
+  readonly run: string;
+}
+
+/** @throws InputError as `compareSelectorSystems` does */
+export function pairedTestDecisions(
+  first: Partial<ComparedSystem> & { folder: string },
+  second: Partial<ComparedSystem> & { folder: string },
+): PairedSelectorDecision[] {
+  const paired = pairDecisions(
+    [
+      { system: selectorName, ...first },
+      { system: selectorName, ...second },
+    ],
+    {
+      read: (run) => readDecisions(run, selectorDecisionSchema),
+      keyOf: ({ part, test, task, id }) => [part, test, task, id].join('/'),
+      items: 'item',
+    },
+  );
+  const pairs = paired.first.map((left, index) => ({ left, right: paired.second[index], run: paired.runs[index] }));
+  const tested = pairs.filter(({ left: { part } }) => part === 'test');
+  if (tested.length === 0)
+    throw new InputError(
+      `${first.folder} and ${second.folder} share held-out items only; compare runs with the same tests`,
+    );
+  return tested;
 }

@@ -37,20 +37,7 @@ export function compareSystems(
   second: Partial<ComparedSystem> & { folder: string },
   options: { seed: number },
 ): Comparison {
-  const paired = pairDecisions<Decision>(
-    [
-      { system: agentName, ...first },
-      { system: agentName, ...second },
-    ],
-    { read: decisionsOfRun, keyOf: ({ threadId }) => threadId, items: 'thread' },
-  );
-  const [task, otherTask] = [first, second].map(({ folder }) => taskOfRuns(folder));
-  if (task.name !== otherTask.name)
-    throw new InputError(
-      `${first.folder} decides ${task.name} and ${second.folder} decides ${otherTask.name}; compare runs of one task`,
-    );
-  const { labels } = task;
-  const pairs = paired.first.map((left, index) => ({ left, right: paired.second[index], run: paired.runs[index] }));
+  const { pairs, labels } = pairedDecisions(first, second);
   const groups = Array.from(groupBy(pairs, ({ run }) => run).values(), (own) => ({
     threads: own.length,
     left: columnsOf(
@@ -81,6 +68,35 @@ export function compareSystems(
       return { name, title: title ?? name, difference: estimate, ...interval };
     }),
   };
+}
+
+/** What two systems decided of a thread under the same seed. */
+export interface PairedDecision {
+  readonly left: Decision;
+  readonly right: Decision;
+  /** Folder of the run in that of the experiment; '' where a run was given. */
+  readonly run: string;
+}
+
+/** @throws InputError as `compareSystems` does */
+export function pairedDecisions(
+  first: Partial<ComparedSystem> & { folder: string },
+  second: Partial<ComparedSystem> & { folder: string },
+): { pairs: PairedDecision[]; labels: readonly string[] } {
+  const paired = pairDecisions<Decision>(
+    [
+      { system: agentName, ...first },
+      { system: agentName, ...second },
+    ],
+    { read: decisionsOfRun, keyOf: ({ threadId }) => threadId, items: 'thread' },
+  );
+  const [task, otherTask] = [first, second].map(({ folder }) => taskOfRuns(folder));
+  if (task.name !== otherTask.name)
+    throw new InputError(
+      `${first.folder} decides ${task.name} and ${second.folder} decides ${otherTask.name}; compare runs of one task`,
+    );
+  const pairs = paired.first.map((left, index) => ({ left, right: paired.second[index], run: paired.runs[index] }));
+  return { pairs, labels: task.labels };
 }
 
 /** Those of every system, with the calls that earlier versions did not write down. */

@@ -44,6 +44,7 @@ export const look = {
       titleColor: ink,
       titleFontWeight: 'normal',
       labelFontSize: 11,
+      labelLimit: 320,
       titleFontSize: 12,
     },
     legend: {
@@ -53,6 +54,7 @@ export const look = {
       titleFontSize: 12,
       titleFontWeight: 'normal',
       labelLimit: 320,
+      symbolBaseFillColor: quiet,
     },
     title: { color: ink, fontSize: 13, fontWeight: 600, anchor: 'start' },
     header: { labelColor: ink, titleColor: ink, labelFontSize: 12, titleFontSize: 12 },

@@ -76,7 +76,9 @@ ${table({
   rows: shown.map(({ name, role, values }) => [
     name,
     ...metrics.map(({ name: metric, decimals }) =>
-      role === 'oracle' && metric === callsMetric ? numberCell(null) : intervalCell(values[metric] ?? null, decimals),
+      role === 'oracle' && metric === callsMetric
+        ? numberCell(null)
+        : metricCell(metric, { value: values[metric] ?? null, decimals }),
     ),
   ]),
   isMarked: (row) => shown[row].role === 'learnt',
@@ -111,7 +113,7 @@ ${table({
     ...plan.paths.map((path) => settingCell(member.settings[path])),
     numberCell(member.objective?.seeds ?? 0, 0),
     ...(aim === null ? [] : [intervalCell(member.objective, 3)]),
-    ...metrics.map(({ name, decimals }) => intervalCell(member.values[name], decimals)),
+    ...metrics.map(({ name, decimals }) => metricCell(name, { value: member.values[name], decimals })),
     notes(member),
   ]),
   isMarked: (row) => recommendation?.member === members[row],
@@ -157,6 +159,11 @@ function meter(share: number): Markup {
 function failedSection({ rows }: SweepReport): Markup {
   const failed = rows.filter(({ status }) => status === 'failed');
   return html`<ul>${failed.map(({ trial, message }) => html`<li><code>${trial.id}</code> ${trial.label}: ${(message ?? '').split('\n')[0]}</li>`)}</ul>`;
+}
+
+/** What calls cost hardly varies over seeds; an interval would only widen the table. */
+function metricCell(metric: string, { value, decimals }: { value: SeedInterval | null; decimals: number }): Cell {
+  return metric === callsMetric ? numberCell(value?.mean ?? null, decimals) : intervalCell(value, decimals);
 }
 
 function intervalCell(value: SeedInterval | null, decimals: number): Cell {

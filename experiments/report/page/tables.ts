@@ -18,10 +18,10 @@ export function table(options: {
   isSortable?: boolean;
 }): Markup {
   const { caption, columns, rows, isMarked = () => false, isSortable = true } = options;
-  const className = (column: number) => (columns[column].isNumber ? 'number' : 'text');
+  const className = (column: number) => (columns[column].isNumber ? html` class="number"` : null);
   return html`<div class="scroll" tabindex="0" role="region" aria-label="${caption}"><table${isSortable ? html` data-sortable` : null}>
 <caption>${caption}</caption>
-<thead><tr>${columns.map(({ title }, column) => html`<th scope="col" class="${className(column)}">${title}</th>`)}</tr></thead>
+<thead><tr>${columns.map(({ title }, column) => html`<th scope="col"${className(column)}>${title}</th>`)}</tr></thead>
 <tbody>
 ${rows.map(
   (row, index) =>
@@ -30,7 +30,7 @@ ${rows.map(
       const value = typeof cell === 'string' ? null : html` data-value="${cell.value}"`;
       return column === 0
         ? html`<th scope="row"${value}>${shown}</th>`
-        : html`<td class="${className(column)}"${value}>${shown}</td>`;
+        : html`<td${className(column)}${value}>${shown}</td>`;
     })}</tr>
 `,
 )}</tbody></table></div>`;

@@ -1,0 +1,35 @@
+import type { Markup } from './html.ts';
+import { type Cell, table } from './tables.ts';
+
+interface Difference {
+  readonly title: string;
+  readonly difference: number;
+  readonly low: number;
+  readonly high: number;
+  readonly pValue: number;
+}
+
+/** Differences of two systems with their intervals; those that leave out 0 stand out. */
+export function differencesTable(caption: string, metrics: readonly Difference[]): Markup {
+  return table({
+    caption,
+    columns: [
+      { title: 'metric' },
+      { title: 'difference', isNumber: true },
+      { title: '95 %', isNumber: true },
+      { title: 'p', isNumber: true },
+    ],
+    rows: metrics.map(({ title, difference, low, high, pValue }): Cell[] => [
+      title,
+      { shown: signed(difference), value: difference },
+      `${signed(low)} to ${signed(high)}`,
+      { shown: pValue.toFixed(4), value: pValue },
+    ]),
+    isMarked: (row) => metrics[row].low > 0 || metrics[row].high < 0,
+    isSortable: false,
+  });
+}
+
+function signed(value: number): string {
+  return `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(4)}`;
+}
