@@ -1,11 +1,16 @@
-import { Command } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { findImporter, importers, importThreads } from '../../src/data/import-threads.ts';
+import { optionOf, type TableColumns, type TableField, tableFields } from '../../src/data/importers/table/columns.ts';
+import type { TableOptions } from '../../src/data/importers/table/threads-of-rows.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { writeThreads } from '../../src/data/thread-file.ts';
 import { collectSkipped } from './progress.ts';
 import type { Terminal } from './terminal.ts';
 
-interface Options {
+interface Options extends Partial<Record<TableField, string>> {
+  labelMap: Record<string, string>;
+  dateOrder?: 'dmy' | 'mdy';
+  delimiter?: string;
   out: string;
   sort?: true;
   texts?: string;
@@ -14,19 +19,29 @@ interface Options {
 }
 
 export function dataImportCommand(terminal: Terminal): Command {
-  return new Command('import')
+  const command = new Command('import')
     .description('Read threads in one of the formats people have and write one threads file.')
     .argument('<format>', `one of ${importers.map(({ name }) => name).join(', ')}`)
     .argument('<path...>', 'files or folders, as the format expects (below)')
     .requiredOption('-o, --out <file>', 'threads file to write: .jsonl, or .jsonl.gz for gzip')
     .option('--sort', 'put replies in time order (format threads; all others always are)')
     .option('--texts <file>', 'lines id<TAB>text with the texts of replies (format twitter1516)')
+    .option(
+      '--label-map <value=label>',
+      'tables: what a value of a label column stands for, such as fake=rumor; repeatable',
+      addLabel,
+      {},
+    )
+    .addOption(new Option('--date-order <order>', 'tables: how to read 03/04/2024').choices(['dmy', 'mdy']))
+    .option('--delimiter <character>', 'csv: between the fields (default: found from the header)')
     .option('--skip-invalid', 'leave bad items out, count them and go on')
     .option('--json', 'print the summary as JSON')
-    .addHelpText('after', helpAfter)
-    .action((format: string, paths: string[], options: Options) =>
-      importToFile(format, { ...options, paths, terminal }),
-    );
+    .addHelpText('after', helpAfter);
+  for (const field of tableFields)
+    command.option(`${optionOf(field)} <column>`, `tables: the column of ${meanings[field]}`);
+  return command.action((format: string, paths: string[], options: Options) =>
+    importToFile(format, { ...options, paths, terminal }),
+  );
 }
 
 async function importToFile(
@@ -40,7 +55,11 @@ async function importToFile(
   const notes: string[] = [];
   const counts = { threads: 0, posts: 0 };
   const threads = importThreads(format, {
-    ...options,
+    paths: options.paths,
+    sort: options.sort,
+    texts: options.texts,
+    skipInvalid: options.skipInvalid,
+    table: tableOptions(options),
     onSkipped: skipped.onSkipped,
     onNote: (note) => notes.push(note),
   });
@@ -54,6 +73,36 @@ async function importToFile(
   for (const note of notes) stdout.write(`note: ${note}\n`);
   if (skipped.count() > 0) stdout.write(`${skipped.count()} bad items left out\n`);
   stdout.write(`${counts.threads} threads, ${counts.posts} posts: ${options.out}\n`);
+}
+
+const meanings: Readonly<Record<TableField, string>> = {
+  threadId: 'the thread that a post is of',
+  postId: 'the post’s id',
+  text: 'the text',
+  time: 'the time: ISO 8601, Unix seconds or milliseconds, 31/12/2024 14:00',
+  author: 'the author',
+  parent: 'the id of the post that is answered',
+  rumor: 'whether the thread is a rumor: true, false, 1, 0, rumor, non-rumor',
+  veracity: 'the veracity: true, false, unverified, non-rumor',
+  label: 'a label: rumor, non-rumor, 1, 0, or what --label-map says',
+  stance: 'the stance: support, deny, query, comment',
+  event: 'the event',
+  split: 'the official part of the data set',
+};
+
+/** Undefined where no option on columns was given, so that other formats do not refuse it. */
+function tableOptions({ labelMap, dateOrder, delimiter, ...options }: Options): TableOptions | undefined {
+  const columns: TableColumns = Object.fromEntries(
+    tableFields.flatMap((field) => (options[field] === undefined ? [] : [[field, options[field]]])),
+  );
+  const isGiven = [columns, labelMap].some((own) => Object.keys(own).length > 0) || dateOrder || delimiter;
+  return isGiven ? { columns, labelMap, dateOrder, delimiter } : undefined;
+}
+
+function addLabel(text: string, labels: Record<string, string>): Record<string, string> {
+  const place = text.lastIndexOf('=');
+  if (place < 1 || place === text.length - 1) throw new InvalidArgumentError('Write it as fake=rumor.');
+  return { ...labels, [text.slice(0, place)]: text.slice(place + 1) };
 }
 
 /** The total is unknown until all is read, so there is no bar, only a line every five seconds. */
@@ -84,7 +133,12 @@ function helpAfter(): string {
 Formats:
 ${formats.join('\n')}
 
+Columns of a table are found by common names (conversation_id, body, created_at, …), and what was read from where is said at the end.
+
 Examples:
+  earshot data import csv posts.csv --out threads.jsonl
+  earshot data import csv posts.csv.gz --thread-id conversation --text body --label verdict --label-map fake=rumor --label-map real=non-rumor --out threads.jsonl
+  earshot data import parquet posts.parquet --out threads.jsonl.gz
   earshot data import pheme all-rnr-annotated-threads --out pheme.jsonl.gz
   earshot data import rumoureval2017 semeval2017-task8-dataset test-data subtaska.json subtaskb.json -o re17.jsonl
   earshot data import twitter1516 twitter15 --texts replies.tsv --out twitter15.jsonl

@@ -4,9 +4,11 @@ import { InputError } from '../errors.ts';
 import { BadItemError, orSkip, shortened } from './bad-item.ts';
 import { articlesImporter } from './importers/articles.ts';
 import { checkthat4aImporter } from './importers/checkthat4a.ts';
+import { csvImporter } from './importers/csv.ts';
 import { eardImporter } from './importers/eard.ts';
 import { fakeNewsNetImporter } from './importers/fakenewsnet.ts';
 import type { Importer, ImportOptions } from './importers/importer.ts';
+import { parquetImporter } from './importers/parquet.ts';
 import { phemeImporter } from './importers/pheme.ts';
 import { rumorevalSImporter } from './importers/rumoreval-s.ts';
 import { rumoureval2017Importer } from './importers/rumoureval2017.ts';
@@ -18,6 +20,8 @@ import type { Thread } from './thread.ts';
 /** Every format that can be imported. A new one is a file in `importers/` and a line here. */
 export const importers: readonly Importer[] = [
   threadsImporter,
+  csvImporter,
+  parquetImporter,
   eardImporter,
   phemeImporter,
   rumoureval2017Importer,
@@ -53,10 +57,10 @@ export async function* importThreads(
   options: ImportOptions & { paths: readonly string[] },
 ): AsyncGenerator<Thread> {
   const importer = findImporter(format);
-  for (const option of ['sort', 'texts'] as const)
+  for (const option of ['sort', 'texts', 'table'] as const)
     if (options[option] !== undefined && options[option] !== false && !importer.takes.includes(option))
       throw new InputError(
-        `--${option} means nothing to the format ${format}; only to ` +
+        `${option === 'table' ? 'options on columns mean' : `--${option} means`} nothing to the format ${format}; only to ` +
           importers.flatMap(({ name, takes }) => (takes.includes(option) ? [name] : [])).join(', '),
       );
   for (const path of [...options.paths, ...(options.texts === undefined ? [] : [options.texts])])

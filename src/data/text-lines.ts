@@ -48,6 +48,29 @@ export async function* linesOf(
   if (rest.trim() !== '') yield { number: number + 1, text: rest };
 }
 
+/**
+ * The text of a UTF-8 file, plain or gzip, in pieces.
+ * @throws InputError for a file that is missing, empty, a folder, not UTF-8 or broken gzip
+ */
+export async function readText(path: string): Promise<AsyncGenerator<string>> {
+  return decoded(await openBytes(path), path);
+}
+
+async function* decoded(bytes: AsyncIterable<Uint8Array>, path: string): AsyncGenerator<string> {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  let line = 0;
+  try {
+    for await (const chunk of bytes) {
+      const text = decoder.decode(chunk, { stream: true });
+      line += text.split('\n').length - 1;
+      yield text;
+    }
+    yield decoder.decode();
+  } catch (error) {
+    throw readingError(error, { path, line });
+  }
+}
+
 async function openBytes(path: string): Promise<AsyncIterable<Buffer>> {
   const gzip = await startsAsGzip(path);
   const file = createReadStream(path);

@@ -1,5 +1,8 @@
+import { pipeline, Readable } from 'node:stream';
+import { CsvError, parse } from 'csv-parse';
+import { InputError } from '../../errors.ts';
 import { BadItemError, orSkip, type SkipOptions, shortened } from '../bad-item.ts';
-import { readLines } from '../text-lines.ts';
+import { readText } from '../text-lines.ts';
 
 /** One row of a table with a header. */
 export interface DelimitedRow {
@@ -9,101 +12,92 @@ export interface DelimitedRow {
   readonly value: Readonly<Record<string, string>>;
 }
 
-/** A quoted field that has not ended after this many lines has lost its closing quote. */
-const MOST_LINES_A_ROW = 1000;
+/** What stands between the fields of common exports. */
+const delimiters = [',', '\t', ';', '|'] as const;
 
 /**
- * The rows of a CSV or TSV file with a header, one at a time. A field in double quotes may contain delimiters and line
- * breaks. A row with another number of fields than the header is a bad item.
+ * The rows of a CSV or TSV file with a header, plain or gzip, one at a time. A field in double quotes may contain delimiters and
+ * line breaks. A row with another number of fields than the header is a bad item.
+ * @param options.delimiter found from the header where it is not given
  * @throws InputError for a file that cannot be read, or a bad row that is not to be skipped
  */
 export async function* readDelimitedFile(
   path: string,
-  options: SkipOptions & { delimiter: ',' | '\t' },
+  options: SkipOptions & { delimiter?: string | undefined },
 ): AsyncGenerator<DelimitedRow> {
-  const { delimiter } = options;
-  let header: string[] | null = null;
-  for await (const { place, text } of joinedRows(path, options)) {
-    const fields = splitRow(text, delimiter);
-    if (header === null) {
-      // Spreadsheets begin a file with a byte order mark.
-      header = fields.map((name) => name.replace(/^\uFEFF/, '').trim());
-      continue;
-    }
-    const names: readonly string[] = header;
-    const row = await orSkip(options, () => {
-      if (fields.length !== names.length)
-        throw new BadItemError({
-          place,
-          value: `${fields.length} fields: ${shortened(text)}`,
-          reason: `must have ${names.length} fields (${names.join(', ')})`,
-        });
-      return { place, value: Object.fromEntries(names.map((name, index) => [name, fields[index]])) };
-    });
-    if (row !== null) yield row;
-  }
-}
-
-/** Lines, joined while a quoted field is open. */
-async function* joinedRows(
-  path: string,
-  options: SkipOptions & { delimiter: string },
-): AsyncGenerator<{ place: string; text: string }> {
-  let open: { place: string; lines: string[] } | null = null;
-  for await (const line of readLines(path)) {
-    open ??= { place: `${path}:${line.number}`, lines: [] };
-    open.lines.push(line.text);
-    const text = open.lines.join('\n');
-    if (hasOpenQuote(text, options.delimiter)) {
-      if (open.lines.length < MOST_LINES_A_ROW) continue;
-      const { place } = open;
-      await orSkip(options, () => {
-        throw new BadItemError({ place, value: shortened(text), reason: 'a quoted field has no end' });
-      });
-    } else yield { place: open.place, text: text.replace(/\r$/, '') };
-    open = null;
-  }
-  if (open === null) return;
-  const { place, lines } = open;
-  await orSkip(options, () => {
-    throw new BadItemError({ place, value: shortened(lines.join('\n')), reason: 'a quoted field has no end' });
+  const text = await readText(path);
+  const start = await text.next();
+  const first = start.done ? '' : start.value;
+  const parser = parse({
+    bom: true,
+    delimiter: options.delimiter ?? delimiterOf(first),
+    info: true,
+    // A wrong number of fields and a quote within a field are for us to judge: tab-separated texts contain bare quotes.
+    relax_column_count: true,
+    relax_quotes: true,
+    skip_empty_lines: true,
   });
+  async function* whole() {
+    yield first;
+    yield* text;
+  }
+  // The reader sees the errors of both streams through the parser.
+  pipeline(Readable.from(whole()), parser, () => {});
+  let header: string[] | null = null;
+  let lastLine = 0;
+  try {
+    for await (const { record, info } of parsedRows(parser)) {
+      const place = `${path}:${lastLine + 1}`;
+      lastLine = info.lines;
+      if (header === null) {
+        header = record.map((name) => name.trim());
+        continue;
+      }
+      const names: readonly string[] = header;
+      const row = await orSkip(options, () => {
+        if (record.length !== names.length)
+          throw new BadItemError({
+            place,
+            value: `${record.length} fields: ${shortened(record)}`,
+            reason: `must have ${names.length} fields (${names.join(', ')})`,
+          });
+        return { place, value: Object.fromEntries(names.map((name, index) => [name, record[index]])) };
+      });
+      if (row !== null) yield row;
+    }
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
+    await orSkip(options, () => {
+      throw new BadItemError({
+        place: `${path}:${lastLine + 1}`,
+        value: shortened(error.message),
+        reason: error.code === 'CSV_QUOTE_NOT_CLOSED' ? 'a quoted field has no end' : 'is no row of a table',
+      });
+    });
+  }
 }
 
-function hasOpenQuote(text: string, delimiter: string): boolean {
-  let isOpen = false;
-  for (let index = 0; index < text.length; index++) {
-    if (text[index] !== '"') continue;
-    if (isOpen && text[index + 1] === '"') index++;
-    else if (isOpen) isOpen = false;
-    // Only a quote at the beginning of a field opens one: texts in tab-separated files contain bare quotes.
-    else if (index === 0 || text[index - 1] === delimiter) isOpen = true;
-  }
-  return isOpen;
+interface ParsedRow {
+  readonly record: readonly string[];
+  /** Lines that were read up to its end. */
+  readonly info: { readonly lines: number };
 }
 
-function splitRow(text: string, delimiter: string): string[] {
-  const fields: string[] = [];
-  for (let start = 0; start <= text.length; ) {
-    if (text[start] !== '"') {
-      const end = text.indexOf(delimiter, start);
-      fields.push(text.slice(start, end < 0 ? text.length : end));
-      if (end < 0) break;
-      start = end + 1;
-      continue;
-    }
-    let field = '';
-    let index = start + 1;
-    for (; index < text.length; index++) {
-      if (text[index] !== '"') field += text[index];
-      else if (text[index + 1] === '"') field += text[++index];
-      else break;
-    }
-    const end = text.indexOf(delimiter, index + 1);
-    // What follows a closing quote belongs to the field, as spreadsheets read it.
-    fields.push(field + text.slice(index + 1, end < 0 ? text.length : end));
-    if (end < 0) break;
-    start = end + 1;
-  }
-  return fields;
+async function* parsedRows(parser: AsyncIterable<ParsedRow>): AsyncGenerator<ParsedRow> {
+  yield* parser;
+}
+
+/** The one that occurs most often in the header, outside quotes. */
+function delimiterOf(text: string): string {
+  const [header] = text.replace(/"[^"]*"/g, '').split(/\r?\n/, 1);
+  const count = (delimiter: string) => header.split(delimiter).length;
+  return [...delimiters].sort((a, b) => count(b) - count(a))[0];
+}
+
+/** @throws InputError for a delimiter that is no single character */
+export function delimiterNamed(name: string): string {
+  const named: Readonly<Record<string, string>> = { tab: '\t', '\\t': '\t', comma: ',', semicolon: ';', pipe: '|' };
+  const delimiter = named[name] ?? name;
+  if (delimiter.length === 1) return delimiter;
+  throw new InputError(`--delimiter is ${JSON.stringify(name)}; it must be one character, or tab`);
 }

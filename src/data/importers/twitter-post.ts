@@ -31,8 +31,8 @@ export function twitterPost(input: { value: unknown; place: string; id: string }
   };
 }
 
-/** From `Sat Aug 09 22:33:06 +0000 2014`. */
-function createdTime(created: string | undefined): string | null {
+/** From `Sat Aug 09 22:33:06 +0000 2014`; null for what is no time. */
+export function createdTime(created: string | undefined): string | null {
   const parts = created?.match(/^\w{3} (\w{3} \d{2}) (\d{2}:\d{2}:\d{2}) ([+-]\d{4}) (\d{4})$/);
   const ms = Date.parse(parts ? `${parts[1]} ${parts[4]} ${parts[2]} ${parts[3]}` : (created ?? ''));
   return Number.isNaN(ms) ? null : new Date(ms).toISOString();

@@ -21,7 +21,7 @@ async function failureOf(...programs: string[]): Promise<unknown> {
 }
 
 const failing = (severity: number, message: string) =>
-  `process.send({ severity: ${severity}, message: ${JSON.stringify(message)} }); process.exitCode = ${severity};`;
+  `process.send({ say: 'failed', severity: ${severity}, message: ${JSON.stringify(message)} }); process.exitCode = ${severity};`;
 
 describe('runs in several processes', () => {
   it('end well when all end well', async () => {

@@ -38,7 +38,7 @@ async function importFrom(
 describe('any format', () => {
   it('names the nearest format and all formats', async () => {
     await expect(importFrom('phemme', { files: {}, paths: [''] })).rejects.toThrow(
-      'there is no format "phemme"; did you mean pheme? Formats: threads, eard, pheme, rumoureval2017, rumoureval2019',
+      'there is no format "phemme"; did you mean pheme? Formats: threads, csv, parquet, eard, pheme, rumoureval2017, rumoureval2019',
     );
   });
 

@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
+import { parquetWriteBuffer } from 'hyparquet-writer';
 import { describe, expect, it } from 'vitest';
 import { importers, importThreads } from '../../../src/data/import-threads.ts';
 import { sortReplies } from '../../../src/data/importers/assemble-thread.ts';
@@ -78,6 +79,18 @@ describe('a thread file', () => {
 const tweet = { text: 'one', created_at: 'Sat Aug 09 22:33:06 +0000 2014', user: { screen_name: 'a' } };
 const releases: Record<string, Record<string, unknown>> = {
   threads: { 'a.jsonl': { id: 'a', rumor: true, posts: [{ id: 'a', text: 'one', time: '2020-01-01T00:00:00Z' }] } },
+  csv: { 'posts.csv': 'thread,text,time,label\na,"one, two",2020-01-01T00:00:00Z,rumor\na,three,1577836801,\n' },
+  parquet: {
+    'posts.parquet': Buffer.from(
+      parquetWriteBuffer({
+        columnData: [
+          { name: 'thread', data: ['a', 'a'], type: 'STRING' },
+          { name: 'text', data: ['one', 'two'], type: 'STRING' },
+          { name: 'time', data: [new Date(0), new Date(1)], type: 'TIMESTAMP' },
+        ],
+      }),
+    ),
+  },
   eard: { 'a.json': { a: { label: 1, seq: { timeline: [1400000000, 1400000001], texts: ['one', 'two'] } } } },
   articles: { 'a.jsonl': { id: 'a', title: 'one', text: 'two', labels: { stance: 'favor' } } },
   checkthat4a: { 'ct_train.tsv': 'index\ttext\tlabels\n0\t"one\ttwo"\t[0.0, 1.0, 0.0]\n' },
@@ -116,6 +129,15 @@ const releases: Record<string, Record<string, unknown>> = {
       "['ROOT', 'ROOT', '0.0']->['1', '498248415223246848', '0.0']\n['1', '498248415223246848', '0.0']->['2', '5', '1.5']\n",
   },
 };
+
+/** Bytes with some of them replaced. */
+function damagedBytes(original: Buffer): fc.Arbitrary<Buffer> {
+  return fc
+    .tuple(fc.nat(original.length), fc.nat(12), fc.uint8Array({ maxLength: 12 }))
+    .map(([from, length, piece]) =>
+      Buffer.concat([original.subarray(0, from), piece, original.subarray(from + length)]),
+    );
+}
 
 /** A text with some of it replaced by something else, which is how files break. */
 function damaged(original: string): fc.Arbitrary<string | Buffer> {
@@ -194,7 +216,14 @@ describe('every importer', () => {
       const damage = fc
         .constantFrom(...Object.entries(release))
         .chain(([name, content]) =>
-          fc.tuple(fc.constant(name), typeof content === 'string' ? damaged(content) : damagedJson(content)),
+          fc.tuple(
+            fc.constant(name),
+            typeof content === 'string'
+              ? damaged(content)
+              : Buffer.isBuffer(content)
+                ? damagedBytes(content)
+                : damagedJson(content),
+          ),
         );
       await fc.assert(
         fc.asyncProperty(damage, fc.boolean(), async ([name, content], skipInvalid) => {

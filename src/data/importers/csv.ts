@@ -1,0 +1,26 @@
+import { delimiterNamed, readDelimitedFile } from './delimited-file.ts';
+import type { Importer } from './importer.ts';
+import type { TableRow } from './table/cells.ts';
+import { threadsOfRows } from './table/threads-of-rows.ts';
+
+/** A table of posts as text. */
+export const csvImporter: Importer = {
+  name: 'csv',
+  description:
+    'a table with a row for each post, from a spreadsheet, a database or pandas; columns are found by common names',
+  expects: 'one or more .csv or .tsv files, plain or gzip, with a header',
+  takes: ['table'],
+  async *read(paths, options) {
+    const delimiter = options.table?.delimiter === undefined ? undefined : delimiterNamed(options.table.delimiter);
+    for (const path of paths) {
+      const rows = readDelimitedFile(path, { ...options, delimiter });
+      const first = await rows.next();
+      if (first.done) continue;
+      async function* all(): AsyncGenerator<TableRow> {
+        yield first.value;
+        yield* rows;
+      }
+      yield* threadsOfRows(all(), { source: path, headings: Object.keys(first.value.value), options });
+    }
+  },
+};

@@ -1,0 +1,68 @@
+import {
+  type AsyncBuffer,
+  asyncBufferFromFile,
+  type FileMetaData,
+  parquetMetadataAsync,
+  parquetReadObjects,
+  parquetSchema,
+} from 'hyparquet';
+import { compressors } from 'hyparquet-compressors';
+import { InputError } from '../../errors.ts';
+import { assertFile } from '../text-lines.ts';
+import type { Importer } from './importer.ts';
+import type { TableRow } from './table/cells.ts';
+import { threadsOfRows } from './table/threads-of-rows.ts';
+
+/** Rows that are in memory at a time, beside the threads they make. */
+const rowsAtOnce = 10_000;
+
+/** A table of posts as Parquet. */
+export const parquetImporter: Importer = {
+  name: 'parquet',
+  description: 'the same as Parquet, from pandas, Polars, DuckDB or Spark, whatever its compression',
+  expects: 'one or more .parquet files',
+  takes: ['table'],
+  async *read(paths, options) {
+    for (const path of paths) {
+      await assertFile(path);
+      const { file, metadata } = await opened(path);
+      const headings = parquetSchema(metadata).children.map(({ element }) => element.name);
+      yield* threadsOfRows(rowsOf(file, { path, metadata }), { source: path, headings, options });
+    }
+  },
+};
+
+async function opened(path: string): Promise<{ file: AsyncBuffer; metadata: FileMetaData }> {
+  const file = await asyncBufferFromFile(path);
+  return { file, metadata: await orInputError(path, () => parquetMetadataAsync(file)) };
+}
+
+async function* rowsOf(
+  file: AsyncBuffer,
+  { path, metadata }: { path: string; metadata: FileMetaData },
+): AsyncGenerator<TableRow> {
+  const rows = Number(metadata.num_rows);
+  for (let start = 0; start < rows; start += rowsAtOnce) {
+    const rowEnd = Math.min(rows, start + rowsAtOnce);
+    const chunk = await orInputError(path, () =>
+      parquetReadObjects({ file, metadata, compressors, rowStart: start, rowEnd }),
+    );
+    if (chunk.length < rowEnd - start)
+      throw new InputError(
+        `${path} breaks off after row ${start + chunk.length} of ${rows}; write it again, or import it as CSV`,
+      );
+    for (const [index, value] of chunk.entries()) yield { place: `${path} row ${start + index + 1}`, value };
+  }
+}
+
+/** What the library throws is about the file. */
+async function orInputError<T>(path: string, read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    throw new InputError(
+      `${path} cannot be read as Parquet: ${error instanceof Error ? error.message : String(error)}; write it again, or import it as CSV`,
+      { cause: error },
+    );
+  }
+}

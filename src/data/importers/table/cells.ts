@@ -1,0 +1,61 @@
+import { BadItemError, shortened } from '../../bad-item.ts';
+
+/** One row of a table of posts, whatever file it came from. */
+export interface TableRow {
+  /** File and line, or file and row, counted from 1. */
+  readonly place: string;
+  readonly value: Readonly<Record<string, unknown>>;
+}
+
+/** What tables write where there is nothing. */
+const nothing: ReadonlySet<string> = new Set(['', 'nan', 'null', 'none', 'na', 'n/a', 'nat', '<na>']);
+
+/** The text of a cell as it stands; '' for none. */
+export function rawText(row: TableRow, column: string): string {
+  const value = row.value[column];
+  return value === null || value === undefined ? '' : textOf(value, { row, column });
+}
+
+/** A cell as short text; null where it holds nothing. */
+export function cellText(row: TableRow, column: string): string | null {
+  const text = rawText(row, column).trim();
+  return nothing.has(text.toLowerCase()) ? null : text;
+}
+
+/**
+ * An id. Spreadsheets and pandas make numbers of ids, and those of tweets do not survive that.
+ * @throws BadItemError for an id that has lost digits
+ */
+export function cellId(row: TableRow, column: string): string | null {
+  const text = cellText(row, column);
+  if (text === null) return null;
+  if (/^[+-]?\d+(\.\d+)?e[+-]?\d+$/i.test(text) || (typeof row.value[column] === 'number' && !isExact(Number(text))))
+    throw badCell(row, column, 'is an id that has lost digits: write ids as text (in pandas, dtype=str)');
+  // 123.0 is what pandas makes of 123 in a column with gaps.
+  return text.replace(/^(\d{1,15})\.0$/, '$1');
+}
+
+function isExact(value: number): boolean {
+  return Number.isSafeInteger(value);
+}
+
+/** For a cell that cannot be used. */
+export function badCell(row: TableRow, column: string, reason: string): BadItemError {
+  return new BadItemError({
+    place: `${row.place}, column ${JSON.stringify(column)}`,
+    value: shortened(shownValue(row.value[column])),
+    reason,
+  });
+}
+
+function textOf(value: unknown, { row, column }: { row: TableRow; column: string }): string {
+  if (typeof value === 'string') return value;
+  if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean') return String(value);
+  if (value instanceof Date) return Number.isNaN(value.getTime()) ? '' : value.toISOString();
+  throw badCell(row, column, 'must be text, a number, a time or true or false');
+}
+
+/** JSON knows no big integers. */
+function shownValue(value: unknown): unknown {
+  return typeof value === 'bigint' ? String(value) : value;
+}

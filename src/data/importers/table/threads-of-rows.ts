@@ -1,0 +1,133 @@
+import { BadItemError, orSkip, shortened } from '../../bad-item.ts';
+import type { Post, Thread } from '../../thread.ts';
+import { assembleThread } from '../assemble-thread.ts';
+import type { ImportOptions } from '../importer.ts';
+import { cellId, cellText, rawText, type TableRow } from './cells.ts';
+import { type TableColumns, tableColumns } from './columns.ts';
+import { cellRumor, cellStance, cellVeracity, type LabelMap } from './labels.ts';
+import { cellTime, type DateOrder } from './times.ts';
+
+/** How the columns of a table are to be read. */
+export interface TableOptions {
+  readonly columns?: TableColumns | undefined;
+  readonly labelMap?: LabelMap | undefined;
+  readonly dateOrder?: DateOrder | undefined;
+  /** Between the fields of a text file; found from the header unless given. */
+  readonly delimiter?: string | undefined;
+}
+
+interface RowOfThread {
+  readonly place: string;
+  readonly post: Post;
+  readonly labels: Pick<Thread, 'rumor' | 'veracity' | 'event' | 'split'>;
+}
+
+/**
+ * Threads of a table with a row for each post. Rows of a thread need not stand together. The claim is the post whose id is the
+ * thread's, else the only one that answers none, else the earliest; the replies are put in time order.
+ * @throws InputError for columns that cannot be told, or a bad row or thread that is not to be skipped
+ */
+export async function* threadsOfRows(
+  rows: AsyncIterable<TableRow>,
+  { source, headings, options }: { source: string; headings: readonly string[]; options: ImportOptions },
+): AsyncGenerator<Thread> {
+  const { columns: given = {}, labelMap = {}, dateOrder = null } = options.table ?? {};
+  const columns = tableColumns(headings, { given, source });
+  const threads = new Map<string, RowOfThread[]>();
+  let withoutZone = 0;
+  const onWithoutZone = () => void withoutZone++;
+  for await (const row of rows)
+    await orSkip(options, () => {
+      const read = <T>(column: string | undefined, of: (column: string) => T) =>
+        column === undefined ? null : of(column);
+      const { threadId, text } = columns;
+      const id = read(threadId, (column) => cellId(row, column));
+      if (id === null)
+        throw new BadItemError({
+          place: `${row.place}, column ${JSON.stringify(threadId)}`,
+          value: shortened(''),
+          reason: 'names no thread',
+        });
+      const own = threads.get(id) ?? [];
+      const post: Post = {
+        id: read(columns.postId, (column) => cellId(row, column)) ?? (own.length === 0 ? id : `${id}-${own.length}`),
+        time: read(columns.time, (column) => cellTime(row, column, { dateOrder, onWithoutZone })),
+        author: read(columns.author, (column) => cellText(row, column)),
+        parent: read(columns.parent, (column) => cellId(row, column)),
+        text: read(text, (column) => rawText(row, column)) ?? '',
+        stance: read(columns.stance, (column) => cellStance(row, column, { labelMap })),
+      };
+      const labels = {
+        rumor:
+          read(columns.rumor, (column) => cellRumor(row, column, { labelMap, isNamedRumor: true })) ??
+          read(columns.label, (column) => cellRumor(row, column, { labelMap, isNamedRumor: false })),
+        veracity: read(columns.veracity, (column) => cellVeracity(row, column, { labelMap })),
+        event: read(columns.event, (column) => cellText(row, column)),
+        split: read(columns.split, (column) => cellText(row, column)) ?? undefined,
+      };
+      threads.set(id, [...own, { place: row.place, post, labels }]);
+    });
+  for (const [id, own] of threads) {
+    const thread = await orSkip(options, () => threadOf(id, own));
+    if (thread !== null) yield thread;
+  }
+  if (withoutZone > 0)
+    options.onNote?.(`${withoutZone} times name no zone and are taken for UTC; write +02:00 or so behind them if not`);
+  const used = new Set(Object.values(columns));
+  const unused = headings.filter((heading) => heading !== '' && !used.has(heading));
+  const chosen = Object.entries(columns).map(([field, heading]) => `${field} from ${JSON.stringify(heading)}`);
+  options.onNote?.(
+    `read ${chosen.join(', ')}${unused.length === 0 ? '' : `; left out ${unused.map((heading) => JSON.stringify(heading)).join(', ')}`}`,
+  );
+}
+
+function threadOf(id: string, rows: readonly RowOfThread[]): Thread {
+  const claim = claimOf(id, rows);
+  const [{ place }] = rows;
+  const posts = [claim, ...rows.filter((row) => row !== claim)].map(({ post }) =>
+    post.parent === post.id ? { ...post, parent: null } : post,
+  );
+  return assembleThread(
+    {
+      id,
+      posts,
+      rumor: agreed(rows, { id, field: 'rumor' }),
+      veracity: agreed(rows, { id, field: 'veracity' }),
+      event: agreed(rows, { id, field: 'event' }),
+      ...withSplit(agreed(rows, { id, field: 'split' })),
+    },
+    `${place} (thread ${shortened(id)})`,
+  );
+}
+
+function withSplit(split: string | null | undefined): { split?: string } {
+  return split === null || split === undefined ? {} : { split };
+}
+
+function claimOf(id: string, rows: readonly RowOfThread[]): RowOfThread {
+  const named = rows.find(({ post }) => post.id === id);
+  if (named !== undefined) return named;
+  const roots = rows.filter(({ post }) => post.parent === null || post.parent === post.id);
+  if (roots.length === 1) return roots[0];
+  const timed = rows.filter(({ post }) => post.time !== null);
+  if (timed.length < rows.length) return rows[0];
+  return timed.reduce((first, row) => ((row.post.time ?? '') < (first.post.time ?? '') ? row : first));
+}
+
+/** A label of the whole thread, which some or all of its rows say. */
+function agreed<Field extends keyof RowOfThread['labels']>(
+  rows: readonly RowOfThread[],
+  { id, field }: { id: string; field: Field },
+): RowOfThread['labels'][Field] | null {
+  const said = rows.filter(({ labels }) => labels[field] !== null && labels[field] !== undefined);
+  const [first] = said;
+  if (first === undefined) return null;
+  const other = said.find(({ labels }) => labels[field] !== first.labels[field]);
+  if (other !== undefined)
+    throw new BadItemError({
+      place: other.place,
+      value: shortened(other.labels[field]),
+      reason: `the ${field} of thread ${JSON.stringify(id)} is ${JSON.stringify(first.labels[field])} at ${first.place}; all posts of a thread must agree`,
+    });
+  return first.labels[field];
+}

@@ -1,0 +1,77 @@
+import { createdTime } from '../twitter-post.ts';
+import { badCell, cellText, type TableRow } from './cells.ts';
+
+/** Which comes first in a date such as 03/04/2024. */
+export type DateOrder = 'dmy' | 'mdy';
+
+export interface TimeOptions {
+  /** Null: a date that could be either is an error. */
+  readonly dateOrder: DateOrder | null;
+  /** Called for each time that names no zone and is taken for UTC. */
+  readonly onWithoutZone: () => void;
+}
+
+const iso = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?))?\s*(Z|UTC|[+-]\d{2}:?\d{2})?$/i;
+const withSlashes =
+  /^(\d{1,2})[/.](\d{1,2})[/.](\d{4})(?:[ ,T]+(\d{1,2}:\d{2}(?::\d{2})?))?\s*(Z|UTC|[+-]\d{2}:?\d{2})?$/i;
+/** Such as Sat Aug 09 22:33:06 +0000 2014. */
+const twitterTime = /^\w{3} \w{3} \d{2} [\d:]{8} [+-]\d{4} \d{4}$/;
+/** Such as Sat, 09 Aug 2014 22:33:06 +0000: the month has a name and the zone is there. */
+const withMonthName = /[a-z]{3}.*\d{4}.*(GMT|UTC|Z|[+-]\d{4})$/i;
+
+/**
+ * The time in a cell as ISO 8601 in UTC: ISO 8601, Unix seconds, milliseconds or microseconds, the form of Twitter's API, or a date
+ * with slashes or dots. Null where the cell is empty.
+ * @throws BadItemError for anything else, and for a date whose day and month could change places
+ */
+export function cellTime(row: TableRow, column: string, { dateOrder, onWithoutZone }: TimeOptions): string | null {
+  const text = cellText(row, column);
+  if (text === null) return null;
+  const dateOf = (time: string | number) => {
+    const date = new Date(time);
+    if (Number.isNaN(date.getTime()) || date.getUTCFullYear() > 9999) throw badCell(row, column, expected);
+    return date.toISOString();
+  };
+  const inZone = (day: string, clock: string | undefined, zone: string | undefined) => {
+    if (zone === undefined) onWithoutZone();
+    const padded = (clock ?? '00:00').padStart(
+      clock?.includes(':') && clock.indexOf(':') === 1 ? clock.length + 1 : 0,
+      '0',
+    );
+    return dateOf(`${day}T${padded}${zone === undefined || /^utc$/i.test(zone) ? 'Z' : zone.toUpperCase()}`);
+  };
+  if (/^-?\d+(\.\d+)?$/.test(text)) return dateOf(milliseconds(Number(text)));
+  const isoParts = iso.exec(text);
+  if (isoParts !== null) return inZone(isoParts[1], isoParts[2], isoParts[3]);
+  const parts = withSlashes.exec(text);
+  if (parts !== null) {
+    const [, first, second, year, clock, zone] = parts;
+    const order = orderOf(Number(first), Number(second)) ?? dateOrder;
+    if (order === null)
+      throw badCell(
+        row,
+        column,
+        `could be the ${first}. of month ${second} or the ${second}. of month ${first}; say which with --date-order dmy or mdy`,
+      );
+    const [day, month] = order === 'dmy' ? [first, second] : [second, first];
+    return inZone(`${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`, clock, zone);
+  }
+  if (twitterTime.test(text)) return createdTime(text);
+  if (withMonthName.test(text)) return dateOf(text);
+  throw badCell(row, column, expected);
+}
+
+const expected = 'must be a time: ISO 8601 such as 2014-08-09T22:33:06Z, or Unix seconds or milliseconds';
+
+/** Where one number is above 12 there is no doubt; nor where both are the same. */
+function orderOf(first: number, second: number): DateOrder | null {
+  if (first > 12 || first === second) return 'dmy';
+  return second > 12 ? 'mdy' : null;
+}
+
+/** By size: seconds until the year 5138, then milliseconds, then microseconds. */
+function milliseconds(number: number): number {
+  const size = Math.abs(number);
+  if (size < 1e11) return number * 1000;
+  return size < 1e14 ? number : number / 1000;
+}

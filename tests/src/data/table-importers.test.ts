@@ -1,0 +1,221 @@
+import { gzipSync } from 'node:zlib';
+import { parquetWriteBuffer } from 'hyparquet-writer';
+import { describe, expect, it } from 'vitest';
+import { importThreads } from '../../../src/data/import-threads.ts';
+import type { TableOptions } from '../../../src/data/importers/table/threads-of-rows.ts';
+import { collect, temporaryFolder } from './fixtures.ts';
+
+async function imported(
+  content: string | Buffer,
+  {
+    name = 'posts.csv',
+    format = 'csv',
+    table,
+    skipInvalid,
+  }: { name?: string; format?: string; table?: TableOptions; skipInvalid?: boolean } = {},
+) {
+  const folder = temporaryFolder({ [name]: content });
+  const notes: string[] = [];
+  const skipped: string[] = [];
+  const threads = await collect(
+    importThreads(format, {
+      paths: [`${folder}/${name}`],
+      table,
+      skipInvalid,
+      onNote: (note) => notes.push(note),
+      onSkipped: ({ place, reason }) => skipped.push(`${place.replace(`${folder}/`, '')}: ${reason}`),
+    }),
+  );
+  return { threads, notes, skipped };
+}
+
+const failure = async (content: string | Buffer, options?: Parameters<typeof imported>[1]) =>
+  await imported(content, options).then(
+    () => 'no error',
+    (error: Error) => error.message.replaceAll(/\/\S*\/(?=posts)/g, ''),
+  );
+
+const usual = [
+  'conversation_id,id,body,created_at,user,in_reply_to,rumor,event',
+  'c1,r1,"No, ""really""\nnot",2014-08-09T12:05:00Z,bob,c1,true,storm',
+  'c1,c1,A shark in the street,2014-08-09T14:00:00+02:00,ann,,true,storm',
+  'c2,c2,All calm,1407586000,cid,,false,',
+  'c2,r2,Right,1407586500000,dan,c2,,',
+].join('\n');
+
+describe('a CSV file with a row for each post', () => {
+  it('becomes threads, columns found by common names, rows in any order', async () => {
+    const { threads, notes } = await imported(`${usual}\n`);
+    expect(threads).toMatchObject([
+      {
+        id: 'c1',
+        rumor: true,
+        event: 'storm',
+        posts: [
+          { id: 'c1', text: 'A shark in the street', time: '2014-08-09T12:00:00.000Z', author: 'ann', parent: null },
+          { id: 'r1', text: 'No, "really"\nnot', time: '2014-08-09T12:05:00.000Z', parent: 'c1' },
+        ],
+      },
+      {
+        id: 'c2',
+        rumor: false,
+        event: null,
+        posts: [{ time: '2014-08-09T12:06:40.000Z' }, { time: '2014-08-09T12:15:00.000Z' }],
+      },
+    ]);
+    expect(notes).toContainEqual(expect.stringMatching(/^read threadId from "conversation_id", .*rumor from "rumor"/));
+  });
+
+  it.each([
+    ['semicolons', usual.replace('"No, ""really""\nnot"', 'No').replaceAll(',', ';'), 'posts.csv'],
+    ['tabs', usual.replace('"No, ""really""\nnot"', 'No').replaceAll(',', '\t'), 'posts.tsv'],
+    ['a byte order mark and Windows line ends', `\uFEFF${usual.replaceAll('\n', '\r\n')}`, 'posts.csv'],
+    ['gzip', gzipSync(usual), 'posts.csv.gz'],
+  ])('is read with %s', async (_, content, name) => {
+    const { threads } = await imported(content, { name });
+    expect(threads.map(({ id, posts }) => [id, posts.length])).toEqual([
+      ['c1', 2],
+      ['c2', 2],
+    ]);
+  });
+
+  it('takes the columns that are named, and the labels that are mapped', async () => {
+    const { threads } = await imported('k,t,id,who,verdict\na,Hello,9,x,Fake\nb,World,8,y,real news\n', {
+      table: {
+        columns: { threadId: 'k', text: 't', author: 'who', label: 'verdict' },
+        labelMap: { fake: 'rumor', 'real news': 'non-rumor' },
+      },
+    });
+    expect(threads).toMatchObject([
+      { id: 'a', rumor: true, posts: [{ id: '9', author: 'x', text: 'Hello' }] },
+      { id: 'b', rumor: false },
+    ]);
+  });
+
+  it('says of columns that it cannot tell what to do', async () => {
+    expect(await failure('a,text\n1,x\n')).toBe(
+      'posts.csv: no column says which thread a post is of. Where every row is a thread of its own, name its id there; give --thread-id <column>. Columns: a, text',
+    );
+    expect(await failure('thread,text,body\n1,x,y\n')).toContain(
+      'both "text" and "body" could be the text; say which with --text <column>',
+    );
+    expect(await failure('thread,text\n1,x\n', { table: { columns: { time: 'tiem' } } })).toContain(
+      'has no column "tiem" (--time); did you mean',
+    );
+  });
+
+  it.each([
+    [
+      'label',
+      'fake',
+      /:2, column "label": is no label that is known .*--label-map fake=rumor or fake=non-rumor; found "fake"/,
+    ],
+    [
+      'label',
+      'true',
+      /may mean that the thread is a rumor, or that its claim is true; say which with --rumor label or --veracity label/,
+    ],
+    [
+      'veracity',
+      'mostly true',
+      /must be one of true, false, unverified, non-rumor; say what it stands for with --label-map 'mostly true'=true/,
+    ],
+    [
+      'time',
+      '03/04/2024',
+      /could be the 03\. of month 04 or the 04\. of month 03; say which with --date-order dmy or mdy; found "03\/04\/2024"/,
+    ],
+    ['time', 'yesterday', /:2, column "time": must be a time: ISO 8601 such as/],
+    ['parent', '5.24e+17', /is an id that has lost digits: write ids as text/],
+  ])('refuses a %s of %s, with row, column, value and advice', async (column, value, message) => {
+    expect(await failure(`thread,text,${column}\nt1,x,${value}\n`)).toMatch(message);
+  });
+
+  it('reads dates with slashes where there is no doubt, or where it is told', async () => {
+    const at = async (time: string, dateOrder?: 'dmy' | 'mdy') =>
+      (await imported(`thread,text,time\nt1,x,${time}\n`, { table: { dateOrder } })).threads[0].posts[0].time;
+    expect(await at('31/12/2024 9:30')).toBe('2024-12-31T09:30:00.000Z');
+    expect(await at('12/31/2024 14:00:05')).toBe('2024-12-31T14:00:05.000Z');
+    expect(await at('03/04/2024', 'dmy')).toBe('2024-04-03T00:00:00.000Z');
+    expect(await at('03/04/2024', 'mdy')).toBe('2024-03-04T00:00:00.000Z');
+    expect(await at('Sat Aug 09 22:33:06 +0000 2014')).toBe('2014-08-09T22:33:06.000Z');
+    expect(await at('"Sat, 09 Aug 2014 22:33:06 GMT"')).toBe('2014-08-09T22:33:06.000Z');
+    expect(await at('2014-08-09 22:33')).toBe('2014-08-09T22:33:00.000Z');
+  });
+
+  it('says how many times name no zone', async () => {
+    const { notes } = await imported('thread,text,time\nt1,x,2014-08-09 22:33\nt1,y,2014-08-09T22:34:00Z\n');
+    expect(notes[0]).toMatch(/^1 times name no zone and are taken for UTC/);
+  });
+
+  it('refuses posts of a thread that disagree on its label, naming both rows', async () => {
+    expect(await failure('thread,text,rumor\nt1,x,1\nt1,y,0\n')).toMatch(
+      /posts\.csv:3: the rumor of thread "t1" is true at posts\.csv:2; all posts of a thread must agree; found false/,
+    );
+  });
+
+  it('leaves bad rows out where told to, and counts them', async () => {
+    const { threads, skipped } = await imported('thread,text,time\nt1,x,0\nt1,y,soon\nt2,z\n,w,0\nt3,v,0\n', {
+      skipInvalid: true,
+    });
+    expect(threads.map(({ id, posts }) => [id, posts.length])).toEqual([
+      ['t1', 1],
+      ['t3', 1],
+    ]);
+    expect(skipped).toEqual([
+      'posts.csv:3, column "time": must be a time: ISO 8601 such as 2014-08-09T22:33:06Z, or Unix seconds or milliseconds',
+      'posts.csv:4: must have 3 fields (thread, text, time)',
+      'posts.csv:5, column "thread": names no thread',
+    ]);
+  });
+
+  it('counts lines, not rows, where a field has line breaks', async () => {
+    expect(await failure('thread,text,time\nt1,"a\nb\nc",0\nt1,y,soon\n')).toMatch(/^posts\.csv:5, column "time"/);
+  });
+});
+
+describe('a Parquet file with a row for each post', () => {
+  const columns = [
+    { name: 'conversation', data: ['c1', 'c1'], type: 'STRING' as const },
+    { name: 'tweet_id', data: [498280126254428160n, 498280126254428161n], type: 'INT64' as const },
+    { name: 'text', data: ['Shark', 'No'], type: 'STRING' as const },
+    { name: 'created_at', data: [new Date(0), new Date(60_000)], type: 'TIMESTAMP' as const },
+    { name: 'rumour', data: [true, null], type: 'BOOLEAN' as const },
+  ];
+
+  it.each(['UNCOMPRESSED', 'SNAPPY'] as const)('becomes threads, %s', async (codec) => {
+    const { threads } = await imported(Buffer.from(parquetWriteBuffer({ columnData: columns, codec })), {
+      name: 'posts.parquet',
+      format: 'parquet',
+    });
+    expect(threads).toMatchObject([
+      {
+        id: 'c1',
+        rumor: true,
+        posts: [
+          { id: '498280126254428160', time: '1970-01-01T00:00:00.000Z', text: 'Shark' },
+          { id: '498280126254428161', time: '1970-01-01T00:01:00.000Z' },
+        ],
+      },
+    ]);
+  });
+
+  it('names the row of a bad value', async () => {
+    const bad = [...columns.slice(0, 3), { name: 'label', data: ['rumor', 'hoax'], type: 'STRING' as const }];
+    expect(
+      await failure(Buffer.from(parquetWriteBuffer({ columnData: bad })), { name: 'posts.parquet', format: 'parquet' }),
+    ).toMatch(/^posts\.parquet row 2, column "label": is no label that is known/);
+  });
+
+  it('says of another file that it is none', async () => {
+    expect(await failure('not parquet at all', { name: 'posts.parquet', format: 'parquet' })).toMatch(
+      /^posts\.parquet cannot be read as Parquet: .*; write it again, or import it as CSV$/,
+    );
+  });
+});
+
+it('refuses options on columns where a format has none', async () => {
+  expect(await failure('{}', { name: 'posts.json', format: 'eard', table: {} })).toBe(
+    'options on columns mean nothing to the format eard; only to csv, parquet',
+  );
+});
