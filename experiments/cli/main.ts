@@ -12,6 +12,7 @@ import { detectCommand } from './detect.ts';
 import { doctorCommand } from './doctor.ts';
 import { evaluateCommand } from './evaluate.ts';
 import { exportCommand } from './export.ts';
+import { initCommand } from './init.ts';
 import { optionsCommand } from './options.ts';
 import { reportCommand } from './report.ts';
 import { selectCommand } from './select.ts';
@@ -26,7 +27,18 @@ import { workerCommand } from './worker.ts';
  * interrupted. Errors are printed, never thrown, and the process goes on.
  */
 export async function runCommandLine(terminal: Terminal): Promise<number> {
-  const { words, stdout, stderr } = terminal;
+  const program = commandLine(terminal);
+  try {
+    await program.parseAsync(terminal.words, { from: 'user' });
+    return 0;
+  } catch (error) {
+    return report(error, terminal);
+  }
+}
+
+/** Every command with its options. */
+export function commandLine(terminal: Terminal): Command {
+  const { stdout, stderr } = terminal;
   const program = new Command('earshot')
     .description('Train, test and compare small decision policies over social-media threads.')
     .version(packageJson.version)
@@ -34,6 +46,7 @@ export async function runCommandLine(terminal: Terminal): Promise<number> {
     .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(text) })
     .exitOverride();
   const commands = [
+    initCommand,
     dataCommand,
     annotateCommand,
     annotationsCommand,
@@ -54,12 +67,7 @@ export async function runCommandLine(terminal: Terminal): Promise<number> {
   ];
   for (const command of commands) program.addCommand(command(terminal));
   passSettingsDown(program);
-  try {
-    await program.parseAsync(words, { from: 'user' });
-    return 0;
-  } catch (error) {
-    return report(error, terminal);
-  }
+  return program;
 }
 
 /** Commander copies settings only to a subcommand that its parent makes. */

@@ -7,7 +7,8 @@ import { experimentSchema } from '../stop-agent/experiment.ts';
 import { sweepSchema } from '../sweep/sweep-file.ts';
 import type { Terminal } from './terminal.ts';
 
-const schemas = {
+/** The files that are described, by kind. */
+export const schemas = {
   'stop-agent': experimentSchema,
   selector: selectorExperimentSchema,
   detector: detectorFileSchema,

@@ -1,0 +1,185 @@
+import { existsSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { Command, Option } from 'commander';
+import { parse } from 'yaml';
+import { writeFileAtomically } from '../../src/atomic-file.ts';
+import { formatBadItem } from '../../src/data/bad-item.ts';
+import { tasks } from '../../src/data/task.ts';
+import { loadThreads } from '../../src/data/thread-file.ts';
+import { InputError } from '../../src/errors.ts';
+import { loadDetectorFile } from '../config/detector-file.ts';
+import { isPlainObject } from '../config/overrides.ts';
+import { experimentText, type Goal, goals } from '../init/experiment-text.ts';
+import { fittingParts, foundIn } from '../init/found-threads.ts';
+import { resolveExperiment } from '../stop-agent/experiment.ts';
+import { splitParts } from '../stop-agent/parts.ts';
+import { quoted } from './shell-words.ts';
+import type { Terminal } from './terminal.ts';
+
+interface InitOptions {
+  task?: string;
+  detector?: string;
+  goal?: Goal;
+  name?: string;
+  out?: string;
+  yes?: true;
+  force?: true;
+  skipInvalid?: true;
+}
+
+export function initCommand(terminal: Terminal): Command {
+  return new Command('init')
+    .description('Ask what you have and what you want, and write a commented experiment file that runs.')
+    .argument('[threads]', 'thread file, .jsonl or .jsonl.gz')
+    .addOption(new Option('--task <name>', 'which label is decided').choices(Object.keys(tasks)))
+    .option(
+      '--detector <which>',
+      'local, which is trained on your threads, or a detector file (.yaml) for language models',
+    )
+    .addOption(new Option('--goal <goal>', 'what the agent is for').choices(Object.keys(goals)))
+    .option('--name <name>', 'name of the experiment and of its folder of runs')
+    .option('-o, --out <file>', 'the file to write (default: <name>.yaml)')
+    .option('-y, --yes', 'ask nothing: what is not given takes its default')
+    .option('--force', 'write over an existing file')
+    .option('--skip-invalid', 'leave invalid threads out instead of stopping')
+    .addHelpText(
+      'after',
+      `
+Goals:
+${Object.entries(goals)
+  .map(([goal, meaning]) => `  ${goal}: ${meaning}`)
+  .join('\n')}
+
+Examples:
+  earshot init threads.jsonl
+  earshot init threads.jsonl.gz --goal fewer-calls --detector experiments/detectors/single-prompt.yaml --yes
+  earshot init threads.jsonl --goal ratio-sweep --name ratios --yes`,
+    )
+    .action((threads: string | undefined, options: InitOptions) => init(threads, { ...options, terminal }));
+}
+
+async function init(given: string | undefined, options: InitOptions & { terminal: Terminal }): Promise<void> {
+  const { terminal, yes = false, force = false, skipInvalid = false } = options;
+  const { stdout, stderr } = terminal;
+  const asking = yes ? null : questions(terminal);
+  try {
+    const path = given ?? (await asking?.('Thread file', { fallback: 'threads.jsonl' })) ?? 'threads.jsonl';
+    refuseTables(path);
+    const threads = await loadThreads(path, {
+      skipInvalid,
+      onSkipped: (item) => stderr.write(`skipped ${formatBadItem(item)}\n`),
+    });
+    const found = foundIn(threads, path);
+    const { posts, postsPerThread, threadsUnder3Posts, postsWithoutTime, repeatedClaimTexts } = found.description;
+    const remarks = [
+      threadsUnder3Posts > 0 ? `${threadsUnder3Posts} threads have fewer than 3 posts, too few to decide anything` : '',
+      postsWithoutTime > 0 ? `${postsWithoutTime} posts have no time; rules of hours need them` : '',
+      repeatedClaimTexts > 0 ? `${repeatedClaimTexts} claims repeat the text of another thread’s` : '',
+    ].filter((remark) => remark !== '');
+    stderr.write(`Found ${threads.length} threads, ${posts} posts (median ${postsPerThread?.median ?? 0} a thread).\n`);
+    for (const { task, labelled, counts } of found.tasks)
+      stderr.write(`  ${task.name}: ${labelled} labelled (${counts})\n`);
+    for (const remark of remarks) stderr.write(`  ${remark}\n`);
+
+    const names = found.tasks.map(({ task }) => task.name);
+    const [firstTask] = names;
+    const taskName =
+      options.task ??
+      (names.length > 1 ? await asking?.('Which label is decided', { choices: names }) : null) ??
+      firstTask;
+    const chosen = found.tasks.find(({ task }) => task.name === taskName);
+    if (chosen === undefined)
+      throw new InputError(`${path} has no labels for --task ${taskName}; it has some for ${names.join(', ')}`);
+    const which =
+      options.detector ??
+      (await asking?.('Detector: local, or a detector file for language models', { fallback: 'local' })) ??
+      'local';
+    const detector = which === 'local' ? null : which;
+    if (detector !== null) await checkDetector(detector);
+    const goal =
+      options.goal ??
+      goalNamed(await asking?.('What the agent is for', { choices: Object.keys(goals), fallback: 'best-f1' }));
+    const name = options.name ?? (await asking?.('Name of the experiment', { fallback: 'my-threads' })) ?? 'my-threads';
+    const out = options.out ?? `${name}.yaml`;
+    if (existsSync(out) && !force)
+      throw new InputError(`${out} exists already; give another --out, or --force to write over it`);
+
+    const unlabelled = threads.length - chosen.labelled;
+    const parts = fittingParts(chosen.labelled, { unlabelled, trainsDetector: detector === null });
+    const text = experimentText({ name, threads: path, task: chosen.task.name, detector, goal, parts });
+    // Read and split as a training would, so that what is written runs.
+    const raw: unknown = parse(text);
+    const experiment = resolveExperiment(experimentWithin(raw), out);
+    const split = splitParts(threads, experiment, 1);
+    writeFileAtomically(out, text);
+    const sizes = Object.entries(split).map(([part, own]) => `${part} ${own.length}`);
+    stdout.write(`Wrote ${out}. Parts: ${sizes.join(', ')}.\n`);
+    const command = goal === 'ratio-sweep' ? 'sweep' : 'train';
+    const dryRun =
+      detector === null
+        ? []
+        : [
+            `npx earshot annotate ${quoted(path)} --store judged.sqlite --detector ${quoted(detector)} --dry-run  # what it would cost`,
+          ];
+    stdout.write(`Next: ${[...dryRun, `npx earshot ${command} ${quoted(out)}`].join('\n      ')}\n`);
+  } finally {
+    asking?.close();
+  }
+}
+
+/** The experiment of a sweep file, or the file itself. */
+function experimentWithin(raw: unknown) {
+  if (!isPlainObject(raw)) throw new Error('the template is not a map');
+  return isPlainObject(raw.experiment) ? { name: raw.name, ...raw.experiment } : raw;
+}
+
+function goalNamed(text: string | undefined): Goal {
+  return Object.keys(goals).find((goal): goal is Goal => goal === text) ?? 'best-f1';
+}
+
+function refuseTables(path: string): void {
+  const [, format] = /\.(csv|tsv|parquet)(?:\.gz)?$/i.exec(path) ?? [];
+  if (format === undefined) return;
+  const importer = format.toLowerCase() === 'parquet' ? 'parquet' : 'csv';
+  throw new InputError(
+    `${path} is a table; make threads of it first: \`earshot data import ${importer} ${quoted(path)} --out threads.jsonl\``,
+  );
+}
+
+async function checkDetector(path: string): Promise<void> {
+  if (!existsSync(path))
+    throw new InputError(
+      `there is no detector file ${path}; give local, or one such as experiments/detectors/single-prompt.yaml`,
+    );
+  await loadDetectorFile(path);
+}
+
+interface Question {
+  readonly choices?: readonly string[];
+  /** What an empty answer means; the first choice unless given. */
+  readonly fallback?: string;
+}
+
+/**
+ * Asks on stderr and reads lines of stdin, from a person or a pipe.
+ * @throws InputError where stdin ends before the answer
+ */
+function questions({ stdin, stderr }: Terminal) {
+  const reader = createInterface({ input: stdin });
+  const lines = reader[Symbol.asyncIterator]();
+  const ask = async (question: string, { choices, fallback = choices?.[0] }: Question): Promise<string> => {
+    const options =
+      choices === undefined
+        ? ''
+        : `\n${choices.map((choice) => `  ${choice}${choice in goals ? `: ${goals[goalNamed(choice)]}` : ''}`).join('\n')}\n`;
+    for (;;) {
+      stderr.write(`${question}?${options}${options === '' ? ' ' : ''}[${fallback}] `);
+      const { value, done } = await lines.next();
+      if (done) throw new InputError('no answer; give the answers as options, or --yes to take the defaults');
+      const answer = String(value).trim() || (fallback ?? '');
+      if (choices === undefined || choices.includes(answer)) return answer;
+      stderr.write(`${JSON.stringify(answer)} is none of ${choices.join(', ')}.\n`);
+    }
+  };
+  return Object.assign(ask, { close: () => reader.close() });
+}

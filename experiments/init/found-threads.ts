@@ -1,0 +1,64 @@
+import type { Description } from '../../src/data/describe.ts';
+import { describeThreads } from '../../src/data/describe.ts';
+import { type Task, tasks } from '../../src/data/task.ts';
+import type { Thread } from '../../src/data/thread.ts';
+import { InputError } from '../../src/errors.ts';
+
+/** What a file of threads allows: the tasks it has labels for, and parts that fit. */
+export interface FoundThreads {
+  readonly description: Description;
+  /** Tasks with threads of at least two labels, the one with most labelled threads first. */
+  readonly tasks: readonly { readonly task: Task; readonly labelled: number; readonly counts: string }[];
+}
+
+/** Fewer leave nothing to test on once a detector and the demonstrations have theirs. */
+const fewestLabelled = 40;
+
+/** @throws InputError where no task has enough labelled threads */
+export function foundIn(threads: readonly Thread[], path: string): FoundThreads {
+  const found = Object.values(tasks)
+    .map((task) => {
+      const labels = threads.map((thread) => task.goldLabel(thread)).filter((label) => label !== null);
+      const counts = task.labels
+        .map((label, index) => ({ label, count: labels.filter((own) => own === index).length }))
+        .filter(({ count }) => count > 0);
+      return {
+        task,
+        labelled: labels.length,
+        classes: counts.length,
+        counts: counts.map(({ label, count }) => `${label} ${count}`).join(', '),
+      };
+    })
+    .filter(({ classes }) => classes >= 2)
+    .sort((a, b) => b.labelled - a.labelled);
+  const [best] = found;
+  if (best === undefined || best.labelled < fewestLabelled)
+    throw new InputError(
+      `${path} has ${best === undefined ? 'no threads with two different labels' : `${best.labelled} labelled threads (${best.counts})`} among its ${threads.length}; ` +
+        `at least ${fewestLabelled} are needed to train and test on. Label more (rumor: true or false, or veracity), or try \`earshot data synth\``,
+    );
+  return { description: describeThreads(threads), tasks: found };
+}
+
+/** How many threads go where. */
+export interface PartCounts {
+  readonly detector: number;
+  readonly demonstrations: number;
+  readonly environment: number;
+  readonly development: number;
+}
+
+/** The paper's sizes where there are threads enough, else shares of what there is; the test takes the rest, at least two fifths. */
+export function fittingParts(
+  labelled: number,
+  { unlabelled, trainsDetector }: { unlabelled: number; trainsDetector: boolean },
+): PartCounts {
+  const most = (count: number, share: number) => Math.min(count, Math.max(4, Math.floor(share * labelled)));
+  // Threads without a label are the environment's first.
+  return {
+    detector: trainsDetector ? most(100, 0.2) : 0,
+    demonstrations: most(50, 0.12),
+    environment: Math.min(300, unlabelled + most(300, 0.18)),
+    development: most(200, 0.1),
+  };
+}

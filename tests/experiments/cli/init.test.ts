@@ -1,0 +1,127 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { describe, expect, it } from 'vitest';
+import { goals } from '../../../experiments/init/experiment-text.ts';
+import { fittingParts } from '../../../experiments/init/found-threads.ts';
+import { loadExperiment } from '../../../experiments/stop-agent/experiment.ts';
+import { planSweep } from '../../../experiments/sweep/plan.ts';
+import { loadSweepFile } from '../../../experiments/sweep/sweep-file.ts';
+import { temporaryFolder } from '../../src/data/fixtures.ts';
+import { earshot, threadLines } from './command-line.ts';
+
+const folder = () => temporaryFolder({ 'threads.jsonl': threadLines(80) });
+const read = (cwd: string, name: string) => readFileSync(join(cwd, name), 'utf8');
+
+describe('init', () => {
+  it.each(Object.keys(goals))('writes a file for %s that loads, commented, with parts that fit', async (goal) => {
+    const cwd = folder();
+    const words = ['init', 'threads.jsonl', '--goal', goal, '--name', 'mine', '--yes'];
+    const made = await earshot(words, { cwd });
+    expect(made.code, made.errors).toBe(0);
+    expect(made.errors).toContain(
+      'Found 80 threads, 320 posts (median 4 a thread).\n  rumor: 80 labelled (non-rumor 40, rumor 40)\n',
+    );
+    expect(made.out).toContain(
+      'Wrote mine.yaml. Parts: detector 16, demonstrations 9, environment 14, test 33, development 8.',
+    );
+    const text = read(cwd, 'mine.yaml');
+    expect(text).toMatch(/^# Made by `earshot init` for /);
+    const path = join(cwd, 'mine.yaml');
+    if (goal === 'ratio-sweep') {
+      expect(made.out).toContain('Next: npx earshot sweep mine.yaml');
+      expect(planSweep(await loadSweepFile(path, { overrides: [] })).members).toHaveLength(9);
+    } else {
+      expect(made.out).toContain('Next: npx earshot train mine.yaml');
+      const [{ experiment }] = (await loadExperiment(path)).variants;
+      expect(experiment).toMatchObject({
+        data: { threads: 'threads.jsonl' },
+        seeds: [1, 2, 3],
+        split: { detector: 16 },
+      });
+    }
+  });
+
+  it('writes a file that trains', async () => {
+    const cwd = folder();
+    await earshot(['init', 'threads.jsonl', '--goal', 'earliest', '--name', 'mine', '--yes'], { cwd });
+    const quick = [
+      '--seeds',
+      '1',
+      '--set',
+      'agent.iterations=2',
+      '--set',
+      'backend=wasm',
+      '--set',
+      'detector.steps=20',
+    ];
+    const trained = await earshot(['train', 'mine.yaml', ...quick], { cwd });
+    expect(trained.code, trained.errors).toBe(0);
+    expect(trained.out).toMatch(/^mine: 33 test threads, 1 seed\n/);
+  });
+
+  it('asks for what was not given, again where the answer is none of the choices', async () => {
+    const cwd = folder();
+    const stdin = Readable.from(['threads.jsonl\n\n', 'cheap\n', 'fewer-calls\n', 'asked\n']);
+    const made = await earshot(['init'], { cwd, stdin });
+    expect(made.code, made.errors).toBe(0);
+    expect(made.errors).toContain('"cheap" is none of fewer-calls, earliest, best-f1, ratio-sweep.');
+    expect(read(cwd, 'asked.yaml')).toContain('state: { posts: none, student: true }');
+  });
+
+  it('takes a detector file, and says what asking would cost before it is asked', async () => {
+    const cwd = folder();
+    writeFileSync(
+      join(cwd, 'judge.yaml'),
+      'task: rumor\ndetector:\n  name: single-prompt\n  model: { baseURL: "http://localhost:1/v1", model: m }\n',
+    );
+    const made = await earshot(['init', 'threads.jsonl', '--detector', 'judge.yaml', '--yes'], { cwd });
+    expect(made.code, made.errors).toBe(0);
+    expect(made.out).toContain(
+      'npx earshot annotate threads.jsonl --store judged.sqlite --detector judge.yaml --dry-run',
+    );
+    const [{ experiment }] = (await loadExperiment(join(cwd, 'my-threads.yaml'))).variants;
+    expect(experiment.detector).toMatchObject({ file: 'judge.yaml', schedule: { name: 'geometric', factor: 1.5 } });
+  });
+
+  it('says what is wrong with its input, and writes nothing', async () => {
+    const cwd = temporaryFolder({
+      'few.jsonl': threadLines(10),
+      'posts.csv': 'a',
+      'none.jsonl': threadLines(50, { labelled: false }),
+    });
+    const errors = async (...words: string[]) => (await earshot(['init', ...words, '--yes'], { cwd })).errors;
+    expect(await errors('few.jsonl')).toContain(
+      'few.jsonl has 10 labelled threads (non-rumor 5, rumor 5) among its 10; at least 40 are needed',
+    );
+    expect(await errors('none.jsonl')).toContain('none.jsonl has no threads with two different labels among its 50');
+    expect(await errors('posts.csv')).toContain(
+      'make threads of it first: `earshot data import csv posts.csv --out threads.jsonl`',
+    );
+    writeFileSync(join(cwd, 'threads.jsonl'), threadLines(60));
+    expect(await errors('threads.jsonl', '--task', 'veracity')).toContain(
+      'has no labels for --task veracity; it has some for rumor',
+    );
+    expect(await errors('threads.jsonl', '--detector', 'gpt')).toContain('there is no detector file gpt; give local');
+    expect(existsSync(join(cwd, 'my-threads.yaml'))).toBe(false);
+    const silent = await earshot(['init', 'threads.jsonl'], { cwd });
+    expect(silent.errors).toContain('no answer; give the answers as options, or --yes');
+    await errors('threads.jsonl');
+    expect(await errors('threads.jsonl')).toContain('my-threads.yaml exists already; give another --out, or --force');
+  });
+
+  it('gives the paper’s sizes where there are threads enough', () => {
+    expect(fittingParts(3000, { unlabelled: 0, trainsDetector: true })).toEqual({
+      detector: 100,
+      demonstrations: 50,
+      environment: 300,
+      development: 200,
+    });
+    expect(fittingParts(40, { unlabelled: 500, trainsDetector: false })).toEqual({
+      detector: 0,
+      demonstrations: 4,
+      environment: 300,
+      development: 4,
+    });
+  });
+});
