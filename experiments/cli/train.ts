@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { InputError } from '../../src/errors.ts';
 import { type PlainObject, parseOverride } from '../config/overrides.ts';
+import { wrapped } from '../report/narrow-table.ts';
 import type { Trial } from '../run/experiment-kind.ts';
 import { type OpenedExperiment, openExperiment, type RunOptions } from '../run/open-experiment.ts';
 import type { Programs } from '../run/programs.ts';
@@ -93,6 +94,7 @@ async function train(path: string, options: TrainOptions & { terminal: Terminal 
     throw new InputError(`--resume: no run of ${name} has begun in ${runs}; leave --resume out to start one`);
 
   const { jobs, population } = await programsOf(experiment, options);
+  if (options.share === undefined) stderr.write(opening(experiment, { jobs, runs, restart: options.restart ?? false }));
   if (jobs > 1) {
     const words = trainingWords(path, { ...options, population });
     const worker = [launcher, ...words, ...(options.restart ? ['--restart'] : [])];
@@ -126,8 +128,37 @@ async function train(path: string, options: TrainOptions & { terminal: Terminal 
   const command = ['earshot', ...trainingWords(path, options)].map(quoted).join(' ');
   const { summary } = experiment.writeReport(command);
   stdout.write(options.json ? `${JSON.stringify(experiment.results(), null, 2)}\n` : summary);
-  if (options.html) stderr.write(`\nPage: ${await experiment.writePage({ command })}`);
-  stderr.write(`\nRuns: ${runs}/${name}   Report: ${runs}/${name}/report.md\n`);
+  const page = options.html ? `   Page: ${await experiment.writePage({ command })}` : '';
+  stderr.write(
+    `\nRuns: ${runs}/${name}   Report: ${runs}/${name}/report.md${page}\n${options.json ? '' : nextSteps(experiment)}`,
+  );
+}
+
+/** What will happen: said before anything does. Nothing where all is there already. */
+function opening(
+  experiment: OpenedExperiment,
+  { jobs, runs, restart }: { jobs: number; runs: string; restart: boolean },
+): string {
+  const { name, description, trials } = experiment;
+  const left = restart ? trials.length : trials.length - experiment.finished().length;
+  if (left === 0) return '';
+  const all = left === trials.length ? `${counted(left, 'run')}` : `${left} of ${counted(trials.length, 'run')}`;
+  const where = `${name}: ${all} in ${jobs === 1 ? 'this process' : `${jobs} processes`}, into ${runs}/${name}; then a table and a report. Ctrl-C saves, and the same command goes on.`;
+  return [...(description.trim() === '' ? [] : [wrapped(description.trim())]), wrapped(where), '', ''].join('\n');
+}
+
+function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`;
+}
+
+/** What a reader who has seen the table may want next, with the last run as the example. */
+function nextSteps({ kind, trials }: OpenedExperiment): string {
+  const run = trials[trials.length - 1].directory;
+  const steps =
+    kind === 'selector'
+      ? [`npx earshot select ${quoted(run)} --out selected.jsonl`]
+      : [`npx earshot decide threads.jsonl --run ${quoted(run)}`, `npx earshot export ${quoted(run)} --out policy`];
+  return `Next: ${[...steps, 'npx earshot init (the same with your own threads)'].join('\n      ')}\n`;
 }
 
 /** At most one process for each program that is not finished. */

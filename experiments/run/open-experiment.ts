@@ -19,6 +19,10 @@ import { choosePrograms, type Programs } from './programs.ts';
 /** An experiment of any kind, ready to run. */
 export interface OpenedExperiment {
   readonly name: string;
+  /** `stop-agent` or `selector`. */
+  readonly kind: 'stop-agent' | 'selector';
+  /** What the file says of itself. */
+  readonly description: string;
   readonly trials: readonly Trial<ExperimentHead>[];
   /** Whether any trial sends paid requests to language models. */
   readonly asksModels: boolean;
@@ -68,8 +72,8 @@ interface Source {
 /** @throws InputError for a file that is no valid experiment */
 export async function openExperiment(source: Source): Promise<OpenedExperiment> {
   const { kind = 'stop-agent' } = await readExperimentYaml(source.path);
-  if (kind === 'stop-agent') return opened(stopAgentKind, source);
-  if (kind === 'selector') return opened(selectorKind, source);
+  if (kind === 'stop-agent') return { kind, ...(await opened(stopAgentKind, source)) };
+  if (kind === 'selector') return { kind, ...(await opened(selectorKind, source)) };
   if (kind === 'sweep') throw new InputError(`${source.path} is a sweep; run it with \`earshot sweep ${source.path}\``);
   throw new InputError(
     `${source.path}: kind is ${JSON.stringify(kind)}; it must be stop-agent (the default) or selector`,
@@ -79,7 +83,7 @@ export async function openExperiment(source: Source): Promise<OpenedExperiment> 
 async function opened<Experiment extends ExperimentHead, Result>(
   kind: ExperimentKind<Experiment, Result>,
   { path, overrides, data, runs }: Source,
-): Promise<OpenedExperiment> {
+): Promise<Omit<OpenedExperiment, 'kind'>> {
   const file = await kind.load(path, [...overrides, ...(data === undefined ? [] : [kind.dataOverride(data)])]);
   const { name, description } = file;
   const trials = trialsOf(file, runs);
@@ -93,6 +97,7 @@ async function opened<Experiment extends ExperimentHead, Result>(
   const results = () => resultsBy(kind.readJson);
   return {
     name,
+    description,
     trials,
     asksModels,
     programs: (asked) =>
