@@ -1,0 +1,134 @@
+/*
+ * The exact return beside 1,000 iterations of imitation on the same threads: what each decides of the test part, and what its
+ * training takes. Judgements, demonstrations and states are made before the clock starts. Usage:
+ *
+ *   node --import tsx benchmarks/exact-return-beside-imitation.ts --data threads.jsonl [--task rumor] [--seeds 41,42]
+ *     [--detector 150] [--iterations 1000] [--runs runs]
+ *
+ * The first is the preset `paper`; the second sees eight components of the mean of the posts instead; the third is told its
+ * detector's judgements and climbs the exact return, as in experiments/recipes/asking.yaml.
+ */
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { markdownTable } from 'markdown-table';
+import { openCache } from '../experiments/stop-agent/cache.ts';
+import { agentName, askingOf, decide, testThreads } from '../experiments/stop-agent/decisions.ts';
+import { resolveExperiment, taskOf } from '../experiments/stop-agent/experiment.ts';
+import { scoreSystem } from '../experiments/stop-agent/metrics.ts';
+import { loadData } from '../experiments/stop-agent/parts.ts';
+import { prepareTrial } from '../experiments/stop-agent/prepare.ts';
+import { selectBackend } from '../src/tensor/backend.ts';
+import { workContext } from '../src/work-context.ts';
+import { createStopAgent } from '../trainers/stop-agent/create.ts';
+import { decideStops } from '../trainers/stop-agent/policy.ts';
+import { trainToEnd } from '../trainers/trainer.ts';
+
+const { values: given } = parseArgs({
+  options: {
+    data: { type: 'string' },
+    task: { type: 'string', default: 'rumor' },
+    seeds: { type: 'string', default: '41,42' },
+    detector: { type: 'string', default: '150' },
+    iterations: { type: 'string', default: '1000' },
+    runs: { type: 'string', default: 'runs' },
+  },
+});
+if (given.data === undefined) throw new Error('give a thread file with --data');
+const backend = await selectBackend('auto');
+console.log(`backend ${backend.name} (${backend.device})`);
+const iterations = Number(given.iterations);
+
+const trainings = {
+  'exact return, told': {
+    state: { posts: 'none', judgement: 'last', actsAt: 'asked-posts', askSchedule: { name: 'geometric', factor: 1.5 } },
+    agent: {
+      algorithm: 'exact-return',
+      iterations: 100,
+      hidden: 8,
+      maxPosts: 30,
+      task: { learningRate: 0.01, delayCost: 0.4, environment: 'pseudo-labelled' },
+    },
+  },
+  'imitation, 8 components of the mean': {
+    state: { posts: 'mean', components: 8 },
+    agent: { iterations, maxPosts: 30 },
+  },
+  'imitation, paper': { state: {}, agent: { iterations, maxPosts: 30 } },
+};
+
+const rows: { name: string; macroF1: number; er: number; calls: number; seconds: number }[] = [];
+for (const [name, parts] of Object.entries(trainings)) {
+  const measured: Omit<(typeof rows)[number], 'name'>[] = [];
+  for (const seed of given.seeds.split(',').map(Number)) {
+    const own = await measure(parts, seed);
+    console.log(`${name}, seed ${seed}: ${JSON.stringify(own)}`);
+    measured.push(own);
+  }
+  const mean = (of: (own: (typeof measured)[number]) => number) =>
+    measured.reduce((sum, own) => sum + of(own), 0) / measured.length;
+  rows.push({
+    name,
+    macroF1: mean((own) => own.macroF1),
+    er: mean((own) => own.er),
+    calls: mean((own) => own.calls),
+    seconds: mean((own) => own.seconds),
+  });
+}
+const shortest = Math.min(...rows.map(({ seconds }) => seconds));
+console.log(
+  markdownTable(
+    [
+      ['training', 'macro-F1', 'ER', 'calls a thread', 'processor seconds', 'over the shortest'],
+      ...rows.map(({ name, macroF1, er, calls, seconds }) => [
+        name,
+        macroF1.toFixed(3),
+        er.toFixed(3),
+        calls.toFixed(1),
+        seconds.toFixed(1),
+        (seconds / shortest).toFixed(0),
+      ]),
+    ],
+    { align: ['l', 'r', 'r', 'r', 'r', 'r'] },
+  ),
+);
+
+async function measure(parts: { state: object; agent: object }, seed: number) {
+  const experiment = resolveExperiment(
+    {
+      name: 'beside',
+      task: given.task,
+      data: { threads: given.data },
+      split: { detector: Number(given.detector), demonstrations: 50, environment: 100 },
+      detector: { l2: [1e-4, 1e-3, 1e-2], folds: 3, steps: 200 },
+      ...parts,
+    },
+    'the benchmark',
+  );
+  const cache = await openCache(join(given.runs, 'cache'), experiment);
+  const threads = await loadData(experiment, () => {});
+  const context = workContext();
+  const prepared = await prepareTrial({ experiment, seed, threads, cache, context });
+  const { problem, sequences, schedule, tableOf } = prepared;
+  const before = process.cpuUsage();
+  const trainer = await createStopAgent([{ seed, config: experiment.agent, problem }]);
+  await trainToEnd(trainer, context);
+  const { user, system } = process.cpuUsage(before);
+  const [policy] = await trainer.policies();
+  trainer.dispose();
+  const task = taskOf(experiment);
+  const tested = prepared.parts.test;
+  const stops = await decideStops(policy, { threads: tested, tableOf });
+  const decided = decide(
+    agentName,
+    testThreads(tested, { sequences, task }),
+    stops.map(({ stopStep }) => stopStep),
+    askingOf(schedule),
+  );
+  const { values } = scoreSystem(decided, { labels: task.labels });
+  return {
+    macroF1: values.macroF1 ?? Number.NaN,
+    er: values.er ?? Number.NaN,
+    calls: values.callsPerThread ?? Number.NaN,
+    seconds: (user + system) / 1e6,
+  };
+}
