@@ -16,11 +16,11 @@ async function run(file: string, words: readonly string[], cwd = project): Promi
 }
 
 /** The first block of code of this language in the README. */
-function readmeBlock(language: string, containing: string): string {
-  const readme = readFileSync(join(home, 'README.md'), 'utf8');
-  const blocks = Array.from(readme.matchAll(new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, 'gs')), ([, code]) => code);
+function blockOfPage(language: string, containing: string): string {
+  const page = readFileSync(join(home, 'docs/from-your-own-code.md'), 'utf8');
+  const blocks = Array.from(page.matchAll(new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, 'gs')), ([, code]) => code);
   const found = blocks.find((code) => code.includes(containing));
-  if (found === undefined) throw new Error(`README.md has no block of ${language} with ${containing}`);
+  if (found === undefined) throw new Error(`docs/from-your-own-code.md has no block of ${language} with ${containing}`);
   return found;
 }
 
@@ -41,8 +41,8 @@ describe('the package, installed in another project', () => {
     expect(existsSync(join(project, 'node_modules/tsx'))).toBe(false);
   });
 
-  it('runs the example of the README on plain Node: threads, a detector, an agent, decisions', async () => {
-    writeFileSync(join(project, 'example.js'), readmeBlock('js', "from 'earshot'"));
+  it('runs the example of docs/from-your-own-code.md on plain Node: threads, a detector, an agent, decisions', async () => {
+    writeFileSync(join(project, 'example.js'), blockOfPage('js', "from 'earshot'"));
     const lines = (await run(process.execPath, ['example.js'])).trimEnd().split('\n');
     expect(lines).toHaveLength(60);
     for (const line of lines) expect(line).toMatch(/^\S+: enough after \d+ posts$/);

@@ -1,0 +1,162 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { Readable, Writable } from 'node:stream';
+import type { Command } from 'commander';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { commandLine } from '../../experiments/cli/main.ts';
+import { schemas } from '../../experiments/cli/options.ts';
+import { detectorFileSchema } from '../../experiments/config/detector-file.ts';
+import { isPlainObject } from '../../experiments/config/overrides.ts';
+import { resolveSelectorExperiment } from '../../experiments/selector/experiment.ts';
+import { resolveExperiment } from '../../experiments/stop-agent/experiment.ts';
+import { sweepSchema } from '../../experiments/sweep/sweep-file.ts';
+
+const home = join(import.meta.dirname, '../..');
+const markdown = (folder: string) =>
+  readdirSync(join(home, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md') && !name.includes('[') && !name.startsWith('.vitepress'))
+    .map((name) => join(folder, name));
+const pages = ['README.md', 'CONTRIBUTING.md', ...markdown('docs'), ...markdown('experiments/results')];
+const textOf = (page: string) => readFileSync(join(home, page), 'utf8');
+
+interface Block {
+  readonly language: string;
+  readonly code: string;
+  readonly place: string;
+}
+
+function blocksOf(page: string): Block[] {
+  return Array.from(textOf(page).matchAll(/^```(\w*)[^\n]*\n(.*?)^```/gms), ({ 1: language, 2: code, index }) => ({
+    language,
+    code,
+    place: `${page}:${textOf(page).slice(0, index).split('\n').length}`,
+  }));
+}
+
+/** As GitHub and VitePress make them of headings. */
+function anchorsOf(page: string): string[] {
+  return Array.from(textOf(page).matchAll(/^#+ (.+)$/gm), ([, heading]) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s-]/gu, '')
+      .trim()
+      .replaceAll(' ', '-'),
+  );
+}
+
+/** Pages that the site makes of schemas. */
+const generated = Object.keys(schemas).map((kind) => `docs/reference/options-${kind}.md`);
+
+describe('links', () => {
+  it.each(pages)('of %s lead somewhere', (page) => {
+    const prose = textOf(page)
+      .replace(/^```.*?^```/gms, '')
+      .replace(/`[^`\n]*`/g, '');
+    const links = Array.from(prose.matchAll(/\]\(([^)\s]+)\)/g), ([, link]) => link).filter(
+      (link) => !/^[a-z]+:/.test(link),
+    );
+    const dead = links.filter((link) => {
+      const [path, anchor] = link.split('#');
+      const target = path === '' ? page : relative(home, resolve(home, dirname(page), path));
+      if (generated.includes(target)) return false;
+      if (!existsSync(join(home, target))) return true;
+      return anchor !== undefined && target.endsWith('.md') && !anchorsOf(target).includes(anchor);
+    });
+    expect(dead).toEqual([]);
+  });
+
+  it('leads from the home page to every tutorial', () => {
+    for (const name of readdirSync(join(home, 'docs/tutorials')))
+      expect(textOf('docs/index.md')).toContain(`tutorials/${name}`);
+  });
+});
+
+/** The words of each earshot command of a shell block: lines joined, comments, pipes and redirections left out. */
+function earshotCommands(code: string): string[][] {
+  const commands: string[][] = [];
+  for (const line of code.replaceAll('\\\n', ' ').split('\n')) {
+    // Variables stand for something that was set; a number fits wherever they are used.
+    const words = Array.from(
+      line.replace(/\$\(?[A-Z_a-z]+\)?/g, '1').matchAll(/#.*|"[^"]*"|'[^']*'|[|;]|&&|\d?[<>]+|[^\s|;<>"']+/g),
+      ([word]) => word.replace(/^(["'])(.*)\1$/, '$2'),
+    );
+    let current: string[] | null = null;
+    for (const word of words) {
+      if (word.startsWith('#')) break;
+      if (word === 'earshot') {
+        current = [];
+        commands.push(current);
+      } else if (/^([|;]|&&|\d?[<>]+)$/.test(word)) current = null;
+      else current?.push(word);
+    }
+  }
+  return commands;
+}
+
+const nowhere = () => new Writable({ write: (_chunk, _encoding, done) => done() });
+
+/** The command line as it is, but that its commands do nothing. */
+function idleCommandLine(): Command {
+  const program = commandLine({
+    words: [],
+    stdin: Readable.from([]),
+    stdout: nowhere(),
+    stderr: nowhere(),
+    interruptSignal: () => new AbortController().signal,
+    onHangUp: () => () => {},
+  });
+  const idle = (command: Command) => {
+    if (command.commands.length === 0) command.action(() => {});
+    for (const part of command.commands) idle(part);
+  };
+  idle(program);
+  return program;
+}
+
+const shellBlocks = pages
+  .flatMap(blocksOf)
+  .filter(({ language }) => language === 'sh')
+  .flatMap(({ code, place }) => earshotCommands(code).map((words) => [place, words] as const))
+  .filter(([, words]) => !words.includes('--help'));
+
+describe('commands in shell blocks', () => {
+  it('are found', () => {
+    expect(shellBlocks.length).toBeGreaterThan(30);
+    expect(earshotCommands('npx earshot a "b c" \\\n  --d $X/2 > out.txt # e\nx && earshot f | g')).toEqual([
+      ['a', 'b c', '--d', '1/2'],
+      ['f'],
+    ]);
+  });
+
+  it.each(shellBlocks)('%s: earshot %s', async (_, words) => {
+    await expect(idleCommandLine().parseAsync(words, { from: 'user' })).resolves.toBeDefined();
+  });
+
+  it('would not pass with an option that does not exist', async () => {
+    await expect(idleCommandLine().parseAsync(['train', 'x.yaml', '--seed', '1'], { from: 'user' })).rejects.toThrow(
+      /unknown option '--seed'/,
+    );
+  });
+});
+
+const yamlBlocks = pages
+  .flatMap(blocksOf)
+  .filter(({ language, code }) => language === 'yaml' && /^(kind: (sweep|selector)$|name:|detector:)/m.test(code))
+  .map(({ code, place }) => [place, code] as const);
+
+describe('files in YAML blocks', () => {
+  it('are found', () => {
+    expect(yamlBlocks.length).toBeGreaterThan(4);
+  });
+
+  it.each(yamlBlocks)('%s is valid', (place, code) => {
+    const value: unknown = parse(code);
+    if (!isPlainObject(value)) throw new Error(`${place} is no map`);
+    const { kind, variants: _, ...settings } = value;
+    if (kind === 'sweep') expect(sweepSchema.safeParse(value)).toMatchObject({ success: true });
+    else if (kind === 'selector') resolveSelectorExperiment(value, place);
+    else if ('name' in value) resolveExperiment(settings, place);
+    else expect(detectorFileSchema.safeParse(value)).toMatchObject({ success: true });
+  });
+});
