@@ -9,4 +9,9 @@ execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconf
 // What the sources read beside themselves: folders, and files that are not TypeScript.
 for (const folder of ['experts', 'checkpoints'])
   cpSync(folder, `dist/${folder}`, { recursive: true, filter: (path) => !path.endsWith('.ts') });
+// The style and the scripts that report pages carry.
+cpSync('experiments/report/page', 'dist/experiments/report/page', {
+  recursive: true,
+  filter: (path) => !path.endsWith('.ts') && !path.endsWith('tsconfig.json'),
+});
 cpSync('experiments/cli/earshot.mjs', 'dist/experiments/cli/earshot.mjs');

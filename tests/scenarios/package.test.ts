@@ -37,6 +37,9 @@ describe('the package, installed in another project', () => {
     const files = readdirSync(installed, { recursive: true, encoding: 'utf8' });
     expect(files.filter((name) => /(?<!\.d)\.ts$/.test(name))).toEqual([]);
     expect(files).toContain(join('dist', 'index.d.ts'));
+    // What report pages carry is read from beside the compiled files.
+    for (const asset of ['page.css', 'browser/start.js'])
+      expect(files).toContain(join('dist/experiments/report/page', asset));
     expect(files.filter((name) => name.startsWith('tests'))).toEqual([]);
     expect(existsSync(join(project, 'node_modules/tsx'))).toBe(false);
   });

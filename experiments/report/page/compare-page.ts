@@ -36,7 +36,7 @@ export async function comparePage({ compared, comparison, command, cache }: Comp
     cache,
     threads: new Set(own.map(({ left }) => left.threadId)),
   });
-  const inspector = inspectorData(inspected.runs, { labels });
+  const inspector = inspectorData(inspected.runs, { labels, order: 'disagreement' });
   const introduction = html`<p><b>${first.system}</b> of <code>${first.folder}</code>, minus <b>${second.system}</b> of <code>${second.folder}</code></p>
 <p class="facts">${comparison.threads} decisions paired, of ${comparison.seeds} ${comparison.seeds === 1 ? 'seed' : 'seeds'}</p>
 <p class="command"><code>${command}</code></p>`;

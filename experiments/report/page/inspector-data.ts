@@ -25,7 +25,10 @@ const bytesOfNumbers = { post: 18, agent: 7 };
  * The data of the inspector: one view for all runs whose detector said the same of the same threads, so that their agents
  * stand side by side. Where all posts would make the page too large, later posts of long threads are left out.
  */
-export function inspectorData(runs: readonly InspectedRun[], { labels }: { labels: readonly string[] }): InspectorData {
+export function inspectorData(
+  runs: readonly InspectedRun[],
+  { labels, order = 'mistake' }: Pick<InspectorData, 'labels'> & Partial<Pick<InspectorData, 'order'>>,
+): InspectorData {
   const alike = [
     ...groupBy(runs, ({ judged }) =>
       JSON.stringify(judged.map(({ threadId, input }) => [threadId, [...input.sequence.predicted]])),
@@ -44,6 +47,7 @@ export function inspectorData(runs: readonly InspectedRun[], { labels }: { label
     labels,
     threads: threads.map((each) => shownThread(each, limit)),
     views: alike.map((own) => view(own, { places, limit, several: runs.length > 1 })),
+    order,
   };
 }
 

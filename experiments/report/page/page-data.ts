@@ -15,6 +15,8 @@ export interface InspectorData {
   readonly threads: readonly ShownThread[];
   /** Of one seed. Runs whose detector said the same stand in one view, so that their agents can be compared. */
   readonly views: readonly InspectorView[];
+  /** What the list is sorted by at first. */
+  readonly order: 'mistake' | 'disagreement';
 }
 
 /** What all views share of a thread. */

@@ -39,6 +39,7 @@ function startInspector(home, data) {
     ['long', 'longest first'],
     ['data', 'as in the data'],
   ]);
+  order.select.value = data.order;
   const count = element('output', { 'aria-live': 'polite' });
   const list = element('ol', { class: 'list', 'aria-label': 'Threads' });
   const detail = element('div', { class: 'detail' });

@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest';
+import { draw, inlineSvg } from '../../../../experiments/report/page/chart.ts';
+import { classShares } from '../../../../experiments/report/page/share-chart.ts';
+
+describe('inlineSvg', () => {
+  it('has no address, no id of another chart, and the colours of the page', async () => {
+    const { svg } = await draw({
+      name: 'one',
+      label: 'two bars',
+      spec: {
+        data: { values: [{ a: 'x', b: 1 }] },
+        mark: { type: 'bar', color: '#0072b2', clip: true },
+        encoding: {
+          x: { field: 'a', type: 'nominal' },
+          y: { field: 'b', type: 'quantitative' },
+          description: { value: '<b> & "quotes"' },
+        },
+      },
+    });
+    expect(svg).toContain('xmlns=');
+    const inline = inlineSvg({ name: 'one', svg });
+    expect(inline).not.toMatch(/https?:|xmlns/);
+    expect(inline).toContain('fill="var(--blue, #0072b2)"');
+    expect(inline).toContain('aria-label="&lt;b&gt; &amp; &quot;quotes&quot;"');
+    for (const [, id] of inline.matchAll(/ id="([^"]*)"/g)) expect(id).toMatch(/^one-/);
+    for (const [, id] of inline.matchAll(/url\(#([^)]*)\)/g)) expect(inline).toContain(` id="${id}"`);
+    expect(inline).toContain('url(#one-');
+  });
+});
+
+describe('classShares', () => {
+  it('counts every class among all items of a kind and among the retained ones', () => {
+    const item = (label: string, retained: boolean) => ({
+      kind: 'post' as const,
+      threadId: 't',
+      postId: 'p',
+      label,
+      labelledBy: 'machine' as const,
+      confidence: 1,
+      retainProbability: 0.5,
+      retained,
+      right: null,
+      explanation: '',
+    });
+    const items = [item('deny', true), item('deny', false), item('query', false), item('query', false)];
+    expect(classShares(items, 'post')).toEqual([
+      { label: 'deny', among: 'shown', items: 2, share: 0.5 },
+      { label: 'deny', among: 'retained', items: 1, share: 1 },
+      { label: 'query', among: 'shown', items: 2, share: 0.5 },
+      { label: 'query', among: 'retained', items: 0, share: 0 },
+    ]);
+    expect(classShares(items, 'claim')).toEqual([]);
+  });
+});

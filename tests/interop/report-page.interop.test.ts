@@ -1,0 +1,246 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { AxeResults, RunOptions } from 'axe-core';
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { synthesizeThreads } from '../../src/data/synthetic/stream.ts';
+import { earshot, tiny, writeExperiment } from '../experiments/cli/command-line.ts';
+import { tinySelector } from '../experiments/selector/tiny-selector.ts';
+
+/*
+ * Report pages in Debian's Chromium (`apt-get install chromium`), opened from disk: clicks, keys, filters, light and dark, a
+ * phone's width, print, and an audit of accessibility by axe-core.
+ */
+
+const hostile = `</script><script>document.title = 'taken'</script><img src=x onerror="document.title='taken'">`;
+
+let cwd: string;
+let browser: Browser;
+beforeAll(async () => {
+  cwd = mkdtempSync(join(tmpdir(), 'earshot-interop-'));
+  const threads = synthesizeThreads(tiny.data.synthetic).map((thread) => ({
+    ...thread,
+    posts: thread.posts.map((post, index) => (index === 1 ? { ...post, text: `${post.text} ${hostile}` } : post)),
+  }));
+  writeFileSync(join(cwd, 'threads.jsonl'), threads.map((thread) => `${JSON.stringify(thread)}\n`).join(''));
+  writeExperiment(join(cwd, 'tiny.yaml'), {
+    data: { threads: 'threads.jsonl' },
+    variants: { imitation: {}, exact: { agent: { ...tiny.agent, algorithm: 'exact-return' } } },
+  });
+  writeFileSync(join(cwd, 'selector.yaml'), JSON.stringify({ ...tinySelector, name: 'choose' }));
+  await succeed('train', 'tiny.yaml');
+  await succeed('train', 'selector.yaml');
+  await succeed('compare', 'runs/tiny/imitation', 'runs/tiny/exact', '--html');
+  browser = await chromium.launch({
+    executablePath: process.env.EARSHOT_CHROMIUM ?? '/usr/bin/chromium',
+    args: ['--no-sandbox'],
+  });
+});
+afterAll(async () => {
+  await browser?.close();
+  rmSync(cwd, { recursive: true, force: true });
+});
+
+async function succeed(...words: string[]): Promise<void> {
+  const { code, errors } = await earshot(words, { cwd });
+  expect(code, errors).toBe(0);
+}
+
+/** A page opened from disk. Whatever it asks of a network, or complains of, fails the test. */
+async function opened(
+  path: string,
+  { colorScheme = 'light', width = 1280 }: { colorScheme?: 'light' | 'dark'; width?: number } = {},
+): Promise<{ page: Page; complaints: string[] }> {
+  const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme });
+  const complaints: string[] = [];
+  page.on('request', (request) => {
+    if (!request.url().startsWith('file:')) complaints.push(`asks for ${request.url()}`);
+  });
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('console', (message) => {
+    if (message.type() === 'error') complaints.push(message.text());
+  });
+  await page.goto(pathToFileURL(join(cwd, path)).href);
+  return { page, complaints };
+}
+
+declare const axe: { run(options: RunOptions): Promise<AxeResults> };
+
+/** What axe-core finds that is serious or worse, as `rule: place`. */
+async function problems(page: Page): Promise<string[]> {
+  const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+  // The page's own policy lets scripts run that stand in it; this one is put there.
+  await page.evaluate(source);
+  const { violations } = await page.evaluate(() => axe.run({ resultTypes: ['violations'] }));
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .flatMap(({ id, nodes }) =>
+      nodes.slice(0, 3).map(({ target, failureSummary }) => `${id}: ${target.join(' ')} ${failureSummary}`),
+    );
+}
+
+const pages = ['runs/tiny/report.html', 'runs/choose/report.html', 'comparison.html'] as const;
+
+describe.each(pages)('%s', (path) => {
+  it.each(['light', 'dark'] as const)('has no serious problem of accessibility, %s', async (colorScheme) => {
+    const { page, complaints } = await opened(path, { colorScheme });
+    for (const summary of await page.locator('details:not([open]) > summary').all())
+      if (await summary.isVisible()) await summary.click();
+    expect(await problems(page)).toEqual([]);
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
+  it('fits the width of a phone', async () => {
+    const { page } = await opened(path, { width: 390 });
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+    expect(await problems(page)).toEqual([]);
+    await page.close();
+  });
+});
+
+describe('the inspector', () => {
+  it('searches, filters and sorts, and shows the thread that is chosen', async () => {
+    const { page, complaints } = await opened(pages[0]);
+    const rows = page.locator('.list button');
+    expect(await rows.count()).toBe(16);
+    expect(await page.locator('.controls output').textContent()).toBe('16 of 16 threads');
+
+    await page.getByLabel('Show').selectOption('wrong');
+    const wrong = await rows.count();
+    expect(await page.locator('.list button.right').count()).toBe(0);
+    await page.getByLabel('Show').selectOption('right');
+    expect(await rows.count()).toBe(16 - wrong);
+    await page.getByLabel('Show').selectOption('all');
+
+    await page.getByLabel('Sort').selectOption('long');
+    const lengths = (await page.locator('.list .where').allTextContents()).map((text) =>
+      Number(/of (\d+)$/.exec(text)?.[1]),
+    );
+    expect(lengths).toEqual(lengths.toSorted((a, b) => b - a));
+
+    await rows.nth(3).click();
+    expect(await rows.nth(3).getAttribute('aria-current')).toBe('true');
+    expect(await page.locator('.posts > li').count()).toBe(lengths[3]);
+    const name = (await page.locator('.detail h3').textContent())?.replace('Thread ', '') ?? '';
+    await page.getByRole('searchbox', { name: 'Search' }).fill(name);
+    expect(await page.locator('.detail h3').textContent()).toBe(`Thread ${name}`);
+    await page.getByRole('searchbox', { name: 'Search' }).fill('no such word');
+    expect(await page.locator('.controls output').textContent()).toBe('0 of 16 threads');
+    expect(await page.locator('.detail').textContent()).toBe('No thread is like that.');
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
+  it('is worked by keys alone', async () => {
+    const { page } = await opened(pages[0]);
+    const current = () =>
+      page.evaluate(() =>
+        [...document.querySelectorAll('.list button')].findIndex((button) => button.ariaCurrent === 'true'),
+      );
+    await page.locator('.list button').first().focus();
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('ArrowDown');
+    expect(await current()).toBe(2);
+    await page.keyboard.press('k');
+    expect(await current()).toBe(1);
+    await page.keyboard.press('End');
+    expect(await current()).toBe(15);
+    await page.keyboard.press('Home');
+    expect(await current()).toBe(0);
+    await page.keyboard.press('/');
+    expect(await page.evaluate(() => document.activeElement?.getAttribute('type'))).toBe('search');
+    await page.keyboard.type('jk/');
+    expect(await page.getByRole('searchbox', { name: 'Search' }).inputValue()).toBe('jk/');
+    await page.close();
+  });
+
+  it('shows hostile texts as text', async () => {
+    const { page } = await opened(pages[0]);
+    expect(await page.title()).toBe('tiny');
+    expect(await page.locator('.posts .text').nth(1).textContent()).toContain(hostile);
+    expect(await page.locator('img').count()).toBe(0);
+    await page.close();
+  });
+
+  it('opens the thread that a link names', async () => {
+    const { page } = await opened(pages[0]);
+    await page
+      .locator('details', { hasText: 'exact' })
+      .first()
+      .evaluate((details) => details.setAttribute('open', ''));
+    const link = page.locator('a[href^="#thread="]').first();
+    const id = await link.textContent();
+    await link.click();
+    await page.waitForFunction(
+      (wanted) => document.querySelector('.detail h3')?.textContent === `Thread ${wanted}`,
+      id,
+    );
+    expect(await page.evaluate(() => document.activeElement?.tagName)).toBe('H3');
+    await page.close();
+  });
+});
+
+describe('charts and tables', () => {
+  it('tell a point under the pointer and by the arrow keys, with the command that shows it again', async () => {
+    const { page } = await opened(pages[0]);
+    await page.locator('#chart-front .mark-symbol [aria-label^="stop agent: imitation"]').first().hover();
+    expect(await page.locator('#tip').textContent()).toMatch(
+      /^stop agent: imitationmacro-F1 0\.\d{3} \[.*Again: earshot train tiny\.yaml/,
+    );
+    await page.locator('#chart-front .canvas').focus();
+    await page.keyboard.press('ArrowRight');
+    const first = await page.locator('#tip b').textContent();
+    await page.keyboard.press('ArrowLeft');
+    expect(first).not.toBe(await page.locator('#tip b').textContent());
+    await page.keyboard.press('Escape');
+    expect(await page.locator('#tip').isVisible()).toBe(false);
+    await page.close();
+  });
+
+  it('are sorted by a click on a heading, and say so', async () => {
+    const { page } = await opened(pages[0]);
+    await page.getByText('The numbers of').click();
+    const table = page.locator('#front table');
+    await table.getByRole('button', { name: 'ER' }).click();
+    expect(await table.locator('th[aria-sort]').getAttribute('aria-sort')).toBe('descending');
+    const column = async () => (await table.locator('tbody tr td:nth-of-type(3)').allTextContents()).map(Number);
+    expect(await column()).toEqual((await column()).toSorted((a, b) => b - a));
+    await table.getByRole('button', { name: 'ER' }).click();
+    expect(await column()).toEqual((await column()).toSorted((a, b) => a - b));
+    await page.close();
+  });
+
+  it('are dark on dark', async () => {
+    const { page } = await opened(pages[0], { colorScheme: 'dark' });
+    const colours = await page.evaluate(() => {
+      const background = document.querySelector('#chart-front svg > rect');
+      return [getComputedStyle(document.body).backgroundColor, background && getComputedStyle(background).fill];
+    });
+    expect(colours).toEqual(['rgb(23, 24, 27)', 'rgb(23, 24, 27)']);
+    await page.emulateMedia({ media: 'print' });
+    expect(await page.evaluate(() => getComputedStyle(document.body).backgroundColor)).toBe('rgb(255, 255, 255)');
+    expect(await page.locator('.controls').first().isVisible()).toBe(false);
+    await page.close();
+  });
+});
+
+describe('the items of a selector', () => {
+  it('are searched, filtered and sorted', async () => {
+    const { page } = await opened(pages[1]);
+    const shown = page.locator('.items > li');
+    expect(await shown.count()).toBeGreaterThan(0);
+    await page.getByLabel('Show').selectOption('discarded');
+    expect(await page.locator('.items > li.retained').count()).toBe(0);
+    await page.getByLabel('Show').selectOption('all');
+    await page.getByLabel('Kind').selectOption('claim');
+    await page.getByLabel('Sort').selectOption('improbability');
+    const texts = await page.locator('.items .meta').allTextContents();
+    const probabilities = texts.map((text) => Number(/π\(retain\) ([\d.]+)/.exec(text)?.[1]));
+    expect(probabilities).toEqual(probabilities.toSorted((a, b) => a - b));
+    await page.close();
+  });
+});
