@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { AxeResults, RunOptions } from 'axe-core';
+import type { AxeResults } from 'axe-core';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { synthesizeThreads } from '../../src/data/synthetic/stream.ts';
@@ -67,14 +67,12 @@ async function opened(
   return { page, complaints };
 }
 
-declare const axe: { run(options: RunOptions): Promise<AxeResults> };
-
 /** What axe-core finds that is serious or worse, as `rule: place`. */
 async function problems(page: Page): Promise<string[]> {
   const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
   // The page's own policy lets scripts run that stand in it; this one is put there.
   await page.evaluate(source);
-  const { violations } = await page.evaluate(() => axe.run({ resultTypes: ['violations'] }));
+  const { violations } = await page.evaluate<AxeResults>("axe.run({ resultTypes: ['violations'] })");
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .flatMap(({ id, nodes }) =>
@@ -96,7 +94,7 @@ describe.each(pages)('%s', (path) => {
 
   it('fits the width of a phone', async () => {
     const { page } = await opened(path, { width: 390 });
-    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+    expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390);
     expect(await problems(page)).toEqual([]);
     await page.close();
   });
@@ -138,8 +136,8 @@ describe('the inspector', () => {
   it('is worked by keys alone', async () => {
     const { page } = await opened(pages[0]);
     const current = () =>
-      page.evaluate(() =>
-        [...document.querySelectorAll('.list button')].findIndex((button) => button.ariaCurrent === 'true'),
+      page.evaluate<number>(
+        "[...document.querySelectorAll('.list button')].findIndex((button) => button.ariaCurrent === 'true')",
       );
     await page.locator('.list button').first().focus();
     await page.keyboard.press('ArrowDown');
@@ -152,7 +150,7 @@ describe('the inspector', () => {
     await page.keyboard.press('Home');
     expect(await current()).toBe(0);
     await page.keyboard.press('/');
-    expect(await page.evaluate(() => document.activeElement?.getAttribute('type'))).toBe('search');
+    expect(await page.evaluate("document.activeElement.getAttribute('type')")).toBe('search');
     await page.keyboard.type('jk/');
     expect(await page.getByRole('searchbox', { name: 'Search' }).inputValue()).toBe('jk/');
     await page.close();
@@ -175,11 +173,8 @@ describe('the inspector', () => {
     const link = page.locator('a[href^="#thread="]').first();
     const id = await link.textContent();
     await link.click();
-    await page.waitForFunction(
-      (wanted) => document.querySelector('.detail h3')?.textContent === `Thread ${wanted}`,
-      id,
-    );
-    expect(await page.evaluate(() => document.activeElement?.tagName)).toBe('H3');
+    await page.locator('.detail h3', { hasText: new RegExp(`^Thread ${id}$`) }).waitFor();
+    expect(await page.evaluate('document.activeElement.tagName')).toBe('H3');
     await page.close();
   });
 });
@@ -216,13 +211,12 @@ describe('charts and tables', () => {
 
   it('are dark on dark', async () => {
     const { page } = await opened(pages[0], { colorScheme: 'dark' });
-    const colours = await page.evaluate(() => {
-      const background = document.querySelector('#chart-front svg > rect');
-      return [getComputedStyle(document.body).backgroundColor, background && getComputedStyle(background).fill];
-    });
+    const colours = await page.evaluate(
+      "[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.querySelector('#chart-front svg > rect')).fill]",
+    );
     expect(colours).toEqual(['rgb(23, 24, 27)', 'rgb(23, 24, 27)']);
     await page.emulateMedia({ media: 'print' });
-    expect(await page.evaluate(() => getComputedStyle(document.body).backgroundColor)).toBe('rgb(255, 255, 255)');
+    expect(await page.evaluate('getComputedStyle(document.body).backgroundColor')).toBe('rgb(255, 255, 255)');
     expect(await page.locator('.controls').first().isVisible()).toBe(false);
     await page.close();
   });
@@ -233,11 +227,11 @@ describe('the items of a selector', () => {
     const { page } = await opened(pages[1]);
     const shown = page.locator('.items > li');
     expect(await shown.count()).toBeGreaterThan(0);
-    await page.getByLabel('Show').selectOption('discarded');
+    await page.getByRole('combobox', { name: 'Show' }).selectOption('discarded');
     expect(await page.locator('.items > li.retained').count()).toBe(0);
-    await page.getByLabel('Show').selectOption('all');
-    await page.getByLabel('Kind').selectOption('claim');
-    await page.getByLabel('Sort').selectOption('improbability');
+    await page.getByRole('combobox', { name: 'Show' }).selectOption('all');
+    await page.getByRole('combobox', { name: 'Kind' }).selectOption('claim');
+    await page.getByRole('combobox', { name: 'Sort' }).selectOption('improbability');
     const texts = await page.locator('.items .meta').allTextContents();
     const probabilities = texts.map((text) => Number(/π\(retain\) ([\d.]+)/.exec(text)?.[1]));
     expect(probabilities).toEqual(probabilities.toSorted((a, b) => a - b));
