@@ -21,5 +21,7 @@ const page = await browser.newPage({ viewport: { width: 1160, height: 700 }, col
 await page.goto(pathToFileURL(join(folder, 'report.html')).href);
 // A thread on which the systems disagree shows more than one on which all are right.
 await page.getByRole('combobox', { name: 'Sort' }).selectOption('disagreement');
+await page.locator('.list button').first().click();
+await page.evaluate('document.activeElement.blur()');
 await page.locator('.panes').screenshot({ path: join(out, 'inspector.png') });
 await browser.close();

@@ -64,7 +64,10 @@ export function frontChart(systems: readonly PlottedSystem[], price: 'er' | 'cal
   const labels = legible(
     shown
       .filter(
-        (system) => system.kind === 'agent' || system.kind === 'bound' || (corners.has(system) && isShown(system.name)),
+        (system) =>
+          system.kind === 'agent' ||
+          system.kind === 'bound' ||
+          (corners.has(system) && isShown(system.name) && system.name.length <= longestRuleName),
       )
       .map((system) => ({
         ...point(system),
@@ -132,6 +135,9 @@ export function frontChart(systems: readonly PlottedSystem[], price: 'er' | 'cal
     },
   };
 }
+
+/** Longer names of rules would lie across the chart; pointing at the rule tells them. */
+const longestRuleName = 18;
 
 /** With more agents than this their names would stand on one another; the legend has them, too. */
 const namedAgents = 3;

@@ -23,18 +23,18 @@ const limits = {
 
 /**
  * What went wrong in a training, from its metrics and from where its agent stops.
- * @param run.mostCommonStop of the agent, on the threads that were decided; null where the run is not finished
+ * @param run.mostCommonStop of the agent, on the threads that were decided
  */
 export function trainingWarnings(run: {
   metrics: readonly MetricsLine[];
-  mostCommonStop: { readonly name: string; readonly share: number } | null;
+  mostCommonStop: { readonly name: string; readonly share: number };
   /** Share of the conservative demonstrations that stop at the first post. */
   demonstrationsAtFirstPost: number;
 }): TrainingWarning[] {
   const { metrics, mostCommonStop, demonstrationsAtFirstPost } = run;
   const end = (name: string) => meanOfEnd(metrics, name);
   const warnings: TrainingWarning[] = [];
-  const { name, share } = mostCommonStop ?? { name: '', share: 0 };
+  const { name, share } = mostCommonStop;
   if (share >= collapsedShare)
     warnings.push(
       name === 'last post'
@@ -67,16 +67,13 @@ export function trainingWarnings(run: {
       what: `Updates are large to the end: KL ${(kl ?? 0).toFixed(3)}, ${percent(clipped ?? 0)} of the ratios clipped.`,
       advice: 'Lower agent.imitation.ppo.learningRate or .epochs, or keep learningRateDecay: linear.',
     });
-  const broken = divergedAt(metrics);
+  // A number that is none ends a training with a message, so a finished one can only be on its way there.
   const logit = end('rollout/mean_logit');
-  if (broken !== null || Math.abs(logit ?? 0) > limits.logit)
+  if (logit !== null && Math.abs(logit) > limits.logit)
     warnings.push({
-      what:
-        broken === null
-          ? `The training diverges: the mean logit of the discriminator is ${logit?.toFixed(0)}.`
-          : `The training diverged: ${broken.name} is ${broken.value} at step ${broken.step}.`,
+      what: `The training diverges: the mean logit of the discriminator is ${logit.toFixed(0)}.`,
       advice:
-        'Lower the learning rate, or use agent.imitation.misleading: as-agent, whose loss is bounded. Then train with --restart.',
+        'Lower agent.imitation.discriminator.learningRate, or use agent.imitation.misleading: as-agent, whose loss is bounded. Then train with --restart.',
     });
   const entropy = end('ppo/entropy');
   if (entropy !== null && entropy < limits.entropy)
@@ -99,14 +96,6 @@ function meanOfEnd(metrics: readonly MetricsLine[], name: string): number | null
   const last = metrics.slice(-Math.max(1, Math.ceil(lastShare * metrics.length)));
   const values = last.flatMap((line) => (line[name] === undefined ? [] : [line[name]]));
   return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length;
-}
-
-/** The first number that is none. A run is stopped there, so its log may end with it. */
-function divergedAt(metrics: readonly MetricsLine[]): { name: string; value: number; step: number } | null {
-  for (const line of metrics)
-    for (const [name, value] of Object.entries(line))
-      if (!Number.isFinite(value)) return { name, value, step: line.step };
-  return null;
 }
 
 function percent(share: number): string {
