@@ -48,6 +48,18 @@ describe('train with the judgements of language models', () => {
     const evaluated = await earshot(evaluate, { cwd });
     expect(evaluated.code, evaluated.errors).toBe(0);
     expect(JSON.parse(evaluated.out)).toMatchObject({ threads: 40 });
+
+    // The page has what was said before the judgement at the stop of each thread.
+    const page = readFileSync(join(cwd, 'runs/judged/report.html'), 'utf8');
+    const [, data] = /id="page-data">(.*?)<\/script>/s.exec(page) ?? [];
+    const { labels, views } = JSON.parse(data).inspector;
+    expect(views[0].rows).toHaveLength(16);
+    for (const { debates, stops, answers } of views[0].rows) {
+      expect(debates).toHaveLength(1);
+      const [{ posts, answer, turns }] = debates;
+      expect([posts, answer]).toEqual([stops[0] + 1, answers[0]]);
+      expect(turns.at(-1).text).toBe(labels[answer] === 'rumor' ? 'Yes' : 'No');
+    }
     expect(server.requests).toHaveLength(8);
   });
 

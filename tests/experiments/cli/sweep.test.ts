@@ -69,6 +69,20 @@ describe('a sweep', () => {
     expect(readdirSync(join(cwd, 'runs/cache/detectors'))).toHaveLength(2);
     for (const name of ['front.svg', 'seeds.svg']) expect(readFileSync(join(folder, name), 'utf8')).toMatch(/^<svg /);
 
+    expect(first.errors).toMatch(/Page: runs\/tiny-sweep\/report\.html\n$/);
+    const page = readFileSync(join(folder, 'report.html'), 'utf8');
+    expect(page).toMatch(/<h2 id="recommended-title">Recommended<\/h2>\n<p><b>alpha=0\.\d<\/b>/);
+    expect(page.match(/<th scope="row">[0-9a-f]{12}<\/th>/g)).toHaveLength(3);
+    for (const id of ['front', 'seeds']) expect(page).toContain(`<figure class="chart" id="chart-${id}">`);
+    expect(page).not.toMatch(/https?:/);
+    // The folder alone is enough to write it again.
+    const again = await earshot(['report', 'runs/tiny-sweep', '--html', '--out', 'again.html'], { cwd });
+    expect(again.code, again.errors).toBe(0);
+    const [original, copy] = [page, readFileSync(join(cwd, 'again.html'), 'utf8')].map((text) =>
+      text.replace(/<p class="command">.*?<\/p>/s, ''),
+    );
+    expect(copy).toBe(original);
+
     const [{ trial }] = rows;
     const written = statSync(join(folder, 'trials', trial, 'result.json')).mtimeMs;
     const before = results(cwd, 'runs');
