@@ -16,7 +16,7 @@ const fewestLabelled = 40;
 
 /** @throws InputError where no task has enough labelled threads */
 export function foundIn(threads: readonly Thread[], path: string): FoundThreads {
-  const found = Object.values(tasks)
+  const counted = Object.values(tasks)
     .map((task) => {
       const labels = threads.map((thread) => task.goldLabel(thread)).filter((label) => label !== null);
       const counts = task.labels
@@ -29,12 +29,13 @@ export function foundIn(threads: readonly Thread[], path: string): FoundThreads 
         counts: counts.map(({ label, count }) => `${label} ${count}`).join(', '),
       };
     })
-    .filter(({ classes }) => classes >= 2)
     .sort((a, b) => b.labelled - a.labelled);
+  const found = counted.filter(({ classes }) => classes >= 2);
   const [best] = found;
+  const [most] = counted;
   if (best === undefined || best.labelled < fewestLabelled)
     throw new InputError(
-      `${path} has ${best === undefined ? 'no threads with two different labels' : `${best.labelled} labelled threads (${best.counts})`} among its ${threads.length}; ` +
+      `${path} has ${best === undefined ? `no threads with two different labels (${most.labelled === 0 ? 'none is labelled' : most.counts})` : `${best.labelled} labelled threads (${best.counts})`} among its ${threads.length}; ` +
         `at least ${fewestLabelled} are needed to train and test on. Label more (rumor: true or false, or veracity), or try \`earshot data synth\``,
     );
   return { description: describeThreads(threads), tasks: found };

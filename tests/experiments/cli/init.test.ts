@@ -94,7 +94,9 @@ describe('init', () => {
     expect(await errors('few.jsonl')).toContain(
       'few.jsonl has 10 labelled threads (non-rumor 5, rumor 5) among its 10; at least 40 are needed',
     );
-    expect(await errors('none.jsonl')).toContain('none.jsonl has no threads with two different labels among its 50');
+    expect(await errors('none.jsonl')).toContain(
+      'none.jsonl has no threads with two different labels (none is labelled) among its 50',
+    );
     expect(await errors('posts.csv')).toContain(
       'make threads of it first: `earshot data import csv posts.csv --out threads.jsonl`',
     );

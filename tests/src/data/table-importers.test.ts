@@ -118,7 +118,7 @@ describe('a CSV file with a row for each post', () => {
     [
       'veracity',
       'mostly true',
-      /must be one of true, false, unverified, non-rumor; say what it stands for with --label-map 'mostly true'=true/,
+      /must be one of true, false, unverified, non-rumor; say which it stands for with --label-map 'mostly true'=…, or, where the column says whether the thread is a rumor, read it with --label veracity/,
     ],
     [
       'time',

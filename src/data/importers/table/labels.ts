@@ -48,7 +48,8 @@ export function cellRumor(
 
 /** @throws BadItemError for a word that is not known, with what to do */
 export function cellVeracity(row: TableRow, column: string, { labelMap }: { labelMap: LabelMap }): Thread['veracity'] {
-  return oneOf(row, column, { words: veracities, labelMap });
+  const hint = `, or, where the column says whether the thread is a rumor, read it with ${optionOf('label')} ${column}`;
+  return oneOf(row, column, { words: veracities, labelMap, hint });
 }
 
 /** @throws BadItemError for a word that is not known, with what to do */
@@ -63,7 +64,7 @@ export function cellStance(
 function oneOf<Word extends string>(
   row: TableRow,
   column: string,
-  { words, labelMap }: { words: readonly Word[]; labelMap: LabelMap },
+  { words, labelMap, hint = '' }: { words: readonly Word[]; labelMap: LabelMap; hint?: string },
 ): Word | null {
   const said = cellText(row, column)?.toLowerCase();
   if (said === undefined) return null;
@@ -73,7 +74,7 @@ function oneOf<Word extends string>(
   throw badCell(
     row,
     column,
-    `must be one of ${words.join(', ')}; say what it stands for with --label-map ${argument(said)}=${words[0]}`,
+    `must be one of ${words.join(', ')}; say which it stands for with --label-map ${argument(said)}=…${hint}`,
   );
 }
 
