@@ -9,8 +9,11 @@ import { createHashingEncoder } from '../../src/text/hashing-encoder.ts';
 import { earshot, tiny, writeExperiment } from '../experiments/cli/command-line.ts';
 import { runPython } from './python.ts';
 
-/** An agent that reads posts, one whose student's confidence is part of the state, and one told what its detector says. */
-const variants = ['posts', 'student', 'told'] as const;
+/**
+ * Agents that read posts, one of them components of their mean; one whose student's confidence is part of the state, and one
+ * told what its detector says.
+ */
+const variants = ['posts', 'pooled', 'student', 'told'] as const;
 const { encoder, l2, folds, steps } = tiny.detector;
 const runOf = (variant: string) => `runs/tiny/${variant}/seed-1`;
 
@@ -22,6 +25,7 @@ beforeAll(async () => {
     agent: { ...tiny.agent, iterations: 20 },
     variants: {
       posts: {},
+      pooled: { state: { posts: 'mean', components: 6 } },
       student: { state: student },
       told: {
         state: { judgement: 'last', actsAt: 'asked-posts', askSchedule: { name: 'geometric', start: 2, factor: 2 } },
