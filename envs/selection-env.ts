@@ -226,7 +226,10 @@ export function unlabelledAgreement(options: {
   return centredCosine({ p: mean, q: reference, prior: references.prior });
 }
 
-/** Steps of full reward (1) in a row, this one included. The process ends after a given number of them (§4.4). */
-export function stepsOfFullReward(options: { before: number; reward: number }): number {
-  return options.reward === 1 ? options.before + 1 : 0;
+/**
+ * Steps of positive reward in a row, this one included. The process ends after a given number of them (§4.4). In the paper, where
+ * rewards are signs, they are steps of reward +1; a margin or a cosine is hardly ever 1.
+ */
+export function stepsOfPositiveReward(options: { before: number; reward: number }): number {
+  return options.reward > 0 ? options.before + 1 : 0;
 }

@@ -7,9 +7,10 @@ import type { Thread } from '../../src/data/thread.ts';
 import { loadThreads } from '../../src/data/thread-file.ts';
 import { InputError } from '../../src/errors.ts';
 import { Random } from '../../src/tensor/random.ts';
-import type { SelectorClaim } from '../../trainers/selector/setup.ts';
+import { type SelectorClaim, stanceItem } from '../../trainers/selector/setup.ts';
 import type { SelectorExperiment } from './experiment.ts';
 import { disjointParts, type LeftOut, type Parts, type TestSet, withoutShared } from './protocol.ts';
+import { replyPlaces } from './reply-places.ts';
 
 export interface SelectorData extends Parts {
   readonly stancePretraining: readonly Example<StanceItem>[];
@@ -161,9 +162,9 @@ function stanceExamples(
 
 /** The replies of a thread that people labelled. */
 export function replyExamples(thread: Thread): Example<StanceItem>[] {
-  const { threadId, claim, posts } = selectorClaim(thread);
-  return replyStances(thread).flatMap((label, index) =>
-    label < 0 ? [] : [{ item: { threadId, claim, post: posts[index] }, label, explanation: '' }],
+  const claim = selectorClaim(thread);
+  return replyStances(thread).flatMap((label, post) =>
+    label < 0 ? [] : [{ item: stanceItem(claim, post), label, explanation: '' }],
   );
 }
 
@@ -190,8 +191,15 @@ export function selectorClaims(
 }
 
 /** A thread as the selector reads it, without its label. */
-export function selectorClaim({ id, posts: [claim, ...replies] }: Thread): SelectorClaim {
-  return { threadId: id, claim: claim.text, posts: replies.map(({ text }) => text), label: null };
+export function selectorClaim(thread: Thread): SelectorClaim {
+  const [claim, ...replies] = thread.posts;
+  return {
+    threadId: thread.id,
+    claim: claim.text,
+    posts: replies.map(({ text }) => text),
+    places: replyPlaces(thread),
+    label: null,
+  };
 }
 
 /** Class index of the stance of each reply; −1 where it has no label. */

@@ -1,7 +1,7 @@
 import type { Example, VeracityItem } from '../../experts/task-models/task-model.ts';
 import { veracityTask } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
-import type { SelectorSettings } from '../../trainers/selector/setup.ts';
+import { type SelectorSettings, stanceItem } from '../../trainers/selector/setup.ts';
 import { replyExamples, selectorClaim } from './data.ts';
 import type { TestSet } from './protocol.ts';
 
@@ -30,7 +30,7 @@ export async function superviseTaskModels(options: {
     return label === null ? [] : [{ ...selectorClaim(thread), label }];
   });
   const stances = await stanceModel.predict(
-    claims.flatMap(({ threadId, claim, posts }) => posts.map((post) => ({ threadId, claim, post }))),
+    claims.flatMap((claim) => claim.posts.map((_, post) => stanceItem(claim, post))),
   );
   let next = 0;
   await veracityModel.tune(

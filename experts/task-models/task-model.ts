@@ -9,6 +9,16 @@ export interface StanceItem {
   readonly threadId: string;
   readonly claim: string;
   readonly post: string;
+  readonly place?: ReplyPlace | undefined;
+}
+
+/** Where a reply stands in its thread; null where that is not known. */
+export interface ReplyPlace {
+  /** Text of the post that it answers, which may be the claim. */
+  readonly parent: string | null;
+  /** 1 where it answers the claim. */
+  readonly depth: number | null;
+  readonly minutesSinceClaim: number | null;
 }
 
 /** A claim whose veracity is to be predicted, with the posts that respond to it. */

@@ -10,7 +10,7 @@ import {
   selectionState,
   stanceReferences,
   stateSize,
-  stepsOfFullReward,
+  stepsOfPositiveReward,
   unlabelledAgreement,
   veracityPrior,
 } from '../../envs/selection-env.ts';
@@ -330,11 +330,11 @@ describe('agreement (Eq. 4)', () => {
   });
 });
 
-describe('stepsOfFullReward', () => {
-  it('counts rewards of 1 in a row, and begins again after any other', () => {
+describe('stepsOfPositiveReward', () => {
+  it('counts positive rewards in a row, and begins again after any other', () => {
     const counts: number[] = [];
-    for (const reward of [1, 1, 0, 1, 1, 1, -1, 0.999, 1])
-      counts.push(stepsOfFullReward({ before: counts.at(-1) ?? 0, reward }));
+    for (const reward of [1, 0.2, 0, 1, 1, 0.7, -1, -0.001, 1])
+      counts.push(stepsOfPositiveReward({ before: counts.at(-1) ?? 0, reward }));
     expect(counts).toEqual([1, 2, 0, 1, 2, 3, 0, 0, 1]);
   });
 });

@@ -47,6 +47,12 @@ export const selectorSchema = z
       .describe(
         'reward of a labelled claim: how much likelier its veracity is predicted than any other, the centred cosine, or its sign, as in the paper; of an unlabelled one: the centred cosine, or its sign',
       ),
+    unlabelledReward: z
+      .enum(['stances', 'none'])
+      .default('stances')
+      .describe(
+        'what unlabelled claims teach: the agreement of their retained stances with those of labelled claims, as in the paper, which also rewards a wrong veracity that fits the stances; or nothing',
+      ),
     postReward: z
       .enum(['claim', 'step', 'gain', 'counterfactual'])
       .default('claim')
@@ -119,7 +125,7 @@ export const selectorSchema = z
       .nullable()
       .default(100)
       .describe(
-        'ends the training after this many claims in a row with reward 1, which a cosine hardly ever reaches; null: never',
+        'ends the training after this many claims in a row with a positive reward, which is the +1 of the paper; null: never',
       ),
     control: z
       .enum(['none', 'shuffled-rewards'])

@@ -5,13 +5,12 @@ import {
   preselectPosts,
   retain,
   stanceReferences,
-  stepsOfFullReward,
+  stepsOfPositiveReward,
   veracityPrior,
 } from '../../envs/selection-env.ts';
 import {
   type Example,
   likeliest,
-  type StanceItem,
   type TaskPrediction,
   type VeracityItem,
 } from '../../experts/task-models/task-model.ts';
@@ -24,9 +23,9 @@ import type { SelectorPolicy } from './policy.ts';
 import {
   createSelectorTraining,
   type Level,
-  type SelectorClaim,
   type SelectorSettings,
   type SelectorTraining,
+  stanceItem,
 } from './setup.ts';
 import { updatePolicies } from './update.ts';
 
@@ -189,7 +188,7 @@ async function annotateStances(
     for (const [claim, { label, posts }] of claims.entries())
       if (label !== null) for (const post of posts.keys()) asked[claim].add(post);
   const places = asked.flatMap((posts, claim) => Array.from(posts, (post) => ({ claim, post })));
-  const predictions = await stanceModel.predict(places.map((place) => stanceItem(claims, place)));
+  const predictions = await stanceModel.predict(places.map(({ claim, post }) => stanceItem(claims[claim], post)));
   const byClaim = claims.map(() => new Map<number, TaskPrediction>());
   for (const [index, { claim, post }] of places.entries()) byClaim[claim].set(post, predictions[index]);
   const labelled = claims.flatMap(({ label }, claim) =>
@@ -203,11 +202,6 @@ async function annotateStances(
     references: stanceReferences({ claims: labelled, veracities, stances: stanceModel.classes.length }),
     prior: veracityPrior({ labels: labelled.map(({ veracity }) => veracity), veracities }),
   };
-}
-
-function stanceItem(claims: readonly SelectorClaim[], place: { claim: number; post: number }): StanceItem {
-  const { threadId, claim, posts } = claims[place.claim];
-  return { threadId, claim, post: posts[place.post] };
 }
 
 /** The loop of Algorithm 1: claim after claim and post after post, an update every few claims. */
@@ -237,7 +231,7 @@ async function selectAndLearn(
       episodes.map(({ prediction }) => prediction.explanation),
       settings.dimensions,
     );
-    const learnt = episodes.map((episode, index) => {
+    const learnt = episodes.flatMap((episode, index) => {
       const { claimEmbedding, prediction } = episode;
       const step = choose('claims', {
         place: { claim: episode.claim },
@@ -248,7 +242,7 @@ async function selectAndLearn(
       });
       if (step.action === 1) retain(claimContext, claimEmbedding);
       const { reward } = episode;
-      training.fullRewards = stepsOfFullReward({ before: training.fullRewards, reward });
+      training.fullRewards = stepsOfPositiveReward({ before: training.fullRewards, reward });
       if (config.stopAfterFullRewards !== null && training.fullRewards >= config.stopAfterFullRewards)
         training.isTerminated = true;
       claims.push({
@@ -261,7 +255,8 @@ async function selectAndLearn(
       posts.push(...episode.posts);
       postRewards.push(...episode.rewards);
       const { steps, rewards } = episode;
-      return { steps, rewards, step, reward: reward - config.claimsAbove, whenDiscarded };
+      const isTaught = config.unlabelledReward === 'stances' || settings.claims[episode.claim].label !== null;
+      return isTaught ? [{ steps, rewards, step, reward: reward - config.claimsAbove, whenDiscarded }] : [];
     });
     updatePolicies(training, { learnt, updatesAnEpoch: Math.ceil(shown.length / config.batchClaims) });
     context.onProgress(`selecting, epoch ${epoch + 1}`, Math.min(start + batch.length, shown.length), shown.length);
@@ -277,8 +272,8 @@ async function tuneTaskModels({ settings }: SelectorTraining, selection: EpochSe
   const retained = selection.posts.filter(({ isRetained }) => isRetained);
   if (config.tune.stance)
     await stanceModel.tune(
-      bySurety(retained).map(({ prediction, ...place }) => ({
-        item: stanceItem(claims, place),
+      bySurety(retained).map(({ prediction, claim, post }) => ({
+        item: stanceItem(claims[claim], post),
         label: likeliest(prediction.distribution),
         explanation: prediction.explanation,
       })),

@@ -2,7 +2,7 @@ import { emptyContext, retain, selectionState } from '../../envs/selection-env.t
 import type { TaskPrediction } from '../../experts/task-models/task-model.ts';
 import { embedAll } from './episode.ts';
 import { retainProbability } from './policy.ts';
-import type { Level, SelectorClaim, SelectorSettings, SelectorTraining } from './setup.ts';
+import { type Level, type SelectorClaim, type SelectorSettings, type SelectorTraining, stanceItem } from './setup.ts';
 
 /** What a trained selector makes of one claim. */
 export interface GreedySelection {
@@ -22,7 +22,9 @@ const claimsAtOnce = 16;
 
 /**
  * Inference: every post is labelled and, in time order, retained where π ≥ 1/2; the veracity model reads what was retained;
- * the claim is retained likewise. Nothing is drawn. Without policies everything is retained.
+ * the claim is retained likewise. Nothing is drawn. Without policies everything is retained. What a claim is worth depends on the
+ * claims retained before it, so they are decided in the order of their ids, whatever their order in a file.
+ * @returns one entry a claim, in the order given
  */
 export async function selectGreedily(options: {
   settings: Pick<
@@ -36,11 +38,16 @@ export async function selectGreedily(options: {
   onState?: ((level: Level, state: Float32Array) => void) | undefined;
   signal?: AbortSignal | undefined;
 }): Promise<GreedySelection[]> {
-  const { settings, policies, claims, onProgress, onState, signal } = options;
+  const { settings, policies, onProgress, onState, signal } = options;
+  const order = [...options.claims.keys()].sort((left, right) =>
+    options.claims[left].threadId < options.claims[right].threadId ? -1 : 1,
+  );
+  const claims = order.map((place) => options.claims[place]);
   const { stanceModel, veracityModel, dimensions, config } = settings;
   const stances = await stanceModel.predict(
-    claims.flatMap(({ threadId, claim, posts }) => posts.map((post) => ({ threadId, claim, post }))),
+    claims.flatMap((claim) => claim.posts.map((_, post) => stanceItem(claim, post))),
   );
+  const decides = policies !== null && Object.values(config.retain).includes('policy');
   const claimContext = emptyContext(dimensions);
   const selections: GreedySelection[] = [];
   const decided = (
@@ -63,11 +70,14 @@ export async function selectGreedily(options: {
     const batch = claims.slice(start, start + claimsAtOnce);
     const own = stances.slice(next, next + batch.reduce((sum, { posts }) => sum + posts.length, 0));
     next += own.length;
-    const vectors = await embeddings(
-      settings,
-      batch.flatMap(({ claim, posts }) => [claim, ...posts]),
-      own.map(({ explanation }) => explanation),
-    );
+    // Where no policy decides nothing looks at embeddings.
+    const vectors = decides
+      ? await embeddings(
+          settings,
+          batch.flatMap(({ claim, posts }) => [claim, ...posts]),
+          own.map(({ explanation }) => explanation),
+        )
+      : { texts: [], reasons: [] };
     let place = 0;
     let row = 0;
     const chosen = batch.map((claim) => {
@@ -76,7 +86,7 @@ export async function selectGreedily(options: {
       const posts = claim.posts.map(() => {
         const seen = { claim: claimVector, context, explanation: vectors.reasons[place], prediction: own[place++] };
         const post = decided('posts', seen);
-        if (post.isRetained) retain(context, vectors.texts[row]);
+        if (decides && post.isRetained) retain(context, vectors.texts[row]);
         row++;
         return post;
       });
@@ -91,20 +101,24 @@ export async function selectGreedily(options: {
         ),
       })),
     );
-    const { reasons } = await embeddings(
-      settings,
-      [],
-      verdicts.map(({ explanation }) => explanation),
-    );
+    const { reasons } = decides
+      ? await embeddings(
+          settings,
+          [],
+          verdicts.map(({ explanation }) => explanation),
+        )
+      : { reasons: [] };
     for (const [index, { claimVector, posts }] of chosen.entries()) {
       const seen = { claim: claimVector, context: claimContext, explanation: reasons[index] };
       const claim = decided('claims', { ...seen, prediction: verdicts[index] });
-      if (claim.isRetained) retain(claimContext, claimVector);
+      if (decides && claim.isRetained) retain(claimContext, claimVector);
       selections.push({ posts, claim });
     }
     onProgress?.(selections.length, claims.length);
   }
-  return selections;
+  const inOrderGiven: GreedySelection[] = new Array(claims.length);
+  for (const [index, place] of order.entries()) inOrderGiven[place] = selections[index];
+  return inOrderGiven;
 }
 
 async function embeddings(

@@ -1,5 +1,5 @@
 import { stateSize } from '../../envs/selection-env.ts';
-import type { Example, StanceItem, TaskModel, VeracityItem } from '../../experts/task-models/task-model.ts';
+import type { Example, ReplyPlace, StanceItem, TaskModel, VeracityItem } from '../../experts/task-models/task-model.ts';
 import { InputError } from '../../src/errors.ts';
 import { Random } from '../../src/tensor/random.ts';
 import type { SelectorConfig } from './config.ts';
@@ -11,8 +11,15 @@ export interface SelectorClaim {
   readonly claim: string;
   /** Replies, in time order. */
   readonly posts: readonly string[];
+  /** Where each of them stands in the thread; left out where that is not known. */
+  readonly places?: readonly ReplyPlace[] | undefined;
   /** Index of its veracity among those of the veracity model; null: not known to the selector. */
   readonly label: number | null;
+}
+
+/** A post of a claim, as the stance model is asked about it. */
+export function stanceItem({ threadId, claim, posts, places }: SelectorClaim, post: number): StanceItem {
+  return { threadId, claim, post: posts[post], ...(places && { place: places[post] }) };
 }
 
 /** Labels that the selector does not see; −1 where they are unknown. */
@@ -69,7 +76,7 @@ export interface SelectorTraining {
   readonly rewards: Readonly<Record<Level, RewardHistory>>;
   random: Random;
   epoch: number;
-  /** Claims in a row with full reward. */
+  /** Claims in a row with a positive reward. */
   fullRewards: number;
   isTerminated: boolean;
   /** Of each epoch so far. */

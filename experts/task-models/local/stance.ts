@@ -5,6 +5,7 @@ import { type StanceItem, stanceClasses, type TaskModel } from '../task-model.ts
 import { claimOverlapReader } from './claim-overlap.ts';
 import type { ReadCues } from './cues.ts';
 import { FineTunedClassifier, fineTunedClassifierOptionsSchema } from './fine-tuned-classifier.ts';
+import { replyFeatureCount, replyFeatureReader } from './reply-features.ts';
 import { ScoredTexts } from './scored-texts.ts';
 import { cueReaderOf, localModelOptionsSchema, localTaskModel } from './task-model.ts';
 import { TextReader } from './text-reader.ts';
@@ -14,6 +15,12 @@ export const localStanceOptionsSchema = localModelOptionsSchema.extend({
     .boolean()
     .default(true)
     .describe('read how many words a reply shares with its claim; before training, they speak for support as cues do'),
+  replyFeatures: z
+    .boolean()
+    .default(true)
+    .describe(
+      'read marks, lengths, place in the thread, time and the post that is answered; they tell something only where stance labels are learnt from',
+    ),
   // Stances towards politicians (P-Stance) say little about stances towards rumours: with a weaker penalty,
   // pretraining would unlearn the cues.
   classifier: fineTunedClassifierOptionsSchema({ l2: 3, pretrainL2: 1000 }),
@@ -26,9 +33,9 @@ const VERSION = 3;
 const OVERLAP_WEIGHT = 4;
 
 /**
- * Stance by softmax regression on the post's embedding, its cues, the words that it shares with the claim and a constant;
- * before any training by cues and shared words alone. The claim is read no further: the cosine of its embedding with the
- * post's did not improve the separation of stances on held-out threads.
+ * Stance by softmax regression on the post's embedding, its cues, the words that it shares with the claim, what its
+ * place and its marks tell (`reply-features.ts`) and a constant; before any training by cues and shared words alone. The claim is
+ * read no further: the cosine of its embedding with the post's did not improve the separation of stances on held-out threads.
  */
 export function createLocalStanceModel(setup: {
   options?: z.input<typeof localStanceOptionsSchema> | undefined;
@@ -47,7 +54,9 @@ export function createLocalStanceModel(setup: {
   const cueStart = encoder.dimensions;
   const overlap = cueStart + cues.count;
   const overlapOf = options.claimOverlap ? claimOverlapReader() : null;
-  const constant = overlapOf === null ? overlap : overlap + 1;
+  const replyStart = overlapOf === null ? overlap : overlap + 1;
+  const featuresOf = options.replyFeatures ? replyFeatureReader() : null;
+  const constant = featuresOf === null ? replyStart : replyStart + replyFeatureCount;
   const columns = constant + 1;
   const prior = new Float64Array(columns * classCount);
   prior.set(cues.priorWeights, cueStart * classCount);
@@ -70,23 +79,28 @@ export function createLocalStanceModel(setup: {
         into.addRow({ row, offset: 0, scale: 1 });
         for (const [cue, value] of own.values.entries()) into.add(cueStart + cue, value);
         if (overlapOf !== null) into.add(overlap, sharedWords(items[index], own));
+        for (const [feature, value] of featuresOf?.(items[index]).entries() ?? [])
+          into.add(replyStart + feature, value);
         into.add(constant, 1);
         into.endRow();
       }
     },
     async score({ items, weights }) {
       const intercept = weights.subarray(constant * classCount);
-      const ofOverlap = weights.subarray(overlap * classCount, constant * classCount);
+      const ofOverlap = weights.subarray(overlap * classCount, replyStart * classCount);
       const texts = items.map(({ post }) => post);
       const scored = await posts.of({ texts, weights });
       const read = overlapOf === null ? [] : await reader.read(texts);
-      return scored.map(({ logits, words }, index) => ({
-        logits: logits.map((logit, label) => {
+      return scored.map((text, index) => {
+        const logits = text.logits.map((logit, label) => {
           const shared = overlapOf === null ? 0 : sharedWords(items[index], read[index].cues) * ofOverlap[label];
           return logit + shared + intercept[label];
-        }),
-        wordsFor: (label) => [...words[label]],
-      }));
+        });
+        for (const [feature, value] of featuresOf?.(items[index]).entries() ?? [])
+          for (let label = 0; label < classCount; label++)
+            logits[label] += value * weights[(replyStart + feature) * classCount + label];
+        return { logits, wordsFor: (label) => [...text.words[label]] };
+      });
     },
   });
 }

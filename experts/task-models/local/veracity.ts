@@ -10,7 +10,18 @@ import { TextReader } from './text-reader.ts';
 export const localVeracityOptionsSchema = localModelOptionsSchema.extend({
   // Claims are few and differ in many weak signs: with a stronger penalty, 100 of them would teach little.
   classifier: fineTunedClassifierOptionsSchema({ l2: 0.3, pretrainL2: 0.3 }),
-  postWeight: z.number().min(0).default(2).describe("factor of the posts' mean embedding, relative to the claim's"),
+  claimWeight: z
+    .number()
+    .min(0)
+    .default(1)
+    .describe(
+      "factor of the claim's own embedding and cues; 0 leaves the claim out, so that no story is learnt by its words",
+    ),
+  postWeight: z
+    .number()
+    .min(0)
+    .default(2)
+    .describe("factor of the posts' mean embedding, relative to 1 for the claim's"),
   stanceWeight: z.number().min(0).default(1).describe("factor of the posts' mean stance; 0 leaves it out"),
   postCountWeight: z.number().min(0).default(0.3).describe('factor of ln(1 + posts); 0 leaves it out'),
 });
@@ -32,7 +43,7 @@ export function createLocalVeracityModel(setup: {
   if (!parsed.success)
     throw new InputError(`the options of the local veracity model are wrong:\n${z.prettifyError(parsed.error)}`);
   const options = parsed.data;
-  const { postWeight, stanceWeight, postCountWeight } = options;
+  const { claimWeight, postWeight, stanceWeight, postCountWeight } = options;
   const classCount = veracityClasses.length;
   const wordCount = options.explanationWords;
   const reader = new TextReader({ encoder, cues: cueReaderOf(options.cues), readsWords: wordCount > 0 });
@@ -78,8 +89,8 @@ export function createLocalVeracityModel(setup: {
           for (let cue = 0; cue < cues.values.length; cue++)
             means[encoder.dimensions + cue] += share * cues.values[cue];
         }
-        into.addRow({ row: claim.row, offset: claimRole.rowStart, scale: 1 });
-        for (const [cue, value] of claim.cues.values.entries()) into.add(claimRole.cueStart + cue, value);
+        into.addRow({ row: claim.row, offset: claimRole.rowStart, scale: claimWeight });
+        for (const [cue, value] of claim.cues.values.entries()) into.add(claimRole.cueStart + cue, claimWeight * value);
         for (let index = 0; index < width; index++) into.add(postRole.rowStart + index, means[index]);
         for (const [index, value] of ownFeatures(item)) into.add(index, value);
         into.endRow();
@@ -97,7 +108,7 @@ export function createLocalVeracityModel(setup: {
         const replies = scoredPosts.slice(next, next + item.posts.length);
         next += item.posts.length;
         const share = postWeight / Math.max(1, replies.length);
-        const logits = claim.logits.slice();
+        const logits = claim.logits.map((logit) => claimWeight * logit);
         for (const reply of replies)
           for (let label = 0; label < classCount; label++) logits[label] += share * reply.logits[label];
         for (const [feature, value] of ownFeatures(item))
@@ -106,7 +117,7 @@ export function createLocalVeracityModel(setup: {
         return {
           logits,
           wordsFor: (label) => [
-            ...claim.words[label],
+            ...claim.words[label].map(({ word, margin }) => ({ word, margin: claimWeight * margin })),
             ...replies.flatMap(({ words }) =>
               words[label].map(({ word, margin }) => ({ word, margin: share * margin })),
             ),

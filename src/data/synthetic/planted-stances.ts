@@ -13,6 +13,10 @@ import type { Post, Thread } from '../thread.ts';
  * So a model that was pretrained on them is wrong about slippery replies. Which words mark those can be learnt from the
  * veracity of claims alone. A model tuned on honest replies then learns the meaningless words, and through them reads
  * slippery replies correctly.
+ *
+ * A share of the training claims may be campaigns, which words of the claim tell. Their replies are orchestrated: they stand as those
+ * of another veracity do. A model that judges claims by the stances of replies is wrong about them, and can learn nothing
+ * from them that holds elsewhere. No test thread is a campaign.
  */
 
 /** How many threads and items to make, and how hard they are. */
@@ -21,6 +25,14 @@ export const plantedStanceOptionsSchema = z.strictObject({
   testThreads: z.int().min(8).default(200).describe('threads to test on'),
   replies: z.int().min(1).default(12).describe('replies of a thread'),
   slipperyShare: z.number().min(0).max(1).default(0.5).describe('share of the replies that look like another stance'),
+  campaignShare: z
+    .number()
+    .min(0)
+    .max(1)
+    .default(0)
+    .describe(
+      'share of the training claims whose replies stand as those of another veracity; words of the claim mark them',
+    ),
   pretrainingItems: z.int().min(8).default(400).describe('posts from elsewhere that stance is learnt from first'),
   seed: z.int().default(1),
 });
@@ -58,6 +70,7 @@ const telling: readonly (readonly string[])[] = [
   ['hadel', 'simbo', 'lutra', 'cevan', 'gorim'],
 ];
 const fillers = ['people', 'news', 'today', 'city', 'they', 'police', 'report', 'area', 'time', 'now', 'here', 'about'];
+const campaignMarks = ['petition', 'hashtag', 'forwarded', 'share before it is deleted'];
 const subjects = ['bridge', 'museum', 'airport', 'factory', 'stadium', 'harbour', 'school', 'market'];
 
 /**
@@ -70,10 +83,17 @@ export function plantedStances(options: PlantedStanceOptions = {}): {
   /** Threads of one post with `labels.stance`. */
   pretraining: Thread[];
 } {
-  const { threads, testThreads, pretrainingItems, seed, ...shape } = plantedStanceOptionsSchema.parse(options);
+  const { threads, testThreads, pretrainingItems, campaignShare, seed, ...shape } =
+    plantedStanceOptionsSchema.parse(options);
   const random = Random.seeded({ seed, purpose: 'planted stances' });
   const all = Array.from({ length: threads + testThreads }, (_, index) =>
-    plantedThread({ id: `planted-${seed}-${index + 1}`, veracity: index % 4, ...shape, random }),
+    plantedThread({
+      id: `planted-${seed}-${index + 1}`,
+      veracity: index % 4,
+      ...shape,
+      campaignShare: index < threads ? campaignShare : 0,
+      random,
+    }),
   );
   return {
     train: all.slice(0, threads),
@@ -87,9 +107,10 @@ function plantedThread(options: {
   veracity: number;
   replies: number;
   slipperyShare: number;
+  campaignShare: number;
   random: Random;
 }): Thread {
-  const { id, veracity, replies, slipperyShare, random } = options;
+  const { id, veracity, replies, slipperyShare, campaignShare, random } = options;
   const one = <T>(items: readonly T[]): T => items[random.integer(items.length)];
   const post = (index: number, text: string, stance: Post['stance']): Post => {
     const time = new Date(Date.UTC(2024, 0, 1, 0, index)).toISOString();
@@ -102,9 +123,12 @@ function plantedThread(options: {
       stance,
     };
   };
-  const claim = `reports about the ${one(subjects)} ${one(fillers)} ${one(fillers)} ${random.integer(1000)}`;
+  const report = `reports about the ${one(subjects)} ${one(fillers)} ${one(fillers)} ${random.integer(1000)}`;
+  const isCampaign = campaignShare > 0 && random.uniform() < campaignShare;
+  const claim = isCampaign ? `${one(campaignMarks)} : ${report}` : report;
+  const pretended = isCampaign ? one([0, 1, 2, 3].filter((other) => other !== veracity)) : veracity;
   const answers = Array.from({ length: replies }, (_, index) => {
-    const stance = drawn(stancesOfVeracity[veracity], random);
+    const stance = drawn(stancesOfVeracity[pretended], random);
     const isSlippery = random.uniform() < slipperyShare;
     const said = isSlippery ? one([0, 1, 2].filter((other) => other !== stance)) : stance;
     const words = [

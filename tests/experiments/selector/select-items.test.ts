@@ -9,7 +9,7 @@ import { stanceClasses, veracityClasses } from '../../../experts/task-models/tas
 import { workContext } from '../../../src/work-context.ts';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
 import { earshot } from '../cli/command-line.ts';
-import { lines, tinyFolder, tinySelector, tinyThreads, trainHere, withoutReplies } from './tiny-selector.ts';
+import { lines, outcomeOf, tinyFolder, tinySelector, tinyThreads, trainHere, withoutReplies } from './tiny-selector.ts';
 
 const run = 'runs/tiny/agent/seed-1';
 const select = ['select', run, '--out'];
@@ -20,6 +20,12 @@ const itemsOf = (text: string): SelectedItem[] =>
     .map((line) => JSON.parse(line));
 const isClaim = (item: SelectedItem): item is SelectedClaim => item.kind === 'claim';
 const isPost = (item: SelectedItem): item is SelectedPost => item.kind === 'post';
+
+/** The threads as runs have them, whatever their order in a file. */
+function threadsById(): ReturnType<typeof tinyThreads> {
+  const { train, ...rest } = tinyThreads();
+  return { train: train.toSorted((left, right) => (left.id < right.id ? -1 : 1)), ...rest };
+}
 
 /** What the command does, without a process of its own. */
 function selecting(
@@ -48,16 +54,48 @@ function selecting(
 
 /** Policies that learn fast enough to discard something. */
 async function trained(files: Record<string, unknown> = {}): Promise<string> {
-  const selector = { ...tinySelector.selector, learningRate: 0.3, claimsAbove: 0.3, claimGradient: 'sampled' };
+  const selector = {
+    ...tinySelector.selector,
+    learningRate: 0.3,
+    claimsAbove: 0.1,
+    entropy: 0.3,
+    claimGradient: 'sampled',
+  };
   const cwd = tinyFolder({ selector, evaluation: { beside: [], picturePoints: 0 } }, files);
   await trainHere(cwd);
   return cwd;
 }
 
+describe('the order of threads in a file', () => {
+  const { train } = threadsById();
+  const files = { 'train.jsonl': lines(train), 'reversed.jsonl': lines(train.toReversed()) };
+
+  it('changes nothing that is decided', async () => {
+    const cwd = await trained(files);
+    await selecting(cwd, { out: 'given.jsonl', data: 'train.jsonl', all: true });
+    await selecting(cwd, { out: 'reversed.jsonl', data: 'reversed.jsonl', all: true });
+    const sorted = (name: string) => readFileSync(join(cwd, name), 'utf8').split('\n').sort();
+    expect(sorted('reversed.jsonl')).toEqual(sorted('given.jsonl'));
+  });
+
+  it('changes nothing that is learnt', async () => {
+    const outcomes = await Promise.all(
+      (['train.jsonl', 'reversed.jsonl'] as const).map(async (name) => {
+        const cwd = tinyFolder({ evaluation: { beside: [], picturePoints: 20 } }, { 'data.jsonl': files[name] });
+        await trainHere(cwd, { data: { train: join(cwd, 'data.jsonl'), tests: {} } });
+        const { 'config.json': _, ...outcome } = outcomeOf(join(cwd, run));
+        return outcome;
+      }),
+    );
+    expect(Object.keys(outcomes[0])).toContain('metrics.jsonl');
+    expect(outcomes[1]).toEqual(outcomes[0]);
+  });
+});
+
 describe('select', () => {
   it('writes every claim and post of the training data, labelled, and what is retained of them', async () => {
     const cwd = await trained();
-    const { train } = tinyThreads();
+    const { train } = threadsById();
     const all = await earshot([...select, 'all.jsonl', '--all', '--json'], { cwd });
     expect(all.code, all.errors).toBe(0);
     const items = itemsOf(readFileSync(join(cwd, 'all.jsonl'), 'utf8'));
@@ -148,7 +186,7 @@ describe('select', () => {
   });
 
   it('labels other threads by machine, but for those that the selector was given the label of', async () => {
-    const { train, test } = tinyThreads();
+    const { train, test } = threadsById();
     const known = selectorClaims(train, { seedShare: 0.5, seed: 1 }).find(({ label }) => label !== null)?.threadId;
     const others = [...test, ...train.filter(({ id }) => id === known)];
     const cwd = await trained({ 'others.jsonl': lines(others), 'alone.jsonl': lines(test.map(withoutReplies)) });
@@ -165,13 +203,13 @@ describe('select', () => {
   });
 
   it('needs nothing of the data that the run was trained on to read other threads', async () => {
-    const { train, test } = tinyThreads();
+    const { train, test } = threadsById();
     const cwd = temporaryFolder({
       'train.jsonl': lines(train),
       'test.jsonl': lines(test),
       'other.jsonl': lines(test.map((thread) => ({ ...thread, id: `other-${thread.id}` }))),
     });
-    const data = { train: join(cwd, 'train.jsonl'), tests: { own: join(cwd, 'test.jsonl') } };
+    const data = { protocol: 'ids', train: join(cwd, 'train.jsonl'), tests: { own: join(cwd, 'test.jsonl') } };
     const evaluation = { beside: [], picturePoints: 0 };
     writeFileSync(join(cwd, 'tiny.yaml'), JSON.stringify({ ...tinySelector, data, evaluation }));
     await trainHere(cwd);

@@ -44,7 +44,7 @@ describe('the overlap of a reply with its claim', () => {
   it('is learnt from examples', async () => {
     const model = createLocalStanceModel({
       encoder,
-      options: { cues: 'none', classifier: { tuneFrom: 'nothing', l2: 0.01 } },
+      options: { cues: 'none', replyFeatures: false, classifier: { tuneFrom: 'nothing', l2: 0.01 } },
     });
     const words = ['bridge', 'police', 'ottawa', 'close', 'night', 'lunch', 'rain', 'song'];
     const examples = Array.from({ length: 64 }, (_, index) => {

@@ -41,6 +41,23 @@ describe('plantedStances', () => {
     expect(shareOf('non-rumor', 'comment')).toBeCloseTo(0.7, 1);
   });
 
+  it('lets the replies of campaigns stand as those of another veracity, in training alone', () => {
+    const made = plantedStances({ threads: 400, testThreads: 100, slipperyShare: 0, campaignShare: 0.3, seed: 3 });
+    const isCampaign = ({ posts: [claim] }: (typeof train)[number]) => !claim.text.startsWith('reports about');
+    const campaigns = made.train.filter(isCampaign);
+    expect(campaigns.length / 400).toBeCloseTo(0.3, 1);
+    expect(made.test.some(isCampaign)).toBe(false);
+    const typical = { 'non-rumor': 'comment', true: 'support', false: 'deny', unverified: 'query' };
+    const shareTypical = (threads: readonly (typeof train)[number][]) => {
+      const stances = threads.flatMap(({ posts, veracity }) =>
+        posts.slice(1).map(({ stance }) => stance === typical[veracity ?? 'true']),
+      );
+      return stances.filter(Boolean).length / stances.length;
+    };
+    expect(shareTypical(campaigns)).toBeLessThan(0.15);
+    expect(shareTypical(made.train.filter((thread) => !isCampaign(thread)))).toBeGreaterThan(0.65);
+  });
+
   it('uses words of the true stance that pretraining does not know', () => {
     const known = new Set(pretraining.flatMap(({ posts }) => posts[0].text.split(' ')));
     const stancesOf = new Map<string, Set<string>>();
