@@ -41,7 +41,7 @@ const rivals = [
 ] as const;
 
 /** Of the intervals in a report. */
-const resamples = 1000;
+const resamples = 500;
 const [macroF1] = selectorMetrics;
 
 /**

@@ -53,9 +53,22 @@ export function metricIntervals(options: {
     resamples,
     statistics(group, drawn) {
       const { threads, left, right } = groups[group];
-      const items = Int32Array.from([...drawn].flatMap((thread) => threads[thread]));
+      const items = itemsOf(drawn, threads);
       return metrics.map((metric) => metric.of({ ...left, items }) - (right ? metric.of({ ...right, items }) : 0));
     },
   });
   return metrics.map(({ name, title }, index) => ({ name, title, ...intervals[index] }));
+}
+
+/** The items of the threads drawn, one thread after the other. */
+function itemsOf(drawn: Int32Array, threads: readonly (readonly number[])[]): Int32Array {
+  let count = 0;
+  for (let place = 0; place < drawn.length; place++) count += threads[drawn[place]].length;
+  const items = new Int32Array(count);
+  let next = 0;
+  for (let place = 0; place < drawn.length; place++) {
+    const own = threads[drawn[place]];
+    for (let index = 0; index < own.length; index++) items[next++] = own[index];
+  }
+  return items;
 }
