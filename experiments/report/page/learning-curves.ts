@@ -9,8 +9,10 @@ export interface LoggedRun {
   readonly metrics: readonly MetricsLine[];
 }
 
-/** Charts show this many points of a curve at most; each is the mean of what it stands for. */
-const pointsAtMost = 150;
+/** Points of a curve at most, each the mean of what it stands for: fewer where many runs share a chart, to keep pages small. */
+function pointsAtMost(runs: number): number {
+  return Math.max(30, Math.min(150, Math.floor(1500 / runs)));
+}
 
 interface Known {
   readonly title: string;
@@ -133,7 +135,7 @@ export function curveCharts(
   return names.map((name) => {
     const { title, meaning, isShare } = known[name] ?? { title: name, meaning: '' };
     const own = runs
-      .map((run) => ({ ...run, points: thinned(run.metrics, name) }))
+      .map((run) => ({ ...run, points: thinned(run.metrics, { name, points: pointsAtMost(runs.length) }) }))
       .filter(({ points }) => points.length > 0);
     const values = own.flatMap(({ variant, seed, points }) =>
       points.map((point) => ({
@@ -187,10 +189,13 @@ interface CurvePoint {
   readonly y: number;
 }
 
-/** A metric over the steps as at most `pointsAtMost` means of neighbours; steps that lack it are left out. */
-export function thinned(metrics: readonly MetricsLine[], name: string): CurvePoint[] {
+/** A metric over the steps as at most so many means of neighbours; steps that lack it are left out. */
+export function thinned(
+  metrics: readonly MetricsLine[],
+  { name, points: most }: { name: string; points: number },
+): CurvePoint[] {
   const points = metrics.flatMap((line) => (Number.isFinite(line[name]) ? [{ x: line.step, y: line[name] }] : []));
-  const size = Math.ceil(points.length / pointsAtMost);
+  const size = Math.ceil(points.length / most);
   return Array.from({ length: Math.ceil(points.length / Math.max(1, size)) }, (_, index) => {
     const group = points.slice(index * size, (index + 1) * size);
     const y = group.reduce((sum, point) => sum + point.y, 0) / group.length;

@@ -61,7 +61,7 @@ describe('curves', () => {
   it('are thinned to means of neighbours, each at its last step', () => {
     const points = thinned(
       logged(300, (step) => ({ a: step })),
-      'a',
+      { name: 'a', points: 150 },
     );
     expect(points).toHaveLength(150);
     expect(points[0]).toEqual({ x: 2, y: 1.5 });
@@ -69,7 +69,7 @@ describe('curves', () => {
     expect(
       thinned(
         logged(2, () => ({ a: 1 })),
-        'b',
+        { name: 'b', points: 150 },
       ),
     ).toEqual([]);
   });
