@@ -62,7 +62,7 @@ export const trajectoriesSchema = z.strictObject({
     .enum(['all', 'weights'])
     .default('all')
     .describe(
-      'take every trajectory, or subsample the sets in the ratio alpha : beta : gamma as the published code does',
+      'take every trajectory, or subsample the sets in the ratio alpha : beta : gamma, counted as the published code does',
     ),
   control: z
     .enum(['none', 'random-stops'])
@@ -94,8 +94,10 @@ export function demonstrationsOf(
 }
 
 /**
- * Caps the conservative set. With `ratio: weights` it also cuts the other sets to their share, β/α and γ/α
- * trajectories for each conservative one, rounded up. `shuffle` permutes 0 … length − 1.
+ * Caps the conservative set. With `ratio: weights` it also cuts the other sets as the authors' code does
+ * (`subset_parts_by_ratio_and_count`): of the ⌊c/α⌋ trajectories that c conservative ones are α of, the others are shared
+ * out by β : γ, the misleading share rounded down, the rest early-action, at least one of each. A set is chosen without
+ * replacement. `shuffle` permutes 0 … length − 1.
  */
 export function selectDemonstrations(
   demonstrations: readonly Demonstration[],
@@ -110,9 +112,24 @@ export function selectDemonstrations(
     return Array.from(chosen, (index) => all[index]);
   };
   const conservative = take('conservative', config.maxConservative);
-  const limit = (weight: number) =>
-    config.ratio === 'all' || alpha === 0 ? Infinity : Math.ceil((conservative.length * weight) / alpha);
-  const selected = [...conservative, ...take('earlyAction', limit(beta)), ...take('misleading', limit(gamma))];
+  const limits =
+    config.ratio === 'all' || alpha === 0
+      ? { earlyAction: Infinity, misleading: Infinity }
+      : furtherCounts(conservative.length, { alpha, beta, gamma });
+  const selected = [
+    ...conservative,
+    ...take('earlyAction', limits.earlyAction),
+    ...take('misleading', limits.misleading),
+  ];
   if (config.control === 'none') return selected;
   return selected.map((demonstration) => ({ ...demonstration, stopStep: options.shuffle(demonstration.length)[0] }));
+}
+
+function furtherCounts(
+  conservative: number,
+  { alpha, beta, gamma }: { alpha: number; beta: number; gamma: number },
+): { earlyAction: number; misleading: number } {
+  const others = Math.floor(conservative / alpha) - conservative;
+  const misleading = beta + gamma > 0 ? Math.floor((gamma / (beta + gamma)) * others) : 0;
+  return { earlyAction: Math.max(1, others - misleading), misleading: Math.max(1, misleading) };
 }

@@ -47,6 +47,12 @@ export const gailOptions = {
     .enum(['add', 'subtract'])
     .default('add')
     .describe("sign of the misleading set's penalty; subtract is what the published code does"),
+  furtherPairs: z
+    .enum(['passes', 'with-replacement'])
+    .default('passes')
+    .describe(
+      'how early-action and misleading pairs fill minibatches: in shuffled passes, as conservative pairs do, or drawn with replacement, which is what the published code does',
+    ),
   discriminator: z
     .strictObject({
       hidden: z.int().min(1).default(100).describe('units in each of the two hidden layers'),
@@ -77,9 +83,10 @@ export interface Pairs {
   readonly actions: Uint8Array;
 }
 
-/** Endless passes over one expert's pairs, each in a fresh random order. */
+/** One expert's pairs without end: passes in a fresh random order each, or draws with replacement. */
 export interface ExpertStream {
   readonly pairs: Pairs;
+  readonly drawn: GailConfig['furtherPairs'];
   order: Int32Array;
   position: number;
 }
@@ -251,8 +258,9 @@ function drawPairs(agentSteps: Pairs, chosen: Int32Array, { streams, random }: G
   return { rows, actions, mixture };
 }
 
-/** The stream's next pair, in a fresh order when it has been through all. */
+/** The stream's next pair, of passes in a fresh order when it has been through all. */
 export function nextPair(stream: ExpertStream, random: Random): number {
+  if (stream.drawn === 'with-replacement') return random.integer(stream.pairs.rows.length);
   if (stream.position === stream.order.length) {
     stream.order = random.permutation(stream.pairs.rows.length);
     stream.position = 0;

@@ -15,10 +15,10 @@ import { type PolicyValue, policyValueBackward, policyValueForward } from './pol
  *   ε         clips the ratio                     clips ratio and value alike, as the authors' code does
  *   batch 4   "batch size 4" for policy, value    four minibatches an epoch, as the authors' code does
  *
- * What the paper does not give and the defaults take from the authors' code: 200 steps an iteration, 4 epochs, ε = 0.1, entropy
- * 0.01, value 0.5, gradient norm 0.5, Adam 3e-4 with ε 1e-5 and linear decay, γ = 0.99, λ = 0.97. Two defaults are others: the
- * advantages are standardised in each minibatch (theirs: over all steps of the iteration), and the value head starts with gain
- * 1 (theirs √2); the preset `published` has theirs.
+ * The paper's Table 3 gives 200 steps an iteration, 4 epochs, ε = 0.1, entropy 0.01, γ = 0.99, λ = 0.97 and 3e-4 for the value
+ * network. From the authors' code: 3e-4 for the policy, too, value 0.5, gradient norm 0.5, Adam's ε 1e-5 and linear decay. Two
+ * defaults are neither's: the advantages are standardised in each minibatch (the code: over all steps of the iteration), and
+ * the value head starts with gain 1 (the code: √2); the preset `published` has theirs.
  *
  * `ppoLoss` is the specification; `ppoGradients` is its gradient written out, and the tests hold one to the other. Every
  * tensor is [members, rows, columns]: the leading axis is the population, and nothing here mixes its members.

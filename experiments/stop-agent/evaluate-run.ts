@@ -53,7 +53,11 @@ export async function evaluateRun(
     context,
   });
   const tested = testThreads(threads, { sequences, task });
-  const stops = await decideStops(policy, { threads, tableOf: (own) => tableOf(own, { sequences }) });
+  const stops = await decideStops(policy, {
+    threads,
+    tableOf: (own) => tableOf(own, { sequences }),
+    lastPost: experiment.agent.lastPost,
+  });
   const systems = [
     decide(
       agentName,

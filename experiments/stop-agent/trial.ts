@@ -232,7 +232,7 @@ async function decideAll(
   const systems: SystemDecisions[] = [];
   const stops: StopDecision[][] = [];
   for (const [name, policy] of Object.entries(learnt)) {
-    const own = await decideStops(policy, { threads, tableOf });
+    const own = await decideStops(policy, { threads, tableOf, lastPost: experiment.agent.lastPost });
     const steps = own.map(({ stopStep }) => stopStep);
     systems.push(decide(name, judged, steps, askingOf(schedule)));
     stops.push(own);

@@ -120,10 +120,12 @@ describe('demonstrations', () => {
         const of = (list: typeof all, expert: string) =>
           list.filter((demonstration) => demonstration.expert === expert);
         const conservative = Math.min(config.maxConservative, of(all, 'conservative').length);
+        const others = Math.floor(conservative / weights.alpha) - conservative;
+        const misleading = Math.floor(others / 2);
         const limits = {
           conservative,
-          earlyAction: Math.ceil((conservative * weights.beta) / weights.alpha),
-          misleading: Math.ceil((conservative * weights.gamma) / weights.alpha),
+          earlyAction: Math.max(1, others - misleading),
+          misleading: Math.max(1, misleading),
         };
         for (const [expert, limit] of Object.entries(limits)) {
           const available = of(all, expert);

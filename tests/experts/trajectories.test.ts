@@ -107,11 +107,19 @@ describe('selectDemonstrations', () => {
     expect(new Set(selected.map(({ threadId }) => threadId)).size).toBe(120);
   });
 
-  it('fills the other sets in the ratio of the weights, rounded up', () => {
+  it('fills the other sets in the ratio of the weights, counted as in the published code', () => {
     const selected = select({ ratio: 'weights' });
     expect(countOf(selected, 'conservative')).toBe(50);
-    expect(countOf(selected, 'earlyAction')).toBe(11); // 50 · 0.15 / 0.7 = 10.7
-    expect(countOf(selected, 'misleading')).toBe(8); // 50 · 0.1 / 0.7 = 7.1
+    // ⌊50 / 0.7⌋ = 71 in all, so 21 others; the misleading share of them is ⌊0.4 · 21⌋ = 8.
+    expect(countOf(selected, 'misleading')).toBe(8);
+    expect(countOf(selected, 'earlyAction')).toBe(13);
+    expect(new Set(selected.map(({ threadId }) => threadId)).size).toBe(71);
+  });
+
+  it('takes at least one of each other set, however few are conservative', () => {
+    const few = [...many('conservative', 1), ...many('earlyAction', 5), ...many('misleading', 5)];
+    const selected = select({ ratio: 'weights' }, 1, few);
+    expect([countOf(selected, 'earlyAction'), countOf(selected, 'misleading')]).toEqual([1, 1]);
   });
 
   it('keeps a small set whole and in order', () => {

@@ -246,6 +246,7 @@ describe('the gradient of the GAIL loss', () => {
     const { discriminator: ofDiscriminator = {}, ...ofGail } = options.config;
     const stream = {
       pairs: { rows: new Int32Array(1), actions: new Uint8Array(1) },
+      drawn: 'passes' as const,
       order: new Int32Array(0),
       position: 0,
     };

@@ -92,7 +92,9 @@ export const stopAgentSchema = z
     lastPost: z
       .enum(['decision', 'dropped'])
       .default('decision')
-      .describe('whether the state after the last post is acted upon; dropped is what the published code does'),
+      .describe(
+        'whether the last post is acted upon, in training and in tests; dropped is what the published code does: who has not stopped is decided one post before the end, at ER (n − 1)/n. decide, exported policies and the server, which do not know where a thread ends, act at every post',
+      ),
     normalizer: z
       .enum(['per-feature', 'scalar-running'])
       .default('per-feature')
@@ -127,14 +129,31 @@ export type StopAgentConfig = z.infer<typeof stopAgentSchema>;
 
 /** Defaults by preset; what the user sets comes on top. */
 export const stopAgentPresets = {
-  /** The paper's text, made sound: the schema's own defaults. */
+  /**
+   * The paper's text, made sound: the schema's own defaults. The paper gives 50 and 100 threads, α, β, γ, hidden layers (64, 64)
+   * with tanh, K = 200 steps an iteration, 200,000 in all, 4 and 5 epochs of PPO and of the discriminator, minibatches of 64
+   * pairs, "4" for policy and value, γ̄ = 0.99, λ₀ = 0.97, 3e-4 for the value network, entropy 0.01, ε = 0.1, and a
+   * prompt. What it does not give, and where each default is from:
+   *
+   *   authors' code   discriminator.hidden 100, learningRate 1e-4, warmupEpochs and warmupIterations 10, penalty 10,
+   *                   penaltyTarget 1; ppo.learningRate 3e-4 of the policy, too, learningRateDecay linear, adamEpsilon 1e-5,
+   *                   valueCoefficient 0.5, maxGradientNorm 0.5, minibatches 4 (its reading of "4"), orthogonal weights of
+   *                   gain √2 and 0.01 (policy-value.ts); trajectories.keepEarlyAction differing, minPosts 3,
+   *                   maxConservative 50; minPosts 3, maxPosts 1,000; episodeEnd last-post; maxJudgedPosts 500 (experiment)
+   *   ours            misleading as-agent and misleadingPenalty add (bounded), furtherPairs passes, advantages per-minibatch,
+   *                   valueGain 1, trajectories.ratio all, pairing same-step, lastPost decision, normalizer per-feature,
+   *                   balance none, initialStopProbability 0.5, initialization random; the reward's scale (running-return.ts)
+   *                   is the authors'
+   *   not the paper's rollout exact, taskWeight, behaviorCloning and task: options for other algorithms and baselines
+   */
   paper: {},
   /**
    * What the authors' code (https://github.com/znhy1024/Few-Shot-EARD) does, quirks included, for reproduction:
-   * demonstrations stop one post early, the state after the last post is never acted upon, one scalar normaliser, the
-   * expert ratio counts both in the loss and in the choice of trajectories, the misleading set is subtracted, advantages are
-   * standardised over the whole iteration, and the value head starts with gain √2. Not reproduced: an agent that never stops
-   * is decided at its last post here, at the one before it there (ER (n − 1)/n).
+   * demonstrations stop one post early, the last post is never acted upon (an agent that never stops has ER (n − 1)/n), one
+   * scalar normaliser, the expert ratio counts both in the loss and in the choice of trajectories, early-action and misleading
+   * pairs are drawn with replacement, the misleading set is subtracted, advantages are standardised over the whole iteration,
+   * and the value head starts with gain √2. Not reproduced: an iteration begins with a new thread there and goes on with the
+   * one that was cut here; a thread that ends on the iteration's last step overwrites its first observation there.
    */
   published: {
     pairing: 'previous-step',
@@ -144,6 +163,7 @@ export const stopAgentPresets = {
     imitation: {
       misleading: 'subtract',
       misleadingPenalty: 'subtract',
+      furtherPairs: 'with-replacement',
       ppo: { advantages: 'per-iteration', valueGain: Math.SQRT2 },
     },
   },

@@ -14,17 +14,16 @@ import { chainStates } from '../stopping-chain.ts';
 import type { Metrics } from '../trainer.ts';
 import { exactMetrics, type SeenPolicy } from './exact-metrics.ts';
 import { discriminatorEpochs, type Imitation, type ImitationMember, type ImitationPhase } from './imitation-state.ts';
-import type { LabelledRows } from './labelled-threads.ts';
 import { scoreRows } from './rollout.ts';
-import { createTaskDescent, isTaskDescended } from './task-descent.ts';
+import type { TaskDescent } from './task-descent.ts';
 
 /** One iteration of EARD's Algorithm 1 without a rollout: see trainers/exact-gail.ts. */
 export async function iterateExactly(
   training: Imitation,
-  options: { labelled: readonly LabelledRows[]; onPhase: (phase: ImitationPhase) => void },
+  options: { descent: TaskDescent | null; onPhase: (phase: ImitationPhase) => void },
 ): Promise<Metrics[]> {
   const { members } = training;
-  const { labelled, onPhase } = options;
+  const { descent, onPhase } = options;
   onPhase('rollout');
   const policies = await scoredPolicies(training, members.map(threadsToSee));
   onPhase('discriminator');
@@ -42,7 +41,7 @@ export async function iterateExactly(
     }),
   );
   onPhase('policy');
-  const task = await updatePolicy(training, { policies, advantages, labelled });
+  const task = await updatePolicy(training, { policies, advantages, descent });
   onPhase('metrics');
   const after = await scoreRows(
     training.learner,
@@ -121,22 +120,21 @@ async function updatePolicy(
   options: {
     policies: readonly SeenPolicy[];
     advantages: readonly ExactAdvantages[];
-    labelled: readonly LabelledRows[];
+    descent: TaskDescent | null;
   },
 ): Promise<number[] | null> {
-  const { policies, advantages, labelled } = options;
+  const { policies, advantages, descent } = options;
   const remaining = 1 - iteration / learner.members[0].config.iterations;
   const improved = policies.map((policy, member) => ({
     ...policy,
     config: members[member].config.ppo,
     advantages: standardizedAdvantages(advantages[member], policy.occupancy),
   }));
-  const task = isTaskDescended(labelled) ? createTaskDescent(learner, labelled) : null;
+  descent?.begin();
   await exactPpoUpdate(learner.agent, improved, {
     states: learner.states,
     remaining,
-    alsoDescend: task === null ? null : () => task.alsoDescend(),
+    alsoDescend: descent === null ? null : descent.alsoDescend,
   });
-  task?.dispose();
-  return task?.returnsBefore() ?? null;
+  return descent?.returnsBefore() ?? null;
 }

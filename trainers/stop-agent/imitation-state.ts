@@ -67,7 +67,8 @@ export function startImitation(learner: StopLearner): Imitation {
       runningReturn: initialRunningReturn(),
       streams: present.map((expert) => {
         const own = pairs[index][expertNames.indexOf(expert)];
-        return own.rows.length === 0 ? null : { pairs: own, order: new Int32Array(0), position: 0 };
+        const drawn = expert === 'conservative' ? 'passes' : config.imitation.furtherPairs;
+        return own.rows.length === 0 ? null : { pairs: own, drawn, order: new Int32Array(0), position: 0 };
       }),
     }),
   );

@@ -18,7 +18,6 @@ import {
   restoreImitation,
   startImitation,
 } from './imitation-state.ts';
-import { type LabelledRows, labelledRows, noLabelledRows } from './labelled-threads.ts';
 import { imitationMetrics } from './metrics.ts';
 import { learnerPolicies } from './network-state.ts';
 import type { StopPolicy } from './policy.ts';
@@ -26,7 +25,7 @@ import type { StopMember } from './problem.ts';
 import { type Collected, collect, scoredAgain, scoreRows } from './rollout.ts';
 import { scaleRewards } from './running-return.ts';
 import { createLearner, refreshStates } from './setup.ts';
-import { createTaskDescent, isTaskDescended } from './task-descent.ts';
+import { createTaskDescent, type TaskDescent } from './task-descent.ts';
 
 /*
  * The stop agent of EARD (§4): PPO against a discriminator of three experts, over the states of a table. Where paper and
@@ -59,9 +58,7 @@ export async function createImitation(
   const learner = await createLearner(members);
   const training = startImitation(learner);
   const { iterations } = members[0].config;
-  const labelled = learner.members.map((member) =>
-    member.config.imitation.taskWeight > 0 ? labelledRows(member) : noLabelledRows,
-  );
+  const descent = createTaskDescent(learner);
   const { onPhase = () => {} } = options;
 
   return {
@@ -73,7 +70,7 @@ export async function createImitation(
     /** Algorithm 1, one round. */
     async iterate() {
       if (members[0].config.imitation.rollout === 'exact') {
-        const metrics = await iterateExactly(training, { labelled, onPhase });
+        const metrics = await iterateExactly(training, { descent, onPhase });
         training.iteration++;
         return metrics;
       }
@@ -87,7 +84,7 @@ export async function createImitation(
         withAdvantages(training.members[member], own, rewards[member].scaled),
       );
       onPhase('policy');
-      const task = await updatePolicy(training, steps, labelled);
+      const task = await updatePolicy(training, steps, descent);
       onPhase('metrics');
       const metrics = await measure(training, { collected, accuracies, rewards, steps, task });
       training.iteration++;
@@ -96,7 +93,10 @@ export async function createImitation(
     policies: () => learnerPolicies(learner),
     state: () => imitationStates(training),
     restore: (states) => restoreImitation(training, states),
-    dispose: () => disposeImitation(training),
+    dispose() {
+      descent?.dispose();
+      disposeImitation(training);
+    },
   };
 }
 
@@ -176,7 +176,7 @@ function withAdvantages({ config }: ImitationMember, collected: Collected, rewar
 async function updatePolicy(
   { learner, members, iteration }: Imitation,
   steps: readonly PpoSteps[],
-  labelled: readonly LabelledRows[],
+  descent: TaskDescent | null,
 ): Promise<number[] | null> {
   const remaining = 1 - iteration / learner.members[0].config.iterations;
   const ppoMembers = members.map(({ config, random }, member) => ({
@@ -184,14 +184,13 @@ async function updatePolicy(
     config: config.ppo,
     random,
   }));
-  if (!isTaskDescended(labelled)) {
-    await ppoUpdate(learner.agent, ppoMembers, { states: learner.states, remaining });
-    return null;
-  }
-  const task = createTaskDescent(learner, labelled);
-  await ppoUpdate(learner.agent, ppoMembers, { states: learner.states, remaining, alsoDescend: task.alsoDescend });
-  task.dispose();
-  return task.returnsBefore();
+  descent?.begin();
+  await ppoUpdate(learner.agent, ppoMembers, {
+    states: learner.states,
+    remaining,
+    alsoDescend: descent === null ? null : descent.alsoDescend,
+  });
+  return descent?.returnsBefore() ?? null;
 }
 
 async function measure(

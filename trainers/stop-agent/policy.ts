@@ -80,7 +80,7 @@ export function greedyStop(stopProbability: Float32Array): number {
 /** A thread as a policy decides it. */
 export interface StopDecision {
   readonly threadId: string;
-  /** 0-based post of the stop; the last post where the policy never stops. */
+  /** 0-based post of the stop; the last one that it acts at where the policy never stops. */
   readonly stopStep: number;
   /** π(stop) at every post, given that the agent has continued so far; 0 where it does not act; [posts]. */
   readonly stopProbability: Float32Array;
@@ -92,12 +92,18 @@ const threadsAtOnce = 100;
 /**
  * Where a policy stops in each thread.
  * @param options.tableOf the states of threads, built as those the policy was trained on
+ * @param options.lastPost `dropped` decides a thread of n > 1 posts at post n − 1 at the latest, as the published code does in
+ *   tests; `decision` unless given
  */
 export async function decideStops(
   policy: StopPolicy,
-  options: { threads: readonly Thread[]; tableOf: (threads: readonly Thread[]) => Promise<StateTable> },
+  options: {
+    threads: readonly Thread[];
+    tableOf: (threads: readonly Thread[]) => Promise<StateTable>;
+    lastPost?: 'decision' | 'dropped';
+  },
 ): Promise<StopDecision[]> {
-  const { threads, tableOf } = options;
+  const { threads, tableOf, lastPost = 'decision' } = options;
   const decisions: StopDecision[] = [];
   for (let start = 0; start < threads.length; start += threadsAtOnce) {
     const chunk = threads.slice(start, start + threadsAtOnce);
@@ -107,7 +113,9 @@ export async function decideStops(
       const stopProbability = new Float32Array(posts.length);
       for (const [step, seen] of table.postsSeen[index].entries())
         stopProbability[seen - 1] = probabilities[index][step];
-      decisions.push({ threadId: id, stopStep: greedyStop(stopProbability), stopProbability });
+      const acted = lastPost === 'decision' ? posts.length : Math.max(1, posts.length - 1);
+      stopProbability.fill(0, acted);
+      decisions.push({ threadId: id, stopStep: greedyStop(stopProbability.subarray(0, acted)), stopProbability });
     }
   }
   return decisions;

@@ -9,6 +9,7 @@ const ownOptions: ReadonlySet<string> = new Set([
   'imitation.gamma',
   'imitation.misleading',
   'imitation.misleadingPenalty',
+  'imitation.furtherPairs',
   'imitation.taskWeight',
   'imitation.discriminator.learningRate',
   'imitation.discriminator.penalty',

@@ -7,11 +7,13 @@ import { columnMoments } from '../../../src/tensor/normalizer.ts';
 import { Random } from '../../../src/tensor/random.ts';
 import { createPolicyValue, disposePolicyValue } from '../../../trainers/policy-value.ts';
 import {
+  decideStops,
   greedyStop,
   type PolicyMatrix,
   type StopPolicy,
   stopProbabilities,
 } from '../../../trainers/stop-agent/policy.ts';
+import { makeThread } from '../../src/data/fixtures.ts';
 import { testBackend } from '../../src/tensor/test-backend.ts';
 
 await selectBackend(testBackend());
@@ -99,6 +101,19 @@ describe('stopProbabilities', () => {
     expect(Math.max(...expected) - Math.min(...expected)).toBeGreaterThan(0.2);
     for (const [i, { thread, step }] of samples.entries())
       expect(probabilities[thread][step]).toBeCloseTo(expected[i], 4);
+  });
+
+  it('decide at the last post but one at the latest where the last is dropped', async () => {
+    const threads = lengths.map((posts, index) => makeThread(`t${index}`, { posts }));
+    const { parameters } = policy;
+    const b3 = { ...parameters.b3, data: Float32Array.of(5e3, -5e3, 0) };
+    const never = { ...policy, parameters: { ...parameters, b3 } };
+    const stops = async (of: StopPolicy, lastPost: 'decision' | 'dropped') =>
+      (await decideStops(of, { threads, tableOf: async () => table, lastPost })).map(({ stopStep }) => stopStep);
+    expect(await stops(never, 'decision')).toEqual([1, 0, 4499, 2]);
+    expect(await stops(never, 'dropped')).toEqual([0, 0, 4498, 1]);
+    const [whole, dropped] = [await stops(policy, 'decision'), await stops(policy, 'dropped')];
+    expect(dropped).toEqual(whole.map((step, thread) => Math.min(step, Math.max(0, lengths[thread] - 2))));
   });
 
   it('refuse states of another width', async () => {

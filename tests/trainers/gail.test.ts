@@ -1,0 +1,33 @@
+import { describe, expect, it } from 'vitest';
+import { Random } from '../../src/tensor/random.ts';
+import { type ExpertStream, nextPair } from '../../trainers/gail.ts';
+
+const pairs = { rows: Int32Array.from({ length: 6 }, (_, row) => row), actions: new Uint8Array(6) };
+const stream = (drawn: ExpertStream['drawn']): ExpertStream => ({
+  pairs,
+  drawn,
+  order: new Int32Array(0),
+  position: 0,
+});
+const draw = (drawn: ExpertStream['drawn'], count: number) => {
+  const own = stream(drawn);
+  const random = Random.seeded({ seed: 1, purpose: 'test draws' });
+  return Array.from({ length: count }, () => nextPair(own, random));
+};
+
+describe('the pairs of an expert', () => {
+  it('come in passes, each once in a pass', () => {
+    const drawn = draw('passes', 12);
+    for (const pass of [drawn.slice(0, 6), drawn.slice(6)]) expect([...pass].sort()).toEqual([0, 1, 2, 3, 4, 5]);
+  });
+
+  it('come with replacement where that is asked for, all as often in the long run', () => {
+    const drawn = draw('with-replacement', 6000);
+    expect(new Set(drawn.slice(0, 6)).size).toBeLessThan(6);
+    for (const pair of pairs.rows) {
+      const count = drawn.filter((own) => own === pair).length;
+      expect(count).toBeGreaterThan(850);
+      expect(count).toBeLessThan(1150);
+    }
+  });
+});
