@@ -43,6 +43,8 @@ import { updatePolicies } from './update.ts';
  *   agreement           sgn(cos) of two distributions   of labelled claims the margin by which the true veracity leads, by
  *                                                       default; cosine and sign are of distributions centred on their
  *                                                       priors: see envs/selection-env.ts
+ *   reward of an        agreement with the stances of   the same, or none (`unlabelledReward`): the agreement is as high where a
+ *   unlabelled claim    the predicted veracity          wrong veracity follows the stances
  *   reward of a post    Eq. 4, as for claims            `postReward`: that of its claim (one RV question for each claim),
  *                                                       what the RV model says before and after each retained post, or
  *                                                       what it would say had this post been treated otherwise
