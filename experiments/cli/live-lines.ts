@@ -31,6 +31,9 @@ export interface LiveLines {
 /** Faster than this nobody reads, and drawing costs time. */
 const drawEveryMs = 100;
 
+/** The first item comes at once; a rate of less time than this says nothing. */
+export const soonestRateMs = 200;
+
 /** Lines for a terminal. It has a cursor and a width; no colour is used. */
 export function liveLines({ stderr }: Pick<Terminal, 'stderr'>): LiveLines {
   const screen = createLogUpdate(stderr);
@@ -71,7 +74,8 @@ export function liveLines({ stderr }: Pick<Terminal, 'stderr'>): LiveLines {
  */
 export function liveLine(state: LiveState, { width, nowMs }: { width: number; nowMs: number }): string {
   const { label, done, total, unit, before, note, measured, curve, startedMs } = state;
-  const perSecond = ((done - before) * 1000) / Math.max(1, nowMs - startedMs);
+  const elapsedMs = nowMs - startedMs;
+  const perSecond = elapsedMs < soonestRateMs ? 0 : ((done - before) * 1000) / elapsedMs;
   const isMoving = perSecond > 0 && done < total;
   const values = Object.entries(measured).map(([name, value]) => `${name} ${value.toFixed(3)}`);
   const parts = [

@@ -1,6 +1,6 @@
 import { type BadItem, formatBadItem } from '../../src/data/bad-item.ts';
 import type { WorkContext } from '../../src/work-context.ts';
-import { type LiveLines, type LiveState, liveLines } from './live-lines.ts';
+import { type LiveLines, type LiveState, liveLines, soonestRateMs } from './live-lines.ts';
 import { hasScreen, type Terminal } from './terminal.ts';
 
 export interface Progress {
@@ -53,7 +53,10 @@ export function pacedLines(stderr: Stream) {
 
 function rateSince(before: number): (done: number) => number {
   const startedMs = performance.now();
-  return (done) => ((done - before) * 1000) / Math.max(1, performance.now() - startedMs);
+  return (done) => {
+    const elapsedMs = performance.now() - startedMs;
+    return elapsedMs < soonestRateMs ? 0 : ((done - before) * 1000) / elapsedMs;
+  };
 }
 
 /** What a command shows of one piece of work that goes through named stages. */

@@ -12,7 +12,10 @@ async function complaint(
   if (typeof parts !== 'string') writeExperiment(join(cwd, 'my.yaml'), parts);
   const { code, out, errors } = await earshot(['train', 'my.yaml', ...(options.words ?? [])], { cwd });
   expect({ code, out }, errors).toEqual({ code: 1, out: '' });
-  expect(errors).toMatch(/^(earshot: (backend|skipped).*\n|\[1\/1\].*\n)*earshot: /);
+  // After what will happen, which a file that can be read is begun with.
+  expect(errors).toMatch(
+    /^(tiny: 1 run in this process, [^]*?\n\n)?(earshot: (backend|skipped).*\n|\[1\/1\].*\n)*earshot: /,
+  );
   expect(errors).not.toMatch(/^ {4}at |this is a defect/m);
   return errors;
 }
