@@ -1,6 +1,6 @@
 import type { SkipOptions } from '../bad-item.ts';
 import type { Thread } from '../thread.ts';
-import type { TableOptions } from './table/threads-of-rows.ts';
+import type { TableOptions } from './table/table-options.ts';
 
 /** What an importer is told beside the paths. */
 export interface ImportOptions extends SkipOptions {

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { parquetWriteBuffer } from 'hyparquet-writer';
 import { describe, expect, it } from 'vitest';
 import { importThreads } from '../../../src/data/import-threads.ts';
-import type { TableOptions } from '../../../src/data/importers/table/threads-of-rows.ts';
+import type { TableOptions } from '../../../src/data/importers/table/table-options.ts';
 import { collect, temporaryFolder } from './fixtures.ts';
 
 async function imported(

@@ -3,18 +3,9 @@ import type { Post, Thread } from '../../thread.ts';
 import { assembleThread } from '../assemble-thread.ts';
 import type { ImportOptions } from '../importer.ts';
 import { cellId, cellText, rawText, type TableRow } from './cells.ts';
-import { type TableColumns, tableColumns } from './columns.ts';
-import { cellRumor, cellStance, cellVeracity, type LabelMap } from './labels.ts';
-import { cellTime, type DateOrder } from './times.ts';
-
-/** How the columns of a table are to be read. */
-export interface TableOptions {
-  readonly columns?: TableColumns | undefined;
-  readonly labelMap?: LabelMap | undefined;
-  readonly dateOrder?: DateOrder | undefined;
-  /** Between the fields of a text file; found from the header unless given. */
-  readonly delimiter?: string | undefined;
-}
+import { tableColumns } from './columns.ts';
+import { cellRumor, cellStance, cellVeracity } from './labels.ts';
+import { cellTime } from './times.ts';
 
 interface RowOfThread {
   readonly place: string;
