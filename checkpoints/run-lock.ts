@@ -1,15 +1,18 @@
 import { existsSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { tmpdir, userInfo } from 'node:os';
+import { join, resolve } from 'node:path';
 import Database from 'libsql';
 import { makeFolder } from '../src/atomic-file.ts';
+import { sha256 } from '../src/content-hash.ts';
 import { InputError } from '../src/errors.ts';
 
 /** How long the process that held a run may take to end after it was told to. */
 const patienceMs = 20_000;
 
 /**
- * Does some work while no other process can write these runs. The operating system drops the lock with the process, however
- * it ends: it is SQLite's lock on an empty file, `.lock` in each run directory. A file system without locks guards nothing.
+ * Does some work while no other process of this user and machine can write these runs. The operating system drops the lock
+ * with the process, however it ends: it is SQLite's lock on an empty file, in the folder for temporary files. Other machines
+ * on a shared disk are not kept out.
  * @throws InputError when another process writes one of them, and does not end within 20 seconds
  */
 export async function holdingRuns<T>(
@@ -36,8 +39,9 @@ export async function removeRun(directory: string): Promise<void> {
 }
 
 function lock(directory: string, timeout: number): { close(): unknown } {
-  makeFolder(directory);
-  const file = new Database(join(directory, '.lock'), { timeout });
+  const folder = join(tmpdir(), `earshot-locks-${userInfo().uid}`);
+  makeFolder(folder);
+  const file = new Database(join(folder, sha256(resolve(directory)).slice(0, 32)), { timeout });
   try {
     file.exec('BEGIN EXCLUSIVE');
   } catch (error) {

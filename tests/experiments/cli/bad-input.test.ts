@@ -14,7 +14,7 @@ async function complaint(
   expect({ code, out }, errors).toEqual({ code: 1, out: '' });
   // After what will happen, which a file that can be read is begun with.
   expect(errors).toMatch(
-    /^(tiny: 1 run in this process, [^]*?\n\n)?(earshot: (backend|skipped).*\n|\[1\/1\].*\n)*earshot: /,
+    /^(tiny: 1 run in this process, [\s\S]*?\n\n)?(earshot: (backend|skipped).*\n|\[1\/1\].*\n)*earshot: /,
   );
   expect(errors).not.toMatch(/^ {4}at |this is a defect/m);
   return errors;

@@ -35,7 +35,6 @@ describe('train', () => {
     const run = join(cwd, 'runs/tiny/agent/seed-1');
     const files = readdirSync(run).map((name) => name.replace(/^(events\.out\.tfevents)\..*/, '$1'));
     expect(files.sort()).toEqual([
-      '.lock',
       'checkpoints',
       'config.json',
       'decisions.jsonl',

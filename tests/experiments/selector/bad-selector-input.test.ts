@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { RunDirectory } from '../../../checkpoints/run-directory.ts';
@@ -98,7 +98,8 @@ describe('threads that a selector cannot learn from', () => {
     const cwd = tinyFolder({ data: { train: 'train.jsonl' } }, files);
     const { code, out, errors } = await earshot(['train', 'tiny.yaml'], { cwd });
     expect(code, errors).toBe(0);
-    expect(out).toContain('\nNothing was tested: the experiment names no `data.tests`.\n\n## The last epoch\n');
+    expect(out).toBe('tiny: nothing was tested: the experiment names no `data.tests`\n');
+    expect(readFileSync(join(cwd, 'runs/tiny/report.md'), 'utf8')).toContain('\n## The last epoch\n');
     expect(errors).not.toContain('random');
     expect(resultOf(cwd).systems).toEqual([{ name: 'selector', tests: {}, heldOut: {} }]);
   });

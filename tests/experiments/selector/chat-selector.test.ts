@@ -186,9 +186,10 @@ async function asIfNever(cwd: string): Promise<Record<string, string>> {
   return whole;
 }
 
-/** All that was said beside progress. */
+/** All that was said after what will happen, and beside progress. */
 function sentenceOf({ errors }: { errors: string }): string {
-  const said = errors.split('\n').filter((line) => line !== '' && !line.startsWith('[1/1]'));
+  const [, after] = errors.split(/\n\n([\s\S]*)/);
+  const said = after.split('\n').filter((line) => line !== '' && !line.startsWith('[1/1]'));
   expect(said).toHaveLength(1);
   return said[0].replace(/^earshot: /, '');
 }

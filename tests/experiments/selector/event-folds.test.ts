@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { RunDirectory } from '../../../checkpoints/run-directory.ts';
@@ -34,9 +34,11 @@ describe('a selector with each event held out in turn', () => {
     const cwd = tinyFolder(settings, files);
     const first = await earshot(['train', 'tiny.yaml'], { cwd });
     expect(first.code, first.errors).toBe(0);
-    expect(first.out).toMatch(/Claims \(means over 4 folds: fire, flood, storm, other-events\): \d+ labelled/);
-    expect(first.out).toContain('\n## held-out events: veracity\n');
-    expect(first.out).toContain('\n## other: stance\n');
+    expect(first.out).toContain('held-out events, macro-F1');
+    const report = readFileSync(join(cwd, 'runs/tiny/report.md'), 'utf8');
+    expect(report).toMatch(/Claims \(means over 4 folds: fire, flood, storm, other-events\): \d+ labelled/);
+    expect(report).toContain('\n## held-out events: veracity\n');
+    expect(report).toContain('\n## other: stance\n');
 
     const run = join(cwd, 'runs/tiny/agent/seed-1');
     const decisions = readDecisions(run, selectorDecisionSchema);

@@ -52,12 +52,13 @@ describe('train, of a selector', () => {
     expect(first.errors).toMatch(/\[1\/1\] agent, seed 1: testing supervised on planted: \d+\/\d+ steps/);
     // The untuned models are tested after no epoch at all.
     expect(first.errors).not.toContain('untuned: selecting');
-    expect(first.errors).toMatch(/\nRuns: runs\/tiny {3}Report: runs\/tiny\/report\.md\n$/);
+    expect(first.errors).toMatch(
+      /\nRuns: runs\/tiny {3}Report: runs\/tiny\/report\.md {3}Page: runs\/tiny\/report\.html\nNext: npx earshot select /,
+    );
 
     const run = runOf(cwd);
     const files = readdirSync(run).map((name) => name.replace(/^(events\.out\.tfevents)\..*/, '$1'));
     expect(files.sort()).toEqual([
-      '.lock',
       'checkpoints',
       'claims.json',
       'config.json',
