@@ -27,6 +27,8 @@ export default defineConfig({
       {
         text: 'Guides',
         items: [
+          { text: 'How to read a report', link: '/reading-a-report' },
+          { text: 'Encoders', link: '/encoders' },
           { text: 'Sweeps', link: '/sweeps' },
           { text: 'Endpoints', link: '/endpoints' },
           { text: 'When a language model misbehaves', link: '/language-models' },
