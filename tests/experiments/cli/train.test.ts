@@ -29,7 +29,9 @@ describe('train', () => {
     for (const system of ['**stop agent**', 'behaviour cloning', 'first 4 posts', 'all posts', 'label-aware bound'])
       expect(report).toContain(`| ${system} `);
     expect(first.errors).toContain('[1/1] agent, seed 1: training: 4/4 iterations');
-    expect(first.errors).toMatch(/\nRuns: runs\/tiny {3}Report: runs\/tiny\/report\.md\nNext: npx earshot decide /);
+    expect(first.errors).toMatch(
+      /\nRuns: runs\/tiny {3}Report: runs\/tiny\/report\.md {3}Page: runs\/tiny\/report\.html\nNext: npx earshot decide /,
+    );
     expect(first.errors).toMatch(/^tiny: 1 run in this process, into runs\/tiny; then a table and a report\. /);
 
     const run = join(cwd, 'runs/tiny/agent/seed-1');
