@@ -141,7 +141,7 @@ describe('report', () => {
   it('tells of runs that are missing', async () => {
     const some = await earshot(['report', 'tiny.yaml', '--set', 'seeds=[1, 7]'], { cwd });
     expect(some.errors).toBe('\nearshot: 2 of 4 runs are not finished yet\n');
-    expect(some.out).toContain('Command: `earshot train tiny.yaml --set 'seeds=[1, 7]'`');
+    expect(some.out).toContain("Command: `earshot train tiny.yaml --set 'seeds=[1, 7]'`");
     const none = await earshot(['report', 'tiny.yaml', '--runs', 'none'], { cwd });
     expect(none).toEqual({
       code: 1,

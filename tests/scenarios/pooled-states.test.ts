@@ -80,7 +80,7 @@ describe.each(names)('an agent whose states are pooled (%s)', (name) => {
     const card = readFileSync(join(cwd, name, 'README.md'), 'utf8');
     if (trained.state.components !== null)
       expect(card).toContain(`the policy sees ${trained.state.components} principal components of it`);
-    expect(await succeed('train', 'tiny.yaml')).toContain('stop agent');
+    expect(await succeed('train', 'tiny.yaml')).toContain(`\n${name} `);
   });
 });
 
