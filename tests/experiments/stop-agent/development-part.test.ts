@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { RunDirectory } from '../../../checkpoints/run-directory.ts';
