@@ -22,6 +22,7 @@ import bisect
 import hashlib
 import json
 import math
+import os
 import re
 import sys
 import unicodedata
@@ -495,4 +496,10 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except BundleError as problem:
+        sys.exit(f"earshot_policy.py: {problem}")
+    except BrokenPipeError:
+        # Whoever read the decisions has gone, as `head` does. Python would say so again when it closes the output.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -18,6 +18,7 @@ Loading checks every file and repeats the golden decisions. From a shell, states
 import base64
 import hashlib
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -114,4 +115,8 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except BrokenPipeError:
+        # Whoever read the decisions has gone, as `head` does. Python would say so again when it closes the output.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -35,13 +35,17 @@ export function trainingWarnings(run: {
   const end = (name: string) => meanOfEnd(metrics, name);
   const warnings: TrainingWarning[] = [];
   const { name, share } = mostCommonStop;
+  const imitates = end('discriminator/accuracy_agent') !== null;
   if (share >= collapsedShare)
     warnings.push(
       name === 'last post'
         ? {
             what: `It waits for the last post in ${percent(share)} of the threads, as the rule “all posts” would.`,
-            advice:
-              'Make waiting cost more: raise agent.task.delayCost with agent.algorithm: exact-return, or agent.imitation.beta, the weight of the early-action expert.',
+            advice: `Make waiting cost more: raise agent.task.delayCost${
+              imitates
+                ? ' with agent.algorithm: exact-return, or agent.imitation.beta, the weight of the early-action expert'
+                : ''
+            }.`,
           }
         : {
             what: `It has collapsed: ${percent(share)} of the threads are decided at ${name}, as a fixed rule would.`,
@@ -49,7 +53,11 @@ export function trainingWarnings(run: {
               name === 'post 1'
                 ? `${percent(demonstrationsAtFirstPost)} of the conservative demonstrations stop at the first post, too. `
                 : ''
-            }Try agent.algorithm: exact-return, agent.balance: stop-step, or a smaller agent.initialStopProbability.`,
+            }${
+              imitates
+                ? 'Try agent.algorithm: exact-return, agent.balance: stop-step, or a smaller agent.initialStopProbability.'
+                : 'Make waiting cheaper: lower agent.task.delayCost. With few labelled threads, agent.task.environment: pseudo-labelled brings more.'
+            }`,
           },
     );
   const [told, expert] = [end('discriminator/accuracy_agent'), end('discriminator/says_expert_conservative')];

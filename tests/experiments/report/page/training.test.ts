@@ -29,6 +29,10 @@ describe('trainingWarnings', () => {
     const [first] = trainingWarnings({ ...calm, mostCommonStop: { name: 'post 1', share: 0.9 } });
     expect(first.what).toBe('It has collapsed: 90 % of the threads are decided at post 1, as a fixed rule would.');
     expect(first.advice).toContain('20 % of the conservative demonstrations stop at the first post, too.');
+    expect(first.advice).toContain('lower agent.task.delayCost');
+    const metrics = logged(20, () => ({ 'discriminator/accuracy_agent': 0.6 }));
+    const [imitating] = trainingWarnings({ ...calm, metrics, mostCommonStop: { name: 'post 1', share: 0.9 } });
+    expect(imitating.advice).toContain('Try agent.algorithm: exact-return');
     expect(whats({ mostCommonStop: { name: 'post 1', share: 0.89 } })).toEqual([]);
     expect(whats({ mostCommonStop: { name: 'last post', share: 0.95 } })[0]).toMatch(/waits for the last post in 95 %/);
   });
