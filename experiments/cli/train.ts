@@ -20,6 +20,7 @@ interface TrainOptions {
   data?: string;
   set: string[];
   seeds?: number[];
+  variants?: string[];
   runs: string;
   jobs?: number;
   population?: number;
@@ -43,6 +44,7 @@ export function trainCommand(terminal: Terminal): Command {
     )
     .option('--set <path=value>', 'change a setting, such as agent.imitation.alpha=0.5; may be repeated', collect, [])
     .option('--seeds <list>', 'seeds instead of those of the file, such as 1,2,3', integers)
+    .option('--variants <list>', 'only these variants of the file, such as paper,told', names)
     .option('--runs <folder>', 'where runs and their shared cache go', defaultRuns)
     .option(
       '--jobs <count>',
@@ -87,7 +89,7 @@ async function train(path: string, options: TrainOptions & { terminal: Terminal 
   ];
   const { runs, data, terminal } = options;
   const { stdout, stderr } = terminal;
-  const experiment = await openExperiment({ path, overrides, data, runs });
+  const experiment = await openExperiment({ path, overrides, variants: options.variants, data, runs });
   const { name, trials } = experiment;
   const signal = terminal.interruptSignal();
   if (options.resume && !hasStarted(trials))
@@ -203,13 +205,15 @@ async function asWorker(run: () => Promise<void>, signal: AbortSignal): Promise<
 }
 
 /** The arguments of a command that trains the same runs. */
-function trainingWords(path: string, { data, set, seeds, runs, population }: TrainOptions): string[] {
+function trainingWords(path: string, options: TrainOptions): string[] {
+  const { data, set, seeds, variants, runs, population } = options;
   return [
     'train',
     path,
     ...(data === undefined ? [] : ['--data', data]),
     ...set.flatMap((each) => ['--set', each]),
     ...(seeds === undefined ? [] : ['--seeds', seeds.join(',')]),
+    ...(variants === undefined ? [] : ['--variants', variants.join(',')]),
     ...(runs === defaultRuns ? [] : ['--runs', runs]),
     ...(population === undefined ? [] : ['--population', String(population)]),
   ];
@@ -229,6 +233,10 @@ function namesOf(group: readonly Trial<unknown>[]): string {
 
 function hasStarted(trials: readonly Trial<unknown>[]): boolean {
   return trials.some(({ directory }) => existsSync(`${directory}/config.json`));
+}
+
+function names(text: string): string[] {
+  return text.split(',').map((name) => name.trim());
 }
 
 function integers(text: string): number[] {

@@ -7,7 +7,7 @@ import { groupBy } from '../../src/data/group-by.ts';
 import { InputError } from '../../src/errors.ts';
 import type { BackendChoice } from '../../src/tensor/backend.ts';
 import { type WorkContext, workContext } from '../../src/work-context.ts';
-import { type ExperimentHead, readExperimentYaml } from '../config/experiment-file.ts';
+import { type ExperimentFile, type ExperimentHead, readExperimentYaml } from '../config/experiment-file.ts';
 import type { PlainObject } from '../config/overrides.ts';
 import { writePage } from '../report/page/write-page.ts';
 import { selectorKind } from '../selector/kind.ts';
@@ -63,6 +63,8 @@ export interface RunOptions {
 interface Source {
   readonly path: string;
   readonly overrides: readonly PlainObject[];
+  /** Only these variants; all of them unless given. */
+  readonly variants?: readonly string[] | undefined;
   /** In place of the file's threads. */
   readonly data?: string | undefined;
   /** Folder for runs, and for the work they share. */
@@ -82,11 +84,11 @@ export async function openExperiment(source: Source): Promise<OpenedExperiment> 
 
 async function opened<Experiment extends ExperimentHead, Result>(
   kind: ExperimentKind<Experiment, Result>,
-  { path, overrides, data, runs }: Source,
+  { path, overrides, variants, data, runs }: Source,
 ): Promise<Omit<OpenedExperiment, 'kind'>> {
   const file = await kind.load(path, [...overrides, ...(data === undefined ? [] : [kind.dataOverride(data)])]);
   const { name, description } = file;
-  const trials = trialsOf(file, runs);
+  const trials = trialsOf({ ...file, variants: chosenVariants(file, variants) }, runs);
   const asksModels = trials.some(({ experiment }) => kind.asksModels(experiment));
   const finished = () => trials.filter(({ directory }) => existsSync(join(directory, 'result.json')));
   const resultsBy = <T>(read: (run: RunDirectory) => T): VariantResults<T>[] =>
@@ -145,4 +147,17 @@ async function opened<Experiment extends ExperimentHead, Result>(
       return path;
     },
   };
+}
+
+/** @throws InputError for a variant that the file does not have */
+function chosenVariants<Experiment extends ExperimentHead>(
+  { name, variants }: ExperimentFile<Experiment>,
+  wanted: readonly string[] | undefined,
+): ExperimentFile<Experiment>['variants'] {
+  if (wanted === undefined) return variants;
+  const known = variants.map((variant) => variant.name);
+  const unknown = wanted.find((variant) => !known.includes(variant));
+  if (unknown !== undefined)
+    throw new InputError(`${name} has no variant ${JSON.stringify(unknown)}; there are ${known.join(', ')}`);
+  return variants.filter((variant) => wanted.includes(variant.name));
 }

@@ -37,7 +37,9 @@ export async function locateModel(options: TransformersEncoderOptions): Promise<
   if (await isFolder(folder))
     return { kind: 'folder', name: folder, cacheDirectory, ...(await inspect(folder, options)) };
   if (/^[./~\\]|^[A-Za-z]:[\\/]/.test(model))
-    throw new InputError(`there is no model folder ${folder}; give an existing folder or the id of a model on the hub`);
+    throw new InputError(
+      `there is no model folder ${folder}; give an existing folder (docs/encoders.md says where to get one) or the id of a model on the hub`,
+    );
   return {
     kind: 'hub',
     name: model,

@@ -101,6 +101,11 @@ describe('train', () => {
       expect(logged(join(cwd, 'alone/tiny', run))).toBe(3);
     }
     expect(read(cwd, 'alone/tiny/report.md')).toContain('| **stop agent: published** ');
+    const some = await earshot([...words, '--runs', 'shared', '--variants', 'published'], { cwd });
+    expect(JSON.parse(some.out).map(({ variant }: { variant: string }) => variant)).toEqual(['published']);
+    expect(read(cwd, 'shared/tiny/report.md')).toContain('--variants published');
+    const wrong = await earshot([...words, '--variants', 'publisht'], { cwd });
+    expect(wrong.errors).toContain('tiny has no variant "publisht"; there are paper, published');
     expect(read(cwd, 'alone/tiny/paper/seed-1/metrics.jsonl')).not.toBe(
       read(cwd, 'alone/tiny/paper/seed-2/metrics.jsonl'),
     );
