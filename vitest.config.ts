@@ -11,8 +11,8 @@ export default defineConfig({
     // behind that another could see.
     isolate: false,
     restoreMocks: true,
-    // The bytes that tests expect are those of wasm, whatever library was compiled on this machine.
-    env: { EARSHOT_TENSORFLOW: 'none' },
+    // The bytes that tests expect are those of wasm, whatever library was compiled on this machine. The interop tests name one.
+    env: { EARSHOT_TENSORFLOW: process.env.EARSHOT_TENSORFLOW ?? 'none' },
     maxWorkers: 2,
     // For machines that do other things, too. Nothing passes or fails by its speed.
     testTimeout: 120_000,
