@@ -129,12 +129,13 @@ interface Running extends SweepOptions {
 /** Runs the trials here, or with the workers of a queue. */
 async function runTrials(plan: SweepPlan, options: Running): Promise<void> {
   const { folder, signal, shard = { index: 0, of: 1 }, terminal } = options;
-  const progress = sweepProgress(plan, { terminal, signal });
   const programs = options.queue === undefined ? await programsOf(plan, options) : { jobs: 1, population: 1 };
+  // A queue may refuse or be away, so what is shown on the terminal begins after it. The pool notes nothing before it runs.
   const { run, close } =
     options.queue === undefined
-      ? trialPool({ jobs: programs.jobs, onNote: progress.onNote, signal })
+      ? trialPool({ jobs: programs.jobs, onNote: (line) => progress.onNote(line), signal })
       : await onQueue(plan, options);
+  const progress = sweepProgress(plan, { terminal, signal });
   try {
     await runSweep({
       plan,

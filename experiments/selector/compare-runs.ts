@@ -1,6 +1,6 @@
 import { groupBy } from '../../src/data/group-by.ts';
 import { InputError } from '../../src/errors.ts';
-import { type ComparedSystem, pairDecisions, readDecisions } from '../run/decisions-file.ts';
+import { type ComparedSystem, type MetricDifference, pairDecisions, readDecisions } from '../run/decisions-file.ts';
 import { type SelectorDecision, type SelectorTask, selectorDecisionSchema, selectorName } from './decisions.ts';
 import { metricIntervals } from './intervals.ts';
 
@@ -11,14 +11,7 @@ export interface SelectorComparison {
   readonly items: number;
   readonly seeds: number;
   /** First minus second, mean over seeds, with 95 % interval and two-sided p-value: see `metricIntervals`. */
-  readonly metrics: readonly {
-    readonly name: string;
-    readonly title: string;
-    readonly difference: number;
-    readonly low: number;
-    readonly high: number;
-    readonly pValue: number;
-  }[];
+  readonly metrics: readonly MetricDifference[];
 }
 
 /**

@@ -4,7 +4,7 @@ import { groupBy } from '../../src/data/group-by.ts';
 import type { Task } from '../../src/data/task.ts';
 import { InputError } from '../../src/errors.ts';
 import { bootstrapGroups } from '../../src/metrics/bootstrap.ts';
-import { type ComparedSystem, pairDecisions, runsIn } from '../run/decisions-file.ts';
+import { type ComparedSystem, type MetricDifference, pairDecisions, runsIn } from '../run/decisions-file.ts';
 import { agentName, type Decision } from './decisions.ts';
 import { experimentSchema, taskOf } from './experiment.ts';
 import { columnsOf, stopMetrics } from './metrics.ts';
@@ -18,14 +18,7 @@ export interface Comparison {
    * First minus second of each resampled metric, mean over seeds, with 95 % interval and two-sided p-value: a paired
    * bootstrap over seeds, and over the threads of each.
    */
-  readonly metrics: readonly {
-    readonly name: string;
-    readonly title: string;
-    readonly difference: number;
-    readonly low: number;
-    readonly high: number;
-    readonly pValue: number;
-  }[];
+  readonly metrics: readonly MetricDifference[];
 }
 
 /**
