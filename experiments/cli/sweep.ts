@@ -50,7 +50,7 @@ export function sweepCommand(terminal: Terminal): Command {
     )
     .option(
       '--population <count>',
-      'trials of one shape that are trained together in each program (default: 1 on wasm and cpu, 8 on tensorflow, 32 on a GPU; `earshot doctor` says what pays)',
+      'trials of one shape that are trained together in each program (default: 1 on wasm and cpu, and with --queue; 8 on tensorflow, 32 on a GPU; `earshot doctor` says what pays)',
       positiveInteger,
     )
     .option('--shard <index/count>', 'run only this share of the trials, from 0: one job of an array', shard)
@@ -129,7 +129,9 @@ interface Running extends SweepOptions {
 /** Runs the trials here, or with the workers of a queue. */
 async function runTrials(plan: SweepPlan, options: Running): Promise<void> {
   const { folder, signal, shard = { index: 0, of: 1 }, terminal } = options;
-  const programs = options.queue === undefined ? await programsOf(plan, options) : { jobs: 1, population: 1 };
+  // What the workers run on is not known here.
+  const programs =
+    options.queue === undefined ? await programsOf(plan, options) : { jobs: 1, population: options.population ?? 1 };
   // A queue may refuse or be away, so what is shown on the terminal begins after it. The pool notes nothing before it runs.
   const { run, close } =
     options.queue === undefined
@@ -166,11 +168,7 @@ function programsOf(plan: SweepPlan, { jobs, population }: SweepOptions): Promis
 }
 
 async function onQueue(plan: SweepPlan, { queue = '', ...options }: Running): Promise<TrialPool> {
-  const { folder, signal, terminal, population } = options;
-  if (population !== undefined && population > 1)
-    throw new InputError(
-      `--queue sends trials one by one, and --population is ${population}; leave out one of the two, or use --shard`,
-    );
+  const { folder, signal, terminal } = options;
   if (asksModels(plan))
     throw new InputError(
       '--queue cannot take trials that ask language models: a budget holds for one process, and answers are kept on one machine. Annotate the threads first, and run the sweep without --queue',

@@ -143,6 +143,38 @@ describe('a sweep on a queue', () => {
     expect(results(cwd)).toEqual(results(alone));
   });
 
+  it('trains several trials in one program of a worker, which may be lost', async () => {
+    const expected = await undisturbed();
+    redis = await startRedis();
+    const cwd = await prepare(temporaryFolder());
+    const [first, second] = [temporaryFolder(), temporaryFolder()];
+    const work = ['worker', '--queue', redis.address, '--jobs', '1', '--lost-after', '3'];
+    const lost = begin(work, first);
+    const head = begin([...sweep, '--queue', redis.address, '--population', '3'], cwd);
+    await until(() => progressOf(join(first, 'runs/queue')) >= 20);
+    lost.signal('SIGKILL');
+    // Three began together, and none of the others did.
+    expect((await lost.outcome).errors.match(/begins .*/g)).toEqual(['begins alpha=0.6, seed 1 and 2 more']);
+
+    const survivor = begin(work, second);
+    const { code, errors } = await head.outcome;
+    expect(code, errors).toBe(0);
+    expect(results(cwd)['trials.csv']).toBe(expected['trials.csv']);
+    survivor.signal('SIGTERM');
+    expect((await survivor.outcome).errors.match(/finished .*/g)).toHaveLength(2);
+  });
+
+  it('lets a trial that cannot be trained fail alone, whoever it was sent with', async () => {
+    redis = await startRedis();
+    const cwd = temporaryFolder();
+    writeSweep(join(cwd, 'sweep.yaml'), { space: { 'split.demonstrations': [12, 1000] } });
+    begin(['worker', '--queue', redis.address, '--jobs', '1'], temporaryFolder());
+    const words = ['sweep', 'sweep.yaml', '--queue', redis.address, '--population', '4'];
+    const swept = await earshot(words, { cwd });
+    expect(swept.code, swept.errors).toBe(1);
+    expect(swept.out).toContain('2 finished, 2 failed\n');
+  });
+
   it('says where nothing answers', async () => {
     redis = await startRedis();
     await redis.kill();

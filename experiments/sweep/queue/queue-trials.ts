@@ -7,7 +7,15 @@ import type { RunGroup, TrialOutcome } from '../trial-pool.ts';
 import { keyPrefix, queueName } from './connection.ts';
 import { offerFiles } from './files-by-hash.ts';
 import { dropParcel, fetchParcel, progressOf, sendParcel } from './run-parcel.ts';
-import { jobName, jobOutcomeSchema, jobVersion, type TrialJob } from './trial-job.ts';
+import {
+  jobName,
+  jobOutcomeSchema,
+  jobVersion,
+  type QueuedTrial,
+  type TrialJob,
+  trialJobSchema,
+  trialName,
+} from './trial-job.ts';
 
 export interface QueueTrials {
   readonly run: RunGroup;
@@ -18,7 +26,8 @@ const nowhere: ReadonlyMap<string, string> = new Map();
 
 /**
  * Runs trials with whatever workers there are. Only this process writes the folder of the sweep: it fetches the run of each
- * trial that has ended. A trial that the queue has lost (Redis was killed and had not saved) is put there again.
+ * trial that has ended. Trials that the queue has lost (Redis was killed and had not saved) are put there again. Those that share a
+ * program are one job.
  */
 export function queueTrials(options: {
   redis: Redis;
@@ -31,52 +40,59 @@ export function queueTrials(options: {
   const { redis, fileHashes, filesOf, signal, pollMs } = options;
   const queue = new Queue(queueName, { connection: redis, prefix: keyPrefix });
 
-  async function add(job: TrialJob, { jobId, directory }: { jobId: string; directory: string }): Promise<void> {
-    await offerFiles(redis, job.files);
-    // What an earlier sweep here has come to goes with the trial.
-    if (progressOf(directory) !== null) await sendParcel(redis, { job: job.id, directory, places: nowhere });
-    await queue.add('trial', job, { jobId });
+  async function add(job: TrialJob, { jobId, tasks }: { jobId: string; tasks: readonly TrialTask[] }): Promise<void> {
+    for (const [index, { id, files }] of job.trials.entries()) {
+      const { directory } = tasks[index];
+      await offerFiles(redis, files);
+      // What an earlier sweep here has come to goes with the trial.
+      if (progressOf(directory) !== null) await sendParcel(redis, { job: id, directory, places: nowhere });
+    }
+    await queue.add('trials', job, { jobId });
   }
 
-  async function run(task: TrialTask): Promise<TrialOutcome> {
-    const { directory, runs: _, ...told } = task;
-    const files = filesOf(task).map((path) => ({ path, sha256: fileHashes[path] }));
-    const id = jobName({ id: basename(directory), files });
-    const job: TrialJob = { version: jobVersion, task: told, id, files };
-    const jobId = `${id}-${task.pauseAt ?? 'end'}`;
+  /** @returns whether the run of every trial is now here */
+  async function collect({ trials }: TrialJob, tasks: readonly TrialTask[]): Promise<boolean> {
+    for (const [index, { id }] of trials.entries())
+      if (!(await fetchParcel(redis, { job: id, directory: tasks[index].directory, places: nowhere }))) return false;
+    for (const { id } of trials) await dropParcel(redis, id);
+    return true;
+  }
+
+  async function run(tasks: readonly TrialTask[]): Promise<readonly TrialOutcome[]> {
+    const job = trialJobSchema.parse({ version: jobVersion, trials: tasks.map(queued) });
+    const jobId = jobName(job.trials);
     // The end of an earlier attempt, such as a failure that was mended since.
-    await removeEnded(await queue.getJob(jobId));
+    await removeFailed(await queue.getJob(jobId));
     while (!signal.aborted) {
-      const queued: Job | undefined = await queue.getJob(jobId);
-      const state = queued === undefined ? null : await queued.getState();
-      if (queued === undefined || state === 'unknown') await add(job, { jobId, directory });
-      else if (state === 'failed')
-        return endOf(queued, { how: 'failed', severity: 3, message: queued.failedReason ?? 'its worker failed' });
-      else if (state === 'completed') {
-        const outcome = jobOutcomeSchema.parse(queued.returnvalue);
-        if (outcome.how === 'failed') return endOf(queued, outcome);
-        if (await fetchParcel(redis, { job: id, directory, places: nowhere })) {
-          await dropParcel(redis, id);
-          return endOf(queued, outcome);
-        }
-        // The answer is there and the run is not: the queue has lost it.
-        await queued.remove();
+      const known: Job | undefined = await queue.getJob(jobId);
+      const state = known === undefined ? null : await known.getState();
+      if (known === undefined || state === 'unknown') await add(job, { jobId, tasks });
+      else if (state === 'failed') {
+        await known.remove();
+        const message = known.failedReason ?? 'its worker failed';
+        return tasks.map(() => ({ how: 'failed', severity: 3, message }));
+      } else if (state === 'completed') {
+        const outcome = jobOutcomeSchema.parse(known.returnvalue);
+        const isHere = outcome.how === 'ended' && (await collect(job, tasks));
+        await known.remove();
+        if (outcome.how === 'failed') return tasks.map(() => outcome);
+        if (isHere) return outcome.trials;
+        // The answer is there and a run is not: the queue has lost it, and the trials begin again.
       }
       await delay(pollMs, undefined, { signal }).catch(() => {});
     }
-    return { how: 'interrupted' };
+    return tasks.map(() => ({ how: 'interrupted' }));
   }
 
-  return { run: (tasks) => Promise.all(tasks.map(run)), close: () => queue.close() };
+  function queued(task: TrialTask): QueuedTrial {
+    const { directory, runs: _, ...told } = task;
+    const files = filesOf(task).map((path) => ({ path, sha256: fileHashes[path] }));
+    return { task: told, files, id: trialName({ id: basename(directory), files }) };
+  }
+
+  return { run, close: () => queue.close() };
 }
 
-async function endOf(job: Job, outcome: TrialOutcome): Promise<TrialOutcome> {
-  await job.remove();
-  return outcome;
-}
-
-async function removeEnded(job: Job | undefined): Promise<void> {
-  if (job === undefined) return;
-  const state = await job.getState();
-  if (state === 'failed') await job.remove();
+async function removeFailed(job: Job | undefined): Promise<void> {
+  if (job !== undefined && (await job.getState()) === 'failed') await job.remove();
 }

@@ -5,10 +5,11 @@ import { z } from 'zod';
 import { makeFolder } from '../../../src/atomic-file.ts';
 import { InputError } from '../../../src/errors.ts';
 import { severityOf } from '../../run/run-in-processes.ts';
+import type { TrialTask } from '../swept-kind.ts';
 import type { TrialPool } from '../trial-pool.ts';
 import { keyPrefix, queueName } from './connection.ts';
 import { locateFiles, relocated } from './files-by-hash.ts';
-import { fetchParcel, progressOf, sendParcel } from './run-parcel.ts';
+import { fetchParcel, type Parcel, progressOf, sendParcel } from './run-parcel.ts';
 import { type JobOutcome, jobVersion, type TrialJob, trialJobSchema } from './trial-job.ts';
 
 export interface WorkerOptions {
@@ -42,7 +43,7 @@ export async function workOnQueue(options: WorkerOptions): Promise<void> {
   let underWay = 0;
   worker.on('active', ({ data }: Job) => {
     underWay++;
-    onNote(`begins ${trialJobSchema.parse(data).task.label}`);
+    onNote(`begins ${nameOf(trialJobSchema.parse(data))}`);
   });
   await new Promise<void>((resolve) => {
     let idle: NodeJS.Timeout | undefined;
@@ -69,43 +70,63 @@ async function work(
 ): Promise<JobOutcome> {
   const { redis, pool, runs, onNote } = options;
   const told = trialJobSchema.parse(job.data);
+  const name = nameOf(told);
   try {
-    const places = await locateTrialFiles(told, options);
-    const directory = join(runs, 'queue', told.id);
+    checkVersion(told);
     makeFolder(join(runs, 'queue'));
-    const parcel = { job: told.id, directory, places };
-    await fetchParcel(redis, parcel);
-    const config = z.record(z.string(), z.unknown()).parse(relocated(told.task.config, places));
-    const sending = sender(() => sendParcel(redis, parcel), directory);
-    const [outcome] = await pool.run([{ ...told.task, config, directory, runs }], { onProgress: sending.atCheckpoint });
-    await sending.last();
-    if (outcome.how === 'failed') {
-      onNote(`failed ${told.task.label}: ${outcome.message}`);
-      return outcome;
+    const tasks: TrialTask[] = [];
+    const parcels: Parcel[] = [];
+    for (const { id, task, files } of told.trials) {
+      const directory = join(runs, 'queue', id);
+      const places = await locateFiles(redis, { files, cache: join(runs, 'cache') });
+      const config = z.record(z.string(), z.unknown()).parse(relocated(task.config, places));
+      const parcel = { job: id, directory, places };
+      await fetchParcel(redis, parcel);
+      tasks.push({ ...task, config, directory, runs });
+      parcels.push(parcel);
     }
-    if (!(await sendParcel(redis, parcel)) && outcome.how !== 'interrupted')
-      throw new Error(`the run ${directory} changed while it was sent`);
-    if (outcome.how === 'interrupted') {
-      // Another worker may take it at once.
+    const sending = parcels.map((parcel) => sender(() => sendParcel(redis, parcel), parcel.directory));
+    const outcomes = await pool.run(tasks, {
+      onProgress() {
+        for (const { atCheckpoint } of sending) atCheckpoint();
+      },
+    });
+    await Promise.all(sending.map(({ last }) => last()));
+    const failure = outcomes.find((outcome) => outcome.how === 'failed');
+    if (failure !== undefined) {
+      onNote(`failed ${name}: ${failure.message}`);
+      return failure;
+    }
+    const trials = outcomes.flatMap(({ how }) => (how === 'finished' || how === 'paused' ? [{ how }] : []));
+    const isInterrupted = trials.length < outcomes.length;
+    for (const parcel of parcels)
+      if (!(await sendParcel(redis, parcel)) && !isInterrupted)
+        throw new Error(`the run ${parcel.directory} changed while it was sent`);
+    if (isInterrupted) {
+      // Another worker may take them at once.
       await job.moveToDelayed(Date.now(), token);
       throw new DelayedError();
     }
-    onNote(`${outcome.how} ${told.task.label}`);
-    return { how: outcome.how };
+    onNote(`${trials[0].how} ${name}`);
+    return { how: 'ended', trials };
   } catch (error) {
     if (error instanceof DelayedError) throw error;
     const message = error instanceof Error ? error.message : String(error);
-    onNote(`failed ${told.task.label}: ${message}`);
+    onNote(`failed ${name}: ${message}`);
     return { how: 'failed', severity: severityOf(error), message };
   }
 }
 
-function locateTrialFiles(told: TrialJob, { redis, runs }: WorkerOptions): Promise<Map<string, string>> {
-  if (told.version !== jobVersion)
+function nameOf({ trials }: TrialJob): string {
+  const others = trials.length - 1;
+  return trials[0].task.label + (others === 0 ? '' : ` and ${others} more`);
+}
+
+function checkVersion({ version }: TrialJob): void {
+  if (version !== jobVersion)
     throw new InputError(
-      `a worker of Earshot ${jobVersion} cannot run a trial of ${told.version}; install the same version on both machines`,
+      `a worker of Earshot ${jobVersion} cannot run a trial of ${version}; install the same version on both machines`,
     );
-  return locateFiles(redis, { files: told.files, cache: join(runs, 'cache') });
 }
 
 /** Sends the run whenever it has a new checkpoint, one sending at a time. */

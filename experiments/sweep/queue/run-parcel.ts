@@ -15,6 +15,14 @@ import { relocated } from './files-by-hash.ts';
  * go on where one was lost, and at the end, for the sweep to collect.
  */
 
+export interface Parcel {
+  /** Names the trial in the queue. */
+  readonly job: string;
+  readonly directory: string;
+  /** Paths of the configuration and where they are here; what lies in Redis has the former. */
+  readonly places: ReadonlyMap<string, string>;
+}
+
 const parcelKey = (job: string) => `${keyPrefix}:run:${job}`;
 /** Iterations that a parcel has come to; `finished` above all. */
 const progressField = 'progress';
@@ -22,14 +30,9 @@ const finished = Number.MAX_SAFE_INTEGER;
 
 /**
  * Sends what is in a run directory. It may be written to meanwhile: what a resumed run cuts off may be in it.
- * @param options.places paths of the configuration and where they are here; the parcel has the former
  * @returns false where a file vanished while it was read, and nothing was sent
  */
-export async function sendParcel(
-  redis: Redis,
-  options: { job: string; directory: string; places: ReadonlyMap<string, string> },
-): Promise<boolean> {
-  const { job, directory, places } = options;
+export async function sendParcel(redis: Redis, { job, directory, places }: Parcel): Promise<boolean> {
   const progress = progressOf(directory);
   if (progress === null) return false;
   const fields: [string, Buffer][] = [];
@@ -52,11 +55,7 @@ export async function sendParcel(
  * Replaces a run directory by what lies in Redis, if that is further on.
  * @returns whether the directory now has what Redis has
  */
-export async function fetchParcel(
-  redis: Redis,
-  options: { job: string; directory: string; places: ReadonlyMap<string, string> },
-): Promise<boolean> {
-  const { job, directory, places } = options;
+export async function fetchParcel(redis: Redis, { job, directory, places }: Parcel): Promise<boolean> {
   const progress = Number((await redis.hget(parcelKey(job), progressField)) ?? Number.NaN);
   if (Number.isNaN(progress) || progress < (progressOf(directory) ?? -1)) return false;
   const fields = await redis.hgetallBuffer(parcelKey(job));

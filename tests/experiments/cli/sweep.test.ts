@@ -143,8 +143,6 @@ describe('a sweep', () => {
     const failing = await earshot(['sweep', 'failing.yaml', '--jobs', '1', '--population', '4'], { cwd });
     expect(failing.code).toBe(1);
     expect(failing.out).toContain('2 finished, 2 failed\n');
-    const queued = ['sweep', 'sweep.yaml', '--queue', 'redis://localhost:1', '--population', '2'];
-    expect((await earshot(queued, { cwd })).errors).toContain('--queue sends trials one by one, and --population is 2');
   });
 
   it('is divided into shards, the last of which writes the report', async () => {
