@@ -9,7 +9,8 @@ import { createLocalStanceModel } from '../../experts/task-models/local/stance.t
 import { createLocalVeracityModel } from '../../experts/task-models/local/veracity.ts';
 import type { StanceItem, TaskModel, VeracityItem } from '../../experts/task-models/task-model.ts';
 import { Random } from '../../src/tensor/random.ts';
-import { createEncoder } from '../../src/text/create-encoder.ts';
+import type { EncoderConfig } from '../../src/text/create-encoder.ts';
+import type { Encoders } from '../../src/text/stored-encoders.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { withAskingProgress } from './asking-progress.ts';
 import type { SelectorExperiment } from './experiment.ts';
@@ -23,6 +24,8 @@ export interface TaskModels {
 export interface ModelContext {
   readonly service: ChatService;
   readonly annotations: AnnotationStore;
+  /** Of local task models. */
+  readonly encoders: Encoders;
   /** Where fine-tuning files go, unless the experiment names a folder. */
   readonly runs: string;
   readonly context: WorkContext;
@@ -51,7 +54,7 @@ export async function createTaskModels(experiment: SelectorExperiment, models: M
             create: (keptParts) =>
               createChatStanceModel({ ...asking, keptParts, options: withFolder(stanceModel, models) }),
           })
-        : createLocalStanceModel(await localSettings(stanceModel)),
+        : createLocalStanceModel(await localSettings(stanceModel, models)),
     veracityModel:
       veracityModel.name === 'chat'
         ? withAskingProgress({
@@ -60,16 +63,15 @@ export async function createTaskModels(experiment: SelectorExperiment, models: M
             create: (keptParts) =>
               createChatVeracityModel({ ...asking, keptParts, options: withFolder(veracityModel, models) }),
           })
-        : createLocalVeracityModel(await localSettings(veracityModel)),
+        : createLocalVeracityModel(await localSettings(veracityModel, models)),
   };
 }
 
-async function localSettings<Options extends { encoder: Parameters<typeof createEncoder>[0]; name: 'local' }>({
-  name: _,
-  encoder,
-  ...options
-}: Options) {
-  return { options, encoder: await createEncoder(encoder) };
+async function localSettings<Options extends { encoder: EncoderConfig; name: 'local' }>(
+  { name: _, encoder, ...options }: Options,
+  { encoders }: ModelContext,
+) {
+  return { options, encoder: await encoders(encoder) };
 }
 
 function chatSettings({ service, annotations, context: { onNote, signal } }: ModelContext) {

@@ -2,6 +2,7 @@ import type { AnnotationStore } from '../../experts/annotations/annotation-store
 import type { ChatService } from '../../experts/llm/chat.ts';
 import type { EmbeddingStore } from '../../src/text/embedding-store.ts';
 import type { Encoder } from '../../src/text/encoder.ts';
+import type { Encoders } from '../../src/text/stored-encoders.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import type { SelectorClaim, SelectorSettings } from '../../trainers/selector/setup.ts';
 import { type SelectorData, selectorClaims } from './data.ts';
@@ -15,6 +16,8 @@ export interface SelectorTools {
   readonly embeddings: EmbeddingStore;
   readonly annotations: AnnotationStore;
   readonly service: ChatService;
+  /** Of local task models. */
+  readonly encoders: Encoders;
   readonly runs: string;
 }
 
@@ -54,9 +57,9 @@ export async function settingsFor(options: {
   context: WorkContext;
 }): Promise<SelectorSettings> {
   const { experiment, seed, tools, claims, context } = options;
-  const { encoder, embeddings, annotations, service, runs } = tools;
+  const { encoder, embeddings, annotations, service, encoders, runs } = tools;
   return {
-    ...(await createTaskModels(experiment, { service, annotations, runs, context })),
+    ...(await createTaskModels(experiment, { service, annotations, encoders, runs, context })),
     claims,
     stancePretraining: [],
     embedTexts: (texts) => embeddings.embed(texts),

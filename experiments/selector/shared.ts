@@ -4,6 +4,7 @@ import type { LiveChatService } from '../../experts/llm/sending/live-chat-servic
 import { makeFolder } from '../../src/atomic-file.ts';
 import { createEncoder } from '../../src/text/create-encoder.ts';
 import { EmbeddingStore } from '../../src/text/embedding-store.ts';
+import { storedEncoders } from '../../src/text/stored-encoders.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { loadAllThreads, loadSelectorData } from './data.ts';
 import type { SelectorExperiment } from './experiment.ts';
@@ -30,6 +31,7 @@ export function selectorWorkshop({ runs }: { runs: string }): SelectorWorkshop {
   const services = new Map<string, LiveChatService>();
   const data = new Map<string, ReturnType<typeof loadSelectorData>>();
   const embeddings = new Map<string, ReturnType<typeof openEmbeddings>>();
+  const encoders = storedEncoders({ directory: join(cache, 'embeddings') });
   const shared = <T>(known: Map<string, T>, of: unknown, make: () => T): T => {
     const key = JSON.stringify(of);
     const made = known.get(key) ?? make();
@@ -44,6 +46,7 @@ export function selectorWorkshop({ runs }: { runs: string }): SelectorWorkshop {
       annotations,
       service: shared(services, [budget, retry], () => chatServiceOf(experiment, context.signal)),
       ...(await shared(embeddings, encoder, () => openEmbeddings(encoder, cache))),
+      encoders,
       runs,
     };
   }

@@ -7,12 +7,13 @@ import { loadStudent, type Student, saveStudent, trainStudent } from '../../expe
 import { type LocalDetectorOptions, trainLocalDetector } from '../../experts/detectors/local/train-local-detector.ts';
 import type { JudgementSequence } from '../../experts/judgement-sequence.ts';
 import { makeFolder } from '../../src/atomic-file.ts';
-import { canonicalJson, sha256 } from '../../src/content-hash.ts';
+import { sha256 } from '../../src/content-hash.ts';
 import type { Task } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { createEncoder, type EncoderConfig } from '../../src/text/create-encoder.ts';
 import { EmbeddingStore } from '../../src/text/embedding-store.ts';
 import type { Encoder } from '../../src/text/encoder.ts';
+import { storedEncoders } from '../../src/text/stored-encoders.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import type { Experiment } from './experiment.ts';
 
@@ -34,29 +35,16 @@ export interface Cache {
 export async function openCache(directory: string, experiment: Experiment): Promise<Cache> {
   const embeddings = join(directory, 'embeddings');
   const encoder = await createEncoder(experiment.encoder);
-  const stored = new Map<string, Promise<Encoder>>();
+  const encoders = storedEncoders({ directory: embeddings });
   for (const kind of ['detectors', 'students', 'projections']) makeFolder(join(directory, kind));
   return {
     embeddings: await EmbeddingStore.open({ encoder, directory: embeddings }),
-    async encoderOf(config) {
-      if (config.name === 'hashing') return undefined;
-      const key = canonicalJson(config);
-      const known = stored.get(key) ?? storingEncoder(config, embeddings);
-      stored.set(key, known);
-      return known;
-    },
+    encoderOf: async (config) => (config.name === 'hashing' ? undefined : encoders(config)),
     annotations: AnnotationStore.open(join(directory, 'annotations.sqlite')),
     detectors: join(directory, 'detectors'),
     students: join(directory, 'students'),
     projections: join(directory, 'projections'),
   };
-}
-
-/** An encoder that encodes each text once and keeps its vector. */
-async function storingEncoder(config: EncoderConfig, directory: string): Promise<Encoder> {
-  const encoder = await createEncoder(config);
-  const store = await EmbeddingStore.open({ encoder, directory });
-  return { ...encoder, encode: (texts) => store.embed(texts) };
 }
 
 /** The local detector for these options, threads and seed: from the cache, or trained and put there. */

@@ -1,0 +1,41 @@
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { encoderSchema } from '../../../src/text/create-encoder.ts';
+import { KEY_BYTES } from '../../../src/text/embedding-segment.ts';
+import { storedEncoders } from '../../../src/text/stored-encoders.ts';
+import { tinyModelFiles, writeModel } from './tiny-model.ts';
+
+let root: string;
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'earshot-encoders-'));
+});
+afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+it('encodes a text once, whoever reads it, also in a later process', async () => {
+  const model = await writeModel(join(root, 'tiny'), tinyModelFiles());
+  const config = encoderSchema.parse({ name: 'transformers', model });
+  const directory = join(root, 'embeddings');
+  const encoders = storedEncoders({ directory });
+  const [first, second] = [await encoders(config), await encoders({ ...config })];
+  expect(second).toBe(first);
+  const vectors = await first.encode(['stop', 'continue']);
+  expect([...(await second.encode(['continue', 'stop']))]).toEqual([...vectors.slice(3), ...vectors.slice(0, 3)]);
+  const later = await storedEncoders({ directory })(config);
+  expect([...(await later.encode(['stop', 'stop now']))].slice(0, 3)).toEqual([...vectors.slice(0, 3)]);
+  expect(storedTexts(directory)).toBe(3);
+});
+
+it('keeps no hashed vectors', async () => {
+  const directory = join(root, 'embeddings');
+  const encoder = await storedEncoders({ directory })(encoderSchema.parse({ name: 'hashing', dimensions: 16 }));
+  expect(await encoder.encode(['stop'])).toHaveLength(16);
+  expect(existsSync(directory)).toBe(false);
+});
+
+function storedTexts(directory: string): number {
+  const [folder] = readdirSync(directory);
+  const keys = readdirSync(join(directory, folder)).filter((name) => name.endsWith('.keys'));
+  return keys.reduce((sum, name) => sum + statSync(join(directory, folder, name)).size / KEY_BYTES, 0);
+}
