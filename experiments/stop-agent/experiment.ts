@@ -113,13 +113,13 @@ const stateSchema = z
       ),
     studentFitting: z
       .enum(studentFittings)
-      .default('whole')
+      .default('cross-fitted')
       .describe(
         'cross-fitted: threads that the student learnt from are read by one of the other folds, all others by the mean of the folds; whole: others are read by a student of all threads, demonstrations by further students of other folds, and the environment’s by the student that learnt from them, which is surer there',
       ),
     studentTargets: z
       .enum(studentTargets)
-      .default('labels')
+      .default('probabilities')
       .describe(
         'what the student learns of a judgement: its label, or its probabilities (a judgement without any counts as its label)',
       ),
