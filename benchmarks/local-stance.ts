@@ -2,64 +2,139 @@
  * How well the local stance model reads replies: before any training, by what English cues and the words shared with the claim
  * tell, and tuned on human stances of other threads or other events, with and without what else a reply shows. Usage:
  *
- *   node --import tsx benchmarks/local-stance.ts [--tuned threads|events] <threads.jsonl>…
+ *   node --import tsx benchmarks/local-stance.ts [--tuned threads|events|official] [--encoder <json>]… [--runs runs] <threads.jsonl>…
  *
  * `--tuned threads` tunes on four of five parts of the threads and scores the fifth, five times; `--tuned events` holds out
- * one event of a hundred stances or more at a time. Scores are of all held-out replies together.
+ * one event of a hundred stances or more at a time. Scores are of all held-out replies together. `--tuned official` is the shared
+ * task: it tunes on the threads whose `split` is train or dev and scores those of test, where a source is a post, too; the
+ * penalty and the weights of classes are those that are best on dev (a fifth of train where there is none). Encoders are given as in an
+ * experiment, with which they share stored vectors.
  */
 import { basename } from 'node:path';
 import { parseArgs } from 'node:util';
 import { markdownTable } from 'markdown-table';
-import { replyExamples } from '../experiments/selector/data.ts';
+import { replyExamples, selectorClaim } from '../experiments/selector/data.ts';
 import { createLocalStanceModel } from '../experts/task-models/local/stance.ts';
 import { type Example, likeliest, type StanceItem, stanceClasses } from '../experts/task-models/task-model.ts';
 import { groupBy } from '../src/data/group-by.ts';
 import type { Thread } from '../src/data/thread.ts';
 import { loadThreads } from '../src/data/thread-file.ts';
+import { bootstrapInterval } from '../src/metrics/bootstrap.ts';
 import { classificationScores } from '../src/metrics/classification.ts';
 import { Random } from '../src/tensor/random.ts';
-import { createHashingEncoder } from '../src/text/hashing-encoder.ts';
+import type { Encoder } from '../src/text/encoder.ts';
+import { hashedWords, namedEncoder } from './named-encoder.ts';
 
 const { values: options, positionals } = parseArgs({
-  options: { tuned: { type: 'string' } },
+  options: {
+    tuned: { type: 'string' },
+    encoder: { type: 'string', multiple: true, default: [hashedWords] },
+    runs: { type: 'string', default: 'runs' },
+  },
   allowPositionals: true,
 });
 const fewestStances = 100;
+const isOfficial = options.tuned === 'official';
 
 const readings = [
   ['cues', { claimOverlap: false, replyFeatures: false }],
   ['cues, words shared with the claim', { replyFeatures: false }],
   ['the same, and what else a reply shows', {}],
 ] as const;
+type ModelOptions = NonNullable<Parameters<typeof createLocalStanceModel>[0]['options']>;
 // Without training, all else has no weight.
 const shown = options.tuned === undefined ? readings.slice(0, 2) : readings;
 
 const rows: string[][] = [];
 for (const path of positionals) {
   const threads = (await loadThreads(path, { skipInvalid: true })).filter((thread) => replyExamples(thread).length > 0);
-  for (const [name, reading] of shown) {
-    const scored: { gold: number; predicted: number }[] = [];
-    for (const part of partsOf(threads)) {
-      const model = createLocalStanceModel({
-        // Hashed words, as in the recipes on real threads.
-        encoder: createHashingEncoder({ dimensions: 2048, characterNgrams: { weight: 0 } }),
-        // What is scored is never tuned on, so no fold has to be held out within.
-        options: { ...reading, explanationWords: 0, classifier: { folds: 1 } },
-      });
-      if (options.tuned !== undefined)
-        await model.tune(threads.filter((thread) => !part.includes(thread)).flatMap(replyExamples));
-      scored.push(...(await score(model, part.flatMap(replyExamples))));
+  for (const json of options.encoder) {
+    const encoder = await namedEncoder(json, { runs: options.runs });
+    const name = String(encoder.identity.name);
+    if (isOfficial) {
+      const { chosen, scored } = await officialTest(threads, encoder);
+      const replies = scored.filter(({ item }) => item.place?.depth !== 0);
+      rows.push([basename(path), name, `all posts (${chosen})`, ...scoresOf(scored), intervalOf(scored)]);
+      rows.push([basename(path), name, 'replies', ...scoresOf(replies), intervalOf(replies)]);
+      continue;
     }
-    const { macroF1, perClass } = classificationScores({
-      classes: stanceClasses.length,
-      gold: scored.map(({ gold }) => gold),
-      predicted: scored.map(({ predicted }) => predicted),
-    });
-    const f1 = perClass.map((own) => own.f1.toFixed(3));
-    rows.push([basename(path), String(scored.length), name, macroF1.toFixed(3), ...f1]);
+    for (const [reads, reading] of shown) {
+      const scored: Scored[] = [];
+      for (const part of partsOf(threads)) {
+        const train =
+          options.tuned === undefined
+            ? []
+            : threads.filter((thread) => !part.includes(thread)).flatMap((thread) => replyExamples(thread));
+        scored.push(...(await tunedAndScored({ train, test: part.flatMap(replyExamples), encoder, options: reading })));
+      }
+      rows.push([basename(path), name, reads, ...scoresOf(scored)]);
+    }
   }
 }
-console.log(markdownTable([['data', 'replies', 'read', 'macro-F1', ...stanceClasses], ...rows]));
+console.log(
+  markdownTable(
+    [
+      [
+        'data',
+        'encoder',
+        'read',
+        'posts',
+        'accuracy',
+        'macro-F1',
+        ...stanceClasses,
+        ...(isOfficial ? ['macro-F1, 95 %'] : []),
+      ],
+      ...rows,
+    ],
+    { align: ['l', 'l', 'l', ...Array.from({ length: 4 + stanceClasses.length }, () => 'r')] },
+  ),
+);
+
+interface Scored extends Example<StanceItem> {
+  readonly predicted: number;
+}
+
+async function tunedAndScored(setup: {
+  train: readonly Example<StanceItem>[];
+  test: readonly Example<StanceItem>[];
+  encoder: Encoder;
+  options: ModelOptions;
+}): Promise<Scored[]> {
+  const { train, test, encoder } = setup;
+  const model = createLocalStanceModel({
+    encoder,
+    // What is scored is never tuned on, so no fold has to be held out within.
+    options: { ...setup.options, explanationWords: 0, classifier: { ...setup.options.classifier, folds: 1 } },
+  });
+  await model.tune(train);
+  const predictions = await model.predict(test.map(({ item }) => item));
+  return test.map((example, index) => ({ ...example, predicted: likeliest(predictions[index].distribution) }));
+}
+
+/** Number of posts, accuracy, macro-F1 and F1 of each class. */
+function scoresOf(scored: readonly Scored[]): string[] {
+  const { macroF1, accuracy, perClass } = classified(scored);
+  return [String(scored.length), ...[accuracy, macroF1, ...perClass.map(({ f1 }) => f1)].map((own) => own.toFixed(3))];
+}
+
+function classified(scored: readonly Scored[]) {
+  return classificationScores({
+    classes: stanceClasses.length,
+    gold: scored.map(({ label }) => label),
+    predicted: scored.map(({ predicted }) => predicted),
+  });
+}
+
+/** Of macro-F1, 95 %, over the threads of the test. */
+function intervalOf(scored: readonly Scored[]): string {
+  const threads = [...groupBy(scored, ({ item }) => item.threadId).values()];
+  const { low, high } = bootstrapInterval({
+    items: threads.length,
+    seed: 1,
+    statistic: (drawn) => classified([...drawn].flatMap((thread) => threads[thread])).macroF1,
+  });
+  return `[${low.toFixed(3)}, ${high.toFixed(3)}]`;
+}
 
 /** What is held out, one part after the other. */
 function partsOf(threads: readonly Thread[]): (readonly Thread[])[] {
@@ -69,15 +144,46 @@ function partsOf(threads: readonly Thread[]): (readonly Thread[])[] {
     events.delete(null);
     return [...events.values()].filter((own) => own.flatMap(replyExamples).length >= fewestStances);
   }
-  if (options.tuned !== 'threads') throw new Error(`--tuned ${options.tuned}: it must be threads or events`);
+  if (options.tuned !== 'threads') throw new Error(`--tuned ${options.tuned}: it must be threads, events or official`);
   const order = Random.seeded({ seed: 1, purpose: 'parts of threads' }).shuffled(threads);
   return [0, 1, 2, 3, 4].map((part) => order.filter((_, index) => index % 5 === part));
 }
 
-async function score(
-  model: ReturnType<typeof createLocalStanceModel>,
-  examples: readonly Example<StanceItem>[],
-): Promise<{ gold: number; predicted: number }[]> {
-  const predictions = await model.predict(examples.map(({ item }) => item));
-  return examples.map(({ label }, index) => ({ gold: label, predicted: likeliest(predictions[index].distribution) }));
+async function officialTest(threads: readonly Thread[], encoder: Encoder) {
+  const of = (...splits: string[]) => threads.filter(({ split }) => splits.includes(split ?? ''));
+  const [train, dev] =
+    of('dev').length > 0
+      ? [of('train'), of('dev')]
+      : [of('train').filter((_, index) => index % 5 > 0), of('train').filter((_, index) => index % 5 === 0)];
+  let best = { macroF1: -1, classifier: {} as NonNullable<ModelOptions['classifier']> };
+  for (const l2 of [0.1, 0.3, 1, 3, 10])
+    for (const classWeights of ['none', 'root', 'balanced'] as const) {
+      const classifier = { l2, classWeights };
+      const scored = await tunedAndScored({
+        train: train.flatMap(postExamples),
+        test: dev.flatMap(postExamples),
+        encoder,
+        options: { classifier },
+      });
+      const { macroF1 } = classified(scored);
+      if (macroF1 > best.macroF1) best = { macroF1, classifier };
+    }
+  return {
+    chosen: `l2 ${best.classifier.l2}, weights ${best.classifier.classWeights}`,
+    scored: await tunedAndScored({
+      train: of('train', 'dev').flatMap(postExamples),
+      test: of('test').flatMap(postExamples),
+      encoder,
+      options: { classifier: best.classifier },
+    }),
+  };
+}
+
+/** Replies and source of a thread. The source stands at depth 0 and repeats its claim. */
+function postExamples(thread: Thread): Example<StanceItem>[] {
+  const { threadId, claim } = selectorClaim(thread);
+  const label = stanceClasses.findIndex((name) => name === thread.posts[0].stance);
+  if (label < 0) return replyExamples(thread);
+  const place = { parent: null, depth: 0, minutesSinceClaim: 0 };
+  return [{ item: { threadId, claim, post: claim, place }, label, explanation: '' }, ...replyExamples(thread)];
 }

@@ -7,14 +7,22 @@ export function isPlainObject(value: unknown): value is PlainObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** `over` on top of `base`: objects are merged key by key, everything else is replaced. */
+/**
+ * `over` on top of `base`: objects are merged key by key, everything else is replaced. So is an object inside that gets another
+ * `name`, such as another encoder: the options of the one before would not be its.
+ */
 export function mergeDeep(base: PlainObject, over: PlainObject): PlainObject {
   const merged: Record<string, unknown> = { ...base };
   for (const [key, value] of Object.entries(over)) {
     const below = merged[key];
-    merged[key] = isPlainObject(below) && isPlainObject(value) ? mergeDeep(below, value) : value;
+    const areMerged = isPlainObject(below) && isPlainObject(value) && !isAnother(below, value);
+    merged[key] = areMerged ? mergeDeep(below, value) : value;
   }
   return merged;
+}
+
+function isAnother(below: PlainObject, value: PlainObject): boolean {
+  return below.name !== undefined && value.name !== undefined && below.name !== value.name;
 }
 
 /** `a.b.c=value` as `{a: {b: {c: value}}}`; the value is read as YAML, so `0.5` is a number and `[1, 2]` a list. */

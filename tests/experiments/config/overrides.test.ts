@@ -9,6 +9,13 @@ it('merges maps key by key and replaces all else', () => {
   expect(base).toEqual({ a: { b: 1, c: [1, 2] }, d: 4 });
 });
 
+it('replaces what gets another name, such as another encoder', () => {
+  const base = { name: 'a', encoder: { name: 'hashing', dimensions: 8 } };
+  expect(mergeDeep(base, { encoder: { name: 'transformers' } })).toEqual({ ...base, encoder: { name: 'transformers' } });
+  const wider = { name: 'hashing', wordNgrams: 2 };
+  expect(mergeDeep(base, { name: 'b', encoder: wider })).toEqual({ name: 'b', encoder: { dimensions: 8, ...wider } });
+});
+
 it('reads values as YAML does', () => {
   expect(parseOverride('agent.imitation.alpha=0.5')).toEqual({ agent: { imitation: { alpha: 0.5 } } });
   expect(parseOverride('seeds=[1, 2]')).toEqual({ seeds: [1, 2] });
