@@ -16,7 +16,7 @@ export function configProblems(options: {
     .map((issue) => {
       if (issue.code === 'unrecognized_keys')
         return issue.keys
-          .map((key) => unknownKey(key, { path: [...issue.path], known: keysAt(schema, [...issue.path]), moved }))
+          .map((key) => unknownKey(key, { path: issue.path, known: keysAt(schema, issue.path, options.input), moved }))
           .join('\n');
       const value = valueAt(options.input, [...issue.path]);
       const seen = value === undefined ? '' : ` (found ${JSON.stringify(value)?.slice(0, 80)})`;
@@ -59,11 +59,16 @@ function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
   );
 }
 
-/** The keys that the schema knows at a path, read off its JSON Schema. */
-function keysAt(schema: z.ZodType, path: readonly PropertyKey[]): string[] {
+/** The keys that the schema knows at a path, read off its JSON Schema; where the input has a `name` there, those of that name. */
+function keysAt(schema: z.ZodType, path: readonly PropertyKey[], input: unknown): string[] {
   let nodes: unknown[] = [z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })];
   for (const key of path) nodes = alternatives(nodes).flatMap((node) => childAt(node, key));
-  return [...new Set(alternatives(nodes).flatMap((node) => Object.keys(propertiesOf(node))))];
+  const name = valueAt(input, [...path, 'name']);
+  const meant = alternatives(nodes).filter((node) => {
+    const own = propertiesOf(node).name;
+    return !isPlainObject(own) || own.const === undefined || own.const === name;
+  });
+  return [...new Set(meant.flatMap((node) => Object.keys(propertiesOf(node))))];
 }
 
 function alternatives(nodes: readonly unknown[]): unknown[] {

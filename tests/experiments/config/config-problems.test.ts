@@ -38,6 +38,9 @@ it('names the nearest known key, or all where none is near', () => {
   expect(problems({ name: 'x', encoder: { name: 'hashing', dimension: 1 } })).toEqual([
     '  encoder.dimension: unknown key; did you mean dimensions?',
   ]);
+  expect(problems({ name: 'x', encoder: { name: 'transformers', model: 'm', dimensions: 1 } })).toEqual([
+    '  encoder.dimensions: unknown key; known are name, model',
+  ]);
   expect(problems({ name: 'x', byName: { a: { weight: 1, wieght: 2 } } })).toEqual([
     '  byName.a.wieght: unknown key; did you mean weight?',
   ]);

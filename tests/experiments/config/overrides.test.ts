@@ -11,7 +11,10 @@ it('merges maps key by key and replaces all else', () => {
 
 it('replaces what gets another name, such as another encoder', () => {
   const base = { name: 'a', encoder: { name: 'hashing', dimensions: 8 } };
-  expect(mergeDeep(base, { encoder: { name: 'transformers' } })).toEqual({ ...base, encoder: { name: 'transformers' } });
+  expect(mergeDeep(base, { encoder: { name: 'transformers' } })).toEqual({
+    ...base,
+    encoder: { name: 'transformers' },
+  });
   const wider = { name: 'hashing', wordNgrams: 2 };
   expect(mergeDeep(base, { name: 'b', encoder: wider })).toEqual({ name: 'b', encoder: { dimensions: 8, ...wider } });
 });
