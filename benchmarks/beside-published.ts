@@ -1,0 +1,248 @@
+/*
+ * The published trainer of EARD (https://github.com/znhy1024/Few-Shot-EARD) beside ours on the same threads, splits, vectors
+ * and judgements: processor time an iteration, in turns, and what the agents decide of the test threads in the end. Usage:
+ *
+ *   taskset -c 1 node --import tsx benchmarks/beside-published.ts --checkout Few-Shot-EARD --python venv/bin/python
+ *     [--data threads.jsonl] [--dimensions 256,1024] [--rounds 3] [--timed 20] [--seeds 1,2,3] [--iterations 1000]
+ *     [--runs runs]
+ *
+ * The synthetic stream where there is no --data. Agents are trained to the end with the first of the dimensions; `--rounds 0`
+ * leaves the timing out, `--seeds ""` the decisions. published-eard.py runs the checkout and says what it stands in for.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { markdownTable } from 'markdown-table';
+import { openCache } from '../experiments/stop-agent/cache.ts';
+import { decide, testThreads } from '../experiments/stop-agent/decisions.ts';
+import { type Experiment, resolveExperiment, taskOf } from '../experiments/stop-agent/experiment.ts';
+import { scoreSystem } from '../experiments/stop-agent/metrics.ts';
+import { loadData } from '../experiments/stop-agent/parts.ts';
+import { type PreparedTrial, prepareTrial } from '../experiments/stop-agent/prepare.ts';
+import { allPosts, firstPosts } from '../experts/stop-rules.ts';
+import { InputError } from '../src/errors.ts';
+import { selectBackend } from '../src/tensor/backend.ts';
+import { workContext } from '../src/work-context.ts';
+import { type StopAgentPreset, stopAgentPresetNames } from '../trainers/stop-agent/config.ts';
+import { createStopAgent } from '../trainers/stop-agent/create.ts';
+import { decideStops } from '../trainers/stop-agent/policy.ts';
+import { type PublishedOutcome, runPublished, writeWorld } from './published-world.ts';
+
+const { values: given } = parseArgs({
+  options: {
+    checkout: { type: 'string' },
+    python: { type: 'string', default: 'python3' },
+    data: { type: 'string' },
+    dimensions: { type: 'string', default: '256,1024' },
+    rounds: { type: 'string', default: '3' },
+    timed: { type: 'string', default: '20' },
+    seeds: { type: 'string', default: '1,2,3' },
+    iterations: { type: 'string', default: '1000' },
+    runs: { type: 'string', default: 'runs' },
+  },
+});
+/** Not timed: on both sides the first ten iterations have more discriminator epochs, and eleven teach a normaliser. */
+const warmup = 12;
+const folder = mkdtempSync(join(tmpdir(), 'earshot-beside-published-'));
+try {
+  const { name } = await selectBackend('wasm');
+  console.log(`backend ${name}, data ${given.data ?? 'synthetic'}`);
+  const dimensions = numbers(given.dimensions);
+  if (Number(given.rounds) > 0) await compareTimes(dimensions);
+  if (given.seeds !== '') await compareDecisions(dimensions[0]);
+} catch (error) {
+  if (!(error instanceof InputError)) throw error;
+  console.error(error.message);
+  process.exitCode = 1;
+} finally {
+  rmSync(folder, { recursive: true, force: true });
+}
+
+/** What both sides are given. */
+interface World {
+  readonly seed: number;
+  /** Where the published code finds it. */
+  readonly folder: string;
+  readonly ours: Readonly<Record<StopAgentPreset, { experiment: Experiment; trial: PreparedTrial }>>;
+}
+
+async function makeWorld({ dimensions, seed }: { dimensions: number; seed: number }): Promise<World> {
+  const prepare = async (preset: StopAgentPreset) => {
+    const experiment = resolveExperiment(
+      {
+        name: 'beside-published',
+        data: given.data === undefined ? { synthetic: { threads: 700 } } : { threads: given.data },
+        split: { detector: 150, demonstrations: 50, environment: 100, test: 400 },
+        encoder: { name: 'hashing', dimensions },
+        agent: { preset },
+      },
+      'the benchmark',
+    );
+    const cache = await openCache(join(given.runs, 'cache'), experiment);
+    const threads = await loadData(experiment, () => {});
+    const trial = await prepareTrial({ experiment, seed, threads, cache, context: workContext() });
+    return { experiment, trial, embeddings: cache.embeddings };
+  };
+  const published = await prepare('published');
+  const world = {
+    seed,
+    folder: join(folder, `${dimensions}-${seed}`),
+    ours: { published, paper: await prepare('paper') },
+  };
+  await writeWorld(world.folder, {
+    trial: published.trial,
+    task: taskOf(published.experiment),
+    dimensions,
+    embed: (texts) => published.embeddings.embed(texts),
+  });
+  return world;
+}
+
+/** @throws Error when the published code was not told what ours were */
+async function trainTheirs({ folder: world, seed, ours }: World, iterations: number): Promise<PublishedOutcome> {
+  if (given.checkout === undefined) throw new InputError('give a checkout of znhy1024/Few-Shot-EARD with --checkout');
+  const { checkout, python } = given;
+  const outcome = await runPublished({ checkout, python, world, seed, iterations });
+  const { problem, parts, sequences } = ours.paper.trial;
+  for (const [expert, count] of Object.entries(outcome.demonstrations)) {
+    const own = problem.demonstrations.filter((demonstration) => demonstration.expert === expert).length;
+    if (own !== count) throw new Error(`${expert}: ${own} demonstrations, and ${count} of the published code`);
+  }
+  for (const [index, { id }] of parts.test.entries()) {
+    const { postsUsed, label } = outcome.decisions[index];
+    const { predicted } = sequences.get(id)!;
+    if (label !== predicted[Math.min(postsUsed, predicted.length) - 1])
+      throw new Error(`thread ${id}: the published code was told ${label} after ${postsUsed} posts, and ours was not`);
+  }
+  return outcome;
+}
+
+async function trainOurs(preset: StopAgentPreset, { world, iterations }: { world: World; iterations: number }) {
+  const { experiment, trial } = world.ours[preset];
+  const config = { ...experiment.agent, iterations };
+  const trainer = await createStopAgent([{ seed: world.seed, config, problem: trial.problem }]);
+  const secondsOfIterations: number[] = [];
+  while (trainer.iteration < trainer.iterations) {
+    const before = process.cpuUsage();
+    await trainer.iterate(workContext());
+    const { user, system } = process.cpuUsage(before);
+    secondsOfIterations.push((user + system) / 1e6);
+  }
+  const [policy] = await trainer.policies();
+  trainer.dispose();
+  return { policy, secondsOfIterations };
+}
+
+async function compareTimes(dimensions: readonly number[]): Promise<void> {
+  const iterations = warmup + Number(given.timed);
+  const rounds = Array.from({ length: Number(given.rounds) }, (_, round) => round);
+  const meanOfTimed = (seconds: readonly number[]) => mean(seconds.slice(warmup));
+  const rows: string[][] = [];
+  for (const columns of dimensions) {
+    const world = await makeWorld({ dimensions: columns, seed: 1 });
+    const ratios: Record<StopAgentPreset, number[]> = { paper: [], published: [] };
+    for (const _ of rounds) {
+      const theirs = await trainTheirs(world, iterations);
+      for (const preset of stopAgentPresetNames) {
+        const own = await trainOurs(preset, { world, iterations });
+        ratios[preset].push(meanOfTimed(theirs.secondsOfIterations) / meanOfTimed(own.secondsOfIterations));
+      }
+    }
+    for (const preset of stopAgentPresetNames)
+      rows.push([String(columns), preset, ratios[preset].map((ratio) => ratio.toFixed(2)).join(', ')]);
+  }
+  console.log('\nProcessor time of an iteration, published code over ours, in each round:\n');
+  console.log(markdownTable([['dimensions', 'our preset', 'ratio'], ...rows]));
+}
+
+async function compareDecisions(dimensions: number): Promise<void> {
+  const iterations = Number(given.iterations);
+  const bySystem = new Map<string, Score[]>();
+  for (const seed of numbers(given.seeds)) {
+    const world = await makeWorld({ dimensions, seed });
+    for (const score of await scoresOf(world, iterations)) {
+      console.log(`seed ${seed}, ${score.name}: ${row([score]).slice(1).join(', ')}`);
+      bySystem.set(score.name, [...(bySystem.get(score.name) ?? []), score]);
+    }
+  }
+  console.log(`\nAfter ${iterations} iterations with ${dimensions} dimensions, means over seeds ${given.seeds}:\n`);
+  const head = [
+    'system',
+    'macro-F1',
+    'ER',
+    'stopped at the first post',
+    'processor time of training, of ours as published',
+  ];
+  console.log(markdownTable([head, ...Array.from(bySystem.values(), row)], { align: ['l', 'r', 'r', 'r', 'r'] }));
+}
+
+/** What one system decided of the test threads of one world. */
+interface Score {
+  readonly name: string;
+  readonly macroF1: number;
+  readonly er: number;
+  /** Share of the threads that are stopped at the first post. */
+  readonly atFirstPost: number;
+  /** Processor time of its training over that of our preset `published`; null for a rule. */
+  readonly training: number | null;
+}
+
+function row(scores: readonly Score[]): string[] {
+  const meanOf = (of: (score: Score) => number | null, decimals: number) => {
+    const values = scores.map(of).filter((value) => value !== null);
+    return values.length === 0 ? '–' : mean(values).toFixed(decimals);
+  };
+  return [
+    scores[0].name,
+    meanOf(({ macroF1 }) => macroF1, 3),
+    meanOf(({ er }) => er, 3),
+    meanOf(({ atFirstPost }) => atFirstPost, 3),
+    meanOf(({ training }) => training, 2),
+  ];
+}
+
+async function scoresOf(world: World, iterations: number): Promise<Score[]> {
+  const { experiment, trial } = world.ours.published;
+  const task = taskOf(experiment);
+  const tested = testThreads(trial.parts.test, { sequences: trial.sequences, task });
+  const theirs = await trainTheirs(world, iterations);
+  const theirStops = theirs.decisions.map(({ postsUsed }) => postsUsed - 1);
+  const trained = [{ name: 'published code', stops: theirStops, seconds: sum(theirs.secondsOfIterations) }];
+  for (const preset of stopAgentPresetNames) {
+    const { policy, secondsOfIterations } = await trainOurs(preset, { world, iterations });
+    const own = world.ours[preset];
+    const { lastPost } = own.experiment.agent;
+    const decided = await decideStops(policy, { threads: trial.parts.test, tableOf: own.trial.tableOf, lastPost });
+    const stops = decided.map(({ stopStep }) => stopStep);
+    trained.push({ name: `preset ${preset}`, stops, seconds: sum(secondsOfIterations) });
+  }
+  const unit = trained.find(({ name }) => name === 'preset published')!.seconds;
+  const rules = [firstPosts(1), allPosts].map(({ name, stopStep }) => ({
+    name,
+    stops: tested.map(({ input }) => stopStep(input)),
+    seconds: null,
+  }));
+  return [...trained, ...rules].map(({ name, stops, seconds }) => {
+    const { values } = scoreSystem(decide(name, tested, stops), { labels: task.labels });
+    return {
+      name,
+      macroF1: values.macroF1 ?? Number.NaN,
+      er: values.er ?? Number.NaN,
+      atFirstPost: mean(stops.map((stop) => Number(stop === 0))),
+      training: seconds === null ? null : seconds / unit,
+    };
+  });
+}
+
+function numbers(list: string): number[] {
+  return list.split(',').map(Number);
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
+
+function mean(values: readonly number[]): number {
+  return sum(values) / values.length;
+}
