@@ -27,7 +27,7 @@ import { workContext } from '../src/work-context.ts';
 import { type StopAgentPreset, stopAgentPresetNames } from '../trainers/stop-agent/config.ts';
 import { createStopAgent } from '../trainers/stop-agent/create.ts';
 import { decideStops } from '../trainers/stop-agent/policy.ts';
-import { type PublishedOutcome, runPublished, writeWorld } from './published-world.ts';
+import { checkPublished, type Published, type PublishedOutcome, runPublished, writeWorld } from './published-world.ts';
 
 const { values: given } = parseArgs({
   options: {
@@ -46,11 +46,14 @@ const { values: given } = parseArgs({
 const warmup = 12;
 const folder = mkdtempSync(join(tmpdir(), 'earshot-beside-published-'));
 try {
+  if (given.checkout === undefined) throw new InputError('give a checkout of znhy1024/Few-Shot-EARD with --checkout');
+  const published = { checkout: given.checkout, python: given.python };
+  await checkPublished(published);
   const { name } = await selectBackend('wasm');
   console.log(`backend ${name}, data ${given.data ?? 'synthetic'}`);
   const dimensions = numbers(given.dimensions);
-  if (Number(given.rounds) > 0) await compareTimes(dimensions);
-  if (given.seeds !== '') await compareDecisions(dimensions[0]);
+  if (Number(given.rounds) > 0) await compareTimes(published, dimensions);
+  if (given.seeds !== '') await compareDecisions(published, dimensions[0]);
 } catch (error) {
   if (!(error instanceof InputError)) throw error;
   console.error(error.message);
@@ -99,11 +102,15 @@ async function makeWorld({ dimensions, seed }: { dimensions: number; seed: numbe
   return world;
 }
 
+interface Training {
+  readonly world: World;
+  readonly iterations: number;
+}
+
 /** @throws Error when the published code was not told what ours were */
-async function trainTheirs({ folder: world, seed, ours }: World, iterations: number): Promise<PublishedOutcome> {
-  if (given.checkout === undefined) throw new InputError('give a checkout of znhy1024/Few-Shot-EARD with --checkout');
-  const { checkout, python } = given;
-  const outcome = await runPublished({ checkout, python, world, seed, iterations });
+async function trainTheirs(published: Published, { world, iterations }: Training): Promise<PublishedOutcome> {
+  const { seed, ours } = world;
+  const outcome = await runPublished(published, { world: world.folder, seed, iterations });
   const { problem, parts, sequences } = ours.paper.trial;
   for (const [expert, count] of Object.entries(outcome.demonstrations)) {
     const own = problem.demonstrations.filter((demonstration) => demonstration.expert === expert).length;
@@ -118,7 +125,7 @@ async function trainTheirs({ folder: world, seed, ours }: World, iterations: num
   return outcome;
 }
 
-async function trainOurs(preset: StopAgentPreset, { world, iterations }: { world: World; iterations: number }) {
+async function trainOurs(preset: StopAgentPreset, { world, iterations }: Training) {
   const { experiment, trial } = world.ours[preset];
   const config = { ...experiment.agent, iterations };
   const trainer = await createStopAgent([{ seed: world.seed, config, problem: trial.problem }]);
@@ -134,19 +141,20 @@ async function trainOurs(preset: StopAgentPreset, { world, iterations }: { world
   return { policy, secondsOfIterations };
 }
 
-async function compareTimes(dimensions: readonly number[]): Promise<void> {
+async function compareTimes(published: Published, dimensions: readonly number[]): Promise<void> {
   const iterations = warmup + Number(given.timed);
-  const rounds = Array.from({ length: Number(given.rounds) }, (_, round) => round);
   const meanOfTimed = (seconds: readonly number[]) => mean(seconds.slice(warmup));
   const rows: string[][] = [];
   for (const columns of dimensions) {
     const world = await makeWorld({ dimensions: columns, seed: 1 });
     const ratios: Record<StopAgentPreset, number[]> = { paper: [], published: [] };
-    for (const _ of rounds) {
-      const theirs = await trainTheirs(world, iterations);
+    for (let round = 1; round <= Number(given.rounds); round++) {
+      const theirs = await trainTheirs(published, { world, iterations });
       for (const preset of stopAgentPresetNames) {
         const own = await trainOurs(preset, { world, iterations });
-        ratios[preset].push(meanOfTimed(theirs.secondsOfIterations) / meanOfTimed(own.secondsOfIterations));
+        const ratio = meanOfTimed(theirs.secondsOfIterations) / meanOfTimed(own.secondsOfIterations);
+        console.log(`${columns} dimensions, round ${round}, preset ${preset}: ${ratio.toFixed(2)}`);
+        ratios[preset].push(ratio);
       }
     }
     for (const preset of stopAgentPresetNames)
@@ -156,12 +164,12 @@ async function compareTimes(dimensions: readonly number[]): Promise<void> {
   console.log(markdownTable([['dimensions', 'our preset', 'ratio'], ...rows]));
 }
 
-async function compareDecisions(dimensions: number): Promise<void> {
+async function compareDecisions(published: Published, dimensions: number): Promise<void> {
   const iterations = Number(given.iterations);
   const bySystem = new Map<string, Score[]>();
   for (const seed of numbers(given.seeds)) {
     const world = await makeWorld({ dimensions, seed });
-    for (const score of await scoresOf(world, iterations)) {
+    for (const score of await scoresOf(published, { world, iterations })) {
       console.log(`seed ${seed}, ${score.name}: ${row([score]).slice(1).join(', ')}`);
       bySystem.set(score.name, [...(bySystem.get(score.name) ?? []), score]);
     }
@@ -202,11 +210,11 @@ function row(scores: readonly Score[]): string[] {
   ];
 }
 
-async function scoresOf(world: World, iterations: number): Promise<Score[]> {
+async function scoresOf(published: Published, { world, iterations }: Training): Promise<Score[]> {
   const { experiment, trial } = world.ours.published;
   const task = taskOf(experiment);
   const tested = testThreads(trial.parts.test, { sequences: trial.sequences, task });
-  const theirs = await trainTheirs(world, iterations);
+  const theirs = await trainTheirs(published, { world, iterations });
   const theirStops = theirs.decisions.map(({ postsUsed }) => postsUsed - 1);
   const trained = [{ name: 'published code', stops: theirStops, seconds: sum(theirs.secondsOfIterations) }];
   for (const preset of stopAgentPresetNames) {

@@ -3,8 +3,8 @@
     python published-eard.py Few-Shot-EARD folder --seed 1 --iterations 1000
 
 Expert trajectories, states, training and inference are theirs, with the settings of their main.py. Three things are not: the
-encoder and the language model, which read the world's vectors and judgements, and the device, which is the processor. What
-had to be worked around is marked "as released".
+encoder and the language model read the world's vectors and judgements, and the device is the processor. What had to be worked
+around is marked "as released".
 """
 
 import argparse
@@ -21,6 +21,9 @@ import time
 import types
 from pathlib import Path
 
+import numpy as np
+import torch
+
 parser = argparse.ArgumentParser()
 parser.add_argument("checkout", type=Path)
 parser.add_argument("world", type=Path)
@@ -28,13 +31,6 @@ parser.add_argument("--seed", type=int, required=True)
 parser.add_argument("--iterations", type=int, required=True)
 options = parser.parse_args()
 checkout, seed = options.checkout.resolve(), options.seed
-
-try:
-    import numpy as np
-    import stable_baselines3  # noqa: F401
-    import torch
-except ImportError as missing:
-    sys.exit(f"{sys.executable} has no {missing.name}; install torch and stable-baselines3 for it, or give another with --python")
 
 os.chdir(options.world)
 world = json.loads(Path("world.json").read_text())
@@ -86,9 +82,8 @@ stand_in("emoji", demojize=lambda token: token)
 
 sys.path.insert(0, str(checkout))
 sys.argv = ["main.py"]  # As released, training parses the command line.
-import gen_exp_trajs  # noqa: E402
-import inference  # noqa: E402
-import main as published  # noqa: E402
+import gen_exp_trajs
+import main as published
 
 
 def released_settings():
@@ -132,7 +127,6 @@ settings = released_settings()
 settings["model"]["OBS_DIM"] = world["dimensions"]
 settings["training"].update(cuda=False, num_iteration=options.iterations)
 settings["paths"].update(save_dir="", save_path="results/decided.pkl")
-inference.OBS_DIM = world["dimensions"]  # As released, 1024 whatever the settings say.
 random.seed(seed)  # As released, the choice of trajectories and of pairs is not seeded.
 gen_exp_trajs.set_seed(seed)
 

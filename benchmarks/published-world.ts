@@ -57,29 +57,43 @@ const outcomeSchema = z.strictObject({
 /** What came of a run of the published code. */
 export type PublishedOutcome = z.infer<typeof outcomeSchema>;
 
-/**
- * Trains and tests the published code in a folder that `writeWorld` filled.
- * @throws InputError when the checkout, Python or a package of it is missing
- */
-export async function runPublished(options: {
-  checkout: string;
-  python: string;
-  world: string;
-  seed: number;
-  iterations: number;
-}): Promise<PublishedOutcome> {
-  const { checkout, python, world, seed, iterations } = options;
+/** A checkout of the published code, and the Python that runs it. */
+export interface Published {
+  readonly checkout: string;
+  readonly python: string;
+}
+
+/** @throws InputError when the checkout, Python or a package of it is missing */
+export async function checkPublished({ checkout, python }: Published): Promise<void> {
   if (!existsSync(join(checkout, 'gen_exp_trajs.py')))
     throw new InputError(
       `${checkout} has no gen_exp_trajs.py; give a checkout of znhy1024/Few-Shot-EARD with --checkout`,
     );
+  await output(python, ['-c', 'import torch, stable_baselines3']).catch((error) => {
+    throw new InputError(
+      `${python} cannot import what the published code needs; install torch and stable-baselines3 for it, or give another with --python. ${lastLine(error)}`,
+    );
+  });
+}
+
+/** Trains and tests the published code, on one thread, in a folder that `writeWorld` filled. */
+export async function runPublished(
+  { checkout, python }: Published,
+  { world, seed, iterations }: { world: string; seed: number; iterations: number },
+): Promise<PublishedOutcome> {
   const script = join(import.meta.dirname, 'published-eard.py');
   const words = [script, checkout, world, '--seed', `${seed}`, '--iterations', `${iterations}`];
+  return outcomeSchema.parse(JSON.parse(await output(python, words)));
+}
+
+async function output(python: string, words: readonly string[]): Promise<string> {
   const oneThread = { OMP_NUM_THREADS: '1', OPENBLAS_NUM_THREADS: '1', MKL_NUM_THREADS: '1' };
   const env = { ...process.env, ...oneThread, PYTHONDONTWRITEBYTECODE: '1' };
-  const { stdout } = await promisify(execFile)(python, words, { env, maxBuffer: 2 ** 28 }).catch((error) => {
-    const said = String(error.stderr ?? '').trim() || error.message;
-    throw new InputError(`the published code did not run with ${python}: ${said}`, { cause: error });
-  });
-  return outcomeSchema.parse(JSON.parse(stdout));
+  const { stdout } = await promisify(execFile)(python, words, { env, maxBuffer: 2 ** 26 });
+  return stdout;
+}
+
+/** What Python says last is what went wrong. */
+function lastLine(error: Error): string {
+  return error.message.trim().split('\n').at(-1)!;
 }

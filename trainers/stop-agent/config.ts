@@ -152,8 +152,9 @@ export const stopAgentPresets = {
    * demonstrations stop one post early, the last post is never acted upon (an agent that never stops has ER (n − 1)/n), one
    * scalar normaliser, the expert ratio counts both in the loss and in the choice of trajectories, early-action and misleading
    * pairs are drawn with replacement, the misleading set is subtracted, advantages are standardised over the whole iteration,
-   * and the value head starts with gain √2. Not reproduced: an iteration begins with a new thread there and goes on with the
-   * one that was cut here; a thread that ends on the iteration's last step overwrites its first observation there.
+   * and the value head starts with gain √2. Not reproduced: threads are drawn with replacement there and in shuffled passes
+   * here; an iteration begins with a new thread there and goes on with the one that was cut here; a thread that ends on the
+   * iteration's last step overwrites its first observation there. benchmarks/beside-published.ts runs the two side by side.
    */
   published: {
     pairing: 'previous-step',
