@@ -3,7 +3,10 @@ import type { Pairs } from '../gail.ts';
 import type { TableDemonstration } from './problem.ts';
 
 export interface PairingOptions {
-  /** `same-step` pairs aᵢ with sᵢ; `previous-step` pairs aᵢ with sᵢ₋₁, as the published code does. */
+  /**
+   * `same-step` pairs aᵢ with sᵢ; `previous-step` moves all actions one step forward, as the published code does: a trajectory
+   * of one step less that stops one step earlier. The action in a state is the one moved before it.
+   */
   readonly pairing: 'same-step' | 'previous-step';
   /**
    * `stop-step` repeats trajectories until every stratum of stop steps (0, 1–2, 3–6, 7–14, …) has as many pairs as the
@@ -40,13 +43,12 @@ function trajectoryPairs(
   { thread, stopStep }: TableDemonstration,
   pairing: PairingOptions['pairing'],
 ): Pair[] {
-  const length = table.lengths[thread];
-  const actionAt = (step: number) => (step >= stopStep ? STOP : CONTINUE);
-  const rowAt = (step: number) =>
-    stateRow(table, { thread, step, previous: step === 0 ? CONTINUE : actionAt(step - 1) });
-  return pairing === 'same-step'
-    ? Array.from({ length }, (_, step) => ({ row: rowAt(step), action: actionAt(step) }))
-    : Array.from({ length: length - 1 }, (_, step) => ({ row: rowAt(step), action: actionAt(step + 1) }));
+  const earlier = pairing === 'previous-step' ? 1 : 0;
+  const actionAt = (step: number) => (step + earlier >= stopStep ? STOP : CONTINUE);
+  return Array.from({ length: table.lengths[thread] - earlier }, (_, step) => ({
+    row: stateRow(table, { thread, step, previous: step === 0 ? CONTINUE : actionAt(step - 1) }),
+    action: actionAt(step),
+  }));
 }
 
 function balanced(trajectories: readonly { stratum: number; pairs: Pair[] }[]): Pair[][] {

@@ -23,10 +23,19 @@ describe('demonstrationPairs', () => {
     expect([...pairs.actions]).toEqual([CONTINUE, CONTINUE, STOP, STOP]);
   });
 
-  it('pairs each action with the state before with pairing: previous-step, so that the stop comes a post early', () => {
+  it('moves the stop a post forward with pairing: previous-step, and the states that follow it, too', () => {
     const pairs = demonstrationPairs(table, [demonstration(0, 2)], { pairing: 'previous-step', balance: 'none' });
-    expect([...pairs.rows]).toEqual([row(0, 0, CONTINUE), row(0, 1, CONTINUE), row(0, 2, CONTINUE)]);
+    expect([...pairs.rows]).toEqual([row(0, 0, CONTINUE), row(0, 1, CONTINUE), row(0, 2, STOP)]);
     expect([...pairs.actions]).toEqual([CONTINUE, STOP, STOP]);
+  });
+
+  it.each([0, 1])('stops throughout with pairing: previous-step where the expert stops at step %i', (stopStep) => {
+    const pairs = demonstrationPairs(table, [demonstration(2, stopStep)], {
+      pairing: 'previous-step',
+      balance: 'none',
+    });
+    expect([...pairs.rows]).toEqual([row(2, 0, CONTINUE), row(2, 1, STOP)]);
+    expect([...pairs.actions]).toEqual([STOP, STOP]);
   });
 
   it('stops throughout where the expert stops at the first post', () => {
