@@ -6,8 +6,9 @@
  *     [--data threads.jsonl] [--dimensions 256,1024] [--rounds 3] [--timed 20] [--seeds 1,2,3] [--iterations 1000]
  *     [--runs runs]
  *
- * The synthetic stream where there is no --data. Agents are trained to the end with the first of the dimensions; `--rounds 0`
- * leaves the timing out, `--seeds ""` the decisions. published-eard.py runs the checkout and says what it stands in for.
+ * The synthetic stream where there is no --data. One split; the seeds are of the trainings. Agents are trained to the end with
+ * the first of the dimensions; `--rounds 0` leaves the timing out, `--seeds ""` the decisions. published-eard.py runs the
+ * checkout and says what it stands in for.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -64,13 +65,12 @@ try {
 
 /** What both sides are given. */
 interface World {
-  readonly seed: number;
   /** Where the published code finds it. */
   readonly folder: string;
   readonly ours: Readonly<Record<StopAgentPreset, { experiment: Experiment; trial: PreparedTrial }>>;
 }
 
-async function makeWorld({ dimensions, seed }: { dimensions: number; seed: number }): Promise<World> {
+async function makeWorld(dimensions: number): Promise<World> {
   const prepare = async (preset: StopAgentPreset) => {
     const experiment = resolveExperiment(
       {
@@ -84,13 +84,12 @@ async function makeWorld({ dimensions, seed }: { dimensions: number; seed: numbe
     );
     const cache = await openCache(join(given.runs, 'cache'), experiment);
     const threads = await loadData(experiment, () => {});
-    const trial = await prepareTrial({ experiment, seed, threads, cache, context: workContext() });
+    const trial = await prepareTrial({ experiment, seed: 1, threads, cache, context: workContext() });
     return { experiment, trial, embeddings: cache.embeddings };
   };
   const published = await prepare('published');
   const world = {
-    seed,
-    folder: join(folder, `${dimensions}-${seed}`),
+    folder: join(folder, `${dimensions}`),
     ours: { published, paper: await prepare('paper') },
   };
   await writeWorld(world.folder, {
@@ -104,14 +103,14 @@ async function makeWorld({ dimensions, seed }: { dimensions: number; seed: numbe
 
 interface Training {
   readonly world: World;
+  readonly seed: number;
   readonly iterations: number;
 }
 
 /** @throws Error when the published code was not told what ours were */
-async function trainTheirs(published: Published, { world, iterations }: Training): Promise<PublishedOutcome> {
-  const { seed, ours } = world;
+async function trainTheirs(published: Published, { world, seed, iterations }: Training): Promise<PublishedOutcome> {
   const outcome = await runPublished(published, { world: world.folder, seed, iterations });
-  const { problem, parts, sequences } = ours.paper.trial;
+  const { problem, parts, sequences } = world.ours.paper.trial;
   for (const [expert, count] of Object.entries(outcome.demonstrations)) {
     const own = problem.demonstrations.filter((demonstration) => demonstration.expert === expert).length;
     if (own !== count) throw new Error(`${expert}: ${own} demonstrations, and ${count} of the published code`);
@@ -125,10 +124,10 @@ async function trainTheirs(published: Published, { world, iterations }: Training
   return outcome;
 }
 
-async function trainOurs(preset: StopAgentPreset, { world, iterations }: Training) {
+async function trainOurs(preset: StopAgentPreset, { world, seed, iterations }: Training) {
   const { experiment, trial } = world.ours[preset];
   const config = { ...experiment.agent, iterations };
-  const trainer = await createStopAgent([{ seed: world.seed, config, problem: trial.problem }]);
+  const trainer = await createStopAgent([{ seed, config, problem: trial.problem }]);
   const secondsOfIterations: number[] = [];
   while (trainer.iteration < trainer.iterations) {
     const before = process.cpuUsage();
@@ -146,12 +145,12 @@ async function compareTimes(published: Published, dimensions: readonly number[])
   const meanOfTimed = (seconds: readonly number[]) => mean(seconds.slice(warmup));
   const rows: string[][] = [];
   for (const columns of dimensions) {
-    const world = await makeWorld({ dimensions: columns, seed: 1 });
+    const world = await makeWorld(columns);
     const ratios: Record<StopAgentPreset, number[]> = { paper: [], published: [] };
     for (let round = 1; round <= Number(given.rounds); round++) {
-      const theirs = await trainTheirs(published, { world, iterations });
+      const theirs = await trainTheirs(published, { world, seed: 1, iterations });
       for (const preset of stopAgentPresetNames) {
-        const own = await trainOurs(preset, { world, iterations });
+        const own = await trainOurs(preset, { world, seed: 1, iterations });
         const ratio = meanOfTimed(theirs.secondsOfIterations) / meanOfTimed(own.secondsOfIterations);
         console.log(`${columns} dimensions, round ${round}, preset ${preset}: ${ratio.toFixed(2)}`);
         ratios[preset].push(ratio);
@@ -167,13 +166,12 @@ async function compareTimes(published: Published, dimensions: readonly number[])
 async function compareDecisions(published: Published, dimensions: number): Promise<void> {
   const iterations = Number(given.iterations);
   const bySystem = new Map<string, Score[]>();
-  for (const seed of numbers(given.seeds)) {
-    const world = await makeWorld({ dimensions, seed });
-    for (const score of await scoresOf(published, { world, iterations })) {
+  const world = await makeWorld(dimensions);
+  for (const seed of numbers(given.seeds))
+    for (const score of await scoresOf(published, { world, seed, iterations })) {
       console.log(`seed ${seed}, ${score.name}: ${row([score]).slice(1).join(', ')}`);
       bySystem.set(score.name, [...(bySystem.get(score.name) ?? []), score]);
     }
-  }
   console.log(`\nAfter ${iterations} iterations with ${dimensions} dimensions, means over seeds ${given.seeds}:\n`);
   const head = [
     'system',
@@ -210,15 +208,15 @@ function row(scores: readonly Score[]): string[] {
   ];
 }
 
-async function scoresOf(published: Published, { world, iterations }: Training): Promise<Score[]> {
+async function scoresOf(published: Published, { world, seed, iterations }: Training): Promise<Score[]> {
   const { experiment, trial } = world.ours.published;
   const task = taskOf(experiment);
   const tested = testThreads(trial.parts.test, { sequences: trial.sequences, task });
-  const theirs = await trainTheirs(published, { world, iterations });
+  const theirs = await trainTheirs(published, { world, seed, iterations });
   const theirStops = theirs.decisions.map(({ postsUsed }) => postsUsed - 1);
   const trained = [{ name: 'published code', stops: theirStops, seconds: sum(theirs.secondsOfIterations) }];
   for (const preset of stopAgentPresetNames) {
-    const { policy, secondsOfIterations } = await trainOurs(preset, { world, iterations });
+    const { policy, secondsOfIterations } = await trainOurs(preset, { world, seed, iterations });
     const own = world.ours[preset];
     const { lastPost } = own.experiment.agent;
     const decided = await decideStops(policy, { threads: trial.parts.test, tableOf: own.trial.tableOf, lastPost });
