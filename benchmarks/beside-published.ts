@@ -224,7 +224,7 @@ async function scoresOf(published: Published, { world, seed, iterations }: Train
     trained.push({ name: `preset ${preset}`, stops, seconds: sum(secondsOfIterations) });
   }
   const unit = trained.find(({ name }) => name === 'preset published')!.seconds;
-  const rules = [firstPosts(1), allPosts].map(({ name, stopStep }) => ({
+  const rules = [firstPosts(1), firstPosts(4), firstPosts(10), allPosts].map(({ name, stopStep }) => ({
     name,
     stops: tested.map(({ input }) => stopStep(input)),
     seconds: null,
