@@ -15,7 +15,7 @@ import { sweepSchema } from '../../experiments/sweep/sweep-file.ts';
 const home = join(import.meta.dirname, '../..');
 const markdown = (folder: string) =>
   readdirSync(join(home, folder), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.md') && !name.includes('[') && !name.startsWith('.vitepress'))
+    .filter((name) => name.endsWith('.md') && !name.includes('[') && !/^(\.vitepress|node_modules)\b/.test(name))
     .map((name) => join(folder, name));
 const pages = ['README.md', 'CONTRIBUTING.md', ...markdown('docs'), ...markdown('experiments/results')];
 const textOf = (page: string) => readFileSync(join(home, page), 'utf8');

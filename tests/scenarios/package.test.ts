@@ -41,6 +41,11 @@ describe('the package, installed in another project', () => {
     for (const asset of ['page.css', 'browser/start.js'])
       expect(files).toContain(join('dist/experiments/report/page', asset));
     expect(files.filter((name) => name.startsWith('tests'))).toEqual([]);
+    // The pages without what makes a site of them: its package.json would also decide how Node reads what lies beside it.
+    expect(
+      files.filter((name) => /^docs\b/.test(name) && /\.\w+$/.test(name) && !/\.(md|png|svg)$/.test(name)),
+    ).toEqual([]);
+    expect(files.filter((name) => name.startsWith(join('docs', 'node_modules')))).toEqual([]);
     expect(existsSync(join(project, 'node_modules/tsx'))).toBe(false);
   });
 
