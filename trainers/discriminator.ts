@@ -105,13 +105,30 @@ export function mixtureGradient(parameters: Tensors<DiscriminatorName>, preActiv
   return { hidden1, hidden2, slope1, slope2, v2, q, v, gramV, norm };
 }
 
-/** The gradient of `gailLoss`; the logits before the update come along for the accuracies. */
+/** Σ weight·(‖∂logit/∂x‖ − target)² of each member, [members, 1, 1], from the norms at the mixtures, [members, mixtures, 1]. */
+export function gradientPenalty(
+  norms: tf.Tensor3D,
+  weights: tf.Tensor3D,
+  { penaltyTarget }: Pick<GailRowWeights, 'penaltyTarget'>,
+): tf.Tensor3D {
+  return tf.tidy(() => sumRows(tf.mul<tf.Tensor3D>(tf.squaredDifference(norms, penaltyTarget), weights)));
+}
+
+/** A gradient of the loss, and what the discriminator said before the update: it comes along for the log. */
+type DiscriminatorGradients = {
+  readonly gradients: Tensors<DiscriminatorName>;
+  readonly logits: tf.Tensor3D;
+  /** ‖∂logit/∂x‖ at each mixture, [members, mixtures, 1]; undefined without a penalty. */
+  readonly mixtureNorms: tf.Tensor3D | undefined;
+};
+
+/** The gradient of `gailLoss`. */
 export function gailGradients(
   parameters: Tensors<DiscriminatorName>,
   batch: GailMinibatch,
   rowWeights: GailRowWeights,
-): { gradients: Tensors<DiscriminatorName>; logits: tf.Tensor3D } {
-  return tf.tidy(() => {
+): DiscriminatorGradients {
+  return tf.tidy((): DiscriminatorGradients => {
     const preActivation1 = firstPreActivation(parameters, batch.states, batch.actions);
     const activations = upperForward(parameters, preActivation1);
     const logits = activations.output;
@@ -142,7 +159,8 @@ export function gailGradients(
       b1: sumRows(z1Gradient),
       ...imitation.gradients,
     };
-    return { gradients: penalty === null ? gradients : withPenalty(gradients, penalty.gradients), logits };
+    if (penalty === null) return { gradients, logits, mixtureNorms: undefined };
+    return { gradients: withPenalty(gradients, penalty.gradients), logits, mixtureNorms: penalty.norm };
   });
 }
 
@@ -167,8 +185,8 @@ export function occupancyGradients(
   parameters: Tensors<DiscriminatorName>,
   { states, expertActions, mixtures }: OccupancyMinibatch,
   rowWeights: GailRowWeights,
-): { gradients: Tensors<DiscriminatorName>; logits: tf.Tensor3D } {
-  return tf.tidy(() => {
+): DiscriminatorGradients {
+  return tf.tidy((): DiscriminatorGradients => {
     const { w1, wAction, b1 } = parameters;
     const expertRows = expertActions.shape[1];
     const agentStates = states.shape[1] - expertRows;
@@ -212,7 +230,8 @@ export function occupancyGradients(
       b1: sumRows(perStateGradient),
       ...imitation.gradients,
     };
-    return { gradients: penalty === null ? gradients : withPenalty(gradients, penalty.gradients), logits };
+    if (penalty === null) return { gradients, logits, mixtureNorms: undefined };
+    return { gradients: withPenalty(gradients, penalty.gradients), logits, mixtureNorms: penalty.norm };
   });
 }
 
@@ -254,6 +273,7 @@ function penaltyGradients(
     tf.mul(tf.mul(hidden1, tf.mul(vGradient, q)), -2),
   );
   return {
+    norm,
     mixedPreActivation1Gradient: tf.mul(hidden1Gradient, slope1) as tf.Tensor3D,
     gradients: {
       w1: matMul(w1, twiceGramGradient),

@@ -6,11 +6,12 @@ import type { RowTables } from '../src/tensor/row-tables.ts';
 import {
   type Discriminator,
   type GailRowWeights,
+  gradientPenalty,
   logitsOfBothActions,
   type OccupancyMinibatch,
   occupancyGradients,
 } from './discriminator.ts';
-import { type DiscriminatorAccuracy, type ExpertWeight, type GailMember, nextPair } from './gail.ts';
+import { type DiscriminatorHealth, type ExpertWeight, type GailMember, meanPenalties, nextPair } from './gail.ts';
 import { chainStates, chainValues, type StoppingChain, visitProbabilities } from './stopping-chain.ts';
 
 /*
@@ -113,25 +114,33 @@ export async function updateDiscriminatorExactly(
   discriminator: Discriminator,
   members: readonly ExactGailMember[],
   options: { states: RowTables; penaltyTarget: tf.Tensor3D; epochs: number },
-): Promise<DiscriminatorAccuracy[]> {
+): Promise<DiscriminatorHealth[]> {
   const { states, penaltyTarget, epochs } = options;
   const adam = { learningRates: members.map(({ config }) => config.discriminator.learningRate), epsilon: 1e-8 };
   const agentStates = Math.max(...members.map(({ seen }) => seen.rows.length));
   const rowWeights = { ...occupancyRowWeights(members, agentStates), penaltyTarget };
   let lastLogits: Float32Array = new Float32Array(0);
+  let penalties: readonly (number | null)[] = [];
   for (let epoch = 0; epoch < epochs; epoch++) {
     const minibatch = drawMinibatch(members, { states, agentStates });
-    const { gradients, logits } = occupancyGradients(discriminator.parameters, minibatch, rowWeights);
+    const { gradients, logits, mixtureNorms } = occupancyGradients(discriminator.parameters, minibatch, rowWeights);
     adamUpdate(discriminator, gradients, adam);
-    if (epoch === epochs - 1) lastLogits = await logits.data<'float32'>();
+    if (epoch === epochs - 1) {
+      lastLogits = await logits.data<'float32'>();
+      const weights = rowWeights.penalties;
+      const isPenalized = mixtureNorms !== undefined && weights !== null;
+      penalties = await meanPenalties(members, isPenalized ? [gradientPenalty(mixtureNorms, weights, rowWeights)] : []);
+    }
     tf.dispose([logits, ...Object.values(minibatch)]);
+    mixtureNorms?.dispose();
   }
   tf.dispose([rowWeights.labelsExpertIsOne, rowWeights.weights]);
   rowWeights.penalties?.dispose();
   const rows = lastLogits.length / members.length;
-  return members.map((member, index) =>
-    accuracyOf(member, { logits: lastLogits.subarray(index * rows, (index + 1) * rows), agentStates }),
-  );
+  return members.map((member, index) => ({
+    ...accuracyOf(member, { logits: lastLogits.subarray(index * rows, (index + 1) * rows), agentStates }),
+    penalty: penalties[index],
+  }));
 }
 
 /** The discriminator's logits of both actions in each member's states, CONTINUE then STOP: [states, 2] each. */
@@ -260,7 +269,7 @@ function pairDrawer({ stopping, continuing }: Occupancy, agentStates: number): (
 function accuracyOf(
   { occupancy, streams, config }: ExactGailMember,
   { logits, agentStates }: { logits: Float32Array; agentStates: number },
-): DiscriminatorAccuracy {
+): Omit<DiscriminatorHealth, 'penalty'> {
   const { batchSize } = config.discriminator;
   let agent = 0;
   for (const [state, weight] of occupancy.continuing.entries()) {

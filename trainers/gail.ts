@@ -13,6 +13,7 @@ import {
   type GailMinibatch,
   type GailRowWeights,
   gailGradients,
+  gradientPenalty,
   mixPreActivations,
   mixtureGradient,
 } from './discriminator.ts';
@@ -154,16 +155,18 @@ export function gailLoss(
     const imitation = sumRows(tf.mul(crossEntropy, weights));
     if (penalties === null) return imitation;
     const { norm } = mixtureGradient(parameters, mixPreActivations(preActivation1, batch.mixture));
-    return tf.add(imitation, sumRows(tf.mul(tf.squaredDifference(norm, penaltyTarget), penalties)));
+    return tf.add(imitation, gradientPenalty(norm, penalties, { penaltyTarget }));
   });
 }
 
-/** Share of a member's pairs that the discriminator told right, before its updates of the last epoch. */
-export interface DiscriminatorAccuracy {
+/** How well the discriminator tells a member's pairs apart, before its updates of the last epoch. */
+export interface DiscriminatorHealth {
   /** Share of the agent's steps that it took for the agent's. */
   readonly agent: number;
   /** Share of each expert's pairs that it took for an expert's; null where the member has none. */
   readonly saysExpert: readonly (number | null)[];
+  /** The gradient penalty as it stands in the loss, its weight included; null where the member has none. */
+  readonly penalty: number | null;
 }
 
 /**
@@ -175,7 +178,7 @@ export async function updateDiscriminator(
   discriminator: Discriminator,
   agentSteps: readonly Pairs[],
   options: { members: readonly GailMember[]; states: RowTables; rowWeights: GailRowWeights; epochs: number },
-): Promise<DiscriminatorAccuracy[]> {
+): Promise<DiscriminatorHealth[]> {
   const { members, states, rowWeights, epochs } = options;
   const steps = agentSteps[0].rows.length;
   const batch = members[0].config.discriminator.batchSize;
@@ -184,26 +187,50 @@ export async function updateDiscriminator(
     epsilon: 1e-8,
   };
   const lastLogits: tf.Tensor3D[] = [];
+  const lastPenalties: tf.Tensor3D[] = [];
   for (let epoch = 0; epoch < epochs; epoch++) {
     const orders = members.map(({ random }) => random.permutation(steps));
     for (let start = 0; start + batch <= steps; start += batch) {
       const chosen = orders.map((order) => order.subarray(start, start + batch));
       const minibatch = takeMinibatch(agentSteps, { chosen, members, states });
-      const { gradients, logits } = gailGradients(discriminator.parameters, minibatch, rowWeights);
+      const { gradients, logits, mixtureNorms } = gailGradients(discriminator.parameters, minibatch, rowWeights);
       adamUpdate(discriminator, gradients, adam);
       tf.dispose(Object.values(minibatch));
-      if (epoch === epochs - 1) lastLogits.push(logits);
-      else logits.dispose();
+      if (epoch === epochs - 1) {
+        lastLogits.push(logits);
+        if (mixtureNorms !== undefined && rowWeights.penalties !== null)
+          lastPenalties.push(gradientPenalty(mixtureNorms, rowWeights.penalties, rowWeights));
+      } else logits.dispose();
+      mixtureNorms?.dispose();
     }
   }
-  return accuraciesOf(members, lastLogits);
+  const accuracies = await accuraciesOf(members, lastLogits);
+  const penalties = await meanPenalties(members, lastPenalties);
+  return members.map((_, member) => ({ ...accuracies[member], penalty: penalties[member] }));
+}
+
+/** Each member's mean over the minibatches; null for a member without a penalty. Disposes what it is given. */
+export async function meanPenalties(
+  members: readonly GailMember[],
+  minibatches: readonly tf.Tensor3D[],
+): Promise<(number | null)[]> {
+  if (minibatches.length === 0) return members.map(() => null);
+  const all = tf.concat([...minibatches], 1);
+  const values = await all.data<'float32'>();
+  tf.dispose([all, ...minibatches]);
+  const { length } = minibatches;
+  return members.map(({ config }, member) => {
+    // In a population, the others' penalty is computed for a member that has none, with weight 0.
+    if (config.discriminator.penalty === 0) return null;
+    return values.subarray(member * length, (member + 1) * length).reduce((sum, value) => sum + value, 0) / length;
+  });
 }
 
 /** Counts the positive logits of each set of rows. Disposes the logits. */
 async function accuraciesOf(
   members: readonly GailMember[],
   minibatches: readonly tf.Tensor3D[],
-): Promise<DiscriminatorAccuracy[]> {
+): Promise<Omit<DiscriminatorHealth, 'penalty'>[]> {
   const { batchSize } = members[0].config.discriminator;
   const sets = 1 + members[0].streams.length;
   const saysExpert = members.map(() => new Float64Array(sets));

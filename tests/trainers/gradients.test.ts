@@ -272,9 +272,9 @@ describe('the gradient of the GAIL loss', () => {
       mixture: uniform(sets * batchSize),
     };
     const rowWeights = gailRowWeights(gailMembers, options.present);
-    const { gradients } = gailGradients(discriminator.parameters, batch, rowWeights);
+    const { gradients, mixtureNorms } = gailGradients(discriminator.parameters, batch, rowWeights);
     const loss = (parameters: typeof discriminator.parameters) => gailLoss(parameters, batch, rowWeights);
-    return { parameters: discriminator.parameters, gradients, loss };
+    return { parameters: discriminator.parameters, gradients, mixtureNorms, loss };
   }
 
   it.each([
@@ -294,7 +294,7 @@ describe('the gradient of the GAIL loss', () => {
 
   it('has a penalty that is the squared distance of the true input gradient from its target', () => {
     const config = { present: experts, config: { discriminator: { penalty: 3 } }, members: 1 };
-    const { parameters, loss } = problem(config);
+    const { parameters, mixtureNorms, loss } = problem(config);
     const withoutPenalty = problem({ ...config, config: { discriminator: { penalty: 0 } } });
     const byIdentity = tf.sub(loss(parameters), withoutPenalty.loss(parameters)).dataSync()[0];
 
@@ -330,5 +330,9 @@ describe('the gradient of the GAIL loss', () => {
       0,
     );
     expect(byIdentity).toBeCloseTo(expected, 4);
+    // What the log's penalty is made of.
+    expect(withoutPenalty.mixtureNorms).toBeUndefined();
+    for (const [row, norm] of mixtureNorms?.dataSync().entries() ?? []) expect(norm).toBeCloseTo(norms[row], 5);
+    expect(mixtureNorms?.shape).toEqual([1, 3 * batchSize, 1]);
   });
 });

@@ -8,7 +8,7 @@ import {
   updateDiscriminatorExactly,
 } from '../exact-gail.ts';
 import { exactPpoUpdate, standardizedAdvantages } from '../exact-ppo.ts';
-import { type DiscriminatorAccuracy, expertWeights } from '../gail.ts';
+import { type DiscriminatorHealth, expertWeights } from '../gail.ts';
 import { logComplement } from '../policy-value.ts';
 import { chainStates } from '../stopping-chain.ts';
 import type { Metrics } from '../trainer.ts';
@@ -27,7 +27,7 @@ export async function iterateExactly(
   onPhase('rollout');
   const policies = await scoredPolicies(training, members.map(threadsToSee));
   onPhase('discriminator');
-  const accuracies = await discriminate(training, policies);
+  const health = await discriminate(training, policies);
   onPhase('rewards');
   const rewards = await exactRewards(training.discriminator, {
     states: training.learner.states,
@@ -52,7 +52,7 @@ export async function iterateExactly(
       config: member.config,
       experts: training.experts,
       policy: policies[index],
-      accuracy: accuracies[index],
+      discriminator: health[index],
       rewards: rewards[index],
       stopLogProbabilitiesAfter: after[index].stopLogProbabilities,
       expectedReturn: member.config.taskWeight > 0 ? (task?.[index] ?? null) : null,
@@ -97,7 +97,7 @@ async function scoredPolicies({ learner }: Imitation, seen: readonly SeenThreads
   });
 }
 
-function discriminate(training: Imitation, policies: readonly SeenPolicy[]): Promise<DiscriminatorAccuracy[]> {
+function discriminate(training: Imitation, policies: readonly SeenPolicy[]): Promise<DiscriminatorHealth[]> {
   const { learner, members, discriminator, experts, rowWeights } = training;
   const { states } = learner;
   return updateDiscriminatorExactly(

@@ -1,6 +1,6 @@
 import type { ExpertName } from '../../experts/trajectories.ts';
 import type { Occupancy, SeenThreads } from '../exact-gail.ts';
-import type { DiscriminatorAccuracy, GailConfig } from '../gail.ts';
+import type { DiscriminatorHealth, GailConfig } from '../gail.ts';
 import { logComplement } from '../policy-value.ts';
 import type { PpoConfig } from '../ppo.ts';
 import { chainStates, chainValues } from '../stopping-chain.ts';
@@ -23,13 +23,13 @@ export function exactMetrics(iteration: {
   /** Names the member's streams. */
   experts: readonly ExpertName[];
   policy: SeenPolicy;
-  accuracy: DiscriminatorAccuracy;
+  discriminator: DiscriminatorHealth;
   /** Logits of both actions in each state, CONTINUE then STOP. */
   rewards: Float32Array;
   stopLogProbabilitiesAfter: Float32Array;
   expectedReturn: number | null;
 }): Metrics {
-  const { config, experts, policy, accuracy, rewards, stopLogProbabilitiesAfter, expectedReturn } = iteration;
+  const { config, experts, policy, discriminator, rewards, stopLogProbabilitiesAfter, expectedReturn } = iteration;
   const { occupancy, continueLogProbabilities, stopLogProbabilities } = policy;
   const totals = { meanLogit: 0, entropy: 0, kl: 0, clipped: 0 };
   for (const [state, logStop] of stopLogProbabilitiesAfter.entries()) {
@@ -55,7 +55,7 @@ export function exactMetrics(iteration: {
     'ppo/entropy': totals.entropy,
     'ppo/approximate_kl': totals.kl,
     'ppo/clip_fraction': totals.clipped,
-    ...discriminatorMetrics(experts, accuracy),
+    ...discriminatorMetrics(experts, discriminator),
   };
   if (expectedReturn !== null) metrics['task/expected_return'] = expectedReturn;
   return metrics;

@@ -4,7 +4,7 @@ import { updateScalarMoments } from '../../src/tensor/normalizer.ts';
 import { columnOf } from '../../src/tensor/population-ops.ts';
 import { logitsExpertIsHigh } from '../discriminator.ts';
 import { generalizedAdvantages } from '../gae.ts';
-import { type DiscriminatorAccuracy, updateDiscriminator } from '../gail.ts';
+import { type DiscriminatorHealth, updateDiscriminator } from '../gail.ts';
 import { type PpoSteps, ppoUpdate } from '../ppo.ts';
 import type { Metrics, Trainer } from '../trainer.ts';
 import { iterateExactly } from './exact-iteration.ts';
@@ -77,7 +77,7 @@ export async function createImitation(
       onPhase('rollout');
       const collected = await withCurrentMoments(training, await collectSteps(training));
       onPhase('discriminator');
-      const accuracies = await discriminate(training, collected);
+      const health = await discriminate(training, collected);
       onPhase('rewards');
       const rewards = await scoreSteps(training, collected);
       const steps = collected.map((own, member) =>
@@ -86,7 +86,7 @@ export async function createImitation(
       onPhase('policy');
       const task = await updatePolicy(training, steps, descent);
       onPhase('metrics');
-      const metrics = await measure(training, { collected, accuracies, rewards, steps, task });
+      const metrics = await measure(training, { collected, health, rewards, steps, task });
       training.iteration++;
       return metrics;
     },
@@ -124,7 +124,7 @@ async function withCurrentMoments(training: Imitation, collected: Collected[]): 
 }
 
 /** Line 8, before the rewards as in the published code: the discriminator learns to tell these steps from the experts'. */
-function discriminate(training: Imitation, collected: readonly Collected[]): Promise<DiscriminatorAccuracy[]> {
+function discriminate(training: Imitation, collected: readonly Collected[]): Promise<DiscriminatorHealth[]> {
   const { learner, members, discriminator, rowWeights } = training;
   return updateDiscriminator(discriminator, collected, {
     members,
@@ -197,7 +197,7 @@ async function measure(
   { learner, members, experts }: Imitation,
   iteration: {
     collected: readonly Collected[];
-    accuracies: readonly DiscriminatorAccuracy[];
+    health: readonly DiscriminatorHealth[];
     rewards: readonly Rewards[];
     steps: readonly PpoSteps[];
     task: readonly number[] | null;
@@ -212,7 +212,7 @@ async function measure(
       config: member.config,
       experts,
       collected: iteration.collected[index],
-      accuracy: iteration.accuracies[index],
+      discriminator: iteration.health[index],
       rewards: iteration.rewards[index],
       steps: iteration.steps[index],
       after: after[index],

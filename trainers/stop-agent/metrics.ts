@@ -1,5 +1,5 @@
 import type { ExpertName } from '../../experts/trajectories.ts';
-import type { DiscriminatorAccuracy, GailConfig } from '../gail.ts';
+import type { DiscriminatorHealth, GailConfig } from '../gail.ts';
 import type { PpoConfig, PpoSteps } from '../ppo.ts';
 import { ppoDiagnostics } from '../ppo-diagnostics.ts';
 import type { Metrics } from '../trainer.ts';
@@ -11,14 +11,14 @@ export function imitationMetrics(iteration: {
   /** Names the member's streams. */
   experts: readonly ExpertName[];
   collected: Collected;
-  accuracy: DiscriminatorAccuracy;
+  discriminator: DiscriminatorHealth;
   rewards: { logits: Float32Array; scaled: Float32Array };
   steps: PpoSteps;
   /** What the policy and the value say of the steps after the update. */
   after: RowScores;
   expectedReturn: number | null;
 }): Metrics {
-  const { config, experts, collected, accuracy, rewards, steps, after, expectedReturn } = iteration;
+  const { config, experts, collected, discriminator, rewards, steps, after, expectedReturn } = iteration;
   const stops = Array.from(collected.steps).filter((_, step) => collected.decides[step] === 1);
   const episodes = collected.ends.reduce((sum, end) => sum + end, 0);
   const metrics: Record<string, number> = {
@@ -39,18 +39,20 @@ export function imitationMetrics(iteration: {
       values: after.values,
     }),
   );
-  Object.assign(metrics, discriminatorMetrics(experts, accuracy));
+  Object.assign(metrics, discriminatorMetrics(experts, discriminator));
   if (expectedReturn !== null) metrics['task/expected_return'] = expectedReturn;
   return metrics;
 }
 
-/** How well the discriminator tells the agent's steps and each expert's. `experts` names the member's streams. */
-export function discriminatorMetrics(experts: readonly ExpertName[], accuracy: DiscriminatorAccuracy): Metrics {
-  const metrics: Record<string, number> = { 'discriminator/accuracy_agent': accuracy.agent };
+/** How well the discriminator tells the agent's steps and each expert's, and how smooth it is. `experts` names the member's streams. */
+export function discriminatorMetrics(experts: readonly ExpertName[], discriminator: DiscriminatorHealth): Metrics {
+  const { agent, saysExpert, penalty } = discriminator;
+  const metrics: Record<string, number> = { 'discriminator/accuracy_agent': agent };
   for (const [set, expert] of experts.entries()) {
-    const saysExpert = accuracy.saysExpert[set];
-    if (saysExpert !== null) metrics[`discriminator/says_expert_${expert}`] = saysExpert;
+    const share = saysExpert[set];
+    if (share !== null) metrics[`discriminator/says_expert_${expert}`] = share;
   }
+  if (penalty !== null) metrics['discriminator/penalty'] = penalty;
   return metrics;
 }
 

@@ -367,6 +367,25 @@ describe('every option', () => {
     trainer.dispose();
   });
 
+  it.each(['sampled', 'exact'] as const)('logs the penalty of members that have one: %s', async (rollout) => {
+    const penaltiesOf = async (weights: readonly number[]) => {
+      const members = weights.map((penalty) =>
+        smallMember({ more: { imitation: { rollout, discriminator: { penalty } } } }),
+      );
+      const trainer = await createStopAgent(members);
+      const [metrics] = await train(trainer);
+      trainer.dispose();
+      return metrics.map((own) => own['discriminator/penalty']);
+    };
+    const [heavy, light] = await penaltiesOf([10, 5]);
+    expect(heavy).toBeGreaterThan(0);
+    // In the first iteration few updates separate the two: half the weight makes half of it, nearly.
+    expect(heavy / light).toBeGreaterThan(1.9);
+    expect(heavy / light).toBeLessThan(2.1);
+    expect(await penaltiesOf([10, 0])).toEqual([heavy, undefined]);
+    expect(await penaltiesOf([0])).toEqual([undefined]);
+  });
+
   it.each([
     [1e6, 'sampled'],
     [-1e6, 'sampled'],
