@@ -1,4 +1,5 @@
 import { createLogUpdate } from 'log-update';
+import { duration, rateText } from './pace.ts';
 import type { Terminal } from './terminal.ts';
 
 /** How one piece of work stands. */
@@ -7,14 +8,15 @@ export interface LiveState {
   readonly done: number;
   readonly total: number;
   readonly unit: string;
-  /** Items that were done before the work began; the rate does not count them. */
-  readonly before: number;
+  /** How much of the items under way is done, in items: half of the iterations of four trials are two trials. */
+  readonly underWay: number;
+  /** Items a second; null where that is not known yet. */
+  readonly perSecond: number | null;
   readonly note: string;
   /** What was measured last, by its name, such as macro-F1. */
   readonly measured: Readonly<Record<string, number>>;
   /** The first of these measures over time, for the sparkline. */
   readonly curve: readonly number[];
-  readonly startedMs: number;
 }
 
 /** Some pieces of work, each on a line that is redrawn in place. */
@@ -31,10 +33,7 @@ export interface LiveLines {
 /** Faster than this nobody reads, and drawing costs time. */
 const drawEveryMs = 100;
 
-/** The first item comes at once; a rate of less time than this says nothing. */
-export const soonestRateMs = 200;
-
-/** Lines for a terminal. It has a cursor and a width; no colour is used. */
+/** Lines for a terminal, as many as it has room for. It has a cursor and a width; no colour is used. */
 export function liveLines({ stderr }: Pick<Terminal, 'stderr'>): LiveLines {
   const screen = createLogUpdate(stderr);
   const shown = new Map<string, LiveState>();
@@ -42,8 +41,12 @@ export function liveLines({ stderr }: Pick<Terminal, 'stderr'>): LiveLines {
   let isStopped = false;
   const draw = () => {
     drawnMs = performance.now();
-    const width = (stderr.columns ?? 80) - 1;
-    screen([...shown.values()].map((state) => liveLine(state, { width, nowMs: drawnMs })).join('\n'));
+    const { columns = 80, rows = 24 } = stderr;
+    const texts = Array.from(shown.values(), (state) => liveLine(state, { width: columns - 1 }));
+    // The cursor waits on a line of its own. The first line says how the whole stands, so it is the last to go.
+    const room = Math.max(2, rows - 1);
+    const hidden = texts.length > room ? texts.splice(room - 1).length : 0;
+    screen([...texts, ...(hidden > 0 ? [`  … and ${hidden} more under way`] : [])].join('\n'));
   };
   return {
     show(key, state) {
@@ -52,11 +55,14 @@ export function liveLines({ stderr }: Pick<Terminal, 'stderr'>): LiveLines {
       if (!isStopped && (isNews || performance.now() - drawnMs >= drawEveryMs)) draw();
     },
     remove(key) {
-      if (shown.delete(key) && !isStopped) draw();
+      if (!shown.delete(key) || isStopped) return;
+      if (shown.size > 0) draw();
+      else screen.clear();
     },
     note(line) {
-      if (isStopped) stderr.write(`${line}\n`);
-      else screen.persist(line);
+      // Written as it is: the terminal wraps it, and it can be copied as one line.
+      if (!isStopped) screen.clear();
+      stderr.write(`${line}\n`);
       if (!isStopped && shown.size > 0) draw();
     },
     stop() {
@@ -68,34 +74,37 @@ export function liveLines({ stderr }: Pick<Terminal, 'stderr'>): LiveLines {
   };
 }
 
+/** What tells most has the least. */
+const ranks = { count: 0, left: 1, measured: 2, curve: 3, unit: 4, rate: 5, bar: 6 };
+const fewestOfCurve = 3;
+
 /**
- * One line: `label ████░░░░ 120/300 iterations · 5.9/s · 31 s left · macro-F1 0.712 ER 0.430 ▁▃▅▆`. Where it is too long, the bar
- * goes first, then the sparkline, the rate, the unit; the label is cut at last.
+ * One line: `label 120/300 iterations · 5.9/s · 31 s left · macro-F1 0.712 ER 0.430 ▁▃▅▆ ████░░░░`. Where there is no room for
+ * all of it, what tells least is left out, the bar first; the label is cut at last.
  */
-export function liveLine(state: LiveState, { width, nowMs }: { width: number; nowMs: number }): string {
-  const { label, done, total, unit, before, note, measured, curve, startedMs } = state;
-  const elapsedMs = nowMs - startedMs;
-  const perSecond = elapsedMs < soonestRateMs ? 0 : ((done - before) * 1000) / elapsedMs;
-  const isMoving = perSecond > 0 && done < total;
+export function liveLine(state: LiveState, { width }: { width: number }): string {
+  const { label, done, total, unit, underWay, perSecond, note, measured, curve } = state;
+  const left = perSecond !== null && done < total ? duration((total - done - underWay) / perSecond) : null;
   const values = Object.entries(measured).map(([name, value]) => `${name} ${value.toFixed(3)}`);
   const parts = [
-    { text: `${done}/${total}`, rank: 0 },
-    { text: unit, rank: 3 },
-    { text: isMoving ? `· ${rateText(perSecond)}` : '', rank: 4 },
-    { text: isMoving ? `· ${duration((total - done) / perSecond)} left` : '', rank: 1 },
-    { text: values.length === 0 ? '' : `· ${values.join(' ')}`, rank: 2 },
-    { text: sparkline(curve), rank: 5 },
-    { text: note === '' ? '' : `· ${note}`, rank: 1 },
-    { text: bar(done / Math.max(1, total)), rank: 6 },
+    { text: `${done}/${total}`, rank: ranks.count },
+    { text: unit, rank: ranks.unit },
+    { text: perSecond !== null && done < total ? `· ${rateText(perSecond)}` : '', rank: ranks.rate },
+    { text: left === null ? '' : `· ${left} left`, rank: ranks.left },
+    { text: values.length === 0 ? '' : `· ${values.join(' ')}`, rank: ranks.measured },
+    { text: sparkline(curve), rank: ranks.curve },
+    { text: note === '' ? '' : `· ${note}`, rank: ranks.left },
+    { text: bar((done + underWay) / Math.max(1, total)), rank: ranks.bar },
   ].filter(({ text }) => text !== '');
   const line = () => [label, ...parts.map(({ text }) => text)].join(' ');
   while ([...line()].length > width && parts.length > 1) {
     const least = Math.max(...parts.map(({ rank }) => rank));
-    if (least === 0) break;
-    parts.splice(
-      parts.findLastIndex(({ rank }) => rank === least),
-      1,
-    );
+    const place = parts.findLastIndex(({ rank }) => rank === least);
+    const [{ text, rank }] = parts.splice(place, 1);
+    // The last of a curve tell most of it.
+    const room = width - [...line()].length - 1;
+    if (rank === ranks.curve && room >= fewestOfCurve)
+      parts.splice(place, 0, { text: sparkline(curve.slice(-Math.min(room, text.length - 1))), rank });
   }
   const tail = parts.map(({ text }) => text).join(' ');
   const room = Math.max(1, width - [...tail].length - 1);
@@ -119,14 +128,4 @@ const barWidth = 16;
 function bar(share: number): string {
   const full = Math.round(Math.min(1, share) * barWidth);
   return '█'.repeat(full) + '░'.repeat(barWidth - full);
-}
-
-function rateText(perSecond: number): string {
-  return perSecond >= 1 ? `${perSecond.toFixed(1)}/s` : `${(60 * perSecond).toFixed(1)}/min`;
-}
-
-/** `45 s`, `12 min`, `3.5 h`. */
-function duration(seconds: number): string {
-  if (seconds < 100) return `${Math.ceil(seconds)} s`;
-  return seconds < 6000 ? `${Math.ceil(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;
 }

@@ -1,20 +1,17 @@
 import { type BadItem, formatBadItem } from '../../src/data/bad-item.ts';
 import type { WorkContext } from '../../src/work-context.ts';
-import { type LiveLines, type LiveState, liveLines, soonestRateMs } from './live-lines.ts';
+import { type LiveLines, type LiveState, liveLines } from './live-lines.ts';
+import { duration, type Pace, paceMeter, rateText } from './pace.ts';
 import { hasScreen, type Terminal } from './terminal.ts';
 
-export interface Progress {
-  /** `done` of `total` are finished; `note` is shown at the end of the line. */
-  update(done: number, note?: string): void;
-  stop(): void;
-}
-
-interface ProgressOptions {
-  readonly label: string;
+/** How far a piece of work is. */
+interface Stand {
+  readonly done: number;
   readonly total: number;
-  readonly unit: string;
-  /** Items that were done before the work began; the rate does not count them. */
-  readonly before?: number;
+  /** Shown at the end of the line. */
+  readonly note?: string | undefined;
+  /** How much of the items under way is done, in items. */
+  readonly underWay?: number;
 }
 
 type Stream = Terminal['stderr'];
@@ -34,28 +31,20 @@ export function pacedLines(stderr: Stream) {
     shownMs = performance.now();
   };
   return {
-    start({ label, total, unit, before = 0 }: ProgressOptions): Progress {
-      const rate = rateSince(before);
-      return {
-        update(done, note = '') {
-          const perSecond = rate(done);
-          const speed = perSecond > 0 ? ` · ${perSecond.toFixed(1)}/s` : '';
-          const left = perSecond > 0 && done < total ? ` · ${Math.ceil((total - done) / perSecond)} s left` : '';
-          pending = `${label}: ${done}/${total} ${unit}${speed}${left} ${note}`.trimEnd();
-          if (performance.now() - shownMs >= lineEveryMs) show();
-        },
-        stop() {},
+    start({ label, unit }: { label: string; unit: string }) {
+      const pace = paceMeter();
+      /** @param everyMs time between this line and the one before it, at least */
+      return ({ done, total, note = '', underWay = 0 }: Stand, everyMs = lineEveryMs) => {
+        const perSecond = pace.see(done + underWay);
+        const isMoving = perSecond !== null && done < total;
+        const speed = isMoving
+          ? ` · ${rateText(perSecond)} · ${duration((total - done - underWay) / perSecond)} left`
+          : '';
+        pending = `${label}: ${done}/${total} ${unit}${speed} ${note}`.trimEnd();
+        if (performance.now() - shownMs >= everyMs) show();
       };
     },
     end: show,
-  };
-}
-
-function rateSince(before: number): (done: number) => number {
-  const startedMs = performance.now();
-  return (done) => {
-    const elapsedMs = performance.now() - startedMs;
-    return elapsedMs < soonestRateMs ? 0 : ((done - before) * 1000) / elapsedMs;
   };
 }
 
@@ -77,6 +66,7 @@ export function stageProgress(
   const live = liveStages(title, lines);
   return {
     ...live,
+    onProgress: (stage, done, total, note) => live.onProgress(stage, { done, total, note }),
     onNote: (line) => lines.note(`earshot: ${line}`),
     done() {
       if (options.lines === undefined) lines.stop();
@@ -94,15 +84,11 @@ export function watchedLines(terminal: Pick<Terminal, 'stderr'>, signal?: AbortS
 
 function plainProgress(title: string, stderr: Stream): StageProgress {
   const lines = pacedLines(stderr);
-  let stage: { name: string; progress: Progress } | null = null;
+  let stage: { name: string; show: ReturnType<typeof lines.start> } | null = null;
   return {
     onProgress(name, done, total, note) {
-      if (stage?.name !== name)
-        stage = {
-          name,
-          progress: lines.start({ label: `${title}: ${name}`, total, unit: unitOf(name), before: countedBefore(done) }),
-        };
-      stage.progress.update(done, note);
+      if (stage?.name !== name) stage = { name, show: lines.start({ label: `${title}: ${name}`, unit: unitOf(name) }) };
+      stage.show({ done, total, note });
     },
     onNote: (line) => void stderr.write(`earshot: ${line}\n`),
     onMeasured: null,
@@ -111,26 +97,20 @@ function plainProgress(title: string, stderr: Stream): StageProgress {
 }
 
 /** The stages of one piece of work on its line, with a sparkline of what is measured. */
-export function liveStages(title: string, lines: LiveLines): Omit<StageProgress, 'onNote'> {
-  let state: LiveState | null = null;
-  let measured: Readonly<Record<string, number>> = {};
+export function liveStages(
+  title: string,
+  lines: LiveLines,
+): Omit<StageProgress, 'onNote' | 'onProgress'> & { onProgress: (stage: string, stand: Stand) => void } {
+  let stage: { name: string; pace: Pace } | null = null;
+  let measured: LiveState['measured'] = {};
   const curve: number[] = [];
   return {
-    onProgress(name, done, total, note = '') {
+    onProgress(name, { done, total, note = '', underWay = 0 }) {
+      if (stage?.name !== name) stage = { name, pace: paceMeter() };
+      const perSecond = stage.pace.see(done + underWay);
       const label = `${title}: ${name}`;
-      const isNew = state?.label !== label;
-      state = {
-        label,
-        done,
-        total,
-        unit: unitOf(name),
-        before: isNew || state === null ? countedBefore(done) : state.before,
-        startedMs: isNew || state === null ? performance.now() : state.startedMs,
-        note,
-        measured,
-        curve,
-      };
-      lines.show(title, state);
+      const unit = unitOf(name);
+      lines.show(title, { label, done, total, unit, underWay, perSecond, note, measured, curve });
     },
     onMeasured(now) {
       measured = now;
@@ -149,11 +129,6 @@ const units: Readonly<Record<string, string>> = {
 
 function unitOf(stage: string): string {
   return units[stage] ?? 'steps';
-}
-
-/** The first report comes with the first item, or with all that an earlier process did. */
-function countedBefore(done: number): number {
-  return done <= 1 ? 0 : done;
 }
 
 const skippedShown = 5;

@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { InputError, ProviderError } from '../../src/errors.ts';
 import { type PlainObject, parseOverride } from '../config/overrides.ts';
+import { wrapped } from '../report/narrow-table.ts';
 import { choosePrograms, type Programs } from '../run/programs.ts';
 import { planSweep, type SweepPlan, trialsOfPlan } from '../sweep/plan.ts';
 import { runSweep } from '../sweep/run-sweep.ts';
@@ -13,7 +14,7 @@ import { writeResults } from '../sweep/write-results.ts';
 import { collect, positiveInteger } from './option-values.ts';
 import { quoted } from './shell-words.ts';
 import { notesOf, sweepProgress } from './sweep-progress.ts';
-import { Interrupted, type Terminal } from './terminal.ts';
+import { Interrupted, proseWidth, type Terminal } from './terminal.ts';
 
 const defaultRuns = 'runs';
 
@@ -129,12 +130,11 @@ interface Running extends SweepOptions {
 /** Runs the trials here, or with the workers of a queue. */
 async function runTrials(plan: SweepPlan, options: Running): Promise<void> {
   const { folder, signal, shard = { index: 0, of: 1 }, terminal } = options;
-  // What the workers run on is not known here.
-  const programs =
-    options.queue === undefined ? await programsOf(plan, options) : { jobs: 1, population: options.population ?? 1 };
+  const programs = options.queue === undefined ? await programsOf(plan, options) : null;
+  terminal.stderr.write(opening(plan, { folder, programs, shard, width: proseWidth(terminal) }));
   // A queue may refuse or be away, so what is shown on the terminal begins after it. The pool notes nothing before it runs.
   const { run, close } =
-    options.queue === undefined
+    programs !== null
       ? trialPool({ jobs: programs.jobs, onNote: (line) => progress.onNote(line), signal })
       : await onQueue(plan, options);
   const progress = sweepProgress(plan, { terminal, signal });
@@ -145,14 +145,42 @@ async function runTrials(plan: SweepPlan, options: Running): Promise<void> {
       shard,
       signal,
       runGroup: progress.watching(run),
-      population: programs.population,
+      // What the workers of a queue run on is not known here.
+      population: programs?.population ?? options.population ?? 1,
       onTrials: progress.onTrials,
-      onFailure: ({ label }, message) => progress.onNote(`failed: ${label}: ${message}`),
+      onFailure: ({ label }, message) => progress.onFailure(label, message),
     });
   } finally {
     progress.stop();
     await close();
   }
+}
+
+/** What will happen: said before anything does. Nothing where all is there already. */
+function opening(
+  plan: SweepPlan,
+  options: {
+    folder: SweepFolder;
+    programs: Programs | null;
+    shard: { index: number; of: number };
+    width: number;
+  },
+): string {
+  const { folder, programs, shard, width } = options;
+  const trials = trialsOfPlan(plan).filter((_, index) => index % shard.of === shard.index);
+  const left = trials.filter((trial) => trialEnd({ directory: folder.directoryOf(trial), pauseAt: null }) === null);
+  if (left.length === 0) return '';
+  const all = `${left.length === trials.length ? '' : `${left.length} of `}${trials.length} trials`;
+  const which = shard.of === 1 ? '' : `, shard ${shard.index} of ${shard.of}`;
+  const text = `${plan.name}: ${all} (${plan.members.length} settings${which}), ${wayOf(programs)}, into ${folder.path}; then a table, a recommended setting and a report. Ctrl-C saves, and the same command goes on.`;
+  return `${wrapped(text, { width })}\n\n`;
+}
+
+function wayOf(programs: Programs | null): string {
+  if (programs === null) return 'by the workers of the queue';
+  const { jobs, population } = programs;
+  const processes = jobs === 1 ? 'in one process' : `in ${jobs} processes`;
+  return population === 1 ? processes : `${processes}, up to ${population} together in each`;
 }
 
 function programsOf(plan: SweepPlan, { jobs, population }: SweepOptions): Promise<Programs> {

@@ -1,4 +1,5 @@
 import type { Readable, Writable } from 'node:stream';
+import { summaryWidth } from '../report/narrow-table.ts';
 
 /** What a command may touch of the process around it. A test gives another one and needs no process of its own. */
 export interface Terminal {
@@ -9,9 +10,9 @@ export interface Terminal {
   readonly stderr: Writable & { readonly isTTY?: boolean; readonly columns?: number; readonly rows?: number };
   /**
    * Aborts when the user asks to stop. A command that calls this saves its work before it ends.
-   * @param doing what the user is told that it does then
+   * @param doing what the user is told that it does then; null for a worker, whose parent tells it
    */
-  interruptSignal(doing?: string): AbortSignal;
+  interruptSignal(doing?: string | null): AbortSignal;
   /** Listens for SIGHUP, by which a program that runs on is asked to read its files anew; returns what ends that. */
   onHangUp(listener: () => void): () => void;
 }
@@ -20,6 +21,11 @@ export interface Terminal {
 export function hasScreen({ stderr }: Pick<Terminal, 'stderr'>): boolean {
   const { isTTY = false, columns = 0, rows = 0 } = stderr;
   return isTTY && columns > 0 && rows > 0;
+}
+
+/** Characters of a line of prose: those of the tables, or fewer on a narrow screen. */
+export function proseWidth(terminal: Pick<Terminal, 'stderr'>): number {
+  return hasScreen(terminal) ? Math.min(summaryWidth, (terminal.stderr.columns ?? summaryWidth) - 1) : summaryWidth;
 }
 
 /** The terminal of this process. */
@@ -46,7 +52,7 @@ export function processTerminal(): Terminal {
  * process at once. The kinds count apart because a terminal sends Ctrl-C to worker processes too, and they get the
  * parent's SIGTERM on top.
  */
-function interruptSignal(doing = 'saving and stopping'): AbortSignal {
+function interruptSignal(doing: string | null = 'saving and stopping'): AbortSignal {
   const controller = new AbortController();
   const received = new Set<string>();
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
@@ -56,7 +62,7 @@ function interruptSignal(doing = 'saving and stopping'): AbortSignal {
       if (controller.signal.aborted) return;
       // First, so that what is drawn on the terminal stands still before the message.
       controller.abort();
-      process.stderr.write(`\nearshot: ${doing}; press Ctrl-C again to stop at once\n`);
+      if (doing !== null) process.stderr.write(`\nearshot: ${doing}; press Ctrl-C again to stop at once\n`);
     });
   return controller.signal;
 }

@@ -12,7 +12,7 @@ import type { LiveLines } from './live-lines.ts';
 import { collect, positiveInteger } from './option-values.ts';
 import { liveStages, stageProgress, watchedLines } from './progress.ts';
 import { quoted } from './shell-words.ts';
-import { hasScreen, Interrupted, ReportedElsewhere, type Terminal } from './terminal.ts';
+import { hasScreen, Interrupted, proseWidth, ReportedElsewhere, type Terminal } from './terminal.ts';
 
 const defaultRuns = 'runs';
 
@@ -91,12 +91,13 @@ async function train(path: string, options: TrainOptions & { terminal: Terminal 
   const { stdout, stderr } = terminal;
   const experiment = await openExperiment({ path, overrides, variants: options.variants, data, runs });
   const { name, trials } = experiment;
-  const signal = terminal.interruptSignal();
+  const signal = terminal.interruptSignal(options.share === undefined ? undefined : null);
   if (options.resume && !hasStarted(trials))
     throw new InputError(`--resume: no run of ${name} has begun in ${runs}; leave --resume out to start one`);
 
   const { jobs, population } = await programsOf(experiment, options);
-  if (options.share === undefined) stderr.write(opening(experiment, { jobs, runs, restart: options.restart ?? false }));
+  if (options.share === undefined)
+    stderr.write(opening(experiment, { jobs, runs, restart: options.restart ?? false, width: proseWidth(terminal) }));
   if (jobs > 1) {
     const words = trainingWords(path, { ...options, population });
     const worker = [launcher, ...words, ...(options.restart ? ['--restart'] : [])];
@@ -119,7 +120,11 @@ async function train(path: string, options: TrainOptions & { terminal: Terminal 
         const shown = stageProgress(title, terminal, lines === null ? { signal } : { lines });
         return watched ? { ...shown, ...watchedByParent(title) } : shown;
       },
-      onBackend: ({ name, device }) => void stderr.write(`earshot: backend ${name} (${device})\n`),
+      onBackend({ name, device }) {
+        const line = `earshot: backend ${name} (${device})`;
+        if (lines === null) stderr.write(`${line}\n`);
+        else lines.note(line);
+      },
     };
     // One worker speaks for all of them.
     const quietly = share !== undefined && share.index > 0 ? { ...run, onBackend: undefined } : run;
@@ -139,14 +144,19 @@ async function train(path: string, options: TrainOptions & { terminal: Terminal 
 /** What will happen: said before anything does. Nothing where all is there already. */
 function opening(
   experiment: OpenedExperiment,
-  { jobs, runs, restart }: { jobs: number; runs: string; restart: boolean },
+  { jobs, runs, restart, width }: { jobs: number; runs: string; restart: boolean; width: number },
 ): string {
   const { name, description, trials } = experiment;
   const left = restart ? trials.length : trials.length - experiment.finished().length;
   if (left === 0) return '';
   const all = left === trials.length ? `${counted(left, 'run')}` : `${left} of ${counted(trials.length, 'run')}`;
   const where = `${name}: ${all} in ${jobs === 1 ? 'this process' : `${jobs} processes`}, into ${runs}/${name}; then a table and a report. Ctrl-C saves, and the same command goes on.`;
-  return [...(description.trim() === '' ? [] : [wrapped(description.trim())]), wrapped(where), '', ''].join('\n');
+  return [
+    ...(description.trim() === '' ? [] : [wrapped(description.trim(), { width })]),
+    wrapped(where, { width }),
+    '',
+    '',
+  ].join('\n');
 }
 
 function counted(count: number, what: string): string {
@@ -187,7 +197,7 @@ function shownOn(lines: LiveLines): (work: WatchedWork) => void {
   return (work) => {
     const own = stages.get(work.title) ?? liveStages(work.title, lines);
     stages.set(work.title, own);
-    if (work.say === 'progress') own.onProgress(work.stage, work.done, work.total, work.note);
+    if (work.say === 'progress') own.onProgress(work.stage, work);
     else if (work.say === 'measured') own.onMeasured?.(work.measured);
     else own.done();
   };

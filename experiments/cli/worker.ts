@@ -50,7 +50,7 @@ Examples:
 
 async function work(options: WorkerCommandOptions & { terminal: Terminal }): Promise<void> {
   const { queue, runs, jobs = availableParallelism(), lostAfter, idle, terminal } = options;
-  if (options.parent) return serveTrials(terminal.interruptSignal());
+  if (options.parent) return serveTrials(terminal.interruptSignal(null));
   if (queue === undefined)
     throw new InputError('--queue is missing; give the address that the sweep was given, such as redis://host:6379');
   // Not loaded by the processes of a local sweep.

@@ -53,8 +53,10 @@ async function runAll(
     folder.note(trial, outcome);
     if (outcome.how === 'failed') onFailure(trial, outcome.message);
     done++;
-    onTrials({ done, total: trials.length });
   };
+  /** Once for all trials of a population, which end together. */
+  const tell = () => onTrials({ done, total: trials.length });
+  tell();
   await Promise.all(
     // Which trials are together depends on the plan alone, and not on what is finished: a sweep that was killed goes on with the
     // same populations.
@@ -65,6 +67,7 @@ async function runAll(
         if (known === null) left.push(trial);
         else ended(trial, { how: known });
       }
+      if (left.length < population.length) tell();
       if (left.length === 0) return;
       const tasks = left.map((trial): TrialTask => {
         const { config, seed, label } = trial;
@@ -73,6 +76,7 @@ async function runAll(
       });
       const outcomes = await outcomesOf(tasks, run);
       for (const [index, trial] of left.entries()) ended(trial, outcomes[index]);
+      tell();
     }),
   );
 }

@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { stageProgress } from '../../../experiments/cli/progress.ts';
+import { pacedLines, stageProgress } from '../../../experiments/cli/progress.ts';
 
 let written: string[];
 const stderr = new Writable({
@@ -38,4 +38,19 @@ it('writes nothing more at the end when the last line stands there already', () 
   onProgress('testing', 12, 12);
   done();
   expect(written).toHaveLength(1);
+});
+
+it('says of slow work how long an item takes and how long yet, and shows what is under way less often', () => {
+  const show = pacedLines(stderr).start({ label: 'sweep', unit: 'trials' });
+  show({ done: 15, total: 45 });
+  for (let minute = 1; minute <= 28; minute++) {
+    vi.advanceTimersByTime(60_000);
+    show({ done: 15, total: 45, underWay: minute / 28, note: `· iteration ${minute}` }, 120_000);
+  }
+  expect(written).toHaveLength(14);
+  show({ done: 16, total: 45 });
+  vi.advanceTimersByTime(5000);
+  show({ done: 16, total: 45 });
+  expect(written.at(-2)).toBe('sweep: 15/45 trials · 28 min each · 13 h 32 min left · iteration 28\n');
+  expect(written.at(-1)).toBe('sweep: 16/45 trials · 28 min each · 13 h 32 min left\n');
 });

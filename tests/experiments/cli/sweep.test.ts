@@ -70,6 +70,7 @@ describe('a sweep', () => {
     for (const name of ['front.svg', 'seeds.svg']) expect(readFileSync(join(folder, name), 'utf8')).toMatch(/^<svg /);
 
     expect(first.errors).toMatch(/Page: runs\/tiny-sweep\/report\.html\n$/);
+    expect(first.errors).toMatch(/^tiny-sweep: \d+ trials \(\d+ settings\), in .*process/);
     const page = readFileSync(join(folder, 'report.html'), 'utf8');
     expect(page).toMatch(/<h2 id="recommended-title">Recommended<\/h2>\n<p><b>alpha=0\.\d<\/b>/);
     expect(page.match(/<th scope="row">[0-9a-f]{12}<\/th>/g)).toHaveLength(3);

@@ -1,0 +1,64 @@
+/** Sees how far a piece of work has come, and says how fast it goes. */
+export interface Pace {
+  /**
+   * @param done items, parts of items included
+   * @returns items a second; null until a second sight of the work tells
+   */
+  see(done: number): number | null;
+}
+
+/** A rate of less time than this says nothing. */
+const soonestMs = 200;
+/** Sights are kept this far apart, as a share of all the time, so that long work does not keep thousands. */
+const finest = 1 / 200;
+
+/**
+ * The pace over the later half of the time that has passed. What went faster or slower at first (answers that were in the
+ * store, iterations that do more) is forgotten as the work goes on, and a slow item does not make the rate jump.
+ */
+export function paceMeter(): Pace {
+  let sights: { readonly ms: number; readonly done: number }[] = [];
+  let startedMs = 0;
+  return {
+    see(done) {
+      const ms = performance.now();
+      const last = sights.at(-1);
+      // Less than before is other work: the next rung of a sweep, or trials that begin anew.
+      if (last === undefined || done < last.done) {
+        sights = [{ ms, done }];
+        startedMs = ms;
+        return null;
+      }
+      if (done > last.done) {
+        if (sights.length > 1 && ms - sights[sights.length - 2].ms < (ms - startedMs) * finest) sights.pop();
+        sights.push({ ms, done });
+      }
+      const newest = sights[sights.length - 1];
+      const latestStart = Math.min((startedMs + newest.ms) / 2, newest.ms - soonestMs);
+      while (sights.length > 2 && sights[1].ms <= latestStart) sights.shift();
+      const [oldest] = sights;
+      return newest.ms - oldest.ms < soonestMs ? null : ((newest.done - oldest.done) * 1000) / (newest.ms - oldest.ms);
+    },
+  };
+}
+
+/** `5.9/s`, `2.1/min`, and of what takes longer than a minute `28 min each`. */
+export function rateText(perSecond: number): string {
+  if (perSecond >= 1) return `${perSecond.toFixed(perSecond < 100 ? 1 : 0)}/s`;
+  return perSecond * 60 >= 1 ? `${(60 * perSecond).toFixed(1)}/min` : `${duration(1 / perSecond)} each`;
+}
+
+/** `45 s`, `12 min`, `2 h 20 min`, `3 d 4 h`. */
+export function duration(seconds: number): string {
+  if (seconds < 100) return `${Math.ceil(seconds)} s`;
+  const minutes = Math.ceil(seconds / 60);
+  if (minutes < 100) return `${minutes} min`;
+  const hours = Math.round(minutes / 60);
+  return hours < 48
+    ? inTwo({ many: Math.floor(minutes / 60), unit: 'h', few: minutes % 60, part: 'min' })
+    : inTwo({ many: Math.floor(hours / 24), unit: 'd', few: hours % 24, part: 'h' });
+}
+
+function inTwo({ many, unit, few, part }: { many: number; unit: string; few: number; part: string }): string {
+  return few === 0 ? `${many} ${unit}` : `${many} ${unit} ${few} ${part}`;
+}

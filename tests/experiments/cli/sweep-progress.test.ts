@@ -1,0 +1,119 @@
+import { Writable } from 'node:stream';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { sweepProgress } from '../../../experiments/cli/sweep-progress.ts';
+import type { Terminal } from '../../../experiments/cli/terminal.ts';
+import { planSweep } from '../../../experiments/sweep/plan.ts';
+import { loadSweepFile } from '../../../experiments/sweep/sweep-file.ts';
+import type { TrialTask } from '../../../experiments/sweep/swept-kind.ts';
+import type { RunGroup, TrialOutcome } from '../../../experiments/sweep/trial-pool.ts';
+import { temporaryFolder } from '../../src/data/fixtures.ts';
+import { writeSweep } from '../sweep/tiny-sweep.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+class Stderr extends Writable {
+  readonly isTTY: boolean;
+  readonly columns = 120;
+  readonly rows = 24;
+  text = '';
+  constructor(isTTY: boolean) {
+    super();
+    this.isTTY = isTTY;
+  }
+  override _write(chunk: unknown, _: string, done: () => void): void {
+    this.text += String(chunk);
+    done();
+  }
+}
+
+/** A group of trials that the test moves on. */
+function group(label: string, size: number) {
+  const tasks = Array.from(
+    { length: size },
+    (): TrialTask => ({ kind: 'stop-agent', config: {}, seed: 1, label, directory: label, runs: '', pauseAt: null }),
+  );
+  let tell: (done: number) => void = () => {};
+  let end: (outcomes: readonly TrialOutcome[]) => void = () => {};
+  const run: RunGroup = (_, told) => {
+    tell = (done) => told?.onProgress?.('training', done, 100);
+    return new Promise((resolve) => {
+      end = resolve;
+    });
+  };
+  return {
+    tasks,
+    run,
+    tell: (done: number) => tell(done),
+    fail: () => end(tasks.map(() => ({ how: 'failed', severity: 1, message: 'no room' }))),
+  };
+}
+
+async function watched(isTTY: boolean) {
+  const stderr = new Stderr(isTTY);
+  const file = `${temporaryFolder()}/sweep.yaml`;
+  writeSweep(file);
+  const plan = planSweep(await loadSweepFile(file, { overrides: [] }));
+  const terminal: Terminal = {
+    words: [],
+    stdin: process.stdin,
+    stdout: stderr,
+    stderr,
+    interruptSignal: () => new AbortController().signal,
+    onHangUp: () => () => {},
+  };
+  return { stderr, progress: sweepProgress(plan, { terminal, signal: new AbortController().signal }) };
+}
+
+it('tells a pipe once a minute how far trials are that end together, and how long yet', async () => {
+  const { stderr, progress } = await watched(false);
+  const { tasks, run, tell, fail } = group('alpha=0.6, seed 1', 15);
+  progress.onTrials({ done: 0, total: 30 });
+  const outcome = progress.watching(run)(tasks);
+  for (let iteration = 0; iteration <= 100; iteration++) {
+    vi.advanceTimersByTime(8000);
+    tell(iteration);
+  }
+  const lines = stderr.text.trimEnd().split('\n');
+  expect(lines).toHaveLength(12);
+  expect(lines.at(-1)).toMatch(
+    /^tiny-sweep: 0\/30 trials · 1\.1\/min · \d+ min left · 15 under way, the first at training 95\/100$/,
+  );
+  fail();
+  await outcome;
+  for (let trial = 0; trial < 15; trial++) progress.onFailure('alpha=0.6, seed 1', 'no room');
+  vi.advanceTimersByTime(5000);
+  progress.onTrials({ done: 15, total: 30 });
+  expect(stderr.text).toContain('earshot: failed: alpha=0.6, seed 1: no room\n');
+  expect(stderr.text.trimEnd().split('\n').at(-1)).toMatch(
+    /^tiny-sweep: 15\/30 trials · 1\.1\/min · 14 min left · 15 failed$/,
+  );
+});
+
+it('shows the same on a terminal, the group on a line of its own', async () => {
+  const { stderr, progress } = await watched(true);
+  const { tasks, run, tell, fail } = group('alpha=0.6, seed 1', 3);
+  progress.onTrials({ done: 0, total: 6 });
+  const outcome = progress.watching(run)(tasks);
+  for (let iteration = 0; iteration <= 50; iteration++) {
+    vi.advanceTimersByTime(6000);
+    tell(iteration);
+  }
+  progress.onNote('a note');
+  const [, frame] = stderr.text.split('earshot: a note\n');
+  expect(frame).toContain('tiny-sweep: sweep 0/6 trials · 4 min each · 15 min left ████░░░░░░░░░░░░\n');
+  expect(frame).toContain(
+    '  alpha=0.6, seed 1 and 2 more: training 50/100 iterations · 10.0/min · 5 min left ████████',
+  );
+  fail();
+  await outcome;
+  progress.onFailure('alpha=0.6, seed 1', 'no room');
+  progress.onTrials({ done: 3, total: 6 });
+  progress.stop();
+  expect(stderr.text).toContain('3/6 trials');
+  expect(stderr.text).toContain('· 1 failed');
+});
