@@ -5,12 +5,13 @@ import type { WorkContext } from '../../src/work-context.ts';
 import { readDecisions, writeDecisions } from '../run/decisions-file.ts';
 import { selectorDataHash } from './data.ts';
 import { selectorDecisionSchema } from './decisions.ts';
-import { runConfig, type SelectorExperiment } from './experiment.ts';
+import type { SelectorExperiment } from './experiment.ts';
 import type { EventFold } from './protocol.ts';
 import { readStoredSelectorResult, type StoredSelectorResult, storedSelectorResult } from './result.ts';
 import type { SelectorShared } from './settings.ts';
 import type { SelectorWorkshop } from './shared.ts';
 import { runSelectorTrial } from './trial.ts';
+import { unfinishedRun } from './unfinished-run.ts';
 
 /*
  * Leave one event out: a run that holds a run for each held-out event. Each item is tested once, by a selector that was trained on
@@ -35,22 +36,12 @@ export async function runEventFolds(options: {
     const shared = await workshop.sharedFor(own, context);
     folds.push({ fold, experiment: own, shared, path: join(directory, folderOf(fold)) });
   }
-  const run = RunDirectory.create(directory, {
-    config: runConfig(experiment),
-    facts: {
-      seed,
-      backend: 'none',
-      device: 'processor',
-      hashes: {
-        data: sha256(folds.map(({ shared }) => selectorDataHash(shared.data))),
-        embeddings: folds[0].shared.embeddings.identityHash,
-      },
-    },
-  });
-  if (run.isFinished()) {
-    readStoredSelectorResult(run);
-    return true;
-  }
+  const hashes = {
+    data: sha256(folds.map(({ shared }) => selectorDataHash(shared.data))),
+    embeddings: folds[0].shared.embeddings.identityHash,
+  };
+  const run = unfinishedRun(directory, { experiment, seed, hashes });
+  if (run === null) return true;
   for (const { fold, path, ...own } of folds) {
     const isFinished = await runSelectorTrial({
       ...own,

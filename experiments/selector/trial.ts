@@ -1,4 +1,3 @@
-import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { createSelector } from '../../trainers/selector/jsdrv.ts';
 import type { SelectorTraining } from '../../trainers/selector/setup.ts';
@@ -14,13 +13,14 @@ import {
   selectorDecisionSchema,
   selectorName,
 } from './decisions.ts';
-import { runConfig, type SelectorExperiment } from './experiment.ts';
+import type { SelectorExperiment } from './experiment.ts';
 import type { TestSet } from './protocol.ts';
-import { readStoredSelectorResult, storedSelectorResult } from './result.ts';
+import { storedSelectorResult } from './result.ts';
 import { freshSettings, type SelectorShared, type SelectorTrial } from './settings.ts';
 import { trainedBeside } from './systems-beside.ts';
 import { decideByText, type TextBaseline, textBaselines } from './text-baselines.ts';
 import { trainLogged } from './train-logged.ts';
+import { unfinishedRun } from './unfinished-run.ts';
 
 /**
  * One run: trains the selector, tests it, then every system beside it with the same claims, seed and number of epochs. A
@@ -36,22 +36,9 @@ export async function runSelectorTrial(settings: {
 }): Promise<boolean> {
   const { experiment, seed, directory, shared, context } = settings;
   const { data } = shared;
-  const run = RunDirectory.create(directory, {
-    config: runConfig(experiment),
-    facts: {
-      seed,
-      backend: 'none',
-      device: 'processor',
-      hashes: {
-        data: selectorDataHash(data),
-        embeddings: shared.embeddings.identityHash,
-      },
-    },
-  });
-  if (run.isFinished()) {
-    readStoredSelectorResult(run);
-    return true;
-  }
+  const hashes = { data: selectorDataHash(data), embeddings: shared.embeddings.identityHash };
+  const run = unfinishedRun(directory, { experiment, seed, hashes });
+  if (run === null) return true;
   const tests = data.tests.map(({ name, threads }) => [`test ${name}`, threads] as const);
   writeParts(run, { train: data.train, ...Object.fromEntries(tests) });
 
