@@ -27,6 +27,7 @@ beforeAll(async () => {
   }));
   writeFileSync(join(cwd, 'threads.jsonl'), threads.map((thread) => `${JSON.stringify(thread)}\n`).join(''));
   writeExperiment(join(cwd, 'tiny.yaml'), {
+    seeds: [1, 2],
     data: { threads: 'threads.jsonl' },
     variants: { imitation: {}, exact: { agent: { ...tiny.agent, algorithm: 'exact-return' } } },
   });
@@ -105,7 +106,7 @@ describe('the inspector', () => {
     const { page, complaints } = await opened(pages[0]);
     const rows = page.locator('.list button');
     expect(await rows.count()).toBe(16);
-    expect(await page.locator('.controls output').textContent()).toBe('16 of 16 threads');
+    expect(await page.locator('.controls output').textContent()).toBe('16 of 16 threads, seed 1');
 
     await page.getByLabel('Show').selectOption('wrong');
     const wrong = await rows.count();
@@ -127,8 +128,43 @@ describe('the inspector', () => {
     await page.getByRole('searchbox', { name: 'Search' }).fill(name);
     expect(await page.locator('.detail h3').textContent()).toBe(`Thread ${name}`);
     await page.getByRole('searchbox', { name: 'Search' }).fill('no such word');
-    expect(await page.locator('.controls output').textContent()).toBe('0 of 16 threads');
+    expect(await page.locator('.controls output').textContent()).toBe('0 of 16 threads, seed 1');
     expect(await page.locator('.detail').textContent()).toBe('No thread is like that.');
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
+  it('shows the seed that is chosen: its stop probabilities, decisions and mistakes, of the same thread', async () => {
+    const { page, complaints } = await opened(pages[0]);
+    const seen = async () => ({
+      title: await page.locator('.detail h3').textContent(),
+      line: await page.locator('.detail svg path').evaluateAll((paths) => paths.map((path) => path.getAttribute('d'))),
+      stops: await page.locator('.list .where').allTextContents(),
+    });
+    await page.getByLabel('Sort').selectOption('data');
+    await page.locator('.list button').nth(2).click();
+    const first = await seen();
+    const seed = page.getByRole('combobox', { name: 'Seed' });
+    expect(await seed.locator('option').allTextContents()).toEqual(['1', '2']);
+    await seed.selectOption('2');
+    expect(await page.locator('.controls output').textContent()).toMatch(/ threads, seed 2$/);
+    expect(await page.locator('.detail .facts').textContent()).toContain('seed 2');
+    const second = await seen();
+    expect(second.stops).not.toEqual(first.stops);
+    expect(second.line).not.toEqual(first.line);
+    // Both seeds test some of the same threads; the one that was open stays open where the other seed has it.
+    await page.getByRole('searchbox', { name: 'Search' }).fill((first.title ?? '').replace('Thread ', ''));
+    if ((await page.locator('.list button').count()) > 0) expect(second.title).toBe(first.title);
+    await page.getByRole('searchbox', { name: 'Search' }).fill('');
+
+    await page.getByLabel('Show').selectOption('wrong');
+    const wrong = await page.locator('.list button').count();
+    await page.locator('.list button, .detail').first().press('s');
+    expect(await seed.inputValue()).toBe('1');
+    expect(await page.locator('.list button.right').count()).toBe(0);
+    expect(await page.locator('.controls output').textContent()).toMatch(/ threads, seed 1$/);
+    await seed.selectOption('2');
+    expect(await page.locator('.list button').count()).toBe(wrong);
     expect(complaints).toEqual([]);
     await page.close();
   });

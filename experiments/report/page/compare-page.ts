@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { RunDirectory } from '../../../checkpoints/run-directory.ts';
+import { groupBy } from '../../../src/data/group-by.ts';
 import type { ComparedSystem } from '../../run/decisions-file.ts';
 import { type Comparison, type PairedDecision, pairedDecisions } from '../../stop-agent/compare-runs.ts';
 import { agentName } from '../../stop-agent/decisions.ts';
@@ -29,13 +30,9 @@ export interface ComparePageSource {
 export async function comparePage({ compared, comparison, command, cache }: ComparePageSource): Promise<string> {
   const [first, second] = compared;
   const { pairs, labels } = pairedDecisions(first, second);
+  const inspected = await inspectedSystems(compared, { pairs, cache });
   const [{ run }] = pairs;
   const own = pairs.filter((pair) => pair.run === run);
-  const inspected = await inspectedSystems(compared, {
-    run,
-    cache,
-    threads: new Set(own.map(({ left }) => left.threadId)),
-  });
   const inspector = inspectorData(inspected.runs, { labels, order: 'disagreement' });
   const introduction = html`<p><b>${first.system}</b> of <code>${first.folder}</code>, minus <b>${second.system}</b> of <code>${second.folder}</code></p>
 <p class="facts">${comparison.threads} decisions paired, of ${comparison.seeds} ${comparison.seeds === 1 ? 'seed' : 'seeds'}</p>
@@ -48,7 +45,11 @@ export async function comparePage({ compared, comparison, command, cache }: Comp
 ${differencesTable('First minus second', comparison.metrics)}
 ${agreementTable(pairs)}`,
     },
-    { id: 'differ', title: 'Where they differ', body: differSection(own, labels) },
+    {
+      id: 'differ',
+      title: 'Where they differ',
+      body: differSection(own, { labels, seed: seedOf(join(first.folder, run)) }),
+    },
     { id: 'threads', title: 'Threads', body: inspectorSection(inspector, inspected.notes) },
   ];
   const title = `${first.system} against ${second.system}`;
@@ -112,12 +113,16 @@ function agreementTable(pairs: readonly PairedDecision[]): Markup {
 
 const differingShown = 300;
 
-function differSection(pairs: readonly PairedDecision[], labels: readonly string[]): Markup {
+/** @param pairs of one seed */
+function differSection(
+  pairs: readonly PairedDecision[],
+  { labels, seed }: { labels: readonly string[]; seed: number },
+): Markup {
   const differing = pairs.filter(({ left, right }) => left.predicted !== right.predicted);
   if (differing.length === 0) return html`<p>They give the same answer to every thread, if not at the same post.</p>`;
   const name = (label: number) => labels[label] ?? 'not readable';
   return table({
-    caption: `${differing.length} threads of ${pairs.length} get another answer${differing.length > differingShown ? `; the first ${differingShown}` : ''}`,
+    caption: `Seed ${seed}: ${differing.length} threads of ${pairs.length} get another answer${differing.length > differingShown ? `; the first ${differingShown}` : ''}`,
     columns: [
       { title: 'thread' },
       { title: 'is' },
@@ -129,7 +134,7 @@ function differSection(pairs: readonly PairedDecision[], labels: readonly string
     ],
     rows: differing.slice(0, differingShown).map(({ left, right }) => [
       {
-        shown: html`<a href="#thread=${encodeURIComponent(left.threadId)}">${left.threadId}</a>`,
+        shown: html`<a href="#thread=${encodeURIComponent(left.threadId)}&amp;seed=${seed}">${left.threadId}</a>`,
         value: left.threadId,
       },
       name(left.gold),
@@ -142,34 +147,49 @@ function differSection(pairs: readonly PairedDecision[], labels: readonly string
   });
 }
 
-/** Both systems on the threads that both decided in one run, each as the inspector shows an agent. */
+/** Both systems on the threads that both decided, run by run, each as the inspector shows an agent. */
 async function inspectedSystems(
   compared: readonly ComparedSystem[],
-  { run, cache, threads: shared }: { run: string; cache: string; threads: ReadonlySet<string> },
+  { pairs, cache }: { pairs: readonly PairedDecision[]; cache: string },
 ): Promise<{ runs: InspectedRun[]; notes: string[] }> {
   const read = threadReader();
-  const notes = new Set(run === '' ? [] : [`Shown: ${run}.`]);
+  const notes = new Set<string>();
   const runs: InspectedRun[] = [];
-  for (const { folder, system: name } of compared) {
-    const directory = join(folder, run);
-    const experiment = RunDirectory.open(directory).readConfig(experimentSchema);
-    const { part } = experiment.evaluation;
-    const { threads, problem } = await read(directory, experiment);
-    if (problem !== null) notes.add(`Texts are missing: ${problem}.`);
-    const system = systemsOfRun(RunDirectory.open(directory)).find((own) => own.name === name);
-    const judged = (readJudged(directory, part) ?? []).filter(({ threadId }) => shared.has(threadId));
-    if (judged.length === 0)
-      notes.add(`${directory} kept no judgements, because an earlier version trained it; its threads are not shown.`);
-    if (system === undefined || judged.length === 0) continue;
-    const { debates, problem: debatesProblem } = await debatesOf({
-      experiment,
-      threads,
-      decisions: system.decisions,
-      cache,
-    });
-    if (debatesProblem !== null) notes.add(`Debates are missing: ${debatesProblem}.`);
-    const stopProbabilities = name === agentName ? readStopProbabilities(directory, part) : null;
-    runs.push({ variant: folder, judged, systems: [system], stopProbabilities, threads, debates });
+  for (const [run, own] of groupBy(pairs, (pair) => pair.run)) {
+    const shared = new Set(own.map(({ left }) => left.threadId));
+    for (const { folder, system: name } of compared) {
+      const directory = join(folder, run);
+      const experiment = RunDirectory.open(directory).readConfig(experimentSchema);
+      const { part } = experiment.evaluation;
+      const { threads, problem } = await read(directory, experiment);
+      if (problem !== null) notes.add(`Texts are missing: ${problem}.`);
+      const system = systemsOfRun(RunDirectory.open(directory)).find((each) => each.name === name);
+      const judged = (readJudged(directory, part) ?? []).filter(({ threadId }) => shared.has(threadId));
+      if (judged.length === 0)
+        notes.add(`${directory} kept no judgements, because an earlier version trained it; its threads are not shown.`);
+      if (system === undefined || judged.length === 0) continue;
+      const { debates, problem: debatesProblem } = await debatesOf({
+        experiment,
+        threads,
+        decisions: system.decisions,
+        cache,
+      });
+      if (debatesProblem !== null) notes.add(`Debates are missing: ${debatesProblem}.`);
+      const stopProbabilities = name === agentName ? readStopProbabilities(directory, part) : null;
+      runs.push({
+        variant: folder,
+        seed: seedOf(directory),
+        judged,
+        systems: [system],
+        stopProbabilities,
+        threads,
+        debates,
+      });
+    }
   }
   return { runs, notes: [...notes] };
+}
+
+function seedOf(directory: string): number {
+  return RunDirectory.open(directory).readRecord().seed;
 }

@@ -4,18 +4,12 @@ import { debatesOf } from './debates.ts';
 import type { InspectedRun } from './inspector-data.ts';
 import type { ReadRun } from './read-runs.ts';
 
-/** The runs of the first seed, with texts and debates; and what could not be read. */
+/** The runs, those of a seed one after another, with texts and debates; and what could not be read. */
 export async function inspectedRuns(
   runs: readonly ReadRun[],
   cache: string,
 ): Promise<{ runs: InspectedRun[]; notes: string[] }> {
-  const [{ result }] = runs;
-  const own = runs.filter((run) => run.result.seed === result.seed);
-  const notes = new Set(
-    runs.length > own.length
-      ? [`Shown: seed ${result.seed}. The page of another run is written by earshot report <run> --html.`]
-      : [],
-  );
+  const notes = new Set<string>();
   const inspected: InspectedRun[] = [];
   for (const {
     variant,
@@ -25,8 +19,8 @@ export async function inspectedRuns(
     problem,
     agent,
     directory,
-    result: { decisions },
-  } of own) {
+    result: { decisions, seed },
+  } of runs) {
     if (problem !== null) notes.add(`Texts are missing: ${problem}.`);
     const { part } = experiment.evaluation;
     const stopProbabilities = readStopProbabilities(directory, part);
@@ -43,7 +37,7 @@ export async function inspectedRuns(
     if (debatesProblem !== null) notes.add(`Debates are missing: ${debatesProblem}.`);
     const shown = decisions.filter(({ name }) => name !== agent.name && (isShown(name) || isLearnt(name)));
     if (judged.length > 0)
-      inspected.push({ variant, judged, systems: [agent, ...shown], stopProbabilities, threads, debates });
+      inspected.push({ variant, seed, judged, systems: [agent, ...shown], stopProbabilities, threads, debates });
   }
   return { runs: inspected, notes: [...notes] };
 }

@@ -7,6 +7,7 @@ import type { Debate, InspectedThread, InspectorData, InspectorView, ShownSystem
 /** A run as the inspector needs it. */
 export interface InspectedRun {
   readonly variant: string;
+  readonly seed: number;
   readonly judged: readonly TestThread[];
   readonly systems: readonly SystemDecisions[];
   /** By thread; null where the run did not keep them. */
@@ -22,40 +23,63 @@ const bytesAtMost = 3.6e6;
 const bytesOfNumbers = { post: 18, agent: 7 };
 
 /**
- * The data of the inspector: one view for all runs whose detector said the same of the same threads, so that their agents
- * stand side by side. Where all posts would make the page too large, later posts of long threads are left out.
+ * The data of the inspector: one view for all runs of a seed whose detector said the same of the same threads, so that their
+ * agents stand side by side. As many seeds as fit, the first at least; where its posts alone would make the page too large,
+ * later ones of long threads are left out.
  */
 export function inspectorData(
   runs: readonly InspectedRun[],
   { labels, order = 'mistake' }: Pick<InspectorData, 'labels'> & Partial<Pick<InspectorData, 'order'>>,
 ): InspectorData {
-  const alike = [
-    ...groupBy(runs, ({ judged }) =>
-      JSON.stringify(judged.map(({ threadId, input }) => [threadId, [...input.sequence.predicted]])),
-    ).values(),
-  ];
+  const bySeed = [...groupBy(runs, ({ seed }) => seed).values()];
+  const several = bySeed.some((own) => own.length > 1);
   const places = new Map<string, number>();
-  const threads: { thread: Thread | null; judged: TestThread }[] = [];
-  for (const own of alike)
-    for (const judged of own[0].judged) {
-      if (places.has(judged.threadId)) continue;
-      places.set(judged.threadId, threads.length);
-      threads.push({ thread: own[0].threads.get(judged.threadId) ?? null, judged });
-    }
-  const limit = postLimit(threads, runs);
-  return {
-    labels,
-    threads: threads.map((each) => shownThread(each, limit)),
-    views: alike.map((own) => view(own, { places, limit, several: runs.length > 1 })),
-    order,
-  };
+  const threads: ShownThread[] = [];
+  const views: InspectorView[] = [];
+  let limit = Number.POSITIVE_INFINITY;
+  let bytes = 0;
+  for (const [index, own] of bySeed.entries()) {
+    const alike = [...groupBy(own, judgementsOf).values()];
+    const added = threadsOf(alike, places);
+    if (index === 0) limit = postLimit(added, own);
+    for (const [thread, { judged }] of added.entries()) places.set(judged.threadId, threads.length + thread);
+    const ownThreads = added.map((each) => shownThread(each, limit));
+    const ownViews = alike.map((together) => view(together, { places, limit, several }));
+    bytes += Buffer.byteLength(JSON.stringify([ownThreads, ownViews]));
+    if (index > 0 && bytes > bytesAtMost) break;
+    threads.push(...ownThreads);
+    views.push(...ownViews);
+  }
+  const shown = new Set(views.map(({ seed }) => seed));
+  const leftOutSeeds = bySeed.map(([{ seed }]) => seed).filter((seed) => !shown.has(seed));
+  return { labels, threads, views, leftOutSeeds, order };
+}
+
+/** What the detector said of which threads: runs with the same stand in one view. */
+function judgementsOf({ judged }: InspectedRun): string {
+  return JSON.stringify(judged.map(({ threadId, input }) => [threadId, [...input.sequence.predicted]]));
+}
+
+interface JudgedThread {
+  readonly thread: Thread | null;
+  readonly judged: TestThread;
+}
+
+/** Threads of these views that no earlier one has, each once. */
+function threadsOf(
+  alike: readonly (readonly InspectedRun[])[],
+  known: ReadonlyMap<string, number>,
+): readonly JudgedThread[] {
+  const added = new Map<string, JudgedThread>();
+  for (const [{ judged: own, threads }] of alike)
+    for (const judged of own)
+      if (!known.has(judged.threadId) && !added.has(judged.threadId))
+        added.set(judged.threadId, { thread: threads.get(judged.threadId) ?? null, judged });
+  return [...added.values()];
 }
 
 /** The most posts of a thread that fit; infinity where all do. */
-function postLimit(
-  threads: readonly { thread: Thread | null; judged: TestThread }[],
-  runs: readonly InspectedRun[],
-): number {
+function postLimit(threads: readonly JudgedThread[], runs: readonly InspectedRun[]): number {
   const numbers = bytesOfNumbers.post + runs.length * bytesOfNumbers.agent;
   const fixed = runs.reduce(
     (sum, { judged, systems, debates }) =>
@@ -76,13 +100,14 @@ function postLimit(
   return limit < 0 ? Number.POSITIVE_INFINITY : Math.max(5, limit);
 }
 
-function shownThread({ thread, judged }: { thread: Thread | null; judged: TestThread }, limit: number): ShownThread {
+function shownThread({ thread, judged }: JudgedThread, limit: number): ShownThread {
   return {
     id: judged.threadId,
     event: thread?.event ?? null,
     gold: judged.input.goldLabel,
     posts: judged.hours.length,
     time: thread?.posts[0].time ?? null,
+    hours: judged.hours.slice(0, limit).map((hour) => (hour === null ? null : rounded(hour, 3))),
     texts: thread === null ? null : thread.posts.slice(0, limit).map(({ text }) => text),
   };
 }
@@ -114,7 +139,7 @@ function view(
     },
     decisions: new Map(system.decisions.map((decision) => [decision.threadId, decision])),
   }));
-  const rows = runs[0].judged.map(({ threadId, input, hours }): InspectedThread => {
+  const rows = runs[0].judged.map(({ threadId, input }): InspectedThread => {
     const decided = all.map(({ decisions }) => {
       const decision = decisions.get(threadId);
       if (decision === undefined) throw new Error(`a system did not decide the thread ${threadId}`);
@@ -127,7 +152,6 @@ function view(
     const sure = confidence[Math.min(agent.postsUsed, confidence.length) - 1];
     return {
       thread: places.get(threadId)!,
-      hours: hours.slice(0, limit).map((hour) => (hour === null ? null : rounded(hour, 3))),
       predicted: Array.from(predicted.slice(0, limit)),
       confidence: Array.from(confidence.slice(0, limit), (value) => (Number.isNaN(value) ? null : rounded(value, 2))),
       stopProbability: runs.map(
@@ -154,7 +178,8 @@ function view(
         .filter((debate, index, own) => own.findIndex(({ posts }) => posts === debate.posts) === index),
     };
   });
-  return { name: runs.map(({ variant }) => variant).join(', '), systems: all.map(({ shown }) => shown), rows };
+  const [{ seed }] = runs;
+  return { seed, name: runs.map(({ variant }) => variant).join(', '), systems: all.map(({ shown }) => shown), rows };
 }
 
 function kindOf({ calls }: SystemDecisions, isAgent: boolean): ShownSystem['kind'] {

@@ -4,8 +4,14 @@ import type { InspectorData } from './page-data.ts';
 /** Where the script builds the inspector, and what is said beside it. */
 export function inspectorSection(data: InspectorData, notes: readonly string[]): Markup {
   const shortened = data.threads.filter(({ posts, texts }) => texts !== null && texts.length < posts).length;
+  const { leftOutSeeds } = data;
   const all = [
     ...notes,
+    ...(leftOutSeeds.length === 0
+      ? []
+      : [
+          `Not here, so that the file stays below 5 MB: ${leftOutSeeds.length === 1 ? 'seed' : 'seeds'} ${leftOutSeeds.join(', ')}. The page of one run is written by earshot report <run> --html.`,
+        ]),
     ...(shortened === 0
       ? []
       : [`Later posts of ${shortened} long threads are left out, so that the file stays below 5 MB.`]),

@@ -50,8 +50,8 @@ const known: Readonly<Record<string, Known>> = {
     isShare: true,
   },
   'discriminator/penalty': {
-    title: 'Gradient penalty',
-    meaning: 'Near 0 the discriminator is as smooth as was asked.',
+    title: 'Discriminator: gradient penalty',
+    meaning: 'Near 0 its gradient has the norm that was asked for. At first it is flatter; a later rise means steeper.',
   },
   'ppo/entropy': { title: 'Entropy of the policy', meaning: '0.69 is a coin, 0 always the same action.' },
   'ppo/approximate_kl': { title: 'KL of an update', meaning: 'Steps above 0.05 are large.' },

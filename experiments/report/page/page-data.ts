@@ -13,8 +13,10 @@ export interface InspectorData {
   /** The labels of the task; all labels below are indices into them, −1 where an answer could not be read. */
   readonly labels: readonly string[];
   readonly threads: readonly ShownThread[];
-  /** Of one seed. Runs whose detector said the same stand in one view, so that their agents can be compared. */
+  /** By seed. Runs of a seed whose detector said the same stand in one view, so that their agents can be compared. */
   readonly views: readonly InspectorView[];
+  /** Seeds that would have made the page too large. */
+  readonly leftOutSeeds: readonly number[];
   /** What the list is sorted by at first. */
   readonly order: 'mistake' | 'disagreement';
 }
@@ -28,11 +30,14 @@ export interface ShownThread {
   readonly posts: number;
   /** Of the claim, ISO 8601; null where unknown. */
   readonly time: string | null;
+  /** Hours since the claim of each shown post; null where unknown. */
+  readonly hours: readonly (number | null)[];
   /** Of the posts that are shown; null where the thread could not be read. */
   readonly texts: readonly string[] | null;
 }
 
 export interface InspectorView {
+  readonly seed: number;
   readonly name: string;
   /** The first is the agent that lists are sorted by. */
   readonly systems: readonly ShownSystem[];
@@ -49,8 +54,6 @@ export interface ShownSystem {
 export interface InspectedThread {
   /** Index into the threads. */
   readonly thread: number;
-  /** Hours since the claim of each shown post; null where unknown. */
-  readonly hours: readonly (number | null)[];
   /** What the detector said after each shown post. */
   readonly predicted: readonly number[];
   readonly confidence: readonly (number | null)[];

@@ -64,7 +64,7 @@ const captions: readonly (readonly [ending: string, caption: string])[] = [
 
 const mistakesShown = 12;
 
-/** The surest wrong answers of the run that the inspector shows. */
+/** The surest wrong answers of a run, with links to the inspector. */
 function mistakesOf(run: ReadRun, labels: readonly string[]): Markup | null {
   const wrong = placedDecisions(run)
     .filter(({ gold, predicted }) => gold !== predicted)
@@ -81,15 +81,16 @@ function mistakesOf(run: ReadRun, labels: readonly string[]): Markup | null {
       { title: 'posts seen', isNumber: true },
       { title: 'of', isNumber: true },
     ],
-    rows: wrong
-      .slice(0, mistakesShown)
-      .map(({ threadId, gold, predicted, confidence, postsUsed, posts }) => [
-        { shown: html`<a href="#thread=${encodeURIComponent(threadId)}">${threadId}</a>`, value: threadId },
-        name(gold),
-        name(predicted),
-        numberCell(confidence, 2),
-        numberCell(postsUsed, 0),
-        numberCell(posts, 0),
-      ]),
+    rows: wrong.slice(0, mistakesShown).map(({ threadId, gold, predicted, confidence, postsUsed, posts }) => [
+      {
+        shown: html`<a href="#thread=${encodeURIComponent(threadId)}&amp;seed=${run.result.seed}">${threadId}</a>`,
+        value: threadId,
+      },
+      name(gold),
+      name(predicted),
+      numberCell(confidence, 2),
+      numberCell(postsUsed, 0),
+      numberCell(posts, 0),
+    ]),
   });
 }

@@ -11,10 +11,13 @@ function startInspector(home, data) {
   /** @type {InspectedThread[]} */
   let listed = [];
 
-  const views = choice(
-    'Runs',
-    data.views.map(({ name }, index) => [String(index), name]),
+  const seedNumbers = [...new Set(data.views.map(({ seed }) => seed))];
+  const seeds = choice(
+    'Seed',
+    seedNumbers.map((seed) => [String(seed), String(seed)]),
   );
+  /** Views of the chosen seed; which runs stand together may differ from seed to seed. */
+  const views = choice('Runs', []);
   const search = element('input', { type: 'search', placeholder: 'words or an id', autocomplete: 'off' });
   const outcome = choice('Show', [
     ['all', 'all threads'],
@@ -46,7 +49,8 @@ function startInspector(home, data) {
   const controls = element(
     'form',
     { class: 'controls', role: 'search', 'aria-label': 'Threads' },
-    data.views.length > 1 && views.labelled,
+    seedNumbers.length > 1 && seeds.labelled,
+    views.labelled,
     element('label', { class: 'wide' }, element('span', {}, 'Search'), search),
     outcome.labelled,
     label.labelled,
@@ -59,7 +63,7 @@ function startInspector(home, data) {
     element(
       'p',
       { class: 'hint' },
-      'Keys: ↑ ↓ in the list, j and k for the next and the previous thread, / to search.',
+      `Keys: ↑ ↓ in the list, j and k for the next and the previous thread, ${seedNumbers.length > 1 ? 's for the next seed, ' : ''}/ to search.`,
     ),
     element('div', { class: 'panes' }, list, detail),
   );
@@ -98,7 +102,8 @@ function startInspector(home, data) {
 
   const refresh = () => {
     listed = view.rows.filter(isShown).sort(orders[order.select.value]);
-    count.textContent = `${listed.length.toLocaleString('en')} of ${counted(view.rows.length, 'thread')}`;
+    const ofSeed = seedNumbers.length > 1 ? `, seed ${view.seed}` : '';
+    count.textContent = `${listed.length.toLocaleString('en')} of ${counted(view.rows.length, 'thread')}${ofSeed}`;
     list.replaceChildren(...listed.map((row) => element('li', {}, threadButton(row))));
     if (chosen === null || !listed.includes(chosen)) choose(listed[0] ?? null);
     else markChosen();
@@ -157,6 +162,35 @@ function startInspector(home, data) {
     detail.scrollTop = 0;
   };
 
+  /**
+   * Shows another view, and in it the thread that was chosen, where it has it.
+   * @param {InspectorView} next
+   */
+  const show = (next) => {
+    if (next === view) return;
+    view = next;
+    followView();
+    const thread = chosen?.thread;
+    chosen = view.rows.find((row) => row.thread === thread) ?? null;
+    refresh();
+    if (chosen !== null) choose(chosen);
+  };
+
+  /** Makes the lists of seeds and runs say which view is shown. */
+  const followView = () => {
+    const own = data.views.filter(({ seed }) => seed === view.seed);
+    seeds.select.value = String(view.seed);
+    views.select.replaceChildren(...own.map(({ name }) => element('option', { value: name }, name)));
+    views.select.value = view.name;
+    views.labelled.hidden = own.length < 2;
+  };
+
+  /** @param {number} seed */
+  const viewOf = (seed) => {
+    const own = data.views.filter((each) => each.seed === seed);
+    return own.find(({ name }) => name === view.name) ?? own[0];
+  };
+
   /** @param {number} step @param {boolean} isFocused */
   const move = (step, isFocused) => {
     if (listed.length === 0) return;
@@ -178,29 +212,32 @@ function startInspector(home, data) {
     if (isTyping || pressed.ctrlKey || pressed.metaKey || pressed.altKey) return;
     if (pressed.key === 'j') move(1, true);
     if (pressed.key === 'k') move(-1, true);
+    if (pressed.key === 's') {
+      show(viewOf(seedNumbers[(seedNumbers.indexOf(view.seed) + 1) % seedNumbers.length]));
+      if (chosen !== null) buttons()[listed.indexOf(chosen)].focus();
+    }
     if (pressed.key !== '/') return;
     pressed.preventDefault();
     search.focus();
   });
   controls.addEventListener('submit', (sent) => sent.preventDefault());
-  controls.addEventListener('input', () => {
-    view = data.views[Number(views.select.value)] ?? view;
-    refresh();
+  controls.addEventListener('input', ({ target }) => {
+    if (target === seeds.select) show(viewOf(Number(seeds.select.value)));
+    else if (target === views.select)
+      show(data.views.find(({ seed, name }) => seed === view.seed && name === views.select.value) ?? view);
+    else refresh();
   });
 
   const followAddress = () => {
-    const named = /^#thread=(.*)$/.exec(location.hash);
-    if (named === null) return;
-    const id = decodeURIComponent(named[1]);
+    const named = new URLSearchParams(location.hash.slice(1));
+    const id = named.get('thread');
+    if (id === null) return;
     const isNamed = (/** @type {InspectedThread} */ { thread }) => data.threads[thread].id === id;
-    const place = [view, ...data.views].find(({ rows }) => rows.some(isNamed));
+    const inSeed = data.views.filter(({ seed }) => String(seed) === named.get('seed'));
+    const place = [...inSeed, view, ...data.views].find(({ rows }) => rows.some(isNamed));
     const row = place?.rows.find(isNamed);
     if (place === undefined || row === undefined) return;
-    if (place !== view) {
-      view = place;
-      views.select.value = String(data.views.indexOf(place));
-      refresh();
-    }
+    show(place);
     if (!listed.includes(row)) {
       search.value = '';
       for (const { select } of [outcome, label, event]) select.value = 'all';
@@ -218,6 +255,7 @@ function startInspector(home, data) {
     draw();
   }).observe(detail);
 
+  followView();
   refresh();
   followAddress();
 }

@@ -8,6 +8,7 @@ function threadView({ data, view, row, width }) {
   const [answer] = row.answers;
   const isRight = answer === thread.gold;
   const facts = [
+    data.views.some(({ seed }) => seed !== view.seed) ? `seed ${view.seed}` : null,
     `is ${labelName(labels, thread.gold)}`,
     thread.event === null ? null : `event ${thread.event}`,
     counted(thread.posts, 'post'),
@@ -146,7 +147,7 @@ function laterStops(view, row, shown) {
 function postItem({ data, view, row, thread, label, post }) {
   const { labels } = data;
   const confidence = row.confidence[post] ?? null;
-  const hours = row.hours[post] ?? null;
+  const hours = thread.hours[post] ?? null;
   const text = thread.texts?.[post];
   const agents = view.systems.flatMap(({ name, kind }, system) =>
     kind === 'agent' && row.stops[system] === post

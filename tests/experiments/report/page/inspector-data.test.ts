@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type InspectedRun, inspectorData } from '../../../../experiments/report/page/inspector-data.ts';
+import { inspectorSection } from '../../../../experiments/report/page/inspector-section.ts';
 import { makeThread } from '../../../src/data/fixtures.ts';
 
 const labels = ['non-rumor', 'rumor'];
@@ -7,7 +8,12 @@ const labels = ['non-rumor', 'rumor'];
 /** A thread of four posts, a rumor, of which the detector says rumor from the third post on. */
 function run(
   variant: string,
-  { stop = 2, posts = 4, text = 'word' }: { stop?: number; posts?: number; text?: string } = {},
+  {
+    stop = 2,
+    posts = 4,
+    text = 'word',
+    seed = 1,
+  }: { stop?: number; posts?: number; text?: string; seed?: number } = {},
 ): InspectedRun {
   const thread = makeThread('t', { posts, event: 'e' });
   const predicted = Array.from({ length: posts }, (_, post) => (post >= 2 ? 1 : 0));
@@ -29,6 +35,7 @@ function run(
   });
   return {
     variant,
+    seed,
     judged: [
       {
         threadId: 't',
@@ -67,6 +74,7 @@ describe('inspectorData', () => {
         gold: 1,
         posts: 4,
         time: '2020-01-01T00:00:00.000Z',
+        hours: [0, 1, 2, 3],
         texts: ['word', 'word', 'word', 'word'],
       },
     ]);
@@ -80,7 +88,6 @@ describe('inspectorData', () => {
     expect(views[0].rows).toEqual([
       {
         thread: 0,
-        hours: [0, 1, 2, 3],
         predicted: [0, 0, 1, 1],
         confidence: [0.6, 0.61, 0.62, 0.63],
         stopProbability: [[0, 0.1, 0.2, 0.3]],
@@ -119,5 +126,40 @@ describe('inspectorData', () => {
     expect(data.threads[0].posts).toBe(500);
     expect(data.views[0].rows[0].predicted).toHaveLength(shown);
     expect(Buffer.byteLength(JSON.stringify(data))).toBeLessThan(4e6);
+  });
+
+  it('has a view of every seed, over the same threads, the runs of each side by side', () => {
+    const runs = [1, 2].flatMap((seed) => [run('a', { seed, stop: seed }), run('b', { seed, stop: 0 })]);
+    // As a page reads them: all seeds of one variant, then of the next.
+    const { threads, views, leftOutSeeds } = inspectorData([runs[0], runs[2], runs[1], runs[3]], { labels });
+    expect(threads).toHaveLength(1);
+    expect(views.map(({ seed, name }) => [seed, name])).toEqual([
+      [1, 'a, b'],
+      [2, 'a, b'],
+    ]);
+    expect(views.map(({ rows }) => rows[0].stops.slice(0, 2))).toEqual([
+      [1, 0],
+      [2, 0],
+    ]);
+    expect(views.map(({ rows }) => rows[0].mistake > 0)).toEqual([true, false]);
+    expect(leftOutSeeds).toEqual([]);
+    // A single agent is not named after its variant because there are several seeds of it.
+    expect(inspectorData([runs[0], runs[2]], { labels }).views[1].systems[0].name).toBe('stop agent');
+  });
+
+  it('leaves out the seeds that do not fit, after the first', () => {
+    const seeds = Array.from({ length: 20 }, (_, index) => index + 1);
+    // 120 kB of texts are there once; each seed brings some 330 kB of numbers.
+    const data = inspectorData(
+      seeds.map((seed) => run('v', { seed, posts: 20_000, text: 'x' })),
+      { labels },
+    );
+    const shown = data.views.map(({ seed }) => seed);
+    expect(shown.length).toBeGreaterThan(3);
+    expect(shown).toEqual(seeds.slice(0, shown.length));
+    expect(data.leftOutSeeds).toEqual(seeds.slice(shown.length));
+    expect(data.leftOutSeeds.length).toBeGreaterThan(0);
+    expect(Buffer.byteLength(JSON.stringify(data))).toBeLessThan(3.7e6);
+    expect(inspectorSection(data, []).markup).toMatch(/below 5 MB: seeds \d+, .*20\. The page of one run/);
   });
 });
