@@ -1,17 +1,28 @@
-import { performance } from 'node:perf_hooks';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { type Prefix, prefixOf, type Thread } from '../src/data/thread.ts';
 import { InputError, ProviderError } from '../src/errors.ts';
 import type { AnnotationRequest } from './annotations/annotation-row.ts';
 import type { AnnotationStore } from './annotations/annotation-store.ts';
 import { type AnnotateProgress, type AnnotationFailure, AnnotationTally } from './annotations/annotation-tally.ts';
+import { Asking } from './annotations/asking.ts';
 import type { ClaimTable } from './annotations/claim-table.ts';
 import { CommitQueue } from './annotations/commit-queue.ts';
+import { HeldClaims } from './annotations/held-claims.ts';
 import type { KeptCalls } from './annotations/kept-calls.ts';
-import type { UnreadableRow, UnreadableTable } from './annotations/unreadable-table.ts';
+import {
+  firstOfEachKey,
+  type Group,
+  heldUntilNext,
+  judgementIn,
+  type Known,
+  lastText,
+  type Question,
+  quotedStart,
+} from './annotations/question.ts';
+import type { UnreadableTable } from './annotations/unreadable-table.ts';
 import type { Detector, Judgement } from './detector.ts';
 import { type JudgementSequence, judgementSequence } from './judgement-sequence.ts';
-import { endsAllCalls, MalformedAnswerError } from './llm/failures.ts';
+import { endsAllCalls } from './llm/failures.ts';
 import { inParallel } from './llm/in-parallel.ts';
 import { type PrefixSchedule, scheduledLengths } from './prefix-schedule.ts';
 
@@ -90,34 +101,14 @@ export async function annotate(options: AnnotateOptions): Promise<AnnotateResult
   return new AnnotationRun(options).run();
 }
 
-/** A prefix that is to be judged. */
-interface Question {
-  readonly group: Group;
-  readonly thread: Thread;
-  readonly length: number;
-  readonly request: AnnotationRequest;
-  readonly key: string;
-}
-
-/** What was answered to a question: its judgement, or why the answer is none. */
-type Known = { readonly judgement: Judgement } | { readonly problem: string };
-
-/** Threads that are looked up together. Their sequences are made when the last of their questions is settled. */
-interface Group {
-  readonly threads: readonly Thread[];
-  readonly questions: Question[];
-  /** By key; null where the detector failed. */
-  readonly answers: Map<string, Judgement | null>;
-  unsettled: number;
-}
-
 class AnnotationRun {
   private readonly threads: readonly Thread[];
   private readonly detector: Detector;
   private readonly store: AnnotateOptions['store'];
-  private readonly claims: AnnotateOptions['store']['claims'];
+  /** Null where no other process could ask the same. */
+  private readonly claims: HeldClaims | null;
   private readonly commits: CommitQueue;
-  private readonly calls: AnnotateOptions['calls'];
+  private readonly asking: Asking;
   private readonly maxPosts: number;
   private readonly schedule: PrefixSchedule;
   private readonly concurrency: number;
@@ -127,15 +118,8 @@ class AnnotationRun {
 
   private readonly tally: AnnotationTally;
   private readonly openGroups = new Set<Group>();
-  /** Ends the judgements under way when nothing can be stored any more. */
-  private readonly stopping = new AbortController();
-  private readonly underWay = new Map<string, Promise<Judgement | null>>();
-  /** What could not be read in this run, by key. */
-  private readonly problems = new Map<string, string>();
   /** Nothing new is begun, and nobody waits for other processes any more. */
   private hasFailed = false;
-  /** Keys of the questions that nobody else asks because of this run. The commit of a judgement gives its own up. */
-  private readonly held = new Set<string>();
   /** What other processes were asking when it was this one's turn. */
   private readonly elsewhere: Question[] = [];
   private readonly finished = new Map<string, JudgementSequence>();
@@ -147,9 +131,8 @@ class AnnotationRun {
     this.threads = threads;
     this.detector = options.detector;
     this.store = options.store;
-    this.claims = (options.claims ?? true) ? options.store.claims : null;
-    this.commits = new CommitQueue({ store: options.store, onFailure: (error) => this.stopping.abort(error) });
-    this.calls = options.calls;
+    const { claims } = options.store;
+    this.claims = claims && (options.claims ?? true) ? new HeldClaims(claims) : null;
     this.maxPosts = maxPosts;
     this.schedule = schedule;
     this.concurrency = concurrency;
@@ -158,6 +141,18 @@ class AnnotationRun {
     this.signal = options.signal;
     const total = threads.reduce((sum, thread) => sum + this.lengthsOf(thread).length, 0);
     this.tally = new AnnotationTally({ total, maxUnreadable, onProgress: options.onProgress });
+    const stopping = new AbortController();
+    this.commits = new CommitQueue({ store: options.store, onFailure: (error) => stopping.abort(error) });
+    this.asking = new Asking({
+      detector: options.detector,
+      commits: this.commits,
+      claims: this.claims,
+      unreadable: options.store.unreadable,
+      calls: options.calls,
+      tally: this.tally,
+      stopping,
+      signal: options.signal,
+    });
   }
 
   async run(): Promise<AnnotateResult> {
@@ -180,7 +175,7 @@ class AnnotationRun {
       for (const group of this.openGroups) this.finish(group);
     } finally {
       this.commits.close();
-      this.claims?.release([...this.held]);
+      this.claims?.releaseAll();
     }
     return this.result(stopped);
   }
@@ -210,9 +205,8 @@ class AnnotationRun {
     return open;
   }
 
-  private leftByOthers(questions: readonly Question[], claims: Pick<ClaimTable, 'take'>): Question[] {
+  private leftByOthers(questions: readonly Question[], claims: HeldClaims): Question[] {
     const taken = claims.take(questions.map(({ key }) => key));
-    for (const key of taken) this.held.add(key);
     const own = questions.filter(({ key }) => taken.has(key));
     this.elsewhere.push(...questions.filter(({ key }) => !taken.has(key)));
     // Another process may have finished with some of them since they were looked up.
@@ -228,7 +222,7 @@ class AnnotationRun {
     return questions.filter((question) => {
       const answer = known.get(question.key);
       if (answer === undefined || ('problem' in answer && !readsUnreadable)) return true;
-      this.release(question.key);
+      this.claims?.release(question.key);
       this.countKnown(question, answer);
       this.settled(question, judgementIn(answer));
       return false;
@@ -287,7 +281,7 @@ class AnnotationRun {
     for (const [key, judgement] of this.store.getMany(keys)) {
       // Earlier versions stored a judgement without a label.
       const isUnlabelled = judgement.label === null && !this.detector.mayAbstain;
-      known.set(key, isUnlabelled ? { problem: `the answer was ${said(lastText(judgement))}` } : { judgement });
+      known.set(key, isUnlabelled ? { problem: `the answer was ${quotedStart(lastText(judgement))}` } : { judgement });
     }
     return known;
   }
@@ -298,89 +292,16 @@ class AnnotationRun {
   }
 
   private async settle(question: Question): Promise<void> {
-    const answer = await this.askedForAnotherThread(question.key);
+    const answer = await this.asking.forAnotherThread(question.key);
     if (answer !== null) this.countKnown(question, answer);
-    this.settled(question, answer === null ? await this.ask(question) : judgementIn(answer));
+    this.settled(question, answer === null ? await this.asking.ask(question) : judgementIn(answer));
     await this.commits.commitWhenDue();
-  }
-
-  private release(key: string): void {
-    if (this.held.delete(key)) this.claims?.release([key]);
   }
 
   private settled({ group, key }: Question, judgement: Judgement | null): void {
     group.answers.set(key, judgement);
     this.tally.settle();
     if (--group.unsettled === 0) this.finish(group);
-  }
-
-  /** What is answered in this run to another thread with the same texts; waited for where it is being asked. */
-  private async askedForAnotherThread(key: string): Promise<Known | null> {
-    for (;;) {
-      const problem = this.problems.get(key);
-      if (problem !== undefined) return { problem };
-      const asking = this.underWay.get(key);
-      if (asking === undefined) return null;
-      const judgement = await asking.catch(() => null);
-      if (judgement !== null) return { judgement };
-      // It failed. Of all who waited for it, one asks again.
-      await nextTurn();
-    }
-  }
-
-  private async ask(question: Question): Promise<Judgement | null> {
-    const judgement = this.judge(question);
-    this.underWay.set(question.key, judgement);
-    try {
-      return await judgement;
-    } finally {
-      this.underWay.delete(question.key);
-    }
-  }
-
-  /** Null where the detector failed in a way that leaves hope for the other prefixes. */
-  private async judge({ thread, length, request, key }: Question): Promise<Judgement | null> {
-    const started = performance.now();
-    const judge = () => this.detector.judge(prefixOf(thread, length), { signal: this.stopping.signal });
-    try {
-      const judgement = await (this.calls ? this.calls.ofJudgement(key, judge) : judge());
-      if (judgement.label === null && !this.detector.mayAbstain) throw withoutLabel(judgement);
-      this.tally.countAsked(judgement);
-      this.held.delete(key);
-      this.commits.add({
-        request,
-        judgement,
-        rawResponse: lastText(judgement) ?? null,
-        latencyMs: performance.now() - started,
-        threadId: thread.id,
-        prefixLength: length,
-      });
-      return judgement;
-    } catch (error) {
-      // The user has something to solve, such as a full disk: what is asked from now on would be lost.
-      if (error instanceof InputError) this.stopping.abort(error);
-      this.stopping.signal.throwIfAborted();
-      // A service that failed this once leaves a gap. Anything else is for the user to solve, or a defect.
-      if (!(error instanceof ProviderError) || endsAllCalls(error) || this.signal?.aborted) throw error;
-      const place = { threadId: thread.id, prefixLength: length };
-      if (error instanceof MalformedAnswerError) {
-        const { message: problem, answers } = error;
-        this.keepUnreadable({ key, detector: request.detector, ...place, problem, answers });
-        this.problems.set(key, problem);
-        this.tally.countUnreadableAnswer({ ...place, message: problem });
-      } else this.tally.countFailure({ ...place, message: error.message });
-      this.release(key);
-      return null;
-    }
-  }
-
-  private keepUnreadable(row: UnreadableRow): void {
-    try {
-      this.store.unreadable?.put(row);
-    } catch (error) {
-      this.stopping.abort(error);
-      throw error;
-    }
   }
 
   /** Makes the sequences of the group's threads, except of those with prefixes that nobody asked about. */
@@ -418,24 +339,6 @@ class AnnotationRun {
   }
 }
 
-function judgementIn(answer: Known): Judgement | null {
-  return 'judgement' in answer ? answer.judgement : null;
-}
-
-function lastText({ transcript }: Judgement): string | undefined {
-  return transcript.at(-1)?.text;
-}
-
-function withoutLabel(judgement: Judgement): MalformedAnswerError {
-  return new MalformedAnswerError(`the detector read no label in ${said(lastText(judgement))}`, {
-    answers: judgement.transcript.slice(-1).map(({ text }) => ({ text, finishReason: 'unknown' })),
-  });
-}
-
-function said(text: string | undefined): string {
-  return text === undefined ? '(nothing)' : JSON.stringify(text.slice(0, 200));
-}
-
 function checkOptions(options: {
   threads: readonly Thread[];
   maxPosts: number;
@@ -453,20 +356,4 @@ function checkOptions(options: {
       throw new InputError(`annotate: two threads have the id ${JSON.stringify(id)}; ids must be unique in a data set`);
     seen.add(id);
   }
-}
-
-/** Two prefixes may read alike (the same claim posted twice); the question is asked once. */
-function firstOfEachKey(questions: readonly Question[]): Question[] {
-  return [...new Map(questions.toReversed().map((question) => [question.key, question])).values()].reverse();
-}
-
-/** One entry a prefix length: where a prefix was not asked about, the last judgement before it still holds. */
-function heldUntilNext(options: {
-  own: readonly Question[];
-  answers: ReadonlyMap<string, Judgement | null>;
-  posts: number;
-}): (Judgement | null)[] {
-  const judgements = new Array<Judgement | null>(options.posts).fill(null);
-  for (const { length, key } of options.own) judgements.fill(options.answers.get(key) ?? null, length - 1);
-  return judgements;
 }
