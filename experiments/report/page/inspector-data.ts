@@ -18,7 +18,7 @@ export interface InspectedRun {
 }
 
 /** About what a browser opens at once and a mail carries: with charts and style the page stays below 5 MB. */
-const bytesAtMost = 3.6e6;
+const bytesAtMost = 4e6;
 /** Bytes of a post beside its text: hours, label, confidence, and a probability an agent. */
 const bytesOfNumbers = { post: 18, agent: 7 };
 
