@@ -7,7 +7,7 @@ import { wrapped } from '../report/narrow-table.ts';
 import type { Trial } from '../run/experiment-kind.ts';
 import { type OpenedExperiment, openExperiment, type RunOptions } from '../run/open-experiment.ts';
 import type { Programs } from '../run/programs.ts';
-import { runInProcesses, tellParent, type WatchedWork, watchedByParent } from '../run/run-in-processes.ts';
+import { hasParent, runInProcesses, tellParent, type WatchedWork, watchedByParent } from '../run/run-in-processes.ts';
 import type { LiveLines } from './live-lines.ts';
 import { collect, positiveInteger } from './option-values.ts';
 import { liveStages, stageProgress, watchedLines } from './progress.ts';
@@ -91,7 +91,7 @@ async function train(path: string, options: TrainOptions & { terminal: Terminal 
   const { stdout, stderr } = terminal;
   const experiment = await openExperiment({ path, overrides, variants: options.variants, data, runs });
   const { name, trials } = experiment;
-  const signal = terminal.interruptSignal(options.share === undefined ? undefined : null);
+  const signal = terminal.interruptSignal(options.share !== undefined && hasParent() ? null : undefined);
   if (options.resume && !hasStarted(trials))
     throw new InputError(`--resume: no run of ${name} has begun in ${runs}; leave --resume out to start one`);
 

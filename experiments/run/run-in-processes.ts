@@ -113,6 +113,11 @@ function failureOfExit(code: number | null, killedBy: NodeJS.Signals | null): Fa
   };
 }
 
+/** Whether this process is a worker of another one, which speaks to the user. */
+export function hasParent(): boolean {
+  return process.send !== undefined;
+}
+
 /**
  * For a worker: sends the error that ends it to the parent, which prints it once for all workers.
  * Returns false where there is no parent to tell; the caller then has to report the error itself.
