@@ -146,9 +146,8 @@ describe('the inspector', () => {
       const [one, two] = inspector.views.map(({ rows }) => rows.map(({ thread }) => thread));
       return inspector.threads[one.find((thread) => two.includes(thread))].id;
     })()`);
-    await page.getByRole('searchbox', { name: 'Search' }).fill(shared);
-    await page.getByRole('searchbox', { name: 'Search' }).fill('');
-    expect(await page.locator('.detail h3').textContent()).toBe(`Thread ${shared}`);
+    await page.evaluate(`location.hash = '#thread=${shared}&seed=1'`);
+    await page.locator('.detail h3', { hasText: new RegExp(`^Thread ${shared}$`) }).waitFor();
     const first = await seen();
     const seed = page.getByRole('combobox', { name: 'Seed' });
     expect(await seed.locator('option').allTextContents()).toEqual(['1', '2']);
