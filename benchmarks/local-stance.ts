@@ -182,8 +182,9 @@ async function officialTest(threads: readonly Thread[], encoder: Encoder) {
 /** Replies and source of a thread. The source stands at depth 0 and repeats its claim. */
 function postExamples(thread: Thread): Example<StanceItem>[] {
   const { threadId, claim } = selectorClaim(thread);
-  const label = stanceClasses.findIndex((name) => name === thread.posts[0].stance);
-  if (label < 0) return replyExamples(thread);
+  const { stance } = thread.posts[0];
+  if (stance === null) return replyExamples(thread);
+  const label = stanceClasses.indexOf(stance);
   const place = { parent: null, depth: 0, minutesSinceClaim: 0 };
   return [{ item: { threadId, claim, post: claim, place }, label, explanation: '' }, ...replyExamples(thread)];
 }
