@@ -32,7 +32,7 @@ export function compareCommand({ stdout, stderr }: Terminal): Command {
     .option('--system <name>', `system of the first (default: "${agentName}", or "${selectorName}")`)
     .option(
       '--second-system <name>',
-      'system of the second, such as "first 4 posts" or random (default: as for the first)',
+      'system of the second, such as "first 4 posts" or random (default: the same as of the first)',
     )
     .option('--seed <number>', 'seed of the bootstrap', wholeNumber, 1)
     .option('--runs <folder>', 'where the shared cache is', 'runs')
@@ -56,7 +56,7 @@ Examples:
       const { system = isSelector ? selectorName : agentName } = options;
       const compared = [
         { folder: first, system },
-        { folder: second, system: options.secondSystem ?? (isSelector ? selectorName : agentName) },
+        { folder: second, system: options.secondSystem ?? system },
       ] as const;
       const { json, text, page } = (isSelector ? selectors : agents)(compared, options);
       const heading = `${compared[0].system} of ${first}\nminus ${compared[1].system} of ${second}`;

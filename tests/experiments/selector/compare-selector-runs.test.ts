@@ -41,6 +41,9 @@ describe('compare, of selectors', () => {
         `^selector of ${run}\\nminus untuned of ${run}\\n\\nplanted: stance, \\d+ decisions paired, of 1 seed\\nmacro-F1 {2}[+−]\\d\\.\\d{4} {2}95 % .*\\nmicro-F1 .*\\n\\nplanted: veracity, `,
       ),
     );
+    // The system of the first is that of the second, too.
+    const itself = await earshot(['compare', run, run, '--system', 'untuned'], { cwd });
+    expect(itself.out).toMatch(new RegExp(`^untuned of ${run}\\nminus untuned of ${run}\\n`));
     const json = await earshot(['compare', run, run, '--second-system', 'untuned', '--json'], { cwd });
     expect(JSON.parse(json.out)).toMatchObject(
       comparisons.map(({ test, task, items }) => ({ test, task, items, macroF1: {}, microF1: {} })),
