@@ -19,6 +19,9 @@ export function configProblems(options: {
           .map((key) => unknownKey(key, { path: issue.path, known: keysAt(schema, issue.path, options.input), moved }))
           .join('\n');
       const value = valueAt(options.input, [...issue.path]);
+      // Of several kinds of value none can be told to be meant, nor which of their keys are known.
+      if (value === undefined && issue.code === 'invalid_union' && issue.discriminator !== undefined)
+        return `  ${issue.path.join('.')}: missing beside what is set there; ${issue.message.replace(/^.*Expected /, 'give ')}`;
       const seen = value === undefined ? '' : ` (found ${JSON.stringify(value)?.slice(0, 80)})`;
       return `  ${issue.path.join('.') || 'the file'}: ${issue.message}${seen}`;
     })

@@ -41,6 +41,9 @@ it('names the nearest known key, or all where none is near', () => {
   expect(problems({ name: 'x', encoder: { name: 'transformers', model: 'm', dimensions: 1 } })).toEqual([
     '  encoder.dimensions: unknown key; known are name, model',
   ]);
+  expect(problems({ name: 'x', encoder: { dimensions: 4 } })).toEqual([
+    "  encoder.name: missing beside what is set there; give 'hashing' | 'transformers'",
+  ]);
   expect(problems({ name: 'x', byName: { a: { weight: 1, wieght: 2 } } })).toEqual([
     '  byName.a.wieght: unknown key; did you mean weight?',
   ]);
