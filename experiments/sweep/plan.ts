@@ -172,6 +172,8 @@ function settingReader(settings: Point, base: PlainObject): (name: string) => un
 
 function replaced(config: PlainObject, [key, ...below]: readonly string[], value: unknown): PlainObject {
   const inner = config[key];
+  // Another encoder, say, has other options than the one before.
+  if (below.length === 0 && key === 'name' && inner !== undefined && inner !== value) return { name: value };
   return { ...config, [key]: below.length === 0 ? value : replaced(isPlainObject(inner) ? inner : {}, below, value) };
 }
 

@@ -36,6 +36,19 @@ describe('a grid', () => {
     });
   });
 
+  it('replaces an encoder whose name is swept, with its options', async () => {
+    const plan = await planned({
+      settings: { detector: { encoder: { name: 'hashing', dimensions: 32 } } },
+      space: { 'detector.encoder.name': ['hashing', 'universal-sentence-encoder'] },
+    });
+    const encoders = plan.members.map(({ trials: [{ config }] }) => config.detector);
+    expect(encoders).toMatchObject([
+      { encoder: { dimensions: 32 } },
+      { encoder: { name: 'universal-sentence-encoder' } },
+    ]);
+    expect(JSON.stringify(encoders[1])).not.toContain('dimensions');
+  });
+
   it('asks for steps where a range has none', async () => {
     await expect(planned({ space: { [alpha]: { from: 0.1, to: 0.9 } } })).rejects.toThrow(
       /space\.agent\.imitation\.alpha is a range, and a grid needs to know how many/,
