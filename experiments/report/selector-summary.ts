@@ -7,7 +7,9 @@ import { narrowTable, summaryWidth, wrapped } from './narrow-table.ts';
 import { systemNames } from './selector-report.ts';
 
 /** Systems that answer the question "was it worth selecting?"; the report has the others. */
-const shown = [selectorName, allPostsName, 'random', 'everything'] as const;
+const shown = [selectorName, allPostsName, 'untuned', 'random', 'random-by-class', 'everything'] as const;
+/** What a random selection may be, the stricter control first. */
+const controls = ['random-by-class', 'random'] as const;
 
 /**
  * What a selector experiment came to, on a screen: macro-F1 of both tasks on every test set, and one sentence on how the
@@ -37,10 +39,13 @@ export function summarizeSelectorExperiment({
     ]),
   );
   const verdicts = results.map(({ variant, trials: runs }) => {
-    const leads = tests.flatMap((test) => selectorTasks.flatMap((task) => leadOverRandom(runs, { test, task }) ?? []));
     const subject = results.length > 1 ? `${variant}’s selector` : 'the selector';
-    if (leads.length === 0) return `${subject} was not compared with a random selection`;
-    return `against a random selection of the same size ${subject} makes ${leads.join(', ')}`;
+    const control = controls.find((random) => runs[0].systems.some(({ name: own }) => own === random));
+    if (control === undefined) return `${subject} was not compared with a random selection`;
+    const leads = tests.flatMap((test) =>
+      selectorTasks.flatMap((task) => leadOver(runs, { control, test, task }) ?? []),
+    );
+    return `against a ${systemNames[control]} ${subject} makes ${leads.join(', ')}`;
   });
   return [
     `${name}: ${trials.length} seed${trials.length === 1 ? '' : 's'}`,
@@ -64,11 +69,14 @@ function scoresOf(trials: readonly SelectorResult[], { system, test, task }: Pla
 }
 
 /** Paired by seed: a seed draws its claims for all systems alike. */
-function leadOverRandom(trials: readonly SelectorResult[], place: Place): string | null {
+function leadOver(
+  trials: readonly SelectorResult[],
+  { control, ...place }: Place & { control: string },
+): string | null {
   const differences = trials.flatMap((trial) => {
     const [own] = scoresOf([trial], { ...place, system: selectorName });
-    const [random] = scoresOf([trial], { ...place, system: 'random' });
-    return own === undefined || random === undefined ? [] : [own - random];
+    const [other] = scoresOf([trial], { ...place, system: control });
+    return own === undefined || other === undefined ? [] : [own - other];
   });
   if (differences.length === 0) return null;
   const better = differences.filter((difference) => difference > 0).length;

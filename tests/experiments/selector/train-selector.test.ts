@@ -21,8 +21,10 @@ describe('train, of a selector', () => {
       /^tiny: 1 seed\n\nplanted, macro-F1 +stance +veracity\n─+\nselector +0\.\d{3} +0\.\d{3}\n/,
     );
     expect(first.out).toMatch(
-      /\nVerdict: against a random selection of the same size the selector makes [+-]0\.\d{3} in/,
+      /\nVerdict: against a random selection alike in every class the selector makes [+-]0\.\d{3} in/,
     );
+    for (const system of ['task models untuned', 'random selection of the same size'])
+      expect(first.out).toMatch(new RegExp(`\n${system} +0\\.\\d{3} +0\\.\\d{3}\n`));
     const report = read(cwd, 'runs/tiny/report.md');
     expect(report).toMatch(
       /^# tiny\n\nCommand: `earshot train tiny\.yaml`\n\nClaims: 12 labelled, 12 unlabelled, 96 posts;/,
