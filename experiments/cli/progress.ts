@@ -123,6 +123,7 @@ export function liveStages(
 
 const units: Readonly<Record<string, string>> = {
   training: 'iterations',
+  testing: 'runs',
   'judging prefixes': 'prefixes',
   sweep: 'trials',
 };

@@ -54,7 +54,10 @@ export async function runInProcesses(options: {
   const failures = ended.filter((failure) => failure !== null);
   if (signal.aborted || failures.length === 0) return;
   const texts = [...new Set(failures.map(({ message }) => message))];
-  const message = `${texts.join('\n')}\n${failures.length} of ${jobs} worker processes failed. Run again to go on`;
+  const isCommon = failures.length === jobs && texts.length === 1;
+  const others = `${failures.length} of ${jobs} worker processes failed. Run again to go on`;
+  // What ends every process alike would have ended a single one, too.
+  const message = isCommon ? texts[0] : `${texts.join('\n')}\n${others}`;
   const worst = Math.max(...failures.map(({ severity }) => severity));
   if (worst === 1) throw new InputError(message);
   if (worst === 2) throw new ProviderError(message);

@@ -108,7 +108,10 @@ async function trainTogether(group: readonly (BegunTrial & StopMember)[], contex
       for (const [index, trial] of group.entries()) await lookAtDevelopment(trial, policies[index], trainer.iteration);
       return false;
     }
-    for (const [index, trial] of group.entries()) trial.run.writeResult(await test(trial, policies[index], context));
+    for (const [index, trial] of group.entries()) {
+      trial.run.writeResult(await test(trial, policies[index], context));
+      if (group.length > 1) context.onProgress('testing', index + 1, group.length);
+    }
     return true;
   } finally {
     trainer.dispose();

@@ -29,7 +29,7 @@ it('writes a line every five seconds at most where nobody looks on, however many
   expect(written[0]).toMatch(/^run: tuning, epoch 5: 24\/24 steps/);
   onProgress('testing', 3, 12);
   done();
-  expect(written.slice(6)).toEqual([expect.stringMatching(/^run: testing: 3\/12 steps/)]);
+  expect(written.slice(6)).toEqual([expect.stringMatching(/^run: testing: 3\/12 runs/)]);
 });
 
 it('writes nothing more at the end when the last line stands there already', () => {

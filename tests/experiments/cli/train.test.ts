@@ -124,7 +124,7 @@ describe('train', () => {
     expect(alone.code, alone.errors).toBe(0);
     const together = await earshot([...words, '--runs', 'together', '--population', '3'], { cwd });
     expect(together.code, together.errors).toBe(0);
-    expect(together.errors).toMatch(/\[1–3\/6\] 3 runs from paper, seed 1: training: 4\/4 iterations/);
+    expect(together.errors).toMatch(/\[1–3\/6\] 3 runs from paper, seed 1: testing: 3\/3 runs/);
     const runs = ['paper', 'ratio', 'published'].flatMap((variant) => [`${variant}/seed-1`, `${variant}/seed-2`]);
     for (const run of runs)
       expect(outcomeOf(join(cwd, 'together/tiny', run)), run).toEqual(outcomeOf(join(cwd, 'alone/tiny', run)));
@@ -145,7 +145,8 @@ describe('train', () => {
     const run = await earshot(['train', 'tiny.yaml', '--jobs', '2'], { cwd });
     expect(run.code).toBe(1);
     expect(run.errors.split('none.jsonl does not exist')).toHaveLength(2);
-    expect(run.errors).toContain('2 of 2 worker processes failed. Run again to go on');
+    // Running it again would not help.
+    expect(run.errors).not.toContain('Run again');
   });
 });
 

@@ -48,6 +48,8 @@ describe('runs in several processes', () => {
     const wrong = await failureOf(failing(1, 'no such file'), failing(1, 'no such file'), '');
     expect(wrong).toBeInstanceOf(InputError);
     expect(wrong).toHaveProperty('message', 'no such file\n2 of 3 worker processes failed. Run again to go on');
+    const common = await failureOf(failing(1, 'no such file'), failing(1, 'no such file'));
+    expect(common).toHaveProperty('message', 'no such file');
   });
 
   it('give each worker its share, and pass on what it says', async () => {
