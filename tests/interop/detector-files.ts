@@ -1,4 +1,4 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type DetectorFile, loadDetectorFile } from '../../experiments/config/detector-file.ts';
@@ -16,7 +16,7 @@ export const detectorNames = [
 export type DetectorName = (typeof detectorNames)[number];
 
 /** A detector file for a small model on this machine. */
-export function detectorFileFor(name: DetectorName, { baseURL }: { baseURL: string }): Promise<DetectorFile> {
+export async function detectorFileFor(name: DetectorName, { baseURL }: { baseURL: string }): Promise<DetectorFile> {
   const model = {
     name: 'small',
     baseURL,
@@ -38,12 +38,17 @@ export function detectorFileFor(name: DetectorName, { baseURL }: { baseURL: stri
       retrieval: { entities: { method: 'patterns' } },
     },
   };
-  const path = join(mkdtempSync(join(tmpdir(), 'earshot-detectors-')), `${name}.yaml`);
+  const folder = mkdtempSync(join(tmpdir(), 'earshot-detectors-'));
+  const path = join(folder, `${name}.yaml`);
   const task = name === 'zofia' ? 'news' : 'rumor';
   // JSON is YAML.
   writeFileSync(
     path,
     JSON.stringify({ detector: { name, ...own[name] }, task, retry: { maxAttempts: 2, baseMs: 50 } }),
   );
-  return loadDetectorFile(path);
+  try {
+    return await loadDetectorFile(path);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 }
