@@ -1,4 +1,4 @@
-"""Runs the published trainer of EARD, unedited, on a world that published-world.ts wrote, and prints JSON about it:
+"""Runs the published trainer of EARD, unedited, on a world that other-code.ts wrote, and prints JSON about it:
 
     python published-eard.py Few-Shot-EARD folder --seed 1 --iterations 1000
 

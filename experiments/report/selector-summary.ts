@@ -38,20 +38,20 @@ export function summarizeSelectorExperiment({
       ),
     ]),
   );
-  const verdicts = results.map(({ variant, trials: runs }) => {
+  const comparisons = results.map(({ variant, trials: runs }) => {
     const subject = results.length > 1 ? `${variant}’s selector` : 'the selector';
     const control = controls.find((random) => runs[0].systems.some(({ name: own }) => own === random));
-    if (control === undefined) return `${subject} was not compared with a random selection`;
-    const leads = tests.flatMap((test) =>
-      selectorTasks.flatMap((task) => leadOver(runs, { control, test, task }) ?? []),
-    );
-    return `against a ${systemNames[control]} ${subject} makes ${leads.join(', ')}`;
+    const leads =
+      control === undefined
+        ? []
+        : tests.flatMap((test) => selectorTasks.flatMap((task) => leadOver(runs, { control, test, task }) ?? []));
+    return { subject, control, leads };
   });
   return [
     `${name}: ${trials.length} seed${trials.length === 1 ? '' : 's'}`,
     '',
     ...tables.flatMap((table) => [table, '']),
-    wrapped(`Verdict: ${verdicts.join('; ')}.`, { width: summaryWidth }),
+    wrapped(`Verdict: ${verdictOn(comparisons)}.`, { width: summaryWidth }),
     '',
   ].join('\n');
 }
@@ -68,20 +68,53 @@ function scoresOf(trials: readonly SelectorResult[], { system, test, task }: Pla
   );
 }
 
-/** Paired by seed: a seed draws its claims for all systems alike. */
-function leadOver(
-  trials: readonly SelectorResult[],
-  { control, ...place }: Place & { control: string },
-): string | null {
+/** How a selector stands to a random selection. */
+interface Comparison {
+  readonly subject: string;
+  /** The random selection; undefined where there was none. */
+  readonly control: string | undefined;
+  readonly leads: readonly Lead[];
+}
+
+interface Lead extends Place {
+  /** One for each seed, paired: a seed draws its claims for all systems alike. */
+  readonly differences: readonly number[];
+}
+
+function leadOver(trials: readonly SelectorResult[], { control, ...place }: Place & { control: string }): Lead | null {
   const differences = trials.flatMap((trial) => {
     const [own] = scoresOf([trial], { ...place, system: selectorName });
     const [other] = scoresOf([trial], { ...place, system: control });
     return own === undefined || other === undefined ? [] : [own - other];
   });
-  if (differences.length === 0) return null;
+  return differences.length === 0 ? null : { ...place, differences };
+}
+
+/** More than these would hide what they say. */
+const leadsInVerdict = 6;
+
+function verdictOn(comparisons: readonly Comparison[]): string {
+  const leads = comparisons.flatMap((own) => own.leads);
+  if (leads.length > leadsInVerdict) {
+    const all = (holds: (difference: number) => boolean) =>
+      leads.filter(({ differences }) => differences.every(holds)).length;
+    const above = all((difference) => difference > 0);
+    const below = all((difference) => difference < 0);
+    return `of ${leads.length} comparisons with a random selection the selector is above it with every seed in ${above} and below it with every seed in ${below}; the report has each`;
+  }
+  return comparisons
+    .map(({ subject, control, leads: own }) =>
+      control === undefined
+        ? `${subject} was not compared with a random selection`
+        : `against a ${systemNames[control]} ${subject} makes ${own.map(leadText).join(', ')}`,
+    )
+    .join('; ');
+}
+
+function leadText({ test, task, differences }: Lead): string {
   const better = differences.filter((difference) => difference > 0).length;
   const mean = plusMinus(meanAndDeviation(differences), { signed: true });
-  return `${mean} in ${place.task} on ${place.test} (above it with ${better} of ${differences.length} seeds)`;
+  return `${mean} in ${task} on ${test} (above it with ${better} of ${differences.length} seeds)`;
 }
 
 function overSeeds(values: readonly number[]): string {

@@ -154,7 +154,7 @@ export const stopAgentPresets = {
    * pairs are drawn with replacement, the misleading set is subtracted, advantages are standardised over the whole iteration,
    * and the value head starts with gain √2. Not reproduced: threads are drawn with replacement there and in shuffled passes
    * here; an iteration begins with a new thread there and goes on with the one that was cut here; a thread that ends on the
-   * iteration's last step overwrites its first observation there. benchmarks/beside-published.ts runs the two side by side.
+   * iteration's last step overwrites its first observation there. benchmarks/beside-other-code.ts runs the two side by side.
    */
   published: {
     pairing: 'previous-step',

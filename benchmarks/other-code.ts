@@ -4,13 +4,15 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
 import type { PreparedTrial } from '../experiments/stop-agent/prepare.ts';
+import { type ExpertName, expertNames } from '../experts/trajectories.ts';
 import type { Task } from '../src/data/task.ts';
 import { InputError } from '../src/errors.ts';
+import type { StopAgentPreset } from '../trainers/stop-agent/config.ts';
 import { actionTexts } from '../trainers/stop-agent/states.ts';
 
 /** What both sides learn from and are tested on. */
 export interface Shared {
-  readonly trial: Pick<PreparedTrial, 'parts' | 'sequences'>;
+  readonly trial: Pick<PreparedTrial, 'parts' | 'sequences' | 'problem'>;
   /** Of the labels non-rumor and rumor, in this order. */
   readonly task: Task;
   readonly dimensions: number;
@@ -22,8 +24,9 @@ export interface Shared {
 const answers: Readonly<Record<number, string>> = { [-1]: '?', 0: 'No', 1: 'Yes' };
 
 /**
- * Writes a folder for published-eard.py: the threads in the published format, with a number for an id and rows of vectors
- * for texts; the vectors of all posts and of both actions; and what the detector says after each post.
+ * Writes a folder that other code reads: the threads in the format of EARD's code, with a number for an id and rows of vectors
+ * for texts; the vectors of all posts and of both actions; what the detector says after each post; and where each expert
+ * stops, as places in the demonstrations and 0-based steps.
  */
 export async function writeWorld(folder: string, { trial, task, dimensions, embed }: Shared): Promise<void> {
   mkdirSync(folder, { recursive: true });
@@ -42,7 +45,10 @@ export async function writeWorld(folder: string, { trial, task, dimensions, embe
     writeFileSync(join(folder, `${part}.json`), JSON.stringify(Object.fromEntries(entries)));
   }
   writeFileSync(join(folder, 'vectors.f32'), await embed([...texts, ...actionTexts]));
-  writeFileSync(join(folder, 'world.json'), JSON.stringify({ dimensions, judgements }));
+  const stopsOf = (expert: ExpertName) =>
+    trial.problem.demonstrations.flatMap((own) => (own.expert === expert ? [[own.thread, own.stopStep]] : []));
+  const experts = Object.fromEntries(expertNames.map((expert) => [expert, stopsOf(expert)]));
+  writeFileSync(join(folder, 'world.json'), JSON.stringify({ dimensions, judgements, experts }));
 }
 
 const outcomeSchema = z.strictObject({
@@ -54,36 +60,61 @@ const outcomeSchema = z.strictObject({
   /** In the order of the test threads; `label` is −1 where the answer was neither. */
   decisions: z.array(z.strictObject({ postsUsed: z.int(), label: z.int() })),
 });
-/** What came of a run of the published code. */
-export type PublishedOutcome = z.infer<typeof outcomeSchema>;
+/** What came of a run of other code. */
+export type Outcome = z.infer<typeof outcomeSchema>;
 
-/** A checkout of the published code, and the Python that runs it. */
-export interface Published {
-  readonly checkout: string;
+/** Code of others that trains on a folder which `writeWorld` filled. */
+export interface OtherCode {
+  readonly name: string;
+  /** A Python that has what it needs. */
   readonly python: string;
+  /** Script and what it is told before the folder. */
+  readonly words: readonly string[];
+  /** Presets of ours that do what it does; the time of a training is shown relative to that of the first. */
+  readonly presets: readonly [StopAgentPreset, ...StopAgentPreset[]];
 }
 
 /** @throws InputError when the checkout, Python or a package of it is missing */
-export async function checkPublished({ checkout, python }: Published): Promise<void> {
+export async function publishedCode({ checkout, python }: { checkout: string; python: string }): Promise<OtherCode> {
   if (!existsSync(join(checkout, 'gen_exp_trajs.py')))
     throw new InputError(
       `${checkout} has no gen_exp_trajs.py; give a checkout of znhy1024/Few-Shot-EARD with --checkout`,
     );
-  await output(python, ['-c', 'import torch, stable_baselines3']).catch((error) => {
-    throw new InputError(
-      `${python} cannot import what the published code needs; install torch and stable-baselines3 for it, or give another with --python. ${lastLine(error)}`,
-    );
-  });
+  await checkImports(python, { torch: 'torch', stable_baselines3: 'stable-baselines3' });
+  return {
+    name: 'published code',
+    python,
+    words: [script('published-eard.py'), checkout],
+    presets: ['published', 'paper'],
+  };
 }
 
-/** Trains and tests the published code, on one thread, in a folder that `writeWorld` filled. */
-export async function runPublished(
-  { checkout, python }: Published,
+/** @throws InputError when Python or a package of it is missing */
+export async function imitationLibrary({ python }: { python: string }): Promise<OtherCode> {
+  await checkImports(python, { torch: 'torch', imitation: 'imitation' });
+  return { name: 'imitation (GAIL)', python, words: [script('imitation-gail.py')], presets: ['paper'] };
+}
+
+/** Trains and tests other code on one thread. */
+export async function runOtherCode(
+  { python, words }: OtherCode,
   { world, seed, iterations }: { world: string; seed: number; iterations: number },
-): Promise<PublishedOutcome> {
-  const script = join(import.meta.dirname, 'published-eard.py');
-  const words = [script, checkout, world, '--seed', `${seed}`, '--iterations', `${iterations}`];
-  return outcomeSchema.parse(JSON.parse(await output(python, words)));
+): Promise<Outcome> {
+  const options = ['--seed', `${seed}`, '--iterations', `${iterations}`];
+  return outcomeSchema.parse(JSON.parse(await output(python, [...words, world, ...options])));
+}
+
+function script(name: string): string {
+  return join(import.meta.dirname, name);
+}
+
+/** @param packages by module */
+async function checkImports(python: string, packages: Readonly<Record<string, string>>): Promise<void> {
+  await output(python, ['-c', `import ${Object.keys(packages).join(', ')}`]).catch((error) => {
+    throw new InputError(
+      `${python} cannot import what is needed; install ${Object.values(packages).join(' and ')} for it, or give another with --python. ${lastLine(error)}`,
+    );
+  });
 }
 
 async function output(python: string, words: readonly string[]): Promise<string> {

@@ -1,14 +1,16 @@
 /*
- * The published trainer of EARD (https://github.com/znhy1024/Few-Shot-EARD) beside ours on the same threads, splits, vectors
- * and judgements: processor time an iteration, in turns, and what the agents decide of the test threads in the end. Usage:
+ * GAIL of others beside ours on the same threads, splits, vectors and judgements: processor time an iteration, in turns, and
+ * what the agents decide of the test threads in the end. The others are the published trainer of EARD
+ * (https://github.com/znhy1024/Few-Shot-EARD), where --checkout says where it is, and else the library `imitation`
+ * (https://github.com/HumanCompatibleAI/imitation) with stable-baselines3. Usage:
  *
- *   taskset -c 1 node --import tsx benchmarks/beside-published.ts --checkout Few-Shot-EARD --python venv/bin/python
+ *   taskset -c 1 node --import tsx benchmarks/beside-other-code.ts [--checkout Few-Shot-EARD] --python venv/bin/python
  *     [--data threads.jsonl] [--dimensions 256,1024] [--rounds 3] [--timed 20] [--seeds 1,2,3] [--iterations 1000]
- *     [--runs runs]
+ *     [--backend wasm|tensorflow|cpu] [--runs runs]
  *
  * The synthetic stream where there is no --data. One split; the seeds are of the trainings. Agents are trained to the end with
- * the first of the dimensions; `--rounds 0` leaves the timing out, `--seeds ""` the decisions. published-eard.py runs the
- * checkout and says what it stands in for.
+ * the first of the dimensions; `--rounds 0` leaves the timing out, `--seeds ""` the decisions. published-eard.py and
+ * imitation-gail.py run the others and say what was done to run them.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -23,12 +25,19 @@ import { loadData } from '../experiments/stop-agent/parts.ts';
 import { type PreparedTrial, prepareTrial } from '../experiments/stop-agent/prepare.ts';
 import { allPosts, firstPosts } from '../experts/stop-rules.ts';
 import { InputError } from '../src/errors.ts';
-import { selectBackend } from '../src/tensor/backend.ts';
+import { backendSchema, selectBackend } from '../src/tensor/backend.ts';
 import { workContext } from '../src/work-context.ts';
-import { type StopAgentPreset, stopAgentPresetNames } from '../trainers/stop-agent/config.ts';
+import type { StopAgentPreset } from '../trainers/stop-agent/config.ts';
 import { createStopAgent } from '../trainers/stop-agent/create.ts';
 import { decideStops } from '../trainers/stop-agent/policy.ts';
-import { checkPublished, type Published, type PublishedOutcome, runPublished, writeWorld } from './published-world.ts';
+import {
+  imitationLibrary,
+  type OtherCode,
+  type Outcome,
+  publishedCode,
+  runOtherCode,
+  writeWorld,
+} from './other-code.ts';
 
 const { values: given } = parseArgs({
   options: {
@@ -40,21 +49,21 @@ const { values: given } = parseArgs({
     timed: { type: 'string', default: '20' },
     seeds: { type: 'string', default: '1,2,3' },
     iterations: { type: 'string', default: '1000' },
+    backend: { type: 'string', default: 'wasm' },
     runs: { type: 'string', default: 'runs' },
   },
 });
 /** Not timed: on both sides the first ten iterations have more discriminator epochs, and eleven teach a normaliser. */
 const warmup = 12;
-const folder = mkdtempSync(join(tmpdir(), 'earshot-beside-published-'));
+const folder = mkdtempSync(join(tmpdir(), 'earshot-beside-'));
 try {
-  if (given.checkout === undefined) throw new InputError('give a checkout of znhy1024/Few-Shot-EARD with --checkout');
-  const published = { checkout: given.checkout, python: given.python };
-  await checkPublished(published);
-  const { name } = await selectBackend('wasm');
+  const { checkout, python } = given;
+  const other = checkout === undefined ? await imitationLibrary({ python }) : await publishedCode({ checkout, python });
+  const { name } = await selectBackend(backendSchema.parse(given.backend));
   console.log(`backend ${name}, data ${given.data ?? 'synthetic'}`);
   const dimensions = numbers(given.dimensions);
-  if (Number(given.rounds) > 0) await compareTimes(published, dimensions);
-  if (given.seeds !== '') await compareDecisions(published, dimensions[0]);
+  if (Number(given.rounds) > 0) await compareTimes(other, dimensions);
+  if (given.seeds !== '') await compareDecisions(other, dimensions[0]);
 } catch (error) {
   if (!(error instanceof InputError)) throw error;
   console.error(error.message);
@@ -65,7 +74,7 @@ try {
 
 /** What both sides are given. */
 interface World {
-  /** Where the published code finds it. */
+  /** Where other code finds it. */
   readonly folder: string;
   readonly ours: Readonly<Record<StopAgentPreset, { experiment: Experiment; trial: PreparedTrial }>>;
 }
@@ -74,7 +83,7 @@ async function makeWorld(dimensions: number): Promise<World> {
   const prepare = async (preset: StopAgentPreset) => {
     const experiment = resolveExperiment(
       {
-        name: 'beside-published',
+        name: 'beside-other-code',
         data: given.data === undefined ? { synthetic: { threads: 700 } } : { threads: given.data },
         split: { detector: 150, demonstrations: 50, environment: 100, test: 400 },
         encoder: { name: 'hashing', dimensions },
@@ -87,16 +96,16 @@ async function makeWorld(dimensions: number): Promise<World> {
     const trial = await prepareTrial({ experiment, seed: 1, threads, cache, context: workContext() });
     return { experiment, trial, embeddings: cache.embeddings };
   };
-  const published = await prepare('published');
+  const paper = await prepare('paper');
   const world = {
     folder: join(folder, `${dimensions}`),
-    ours: { published, paper: await prepare('paper') },
+    ours: { published: await prepare('published'), paper },
   };
   await writeWorld(world.folder, {
-    trial: published.trial,
-    task: taskOf(published.experiment),
+    trial: paper.trial,
+    task: taskOf(paper.experiment),
     dimensions,
-    embed: (texts) => published.embeddings.embed(texts),
+    embed: (texts) => paper.embeddings.embed(texts),
   });
   return world;
 }
@@ -107,19 +116,19 @@ interface Training {
   readonly iterations: number;
 }
 
-/** @throws Error when the published code was not told what ours were */
-async function trainTheirs(published: Published, { world, seed, iterations }: Training): Promise<PublishedOutcome> {
-  const outcome = await runPublished(published, { world: world.folder, seed, iterations });
+/** @throws Error when the other code was not told what ours was */
+async function trainTheirs(other: OtherCode, { world, seed, iterations }: Training): Promise<Outcome> {
+  const outcome = await runOtherCode(other, { world: world.folder, seed, iterations });
   const { problem, parts, sequences } = world.ours.paper.trial;
   for (const [expert, count] of Object.entries(outcome.demonstrations)) {
     const own = problem.demonstrations.filter((demonstration) => demonstration.expert === expert).length;
-    if (own !== count) throw new Error(`${expert}: ${own} demonstrations, and ${count} of the published code`);
+    if (own !== count) throw new Error(`${expert}: ${own} demonstrations, and ${count} of the other code`);
   }
   for (const [index, { id }] of parts.test.entries()) {
     const { postsUsed, label } = outcome.decisions[index];
     const { predicted } = sequences.get(id)!;
     if (label !== predicted[Math.min(postsUsed, predicted.length) - 1])
-      throw new Error(`thread ${id}: the published code was told ${label} after ${postsUsed} posts, and ours was not`);
+      throw new Error(`thread ${id}: the other code was told ${label} after ${postsUsed} posts, and ours was not`);
   }
   return outcome;
 }
@@ -140,35 +149,35 @@ async function trainOurs(preset: StopAgentPreset, { world, seed, iterations }: T
   return { policy, secondsOfIterations };
 }
 
-async function compareTimes(published: Published, dimensions: readonly number[]): Promise<void> {
+async function compareTimes(other: OtherCode, dimensions: readonly number[]): Promise<void> {
   const iterations = warmup + Number(given.timed);
   const meanOfTimed = (seconds: readonly number[]) => mean(seconds.slice(warmup));
   const rows: string[][] = [];
   for (const columns of dimensions) {
     const world = await makeWorld(columns);
-    const ratios: Record<StopAgentPreset, number[]> = { paper: [], published: [] };
+    const ratios = new Map(other.presets.map((preset) => [preset, [] as number[]]));
     for (let round = 1; round <= Number(given.rounds); round++) {
-      const theirs = await trainTheirs(published, { world, seed: 1, iterations });
-      for (const preset of stopAgentPresetNames) {
+      const theirs = await trainTheirs(other, { world, seed: 1, iterations });
+      for (const [preset, rounds] of ratios) {
         const own = await trainOurs(preset, { world, seed: 1, iterations });
         const ratio = meanOfTimed(theirs.secondsOfIterations) / meanOfTimed(own.secondsOfIterations);
         console.log(`${columns} dimensions, round ${round}, preset ${preset}: ${ratio.toFixed(2)}`);
-        ratios[preset].push(ratio);
+        rounds.push(ratio);
       }
     }
-    for (const preset of stopAgentPresetNames)
-      rows.push([String(columns), preset, ratios[preset].map((ratio) => ratio.toFixed(2)).join(', ')]);
+    for (const [preset, rounds] of ratios)
+      rows.push([String(columns), preset, rounds.map((ratio) => ratio.toFixed(2)).join(', ')]);
   }
-  console.log('\nProcessor time of an iteration, published code over ours, in each round:\n');
+  console.log(`\nProcessor time of an iteration, ${other.name} over ours, in each round:\n`);
   console.log(markdownTable([['dimensions', 'our preset', 'ratio'], ...rows]));
 }
 
-async function compareDecisions(published: Published, dimensions: number): Promise<void> {
+async function compareDecisions(other: OtherCode, dimensions: number): Promise<void> {
   const iterations = Number(given.iterations);
   const bySystem = new Map<string, Score[]>();
   const world = await makeWorld(dimensions);
   for (const seed of numbers(given.seeds))
-    for (const score of await scoresOf(published, { world, seed, iterations })) {
+    for (const score of await scoresOf(other, { world, seed, iterations })) {
       console.log(`seed ${seed}, ${score.name}: ${row([score]).slice(1).join(', ')}`);
       bySystem.set(score.name, [...(bySystem.get(score.name) ?? []), score]);
     }
@@ -178,7 +187,7 @@ async function compareDecisions(published: Published, dimensions: number): Promi
     'macro-F1',
     'ER',
     'stopped at the first post',
-    'processor time of training, of ours as published',
+    `processor time of training, of our preset ${other.presets[0]}`,
   ];
   console.log(markdownTable([head, ...Array.from(bySystem.values(), row)], { align: ['l', 'r', 'r', 'r', 'r'] }));
 }
@@ -190,7 +199,7 @@ interface Score {
   readonly er: number;
   /** Share of the threads that are stopped at the first post. */
   readonly atFirstPost: number;
-  /** Processor time of its training over that of our preset `published`; null for a rule. */
+  /** Processor time of its training over that of ours; null for a rule. */
   readonly training: number | null;
 }
 
@@ -208,14 +217,14 @@ function row(scores: readonly Score[]): string[] {
   ];
 }
 
-async function scoresOf(published: Published, { world, seed, iterations }: Training): Promise<Score[]> {
-  const { experiment, trial } = world.ours.published;
+async function scoresOf(other: OtherCode, { world, seed, iterations }: Training): Promise<Score[]> {
+  const { experiment, trial } = world.ours.paper;
   const task = taskOf(experiment);
   const tested = testThreads(trial.parts.test, { sequences: trial.sequences, task });
-  const theirs = await trainTheirs(published, { world, seed, iterations });
+  const theirs = await trainTheirs(other, { world, seed, iterations });
   const theirStops = theirs.decisions.map(({ postsUsed }) => postsUsed - 1);
-  const trained = [{ name: 'published code', stops: theirStops, seconds: sum(theirs.secondsOfIterations) }];
-  for (const preset of stopAgentPresetNames) {
+  const trained = [{ name: other.name, stops: theirStops, seconds: sum(theirs.secondsOfIterations) }];
+  for (const preset of other.presets) {
     const { policy, secondsOfIterations } = await trainOurs(preset, { world, seed, iterations });
     const own = world.ours[preset];
     const { lastPost } = own.experiment.agent;
@@ -223,7 +232,7 @@ async function scoresOf(published: Published, { world, seed, iterations }: Train
     const stops = decided.map(({ stopStep }) => stopStep);
     trained.push({ name: `preset ${preset}`, stops, seconds: sum(secondsOfIterations) });
   }
-  const unit = trained.find(({ name }) => name === 'preset published')!.seconds;
+  const unit = trained[1].seconds;
   const rules = [firstPosts(1), firstPosts(4), firstPosts(10), allPosts].map(({ name, stopStep }) => ({
     name,
     stops: tested.map(({ input }) => stopStep(input)),
