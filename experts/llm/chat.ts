@@ -65,17 +65,24 @@ export interface ChatService {
   chat(request: ChatRequest): Promise<ChatAnswer>;
 }
 
+export type Incompleteness = 'cut-off' | 'filtered' | 'refused' | 'broken-off';
+
 /** Endpoints that only imitate OpenAI pass on reasons of their own: `MAX_TOKENS`, `model_length`, `SAFETY`, `abort`. */
-const INCOMPLETE: readonly (readonly [RegExp, string])[] = [
-  [/length|max_?tokens/i, 'it was cut off at the longest length allowed (maxTokens of the endpoint)'],
-  [/filter|safety|recitation|prohibited|blocklist/i, "it was cut off by the endpoint's content filter"],
-  [/refus/i, 'the model refused to answer'],
-  [/abort|error|cancel|interrupt|insufficient/i, 'the endpoint broke off the answer'],
+const INCOMPLETE: readonly (readonly [Incompleteness, RegExp, string])[] = [
+  ['cut-off', /length|max_?tokens/i, 'it was cut off at the longest length allowed (maxTokens of the endpoint)'],
+  ['filtered', /filter|safety|recitation|prohibited|blocklist/i, "it was cut off by the endpoint's content filter"],
+  ['refused', /refus/i, 'the model refused to answer'],
+  ['broken-off', /abort|error|cancel|interrupt|insufficient/i, 'the endpoint broke off the answer'],
 ];
+
+/** In which way an answer is not a model's whole answer; null where it is whole. */
+export function incompletenessOf({ finishReason }: Pick<ChatAnswer, 'finishReason'>): Incompleteness | null {
+  return INCOMPLETE.find(([, pattern]) => pattern.test(finishReason))?.[0] ?? null;
+}
 
 /** Why an answer is not a model's whole answer, as a clause; null where it is. */
 export function whyIncomplete({ finishReason }: Pick<ChatAnswer, 'finishReason'>): string | null {
-  return INCOMPLETE.find(([pattern]) => pattern.test(finishReason))?.[1] ?? null;
+  return INCOMPLETE.find(([, pattern]) => pattern.test(finishReason))?.[2] ?? null;
 }
 
 /** The summed usage of several answers. */

@@ -9,6 +9,7 @@ export type CallFailureKind =
   | 'rate-limit'
   | 'timeout'
   | 'connection'
+  | 'tls'
   | 'server'
   | 'malformed'
   | 'quota'
@@ -53,7 +54,7 @@ export function callFailureOf(error: unknown): CallFailure | null {
   if (error instanceof CallFailure) return error;
   if (error instanceof APIConnectionTimeoutError) return new CallFailure({ kind: 'timeout', message: 'timed out' });
   if (error instanceof APIError) {
-    if (error.status === undefined) return new CallFailure({ kind: 'connection', message: causeOf(error) });
+    if (error.status === undefined) return connectionFailure(error);
     const status: number = error.status;
     return failureOfStatus({
       status,
@@ -64,8 +65,16 @@ export function callFailureOf(error: unknown): CallFailure | null {
   }
   // When a body breaks off, fetch throws a TypeError of its own ("terminated"), with the socket's error as its cause.
   if (error instanceof TypeError && (error.message === 'terminated' || error.message === 'fetch failed'))
-    return new CallFailure({ kind: 'connection', message: causeOf(error) });
+    return connectionFailure(error);
   return null;
+}
+
+/** The codes of Node and OpenSSL: a certificate that nobody vouches for, or no TLS at all. The next attempt is no better. */
+const NO_TLS = /CERT|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER|ERR_SSL|ERR_TLS|EPROTO/;
+
+function connectionFailure(error: Error): CallFailure {
+  const message = causeOf(error);
+  return new CallFailure({ kind: NO_TLS.test(message) ? 'tls' : 'connection', message });
 }
 
 /** Also used for servers that answer 200 and put the error into the body. */
@@ -82,29 +91,47 @@ export function failureOfStatus(options: {
 
 function kindOf(options: { status: number; message: string; code: string | null }): CallFailureKind {
   const { status, message, code } = options;
+  if (status === 413 || ([400, 422, 429].includes(status) && isTooLong({ message, code }))) return 'context-length';
   // A spent quota is also a 429, but waiting does not refill it.
   if (status === 429) return code === 'insufficient_quota' ? 'quota' : 'rate-limit';
   if (status === 408) return 'timeout';
   if (status === 409 || status >= 500) return 'server';
   if (status === 401) return 'key';
   if (status === 402) return 'quota';
-  if (status === 403) return 'forbidden';
+  if (status === 404) return 'not-found';
   if (status >= 300 && status < 400) return 'redirect';
-  if ((status === 400 || status === 413 || status === 422) && isContextLength({ message, code }))
-    return 'context-length';
-  return status === 404 ? 'not-found' : 'bad-request';
+  const said = SAID_WITH_ANY_STATUS.find(([, pattern]) => pattern.test(message));
+  return said?.[0] ?? (status === 403 ? 'forbidden' : 'bad-request');
 }
 
 /**
- * OpenAI and vLLM speak of the maximum context length, llama.cpp of the context size, others of a prompt that is too
- * long.
+ * OpenAI and vLLM speak of the maximum context length, llama.cpp of the context size, Anthropic of the context limit, xAI
+ * of the maximum prompt length, Gemini of an input token count that exceeds a maximum, text-generation-inference of
+ * max_new_tokens, others of a prompt that is too long. A request that is larger than a whole minute's limit is a 413 at
+ * Groq and a 429 at OpenAI; no waiting makes it smaller.
  */
-function isContextLength(options: { message: string; code: string | null }): boolean {
+function isTooLong(options: { message: string; code: string | null }): boolean {
   if (options.code === 'context_length_exceeded') return true;
-  return /context[ _](length|size|window)|maximum (model|input) length|(prompt|input) is too long|too many (input )?tokens/i.test(
+  return /context[ _]?(?:length|size|window|limit)|maximum (?:model|input|prompt) length|(?:prompt|input) is too long|too many (?:input )?tokens|token count .{0,40}exceeds|max_new_tokens. must be|request too large/i.test(
     options.message,
   );
 }
+
+/**
+ * Not everybody uses 401, 402 and 404: a wrong key is a 400 at Google, and so are a wrong model at OpenRouter, Mistral,
+ * DeepSeek and LiteLLM and a lack of credit at Anthropic.
+ */
+const SAID_WITH_ANY_STATUS: readonly (readonly [CallFailureKind, RegExp])[] = [
+  [
+    'key',
+    /\bapi[ _-]?key\b.{0,20}\b(?:not valid|invalid|incorrect|expired|missing|required)\b|\b(?:invalid|incorrect|missing|no|expired|a valid) api[ _-]?key\b/i,
+  ],
+  ['quota', /\bcredit balance\b|\b(?:insufficient|not enough|out of) (?:account )?(?:balance|credits?|funds)\b/i],
+  [
+    'not-found',
+    /\b(?:invalid|unknown|no such) model(?: name| id)?\b(?! (?:param|option|setting|input|output))|\bmodel\b.{0,100}?\b(?:does not exist|not exist|not found)\b|\bnot a valid model\b/i,
+  ],
+];
 
 const withCode = z.object({ code: z.string() });
 
@@ -208,7 +235,7 @@ export function providerErrorOf(options: {
   switch (failure.kind) {
     case 'key':
       return new EndpointUnusableError(
-        `${keyAdvice({ endpoint, key: apiKeyOf({ endpoint, env }) })} (status 401 from ${endpoint.baseURL}: ${said})`,
+        `${keyAdvice({ endpoint, key: apiKeyOf({ endpoint, env }) })} (status ${failure.status} from ${endpoint.baseURL}: ${said})`,
       );
     case 'not-found':
       return new EndpointUnusableError(
@@ -255,6 +282,11 @@ export function providerErrorOf(options: {
       // A broken connection may concern one answer only. A refused one concerns them all.
       return nobodyThere.test(said) ? new EndpointUnusableError(unreachable) : new ProviderError(unreachable);
     }
+    case 'tls':
+      return new EndpointUnusableError(
+        `${where} could not be asked over TLS: ${said}; if its certificate is of an authority of your own, name that ` +
+          "authority's file in the environment variable NODE_EXTRA_CA_CERTS; if it speaks no TLS, write http:// in baseURL",
+      );
     case 'server':
       return new ProviderError(
         `${where} failed${status} ${tried}: ${said}; run again later: what was answered is kept`,
@@ -269,13 +301,15 @@ function contextLengthError(options: { said: string; where: string; endpoint: En
     return found === undefined ? null : Number(found.replaceAll(',', ''));
   };
   const contextTokens =
-    numberAfter(/maximum (?:context|model|input) length (?:is |of )?([\d,]+)/i) ??
+    numberAfter(/maximum (?:context|model|input|prompt) length (?:is |of )?([\d,]+)/i) ??
     numberAfter(/context (?:size|length|window) (?:is |of )?\(?([\d,]+)/i) ??
-    numberAfter(/> ([\d,]+) maximum/i) ??
+    numberAfter(/> ([\d,]+)/) ??
+    numberAfter(/(?:tokens allowed|max_new_tokens. must be <=|\blimit) \(?([\d,]+)/i) ??
     endpoint.contextLength;
   const told =
-    numberAfter(/(?:requested|resulted in|contains(?: at least)?|request|prompt|has) \(?(?:length )?([\d,]+)/i) ??
-    numberAfter(/([\d,]+) (?:input )?tokens/i);
+    numberAfter(
+      /(?:requested|resulted in|contains(?: at least)?|request|prompt|has|token count) \(?(?:length )?([\d,]+)/i,
+    ) ?? numberAfter(/([\d,]+) (?:input )?tokens/i);
   const requestedTokens = told === contextTokens ? null : told;
   const numbers = `${requestedTokens ?? 'more'} tokens asked for, ${contextTokens ?? 'an unknown number'} possible`;
   return new ContextLengthError(

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { jsonOrUndefined } from '../../../src/json.ts';
-import type { ChatAnswer, ChatRequest, ChatUsage, TokenLogprob } from '../chat.ts';
+import { type ChatAnswer, type ChatRequest, type ChatUsage, incompletenessOf, type TokenLogprob } from '../chat.ts';
 import { estimateMessageTokens, estimateTokens } from '../cost/budget.ts';
 import { CallFailure, failureOfStatus } from '../failures.ts';
 import { splitThinking } from './thinking.ts';
@@ -70,6 +70,7 @@ const count = z.number().nonnegative();
 const usageSchema = z.object({
   prompt_tokens: count,
   completion_tokens: count.nullish(),
+  total_tokens: count.nullish().catch(null),
   prompt_tokens_details: z.object({ cached_tokens: count.nullish() }).nullish(),
 });
 const tokenSchema = z.object({ token: z.string(), logprob: z.number() });
@@ -90,14 +91,21 @@ const messageSchema = z.object({
 const choiceSchema = z.object({
   message: messageSchema,
   finish_reason: z.string().nullish(),
+  // Some have a form of their own, or numbers that JSON cannot write. The answer is as good without them.
   logprobs: z
     .object({ content: z.array(tokenSchema.extend({ top_logprobs: z.array(tokenSchema).nullish() })).nullish() })
-    .nullish(),
+    .nullish()
+    .catch(null),
+  /** OpenRouter tells here what the provider behind it failed with. */
+  error: z.unknown().optional(),
 });
 const completionSchema = z.object({ choices: z.array(choiceSchema) });
 const withUsageSchema = z.object({ usage: usageSchema });
 const errorSchema = z.object({
-  error: z.object({ message: z.string(), code: z.union([z.string(), z.number()]).nullish() }),
+  error: z.union([
+    z.object({ message: z.string(), code: z.union([z.string(), z.number()]).nullish() }),
+    z.string().transform((message) => ({ message, code: null })),
+  ]),
 });
 
 export interface ReadCompletion {
@@ -115,11 +123,12 @@ export function readCompletion(options: { body: string; request: ChatRequest }):
     json === undefined ? malformed(`the response is not JSON: ${excerpt(body)}`) : readAnswer(json, request);
   const usage = withUsageSchema.safeParse(json);
   if (usage.success) {
-    const { prompt_tokens, completion_tokens, prompt_tokens_details } = usage.data.usage;
+    const { prompt_tokens, completion_tokens, total_tokens, prompt_tokens_details } = usage.data.usage;
     const tokens = {
       inputTokens: prompt_tokens,
       cachedInputTokens: Math.min(prompt_tokens, prompt_tokens_details?.cached_tokens ?? 0),
-      outputTokens: completion_tokens ?? 0,
+      // Google and xAI count the thinking, which costs as much as the answer, in the total only.
+      outputTokens: Math.max(completion_tokens ?? 0, (total_tokens ?? 0) - prompt_tokens),
     };
     return { answer, tokens, isEstimated: false };
   }
@@ -127,35 +136,36 @@ export function readCompletion(options: { body: string; request: ChatRequest }):
   const tokens = {
     inputTokens: isAnswer ? estimateMessageTokens(request.messages) : 0,
     cachedInputTokens: 0,
-    outputTokens: isAnswer ? estimateTokens(answer.text) : 0,
+    outputTokens: isAnswer ? estimateTokens(`${answer.thinking ?? ''}${answer.text}`) : 0,
   };
   return { answer, tokens, isEstimated: true };
 }
 
 function readAnswer(json: unknown, request: ChatRequest): ReadCompletion['answer'] {
   const parsed = completionSchema.safeParse(json);
-  if (!parsed.success) {
-    const told = errorSchema.safeParse(json);
-    if (!told.success) return malformed(`the response is not a chat completion: ${excerpt(JSON.stringify(json))}`);
-    const { message, code } = told.data.error;
-    const status = Number(code ?? Number.NaN);
-    return status >= 400
-      ? failureOfStatus({ status, message, code: null, headers: null })
-      : malformed(`the response holds an error: ${message}`);
-  }
-  const choice = parsed.data.choices[0];
-  if (choice === undefined) return malformed('the response holds no choices');
+  const choice = parsed.data?.choices[0];
+  if (choice === undefined)
+    return (
+      toldFailure(json) ??
+      malformed(
+        parsed.success
+          ? 'the response holds no choices'
+          : `the response is not a chat completion: ${excerpt(JSON.stringify(json))}`,
+      )
+    );
   const finishReason = choice.finish_reason ?? 'unknown';
   const { text, thinking, mark, refusal } = readMessage(choice.message);
   if (refusal !== null) return { text: refusal, ...thoughtOf(thinking), logprobs: null, finishReason: 'refusal' };
   if (text.trim() === '') {
-    if (finishReason === 'length')
+    const incompleteness = incompletenessOf({ finishReason });
+    if (incompleteness === 'cut-off')
       return noAnswer(
         'the answer was cut off before it began (did a reasoning model use up all tokens?); raise maxTokens',
       );
-    if (finishReason === 'content_filter')
+    if (incompleteness === 'filtered')
       return filtered("the endpoint's content filter withheld the answer; use an endpoint that accepts such posts");
-    if (thinking === null) return malformed(`the answer is empty (finish reason ${finishReason})`);
+    if (thinking === null)
+      return toldFailure(choice) ?? malformed(`the answer is empty (finish reason ${finishReason})`);
   }
   const tokens = choice.logprobs?.content;
   if (!tokens?.length && request.wantLogprobs && request.endpoint.logprobs === 'on')
@@ -169,6 +179,17 @@ function readAnswer(json: unknown, request: ChatRequest): ReadCompletion['answer
     logprobs: logprobs && tokensOf({ text, thinking, mark }, logprobs),
     finishReason,
   };
+}
+
+/** The failure that stands in a response, or in one of its choices, although its status is 200. */
+function toldFailure(value: unknown): CallFailure | null {
+  const told = errorSchema.safeParse(value);
+  if (!told.success) return null;
+  const { message, code } = told.data.error;
+  const status = Number(code ?? Number.NaN);
+  return status >= 400
+    ? failureOfStatus({ status, message, code: null, headers: null })
+    : malformed(`the response holds an error: ${message}`);
 }
 
 interface ReadMessage {

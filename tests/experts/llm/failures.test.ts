@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest';
+import {
+  ContextLengthError,
+  EndpointUnusableError,
+  failureOfStatus,
+  providerErrorOf,
+} from '../../../experts/llm/failures.ts';
+import { endpointAt } from './service.ts';
+
+const endpoint = endpointAt({ baseURL: 'http://localhost:1/v1' });
+
+function told(status: number, message: string, code: string | null = null) {
+  const failure = failureOfStatus({ status, message, code, headers: null });
+  return { failure, error: providerErrorOf({ failure, endpoint, env: {}, attempts: 1 }) };
+}
+
+describe('what services say in their own words', () => {
+  it.each([
+    [400, 'API key not valid. Please pass a valid API key.'],
+    [400, 'Missing API key'],
+    [403, 'Invalid api-key provided'],
+  ])('is a key: %s %s', (status, message) => {
+    const { failure, error } = told(status, message);
+    expect(failure.kind).toBe('key');
+    expect(error).toBeInstanceOf(EndpointUnusableError);
+    expect(error.message).toContain(`wants a key`);
+    expect(error.message).toContain(`(status ${status} from`);
+  });
+
+  it.each([
+    'foo/bar is not a valid model ID',
+    'Invalid model: mistral-smal',
+    'Model Not Exist',
+    "{'error': '/chat/completions: Invalid model name passed in model=foo. Call `/v1/models`'}",
+    'The model `tiny` does not exist',
+  ])('is a wrong model: %s', (message) => {
+    expect(told(400, message).failure.kind).toBe('not-found');
+    expect(told(400, message).error).toBeInstanceOf(EndpointUnusableError);
+  });
+
+  it.each([
+    [400, 'Your credit balance is too low to access the API.'],
+    [403, 'Sorry, your account balance is not sufficient: insufficient balance'],
+  ])('is a lack of credit: %s %s', (status, message) => {
+    expect(told(status, message).failure.kind).toBe('quota');
+  });
+
+  it.each([
+    [400, 'The input token count (2000) exceeds the maximum number of tokens allowed (1000).', 1000, 2000],
+    [400, 'input length and `max_tokens` exceed context limit: 1882 + 213 > 2000, decrease input length', 2000, null],
+    [422, '`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 4000 `inputs` tokens', 4096, null],
+    [400, "This model's maximum prompt length is 1310 but the request contains 5378 tokens.", 1310, 5378],
+    [413, 'Request too large for model `m` on tokens per minute (TPM): Limit 6000, Requested 7000', 6000, 7000],
+    [429, 'Request too large for gpt-4 on tokens per min (TPM): Limit 10000, Requested 12000.', 10_000, 12_000],
+    [413, '<html><title>413 Request Entity Too Large</title></html>', null, null],
+  ])('is a text that is too long: %s %s', (status, message, contextTokens, requestedTokens) => {
+    const { failure, error } = told(status, message);
+    expect(failure.isRetryable).toBe(false);
+    expect(error).toBeInstanceOf(ContextLengthError);
+    expect(error).toMatchObject({ contextTokens, requestedTokens });
+  });
+
+  it.each([
+    [
+      400,
+      "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) value is supported.",
+    ],
+    [400, "Unsupported parameter: 'max_tokens' is not supported with this model."],
+    [400, 'Invalid model parameters: top_k'],
+    [400, 'seed must be odd'],
+  ])('is none of these: %s %s', (status, message) => {
+    expect(told(status, message).failure.kind).toBe('bad-request');
+  });
+
+  it('still waits for a rate that was exceeded', () => {
+    expect(told(429, 'You exceeded your current quota, please check your plan and billing details').failure.kind).toBe(
+      'rate-limit',
+    );
+    expect(told(403, 'not for you').failure.kind).toBe('forbidden');
+  });
+});
