@@ -124,7 +124,7 @@ export function substringAnswer(options: { text: string; words: AnswerWords }): 
 
 function longestFirst(words: AnswerWords): { label: string; word: string }[] {
   return Object.entries(words)
-    .flatMap(([label, own]) => own.map((word) => ({ label, word: word.toLowerCase() })))
+    .flatMap(([label, own]) => own.map((word) => ({ label, word: plainText(word) })))
     .sort((one, other) => other.word.length - one.word.length);
 }
 

@@ -30,9 +30,18 @@ export function oneLine(text: string): string {
   return text.replace(/[\s\p{Cc}]+/gu, ' ').trim();
 }
 
-/** A text that neither opens nor closes the evidence. */
+/** What comes after "<" in the mark of the evidence, and in tags that end a turn or a thought for some model. */
+const TAGS =
+  '[|｜]|\\s*\\/?\\s*(?:evidence|(?:seed:)?(?:think|thought|reasoning|reflection|scratchpad)|(?:start|end)_of_turn|(?:s|bos|eos|sys)\\s*>|<sys)';
+const CONTROLS = new RegExp(`<(?=${TAGS})|\\[(?=\\/?(?:INST|THINK|SYSTEM_PROMPT)\\])|◁(?=\\/?think)`, 'giu');
+const HARMLESS: Readonly<Record<string, string>> = { '<': '‹', '[': '❲', '◁': '‹' };
+
+/**
+ * A text that neither opens nor closes the evidence. Nor does it hold what ends a turn or a thought: many servers read such
+ * tags in a message as their own, and a model that quotes `</think>` from a post would seem to answer with what follows it.
+ */
 function withoutMarks(text: string): string {
-  return text.replace(/<(?=\s*\/?\s*evidence)/giu, '‹');
+  return text.replace(CONTROLS, (mark) => HARMLESS[mark]);
 }
 
 export type TranscriptEntry = Judgement['transcript'][number];

@@ -54,6 +54,20 @@ describe('strictAnswer', () => {
   });
 
   it.each([
+    ['是。', { rumor: ['是', '谣言'], 'non-rumor': ['否', '非谣言'] }, 'rumor'],
+    ['**否。**因为没有证据。', { rumor: ['是', '谣言'], 'non-rumor': ['否', '非谣言'] }, 'non-rumor'],
+    ['「非谣言」。', { rumor: ['是', '谣言'], 'non-rumor': ['否', '非谣言'] }, 'non-rumor'],
+    ['是否', { rumor: ['是', '谣言'], 'non-rumor': ['否', '非谣言'] }, null],
+    ['不是。', { rumor: ['是', '谣言'], 'non-rumor': ['否', '非谣言'] }, null],
+    ['نعم، بالتأكيد', { yes: ['نعم'], no: ['لا'] }, 'yes'],
+    ['हाँ।', { yes: ['हाँ'], no: ['नहीं'] }, 'yes'],
+    ['vérifié.', { yes: ['Vérifié'.normalize('NFD')], no: ['Faux'] }, 'yes'],
+    ['non-vérifié, car', { yes: ['Vérifié'], no: ['Non\u2011vérifié'] }, 'no'],
+  ])('reads %j by words of another language', (text, own, label) => {
+    expect(strictAnswer({ text, words: own })).toBe(label);
+  });
+
+  it.each([
     ['Unverified: it may be true', null],
     ['False. It is not true.', 'false'],
     ['not entirely true', null],
