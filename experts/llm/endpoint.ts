@@ -8,6 +8,9 @@ const variableName = z
   .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, 'must be the name of an environment variable, not the key itself');
 const headerName = z.string().regex(/^[A-Za-z0-9-]+$/, 'must be the name of a header, such as x-api-key');
 
+/** What follows the base address where a completion is asked for. */
+export const COMPLETIONS_PATH = '/chat/completions';
+
 /** An OpenAI-compatible service, and how to ask one of its models. */
 export const endpointSchema = z
   .strictObject({
@@ -20,6 +23,9 @@ export const endpointSchema = z
           'and other parameters into query',
       })
       .transform((url) => url.replace(/\/+$/, ''))
+      .refine((url) => !url.endsWith(COMPLETIONS_PATH), {
+        error: `must not end in ${COMPLETIONS_PATH}, which is added to it; leave that out`,
+      })
       .describe('where the chat-completions protocol is spoken, usually ending in /v1'),
     model: z.string().min(1).describe('the name of the model at the endpoint'),
     apiKeyEnv: variableName

@@ -226,8 +226,10 @@ export function providerErrorOf(options: {
   endpoint: Endpoint;
   env: Environment;
   attempts: number;
+  /** The longest wait that the caller grants an endpoint. */
+  retryAfterCapMs: number;
 }): ProviderError {
-  const { failure, endpoint, env, attempts } = options;
+  const { failure, endpoint, env, attempts, retryAfterCapMs } = options;
   const said = withoutSecrets(failure.message, secretsOf({ endpoint, env })).replace(/\s+/g, ' ').slice(0, 500);
   const where = `endpoint ${endpoint.name} (${endpoint.baseURL}, model ${endpoint.model})`;
   const status = failure.status === null ? '' : ` with status ${failure.status}`;
@@ -269,10 +271,17 @@ export function providerErrorOf(options: {
       return new ProviderError(
         `${where} gave no usable answer ${tried}: ${said}; check that baseURL is right (it usually ends in /v1) and speaks chat completions`,
       );
-    case 'rate-limit':
+    case 'rate-limit': {
+      const seconds = Math.ceil((failure.retryAfterMs ?? 0) / 1000);
+      // The quota of an hour or a day: every other request would wait as long in vain.
+      if ((failure.retryAfterMs ?? 0) > retryAfterCapMs)
+        return new EndpointUnusableError(
+          `${where} wants no request for another ${seconds} s (asked ${tried}${status}: ${said}); run again then: what was answered is kept`,
+        );
       return new ProviderError(
         `${where} limited the rate ${tried}${status}: ${said}; set requestsPerMinute or tokensPerMinute to what it allows, or run again later: what was answered is kept`,
       );
+    }
     case 'timeout':
       return new ProviderError(
         `${where} did not answer within ${endpoint.timeoutMs} ms ${tried}${status}: ${said}; raise timeoutMs, or lower maxTokens or concurrency.max`,

@@ -120,7 +120,7 @@ export function createDebateCouncil(settings: {
     const shares = sampledProbabilities({ labels: names, answers: votes });
     if (shares === null)
       throw new MalformedAnswerError(
-        `debate-council: none of the ${members.length} members gave a vote that could be read`,
+        `debate-council: none of the ${members.length} members gave a vote that could be read; the last one: ${abstentions.at(-1)?.message}`,
         { answers: abstentions.flatMap(({ answers }) => answers) },
       );
     const most = Math.max(...names.map((name) => countOf(votes, name)));

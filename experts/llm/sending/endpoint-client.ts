@@ -61,7 +61,7 @@ async function withWrappedError(response: Response, address: string | URL): Prom
   const target = redirectOf(response, address);
   if (target !== null) {
     await response.body?.cancel();
-    const message = `redirects to ${target.origin}${target.pathname}`;
+    const message = `redirects to ${target.origin}${target.pathname.replace(/\/chat\/completions\/?$/, '')}`;
     return new Response(JSON.stringify({ error: { message } }), { status, headers });
   }
   const text = await limitedText(response, MOST_ERROR_BYTES);
@@ -156,7 +156,7 @@ export function endpointSteps(options: {
       const said = withoutSecrets(failure.message, secrets);
       const advised = advice({ kind: failure.kind, said });
       if (advised !== null) throw new ProviderError(`endpoint ${endpoint.name} (${endpoint.baseURL}) ${advised}`);
-      throw providerErrorOf({ failure, attempts, endpoint, env });
+      throw providerErrorOf({ failure, attempts, endpoint, env, retryAfterCapMs: policy.retryAfterCapMs });
     }
   };
 }

@@ -12,7 +12,7 @@ import {
   estimateMessageTokens,
   UsageLedger,
 } from '../cost/budget.ts';
-import { type Endpoint, secretsOf } from '../endpoint.ts';
+import { COMPLETIONS_PATH, type Endpoint, secretsOf } from '../endpoint.ts';
 import { CallFailure, callFailureOf, providerErrorOf } from '../failures.ts';
 import type { Environment } from '../secrets.ts';
 import { CircuitBreaker } from './circuit-breaker.ts';
@@ -172,7 +172,7 @@ export class LiveChatService implements ChatService {
           client: this.clientOf(endpoint),
           endpoint,
           secrets: secretsOf({ endpoint, env: this.#env }),
-          path: '/chat/completions',
+          path: COMPLETIONS_PATH,
           body: completionBody({ request, form }),
           graceMs: this.graceMs,
           signal,
@@ -208,7 +208,8 @@ export class LiveChatService implements ChatService {
   }
 
   private described(failure: CallFailure, { endpoint, attempts }: { endpoint: Endpoint; attempts: number }) {
-    return providerErrorOf({ failure, attempts, endpoint, env: this.#env });
+    const { retryAfterCapMs } = this.policy;
+    return providerErrorOf({ failure, attempts, endpoint, env: this.#env, retryAfterCapMs });
   }
 
   private lineOf(endpoint: Endpoint): Line {

@@ -26,6 +26,7 @@ describe('endpointSchema', () => {
     [{ apiKeyEnv: 'sk-123-abc' }, /name of an environment variable, not the key/],
     [{ baseURL: 'http://me:secret@localhost/v1' }, /no user name, password or query/],
     [{ baseURL: 'http://localhost/v1?key=secret' }, /no user name, password or query/],
+    [{ baseURL: 'http://localhost:8000/v1/chat/completions/' }, /must not end in .chat.completions, which is added/],
     [{ baseURL: 'localhost:8000' }, /http\(s\) address/],
     [{ concurrency: { initial: 9, max: 4 } }, /min <= initial <= max/],
     [{ headers: { 'Api-Key': 'x' } }, /name it in headersEnv/],
@@ -157,9 +158,7 @@ describe('API keys', () => {
       headers: { location: `${elsewhere.baseURL}/chat/completions` },
     }));
     const failed = quickService({ env }).chat(ask(endpointAt(server, { apiKeyEnv: 'SCRIPTED_KEY' })));
-    await expect(failed).rejects.toThrow(
-      `redirects to ${elsewhere.baseURL}/chat/completions; neither posts nor keys follow a redirect`,
-    );
+    await expect(failed).rejects.toThrow(`redirects to ${elsewhere.baseURL}; neither posts nor keys follow a redirect`);
     expect(server.requests).toHaveLength(1);
     expect(elsewhere.requests).toHaveLength(0);
   });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
   ContextLengthError,
+  callFailureOf,
   EndpointUnusableError,
   failureOfStatus,
   providerErrorOf,
@@ -11,7 +12,7 @@ const endpoint = endpointAt({ baseURL: 'http://localhost:1/v1' });
 
 function told(status: number, message: string, code: string | null = null) {
   const failure = failureOfStatus({ status, message, code, headers: null });
-  return { failure, error: providerErrorOf({ failure, endpoint, env: {}, attempts: 1 }) };
+  return { failure, error: providerErrorOf({ failure, endpoint, env: {}, attempts: 1, retryAfterCapMs: 60_000 }) };
 }
 
 describe('what services say in their own words', () => {
@@ -70,6 +71,20 @@ describe('what services say in their own words', () => {
     [400, 'seed must be odd'],
   ])('is none of these: %s %s', (status, message) => {
     expect(told(status, message).failure.kind).toBe('bad-request');
+  });
+
+  it.each([
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', 'self-signed certificate'],
+    ['CERT_HAS_EXPIRED', 'certificate has expired'],
+    ['ERR_SSL_WRONG_VERSION_NUMBER', 'wrong version number'],
+  ])('is TLS that fails now and later: %s', (code, message) => {
+    const cause = Object.assign(new Error(message), { code });
+    const failure = callFailureOf(new TypeError('fetch failed', { cause }));
+    if (failure === null) throw new Error('it was read as a defect');
+    expect(failure.isRetryable).toBe(false);
+    const error = providerErrorOf({ failure, endpoint, env: {}, attempts: 1, retryAfterCapMs: 60_000 });
+    expect(error).toBeInstanceOf(EndpointUnusableError);
+    expect(error.message).toMatch(new RegExp(`${code} ${message}.*NODE_EXTRA_CA_CERTS.*http://`));
   });
 
   it('still waits for a rate that was exceeded', () => {

@@ -129,7 +129,9 @@ describe('debate-council', () => {
 
   it('fails where nobody votes', async () => {
     const { detector } = await council(['x', 'x'], { rounds: 0 });
-    await expect(detector.judge(prefix(1))).rejects.toThrow(ProviderError);
+    const judged = detector.judge(prefix(1));
+    await expect(judged).rejects.toThrow(ProviderError);
+    await expect(judged).rejects.toThrow(/none of the 2 members.*the last one: .*no complete JSON value/s);
   });
 
   it('judges categories and four labels', async () => {

@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { usageOf } from '../../../../experts/llm/chat.ts';
 import { usageSummary } from '../../../../experts/llm/cost/budget.ts';
 import { parseEndpoint } from '../../../../experts/llm/endpoint.ts';
-import { ContextLengthError } from '../../../../experts/llm/failures.ts';
+import { ContextLengthError, EndpointUnusableError } from '../../../../experts/llm/failures.ts';
 import { ConcurrencyLimiter } from '../../../../experts/llm/sending/concurrency-limiter.ts';
 import { ProviderError } from '../../../../src/errors.ts';
 import { inTurn, lastMessage, type ScriptedReply } from '../../../llm-server/scripted-rule.ts';
@@ -157,6 +157,22 @@ describe('LiveChatService', () => {
     }
     expect(pause.mock.calls).toEqual([[20], [20], [30], [30]]);
     pause.mockRestore();
+  });
+
+  it('ends all calls where the server still asks for a longer wait than it is granted', async () => {
+    const server = await startServer(() => ({
+      status: 429,
+      message: 'daily quota',
+      headers: { 'retry-after': '3600' },
+    }));
+    const failed = quickService({ retry: { retryAfterCapMs: 5 } }).chat(ask(endpointAt(server)));
+    await expect(failed).rejects.toThrow(EndpointUnusableError);
+    await expect(failed).rejects.toThrow(/wants no request for another 3600 s.*daily quota.*what was answered is kept/);
+    expect(server.requests).toHaveLength(6);
+    const passing = await startServer(() => ({ status: 429, headers: { 'retry-after': '0.004' } }));
+    const limited = quickService({ retry: { retryAfterCapMs: 5 } }).chat(ask(endpointAt(passing)));
+    await expect(limited).rejects.not.toThrow(EndpointUnusableError);
+    await expect(limited).rejects.toThrow(/limited the rate after 6 attempts/);
   });
 
   it('gives log-probabilities with their alternatives', async () => {
