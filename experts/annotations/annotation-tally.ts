@@ -79,6 +79,8 @@ export class AnnotationTally {
     this.unreadableNow++;
     const answers = this.asked + this.unreadableNow;
     if (answers < ANSWERS_FOR_SHARE || this.unreadableNow <= this.maxUnreadable * answers) return;
+    // It was asked about and answered, so it does not remain.
+    this.settle();
     throw new UnreadableShareError(
       `${this.unreadableNow} of ${answers} answers could not be read, more than the share of ${this.maxUnreadable} that is ` +
         `allowed; the last one: ${failure.message}. Check the model, its maxTokens and the task, or raise --max-unreadable`,

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ProviderError } from '../../../src/errors.ts';
+import { jsonOrUndefined } from '../../../src/json.ts';
 import { readCompletion } from '../answers/completion.ts';
 import type { ChatAnswer, ChatRequest } from '../chat.ts';
 import { CallFailure } from '../failures.ts';
@@ -14,12 +15,17 @@ export type BatchOutcome = { readonly answer: ChatAnswer } | { readonly problem:
 
 const lineSchema = z.object({
   custom_id: z.string(),
-  response: z.object({ status_code: z.number(), body: z.unknown() }).nullish(),
-  error: z.object({ message: z.string() }).nullish(),
+  response: z.object({ status_code: z.number(), body: z.unknown().optional() }).nullish().catch(null),
+  error: z.unknown().optional(),
 });
+const messageSchema = z.object({ message: z.string() });
 const withMessageSchema = z.object({ error: z.object({ message: z.string() }) });
 
-/** Each item's answer, or why it has none. The lines of the output and error files come in any order. */
+/**
+ * Each item's answer, or why it has none. The lines of the output and error files come in any order. A line that is not
+ * what the protocol says costs its own item only, since the others are paid for.
+ * @throws ProviderError where no line is what the protocol says
+ */
 export function batchOutcomes(options: {
   items: readonly BatchItem[];
   lines: readonly string[];
@@ -27,7 +33,13 @@ export function batchOutcomes(options: {
   status: string;
 }): Map<string, BatchOutcome> {
   const { items, lines, status } = options;
-  const told = new Map(lines.map(readLine).map((line) => [line.custom_id, line]));
+  const read = lines.flatMap((line) => lineSchema.safeParse(jsonOrUndefined(line)).data ?? []);
+  if (read.length === 0 && lines.length > 0)
+    throw new ProviderError(
+      `the batch's output is not what the batch protocol says: ${lines[0].slice(0, 200)}; check that the endpoint speaks ` +
+        'it, or ask without batches',
+    );
+  const told = new Map(read.map((line) => [line.custom_id, line]));
   return new Map(
     items.map(({ customId, request }) => {
       const line = told.get(customId);
@@ -39,11 +51,14 @@ export function batchOutcomes(options: {
 
 function outcomeOf(options: { line: z.infer<typeof lineSchema>; request: ChatRequest }): BatchOutcome {
   const { line, request } = options;
-  if (!line.response) return { problem: line.error?.message ?? 'neither a response nor an error' };
+  if (!line.response) return { problem: problemIn(line.error) };
   const { status_code, body } = line.response;
   if (status_code !== 200) {
     const told = withMessageSchema.safeParse(body);
-    return { problem: `status ${status_code}: ${told.success ? told.data.error.message : JSON.stringify(body)}` };
+    const said = told.success ? told.data.error.message : (JSON.stringify(body) ?? '(no body)');
+    // Nothing is found out by a first request here.
+    const advice = status_code === 400 ? '; if it refuses a parameter, change that of the endpoint' : '';
+    return { problem: `status ${status_code}: ${said}${advice}` };
   }
   const { answer, tokens } = readCompletion({ body: JSON.stringify(body), request });
   if (answer instanceof CallFailure) return { problem: answer.message };
@@ -51,13 +66,7 @@ function outcomeOf(options: { line: z.infer<typeof lineSchema>; request: ChatReq
   return { answer: { ...answer, latencyMs: 0, usage: { requests: 1, ...tokens } } };
 }
 
-function readLine(line: string): z.infer<typeof lineSchema> {
-  try {
-    return lineSchema.parse(JSON.parse(line));
-  } catch {
-    throw new ProviderError(
-      `a line of the batch's output is not what the batch protocol says: ${line.slice(0, 200)}; ` +
-        'check that the endpoint speaks it, or ask without batches',
-    );
-  }
+function problemIn(error: unknown): string {
+  if (error === undefined || error === null) return 'neither a response nor an error';
+  return messageSchema.safeParse(error).data?.message ?? JSON.stringify(error);
 }

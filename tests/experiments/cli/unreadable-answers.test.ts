@@ -128,7 +128,7 @@ describe('unreadable answers', () => {
     const { server, command } = await setUp(({ messages }) => (/ of t0\b/.test(messages[0].content) ? 'No' : 'Hm.'));
     const stopped = await command(...annotate, '--json');
     expect(stopped.code).toBe(2);
-    expect(JSON.parse(stopped.out)).toMatchObject({ asked: 5, unreadable: 15 });
+    expect(JSON.parse(stopped.out)).toMatchObject({ asked: 5, unreadable: 15, remaining: 0 });
     expect(stopped.errors).toMatch(
       /15 of 20 answers could not be read, more than the share of 0\.5 that is allowed; the last one: /,
     );

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type BatchOptions, batchText, runBatch } from '../../../../experts/llm/batch/batch.ts';
+import { batchOutcomes } from '../../../../experts/llm/batch/batch-outcome.ts';
 import { InputError, ProviderError } from '../../../../src/errors.ts';
 import { Random } from '../../../../src/tensor/random.ts';
 import { lastMessage, type ScriptedReply } from '../../../llm-server/scripted-rule.ts';
@@ -46,7 +47,9 @@ describe('runBatch', () => {
       answer: { text: 'about a', usage: { requests: 1, outputTokens: 2 } },
     });
     expect(outcomes.get('id-b')).toMatchObject({ answer: { text: 'about b' } });
-    expect(outcomes.get('id-bad')).toEqual({ problem: 'status 400: bad question' });
+    expect(outcomes.get('id-bad')).toEqual({
+      problem: 'status 400: bad question; if it refuses a parameter, change that of the endpoint',
+    });
     expect(outcomes.get('id-mute')).toEqual({ problem: 'the answer is empty (finish reason stop)' });
     expect(statuses).toEqual(['in_progress', 'completed']);
     expect(server.batches.uploads).toBe(1);
@@ -109,6 +112,28 @@ describe('runBatch', () => {
     const { endpoint, items } = options;
     expect(() => batchText({ endpoint, items: [items[0], items[0]] })).toThrow(/two requests .* "id-a"/);
     expect(() => batchText({ endpoint, items: [] })).toThrow(/has 0 requests/);
+  });
+
+  it('loses one item, not all, to a line that is not what the protocol says', () => {
+    const endpoint = endpointAt({ baseURL: 'http://localhost:1/v1' });
+    const items = ['a', 'b', 'c', 'd'].map((each) => ({ customId: `id-${each}`, request: ask(endpoint, each) }));
+    const line = (id: string, rest: object) => JSON.stringify({ custom_id: id, ...rest });
+    const body = { choices: [{ message: { content: 'about a' }, finish_reason: 'stop' }] };
+    const lines = [
+      line('id-a', { response: { status_code: 200, body } }),
+      line('id-b', { response: null, error: { code: 'batch_expired', message: null } }),
+      line('id-c', { response: { status_code: 500 } }),
+      '<html>',
+      '{"custom_id": 7}',
+    ];
+    const outcomes = batchOutcomes({ items, lines, status: 'completed' });
+    expect(outcomes.get('id-a')).toMatchObject({ answer: { text: 'about a' } });
+    expect(outcomes.get('id-b')).toEqual({ problem: '{"code":"batch_expired","message":null}' });
+    expect(outcomes.get('id-c')).toEqual({ problem: 'status 500: (no body)' });
+    expect(outcomes.get('id-d')).toEqual({ problem: 'the batch ended (completed) without an answer to it' });
+    expect(() => batchOutcomes({ items, lines: ['<html>'], status: 'completed' })).toThrow(
+      /output is not what the batch protocol says: <html>/,
+    );
   });
 
   it('says that an endpoint has no batches', async () => {
