@@ -24,9 +24,9 @@ const concurrency = 64;
 export async function judgeWithModels(options: JudgeWithModelsOptions): Promise<Judged> {
   const { file, store, mode = 'live' } = options;
   if (mode === 'dry-run') {
-    const lower = await pretend(options, 'lower');
     const { service, detector, result } = await pretend(options, 'upper');
-    return { detector, result, usage: [], estimates: service.rows(lower.service) };
+    const lower = service.hasShorter ? (await pretend(options, 'lower')).service : service;
+    return { detector, result, usage: [], estimates: service.rows(lower) };
   }
   const random = Random.seeded({ seed: 0, purpose: 'waiting times' });
   const limits: BudgetLimits = { ...file.budget, ...options.budget };

@@ -35,7 +35,8 @@ export function completionBody(options: { request: ChatRequest; form: RequestFor
   const maxTokens = maxTokensOf(request);
   return {
     model: endpoint.model,
-    messages,
+    // Half an emoji, as in a text that was cut, is refused by many servers, and with it the whole request.
+    messages: messages.map(({ role, content }) => ({ role, content: wellFormed(content) })),
     ...(temperature !== null && { temperature }),
     ...(endpoint.topP !== null && { top_p: endpoint.topP }),
     ...(endpoint.seed !== null && { seed: endpoint.seed + sampleIndex }),
@@ -44,6 +45,12 @@ export function completionBody(options: { request: ChatRequest; form: RequestFor
     ...(jsonSchema && responseFormat({ json: form.json, jsonSchema })),
     ...endpoint.extraBody,
   };
+}
+
+const LONE_SURROGATE = /\p{Surrogate}/gu;
+
+function wellFormed(text: string): string {
+  return text.replace(LONE_SURROGATE, '\ufffd');
 }
 
 function temperatureOf(request: ChatRequest): number | null {

@@ -31,6 +31,8 @@ export interface DryRunEstimate extends Amount {
  */
 export class DryRunChatService implements ChatService {
   readonly bound: 'lower' | 'upper';
+  /** Whether another answer would have ended some matter earlier. If not, the other bound is the same. */
+  hasShorter = false;
   private readonly estimates = new Map<string, { -readonly [key in keyof DryRunEstimate]: DryRunEstimate[key] }>();
 
   constructor(options: { bound: 'lower' | 'upper' } = { bound: 'upper' }) {
@@ -39,6 +41,7 @@ export class DryRunChatService implements ChatService {
 
   chat(request: ChatRequest): Promise<ChatAnswer> {
     const { endpoint, dryRunText, shortestDryRunText = dryRunText } = request;
+    this.hasShorter ||= shortestDryRunText !== dryRunText;
     const text = this.bound === 'upper' ? dryRunText : shortestDryRunText;
     const inputTokens = estimateMessageTokens(request.messages);
     const outputTokens = estimateTokens(text);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readCompletion } from '../../../../experts/llm/answers/completion.ts';
+import { completionBody, fullForm, readCompletion } from '../../../../experts/llm/answers/completion.ts';
 import { CallFailure } from '../../../../experts/llm/failures.ts';
 import { ask, endpointAt } from '../service.ts';
 
@@ -22,6 +22,13 @@ function completion({ content = 'Yes', thinking, finish = 'stop', logprobs = nul
   const message = { role: 'assistant', content, reasoning_content: thinking };
   return { choices: [{ message, finish_reason: finish, logprobs, error }], usage };
 }
+
+it('sends no half of an emoji', () => {
+  const request = ask(endpoint, 'cut \ud83d in half \udc4d, and \ud83d\udc4d whole');
+  expect(completionBody({ request, form: fullForm(request) }).messages).toEqual([
+    { role: 'user', content: 'cut \ufffd in half \ufffd, and \ud83d\udc4d whole' },
+  ]);
+});
 
 describe('log-probabilities in another form', () => {
   it.each([

@@ -28,9 +28,11 @@ describe('DryRunChatService', () => {
     expect(row.costAtMost).toBeCloseTo(row.inputTokens + 2 * 100, 6);
     expect(server.requests).toHaveLength(0);
     expect(dryRunSummary(service.rows())).toMatch(/^scripted \(tiny\): 2 calls, about \d+ tokens in .* at most/);
+    expect(service.hasShorter).toBe(false);
     const lower = new DryRunChatService({ bound: 'lower' });
     const answer = await lower.chat(ask(endpoint, { shortestDryRunText: 'n' }));
     expect(answer.text).toBe('n');
+    expect(lower.hasShorter).toBe(true);
     expect(dryRunSummary(service.rows(lower))).toMatch(/^scripted \(tiny\): 1 to 2 calls, about \d+ to \d+ tokens in/);
   });
 
