@@ -66,7 +66,9 @@ function printModels(
   }
   if (stopped !== null)
     throw new ProviderError(
-      remaining > 0 ? `${stopped.message} (${remaining} of ${total} prefixes remain)` : stopped.message,
+      remaining > 0
+        ? `${stopped.message} (${remaining} of ${total} prefixes remain; what was answered is kept)`
+        : stopped.message,
     );
   if (failed > 0) throw failureOf({ failures, unreadable, terminal });
 }

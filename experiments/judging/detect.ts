@@ -169,7 +169,10 @@ async function evaluateDetector(
   const { asked, cached, failed, unreadable, failures, stopped, remaining } = result;
   // Scores of the few prefixes that were judged would say nothing about the detector.
   if (stopped !== null)
-    throw new ProviderError(`${stopped.message} (${name}: ${remaining} prefixes remain, nothing was scored)`);
+    throw new ProviderError(
+      `${stopped.message} (${name}: ${remaining} prefixes remain, nothing was scored; ` +
+        `${store.path === ':memory:' ? 'without --store no answer is kept' : 'what was answered is kept'})`,
+    );
   const keyOf = (thread: Thread, length: number) => {
     return store.keyOf(annotationRequest({ detector, prefix: prefixOf(thread, length) }));
   };

@@ -276,10 +276,10 @@ export function providerErrorOf(options: {
       // The quota of an hour or a day: every other request would wait as long in vain.
       if ((failure.retryAfterMs ?? 0) > retryAfterCapMs)
         return new EndpointUnusableError(
-          `${where} wants no request for another ${seconds} s (asked ${tried}${status}: ${said}); run again then: what was answered is kept`,
+          `${where} wants no request for another ${seconds} s (asked ${tried}${status}: ${said}); run again then`,
         );
       return new ProviderError(
-        `${where} limited the rate ${tried}${status}: ${said}; set requestsPerMinute or tokensPerMinute to what it allows, or run again later: what was answered is kept`,
+        `${where} limited the rate ${tried}${status}: ${said}; set requestsPerMinute or tokensPerMinute to what it allows, or run again later`,
       );
     }
     case 'timeout':
@@ -297,9 +297,7 @@ export function providerErrorOf(options: {
           "authority's file in the environment variable NODE_EXTRA_CA_CERTS; if it speaks no TLS, write http:// in baseURL",
       );
     case 'server':
-      return new ProviderError(
-        `${where} failed${status} ${tried}: ${said}; run again later: what was answered is kept`,
-      );
+      return new ProviderError(`${where} failed${status} ${tried}: ${said}; run again later`);
   }
 }
 

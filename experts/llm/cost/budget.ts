@@ -115,7 +115,7 @@ export class Budget {
   }
 }
 
-const WHAT_TO_DO = 'what was answered is kept: run again with a larger budget to go on';
+const WHAT_TO_DO = 'run again with a larger budget to go on';
 
 export interface EndpointUsage {
   readonly endpoint: string;

@@ -61,7 +61,7 @@ describe('annotate with language models', () => {
     expect(stopped.code).toBe(2);
     expect(stopped.out).toContain('asked 7, cached 0, failed 0, not asked 13\n');
     expect(stopped.errors.trim().split('\n').at(-1)).toBe(
-      'earshot: the budget of 7 requests is spent; what was answered is kept: run again with a larger budget to go on (13 of 20 prefixes remain)',
+      'earshot: the budget of 7 requests is spent; run again with a larger budget to go on (13 of 20 prefixes remain; what was answered is kept)',
     );
     expect(server.requests).toHaveLength(7);
     expect(JSON.parse((await earshot([...judge, '--json'], { cwd })).out)).toMatchObject({ asked: 13, cached: 7 });

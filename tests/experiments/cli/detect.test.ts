@@ -136,6 +136,24 @@ describe('detect', () => {
     expect(none.errors).toContain('none of the 5 threads has a label for news');
   });
 
+  it('says whether what it stopped with is kept', async () => {
+    const server = await startServer();
+    const file = { detector: { name: 'single-prompt', model: { baseURL: server.baseURL, model: 'm' } }, task: 'rumor' };
+    const cwd = temporaryFolder({
+      'threads.jsonl': JSON.stringify(makeThread('t', { posts: 4, rumor: true })),
+      'yes.yaml': file,
+    });
+    const words = ['detect', 'threads.jsonl', '--detector', 'yes.yaml', '--at', '0,1,2', '--budget-requests', '2'];
+    const forgetful = await earshot(words, { cwd });
+    expect(forgetful.code).toBe(2);
+    expect(forgetful.errors).toMatch(
+      /is spent; .*1 prefixes remain, nothing was scored; without --store no answer is kept/,
+    );
+    expect(forgetful.errors).not.toContain('what was answered is kept');
+    const keeping = await earshot([...words, '--store', 'judged.sqlite'], { cwd });
+    expect(keeping.errors).toContain('nothing was scored; what was answered is kept');
+  });
+
   it('counts at each number of replies what a judgement takes with the parts that it shares, asked now or before', async () => {
     const server = await startServer((body) => {
       const { content } = body.messages[0];

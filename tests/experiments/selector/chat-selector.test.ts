@@ -102,7 +102,7 @@ describe('a selector whose task models are language models', () => {
 
     const sent: string[] = [];
     const stop = (requests: number) =>
-      `the budget of ${requests} requests is spent; what was answered is kept: run again with a larger budget to go on`;
+      `the budget of ${requests} requests is spent; run again with a larger budget to go on`;
     for (const requests of [1, 2, 30]) {
       await expect(trainHere(cwd, { budget: { requests } })).rejects.toThrow(stop(requests));
       const own = asked();

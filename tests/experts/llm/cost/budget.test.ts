@@ -20,7 +20,7 @@ describe('a budget of requests', () => {
     expect(server.requests).toHaveLength(25);
     expect(answered).toBe(25);
     expect(errors.every((error) => error instanceof BudgetSpentError && error instanceof ProviderError)).toBe(true);
-    expect(errors[0].message).toMatch(/budget of 25 requests is spent; what was answered is kept/);
+    expect(errors[0].message).toMatch(/budget of 25 requests is spent; run again with a larger budget/);
   });
 
   it('counts retries', async () => {
