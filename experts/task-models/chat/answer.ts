@@ -66,9 +66,9 @@ export function writeAnswer(options: { form: Form; label: string; explanation: s
 export function readAnswer(options: { answer: ChatAnswer; form: Form }): ReadAnswer | null {
   const { answer, form } = options;
   const said = answer.text.trim();
-  const found = classStarts({ said, field: form.field }).flatMap((start) => {
+  const found = classStarts({ said, field: form.field }).flatMap(({ start, next }) => {
     const stated = said.slice(start).split(REASON, 1)[0];
-    const label = onlyAnswer({ stated, words: form.words });
+    const label = onlyAnswer({ stated: stated.slice(0, next - start), words: form.words });
     return label === null ? [] : [{ start, stated, label }];
   });
   const [first] = found;
@@ -78,20 +78,28 @@ export function readAnswer(options: { answer: ChatAnswer; form: Form }): ReadAns
   return { label, probabilities, explanation: reasonOf({ said, start, stated }) };
 }
 
-/** Whether a second class is stated on a line of its own. Within a reason, a class is only spoken of. */
-function contradicts(options: { said: string; found: readonly { start: number; label: string }[] }): boolean {
+/** Whether a second class is stated, before any reason or on a line of its own. Within a reason, a class is only spoken of. */
+function contradicts(options: {
+  said: string;
+  found: readonly { start: number; stated: string; label: string }[];
+}): boolean {
   const { said, found } = options;
+  const [first] = found;
+  const isBeforeReason = ({ start }: { start: number }) => start < first.start + first.stated.length;
   const standsAlone = ({ start }: { start: number }) =>
     /(?:^|\n)["'*_`\s{[(-]*\w+["'*_`\s]*[:=]["'*_`\s[({]*$/.test(said.slice(0, start));
-  return found.some((each) => each.label !== found[0].label && standsAlone(each));
+  return found.some((each) => each.label !== first.label && (isBeforeReason(each) || standsAlone(each)));
 }
 
-/** Where a class may be found: after each "Stance:", or at the beginning of an answer without one. */
-function classStarts(options: { said: string; field: string }): number[] {
+/** Where a class may be found: between one "Stance:" and the next, or from the beginning of an answer without one. */
+function classStarts(options: { said: string; field: string }): { start: number; next: number }[] {
   const { said, field } = options;
-  const headers = said.matchAll(new RegExp(`\\b${field}\\b${MARKS}[:=][\\s"'*_\`([{]*`, 'gi'));
-  const starts = [...headers].map((header) => header.index + header[0].length);
-  return starts.length > 0 ? starts : [0];
+  const headers = [...said.matchAll(new RegExp(`\\b${field}\\b${MARKS}[:=][\\s"'*_\`([{]*`, 'gi'))];
+  if (headers.length === 0) return [{ start: 0, next: said.length }];
+  return headers.map((header, index) => ({
+    start: header.index + header[0].length,
+    next: headers[index + 1]?.index ?? said.length,
+  }));
 }
 
 /**

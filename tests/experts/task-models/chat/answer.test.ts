@@ -48,6 +48,8 @@ describe('readAnswer', () => {
     'Stance: [stance], Reason: [reason]',
     'Stance: Not Support, Reason: x',
     'Stance: Supportless',
+    'Stance: Support\nStance: Deny',
+    'Stance: Support; Stance: Deny, Reason: both',
     'It may support the claim',
   ])('finds no class in %j', (text) => {
     expect(read(text)).toBeNull();
