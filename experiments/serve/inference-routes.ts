@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import packageJson from '../../package.json' with { type: 'json' };
 import { InputError } from '../../src/errors.ts';
-import { HttpProblem } from './http-problem.ts';
+import { compressedBody, HttpProblem } from './http-problem.ts';
 import { binaryAnswer, infer, tensorsOf, versionOf } from './infer.ts';
 import { inferenceRequest, inferenceResponse, modelMetadata, serverMetadata } from './inference-schemas.ts';
 import type { Metrics } from './metrics.ts';
@@ -37,8 +37,7 @@ export function inferenceRoutes(options: { models: Models; metrics: Metrics }): 
       try {
         const length = request.headers[jsonLengthHeader];
         const buffer = typeof body === 'string' ? Buffer.from(body) : body;
-        if (request.headers['content-encoding'] !== undefined)
-          throw new HttpProblem(415, 'compressed bodies are not read; send it as it is', { field: 'content-encoding' });
+        if (request.headers['content-encoding'] !== undefined) throw compressedBody();
         done(null, inferenceBody(buffer, typeof length === 'string' ? length : undefined));
       } catch (error) {
         done(error instanceof Error ? error : new Error(String(error)));

@@ -1,7 +1,8 @@
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
+import { jsonOrUndefined } from '../../src/json.ts';
 import type { GrowingThreads } from './growing-threads.ts';
-import { HttpProblem } from './http-problem.ts';
+import { compressedBody, HttpProblem } from './http-problem.ts';
 import type { Metrics } from './metrics.ts';
 import type { Models } from './models.ts';
 import { additionSchema, modelQuery, problems, threadParams, threadViewSchema } from './schemas.ts';
@@ -25,7 +26,15 @@ export function threadRoutes(options: {
     );
   };
   return async (app) => {
-    app.removeContentTypeParser('text/plain');
+    app.removeAllContentTypeParsers();
+    app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+      try {
+        if (request.headers['content-encoding'] !== undefined) throw compressedBody();
+        done(null, jsonBody(typeof body === 'string' ? Buffer.from(body) : body));
+      } catch (error) {
+        done(error instanceof Error ? error : new Error(String(error)));
+      }
+    });
     app.post(
       '/v1/threads/:id/posts',
       {
@@ -85,4 +94,23 @@ export function threadRoutes(options: {
       },
     );
   };
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/**
+ * The value of a body, undefined for an empty one: many clients announce JSON with every request, also where they send none.
+ * @throws HttpProblem (400) for what is not UTF-8, which would otherwise be decided with other characters, or not JSON
+ */
+function jsonBody(body: Buffer): unknown {
+  if (body.length === 0) return undefined;
+  let text: string;
+  try {
+    text = utf8.decode(body);
+  } catch {
+    throw new HttpProblem(400, 'the body is not UTF-8, which JSON is written in', { field: 'body' });
+  }
+  const value = jsonOrUndefined(text);
+  if (value === undefined) throw new HttpProblem(400, 'the body is not JSON', { field: 'body' });
+  return value;
 }

@@ -1,4 +1,5 @@
 import { cpSync, rmSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { memoryThreads } from '../../../experiments/serve/memory-threads.ts';
 import { deciderOfBundle } from '../../../experiments/stop-agent/decide.ts';
@@ -250,4 +251,29 @@ it('says which field of a request is wrong', async () => {
     headers: { 'content-type': 'text/plain' },
   });
   expect(form.statusCode).toBe(415);
+});
+
+it('decides no text that a body in another encoding would lose', async () => {
+  const server = await smallServer();
+  const send = (payload: Buffer, headers: Record<string, string> = {}) =>
+    server.app.inject({ method: 'POST', url: '/v1/threads/t/posts', payload, headers: { ...json, ...headers } });
+  const body = JSON.stringify({ posts: [post('a', { text: 'Café' })] });
+  const latin = await send(Buffer.from(body, 'latin1'));
+  expect(latin.statusCode).toBe(400);
+  expect(latin.json()).toEqual({ error: 'the body is not UTF-8, which JSON is written in', field: 'body' });
+  const packed = await send(gzipSync(body), { 'content-encoding': 'gzip' });
+  expect(packed.statusCode).toBe(415);
+  expect(packed.json()).toMatchObject({ field: 'content-encoding' });
+  expect((await send(Buffer.from(body))).statusCode).toBe(200);
+});
+
+it('takes a request without a body that announces JSON, as many clients do', async () => {
+  const server = await smallServer();
+  await server.post('t', { posts: [post('a')] });
+  const gone = await server.app.inject({ method: 'DELETE', url: '/v1/threads/t', headers: json });
+  expect(gone.statusCode).toBe(204);
+  expect((await server.get('/v1/threads/t')).status).toBe(404);
+  const empty = await server.app.inject({ method: 'POST', url: '/v1/threads/t/posts', headers: json });
+  expect(empty.statusCode).toBe(400);
+  expect(empty.json()).toMatchObject({ field: 'body' });
 });
