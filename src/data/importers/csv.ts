@@ -20,7 +20,7 @@ export const csvImporter: Importer = {
         yield first.value;
         yield* rows;
       }
-      yield* threadsOfRows(all(), { source: path, headings: Object.keys(first.value.value), options });
+      yield* threadsOfRows(all(), { source: path, headings: first.value.headings, options });
     }
   },
 };

@@ -8,7 +8,9 @@ import { readText } from '../text-lines.ts';
 export interface DelimitedRow {
   /** File and line, counted from 1, on which the row starts. */
   readonly place: string;
-  /** The fields by their names in the first row. */
+  /** The names in the first row. */
+  readonly headings: readonly string[];
+  /** The fields by these names; of two with one name, the last. */
   readonly value: Readonly<Record<string, string>>;
 }
 
@@ -61,7 +63,11 @@ export async function* readDelimitedFile(
             value: `${record.length} fields: ${shortened(record)}`,
             reason: `must have ${names.length} fields (${names.join(', ')})`,
           });
-        return { place, value: Object.fromEntries(names.map((name, index) => [name, record[index]])) };
+        return {
+          place,
+          headings: names,
+          value: Object.fromEntries(names.map((name, index) => [name, record[index]])),
+        };
       });
       if (row !== null) yield row;
     }

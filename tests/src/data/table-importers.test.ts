@@ -92,12 +92,21 @@ describe('a CSV file with a row for each post', () => {
     ]);
   });
 
+  it('does not mind columns of one name that are not read', async () => {
+    const { threads, notes } = await imported('thread,text,note,note\n1,x,y,z\n');
+    expect(threads).toMatchObject([{ id: '1', posts: [{ text: 'x' }] }]);
+    expect(notes).toEqual(['read threadId from "thread", text from "text"; left out "note", "note"']);
+  });
+
   it('says of columns that it cannot tell what to do', async () => {
     expect(await failure('a,text\n1,x\n')).toBe(
       'posts.csv: no column says which thread a post is of. Where every row is a thread of its own, name its id there; give --thread-id <column>. Columns: a, text',
     );
     expect(await failure('thread,text,body\n1,x,y\n')).toContain(
       'both "text" and "body" could be the text; say which with --text <column>',
+    );
+    expect(await failure('thread,text,text\n1,x,y\n')).toBe(
+      'posts.csv: two columns are called "text", which is read as the text; rename or remove one of them',
     );
     expect(await failure('thread,text\n1,x\n', { table: { columns: { time: 'tiem' } } })).toContain(
       'has no column "tiem" (--time); did you mean',

@@ -45,7 +45,7 @@ export function optionOf(field: TableField): string {
 /**
  * The column of each field: the one that was given, else the one whose heading says so.
  * @param options.source the file, for messages
- * @throws InputError for a column that does not exist, two columns that could be meant, or a table without threads or texts
+ * @throws InputError for a column that does not exist, two columns that could be meant or have the same name, or a table without threads or texts
  */
 export function tableColumns(
   headings: readonly string[],
@@ -62,13 +62,20 @@ export function tableColumns(
   const columns: Partial<Record<TableField, string>> = { ...given };
   for (const field of tableFields) {
     if (columns[field] !== undefined) continue;
-    const found = headings.filter((heading) => !taken.has(heading) && commonNames[field].includes(plain(heading)));
+    const found = [...new Set(headings)].filter(
+      (heading) => !taken.has(heading) && commonNames[field].includes(plain(heading)),
+    );
     if (found.length > 1)
       throw new InputError(
         `${source}: both ${found.map((heading) => JSON.stringify(heading)).join(' and ')} could be the ${field}; say which with ${optionOf(field)} <column>`,
       );
     if (found.length === 1) [columns[field]] = found;
   }
+  for (const [field, heading] of Object.entries(columns))
+    if (headings.indexOf(heading) !== headings.lastIndexOf(heading))
+      throw new InputError(
+        `${source}: two columns are called ${JSON.stringify(heading)}, which is read as the ${field}; rename or remove one of them`,
+      );
   for (const [field, what] of [
     ['threadId', 'which thread a post is of. Where every row is a thread of its own, name its id there'],
     ['text', 'the text of a post'],

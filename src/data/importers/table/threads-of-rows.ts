@@ -56,7 +56,8 @@ export async function* threadsOfRows(
         event: read(columns.event, (column) => cellText(row, column)),
         split: read(columns.split, (column) => cellText(row, column)) ?? undefined,
       };
-      threads.set(id, [...own, { place: row.place, post, labels }]);
+      own.push({ place: row.place, post, labels });
+      threads.set(id, own);
     });
   for (const [id, own] of threads) {
     const thread = await orSkip(options, () => threadOf(id, own));
