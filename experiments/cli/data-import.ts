@@ -102,7 +102,11 @@ function tableOptions({ labelMap, dateOrder, delimiter, ...options }: Options): 
 function addLabel(text: string, labels: Record<string, string>): Record<string, string> {
   const place = text.lastIndexOf('=');
   if (place < 1 || place === text.length - 1) throw new InvalidArgumentError('Write it as fake=rumor.');
-  return { ...labels, [text.slice(0, place)]: text.slice(place + 1) };
+  const value = text.slice(0, place);
+  const [earlier] = Object.entries(labels).find(([known]) => known.toLowerCase() === value.toLowerCase()) ?? [];
+  if (earlier !== undefined)
+    throw new InvalidArgumentError(`${earlier} stands for ${labels[earlier]} already; a value has one label.`);
+  return { ...labels, [value]: text.slice(place + 1) };
 }
 
 /** The total is unknown until all is read, so there is no bar, only a line every five seconds. */

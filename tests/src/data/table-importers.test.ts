@@ -135,9 +135,29 @@ describe('a CSV file with a row for each post', () => {
       /could be the 03\. of month 04 or the 04\. of month 03; say which with --date-order dmy or mdy; found "03\/04\/2024"/,
     ],
     ['time', 'yesterday', /:2, column "time": must be a time: ISO 8601 such as/],
+    ['time', '2024-02-30T00:00:00Z', /column "time": is on a day that its month does not have; found "2024-02-30T00/],
+    ['time', '31/04/2024', /column "time": is on a day that its month does not have; found "31/],
     ['parent', '5.24e+17', /is an id that has lost digits: write ids as text/],
   ])('refuses a %s of %s, with row, column, value and advice', async (column, value, message) => {
     expect(await failure(`thread,text,${column}\nt1,x,${value}\n`)).toMatch(message);
+  });
+
+  it('says of a label that the map makes another unknown one of what the map made of it', async () => {
+    const table = { labelMap: { fake: 'hoax' } };
+    expect(await failure('thread,text,label\nt1,x,fake\n', { table })).toContain(
+      'stands for "hoax" by --label-map, which is no label that is known',
+    );
+    expect(await failure('thread,text,veracity\nt1,x,fake\n', { table })).toContain(
+      'stands for "hoax" by --label-map, which must be one of true, false',
+    );
+  });
+
+  it('takes for the claim what answers none, and of several the earliest', async () => {
+    const claimOf = async (rows: string) =>
+      (await imported(`thread,id,parent,text,time\n${rows}`)).threads[0].posts[0].id;
+    expect(await claimOf('t,r,c,reply,\nt,c,,claim,\nt,d,,aside,\n')).toBe('c');
+    expect(await claimOf('t,r,c,reply,10\nt,d,,aside,30\nt,c,,claim,20\n')).toBe('c');
+    expect(await claimOf('t,r,x,reply,20\nt,s,r,reply,10\n')).toBe('s');
   });
 
   it('reads dates with slashes where there is no doubt, or where it is told', async () => {

@@ -42,7 +42,7 @@ export function cellRumor(
   throw badCell(
     row,
     column,
-    `is no label that is known (rumor, non-rumor, 1, 0); say what it stands for with --label-map ${argument(said)}=rumor or ${argument(said)}=non-rumor`,
+    `${byMap(mapped)}is no label that is known (rumor, non-rumor, 1, 0); say what it stands for with --label-map ${argument(said)}=rumor or ${argument(said)}=non-rumor`,
   );
 }
 
@@ -68,19 +68,25 @@ function oneOf<Word extends string>(
 ): Word | null {
   const said = cellText(row, column)?.toLowerCase();
   if (said === undefined) return null;
-  const word = (lookUp(said, labelMap) ?? said).replace('rumour', 'rumor');
+  const mapped = lookUp(said, labelMap);
+  const word = (mapped ?? said).replace('rumour', 'rumor');
   const found = words.find((known) => known === word);
   if (found !== undefined) return found;
   throw badCell(
     row,
     column,
-    `must be one of ${words.join(', ')}; say which it stands for with --label-map ${argument(said)}=…${hint}`,
+    `${byMap(mapped)}must be one of ${words.join(', ')}; say which it stands for with --label-map ${argument(said)}=…${hint}`,
   );
 }
 
 function lookUp(said: string, labelMap: LabelMap): string | null {
   const [, mapped] = Object.entries(labelMap).find(([from]) => from.toLowerCase() === said) ?? [];
   return mapped?.toLowerCase() ?? null;
+}
+
+/** Where the map is what is wrong, it is said. */
+function byMap(mapped: string | null): string {
+  return mapped === null ? '' : `stands for ${JSON.stringify(mapped)} by --label-map, which `;
 }
 
 function argument(text: string): string {

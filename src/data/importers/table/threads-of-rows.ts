@@ -15,7 +15,7 @@ interface RowOfThread {
 
 /**
  * Threads of a table with a row for each post. Rows of a thread need not stand together. The claim is the post whose id is the
- * thread's, else the only one that answers none, else the earliest; the replies are put in time order.
+ * thread's, else the earliest of those that answer none, else the earliest; the replies are put in time order.
  * @throws InputError for columns that cannot be told, or a bad row or thread that is not to be skipped
  */
 export async function* threadsOfRows(
@@ -100,10 +100,9 @@ function claimOf(id: string, rows: readonly RowOfThread[]): RowOfThread {
   const named = rows.find(({ post }) => post.id === id);
   if (named !== undefined) return named;
   const roots = rows.filter(({ post }) => post.parent === null || post.parent === post.id);
-  if (roots.length === 1) return roots[0];
-  const timed = rows.filter(({ post }) => post.time !== null);
-  if (timed.length < rows.length) return rows[0];
-  return timed.reduce((first, row) => ((row.post.time ?? '') < (first.post.time ?? '') ? row : first));
+  const candidates = roots.length === 0 ? rows : roots;
+  if (candidates.some(({ post }) => post.time === null)) return candidates[0];
+  return candidates.reduce((first, row) => ((row.post.time ?? '') < (first.post.time ?? '') ? row : first));
 }
 
 /** A label of the whole thread, which some or all of its rows say. */

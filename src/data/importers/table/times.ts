@@ -33,6 +33,7 @@ export function cellTime(row: TableRow, column: string, { dateOrder, onWithoutZo
     return date.toISOString();
   };
   const inZone = (day: string, clock: string | undefined, zone: string | undefined) => {
+    if (!isDay(day)) throw badCell(row, column, 'is on a day that its month does not have');
     if (zone === undefined) onWithoutZone();
     const padded = (clock ?? '00:00').padStart(
       clock?.includes(':') && clock.indexOf(':') === 1 ? clock.length + 1 : 0,
@@ -67,6 +68,12 @@ const expected = 'must be a time: ISO 8601 such as 2014-08-09T22:33:06Z, or Unix
 function orderOf(first: number, second: number): DateOrder | null {
   if (first > 12 || first === second) return 'dmy';
   return second > 12 ? 'mdy' : null;
+}
+
+/** Whether it is in the calendar: of 2024-02-30, `Date` makes the first of March. */
+function isDay(day: string): boolean {
+  const date = new Date(`${day}T00:00Z`);
+  return Number.isNaN(date.getTime()) || date.toISOString().startsWith(day);
 }
 
 /** By size: seconds until the year 5138, then milliseconds, then microseconds. */
