@@ -2,17 +2,19 @@ import { existsSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { Command, Option } from 'commander';
 import { parse } from 'yaml';
+import { assertEveryLabel } from '../../experts/detectors/local/train-local-detector.ts';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { formatBadItem } from '../../src/data/bad-item.ts';
 import { tasks } from '../../src/data/task.ts';
+import type { Thread } from '../../src/data/thread.ts';
 import { loadThreads } from '../../src/data/thread-file.ts';
 import { InputError } from '../../src/errors.ts';
 import { loadDetectorFile } from '../config/detector-file.ts';
 import { isPlainObject } from '../config/overrides.ts';
 import { experimentText, type Goal, goals } from '../init/experiment-text.ts';
 import { fittingParts, foundIn } from '../init/found-threads.ts';
-import { resolveExperiment } from '../stop-agent/experiment.ts';
-import { splitParts } from '../stop-agent/parts.ts';
+import { type Experiment, resolveExperiment, taskOf } from '../stop-agent/experiment.ts';
+import { type Parts, splitParts } from '../stop-agent/parts.ts';
 import { quoted } from './shell-words.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -110,7 +112,7 @@ async function init(given: string | undefined, options: InitOptions & { terminal
     // Read and split as a training would, so that what is written runs.
     const raw: unknown = parse(text);
     const experiment = resolveExperiment(experimentWithin(raw), out);
-    const split = splitParts(threads, experiment, 1);
+    const [split] = experiment.seeds.map((seed) => trainableParts(threads, { experiment, seed }));
     writeFileAtomically(out, text);
     const sizes = Object.entries(split).map(([part, own]) => `${part} ${own.length}`);
     stdout.write(`Wrote ${out}. Parts: ${sizes.join(', ')}.\n`);
@@ -125,6 +127,25 @@ async function init(given: string | undefined, options: InitOptions & { terminal
   } finally {
     asking?.close();
   }
+}
+
+/** @throws InputError where a seed's parts hold nothing to train on */
+function trainableParts(
+  threads: readonly Thread[],
+  { experiment, seed }: { experiment: Experiment; seed: number },
+): Parts {
+  const split = splitParts(threads, experiment, seed);
+  const task = taskOf(experiment);
+  if (!('file' in experiment.detector)) {
+    const labels = split.detector.flatMap((thread) => task.goldLabel(thread) ?? []);
+    assertEveryLabel({ task, labels, threads: split.detector.length });
+  }
+  const { minPosts } = experiment.agent;
+  if (split.demonstrations.every(({ posts }) => posts.length < minPosts))
+    throw new InputError(
+      `none of the ${split.demonstrations.length} threads that the agent would learn from has ${minPosts} posts (seed ${seed}), and nothing can be decided early in shorter ones; give threads with more replies`,
+    );
+  return split;
 }
 
 /** The experiment of a sweep file, or the file itself. */

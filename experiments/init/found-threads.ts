@@ -7,32 +7,35 @@ import { InputError } from '../../src/errors.ts';
 /** What a file of threads allows: the tasks it has labels for, and parts that fit. */
 export interface FoundThreads {
   readonly description: Description;
-  /** Tasks with threads of at least two labels, the one with most labelled threads first. */
+  /** Tasks with threads of at least two labels: those with enough of every label first, then by how many threads have one. */
   readonly tasks: readonly { readonly task: Task; readonly labelled: number; readonly counts: string }[];
 }
 
 /** Fewer leave nothing to test on once a detector and the demonstrations have theirs. */
 const fewestLabelled = 40;
 
+/** Of each label, so that the fifth of the threads that trains a local detector has two. */
+const fewestOfLabel = 10;
+
 /** @throws InputError where no task has enough labelled threads */
 export function foundIn(threads: readonly Thread[], path: string): FoundThreads {
   const counted = Object.values(tasks)
     .map((task) => {
       const labels = threads.map((thread) => task.goldLabel(thread)).filter((label) => label !== null);
-      const counts = task.labels
-        .map((label, index) => ({ label, count: labels.filter((own) => own === index).length }))
-        .filter(({ count }) => count > 0);
+      const all = task.labels.map((label, index) => ({ label, count: labels.filter((own) => own === index).length }));
+      const counts = all.filter(({ count }) => count > 0);
       return {
         task,
         labelled: labels.length,
+        isWhole: all.every(({ count }) => count >= fewestOfLabel),
         classes: counts.length,
         counts: counts.map(({ label, count }) => `${label} ${count}`).join(', '),
       };
     })
-    .sort((a, b) => b.labelled - a.labelled);
+    .sort((a, b) => Number(b.isWhole) - Number(a.isWhole) || b.labelled - a.labelled);
   const found = counted.filter(({ classes }) => classes >= 2);
   const [best] = found;
-  const [most] = counted;
+  const most = counted.reduce((first, own) => (own.labelled > first.labelled ? own : first));
   if (best === undefined || best.labelled < fewestLabelled)
     throw new InputError(
       `${path} has ${best === undefined ? `no threads with two different labels (${most.labelled === 0 ? 'none is labelled' : most.counts})` : `${best.labelled} labelled threads (${best.counts})`} among its ${threads.length}; ` +

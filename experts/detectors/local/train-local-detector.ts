@@ -196,16 +196,30 @@ function labelledThreads(settings: { threads: readonly Thread[]; task: Task; tar
     return label === null ? [] : [{ thread, label }];
   });
   const labels = labelled.map(({ label }) => label);
-  const counts = countByLabel({ task, labels });
-  if (Object.values(counts).some((count) => count < 2))
-    throw new InputError(
-      `the local detector needs at least 2 training threads of every label of the task "${task.name}"; of ${settings.threads.length} threads these have one: ${Object.entries(
-        counts,
-      )
-        .map(([label, count]) => `${label} ${count}`)
-        .join(', ')}. Give it more labelled threads, or choose a task whose labels these threads have`,
-    );
+  assertEveryLabel({ task, labels, threads: settings.threads.length });
   return { threads: labelled.map(({ thread }) => thread), labels };
+}
+
+/**
+ * Checks that a local detector can be trained on threads of these labels.
+ * @param options.threads how many threads there are, labelled or not
+ * @throws InputError where a label of the task has fewer than two
+ */
+export function assertEveryLabel({
+  task,
+  labels,
+  threads,
+}: {
+  task: Task;
+  labels: readonly number[];
+  threads: number;
+}): void {
+  const counts = countByLabel({ task, labels });
+  if (Object.values(counts).every((count) => count >= 2)) return;
+  const have = Object.entries(counts).map(([label, count]) => `${label} ${count}`);
+  throw new InputError(
+    `the local detector needs at least 2 training threads of every label of the task "${task.name}"; of ${threads} threads these have one: ${have.join(', ')}. Give it more labelled threads, or choose a task whose labels these threads have`,
+  );
 }
 
 function countByLabel(options: { task: Task; labels: readonly number[] }): Record<string, number> {

@@ -60,6 +60,38 @@ describe('init', () => {
     expect(trained.out).toMatch(/^mine: 33 test threads, 1 seed\n/);
   });
 
+  it('chooses a task that the threads have every label of, before one that more of them have a label of', async () => {
+    const lines = threadLines(60).split('\n').slice(0, -1);
+    const cwd = temporaryFolder({
+      'threads.jsonl': lines
+        .map((line, index) => {
+          const veracity = index < 3 ? 'non-rumor' : ['true', 'false', 'unverified'][index % 3];
+          return `${JSON.stringify({ ...JSON.parse(line), rumor: null, veracity })}\n`;
+        })
+        .join(''),
+    });
+    const made = await earshot(['init', 'threads.jsonl', '--yes'], { cwd });
+    expect(made.code, made.errors).toBe(0);
+    expect(read(cwd, 'my-threads.yaml')).toContain('task: rumor-veracity');
+  });
+
+  it('writes nothing that could not train: too few of a label for the detector, or no replies', async () => {
+    const few = threadLines(60).split('\n').slice(0, -1);
+    const cwd = temporaryFolder({
+      'few.jsonl': few
+        .map((line, index) => `${line.replace('"rumor":false', index > 3 ? '"rumor":true' : '"rumor":false')}\n`)
+        .join(''),
+      'short.jsonl': threadLines(60, { posts: 2 }),
+    });
+    expect((await earshot(['init', 'few.jsonl', '--yes'], { cwd })).errors).toMatch(
+      /the local detector needs at least 2 training threads of every label of the task "rumor"; of 12 threads these have one: non-rumor [01],/,
+    );
+    expect((await earshot(['init', 'short.jsonl', '--yes'], { cwd })).errors).toContain(
+      'none of the 7 threads that the agent would learn from has 3 posts (seed 1)',
+    );
+    expect(existsSync(join(cwd, 'my-threads.yaml'))).toBe(false);
+  });
+
   it('asks for what was not given, again where the answer is none of the choices', async () => {
     const cwd = folder();
     const stdin = Readable.from(['threads.jsonl\n\n', 'cheap\n', 'fewer-calls\n', 'asked\n']);
