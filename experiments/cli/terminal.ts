@@ -1,4 +1,6 @@
+import { constants } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
+import { diskError } from '../../src/errors.ts';
 import { summaryWidth } from '../report/narrow-table.ts';
 
 /** What a command may touch of the process around it. A test gives another one and needs no process of its own. */
@@ -28,9 +30,11 @@ export function proseWidth(terminal: Pick<Terminal, 'stderr'>): number {
   return hasScreen(terminal) ? Math.min(summaryWidth, (terminal.stderr.columns ?? summaryWidth) - 1) : summaryWidth;
 }
 
-/** The terminal of this process. */
+/** The terminal of this process. What cannot be written to it any more ends the process. */
 export function processTerminal(): Terminal {
   const { argv, stdout, stderr } = process;
+  stdout.on('error', (error) => endUnwritten(error, 'standard output'));
+  stderr.on('error', (error) => endUnwritten(error, 'standard error'));
   return {
     words: argv.slice(2),
     // Opened only by a command that reads it.
@@ -45,6 +49,14 @@ export function processTerminal(): Terminal {
       return () => process.off('SIGHUP', listener);
     },
   };
+}
+
+/** Nobody reads on, as in `earshot decide … | head`: ends as a program does that SIGPIPE ends. Else the disk says why not. */
+function endUnwritten(error: Error, what: string): never {
+  if ('code' in error && error.code === 'EPIPE') process.exit(128 + constants.signals.SIGPIPE);
+  const own = diskError(error, { what: `write ${what}` });
+  process.stderr.write(`earshot: ${own instanceof Error ? own.message : String(own)}\n`);
+  process.exit(1);
 }
 
 /**
