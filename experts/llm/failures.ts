@@ -100,7 +100,7 @@ function kindOf(options: { status: number; message: string; code: string | null 
   if (status === 402) return 'quota';
   if (status === 404) return 'not-found';
   if (status >= 300 && status < 400) return 'redirect';
-  const said = SAID_WITH_ANY_STATUS.find(([, pattern]) => pattern.test(message));
+  const said = SAID_WITH_ANY_STATUS.find(([, pattern]) => pattern.test(`${code} ${message}`));
   return said?.[0] ?? (status === 403 ? 'forbidden' : 'bad-request');
 }
 
@@ -119,9 +119,14 @@ function isTooLong(options: { message: string; code: string | null }): boolean {
 
 /**
  * Not everybody uses 401, 402 and 404: a wrong key is a 400 at Google, and so are a wrong model at OpenRouter, Mistral,
- * DeepSeek and LiteLLM and a lack of credit at Anthropic.
+ * DeepSeek and LiteLLM and a lack of credit at Anthropic. A text that a filter refuses is a 400 at Azure, DeepSeek, Qwen and
+ * Moonshot and a 403 at OpenRouter.
  */
 const SAID_WITH_ANY_STATUS: readonly (readonly [CallFailureKind, RegExp])[] = [
+  [
+    'filtered',
+    /content[ _](?:filter|management|policy|exists risk)|(?:inappropriate|unsafe|sensitive) content|data_?inspection|\bflagged\b|considered high risk|safety system|敏感内容/i,
+  ],
   [
     'key',
     /\bapi[ _-]?key\b.{0,20}\b(?:not valid|invalid|incorrect|expired|missing|required)\b|\b(?:invalid|incorrect|missing|no|expired|a valid) api[ _-]?key\b/i,
@@ -265,6 +270,11 @@ export function providerErrorOf(options: {
     case 'too-large':
       return new ProviderError(`${where}: ${said}; lower maxTokens, or raise maxAnswerMegabytes`);
     case 'filtered':
+      return new ProviderError(
+        failure.status === null
+          ? `${where}: ${said}`
+          : `${where} refused the text${status}: ${said}; use an endpoint that accepts such posts`,
+      );
     case 'no-answer':
       return new ProviderError(`${where}: ${said}`);
     case 'malformed':

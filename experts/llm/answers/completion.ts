@@ -73,7 +73,7 @@ function responseFormat(options: {
   return { response_format: { type: 'json_schema', json_schema: jsonSchema } };
 }
 
-const count = z.number().nonnegative();
+const count = z.number().nonnegative().transform(Math.ceil);
 const usageSchema = z.object({
   prompt_tokens: count,
   completion_tokens: count.nullish(),

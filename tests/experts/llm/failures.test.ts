@@ -62,6 +62,20 @@ describe('what services say in their own words', () => {
   });
 
   it.each([
+    [400, "The response was filtered due to the prompt triggering Azure OpenAI's content management policy.", null],
+    [400, 'Invalid prompt', 'content_filter'],
+    [400, 'Content Exists Risk', 'invalid_request_error'],
+    [400, 'Input data may contain inappropriate content.', 'data_inspection_failed'],
+    [403, 'This request was flagged for "violence"', null],
+    [400, '系统检测到输入或生成内容可能包含不安全或敏感内容', '1301'],
+  ])('is a text that a filter refuses: %s %s', (status, message, code) => {
+    const { failure, error } = told(status, message, code);
+    expect(failure).toMatchObject({ kind: 'filtered', isRetryable: false });
+    expect(error).not.toBeInstanceOf(EndpointUnusableError);
+    expect(error.message).toMatch(/refused the text with status 40\d.*use an endpoint that accepts such posts/);
+  });
+
+  it.each([
     [
       400,
       "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) value is supported.",

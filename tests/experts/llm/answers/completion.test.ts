@@ -53,6 +53,11 @@ describe('tokens', () => {
     expect(read(completion({}, untold)).tokens).toMatchObject({ outputTokens: 9 });
   });
 
+  it('are whole numbers, as the store wants them', () => {
+    const usage = { prompt_tokens: 10.5, completion_tokens: 1.2 };
+    expect(read(completion({}, usage)).tokens).toMatchObject({ inputTokens: 11, outputTokens: 2 });
+  });
+
   it('are estimated with the thinking where the endpoint counts none', () => {
     const short = read(completion({}));
     const long = read(completion({ thinking: 'This may well be a rumor. '.repeat(50) }));
