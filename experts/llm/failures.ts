@@ -220,6 +220,7 @@ export class ContextLengthError extends ProviderError {
   }
 }
 
+const PROXIES = ['https_proxy', 'HTTPS_PROXY', 'http_proxy', 'HTTP_PROXY'];
 const nobodyThere = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|bad port/;
 
 /**
@@ -297,7 +298,9 @@ export function providerErrorOf(options: {
         `${where} did not answer within ${endpoint.timeoutMs} ms ${tried}${status}: ${said}; raise timeoutMs, or lower maxTokens or concurrency.max`,
       );
     case 'connection': {
-      const unreachable = `${where} could not be reached ${tried}: ${said}; check that it runs and that baseURL is right, then run again`;
+      const proxy = PROXIES.find((name) => env[name]);
+      const through = proxy === undefined ? '' : `, and the proxy that ${proxy} names (NO_PROXY lists what needs none)`;
+      const unreachable = `${where} could not be reached ${tried}: ${said}; check that it runs and that baseURL is right${through}, then run again`;
       // A broken connection may concern one answer only. A refused one concerns them all.
       return nobodyThere.test(said) ? new EndpointUnusableError(unreachable) : new ProviderError(unreachable);
     }

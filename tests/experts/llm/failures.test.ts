@@ -101,6 +101,16 @@ describe('what services say in their own words', () => {
     expect(error.message).toMatch(new RegExp(`${code} ${message}.*NODE_EXTRA_CA_CERTS.*http://`));
   });
 
+  it('is perhaps the fault of a proxy', () => {
+    const cause = Object.assign(new Error('connect ECONNREFUSED 10.0.0.1:3128'), { code: 'ECONNREFUSED' });
+    const failure = callFailureOf(new TypeError('fetch failed', { cause }));
+    if (failure === null) throw new Error('it was read as a defect');
+    const toldIn = (env: Record<string, string>) =>
+      providerErrorOf({ failure, endpoint, env, attempts: 1, retryAfterCapMs: 60_000 }).message;
+    expect(toldIn({ HTTP_PROXY: 'http://10.0.0.1:3128' })).toMatch(/the proxy that HTTP_PROXY names \(NO_PROXY/);
+    expect(toldIn({})).not.toContain('proxy');
+  });
+
   it('still waits for a rate that was exceeded', () => {
     expect(told(429, 'You exceeded your current quota, please check your plan and billing details').failure.kind).toBe(
       'rate-limit',
