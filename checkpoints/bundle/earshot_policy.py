@@ -39,6 +39,10 @@ class BundleError(Exception):
     """A file of the bundle was changed, or decides differently here than it did when it was exported."""
 
 
+class ThreadError(Exception):
+    """A line of standard input is no thread."""
+
+
 # --- Text: Unicode NFKC, single spaces, handles and links masked, lower case -----------------------------------------
 
 SEPARATOR, IGNORED, LETTER, IDEOGRAPH, SYMBOL = 1, 2, 3, 4, 5
@@ -472,12 +476,38 @@ def check_digest(name, content, expected):
         raise BundleError(f"{name} was changed after the export: its SHA-256 is {found}, not {expected}")
 
 
+def threads_of(lines):
+    """The threads of JSON Lines. Each has posts, and each post a text."""
+    number = 0
+    try:
+        for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
+            thread = json.loads(line)
+            if not is_thread(thread):
+                raise ThreadError(f"line {number} is no thread with posts that have texts: {line.strip()[:80]}")
+            yield thread
+    except UnicodeDecodeError as problem:
+        raise ThreadError(f"the text after line {number} is not UTF-8; convert it to UTF-8") from problem
+    except json.JSONDecodeError as problem:
+        raise ThreadError(f"line {number} is not JSON ({problem}); write one thread a line") from problem
+
+
+def is_thread(value):
+    posts = value.get("posts") if isinstance(value, dict) else None
+    return (
+        isinstance(posts, list)
+        and len(posts) > 0
+        and all(isinstance(post, dict) and isinstance(post.get("text"), str) for post in posts)
+    )
+
+
 def main():
+    # JSON is UTF-8, whatever a terminal speaks. A half of a character goes out as JSON escapes it.
+    sys.stdin.reconfigure(encoding="utf-8-sig")
+    sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
     policy = Policy(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent)
-    for line in sys.stdin:
-        if not line.strip():
-            continue
-        thread = json.loads(line)
+    for thread in threads_of(sys.stdin):
         posts = thread["posts"][: policy.max_posts]
         decision = policy.decide([post["text"] for post in posts])
         record = {
@@ -498,7 +528,7 @@ def main():
 if __name__ == "__main__":
     try:
         main()
-    except BundleError as problem:
+    except (BundleError, ThreadError) as problem:
         sys.exit(f"earshot_policy.py: {problem}")
     except BrokenPipeError:
         # Whoever read the decisions has gone, as `head` does. Python would say so again when it closes the output.

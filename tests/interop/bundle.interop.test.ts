@@ -121,6 +121,30 @@ print(json.dumps([decision.stop_step == expected.stop_step, decision.calls == le
   });
 });
 
+it('reads and writes UTF-8 whatever the terminal speaks, and takes a byte order mark', async () => {
+  const reader = join(cwd, 'posts', 'earshot_policy.py');
+  const stdin = `\uFEFF${JSON.stringify({ id: 'Zürich \ud83d', posts: [{ id: '1', text: 'Café – “fake”' }] })}\n`;
+  const [windows, utf8] = await Promise.all(
+    [{ PYTHONIOENCODING: 'cp1252' }, { PYTHONUTF8: '1' }].map((env) => runPython([reader], { stdin, env })),
+  );
+  expect(windows.code, windows.errors).toBe(0);
+  expect(windows.out).toBe(utf8.out);
+  expect(JSON.parse(windows.out)).toMatchObject({ threadId: 'Zürich \ud83d', postsUsed: 1 });
+});
+
+it.each([
+  ['nonsense', 'line 1 is not JSON'],
+  ['{"id": "a", "posts": []}', 'line 1 is no thread with posts that have texts: {"id": "a", "posts": []}'],
+  ['{"id": "a", "posts": [{"text": null}]}', 'line 1 is no thread'],
+  [Buffer.from('{"id": "a", "posts": [{"text": "Caf\xe9"}]}', 'latin1'), 'is not UTF-8; convert it to UTF-8'],
+])('says in Python what is wrong with a line: %s', async (stdin, message) => {
+  const refused = await runPython([join(cwd, 'posts', 'earshot_policy.py')], { stdin });
+  expect(refused.code).toBe(1);
+  expect(refused.errors).toMatch(/^earshot_policy\.py: /);
+  expect(refused.errors).toContain(message);
+  expect(refused.errors).not.toContain('Traceback');
+});
+
 it('embeds texts in any script as Earshot does, to the last bit but for rounding', async () => {
   const dimensions = 64;
   const texts = randomTexts(3000);

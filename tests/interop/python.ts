@@ -42,9 +42,13 @@ export interface PythonOutcome {
 /** Runs Python with these words and this standard input. */
 export function runPython(
   words: readonly string[],
-  { stdin = '', requirements }: { stdin?: string; requirements?: string } = {},
+  {
+    stdin = '',
+    requirements,
+    env = { PYTHONUTF8: '1' },
+  }: { stdin?: string | Buffer; requirements?: string; env?: Record<string, string> } = {},
 ): Promise<PythonOutcome> {
-  const child = spawn(interopPython(requirements), words, { env: { ...process.env, PYTHONUTF8: '1' } });
+  const child = spawn(interopPython(requirements), words, { env: { ...process.env, ...env } });
   let out = '';
   let errors = '';
   child.stdout.setEncoding('utf8').on('data', (text) => {
