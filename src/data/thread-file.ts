@@ -27,7 +27,7 @@ export async function* readThreads(path: string, options: SkipOptions = {}): Asy
   for await (const line of readLines(path)) {
     const place = `${path}:${line.number}`;
     const thread = await orSkip(counting, () => {
-      const parsed = parseThread(parseJson(line.text, place), place);
+      const parsed = parseThread(parseJsonLine(line.text, place), place);
       const first = lineOfId.get(parsed.id);
       if (first !== undefined)
         throw new BadItemError({
@@ -56,7 +56,7 @@ export async function* threadsOfStream(
 ): AsyncGenerator<Thread> {
   for await (const line of linesOf(stream, { path: name })) {
     const place = `${name}:${line.number}`;
-    const thread = await orSkip(options, () => parseThread(parseJson(line.text, place), place));
+    const thread = await orSkip(options, () => parseThread(parseJsonLine(line.text, place), place));
     if (thread !== null) yield thread;
   }
 }
@@ -110,6 +110,21 @@ export function parseJson(text: string, place: string): unknown {
     const reason = error instanceof SyntaxError ? error.message.replace(/, (\.\.\.)?".*/s, '') : String(error);
     throw new BadItemError({ place, value: shortened(text), reason: `is not JSON (${reason})` });
   }
+}
+
+/**
+ * The value of a line of JSON Lines that stands at `place`.
+ * @throws BadItemError for what is not JSON, or is one of the other ways in which files hold objects: an array, or some lines each
+ */
+export function parseJsonLine(text: string, place: string): unknown {
+  const value = /^\s*[[{]\s*$/.test(text) ? [] : parseJson(text, place);
+  if (!Array.isArray(value)) return value;
+  throw new BadItemError({
+    place,
+    value: shortened(text),
+    reason:
+      'is not one whole object, and each line has to be one (JSON Lines): `jq -c ".[]"` makes lines of an array, `jq -c .` of objects over several lines',
+  });
 }
 
 const singleItem = z.looseObject({ text: z.string().nullable(), posts: z.undefined().optional() });

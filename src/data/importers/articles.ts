@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { orSkip, parseItem } from '../bad-item.ts';
 import { readLines } from '../text-lines.ts';
-import { parseJson } from '../thread-file.ts';
+import { parseJsonLine } from '../thread-file.ts';
 import { assembleThread } from './assemble-thread.ts';
 import type { Importer } from './importer.ts';
 
@@ -28,7 +28,7 @@ export const articlesImporter: Importer = {
         const place = `${path}:${line.number}`;
         const thread = await orSkip(options, () => {
           const { id, title, text, split, labels } = parseItem(articleSchema, {
-            value: parseJson(line.text, place),
+            value: parseJsonLine(line.text, place),
             place,
           });
           if (!text) titlesOnly++;

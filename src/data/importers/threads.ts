@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { orSkip } from '../bad-item.ts';
 import { readLines } from '../text-lines.ts';
-import { parseJson, parseThread } from '../thread-file.ts';
+import { parseJsonLine, parseThread } from '../thread-file.ts';
 import { sortReplies } from './assemble-thread.ts';
 import type { Importer } from './importer.ts';
 
@@ -17,7 +17,7 @@ export const threadsImporter: Importer = {
       for await (const line of readLines(path)) {
         const place = `${path}:${line.number}`;
         const thread = await orSkip(options, () => {
-          const value = parseJson(line.text, place);
+          const value = parseJsonLine(line.text, place);
           if (!options.sort) return parseThread(value, place);
           const inOrder = withSortedReplies(value);
           if (inOrder !== value) sorted++;

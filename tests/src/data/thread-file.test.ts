@@ -54,6 +54,10 @@ describe('reading threads', () => {
     expect(await failure(`${good}{"id": "b"`)).toMatch(
       /^threads\.jsonl:2: is not JSON \(.*\); found "{\\"id\\": \\"b\\""/,
     );
+    for (const other of [`[${good.trim()}]`, `[\n${good}]`, `{\n  "id": "b"\n}`])
+      expect(await failure(other)).toMatch(
+        /^threads\.jsonl:1: is not one whole object, and each line has to be one \(JSON Lines\): `jq -c "\.\[\]"` makes/,
+      );
     expect(await failure(line({ id: 'b', posts: [post('b')], rumor: 'maybe' }))).toContain(
       'threads.jsonl:1 rumor: expected boolean; found "maybe"',
     );
@@ -205,7 +209,7 @@ describe('threads of a stream', () => {
     const read = async (content: Buffer) => {
       for await (const thread of threadsOfStream(Readable.from([content]), { name })) expect(thread.id).toBe('a');
     };
-    await expect(read(Buffer.from(`${good}{`))).rejects.toThrow(/^standard input:2: .*is not JSON/);
+    await expect(read(Buffer.from(`${good}{"i`))).rejects.toThrow(/^standard input:2: .*is not JSON/);
     await expect(read(Buffer.from([...Buffer.from(good), 0xff]))).rejects.toThrow(
       'standard input: the text after line 0 is not UTF-8',
     );
