@@ -26,6 +26,13 @@ describe('data import', () => {
     expect(await loadThreads(out)).toHaveLength(3);
   });
 
+  it('refuses two labels for one value', async () => {
+    const map = ['--label-map', 'fake=rumor', '--label-map', 'Fake=non-rumor'];
+    const run = await data('import', 'csv', 'x.csv', '-o', 'y.jsonl', ...map);
+    expect(run.code).toBe(1);
+    expect(run.errors).toContain('fake stands for rumor already; a value has one label.');
+  });
+
   it('skips, shows and counts bad items when asked, and writes nothing otherwise', async () => {
     const folder = temporaryFolder({ 'a.jsonl': `${'x\n'.repeat(7)}${lines(1)}` });
     const out = join(folder, 'out.jsonl');
