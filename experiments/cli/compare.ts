@@ -14,6 +14,8 @@ import { wholeNumber } from './option-values.ts';
 import { quoted } from './shell-words.ts';
 import type { Terminal } from './terminal.ts';
 
+const defaultSeed = 1;
+
 interface CompareOptions {
   system?: string;
   secondSystem?: string;
@@ -34,7 +36,7 @@ export function compareCommand({ stdout, stderr }: Terminal): Command {
       '--second-system <name>',
       'system of the second, such as "first 4 posts" or random (default: the same as of the first)',
     )
-    .option('--seed <number>', 'seed of the bootstrap', wholeNumber, 1)
+    .option('--seed <number>', 'seed of the bootstrap', wholeNumber, defaultSeed)
     .option('--runs <folder>', 'where the shared cache is', 'runs')
     .option('--json', 'print the comparison as JSON')
     .option('--html', 'also write a page with the differences and the threads on which they differ')
@@ -62,7 +64,7 @@ Examples:
       const heading = `${compared[0].system} of ${first}\nminus ${compared[1].system} of ${second}`;
       stdout.write(options.json ? `${JSON.stringify(json, null, 2)}\n` : `${heading}${text}`);
       if (!options.html) return;
-      writeFileAtomically(options.out, await page(commandOf(compared)));
+      writeFileAtomically(options.out, await page(commandOf(compared, options)));
       stderr.write(`\nPage: ${options.out}\n`);
     });
 }
@@ -70,7 +72,7 @@ Examples:
 type Pair = readonly [ComparedSystem, ComparedSystem];
 
 /** The command that shows the comparison again. */
-function commandOf(compared: Pair): string {
+function commandOf(compared: Pair, { seed }: CompareOptions): string {
   const [first, second] = compared;
   const words = [
     'earshot',
@@ -81,6 +83,7 @@ function commandOf(compared: Pair): string {
     first.system,
     '--second-system',
     second.system,
+    ...(seed === defaultSeed ? [] : ['--seed', String(seed)]),
   ];
   return words.map(quoted).join(' ');
 }

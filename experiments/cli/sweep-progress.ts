@@ -125,6 +125,7 @@ function watchedSweep(
   const lookAt = (directory: string) => {
     const [{ values }] = plan.kind.score(directory, 'development');
     const score = objective(values);
+    if (score === null) return;
     scores.push(score);
     const beside = ['macroF1', 'er'].flatMap((name) => {
       const value = values[name];

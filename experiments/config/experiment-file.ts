@@ -8,12 +8,11 @@ const name = z.string().regex(/^[a-z0-9][a-z0-9._-]*$/i, 'letters, digits, dots,
 
 /** The first keys of every experiment. */
 export const experimentName = name.describe('names the run directories');
-export const experimentSeeds = z
+export const seedList = z
   .array(z.int())
   .min(1)
-  .refine((seeds) => new Set(seeds).size === seeds.length, 'a seed stands there twice')
-  .default([1, 2, 3, 4, 5])
-  .describe('seeds, with one run for each');
+  .refine((seeds) => new Set(seeds).size === seeds.length, 'a seed stands there twice');
+export const experimentSeeds = seedList.default([1, 2, 3, 4, 5]).describe('seeds, with one run for each');
 
 /** What an experiment of any kind has. */
 export interface ExperimentHead {

@@ -2,7 +2,7 @@ import { markdownTable } from 'markdown-table';
 import { isShown } from '../stop-agent/decisions.ts';
 import type { FrontPoint } from '../sweep/front.ts';
 import { type SweepPlan, shortNames } from '../sweep/plan.ts';
-import type { Recommendation } from '../sweep/recommend.ts';
+import { type Recommendation, whyNone } from '../sweep/recommend.ts';
 import type { MemberSummary, SystemMean, TrialRow } from '../sweep/results.ts';
 import { type SeedInterval, shownInterval } from '../sweep/seed-interval.ts';
 import type { Sensitivity } from '../sweep/sensitivity.ts';
@@ -66,16 +66,8 @@ function countsOf(rows: readonly TrialRow[]): string {
   return `${shown.map(([status, count]) => `${count} ${status === 'stopped' ? 'stopped at a rung' : status}`).join(', ')}.`;
 }
 
-function recommended({ plan, recommendation, tested }: SweepReport): string[] {
-  if (recommendation === null)
-    return [
-      '## Recommended',
-      '',
-      plan.sweep.objective.where.length === 0
-        ? 'Nothing: no setting is finished with every seed.'
-        : `Nothing: no setting that is finished with every seed meets ${plan.sweep.objective.where.join(' and ')}.`,
-      '',
-    ];
+function recommended({ plan, members, recommendation, tested }: SweepReport): string[] {
+  if (recommendation === null) return ['## Recommended', '', `Nothing: ${whyNone(plan, members)}.`, ''];
   const { member, why } = recommendation;
   const metrics = plan.kind.metrics.filter((metric) => metric.isShown);
   const rows = tested.filter(({ name }) => isShown(name));

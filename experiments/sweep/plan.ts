@@ -1,7 +1,7 @@
 import { sha256 } from '../../src/content-hash.ts';
 import { InputError } from '../../src/errors.ts';
 import { isPlainObject, type PlainObject } from '../config/overrides.ts';
-import { parsedExpression } from './expression.ts';
+import { type Expression, parsedExpression } from './expression.ts';
 import { type Point, samplePoints } from './sample.ts';
 import type { LoadedSweep, SweepFile } from './sweep-file.ts';
 import { type SweptKind, sweptKindOf } from './swept-kind.ts';
@@ -66,8 +66,10 @@ export function planSweep(loaded: LoadedSweep): SweepPlan {
     }
     return known;
   };
-  const isAllowed = (point: Point) =>
-    constraints.every((constraint) => constraint.evaluate(settingReader(complete(point), base)) === true);
+  const isAllowed = (point: Point) => {
+    const read = settingReader(complete(point), base);
+    return constraints.every((constraint) => truth(constraint, { read, place: `${sweep.name}: constraints` }));
+  };
 
   const members = new Map<string, SweepMember>();
   const files = new Set<string>();
@@ -158,6 +160,21 @@ function checkObjective({ name, objective }: SweepFile, kind: SweptKind): void {
         throw new InputError(
           `${name}: objective: ${JSON.stringify(text)} names ${metric}, which is no metric; there are ${known.join(', ')}`,
         );
+  // Metrics are numbers, and whether a comparison or a number comes of them does not depend on which.
+  for (const text of objective.where)
+    truth(parsedExpression(text), { read: () => 1, place: `${name}: objective.where` });
+}
+
+/** @throws InputError for an expression that is no condition, which would silently leave out every setting */
+function truth(
+  { text, evaluate }: Expression,
+  { read, place }: { read: (name: string) => unknown; place: string },
+): boolean {
+  const value = evaluate(read);
+  if (typeof value === 'boolean') return value;
+  throw new InputError(
+    `${place}: ${JSON.stringify(text)} comes to ${JSON.stringify(value)}, and is no condition; compare something, such as er <= 0.3`,
+  );
 }
 
 /** Reads a name as a swept path, as the end of exactly one of them, or as a path of the experiment. */

@@ -8,14 +8,19 @@ export interface Recommendation {
   readonly why: readonly string[];
 }
 
-/** The member with the highest mean objective of those that are complete and allowed, and what speaks for it; null if none is. */
+/**
+ * The member with the highest mean objective of those that are complete, have it with every seed and are allowed, and what
+ * speaks for it; null if none is.
+ */
 export function recommend(plan: SweepPlan, members: readonly MemberSummary[]): Recommendation | null {
   const { maximise, where } = plan.sweep.objective;
   const aim = maximise ?? plan.kind.objective;
   const complete = members.filter(({ isComplete }) => isComplete);
   const ranked = complete
     .filter(({ isAllowed }) => isAllowed)
-    .flatMap((member) => (member.objective === null ? [] : [{ member, objective: member.objective }]))
+    .flatMap((member) =>
+      member.objective === null || !isScored(member) ? [] : [{ member, objective: member.objective }],
+    )
     .sort((a, b) => b.objective.mean - a.objective.mean);
   const [best, second] = ranked;
   if (best === undefined) return null;
@@ -28,6 +33,21 @@ export function recommend(plan: SweepPlan, members: readonly MemberSummary[]): R
   if (ranked.length > 1)
     why.push('The best of many is partly the luckiest of many, so its score on the test is expected to be lower.');
   return { member: best.member, why };
+}
+
+/** Why none is recommended; the end of a sentence. */
+export function whyNone({ kind, sweep }: SweepPlan, members: readonly MemberSummary[]): string {
+  const complete = members.filter(({ isComplete }) => isComplete);
+  if (complete.length === 0) return 'no setting is finished with every seed';
+  const { maximise, where } = sweep.objective;
+  if (!complete.some(isScored))
+    return `${maximise ?? kind.objective} has no value with every seed of any setting: a metric in it is not known of these threads, or it divides by 0`;
+  return `no setting that is finished with every seed meets ${where.join(' and ')}`;
+}
+
+/** Whether every seed has an objective. */
+function isScored({ rows }: MemberSummary): boolean {
+  return rows.every(({ objective }) => objective !== null);
 }
 
 function againstSecond(best: MemberSummary, second: MemberSummary): string {

@@ -2,7 +2,7 @@ import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
 import { InputError } from '../../src/errors.ts';
 import { configProblems } from '../config/config-problems.ts';
-import { experimentName, readExperimentYaml } from '../config/experiment-file.ts';
+import { experimentName, readExperimentYaml, seedList } from '../config/experiment-file.ts';
 import { isPlainObject, mergeDeep, type PlainObject } from '../config/overrides.ts';
 
 const path = z.string().regex(/^[A-Za-z]\w*(\.[A-Za-z]\w*)*$/, 'a path such as agent.imitation.alpha');
@@ -57,12 +57,7 @@ export const sweepSchema = z
       .record(z.string(), z.unknown())
       .default({})
       .describe('changes to the experiment that hold for all trials, laid out as in an experiment file'),
-    seeds: z
-      .array(z.int())
-      .min(1)
-      .nullable()
-      .default(null)
-      .describe('seeds of every setting; null for the experiment’s'),
+    seeds: seedList.nullable().default(null).describe('seeds of every setting; null for the experiment’s'),
     space: z
       .record(path, z.union([z.array(z.unknown()).min(1), rangeSchema]))
       .refine((space) => Object.keys(space).length > 0, 'at least one path must be swept')

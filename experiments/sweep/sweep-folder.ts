@@ -82,20 +82,17 @@ export async function openSweepFolder(
     );
   const fileHashes: Record<string, string> = {};
   for (const file of plan.files) fileHashes[file] = await hashOfFile(file);
-  if (existsSync(manifest)) {
-    const known = readJsonFile(manifest, manifestSchema).files;
-    const changed = Object.keys(fileHashes).find(
-      (file) => known[file] !== undefined && known[file] !== fileHashes[file],
+  const known = existsSync(manifest) ? readJsonFile(manifest, manifestSchema).files : {};
+  const changed = Object.keys(fileHashes).find((file) => known[file] !== undefined && known[file] !== fileHashes[file]);
+  if (changed !== undefined)
+    throw new InputError(
+      `${changed} was changed since trials of ${path} read it; restore it, give the sweep another name, or --restart`,
     );
-    if (changed !== undefined)
-      throw new InputError(
-        `${changed} was changed since trials of ${path} read it; restore it, give the sweep another name, or --restart`,
-      );
-  }
   for (const folder of ['trials', 'failures']) makeFolder(join(path, folder));
   writeJsonFile(manifest, {
     name: plan.name,
-    files: fileHashes,
+    // Those of earlier plans, too: their trials are still here, and a later plan may come back to them.
+    files: { ...known, ...fileHashes },
     trials: Object.fromEntries(trialsOfPlan(plan).map(({ id, label }) => [id, label])),
     loaded: plan.loaded,
   });

@@ -1,6 +1,6 @@
 import { isShown } from '../../stop-agent/decisions.ts';
 import { shortNames } from '../../sweep/plan.ts';
-import type { Recommendation } from '../../sweep/recommend.ts';
+import { type Recommendation, whyNone } from '../../sweep/recommend.ts';
 import type { MemberSummary } from '../../sweep/results.ts';
 import { type SeedInterval, shownInterval } from '../../sweep/seed-interval.ts';
 import type { SweepReport } from '../sweep-report.ts';
@@ -14,16 +14,12 @@ import { type Cell, numberCell, table } from './tables.ts';
  * @param pictures SVG by file name, as `sweepPictures` draws them
  */
 export function sweepPage(report: SweepReport, pictures: Readonly<Record<string, string>>): string {
-  const { plan, command, rows, recommendation } = report;
+  const { plan, command, rows, members, recommendation } = report;
   const count = (status: string) => rows.filter((row) => row.status === status).length;
   const introduction = html`${plan.description.trim() === '' ? null : html`<p>${plan.description.trim()}</p>`}
 <p class="facts">${rows.length} trials: ${plan.members.length} settings, ${plan.members[0].trials.length} seeds each · ${count('finished')} finished${count('stopped') > 0 ? `, ${count('stopped')} stopped at a rung` : ''}${count('failed') > 0 ? `, ${count('failed')} failed` : ''}${count('missing') > 0 ? `, ${count('missing')} missing` : ''}</p>
 <p class="command"><code>${command}</code></p>
-${
-  recommendation === null
-    ? html`<p class="warning">No setting is recommended: none that is finished with every seed meets the conditions.</p>`
-    : null
-}`;
+${recommendation === null ? html`<p class="warning">Nothing is recommended: ${whyNone(plan, members)}.</p>` : null}`;
   const drawn = Object.entries(pictures).map(([file, svg]) => ({ file, svg, ...known[file] }));
   const sections: PageSection[] = [
     ...(recommendation === null

@@ -215,6 +215,42 @@ describe('a sweep', () => {
     expect(second.code).toBe(1);
     expect(second.errors).toContain('threads.jsonl was changed since trials of runs/tiny-sweep read it; restore it');
   });
+
+  it('refuses that also where other threads were swept in between', async () => {
+    const cwd = temporaryFolder();
+    writeSweep(join(cwd, 'sweep.yaml'), { seeds: [1], space: { 'agent.imitation.alpha': [0.6] } });
+    const synthesize = (threads: number, out: string) =>
+      earshot(['data', 'synth', '--threads', String(threads), '--out', out], { cwd });
+    const sweep = (data: string) => earshot(['sweep', 'sweep.yaml', '--data', data, '--jobs', '1'], { cwd });
+    await synthesize(60, 'first.jsonl');
+    await synthesize(62, 'second.jsonl');
+    for (const data of ['first.jsonl', 'second.jsonl']) expect((await sweep(data)).code).toBe(0);
+    await synthesize(61, 'first.jsonl');
+    const { code, errors } = await sweep('first.jsonl');
+    expect({ code, errors }).toMatchObject({
+      code: 1,
+      errors: expect.stringContaining('first.jsonl was changed since trials of runs/tiny-sweep read it'),
+    });
+  });
+
+  it('is reported, with nothing recommended, where the objective has no value', async () => {
+    const cwd = temporaryFolder();
+    writeSweep(join(cwd, 'sweep.yaml'), {
+      seeds: [1],
+      space: { 'agent.imitation.alpha': [0.6] },
+      objective: { maximise: 'macroF1 - 0.01 * delayHours' },
+    });
+    await earshot(['data', 'synth', '--threads', '60', '--out', 'threads.jsonl'], { cwd });
+    const path = join(cwd, 'threads.jsonl');
+    writeFileSync(path, readFileSync(path, 'utf8').replaceAll(/"time":"[^"]*"/g, '"time":null'));
+    const swept = await earshot(['sweep', 'sweep.yaml', '--data', 'threads.jsonl', '--jobs', '1'], { cwd });
+    expect(swept.code, swept.errors).toBe(0);
+    const report = readFileSync(join(cwd, 'runs/tiny-sweep/report.md'), 'utf8');
+    expect(report).toContain('1 finished.');
+    expect(report).toContain('Nothing: macroF1 - 0.01 * delayHours has no value with every seed of any setting');
+    const [row] = JSON.parse(readFileSync(join(cwd, 'runs/tiny-sweep/trials.json'), 'utf8'));
+    expect(row).toMatchObject({ status: 'finished', objective: null, 'development.delayHours': null });
+  });
 });
 
 describe('successive halving', () => {

@@ -119,6 +119,13 @@ describe('a sweep file', () => {
     await expect(planned({ objective: { where: ['f1 > 0.5'] } })).rejects.toThrow(
       /names f1, which is no metric; there are macroF1, /,
     );
+    await expect(planned({ constraints: ['alpha'] })).rejects.toThrow(
+      /constraints: "alpha" comes to 0\.6, and is no condition; compare something/,
+    );
+    await expect(planned({ objective: { where: ['er - 0.3'] } })).rejects.toThrow(
+      /objective\.where: "er - 0\.3" comes to 0\.7, and is no condition/,
+    );
+    await expect(planned({ seeds: [1, 1, 2] })).rejects.toThrow(/seeds: a seed stands there twice \(found \[1,1,2\]\)/);
     await expect(planned({ pictures: { heatMap: [alpha, 'agent.hidden'] } })).rejects.toThrow(
       /heatMap names agent\.hidden, which is not swept/,
     );

@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { frontPoints } from '../../../experiments/sweep/front.ts';
+import { objectiveOf } from '../../../experiments/sweep/objective.ts';
 import { planSweep, type SweepPlan } from '../../../experiments/sweep/plan.ts';
 import { recommend } from '../../../experiments/sweep/recommend.ts';
 import { summarizeMembers, type TrialRow } from '../../../experiments/sweep/results.ts';
@@ -78,6 +79,13 @@ describe('the recommended setting', () => {
       ),
     ).toBeNull();
   });
+});
+
+it('has no objective where it divides by 0', async () => {
+  const plan = await planned({ objective: { maximise: 'macroF1 / delayPosts' } });
+  const objective = objectiveOf(plan);
+  expect(objective({ macroF1: 0.5, delayPosts: 2 })).toBe(0.25);
+  expect([objective({ macroF1: 0.5, delayPosts: 0 }), objective({ macroF1: 0, delayPosts: 0 })]).toEqual([null, null]);
 });
 
 it('puts settings and baselines on one front, with calls as a third aim', async () => {
