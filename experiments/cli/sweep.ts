@@ -3,8 +3,8 @@ import { InputError, ProviderError } from '../../src/errors.ts';
 import { type PlainObject, parseOverride } from '../config/overrides.ts';
 import { wrapped } from '../report/narrow-table.ts';
 import { choosePrograms, type Programs } from '../run/programs.ts';
-import { planSweep, type SweepPlan, trialsOfPlan } from '../sweep/plan.ts';
-import { runSweep } from '../sweep/run-sweep.ts';
+import { counted, planSweep, type SweepPlan, sizeOf, trialsOfPlan } from '../sweep/plan.ts';
+import { rungsOf, runSweep } from '../sweep/run-sweep.ts';
 import { loadSweepFile } from '../sweep/sweep-file.ts';
 import { openSweepFolder, type SweepFolder } from '../sweep/sweep-folder.ts';
 import { sweptKindOf } from '../sweep/swept-kind.ts';
@@ -87,6 +87,9 @@ async function sweep(file: string, options: SweepOptions & { terminal: Terminal 
   const { runs, terminal, restart = false } = options;
   const { stdout, stderr } = terminal;
   const plan = await loadPlan(file, options);
+  const { method } = plan.sweep;
+  // Before anything is listed or made: a sweep that cannot be halved is refused.
+  if (method.name === 'halving') rungsOf(plan, method);
   if (options.dryRun) {
     stdout.write(listing(plan));
     return;
@@ -97,7 +100,7 @@ async function sweep(file: string, options: SweepOptions & { terminal: Terminal 
   if (signal.aborted) throw new Interrupted('stopped');
 
   const missing = missingTrials(plan, folder);
-  if (options.shard !== undefined && missing > 0 && plan.sweep.method.name !== 'halving') {
+  if (options.shard !== undefined && missing > 0 && method.name !== 'halving') {
     stderr.write(
       `earshot: this shard is done; ${missing} trials of the others are not. The last shard to end writes the report, or the command without --shard, which runs what is missing\n`,
     );
@@ -170,14 +173,14 @@ function opening(
   const trials = trialsOfPlan(plan).filter((_, index) => index % shard.of === shard.index);
   const left = trials.filter((trial) => trialEnd({ directory: folder.directoryOf(trial), pauseAt: null }) === null);
   if (left.length === 0) return '';
-  const all = `${left.length === trials.length ? '' : `${left.length} of `}${trials.length} trials`;
+  const all = `${left.length === trials.length ? '' : `${left.length} of `}${counted(trials.length, 'trial')}`;
   const which = shard.of === 1 ? '' : `, shard ${shard.index} of ${shard.of}`;
-  const text = `${plan.name}: ${all} (${plan.members.length} settings${which}), ${wayOf(programs)}, into ${folder.path}; then a table, a recommended setting and a report. Ctrl-C saves, and the same command goes on.`;
+  const text = `${plan.name}: ${all} (${counted(plan.members.length, 'setting')}${which}), ${wayOf(programs)}, into ${folder.path}; then a table, a recommended setting and a report. Ctrl-C saves, and the same command goes on.`;
   return `${wrapped(text, { width })}\n\n`;
 }
 
 function wayOf(programs: Programs | null): string {
-  if (programs === null) return 'by the workers of the queue';
+  if (programs === null) return 'by the workers of the queue (`earshot worker` with the same --queue starts one)';
   const { jobs, population } = programs;
   const processes = jobs === 1 ? 'in one process' : `in ${jobs} processes`;
   return population === 1 ? processes : `${processes}, up to ${population} together in each`;
@@ -247,9 +250,8 @@ function missingTrials(plan: SweepPlan, folder: SweepFolder): number {
 }
 
 function listing(plan: SweepPlan): string {
-  const trials = trialsOfPlan(plan);
-  const lines = trials.map(({ id, label }) => `${id}  ${label}\n`).join('');
-  return `${lines}${trials.length} trials: ${plan.members.length} settings, ${plan.members[0].trials.length} seeds each\n`;
+  const lines = trialsOfPlan(plan).map(({ id, label }) => `${id}  ${label}\n`);
+  return `${lines.join('')}${sizeOf(plan)}\n`;
 }
 
 /** The arguments of a command that comes to the same results. */

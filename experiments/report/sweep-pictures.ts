@@ -3,6 +3,7 @@ import { groupBy } from '../../src/data/group-by.ts';
 import type { FrontPoint } from '../sweep/front.ts';
 import { type SweepPlan, shortNames } from '../sweep/plan.ts';
 import type { MemberSummary } from '../sweep/results.ts';
+import { grouping } from '../sweep/sensitivity.ts';
 import { legible } from './legible-labels.ts';
 import { draw, palette, quiet } from './page/chart.ts';
 
@@ -47,7 +48,7 @@ export function frontSpec({ plan, front }: Pictured): TopLevelSpec | null {
     er: own[0].er,
     macroF1: own[0].macroF1,
     isSwept: own.some(({ isSwept }) => isSwept),
-    name: own.map(({ name }) => name).join(', '),
+    name: nameOfPlace(own),
   }));
   const labels = legible(
     named.map((own) => ({ ...own, x: own.er, y: own.macroF1, isKept: own.isSwept })),
@@ -97,6 +98,8 @@ export function frontSpec({ plan, front }: Pictured): TopLevelSpec | null {
           align: { expr: "datum.er > 0.6 ? 'right' : 'left'" },
           dx: { expr: 'datum.er > 0.6 ? -7 : 7' },
           dy: -9,
+          // A setting of many options has a long name, which would otherwise widen the whole picture.
+          limit: 300,
           fontSize: 9,
           color: quiet,
         },
@@ -106,7 +109,16 @@ export function frontSpec({ plan, front }: Pictured): TopLevelSpec | null {
   };
 }
 
-/** The mean objective over two swept options, averaged over all others. */
+/** Systems that stand at one place: hundreds of settings may. */
+function nameOfPlace(systems: readonly FrontPoint[]): string {
+  const names = systems.map(({ name }) => name);
+  return names.length <= 2 ? names.join(', ') : `${names[0]} and ${names.length - 1} more`;
+}
+
+/** Cells along a side of a heat map, beyond which it would not fit on a page. */
+const cellsAtMost = 20;
+
+/** The mean objective over two swept options, averaged over all others. Drawn numbers, of which no two are alike, are grouped. */
 export function heatMapSpec({ plan, members }: Pictured): TopLevelSpec | null {
   const swept = Object.keys(plan.sweep.space);
   const [first, second] = plan.sweep.pictures.heatMap ?? swept;
@@ -116,11 +128,26 @@ export function heatMapSpec({ plan, members }: Pictured): TopLevelSpec | null {
     objective === null ? [] : [{ first: settings[first], second: settings[second], value: objective.mean }],
   );
   if (values.length === 0) return null;
-  const cell = values.map((each) => ({ ...each, first: shown(each.first), second: shown(each.second) }));
+  const groupNames = {
+    first: grouping(
+      values.map((each) => each.first),
+      { atMost: cellsAtMost },
+    ),
+    second: grouping(
+      values.map((each) => each.second),
+      { atMost: cellsAtMost },
+    ),
+  };
+  const cell = values.map((each) => ({
+    ...each,
+    first: groupNames.first(each.first),
+    second: groupNames.second(each.second),
+  }));
   const order = (key: 'first' | 'second') => {
-    const distinct = [...new Map(values.map((each) => [shown(each[key]), each[key]]))];
-    const areNumbers = distinct.every(([, value]) => typeof value === 'number');
-    return (areNumbers ? distinct.sort(([, a], [, b]) => Number(a) - Number(b)) : distinct).map(([text]) => text);
+    const own = values.map((each) => each[key]);
+    const areNumbers = own.every((value) => typeof value === 'number');
+    const sorted = areNumbers ? own.sort((a, b) => Number(a) - Number(b)) : own;
+    return [...new Set(sorted.map(groupNames[key]))];
   };
   return {
     title: `${plan.name}: ${aimOf(plan)}, development part`,
@@ -252,8 +279,4 @@ export function seedsSpec({ plan, members }: Pictured): TopLevelSpec | null {
       },
     ],
   };
-}
-
-function shown(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
 }

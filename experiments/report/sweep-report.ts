@@ -1,7 +1,7 @@
 import { markdownTable } from 'markdown-table';
 import { isShown } from '../stop-agent/decisions.ts';
 import type { FrontPoint } from '../sweep/front.ts';
-import { type SweepPlan, shortNames } from '../sweep/plan.ts';
+import { type SweepPlan, shortNames, sizeOf } from '../sweep/plan.ts';
 import { type Recommendation, whyNone } from '../sweep/recommend.ts';
 import type { MemberSummary, SystemMean, TrialRow } from '../sweep/results.ts';
 import { type SeedInterval, shownInterval } from '../sweep/seed-interval.ts';
@@ -33,7 +33,7 @@ export function renderSweepReport(report: SweepReport): string {
     ...(plan.description.trim() === '' ? [] : [plan.description.trim(), '']),
     `Command: \`${command}\``,
     '',
-    `${rows.length} trials: ${plan.members.length} settings, ${plan.members[0].trials.length} seeds each. ${countsOf(rows)}`,
+    `${sizeOf(plan)}. ${countsOf(rows)}`,
     ...(missing === 0 ? [] : ['', `**${missing} trials are missing**: give the command again to run them.`]),
     '',
     ...recommended(report),

@@ -1,3 +1,4 @@
+import { whyNone } from '../sweep/recommend.ts';
 import type { SystemMean } from '../sweep/results.ts';
 import { shownInterval } from '../sweep/seed-interval.ts';
 import { narrowTable, wrapped } from './narrow-table.ts';
@@ -52,7 +53,7 @@ export function summarizeSweep({ plan, rows, members, recommendation, tested }: 
     ...(ranked.length > settingsShown ? [`  … and ${ranked.length - settingsShown} more in the report`] : []),
     '',
     ...(recommendation === null
-      ? [wrapped('Verdict: nothing can be recommended; the report says why.')]
+      ? [wrapped(`Verdict: nothing can be recommended: ${whyNone(plan, members)}.`)]
       : [
           narrowTable([
             ['on the test, which chose nothing', ...titles],

@@ -111,6 +111,18 @@ export function trialsOfPlan({ members }: SweepPlan): SweepTrial[] {
   return members.flatMap(({ trials }) => trials);
 }
 
+/** `6 trials: 3 settings, 2 seeds each`. */
+export function sizeOf(plan: SweepPlan): string {
+  const [{ trials: seeds }] = plan.members;
+  const settings = counted(plan.members.length, 'setting');
+  return `${counted(trialsOfPlan(plan).length, 'trial')}: ${settings}, ${counted(seeds.length, 'seed')} each`;
+}
+
+/** `1 setting`, `2 settings`. */
+export function counted(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`;
+}
+
 /** `alpha=0.5 beta=0.25`: the last part of each path, or more of it where two would read the same. */
 export function describe(settings: Point): string {
   const names = shortNames(Object.keys(settings));

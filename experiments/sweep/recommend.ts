@@ -1,4 +1,4 @@
-import type { SweepPlan } from './plan.ts';
+import { counted, type SweepPlan } from './plan.ts';
 import type { MemberSummary } from './results.ts';
 import { seedInterval, shownInterval } from './seed-interval.ts';
 
@@ -65,8 +65,4 @@ function againstSecond(best: MemberSummary, second: MemberSummary): string {
 
 function overSeeds(seeds: number): string {
   return seeds === 1 ? 'one seed' : `mean and 95 % interval over ${seeds} seeds`;
-}
-
-function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`;
 }

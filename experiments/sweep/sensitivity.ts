@@ -38,9 +38,13 @@ export function sensitivities(plan: SweepPlan, rows: readonly TrialRow[]): Sensi
   });
 }
 
-function grouping(values: readonly unknown[]): (value: unknown) => string {
+/** The name of the group that a value of an option belongs to: itself where there are few, else one of four of numbers. */
+export function grouping(
+  values: readonly unknown[],
+  { atMost = groupsAtMost }: { atMost?: number } = {},
+): (value: unknown) => string {
   const distinct = [...new Set(values.filter((value) => typeof value === 'number'))].sort((a, b) => a - b);
-  if (distinct.length <= groupsAtMost || distinct.length < new Set(values).size)
+  if (distinct.length <= atMost || distinct.length < new Set(values).size)
     return (value) => (typeof value === 'string' ? value : JSON.stringify(value));
   const starts = [0, 0.25, 0.5, 0.75].map((share) => distinct[Math.floor(share * distinct.length)]);
   return (value) => {

@@ -47,7 +47,9 @@ export async function orSkip<T>(options: SkipOptions, parse: () => T | Promise<T
   } catch (error) {
     if (!(error instanceof BadItemError)) throw error;
     if (!options.skipInvalid)
-      throw new InputError(`${error.message}. Mend it, or leave such items out with --skip-invalid`);
+      throw new InputError(
+        `${error.message}. Mend it, or leave such items out with --skip-invalid, in an experiment with data.skipInvalid: true`,
+      );
     options.onSkipped?.(error.item);
     return null;
   }

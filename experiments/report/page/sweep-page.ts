@@ -1,5 +1,5 @@
 import { isShown } from '../../stop-agent/decisions.ts';
-import { shortNames } from '../../sweep/plan.ts';
+import { counted, shortNames, sizeOf } from '../../sweep/plan.ts';
 import { type Recommendation, whyNone } from '../../sweep/recommend.ts';
 import type { MemberSummary } from '../../sweep/results.ts';
 import { type SeedInterval, shownInterval } from '../../sweep/seed-interval.ts';
@@ -17,7 +17,7 @@ export function sweepPage(report: SweepReport, pictures: Readonly<Record<string,
   const { plan, command, rows, members, recommendation } = report;
   const count = (status: string) => rows.filter((row) => row.status === status).length;
   const introduction = html`${plan.description.trim() === '' ? null : html`<p>${plan.description.trim()}</p>`}
-<p class="facts">${rows.length} trials: ${plan.members.length} settings, ${plan.members[0].trials.length} seeds each · ${count('finished')} finished${count('stopped') > 0 ? `, ${count('stopped')} stopped at a rung` : ''}${count('failed') > 0 ? `, ${count('failed')} failed` : ''}${count('missing') > 0 ? `, ${count('missing')} missing` : ''}</p>
+<p class="facts">${sizeOf(plan)} · ${count('finished')} finished${count('stopped') > 0 ? `, ${count('stopped')} stopped at a rung` : ''}${count('failed') > 0 ? `, ${count('failed')} failed` : ''}${count('missing') > 0 ? `, ${count('missing')} missing` : ''}</p>
 <p class="command"><code>${command}</code></p>
 ${recommendation === null ? html`<p class="warning">Nothing is recommended: ${whyNone(plan, members)}.</p>` : null}`;
   const drawn = Object.entries(pictures).map(([file, svg]) => ({ file, svg, ...known[file] }));
@@ -95,7 +95,7 @@ function settingsSection({ plan, members, recommendation, front }: SweepReport):
     ].join(', ');
   return html`<p>On the development part: mean and 95 % interval over seeds (Student’s t). A click on a heading sorts.</p>
 ${table({
-  caption: `${members.length} settings`,
+  caption: counted(members.length, 'setting'),
   columns: [
     { title: 'setting' },
     ...plan.paths.map((path) => ({ title: names.get(path) ?? path, isNumber: true })),

@@ -108,11 +108,24 @@ describe('the page of an experiment', () => {
 describe('the page of a comparison', () => {
   it('has the differences, and the threads on which two systems differ', async () => {
     const run = 'runs/tiny/agent/seed-1';
-    const words = ['compare', run, run, '--second-system', 'all posts', '--html', '--out', 'comparison.html'];
+    const words = [
+      'compare',
+      run,
+      run,
+      '--second-system',
+      'all posts',
+      '--seed',
+      '7',
+      '--html',
+      '--out',
+      'comparison.html',
+    ];
     const { code, errors } = await earshot(words, { cwd });
     expect(code, errors).toBe(0);
     const page = read('comparison.html');
     expect(page).toContain('<h1>stop agent against all posts</h1>');
+    // Another seed has other intervals.
+    expect(page).toMatch(/<code>earshot compare [^<]* --seed 7<\/code>/);
     expect(page).toMatch(/<th scope="row">macro-F1<\/th>/);
     const { views, order } = dataOf(page).inspector;
     expect(order).toBe('disagreement');

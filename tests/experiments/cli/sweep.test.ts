@@ -245,8 +245,9 @@ describe('a sweep', () => {
     writeFileSync(path, readFileSync(path, 'utf8').replaceAll(/"time":"[^"]*"/g, '"time":null'));
     const swept = await earshot(['sweep', 'sweep.yaml', '--data', 'threads.jsonl', '--jobs', '1'], { cwd });
     expect(swept.code, swept.errors).toBe(0);
+    expect(swept.out).toMatch(/Verdict: nothing can be recommended: macroF1 - 0\.01 \* delayHours has no\s+value/);
     const report = readFileSync(join(cwd, 'runs/tiny-sweep/report.md'), 'utf8');
-    expect(report).toContain('1 finished.');
+    expect(report).toContain('1 trial: 1 setting, 1 seed each. 1 finished.');
     expect(report).toContain('Nothing: macroF1 - 0.01 * delayHours has no value with every seed of any setting');
     const [row] = JSON.parse(readFileSync(join(cwd, 'runs/tiny-sweep/trials.json'), 'utf8'));
     expect(row).toMatchObject({ status: 'finished', objective: null, 'development.delayHours': null });
@@ -259,6 +260,16 @@ describe('successive halving', () => {
     space: { 'agent.imitation.alpha': [0.5, 0.6, 0.7, 0.8] },
     method: { name: 'halving', firstRung: 2, factor: 2 },
   };
+
+  it('is refused before anything is listed or made where there is no rung', async () => {
+    const cwd = temporaryFolder();
+    writeSweep(join(cwd, 'sweep.yaml'), { ...halving, method: { name: 'halving', firstRung: 8 } });
+    const listed = await earshot(['sweep', 'sweep.yaml', '--dry-run'], { cwd });
+    expect(listed).toMatchObject({ code: 1, out: '' });
+    expect(listed.errors).toContain(
+      'method.firstRung is 8, and the experiment has only 8 iterations; give a smaller one',
+    );
+  });
 
   it('lets the better half go on at each rung, to the very run that was never paused', async () => {
     const cwd = temporaryFolder();
