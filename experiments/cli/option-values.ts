@@ -40,6 +40,13 @@ export function share(text: string): number {
   return value;
 }
 
+/** `0/10`: the first of ten shares. An index that is left out is refused: `--shard $UNSET/10` would run the first share everywhere. */
+export function indexOfShares(text: string): { index: number; of: number } {
+  const [index, of] = (/^(\d+)\/(\d+)$/.exec(text) ?? []).slice(1).map(Number);
+  if (!(index < of)) throw new InvalidArgumentError(`${text} is not of the form 0/10; shares are counted from 0.`);
+  return { index, of };
+}
+
 /** The limits that were given; the others are those of the detector file. */
 export function budgetOf(options: {
   budgetRequests?: number;

@@ -1,4 +1,4 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import { InputError, ProviderError } from '../../src/errors.ts';
 import { type PlainObject, parseOverride } from '../config/overrides.ts';
 import { wrapped } from '../report/narrow-table.ts';
@@ -11,7 +11,7 @@ import { sweptKindOf } from '../sweep/swept-kind.ts';
 import { type TrialPool, trialPool } from '../sweep/trial-pool.ts';
 import { trialEnd } from '../sweep/trial-process.ts';
 import { writeResults } from '../sweep/write-results.ts';
-import { collect, positiveInteger } from './option-values.ts';
+import { collect, indexOfShares, positiveInteger } from './option-values.ts';
 import { quoted } from './shell-words.ts';
 import { notesOf, sweepProgress } from './sweep-progress.ts';
 import { Interrupted, proseWidth, type Terminal } from './terminal.ts';
@@ -54,7 +54,7 @@ export function sweepCommand(terminal: Terminal): Command {
       'trials of one shape that are trained together in each program (default: 1 on wasm and cpu, and with --queue; 8 on tensorflow, 32 on a GPU; `earshot doctor` says what pays)',
       positiveInteger,
     )
-    .option('--shard <index/count>', 'run only this share of the trials, from 0: one job of an array', shard)
+    .option('--shard <index/count>', 'run only this share of the trials, from 0: one job of an array', indexOfShares)
     .option(
       '--queue <address>',
       'let `earshot worker` on any machine run the trials, over a Redis such as redis://host:6379',
@@ -264,11 +264,4 @@ function sweepWords(file: string, { data, set, runs, population }: SweepOptions)
     ...(population === undefined ? [] : ['--population', String(population)]),
     ...(runs === defaultRuns ? [] : ['--runs', runs]),
   ];
-}
-
-function shard(text: string): { index: number; of: number } {
-  const [index, of] = text.split('/').map(Number);
-  if (!(Number.isInteger(index) && Number.isInteger(of) && index >= 0 && index < of))
-    throw new InvalidArgumentError(`${text} is not of the form 0/10; shards are counted from 0.`);
-  return { index, of };
 }

@@ -9,7 +9,7 @@ import { type OpenedExperiment, openExperiment, type RunOptions } from '../run/o
 import type { Programs } from '../run/programs.ts';
 import { hasParent, runInProcesses, tellParent, type WatchedWork, watchedByParent } from '../run/run-in-processes.ts';
 import type { LiveLines } from './live-lines.ts';
-import { collect, positiveInteger } from './option-values.ts';
+import { collect, indexOfShares, positiveInteger } from './option-values.ts';
 import { liveStages, stageProgress, watchedLines } from './progress.ts';
 import { quoted } from './shell-words.ts';
 import { hasScreen, Interrupted, proseWidth, ReportedElsewhere, type Terminal } from './terminal.ts';
@@ -60,7 +60,7 @@ export function trainCommand(terminal: Terminal): Command {
     .option('--restart', 'remove earlier runs of this experiment and start anew')
     .option('--json', 'print the results as JSON instead of the table')
     .option('--no-html', 'leave out the page of the results, report.html')
-    .option('--share <index/of>', 'run only every of-th trial, as a worker of another process', share)
+    .option('--share <index/of>', 'run only every of-th trial, as a worker of another process', indexOfShares)
     .addOption(new Option('--watched', 'as a worker: tell the other process how the work stands').hideHelp())
     .addHelpText(
       'after',
@@ -254,11 +254,4 @@ function integers(text: string): number[] {
   if (parts.some((part) => part.trim() === '' || !Number.isInteger(Number(part))))
     throw new InvalidArgumentError('It must be a list such as 1,2,3.');
   return parts.map(Number);
-}
-
-function share(text: string): { index: number; of: number } {
-  const [index, of] = text.split('/').map(Number);
-  if (!(Number.isInteger(index) && Number.isInteger(of) && index >= 0 && index < of))
-    throw new InvalidArgumentError(`${text} is not of the form 0/2.`);
-  return { index, of };
 }

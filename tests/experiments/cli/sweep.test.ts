@@ -146,6 +146,15 @@ describe('a sweep', () => {
     expect(failing.out).toContain('2 finished, 2 failed\n');
   });
 
+  it.each(['/2', '0/', '2/2', '0/2/3', '0.5/2'])('refuses %s as a shard', async (shard) => {
+    const cwd = temporaryFolder();
+    writeSweep(join(cwd, 'sweep.yaml'));
+    // As `--shard $SLURM_ARRAY_TASK_ID/2` outside of Slurm: every machine would run the first shard.
+    const swept = await earshot(['sweep', 'sweep.yaml', '--dry-run', '--shard', shard], { cwd });
+    expect(swept).toMatchObject({ code: 1, out: '' });
+    expect(swept.errors).toContain(`${shard} is not of the form 0/10; shares are counted from 0.`);
+  });
+
   it('is divided into shards, the last of which writes the report', async () => {
     const cwd = temporaryFolder();
     writeSweep(join(cwd, 'sweep.yaml'));
