@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { Command } from 'commander';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
+import { counted } from '../../src/counted.ts';
 import { comparePage } from '../report/page/compare-page.ts';
 import { compareSelectorsPage } from '../report/page/compare-selectors-page.ts';
 import { type ComparedSystem, runsIn } from '../run/decisions-file.ts';
@@ -91,10 +92,10 @@ function commandOf(compared: Pair, { seed }: CompareOptions): string {
 function agents(compared: Pair, options: { seed: number; runs: string }) {
   const comparison = compareSystems(...compared, options);
   const { threads, seeds, metrics } = comparison;
-  const counted = `${threads} decisions paired, of ${seeds} ${seeds === 1 ? 'seed' : 'seeds'}`;
+  const paired = `${counted(threads, 'decision')} paired, of ${counted(seeds, 'seed')}`;
   return {
     json: { threads, seeds, ...byName(metrics) },
-    text: `, ${counted}\n\n${lines(metrics)}`,
+    text: `, ${paired}\n\n${lines(metrics)}`,
     page: (command: string) => comparePage({ compared, comparison, command, cache: join(options.runs, 'cache') }),
   };
 }
@@ -103,7 +104,7 @@ function selectors(compared: Pair, options: { seed: number }) {
   const comparisons = compareSelectorSystems(...compared, options);
   const sections = comparisons.map(
     ({ test, task, items, seeds, metrics }) =>
-      `\n${test}: ${task}, ${items} decisions paired, of ${seeds} ${seeds === 1 ? 'seed' : 'seeds'}\n${lines(metrics)}`,
+      `\n${test}: ${task}, ${counted(items, 'decision')} paired, of ${counted(seeds, 'seed')}\n${lines(metrics)}`,
   );
   return {
     json: comparisons.map(({ metrics, ...of }) => ({ ...of, ...byName(metrics) })),

@@ -1,9 +1,10 @@
 import { Command } from 'commander';
+import { counted } from '../../src/counted.ts';
 import { InputError, ProviderError } from '../../src/errors.ts';
 import { type PlainObject, parseOverride } from '../config/overrides.ts';
 import { wrapped } from '../report/narrow-table.ts';
 import { choosePrograms, type Programs } from '../run/programs.ts';
-import { counted, planSweep, type SweepPlan, sizeOf, trialsOfPlan } from '../sweep/plan.ts';
+import { planSweep, type SweepPlan, sizeOf, trialsOfPlan } from '../sweep/plan.ts';
 import { rungsOf, runSweep } from '../sweep/run-sweep.ts';
 import { loadSweepFile } from '../sweep/sweep-file.ts';
 import { openSweepFolder, type SweepFolder } from '../sweep/sweep-folder.ts';

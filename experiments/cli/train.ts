@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { counted } from '../../src/counted.ts';
 import { InputError } from '../../src/errors.ts';
 import { type PlainObject, parseOverride } from '../config/overrides.ts';
 import { wrapped } from '../report/narrow-table.ts';
@@ -157,10 +158,6 @@ function opening(
     '',
     '',
   ].join('\n');
-}
-
-function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`;
 }
 
 /** What a reader who has seen the table may want next, with the last run as the example. */

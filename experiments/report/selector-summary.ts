@@ -1,3 +1,4 @@
+import { counted } from '../../src/counted.ts';
 import { meanAndDeviation } from '../../src/metrics/summary-statistics.ts';
 import type { VariantResults } from '../run/experiment-kind.ts';
 import { allPostsName, type SelectorTask, selectorName, selectorTasks } from '../selector/decisions.ts';
@@ -48,7 +49,7 @@ export function summarizeSelectorExperiment({
     return { subject, control, leads };
   });
   return [
-    `${name}: ${trials.length} seed${trials.length === 1 ? '' : 's'}`,
+    `${name}: ${counted(trials.length, 'seed')}`,
     '',
     ...tables.flatMap((table) => [table, '']),
     wrapped(`Verdict: ${verdictOn(comparisons)}.`, { width: summaryWidth }),

@@ -1,4 +1,5 @@
 import { allPosts } from '../../experts/stop-rules.ts';
+import { counted } from '../../src/counted.ts';
 import type { VariantResults } from '../run/experiment-kind.ts';
 import { agentName, isLearnt } from '../stop-agent/decisions.ts';
 import type { TrialResult } from '../stop-agent/result.ts';
@@ -40,7 +41,7 @@ export function summarizeExperiment({
   });
   const [{ threads, part }] = results[0].trials;
   const seeds = Math.max(...results.map(({ trials }) => trials.length));
-  const decided = `${threads[part]} ${part === 'test' ? 'test' : 'development'} threads, ${seeds} seed${seeds === 1 ? '' : 's'}`;
+  const decided = `${counted(threads[part], `${part} thread`)}, ${counted(seeds, 'seed')}`;
   const rows = [
     ...variants.flatMap(rowsOf),
     ...variants[0].systems

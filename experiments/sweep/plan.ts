@@ -1,4 +1,5 @@
 import { sha256 } from '../../src/content-hash.ts';
+import { counted } from '../../src/counted.ts';
 import { InputError } from '../../src/errors.ts';
 import { isPlainObject, type PlainObject } from '../config/overrides.ts';
 import { type Expression, parsedExpression } from './expression.ts';
@@ -116,11 +117,6 @@ export function sizeOf(plan: SweepPlan): string {
   const [{ trials: seeds }] = plan.members;
   const settings = counted(plan.members.length, 'setting');
   return `${counted(trialsOfPlan(plan).length, 'trial')}: ${settings}, ${counted(seeds.length, 'seed')} each`;
-}
-
-/** `1 setting`, `2 settings`. */
-export function counted(count: number, what: string): string {
-  return `${count} ${what}${count === 1 ? '' : 's'}`;
 }
 
 /** `alpha=0.5 beta=0.25`: the last part of each path, or more of it where two would read the same. */

@@ -1,4 +1,5 @@
-import { counted, type SweepPlan } from './plan.ts';
+import { counted } from '../../src/counted.ts';
+import type { SweepPlan } from './plan.ts';
 import type { MemberSummary } from './results.ts';
 import { seedInterval, shownInterval } from './seed-interval.ts';
 

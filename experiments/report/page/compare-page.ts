@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { RunDirectory } from '../../../checkpoints/run-directory.ts';
+import { counted } from '../../../src/counted.ts';
 import { groupBy } from '../../../src/data/group-by.ts';
 import type { ComparedSystem } from '../../run/decisions-file.ts';
 import { type Comparison, type PairedDecision, pairedDecisions } from '../../stop-agent/compare-runs.ts';
@@ -35,7 +36,7 @@ export async function comparePage({ compared, comparison, command, cache }: Comp
   const own = pairs.filter((pair) => pair.run === run);
   const inspector = inspectorData(inspected.runs, { labels, order: 'disagreement' });
   const introduction = html`<p><b>${first.system}</b> of <code>${first.folder}</code>, minus <b>${second.system}</b> of <code>${second.folder}</code></p>
-<p class="facts">${comparison.threads} decisions paired, of ${comparison.seeds} ${comparison.seeds === 1 ? 'seed' : 'seeds'}</p>
+<p class="facts">${counted(comparison.threads, 'decision')} paired, of ${counted(comparison.seeds, 'seed')}</p>
 <p class="command"><code>${command}</code></p>`;
   const sections: PageSection[] = [
     {

@@ -1,3 +1,4 @@
+import { counted } from '../../../src/counted.ts';
 import type { ComparedSystem } from '../../run/decisions-file.ts';
 import {
   type PairedSelectorDecision,
@@ -28,7 +29,7 @@ export function compareSelectorsPage(options: {
     sections: comparisons.map(({ test, task, items, metrics }, index) => ({
       id: `comparison-${index + 1}`,
       title: `${test}: ${task}`,
-      body: html`<p>${items} decisions paired; 95 % intervals by a paired bootstrap over them.</p>
+      body: html`<p>${counted(items, 'decision')} paired; 95 % intervals by a paired bootstrap over them.</p>
 ${differencesTable('First minus second', metrics)}
 ${differing(
   pairs.filter(({ left }) => left.test === test && left.task === task),

@@ -1,5 +1,6 @@
+import { counted } from '../../../src/counted.ts';
 import { isShown } from '../../stop-agent/decisions.ts';
-import { counted, shortNames, sizeOf } from '../../sweep/plan.ts';
+import { shortNames, sizeOf } from '../../sweep/plan.ts';
 import { type Recommendation, whyNone } from '../../sweep/recommend.ts';
 import type { MemberSummary } from '../../sweep/results.ts';
 import { type SeedInterval, shownInterval } from '../../sweep/seed-interval.ts';
