@@ -10,7 +10,7 @@ const floors = [['experiments'], ['trainers'], ['experts', 'envs', 'checkpoints'
 const folders = floors.flat();
 
 /** The one date a trainer, environment or expert may ask for: a server's `retry-after` that is a date is held against now. */
-const knownClock = 'experts/llm/failures.ts';
+const knownClock = 'experts/llm/call-failure.ts';
 
 function forbidden(): NonNullable<IFlattenedRuleSet['forbidden']> {
   const directions = folders.map((folder) => {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { InputError, ProviderError } from '../../src/errors.ts';
 import { jsonOrUndefined } from '../../src/json.ts';
 import type { Random } from '../../src/tensor/random.ts';
-import { CallFailure, callFailureOf, failureOfStatus } from '../llm/failures.ts';
+import { CallFailure, callFailureOf, failureOfStatus } from '../llm/call-failure.ts';
 import { type Environment, jsonWithoutSecrets, type Secret, withoutSecrets } from '../llm/secrets.ts';
 import { dispatcherOf, guardedFetch, limitedText } from '../llm/sending/guarded-fetch.ts';
 import { RetriesEndedError, type RetryPolicy, withRetries } from '../llm/sending/retry.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { jsonOrUndefined } from '../../../src/json.ts';
+import { CallFailure, failureOfStatus } from '../call-failure.ts';
 import { type ChatAnswer, type ChatRequest, type ChatUsage, incompletenessOf, type TokenLogprob } from '../chat.ts';
 import { estimateMessageTokens, estimateTokens } from '../cost/budget.ts';
-import { CallFailure, failureOfStatus } from '../failures.ts';
 import { splitThinking } from './thinking.ts';
 
 /** How much of the protocol a request uses. Endpoints that refuse a part are asked without it. */

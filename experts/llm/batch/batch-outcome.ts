@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { ProviderError } from '../../../src/errors.ts';
 import { jsonOrUndefined } from '../../../src/json.ts';
 import { readCompletion } from '../answers/completion.ts';
+import { CallFailure } from '../call-failure.ts';
 import type { ChatAnswer, ChatRequest } from '../chat.ts';
-import { CallFailure } from '../failures.ts';
 
 export interface BatchItem {
   /** Unique in the batch; the answer comes back under this id. */

@@ -1,4 +1,5 @@
-import { type CallFailure, EndpointUnusableError } from '../failures.ts';
+import type { CallFailure } from '../call-failure.ts';
+import { EndpointUnusableError } from '../failures.ts';
 
 /** So many failures alike before the first answer say that there will be none. */
 const FAILURES_ALIKE = 10;

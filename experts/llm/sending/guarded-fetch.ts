@@ -1,6 +1,6 @@
 import { Agent, EnvHttpProxyAgent } from 'undici';
 import { InputError } from '../../../src/errors.ts';
-import { CallFailure } from '../failures.ts';
+import { CallFailure } from '../call-failure.ts';
 import type { Environment } from '../secrets.ts';
 
 type Dispatcher = NonNullable<RequestInit['dispatcher']>;

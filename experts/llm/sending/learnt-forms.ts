@@ -6,8 +6,8 @@ import { canonicalJson } from '../../../src/content-hash.ts';
 import { InputError } from '../../../src/errors.ts';
 import { jsonOrUndefined } from '../../../src/json.ts';
 import type { RequestForm } from '../answers/completion.ts';
+import type { CallFailure } from '../call-failure.ts';
 import type { Endpoint } from '../endpoint.ts';
-import type { CallFailure } from '../failures.ts';
 
 /*
  * Endpoints that speak the same protocol refuse different parts of it: a temperature, the name of the length limit,

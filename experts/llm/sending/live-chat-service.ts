@@ -3,6 +3,7 @@ import type OpenAI from 'openai';
 import type { z } from 'zod';
 import type { Random } from '../../../src/tensor/random.ts';
 import { completionBody, fullForm, maxTokensOf, type RequestForm, readCompletion } from '../answers/completion.ts';
+import { CallFailure, callFailureOf } from '../call-failure.ts';
 import type { ChatAnswer, ChatRequest, ChatService } from '../chat.ts';
 import {
   Budget,
@@ -13,7 +14,7 @@ import {
   UsageLedger,
 } from '../cost/budget.ts';
 import { COMPLETIONS_PATH, type Endpoint, secretsOf } from '../endpoint.ts';
-import { CallFailure, callFailureOf, providerErrorOf } from '../failures.ts';
+import { providerErrorOf } from '../provider-error.ts';
 import type { Environment } from '../secrets.ts';
 import { CircuitBreaker } from './circuit-breaker.ts';
 import { ConcurrencyLimiter } from './concurrency-limiter.ts';

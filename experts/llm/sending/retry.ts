@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Random } from '../../../src/tensor/random.ts';
-import { type CallFailure, callFailureOf } from '../failures.ts';
+import { type CallFailure, callFailureOf } from '../call-failure.ts';
 
 export const retrySchema = z
   .strictObject({

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { completionBody, fullForm, readCompletion } from '../../../../experts/llm/answers/completion.ts';
-import { CallFailure } from '../../../../experts/llm/failures.ts';
+import { CallFailure } from '../../../../experts/llm/call-failure.ts';
 import { ask, endpointAt } from '../service.ts';
 
 const endpoint = endpointAt({ baseURL: 'http://localhost:1/v1' });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { fullForm, readCompletion } from '../../../../experts/llm/answers/completion.ts';
 import { splitThinking } from '../../../../experts/llm/answers/thinking.ts';
-import { CallFailure } from '../../../../experts/llm/failures.ts';
+import { CallFailure } from '../../../../experts/llm/call-failure.ts';
 import { ask, endpointAt } from '../service.ts';
 
 describe('splitThinking', () => {

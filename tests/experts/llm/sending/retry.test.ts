@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { retryAfterMs } from '../../../../experts/llm/failures.ts';
+import { retryAfterMs } from '../../../../experts/llm/call-failure.ts';
 import { retrySchema, waitMs } from '../../../../experts/llm/sending/retry.ts';
 import { Random } from '../../../../src/tensor/random.ts';
 

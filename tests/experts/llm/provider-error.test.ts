@@ -1,11 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import {
-  ContextLengthError,
-  callFailureOf,
-  EndpointUnusableError,
-  failureOfStatus,
-  providerErrorOf,
-} from '../../../experts/llm/failures.ts';
+import { callFailureOf, failureOfStatus } from '../../../experts/llm/call-failure.ts';
+import { ContextLengthError, EndpointUnusableError } from '../../../experts/llm/failures.ts';
+import { providerErrorOf } from '../../../experts/llm/provider-error.ts';
 import { endpointAt } from './service.ts';
 
 const endpoint = endpointAt({ baseURL: 'http://localhost:1/v1' });

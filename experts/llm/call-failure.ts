@@ -1,0 +1,158 @@
+import { APIConnectionTimeoutError, APIError } from 'openai';
+import { z } from 'zod';
+
+export type CallFailureKind =
+  | 'rate-limit'
+  | 'timeout'
+  | 'connection'
+  | 'tls'
+  | 'server'
+  | 'malformed'
+  | 'quota'
+  | 'context-length'
+  | 'bad-request'
+  | 'key'
+  | 'forbidden'
+  | 'not-found'
+  | 'filtered'
+  | 'redirect'
+  | 'too-large'
+  | 'no-answer';
+
+const RETRYABLE: readonly CallFailureKind[] = ['rate-limit', 'timeout', 'connection', 'server', 'malformed'];
+
+/** A failed request. The calling layer retries it or turns it into a ProviderError; it goes no further up. */
+export class CallFailure extends Error {
+  override readonly name = 'CallFailure';
+  readonly kind: CallFailureKind;
+  readonly status: number | null;
+  readonly retryAfterMs: number | null;
+
+  constructor(options: { kind: CallFailureKind; message: string; status?: number; retryAfterMs?: number | null }) {
+    super(options.message);
+    this.kind = options.kind;
+    this.status = options.status ?? null;
+    this.retryAfterMs = options.retryAfterMs ?? null;
+  }
+
+  get isRetryable(): boolean {
+    return RETRYABLE.includes(this.kind);
+  }
+
+  /** Whether the endpoint is overloaded. */
+  get isCongestion(): boolean {
+    return this.kind === 'rate-limit' || this.kind === 'timeout' || this.status === 503 || this.status === 529;
+  }
+}
+
+/** The failure behind whatever the client or the network threw; null for a defect of our own. */
+export function callFailureOf(error: unknown): CallFailure | null {
+  if (error instanceof CallFailure) return error;
+  if (error instanceof APIConnectionTimeoutError) return new CallFailure({ kind: 'timeout', message: 'timed out' });
+  if (error instanceof APIError) {
+    if (error.status === undefined) return connectionFailure(error);
+    const status: number = error.status;
+    return failureOfStatus({
+      status,
+      message: error.message,
+      code: error.code ?? null,
+      headers: error.headers ?? null,
+    });
+  }
+  // When a body breaks off, fetch throws a TypeError of its own ("terminated"), with the socket's error as its cause.
+  if (error instanceof TypeError && (error.message === 'terminated' || error.message === 'fetch failed'))
+    return connectionFailure(error);
+  return null;
+}
+
+/** The codes of Node and OpenSSL: a certificate that nobody vouches for, or no TLS at all. The next attempt is no better. */
+const NO_TLS = /CERT|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER|ERR_SSL|ERR_TLS|EPROTO/;
+
+function connectionFailure(error: Error): CallFailure {
+  const message = causeOf(error);
+  return new CallFailure({ kind: NO_TLS.test(message) ? 'tls' : 'connection', message });
+}
+
+/** Also used for servers that answer 200 and put the error into the body. */
+export function failureOfStatus(options: {
+  status: number;
+  message: string;
+  code: string | null;
+  headers: Headers | null;
+}): CallFailure {
+  const { status, message, code, headers } = options;
+  const wait = headers ? retryAfterMs(headers) : null;
+  return new CallFailure({ kind: kindOf({ status, message, code }), message, status, retryAfterMs: wait });
+}
+
+function kindOf(options: { status: number; message: string; code: string | null }): CallFailureKind {
+  const { status, message, code } = options;
+  if (status === 413 || ([400, 422, 429].includes(status) && isTooLong({ message, code }))) return 'context-length';
+  // A spent quota is also a 429, but waiting does not refill it.
+  if (status === 429) return code === 'insufficient_quota' ? 'quota' : 'rate-limit';
+  if (status === 408) return 'timeout';
+  if (status === 409 || status >= 500) return 'server';
+  if (status === 401) return 'key';
+  if (status === 402) return 'quota';
+  if (status === 404) return 'not-found';
+  if (status >= 300 && status < 400) return 'redirect';
+  const said = SAID_WITH_ANY_STATUS.find(([, pattern]) => pattern.test(`${code} ${message}`));
+  return said?.[0] ?? (status === 403 ? 'forbidden' : 'bad-request');
+}
+
+/**
+ * OpenAI and vLLM speak of the maximum context length, llama.cpp of the context size, Anthropic of the context limit, xAI
+ * of the maximum prompt length, Gemini of an input token count that exceeds a maximum, text-generation-inference of
+ * max_new_tokens, others of a prompt that is too long. A request that is larger than a whole minute's limit is a 413 at
+ * Groq and a 429 at OpenAI; no waiting makes it smaller.
+ */
+function isTooLong(options: { message: string; code: string | null }): boolean {
+  if (options.code === 'context_length_exceeded') return true;
+  return /context[ _]?(?:length|size|window|limit)|maximum (?:model|input|prompt) length|(?:prompt|input) is too long|too many (?:input )?tokens|token count .{0,40}exceeds|max_new_tokens. must be|request too large/i.test(
+    options.message,
+  );
+}
+
+/**
+ * Not everybody uses 401, 402 and 404: a wrong key is a 400 at Google, and so are a wrong model at OpenRouter, Mistral,
+ * DeepSeek and LiteLLM and a lack of credit at Anthropic. A text that a filter refuses is a 400 at Azure, DeepSeek, Qwen and
+ * Moonshot and a 403 at OpenRouter.
+ */
+const SAID_WITH_ANY_STATUS: readonly (readonly [CallFailureKind, RegExp])[] = [
+  [
+    'filtered',
+    /content[ _](?:filter|management|policy|exists risk)|(?:inappropriate|unsafe|sensitive) content|data_?inspection|\bflagged\b|considered high risk|safety system|敏感内容/i,
+  ],
+  [
+    'key',
+    /\bapi[ _-]?key\b.{0,20}\b(?:not valid|invalid|incorrect|expired|missing|required)\b|\b(?:invalid|incorrect|missing|no|expired|a valid) api[ _-]?key\b/i,
+  ],
+  ['quota', /\bcredit balance\b|\b(?:insufficient|not enough|out of) (?:account )?(?:balance|credits?|funds)\b/i],
+  [
+    'not-found',
+    /\b(?:invalid|unknown|no such) model(?: name| id)?\b(?! (?:param|option|setting|input|output))|\bmodel\b.{0,100}?\b(?:does not exist|not exist|not found)\b|\bnot a valid model\b/i,
+  ],
+];
+
+const withCode = z.object({ code: z.string() });
+
+function causeOf(error: Error): string {
+  const cause = error.cause instanceof Error ? (error.cause.cause ?? error.cause) : error;
+  const parsed = withCode.safeParse(cause);
+  const message = cause instanceof Error ? cause.message : error.message;
+  return parsed.success && !message.includes(parsed.data.code) ? `${parsed.data.code} ${message}`.trim() : message;
+}
+
+/** How long the server asks us to wait, in milliseconds; null when it does not say. */
+export function retryAfterMs(headers: Headers): number | null {
+  const milliseconds = Number(headers.get('retry-after-ms') ?? Number.NaN);
+  if (milliseconds >= 0) return milliseconds;
+  const value = headers.get('retry-after')?.trim();
+  if (!value) return null;
+  const seconds = Number(value);
+  if (!Number.isNaN(seconds)) return seconds >= 0 ? seconds * 1000 : null;
+  const until = Date.parse(value);
+  // Measured by the server's own clock if it sends one, since ours may be off. Only a date needs a clock at all.
+  const sent = Date.parse(headers.get('date') ?? '');
+  return Number.isNaN(until) ? null : Math.max(0, until - (Number.isNaN(sent) ? Date.now() : sent));
+}

@@ -1,0 +1,124 @@
+import { ProviderError } from '../../src/errors.ts';
+import type { CallFailure } from './call-failure.ts';
+import { apiKeyOf, type Endpoint, keyAdvice, secretsOf } from './endpoint.ts';
+import { ContextLengthError, EndpointUnusableError } from './failures.ts';
+import { type Environment, withoutSecrets } from './secrets.ts';
+
+const PROXIES = ['https_proxy', 'HTTPS_PROXY', 'http_proxy', 'HTTP_PROXY'];
+const nobodyThere = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|bad port/;
+
+/**
+ * The failure in words for the user: where, what, how often it was tried, what to do. The client's error is not kept
+ * as the cause, because it quotes the server, and servers quote keys.
+ */
+export function providerErrorOf(options: {
+  failure: CallFailure;
+  endpoint: Endpoint;
+  env: Environment;
+  attempts: number;
+  /** The longest wait that the caller grants an endpoint. */
+  retryAfterCapMs: number;
+}): ProviderError {
+  const { failure, endpoint, env, attempts, retryAfterCapMs } = options;
+  const said = withoutSecrets(failure.message, secretsOf({ endpoint, env })).replace(/\s+/g, ' ').slice(0, 500);
+  const where = `endpoint ${endpoint.name} (${endpoint.baseURL}, model ${endpoint.model})`;
+  const status = failure.status === null ? '' : ` with status ${failure.status}`;
+  const tried = attempts === 1 ? 'at the first attempt' : `after ${attempts} attempts`;
+  switch (failure.kind) {
+    case 'key':
+      return new EndpointUnusableError(
+        `${keyAdvice({ endpoint, key: apiKeyOf({ endpoint, env }) })} (status ${failure.status} from ${endpoint.baseURL}: ${said})`,
+      );
+    case 'not-found':
+      return new EndpointUnusableError(
+        `endpoint ${endpoint.name} knows no model ${JSON.stringify(endpoint.model)}, or ${endpoint.baseURL} is not ` +
+          `where it speaks chat completions: check model and baseURL (${endpoint.baseURL}/models lists its models; it said: ${said})`,
+      );
+    case 'context-length':
+      return contextLengthError({ said, where, endpoint });
+    case 'quota':
+      return new EndpointUnusableError(
+        `${where} has no quota or credit left (${said}); waiting does not help: top it up, then run again`,
+      );
+    case 'forbidden':
+      return new ProviderError(
+        `${where} forbids this request${status}: ${said}; check what the account and key may use`,
+      );
+    case 'bad-request':
+      return new ProviderError(
+        `${where} refused the request${status}: ${said}; check the parameters of the endpoint (temperature, maxTokensField, extraBody)`,
+      );
+    case 'redirect':
+      return new EndpointUnusableError(
+        `${where} ${said.replace(/^3\d\d /, '')}; neither posts nor keys follow a redirect: if you trust that address, make it the baseURL`,
+      );
+    case 'too-large':
+      return new ProviderError(`${where}: ${said}; lower maxTokens, or raise maxAnswerMegabytes`);
+    case 'filtered':
+      return new ProviderError(
+        failure.status === null
+          ? `${where}: ${said}`
+          : `${where} refused the text${status}: ${said}; use an endpoint that accepts such posts`,
+      );
+    case 'no-answer':
+      return new ProviderError(`${where}: ${said}`);
+    case 'malformed':
+      return new ProviderError(
+        `${where} gave no usable answer ${tried}: ${said}; check that baseURL is right (it usually ends in /v1) and speaks chat completions`,
+      );
+    case 'rate-limit': {
+      const seconds = Math.ceil((failure.retryAfterMs ?? 0) / 1000);
+      // The quota of an hour or a day: every other request would wait as long in vain.
+      if ((failure.retryAfterMs ?? 0) > retryAfterCapMs)
+        return new EndpointUnusableError(
+          `${where} wants no request for another ${seconds} s (asked ${tried}${status}: ${said}); run again then`,
+        );
+      return new ProviderError(
+        `${where} limited the rate ${tried}${status}: ${said}; set requestsPerMinute or tokensPerMinute to what it allows, or run again later`,
+      );
+    }
+    case 'timeout':
+      return new ProviderError(
+        `${where} did not answer within ${endpoint.timeoutMs} ms ${tried}${status}: ${said}; raise timeoutMs, or lower maxTokens or concurrency.max`,
+      );
+    case 'connection': {
+      const proxy = PROXIES.find((name) => env[name]);
+      const through = proxy === undefined ? '' : `, and the proxy that ${proxy} names (NO_PROXY lists what needs none)`;
+      const unreachable = `${where} could not be reached ${tried}: ${said}; check that it runs and that baseURL is right${through}, then run again`;
+      // A broken connection may concern one answer only. A refused one concerns them all.
+      return nobodyThere.test(said) ? new EndpointUnusableError(unreachable) : new ProviderError(unreachable);
+    }
+    case 'tls':
+      return new EndpointUnusableError(
+        `${where} could not be asked over TLS: ${said}; if its certificate is of an authority of your own, name that ` +
+          "authority's file in the environment variable NODE_EXTRA_CA_CERTS; if it speaks no TLS, write http:// in baseURL",
+      );
+    case 'server':
+      return new ProviderError(`${where} failed${status} ${tried}: ${said}; run again later`);
+  }
+}
+
+function contextLengthError(options: { said: string; where: string; endpoint: Endpoint }): ContextLengthError {
+  const { said, where, endpoint } = options;
+  const numberAfter = (pattern: RegExp) => {
+    const found = pattern.exec(said)?.[1];
+    return found === undefined ? null : Number(found.replaceAll(',', ''));
+  };
+  const contextTokens =
+    numberAfter(/maximum (?:context|model|input|prompt) length (?:is |of )?([\d,]+)/i) ??
+    numberAfter(/context (?:size|length|window) (?:is |of )?\(?([\d,]+)/i) ??
+    numberAfter(/> ([\d,]+)/) ??
+    numberAfter(/(?:tokens allowed|max_new_tokens. must be <=|\blimit) \(?([\d,]+)/i) ??
+    endpoint.contextLength;
+  const told =
+    numberAfter(
+      /(?:requested|resulted in|contains(?: at least)?|request|prompt|has|token count) \(?(?:length )?([\d,]+)/i,
+    ) ?? numberAfter(/([\d,]+) (?:input )?tokens/i);
+  const requestedTokens = told === contextTokens ? null : told;
+  const numbers = `${requestedTokens ?? 'more'} tokens asked for, ${contextTokens ?? 'an unknown number'} possible`;
+  return new ContextLengthError(
+    `${where}: the messages are longer than the model reads (${numbers}; it said: ${said}); ` +
+      'judge shorter prefixes (maxPosts), lower maxTokens or choose a model with a longer context',
+    { contextTokens, requestedTokens },
+  );
+}
