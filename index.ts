@@ -71,7 +71,7 @@ export { RunDirectory } from './checkpoints/run-directory.ts';
 export { trainInDirectories } from './experiments/run/train-in-directories.ts';
 
 // Out of the workbench: a policy that other programs load (they read it by `earshot/policy`), and decisions without labels.
-export { exportRun } from './experiments/stop-agent/export.ts';
+export { exportRun } from './experiments/stop-agent/export/export-run.ts';
 export { type Decider, deciderOfBundle, deciderOfRun } from './experiments/stop-agent/decide.ts';
 
 // Decisions and scores.

@@ -4,7 +4,7 @@ import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { workContext } from '../../src/work-context.ts';
 import { runKind } from '../run/experiment-kind.ts';
 import { exportSelectorRun } from '../selector/export.ts';
-import { exportRun } from '../stop-agent/export.ts';
+import { exportRun } from '../stop-agent/export/export-run.ts';
 import type { Terminal } from './terminal.ts';
 
 export function exportCommand({ stdout, stderr }: Terminal): Command {

@@ -1,0 +1,148 @@
+import { readFileSync } from 'node:fs';
+import { bundleFiles, bundleFormat, bundleFormatVersion, type Manifest } from '../../../checkpoints/bundle/manifest.ts';
+import { policyHalf, projectedStates, widthOf } from '../../../checkpoints/bundle/network.ts';
+import { onnxModel } from '../../../checkpoints/bundle/onnx-model.ts';
+import { checkParity, type Parity } from '../../../checkpoints/bundle/parity.ts';
+import { loadPolicy } from '../../../checkpoints/bundle/policy.ts';
+import { policyCard } from '../../../checkpoints/bundle/policy-card.ts';
+import { hashingModelSchema } from '../../../checkpoints/bundle/prefix-reader.ts';
+import { extremeStates, randomStates } from '../../../checkpoints/bundle/probe-states.ts';
+import { bundleContents, checkFree, weightsFile, writeBundle } from '../../../checkpoints/bundle/write-bundle.ts';
+import { provenance } from '../../../checkpoints/run-record.ts';
+import type { LocalDetectorOptions } from '../../../experts/detectors/local/train-local-detector.ts';
+import { characterTable } from '../../../src/text/character-table.ts';
+import type { WorkContext } from '../../../src/work-context.ts';
+import { stopProbabilitiesOfStates } from '../../../trainers/stop-agent/policy.ts';
+import { systemsTable } from '../../report/systems-table.ts';
+import { localModelOfRun } from '../cache.ts';
+import { scoresJson } from '../metrics.ts';
+import { type OpenedRun, openStopAgentRun } from '../open-run.ts';
+import { readTrialResult, type TrialResult } from '../result.ts';
+import { testThreadsOfRun, trainedThreads } from '../run-threads.ts';
+import { goldenThreads } from './golden-threads.ts';
+import { stateDefinition } from './state-definition.ts';
+
+export interface ExportedBundle {
+  readonly parity: Parity;
+  readonly goldenThreads: number;
+  /** Whether Python and JavaScript can decide from texts with the bundle alone. */
+  readonly readsTexts: boolean;
+}
+
+/**
+ * Writes a run's agent as a bundle that other programs load. Nothing is written unless the ONNX file decides as the
+ * checkpoint does.
+ * @param options.data where the run's data is now; null for the place that its configuration names
+ * @param options.runs folder with the shared cache
+ * @throws InputError when the run, its test threads or the folder cannot be used; Error that says where the ONNX file and
+ *   the checkpoint differ
+ */
+export async function exportRun(options: {
+  run: string;
+  out: string;
+  data: string | null;
+  runs: string;
+  context: WorkContext;
+}): Promise<ExportedBundle> {
+  const { out, data, context } = options;
+  checkFree(out);
+  const opened = await openStopAgentRun(options);
+  const { run, experiment, policy, seed, step } = opened;
+  const network = policyHalf(policy, opened.projection);
+  const scoreStates = (states: Float32Array) =>
+    stopProbabilitiesOfStates(policy, { data: projectedStates(network, states), columns: widthOf(network) });
+  const golden = await goldenThreads(opened, {
+    tested: await testThreadsOfRun(run, { data, context }),
+    scoreStates,
+    context,
+  });
+  const probes = { golden: golden.states, random: randomStates(network), extreme: extremeStates(network) };
+  const named = await Promise.all(
+    Object.entries(probes).map(async ([name, states]) => ({
+      name,
+      states,
+      columns: network.inputs,
+      expected: await scoreStates(states),
+    })),
+  );
+  const onnx = onnxModel(network);
+  const parity = await checkParity(onnx, named);
+
+  const result = run.isFinished() ? readTrialResult(run, { withIntervals: true }) : null;
+  const models = await modelFiles(opened);
+  const characters = characterTable();
+  const { earshot, git } = provenance();
+  const encoder = experiment.state.posts === 'none' ? null : opened.cache.embeddings.encoderIdentity;
+  const readsTexts =
+    (encoder === null || encoder.name === 'hashing') && (!experiment.state.student || models.student !== null);
+  const manifest: Omit<Manifest, 'sha256' | 'files'> = {
+    format: bundleFormat,
+    formatVersion: bundleFormatVersion,
+    madeBy: { earshot, commit: git?.commit ?? null, unicode: characters.unicode },
+    task: { name: opened.task.name, labels: [...opened.task.labels] },
+    encoder,
+    state: stateDefinition(opened),
+    rule: 'stop at the first post at which the probability of stop exceeds one half, given that every action before was "continue"; else at the last post',
+    student: models.student === null ? null : bundleFiles.student,
+    detector: models.detector === null ? null : bundleFiles.detector,
+    readsTexts,
+    training: { seed, step, experiment, hashes: run.readRecord().hashes },
+    measures: result === null ? null : measuresOf(result),
+    parity: { ...parity, batches: [...parity.batches] },
+  };
+  const card = policyCard(manifest, {
+    data: dataInWords(opened),
+    threads: result?.threads ?? {},
+    table: result === null ? null : systemsTable(result.systems),
+  });
+  const contents = await bundleContents({
+    manifest,
+    files: {
+      [bundleFiles.onnx]: onnx,
+      [bundleFiles.weights]: weightsFile(network),
+      [bundleFiles.golden]: golden.lines,
+      [bundleFiles.characters]: `${JSON.stringify(characters)}\n`,
+      [bundleFiles.trained]: `${JSON.stringify([...(await trainedThreads(run))].sort())}\n`,
+      [bundleFiles.python]: readFileSync(pythonReader),
+      [bundleFiles.card]: card,
+      ...(models.student !== null && { [bundleFiles.student]: models.student }),
+      ...(models.detector !== null && { [bundleFiles.detector]: models.detector }),
+    },
+  });
+  // The reader in JavaScript decides the golden threads again; the one in Python does so when it loads.
+  await loadPolicy({
+    read: async (name) => contents.get(name) ?? new Uint8Array(0),
+    embed: encoder?.name === 'hashing' ? undefined : (texts) => opened.cache.embeddings.embed(texts),
+  });
+  writeBundle(out, contents);
+  return { parity, goldenThreads: golden.count, readsTexts };
+}
+
+const pythonReader = new URL('../../../checkpoints/bundle/earshot_policy.py', import.meta.url);
+
+/** Student and detector, as far as other programs can run them: local ones whose encoder is the hashing one. */
+async function modelFiles({
+  run,
+  experiment,
+  cache,
+}: OpenedRun): Promise<{ student: string | null; detector: string | null }> {
+  const fileOf = async (name: 'detector.json' | 'student.json', { encoder }: LocalDetectorOptions) => {
+    const { model } = await localModelOfRun(run.path, { name, encoder, cache });
+    return hashingModelSchema.safeParse(model).success ? `${JSON.stringify(model, null, 1)}\n` : null;
+  };
+  return {
+    student: experiment.state.student ? await fileOf('student.json', experiment.state.studentOptions) : null,
+    detector: 'file' in experiment.detector ? null : await fileOf('detector.json', experiment.detector),
+  };
+}
+
+function measuresOf({ systems }: TrialResult): Manifest['measures'] {
+  return { threads: systems[0].threads, systems: systems.map((system) => ({ ...scoresJson(system) })) };
+}
+
+function dataInWords({ experiment }: OpenedRun): string {
+  const { threads } = experiment.data;
+  return threads === null
+    ? 'Synthetic threads of Earshot: made up, not from any platform'
+    : `The thread file \`${threads}\``;
+}
