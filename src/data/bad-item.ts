@@ -48,7 +48,7 @@ export async function orSkip<T>(options: SkipOptions, parse: () => T | Promise<T
     if (!(error instanceof BadItemError)) throw error;
     if (!options.skipInvalid)
       throw new InputError(
-        `${error.message}. Mend it, or leave such items out with --skip-invalid, in an experiment with data.skipInvalid: true`,
+        `${error.message}. Mend it, or leave such items out with --skip-invalid (in an experiment: data.skipInvalid: true)`,
       );
     options.onSkipped?.(error.item);
     return null;
