@@ -56,6 +56,9 @@ function wholeAnswer(options: { line: string; words: AnswerWords }): string | nu
 /** How models refuse, doubt or correct themselves after a first word: "No, I can't help with that." */
 const REFUSES =
   /\b(?:i|we)(?:'m|'d|'ll| am| are)?\s+(?:\w+\s+){0,2}?(?:can't|cannot|can not|couldn't|won't|will not|wouldn't|unable|not able|not sure|unsure|not certain|uncertain|don't know|do not know|not comfortable|not going|refuse|decline|sorry|apologi[sz]e|afraid|mean|take (?:that|it) back)\b|\b(?:sorry|apologies|as an ai|language model|can(?:'t|not)? (?:help|assist|comply)|(?:help|assist) (?:you )?with|please (?:provide|share|paste)|against (?:my|our)|guidelines|wait|scratch that)\b/u;
+/** How they doubt without a subject, right after the first word: "No, cannot determine." "It cannot be verified" is a reason. */
+const DOUBTS =
+  /^[\s.,;:!(-]*(?:(?:but|though|although|however),?\s+)?(?:(?:it(?:'s| is)|this is|that(?:'s| is))\s+)?(?:can't|cannot|can not|could not|couldn't|unable|not (?:sure|certain|possible|enough|clear)|impossible|unclear|unsure|uncertain|insufficient|(?:hard|difficult) to (?:say|tell|judge|determine|know)|no way to (?:tell|know))\b/u;
 const NEGATES = /\b(?:not|never|no|neither|nor|without|hardly|rather than|instead of|than|nothing|nobody)\b|n't\b/u;
 const YES_OR_NO = /^(?:yes|no)$/;
 
@@ -65,7 +68,7 @@ const YES_OR_NO = /^(?:yes|no)$/;
  */
 function takesBack(options: { rest: string; label: string; words: AnswerWords }): boolean {
   const { rest, label, words } = options;
-  if (REFUSES.test(rest)) return true;
+  if (REFUSES.test(rest) || DOUBTS.test(rest)) return true;
   const clauses = rest.split(/[.,;:!?\n()]|\s-+\s/u);
   const others = longestFirst(words).filter((each) => each.label !== label);
   if (clauses.some((clause) => others.some(({ word }) => clause.trim() === word))) return true;
