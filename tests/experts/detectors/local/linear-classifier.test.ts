@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { fitTemperature, logLoss } from '../../../../experts/detectors/local/calibration.ts';
 import { fitLinearClassifiers, type LinearProblem } from '../../../../experts/detectors/local/linear-classifier.ts';
-import { fitTemperature, logLoss, stratifiedFolds } from '../../../../experts/detectors/local/train-local-detector.ts';
+import { stratifiedFolds } from '../../../../experts/detectors/local/train-local-detector.ts';
 import { selectBackend } from '../../../../src/tensor/backend.ts';
 import { Random } from '../../../../src/tensor/random.ts';
 

@@ -1,0 +1,63 @@
+/** Logits of rows by a classifier that has not seen them, and what they should have been. */
+export interface Scored {
+  /** Row-major `[rows, classes]`. */
+  readonly logits: Float32Array;
+  /** Row-major `[rows, classes]`; each row adds up to 1. */
+  readonly targets: Float32Array;
+  readonly rowWeights: Float32Array;
+  readonly classCount: number;
+}
+
+/** Weighted share of rows whose likeliest class is that of their target. */
+export function accuracyOf({ logits, targets, rowWeights, classCount }: Scored): number {
+  let right = 0;
+  let weight = 0;
+  const likeliest = (values: Float32Array) => values.indexOf(Math.max(...values));
+  for (const [row, own] of rowWeights.entries()) {
+    weight += own;
+    const [start, end] = [row * classCount, (row + 1) * classCount];
+    if (likeliest(logits.subarray(start, end)) === likeliest(targets.subarray(start, end))) right += own;
+  }
+  return right / weight;
+}
+
+/** Weighted mean of −Σ target · log p(class), in nats, after dividing the logits by `temperature`. */
+export function logLoss(scored: Scored, temperature = 1): number {
+  const { logits, targets, rowWeights, classCount } = scored;
+  let loss = 0;
+  let weight = 0;
+  for (let row = 0; row < rowWeights.length; row++) {
+    const offset = row * classCount;
+    let largest = Number.NEGATIVE_INFINITY;
+    for (let index = 0; index < classCount; index++) largest = Math.max(largest, logits[offset + index] / temperature);
+    let sum = 0;
+    for (let index = 0; index < classCount; index++) sum += Math.exp(logits[offset + index] / temperature - largest);
+    let expected = 0;
+    for (let index = 0; index < classCount; index++)
+      expected += targets[offset + index] * (logits[offset + index] / temperature);
+    loss += rowWeights[row] * (largest + Math.log(sum) - expected);
+    weight += rowWeights[row];
+  }
+  return loss / weight;
+}
+
+const SMALLEST = 0.05;
+const LARGEST = 20;
+const GOLDEN = (Math.sqrt(5) - 1) / 2;
+
+/**
+ * The temperature that calibrates held-out probabilities (Guo et al., 2017, https://arxiv.org/abs/1706.04599), found
+ * by golden-section search: the loss is convex in 1 / temperature, so it has a single minimum in its logarithm, too.
+ * A temperature changes no decision.
+ */
+export function fitTemperature(scored: Scored): number {
+  let low = Math.log(SMALLEST);
+  let high = Math.log(LARGEST);
+  while (high - low > 1e-4) {
+    const left = high - GOLDEN * (high - low);
+    const right = low + GOLDEN * (high - low);
+    if (logLoss(scored, Math.exp(left)) < logLoss(scored, Math.exp(right))) high = right;
+    else low = left;
+  }
+  return Math.exp((low + high) / 2);
+}
