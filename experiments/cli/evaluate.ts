@@ -3,13 +3,13 @@ import { markdownTable } from 'markdown-table';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { workContext } from '../../src/work-context.ts';
-import { systemsTable } from '../report/systems-table.ts';
-import { runKind } from '../run/experiment-kind.ts';
+import { runKind } from '../run/run-kind.ts';
 import { evaluateSelectorRun } from '../selector/evaluate-selector-run.ts';
 import { selectorMetrics, type TaskScores } from '../selector/metrics.ts';
 import { testScoresJson } from '../selector/result.ts';
 import { evaluateRun } from '../stop-agent/evaluate-run.ts';
 import { scoresJson } from '../stop-agent/metrics.ts';
+import { systemsTable } from '../stop-agent/report/systems-table.ts';
 import { stageProgress } from './progress.ts';
 import type { Terminal } from './terminal.ts';
 

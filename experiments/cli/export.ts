@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import type { Parity } from '../../checkpoints/bundle/parity.ts';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { workContext } from '../../src/work-context.ts';
-import { runKind } from '../run/experiment-kind.ts';
+import { runKind } from '../run/run-kind.ts';
 import { exportSelectorRun } from '../selector/export.ts';
 import { exportRun } from '../stop-agent/export/export-run.ts';
 import type { Terminal } from './terminal.ts';

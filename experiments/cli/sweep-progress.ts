@@ -1,6 +1,6 @@
+import type { TrialTask } from '../kinds/swept-kind.ts';
 import { objectiveOf } from '../sweep/objective.ts';
 import { type SweepPlan, trialsOfPlan } from '../sweep/plan.ts';
-import type { TrialTask } from '../sweep/swept-kind.ts';
 import type { RunGroup } from '../sweep/trial-pool.ts';
 import { liveStages, pacedLines, watchedLines } from './progress.ts';
 import { hasScreen, type Terminal } from './terminal.ts';

@@ -8,12 +8,12 @@ import { canonicalJson, sha256 } from '../../src/content-hash.ts';
 import type { EmbeddingStore } from '../../src/text/embedding-store.ts';
 import type { EpochSelection, SelectorTrainer } from '../../trainers/selector/jsdrv.ts';
 import type { SelectorTraining } from '../../trainers/selector/setup.ts';
-import { stancePicture } from '../report/stance-picture.ts';
-import { stancePictureSvg } from '../report/stance-picture-svg.ts';
 import { trainInDirectories } from '../run/train-in-directories.ts';
 import { replyStances } from './data.ts';
 import { epochMetrics } from './epoch-metrics.ts';
 import { writeLastSelection } from './last-selection-file.ts';
+import { stancePicture } from './report/stance-picture.ts';
+import { stancePictureSvg } from './report/stance-picture-svg.ts';
 import type { SelectorTrial } from './settings.ts';
 
 /** What states and predictions are made of. */

@@ -20,11 +20,11 @@ import { diskError, InputError, ProviderError } from '../../src/errors.ts';
 import { createEncoder, encoderSchema } from '../../src/text/create-encoder.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { decideStops } from '../../trainers/stop-agent/policy.ts';
-import { judgeForTraining, judgeOfRun } from '../judging/judge-for-training.ts';
 import { checkDecides, type PrefixJudge } from '../judging/judge-single-prefixes.ts';
 import { threadIdentity } from '../run/parts-file.ts';
 import { askAndDecide, type Judge } from './ask-and-decide.ts';
 import { localModelOfRun } from './cache.ts';
+import { judgeForTraining, judgeOfRun } from './judge-for-training.ts';
 import { type OpenedRun, openStopAgentRun } from './open-run.ts';
 import { trainedThreads } from './run-threads.ts';
 

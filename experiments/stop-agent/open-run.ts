@@ -11,7 +11,7 @@ import type { WorkContext } from '../../src/work-context.ts';
 import { loadMember } from '../../trainers/member-checkpoint.ts';
 import { policyOfState } from '../../trainers/stop-agent/network-state.ts';
 import type { StopPolicy } from '../../trainers/stop-agent/policy.ts';
-import { runKind } from '../run/experiment-kind.ts';
+import { runKind } from '../run/run-kind.ts';
 import { scheduleOfRun } from './ask-schedule.ts';
 import { type Cache, openCache } from './cache.ts';
 import { type Experiment, experimentSchema, taskOf } from './experiment.ts';

@@ -13,7 +13,6 @@ import { decideStops, type StopDecision, type StopPolicy } from '../../trainers/
 import type { StopMember, StopProblem } from '../../trainers/stop-agent/problem.ts';
 import { trainToEnd } from '../../trainers/trainer.ts';
 import { detectorHash } from '../judging/judge.ts';
-import { annotationsHash, judgeOfRun, recallForTraining } from '../judging/judge-for-training.ts';
 import { writeDecisions } from '../run/decisions-file.ts';
 import { writeParts } from '../run/parts-file.ts';
 import { trainInDirectories } from '../run/train-in-directories.ts';
@@ -30,6 +29,7 @@ import {
   withStudent,
 } from './decisions.ts';
 import { type Experiment, taskOf } from './experiment.ts';
+import { annotationsHash, judgeOfRun, recallForTraining } from './judge-for-training.ts';
 import { writeJudged } from './judged-file.ts';
 import { notedParts, splitParts, threadsHash } from './parts.ts';
 import { decidedParts, judgedThreads, type PreparedTrial, prepareTrial } from './prepare.ts';

@@ -2,10 +2,10 @@ import { sha256 } from '../../src/content-hash.ts';
 import { counted } from '../../src/counted.ts';
 import { InputError } from '../../src/errors.ts';
 import { isPlainObject, type PlainObject } from '../config/overrides.ts';
+import { type SweptKind, sweptKindOf } from '../kinds/swept-kind.ts';
 import { type Expression, parsedExpression } from './expression.ts';
 import { type Point, samplePoints } from './sample.ts';
 import type { LoadedSweep, SweepFile } from './sweep-file.ts';
-import { type SweptKind, sweptKindOf } from './swept-kind.ts';
 
 /** One setting of what is swept. It is run with every seed. */
 export interface SweepMember {

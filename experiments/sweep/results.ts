@@ -1,9 +1,9 @@
+import type { ScoredSystem } from '../kinds/scores.ts';
 import { hasDecisions } from '../run/decisions-file.ts';
 import { conditionsOf, objectiveOf } from './objective.ts';
 import { describe, type SweepMember, type SweepPlan, type SweepTrial } from './plan.ts';
 import { rungsOf } from './run-sweep.ts';
 import type { Point } from './sample.ts';
-import type { ScoredSystem } from './scores.ts';
 import { type SeedInterval, seedInterval } from './seed-interval.ts';
 import type { SweepFolder } from './sweep-folder.ts';
 import { trialEnd } from './trial-process.ts';

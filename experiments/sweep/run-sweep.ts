@@ -1,11 +1,11 @@
 import { InputError } from '../../src/errors.ts';
+import type { TrialTask } from '../kinds/swept-kind.ts';
 import { type DecidedPart, hasDecisions } from '../run/decisions-file.ts';
 import { inPopulations } from '../run/populations.ts';
 import { objectiveOf } from './objective.ts';
 import { type SweepMember, type SweepPlan, type SweepTrial, trialsOfPlan } from './plan.ts';
 import type { Method } from './sweep-file.ts';
 import type { SweepFolder } from './sweep-folder.ts';
-import type { TrialTask } from './swept-kind.ts';
 import type { RunGroup, TrialOutcome } from './trial-pool.ts';
 import { trialEnd } from './trial-process.ts';
 

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { sweptKindOf, type TrialTask } from './swept-kind.ts';
+import { sweptKindOf, type TrialTask } from '../kinds/swept-kind.ts';
 import { type FromParent, type FromProcess, fromProcessSchema, type TrialEnd } from './trial-process.ts';
 
 /** What became of a trial. */

@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { InputError } from '../../src/errors.ts';
+import { type RunTrials, sweptKindOf, type TrialTask } from '../kinds/swept-kind.ts';
 import { hasDecisions } from '../run/decisions-file.ts';
 import { severityOf } from '../run/run-in-processes.ts';
-import { type RunTrials, sweptKindOf, type TrialTask } from './swept-kind.ts';
 
 /*
  * The process that trains the trials of a sweep, one group after the other, for a parent that speaks to it over Node's channel. It

@@ -1,13 +1,13 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
-import { sweepPage } from '../report/page/sweep-page.ts';
-import { sweepPictures } from '../report/sweep-pictures.ts';
-import { renderSweepReport, type SweepReport } from '../report/sweep-report.ts';
-import { summarizeSweep } from '../report/sweep-summary.ts';
 import { frontPoints } from './front.ts';
 import type { SweepPlan } from './plan.ts';
 import { recommend } from './recommend.ts';
+import { sweepPage } from './report/sweep-page.ts';
+import { sweepPictures } from './report/sweep-pictures.ts';
+import { renderSweepReport, type SweepReport } from './report/sweep-report.ts';
+import { summarizeSweep } from './report/sweep-summary.ts';
 import { meanSystems, readRows, summarizeMembers } from './results.ts';
 import { sensitivities } from './sensitivity.ts';
 import type { SweepFolder } from './sweep-folder.ts';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { sha256 } from '../../src/content-hash.ts';
 import { InputError } from '../../src/errors.ts';
 import { parseYaml } from '../../src/yaml.ts';
-import { quotedEvidence } from './prompt-text.ts';
+import { quotedEvidence } from '../llm/prompt-text.ts';
 
 /** An option of every detector that asks language models. */
 export const promptsSchema = z

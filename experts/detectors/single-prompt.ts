@@ -8,11 +8,11 @@ import { type ChatAnswer, type ChatRequest, type ChatService, whyIncomplete } fr
 import { estimateTokens } from '../llm/cost/budget.ts';
 import { answerRelevantOptions, type Endpoint } from '../llm/endpoint.ts';
 import { MalformedAnswerError } from '../llm/failures.ts';
+import { quotedPosts, type TranscriptEntry } from '../llm/prompt-text.ts';
 import { categoryCombination, categoryProbabilities, type JudgingTask, judgementLabels } from '../tasks/task-file.ts';
 import { type AnswerWords, answerNames, strictAnswer, substringAnswer } from './answers.ts';
 import { endpointOf, endpointsSchema, modelSchema } from './models-by-role.ts';
 import { loadPrompts, promptsSchema } from './prompt-templates.ts';
-import { quotedPosts, type TranscriptEntry } from './prompt-text.ts';
 import { countsIn, inSession, type Session } from './session.ts';
 
 /*

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { quotedEvidence } from '../detectors/prompt-text.ts';
+import { quotedEvidence } from '../llm/prompt-text.ts';
 import { patternEntities } from './pattern-entities.ts';
 import { type AskShared, askModel, type RoleModel } from './shared-questions.ts';
 import type { Entity } from './text-spans.ts';

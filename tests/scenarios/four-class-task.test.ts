@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
-import { openExperiment } from '../../experiments/run/open-experiment.ts';
+import { openExperiment } from '../../experiments/kinds/open-experiment.ts';
 import { compareSystems } from '../../experiments/stop-agent/compare-runs.ts';
 import { evaluateRun } from '../../experiments/stop-agent/evaluate-run.ts';
 import { shownMetrics, stopMetrics } from '../../experiments/stop-agent/metrics.ts';

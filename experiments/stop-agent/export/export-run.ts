@@ -13,10 +13,10 @@ import type { LocalDetectorOptions } from '../../../experts/detectors/local/trai
 import { characterTable } from '../../../src/text/character-table.ts';
 import type { WorkContext } from '../../../src/work-context.ts';
 import { stopProbabilitiesOfStates } from '../../../trainers/stop-agent/policy.ts';
-import { systemsTable } from '../../report/systems-table.ts';
 import { localModelOfRun } from '../cache.ts';
 import { scoresJson } from '../metrics.ts';
 import { type OpenedRun, openStopAgentRun } from '../open-run.ts';
+import { systemsTable } from '../report/systems-table.ts';
 import { readTrialResult, type TrialResult } from '../result.ts';
 import { testThreadsOfRun, trainedThreads } from '../run-threads.ts';
 import { goldenThreads } from './golden-threads.ts';

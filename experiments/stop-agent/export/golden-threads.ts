@@ -8,8 +8,8 @@ import { askedLengths } from '../../../experts/prefix-schedule.ts';
 import { prefixOf, type Thread } from '../../../src/data/thread.ts';
 import type { WorkContext } from '../../../src/work-context.ts';
 import { greedyStop } from '../../../trainers/stop-agent/policy.ts';
-import { judgeForTraining, judgeOfRun } from '../../judging/judge-for-training.ts';
 import { localModelOfRun } from '../cache.ts';
+import { judgeForTraining, judgeOfRun } from '../judge-for-training.ts';
 import type { OpenedRun } from '../open-run.ts';
 
 /** Test threads among the golden ones, and posts of each: enough to notice a difference, few enough to load at a start. */

@@ -2,7 +2,7 @@ import { basename } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Job, Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
-import type { TrialTask } from '../swept-kind.ts';
+import type { TrialTask } from '../../kinds/swept-kind.ts';
 import type { RunGroup, TrialOutcome } from '../trial-pool.ts';
 import { keyPrefix, queueName } from './connection.ts';
 import { offerFiles } from './files-by-hash.ts';

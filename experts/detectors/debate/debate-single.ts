@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { Detector } from '../../detector.ts';
 import type { ChatService } from '../../llm/chat.ts';
+import { dialogueOf, type TranscriptEntry } from '../../llm/prompt-text.ts';
 import type { JudgingTask } from '../../tasks/task-file.ts';
 import { endpointsByRole, endpointsSchema, modelSchema, speakerOptions } from '../models-by-role.ts';
 import { loadPrompts, promptsSchema } from '../prompt-templates.ts';
-import { dialogueOf, type TranscriptEntry } from '../prompt-text.ts';
 import { speak } from '../session.ts';
 import { askVerdict, type Side } from './debate-question.ts';
 import { type Debate, type DebateOutcome, debatingDetector } from './debating-detector.ts';

@@ -1,13 +1,13 @@
 import type { Prefix } from '../../../src/data/thread.ts';
 import type { Detector, Judgement } from '../../detector.ts';
 import type { ChatService } from '../../llm/chat.ts';
+import { quotedPosts, type TranscriptEntry } from '../../llm/prompt-text.ts';
 import {
   categoryCombination,
   categoryProbabilities,
   type JudgingTask,
   judgementLabels,
 } from '../../tasks/task-file.ts';
-import { quotedPosts, type TranscriptEntry } from '../prompt-text.ts';
 import { countsIn, inSession, type Session } from '../session.ts';
 import { type DebateQuestion, debateQuestions, sidesInWords, type Verdict } from './debate-question.ts';
 

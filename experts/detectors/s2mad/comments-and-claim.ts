@@ -9,10 +9,10 @@ import { chatJson } from '../../llm/answers/chat-json.ts';
 import { type ChatAnswer, type ChatService, usageOf } from '../../llm/chat.ts';
 import type { Endpoint } from '../../llm/endpoint.ts';
 import { MalformedAnswerError, orUnreadable } from '../../llm/failures.ts';
+import { quotedEvidence } from '../../llm/prompt-text.ts';
 import { strictAnswer } from '../answers.ts';
 import { speakerOptions } from '../models-by-role.ts';
 import type { Prompts } from '../prompt-templates.ts';
-import { quotedEvidence } from '../prompt-text.ts';
 import type { Session } from '../session.ts';
 
 /*

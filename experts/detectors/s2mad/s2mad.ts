@@ -7,11 +7,11 @@ import type { Detector, Judgement } from '../../detector.ts';
 import { askWithRepair } from '../../llm/answers/ask-with-repair.ts';
 import { type ChatAnswer, type ChatMessage, type ChatService, whyIncomplete } from '../../llm/chat.ts';
 import type { Endpoint } from '../../llm/endpoint.ts';
+import { oneLine, quotedEvidence, quotedPosts, type TranscriptEntry } from '../../llm/prompt-text.ts';
 import { type JudgingTask, judgementLabels } from '../../tasks/task-file.ts';
 import { answerNames, concludingAnswer } from '../answers.ts';
 import { endpointsByRole, endpointsSchema, modelSchema, speakerOptions } from '../models-by-role.ts';
 import { loadPrompts, promptsSchema } from '../prompt-templates.ts';
-import { oneLine, quotedEvidence, quotedPosts, type TranscriptEntry } from '../prompt-text.ts';
 import { countsIn, inSession, type Session, speechRequest, spoken } from '../session.ts';
 import { type Comment, createCommentScorer, createSubjectivityClassifier } from './comments-and-claim.ts';
 

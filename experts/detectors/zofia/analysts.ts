@@ -2,13 +2,13 @@ import { z } from 'zod';
 import type { Post } from '../../../src/data/thread.ts';
 import type { ChatService } from '../../llm/chat.ts';
 import type { Endpoint } from '../../llm/endpoint.ts';
+import { oneLine, quotedEvidence, type TranscriptEntry } from '../../llm/prompt-text.ts';
 import type { Evidence } from '../../retrieval/evidence.ts';
 import type { Retrieval } from '../../retrieval/retrieval.ts';
 import { type AskShared, askModel } from '../../retrieval/shared-questions.ts';
 import { checkedQuotation } from '../answers.ts';
 import { speakerOptions } from '../models-by-role.ts';
 import type { Prompts } from '../prompt-templates.ts';
-import { oneLine, quotedEvidence, type TranscriptEntry } from '../prompt-text.ts';
 import { bothSides, type Sides, type ZofiaOptions, type ZofiaRole } from './options.ts';
 import { linguisticDimensions } from './words.ts';
 

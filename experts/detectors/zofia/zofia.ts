@@ -5,13 +5,13 @@ import type { KeptParts } from '../../annotations/kept-calls.ts';
 import type { Detector, Judgement } from '../../detector.ts';
 import type { ChatService } from '../../llm/chat.ts';
 import { DryRunChatService } from '../../llm/cost/dry-run-chat-service.ts';
+import { dialogueOf, quotedEvidence, quotedPosts, type TranscriptEntry } from '../../llm/prompt-text.ts';
 import type { Environment } from '../../llm/secrets.ts';
 import { createRetrieval } from '../../retrieval/retrieval.ts';
 import { type SharedAnswer, sharedAsker } from '../../retrieval/shared-questions.ts';
 import { type JudgingTask, judgementLabels } from '../../tasks/task-file.ts';
 import { speakerOptions } from '../models-by-role.ts';
 import { loadPrompts } from '../prompt-templates.ts';
-import { dialogueOf, quotedEvidence, quotedPosts, type TranscriptEntry } from '../prompt-text.ts';
 import { countsIn, inSession, type Session } from '../session.ts';
 import {
   type Analysis,

@@ -1,8 +1,8 @@
 import type { Judgement } from '../../detector.ts';
 import { type AnswerWords, strictAnswer } from '../../detectors/answers.ts';
-import { oneLine } from '../../detectors/prompt-text.ts';
 import { classProbabilities } from '../../llm/answers/class-probabilities.ts';
 import type { ChatAnswer, TokenLogprob } from '../../llm/chat.ts';
+import { oneLine } from '../../llm/prompt-text.ts';
 import type { TaskPrediction } from '../task-model.ts';
 
 /**

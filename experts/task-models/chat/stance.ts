@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { quotedEvidence } from '../../detectors/prompt-text.ts';
+import { quotedEvidence } from '../../llm/prompt-text.ts';
 import { type StanceItem, stanceClasses, type TaskModel } from '../task-model.ts';
 import type { ChatTask } from './answer.ts';
 import { chatOptionsShape } from './options.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { oneLine, quotedEvidence } from '../../detectors/prompt-text.ts';
+import { oneLine, quotedEvidence } from '../../llm/prompt-text.ts';
 import { type StancedPost, stanceClasses, type TaskModel, type VeracityItem, veracityClasses } from '../task-model.ts';
 import type { ChatTask } from './answer.ts';
 import { chatOptionsShape } from './options.ts';

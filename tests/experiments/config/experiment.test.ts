@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { trialsOf } from '../../../experiments/run/experiment-kind.ts';
-import { openExperiment } from '../../../experiments/run/open-experiment.ts';
+import { trialsOf } from '../../../experiments/kinds/experiment-kind.ts';
+import { openExperiment } from '../../../experiments/kinds/open-experiment.ts';
 import { experimentSchema, loadExperiment, resolveExperiment } from '../../../experiments/stop-agent/experiment.ts';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
 

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openExperiment } from '../../../experiments/run/open-experiment.ts';
+import { openExperiment } from '../../../experiments/kinds/open-experiment.ts';
 import { plantedStances } from '../../../src/data/synthetic/planted-stances.ts';
 import type { Thread } from '../../../src/data/thread.ts';
 import { temporaryFolder } from '../../src/data/fixtures.ts';

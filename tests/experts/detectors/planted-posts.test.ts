@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { AnnotationStore } from '../../../experts/annotations/annotation-store.ts';
 import type { DetectorConfigInput } from '../../../experts/detectors/create-detector.ts';
-import { quotedEvidence } from '../../../experts/detectors/prompt-text.ts';
 import type { ChatRequest } from '../../../experts/llm/chat.ts';
 import { DryRunChatService } from '../../../experts/llm/cost/dry-run-chat-service.ts';
+import { quotedEvidence } from '../../../experts/llm/prompt-text.ts';
 import { loadJudgingTask } from '../../../experts/tasks/task-file.ts';
 import { prefixOf } from '../../../src/data/thread.ts';
 import { keptPartsIn } from '../annotations/kept-parts.ts';

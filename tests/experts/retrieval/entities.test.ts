@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { z } from 'zod';
-import { oneLine } from '../../../experts/detectors/prompt-text.ts';
 import { parseEndpoint } from '../../../experts/llm/endpoint.ts';
+import { oneLine } from '../../../experts/llm/prompt-text.ts';
 import {
   createEntityRecognizer,
   entitiesSchema,

@@ -1,0 +1,130 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { readJsonFile } from '../../../checkpoints/json-file.ts';
+import { readMetrics } from '../../../checkpoints/metrics-log.ts';
+import { RunDirectory } from '../../../checkpoints/run-directory.ts';
+import { type DrawnChart, drawAll, figure, picturesOf } from '../../report/page/chart.ts';
+import { html, type Markup } from '../../report/page/html.ts';
+import { curveCharts } from '../../report/page/learning-curves.ts';
+import { type Page, type PageSection, renderPage } from '../../report/page/page.ts';
+import type { PageSource } from '../../report/variant-results.ts';
+import { legendOf } from '../../stop-agent/report/training-section.ts';
+import { type LastSelectionItem, readLastSelection } from '../last-selection-file.ts';
+import { readSelectorResult } from '../result.ts';
+import { listedItems } from './listed-items.ts';
+import { type ReadSelectorRun, scoreCharts, scoresTable } from './selector-scores.ts';
+import { shareChart } from './share-chart.ts';
+import { stancePictureSchema } from './stance-picture.ts';
+import { stancePictureSvg } from './stance-picture-svg.ts';
+
+/** The page of an experiment on selectors, or of one run: scores, what is retained, rewards, the map of stances, every item. */
+export async function selectorPage(source: PageSource): Promise<Page> {
+  const { name, description, command, variants } = source;
+  const runs = variants.flatMap(({ variant, directories }) =>
+    directories.map(
+      (directory): ReadSelectorRun => ({
+        variant,
+        directory,
+        result: readSelectorResult(RunDirectory.open(directory)),
+      }),
+    ),
+  );
+  const [shown] = runs;
+  const { claims } = shown.result;
+  const scores = await drawAll(scoreCharts(runs));
+  const rewards = await rewardsSection(runs);
+  const selection = readLastSelection(shown.directory);
+  const shares =
+    selection === null ? [] : await drawAll([shareChart(selection, 'post'), shareChart(selection, 'claim')]);
+  const maps = mapsOf(runs);
+  const items = await listedItems(shown.directory, selection);
+  const introduction = html`${description.trim() === '' ? null : html`<p>${description.trim()}</p>`}
+<p class="facts">Claims: ${claims.labelled} labelled, ${claims.unlabelled} unlabelled, ${claims.posts} posts · seeds ${[...new Set(runs.map(({ result }) => result.seed))].join(', ')}</p>
+<p class="command"><code>${command}</code></p>`;
+  const one = `${runs.length > 1 ? `Shown: ${shown.variant}, seed ${shown.result.seed}. The page of another run is written by earshot report <run> --html.` : ''}`;
+  const sections: PageSection[] = [
+    { id: 'scores', title: 'Scores', body: scoresSection(runs, scores) },
+    { id: 'selection', title: 'What is retained', body: selectionSection(selection, { charts: shares, note: one }) },
+    { id: 'rewards', title: 'Rewards by epoch', body: rewards.body },
+    { id: 'map', title: 'Map of stances', body: mapSection(maps) },
+    { id: 'items-shown', title: 'Items', body: itemsSection(items.notes, one) },
+  ];
+  return {
+    html: renderPage({ title: name, introduction, sections, data: { inspector: null, items: items.items } }),
+    pictures: picturesOf([...scores, ...shares, ...rewards.charts, ...maps]),
+  };
+}
+
+function scoresSection(runs: readonly ReadSelectorRun[], charts: readonly DrawnChart[]): Markup {
+  if (charts.length === 0) return html`<p>Nothing was tested: the experiment names no <code>data.tests</code>.</p>`;
+  return html`<p>A dot a seed, the bar their mean. The selector is worth its training where it stands above a random selection of the same size; the oracle and the supervised bound see what it may not.</p>
+<div class="pair">${charts.map((chart) => figure(chart))}</div>
+<details><summary>The numbers</summary>${scoresTable(runs)}</details>`;
+}
+
+function selectionSection(
+  selection: readonly LastSelectionItem[] | null,
+  { charts, note }: { charts: readonly DrawnChart[]; note: string },
+): Markup {
+  if (selection === null)
+    return html`<p>The run did not keep what its last epoch retained, because an earlier version trained it; train it again with --restart.</p>`;
+  const counted = (kind: 'post' | 'claim') => {
+    const own = selection.filter((item) => item.kind === kind);
+    return `${own.filter(({ retained }) => retained).length} of ${own.length} ${kind}s`;
+  };
+  return html`<p>In the last epoch ${counted('post')} and ${counted('claim')} were retained. ${note}</p>
+<div class="pair">${figure(charts[0], 'Stances of the machine: shares among all posts that were shown, and among the retained ones.')}
+${figure(charts[1], 'Veracities of claims, by people where they gave one: the same.')}</div>`;
+}
+
+async function rewardsSection(
+  runs: readonly ReadSelectorRun[],
+): Promise<{ body: Markup; charts: readonly DrawnChart[] }> {
+  const logged = runs.map(({ variant, directory, result }) => {
+    const { metricsPath } = RunDirectory.open(directory);
+    return { variant, seed: result.seed, metrics: existsSync(metricsPath) ? readMetrics(metricsPath) : [] };
+  });
+  // Shares by class are drawn before and after instead.
+  const curves = curveCharts(logged, {
+    over: 'epoch',
+    skip: (metric) => /^(shown\/|retained\/\w+\/|hidden\/\w+F1$)/.test(metric),
+  });
+  const charts = await drawAll(curves);
+  const variants = [...new Set(runs.map(({ variant }) => variant))];
+  return {
+    charts,
+    body: html`<p>One line a run.</p>
+${variants.length > 1 ? legendOf(variants) : null}
+<div class="grid">${charts.map((chart, index) => html`<div><h3>${curves[index].title}</h3>${figure(chart, curves[index].meaning)}</div>`)}</div>`,
+  };
+}
+
+/** Of the first seed of every variant. */
+function mapsOf(runs: readonly ReadSelectorRun[]): (DrawnChart & { readonly variant: string })[] {
+  const [{ result: first }] = runs;
+  return runs
+    .filter(({ result, directory }) => result.seed === first.seed && existsSync(join(directory, 'stance-picture.json')))
+    .map(({ variant, directory }, index) => {
+      const picture = readJsonFile(join(directory, 'stance-picture.json'), stancePictureSchema);
+      return {
+        variant,
+        name: `stances-${index + 1}`,
+        label: `Posts by stance before and after selection, ${variant}`,
+        svg: stancePictureSvg(picture),
+      };
+    });
+}
+
+function mapSection(maps: readonly (DrawnChart & { readonly variant: string })[]): Markup {
+  if (maps.length === 0) return html`<p>No run drew one: <code>evaluation.picturePoints</code> is 0.</p>`;
+  return html`<p>Posts that read alike stand together. Left all posts, right the retained ones with the discarded in grey; hollow marks have a stance that is wrong.</p>
+${maps.map((map) => html`<div class="light">${figure(map, maps.length > 1 ? map.variant : null)}</div>`)}`;
+}
+
+function itemsSection(notes: readonly string[], note: string): Markup {
+  const all = [...(note === '' ? [] : [note]), ...notes];
+  return html`<p>Every claim and post that the last epoch showed, with the probability by which it was retained and the reason of the task model. Right and wrong are by labels that the selector does not see.</p>
+${all.length === 0 ? null : html`<ul class="notes">${all.map((each) => html`<li>${each}</li>`)}</ul>`}
+<noscript><p class="warning">The items are drawn by a script inside this file; allow it to run.</p></noscript>
+<div id="items"></div>`;
+}

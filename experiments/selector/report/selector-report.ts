@@ -1,0 +1,316 @@
+import { markdownTable } from 'markdown-table';
+import { groupBy } from '../../../src/data/group-by.ts';
+import { meanAndDeviation } from '../../../src/metrics/summary-statistics.ts';
+import type { VariantResults } from '../../report/variant-results.ts';
+import { plusMinus } from '../../stop-agent/report/aggregate.ts';
+import {
+  allPostsName,
+  type SelectorDecision,
+  type SelectorTask,
+  scoreTest,
+  selectorName,
+  selectorTasks as tasks,
+} from '../decisions.ts';
+import { metricIntervals } from '../intervals.ts';
+import { selectorMetrics } from '../metrics.ts';
+import type { SelectorResult } from '../result.ts';
+
+/** How tables name the systems. */
+export const systemNames: Readonly<Record<string, string>> = {
+  [allPostsName]: 'its task models, reading all posts',
+  untuned: 'task models untuned',
+  everything: 'tuned on everything, no selection',
+  random: 'random selection of the same size',
+  'random-by-class': 'random selection alike in every class',
+  'right-labels': 'only labels that are right or cannot be checked',
+  supervised: 'tuned on human labels',
+  majority: 'most common class',
+  'nearest-neighbour': 'most similar text (1-NN on words)',
+  'tf-idf': 'TF-IDF and logistic regression',
+};
+
+/** The systems that the selector is compared with, seed by seed. */
+const rivals = [
+  'random',
+  'random-by-class',
+  'everything',
+  'untuned',
+  'majority',
+  'nearest-neighbour',
+  'tf-idf',
+] as const;
+
+/** Of the intervals in a report. */
+const resamples = 500;
+const [macroF1] = selectorMetrics;
+
+/**
+ * The tables of a selector experiment in Markdown: for each test set both tasks, the selector of every variant beside the
+ * other systems; how far the selector leads them, seed by seed; and what the last epoch retained.
+ */
+export function renderSelectorReport(options: {
+  name: string;
+  description: string;
+  command: string;
+  results: readonly VariantResults<SelectorResult>[];
+}): string {
+  const { name, description, command, results } = options;
+  const [{ trials: firstTrials }] = results;
+  const [{ systems }] = firstTrials;
+  const tests = Object.keys(systems[0].tests);
+  const lines = [
+    `# ${name}`,
+    '',
+    ...(description.trim() === '' ? [] : [description.trim(), '']),
+    `Command: \`${command}\``,
+    '',
+    claimsLine(firstTrials),
+    '',
+    ...(tests.length === 0 ? ['Nothing was tested: the experiment names no `data.tests`.', ''] : []),
+    ...tests.flatMap((test) =>
+      tasks.flatMap((task) => [...taskTable({ test, task, results }), ...eventTable({ test, task, results })]),
+    ),
+    ...leadTable({ tests, results }),
+    ...selectionTable(results),
+  ];
+  return `${lines.join('\n').trimEnd()}\n`;
+}
+
+function claimsLine(trials: readonly SelectorResult[]): string {
+  const [{ claims, folds }] = trials;
+  const { sameThread, sameEvent, nearDuplicate } = claims.leftOut;
+  const [labelled, unlabelled, posts, ids, events, repeats] = [
+    claims.labelled,
+    claims.unlabelled,
+    claims.posts,
+    sameThread,
+    sameEvent,
+    nearDuplicate,
+  ].map((count) => String(Math.round(count)));
+  const where =
+    folds.length === 0 ? '' : ` (means over ${folds.length} folds: ${folds.map(({ name }) => name).join(', ')})`;
+  return (
+    `Claims${where}: ${labelled} labelled, ${unlabelled} unlabelled, ${posts} posts; left out of the training were ${ids} threads that are among the tests, ` +
+    `${events} of tested or unknown events, ${repeats} that nearly repeat a tested claim. Seeds: ${trials.map(({ seed }) => seed).join(', ')}. ` +
+    'Mean ± standard deviation over seeds; in brackets 95 % intervals over seeds and threads.'
+  );
+}
+
+type Results = readonly VariantResults<SelectorResult>[];
+
+/** The decisions of a system on a test and task, for each seed. */
+function decided(
+  trials: readonly SelectorResult[],
+  { system, test, task, event }: { system: string; test: string; task: SelectorTask; event?: string | null },
+): SelectorDecision[][] {
+  const seeds = trials.map(({ decisions }) =>
+    decisions.filter(
+      (own) =>
+        own.part === 'test' &&
+        own.system === system &&
+        own.test === test &&
+        own.task === task &&
+        (event === undefined || own.event === event),
+    ),
+  );
+  return seeds.some((own) => own.length === 0) ? [] : seeds;
+}
+
+interface TableOf {
+  readonly test: string;
+  readonly task: SelectorTask;
+  readonly results: Results;
+}
+
+/** Every system of every variant that a table shows, by the name that it shows. */
+function systemsShown({ task, results }: TableOf) {
+  // Only the veracity model depends on which posts are read, so for stance both rows would be the same.
+  const isShown = (name: string) => task === 'veracity' || name !== allPostsName;
+  return results.flatMap(({ variant, trials }) => {
+    const where = results.length > 1 ? `${variant}: ` : '';
+    const names = trials[0].systems.map(({ name }) => name).filter(isShown);
+    return names.map((system) => ({
+      system,
+      trials,
+      title: system === selectorName ? `**${where}${selectorName}**` : `${where}${systemNames[system]}`,
+    }));
+  });
+}
+
+function taskTable(table: TableOf): string[] {
+  const { test, task, results } = table;
+  const scoresOf = (trials: readonly SelectorResult[], system: string) =>
+    trials.flatMap(({ systems }) => systems.find(({ name }) => name === system)?.tests[test]?.[task] ?? []);
+  const [{ trials: firstTrials }] = results;
+  const [example] = scoresOf(firstTrials, selectorName);
+  if (example === undefined) return [];
+  const classes = Object.entries(example.perClass).flatMap(([name, f1]) => (f1 === null ? [] : [name]));
+  const rows = systemsShown(table).flatMap(({ system, trials, title }) => {
+    const scores = scoresOf(trials, system);
+    const seeds = decided(trials, { system, test, task });
+    if (seeds.length === 0) return [];
+    const [interval] = metricIntervals({
+      task,
+      seeds: seeds.map((first) => ({ first })),
+      seed: 1,
+      resamples,
+      metrics: [macroF1],
+    });
+    const [ofMacroF1, ...others] = selectorMetrics.map((metric) =>
+      overSeeds(scores.map(({ values }) => values[metric.name])),
+    );
+    return [
+      [
+        title,
+        `${ofMacroF1} [${interval.low.toFixed(3)}, ${interval.high.toFixed(3)}]`,
+        ...others,
+        ...classes.map((label) => overSeeds(scores.map(({ perClass }) => perClass[label] ?? 0))),
+      ],
+    ];
+  });
+  const readsLabels = rows.some(([title]) => title.endsWith(systemNames['tf-idf']));
+  return [
+    `## ${test}: ${task}`,
+    '',
+    markdownTable([['system', ...selectorMetrics.map(({ title }) => title), ...classes], ...rows], {
+      align: ['l', ...Array<'r'>(classes.length + selectorMetrics.length).fill('r')],
+    }),
+    '',
+    `${example.items} ${task === 'stance' ? 'replies' : 'claims'}.` +
+      (task === 'stance' && readsLabels
+        ? ' The most common class, the most similar text and TF-IDF know the human stances of training replies, which the selector never sees.'
+        : ''),
+    '',
+  ];
+}
+
+/** Macro-F1 on each held-out event. */
+function eventTable(table: TableOf): string[] {
+  const { test, task, results } = table;
+  if (results.every(({ trials }) => trials[0].folds.length === 0)) return [];
+  const [{ trials: firstTrials }] = results;
+  const [first] = decided(firstTrials, { system: selectorName, test, task });
+  if (first === undefined) return [];
+  const counts = groupBy(first, ({ event }) => event);
+  const events = [...counts.keys()].filter((event) => (counts.get(event)?.length ?? 0) >= fewestOfEvent);
+  if (events.length === 0) return [];
+  const rows = systemsShown(table).map(({ system, trials, title }) => [
+    title,
+    ...events.map((event) => {
+      const scores = decided(trials, { system, test, task, event }).flatMap(
+        (decisions) => scoreTest(decisions)[task] ?? [],
+      );
+      return overSeeds(scores.map(({ values }) => values[macroF1.name]));
+    }),
+  ]);
+  return [
+    `Macro-F1 on each event of ${fewestOfEvent} or more:`,
+    '',
+    markdownTable([['system', ...events.map((event) => `${event} (${counts.get(event)?.length})`)], ...rows], {
+      align: ['l', ...Array<'r'>(events.length).fill('r')],
+    }),
+    '',
+  ];
+}
+
+/** Smaller events have too few items for a score of their own. */
+const fewestOfEvent = 40;
+
+/** Paired differences: each seed draws its claims and models for all systems alike. */
+function leadTable(options: { tests: readonly string[]; results: Results }): string[] {
+  const { tests, results } = options;
+  const leads = [selectorName, allPostsName].flatMap((own) => rivals.map((other) => ({ own, other })));
+  const rows = results.flatMap(({ variant, trials }) =>
+    leads.flatMap(({ own, other }) => {
+      const cells = tests.flatMap((test) =>
+        tasks.map((task) => {
+          const [ours, theirs] = [own, other].map((system) => decided(trials, { system, test, task }));
+          if (ours.length === 0 || theirs.length === 0) return null;
+          const [{ estimate, low, high }] = metricIntervals({
+            task,
+            seeds: ours.map((first, index) => ({ first, second: theirs[index] })),
+            seed: 1,
+            resamples,
+            metrics: [macroF1],
+          });
+          return `${signed(estimate)} [${signed(low)}, ${signed(high)}]`;
+        }),
+      );
+      return cells.every((cell) => cell === null)
+        ? []
+        : [
+            [
+              ...(results.length > 1 ? [variant] : []),
+              own === selectorName ? selectorName : systemNames[own],
+              systemNames[other],
+              ...cells.map((cell) => cell ?? '–'),
+            ],
+          ];
+    }),
+  );
+  if (rows.length === 0) return [];
+  return [
+    '## Lead of the selector in macro-F1, paired',
+    '',
+    markdownTable(
+      [
+        [
+          ...(results.length > 1 ? ['variant'] : []),
+          'of',
+          'over',
+          ...tests.flatMap((test) => tasks.map((task) => `${test}: ${task}`)),
+        ],
+        ...rows,
+      ],
+      { align: [...Array<'l'>(results.length > 1 ? 3 : 2).fill('l'), ...Array<'r'>(tests.length * 2).fill('r')] },
+    ),
+    '',
+  ];
+}
+
+function signed(value: number): string {
+  return `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(3)}`;
+}
+
+const selectionColumns: readonly (readonly [name: string, metric: string])[] = [
+  ['posts retained', 'retained/posts'],
+  ['claims retained', 'retained/claims'],
+  ['… unlabelled', 'retained/unlabelledClaims'],
+  ['reward of claims', 'reward/claims'],
+  ['right stances, all', 'hidden/stancePrecision'],
+  ['… retained', 'hidden/stanceRetainedPrecision'],
+  ['right veracities, unlabelled', 'hidden/veracityPrecision'],
+  ['… retained', 'hidden/veracityRetainedPrecision'],
+];
+
+function selectionTable(results: readonly VariantResults<SelectorResult>[]): string[] {
+  const known = selectionColumns.filter(([, metric]) =>
+    results.some(({ trials }) => trials.some(({ lastEpoch }) => lastEpoch[metric] !== undefined)),
+  );
+  return [
+    '## The last epoch',
+    '',
+    markdownTable(
+      [
+        ['selector', 'epochs', ...known.map(([name]) => name)],
+        ...results.map(({ variant, trials }) => [
+          variant,
+          overSeeds(
+            trials.map(({ epochs }) => epochs),
+            { digits: 1 },
+          ),
+          ...known.map(([, metric]) => overSeeds(trials.flatMap(({ lastEpoch }) => lastEpoch[metric] ?? []))),
+        ]),
+      ],
+      { align: ['l', ...Array<'r'>(known.length + 1).fill('r')] },
+    ),
+    '',
+    'Right ones are counted against labels that the selector does not see, where the training data has them. Each run’s folder',
+    'shows the stances of its last epoch before and after selection (`stance-picture.svg`, `stance-picture.json`).',
+    '',
+  ];
+}
+
+function overSeeds(values: readonly number[], options?: Parameters<typeof plusMinus>[1]): string {
+  return values.length === 0 ? '–' : plusMinus(meanAndDeviation(values), options);
+}

@@ -1,0 +1,133 @@
+import { meanAndDeviation } from '../../../src/metrics/summary-statistics.ts';
+import { type Chart, palette } from '../../report/page/chart.ts';
+import type { Markup } from '../../report/page/html.ts';
+import { numberCell, table } from '../../report/page/tables.ts';
+import { allPostsName, type SelectorTask, selectorName, selectorTasks } from '../decisions.ts';
+import type { SelectorResult } from '../result.ts';
+import { systemNames } from './selector-report.ts';
+
+/** A finished run of a selector. */
+export interface ReadSelectorRun {
+  readonly variant: string;
+  readonly directory: string;
+  readonly result: SelectorResult;
+}
+
+/** What one system of one variant scores with one seed. */
+interface SelectorScore {
+  readonly test: string;
+  readonly task: SelectorTask;
+  readonly name: string;
+  readonly isSelector: boolean;
+  readonly seed: number;
+  readonly macroF1: number;
+  readonly microF1: number;
+}
+
+function scoresOf(runs: readonly ReadSelectorRun[]): SelectorScore[] {
+  const several = new Set(runs.map(({ variant }) => variant)).size > 1;
+  return runs.flatMap(({ variant, result }) =>
+    result.systems.flatMap(({ name, tests }) =>
+      Object.entries(tests).flatMap(([test, scores]) =>
+        selectorTasks.flatMap((task): SelectorScore[] => {
+          const own = scores[task];
+          // Only the veracity model depends on which posts are read, so for stance both would be the same.
+          if (own === null || (task === 'stance' && name === allPostsName)) return [];
+          const { macroF1, microF1 } = own.values;
+          const shown = systemNames[name] ?? name;
+          return [
+            {
+              test,
+              task,
+              name: several ? `${variant}: ${shown}` : shown,
+              isSelector: name === selectorName || name === allPostsName,
+              seed: result.seed,
+              macroF1,
+              microF1,
+            },
+          ];
+        }),
+      ),
+    ),
+  );
+}
+
+/** For each test set and task the macro-F1 of every system: a dot a seed, and their mean. */
+export function scoreCharts(runs: readonly ReadSelectorRun[]): Chart[] {
+  const scores = scoresOf(runs);
+  const tests = [...new Set(scores.map(({ test }) => test))];
+  return tests.flatMap((test, place) =>
+    selectorTasks.flatMap((task): Chart[] => {
+      const own = scores.filter((score) => score.test === test && score.task === task);
+      if (own.length === 0) return [];
+      const order = [...new Set(own.map(({ name }) => name))];
+      const values = own.map((score) => ({
+        ...score,
+        details: `${score.name}, seed ${score.seed}\nmacro-F1 ${score.macroF1.toFixed(3)}`,
+      }));
+      const y = { field: 'name', type: 'nominal', title: null, sort: order, axis: { labelLimit: 300 } } as const;
+      const color = {
+        field: 'isSelector',
+        type: 'nominal',
+        legend: null,
+        scale: { domain: [true, false], range: [palette.vermillion, palette.grey] },
+      } as const;
+      return [
+        {
+          name: `scores-${place + 1}-${task}`,
+          label: `Macro-F1 of ${task} on ${test}, ${order.length} systems.`,
+          spec: {
+            title: `${test}: ${task}`,
+            width: 230,
+            height: { step: 22 },
+            data: { values },
+            layer: [
+              {
+                mark: { type: 'tick', aria: false, thickness: 3, size: 15 },
+                encoding: { y, x: { aggregate: 'mean', field: 'macroF1', type: 'quantitative' }, color },
+              },
+              {
+                mark: { type: 'circle', opacity: 0.7, size: 45 },
+                encoding: {
+                  y,
+                  x: { field: 'macroF1', type: 'quantitative', title: 'macro-F1', scale: { zero: false, padding: 8 } },
+                  color,
+                  description: { field: 'details', type: 'nominal' },
+                },
+              },
+            ],
+          },
+        },
+      ];
+    }),
+  );
+}
+
+/** All of them as numbers: means over seeds. */
+export function scoresTable(runs: readonly ReadSelectorRun[]): Markup {
+  const scores = scoresOf(runs);
+  const keys = [...new Set(scores.map(({ test, task, name }) => JSON.stringify([test, task, name])))];
+  const groups = keys.map((key) => scores.filter(({ test, task, name }) => JSON.stringify([test, task, name]) === key));
+  const mean = (own: readonly SelectorScore[], metric: 'macroF1' | 'microF1') =>
+    meanAndDeviation(own.map((score) => score[metric])).mean;
+  return table({
+    caption: 'Every system, means over seeds',
+    columns: [
+      { title: 'system' },
+      { title: 'test' },
+      { title: 'task' },
+      { title: 'macro-F1', isNumber: true },
+      { title: 'micro-F1', isNumber: true },
+      { title: 'seeds', isNumber: true },
+    ],
+    rows: groups.map((own) => [
+      own[0].name,
+      own[0].test,
+      own[0].task,
+      numberCell(mean(own, 'macroF1')),
+      numberCell(mean(own, 'microF1')),
+      numberCell(own.length, 0),
+    ]),
+    isMarked: (row) => groups[row][0].isSelector,
+  });
+}

@@ -1,0 +1,149 @@
+import type { RunDirectory } from '../../checkpoints/run-directory.ts';
+import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
+import type { Detector } from '../../experts/detector.ts';
+import type { JudgementSequence } from '../../experts/judgement-sequence.ts';
+import { sha256 } from '../../src/content-hash.ts';
+import type { Thread } from '../../src/data/thread.ts';
+import { InputError, ProviderError } from '../../src/errors.ts';
+import type { WorkContext } from '../../src/work-context.ts';
+import { type Judge, judgeBy, openJudge } from '../judging/judge.ts';
+import { progressNote } from '../judging/judge-options.ts';
+import { type Cache, cachedDetector, localModelOfRun } from './cache.ts';
+import { type Experiment, type ModelDetectorOptions, taskOf } from './experiment.ts';
+
+/** Who judges the threads of an experiment, and how. */
+export interface TrainingJudge {
+  readonly judge: Judge;
+  readonly options: Omit<ModelDetectorOptions, 'file'>;
+}
+
+/** How a detector judges that was trained here: every prefix, into the store that all runs share. */
+const trainedHere: TrainingJudge['options'] = {
+  annotations: null,
+  schedule: { name: 'every' },
+  concurrency: 1,
+  failures: 'stop',
+};
+
+/** The detector that an experiment names, or one that is trained on `detectorThreads`. */
+export async function trainedOrFromFile(settings: {
+  experiment: Experiment;
+  seed: number;
+  cache: Cache;
+  detectorThreads: readonly Thread[];
+  context: WorkContext;
+}): Promise<TrainingJudge> {
+  const { experiment, detectorThreads, ...shared } = settings;
+  const options = experiment.detector;
+  if ('file' in options) return { judge: await judgeFrom(options.file, experiment), options };
+  const task = taskOf(experiment);
+  const detector = await cachedDetector({ ...shared, options, task }, detectorThreads);
+  return { judge: judgeBy(detector, { name: 'local', task: task.name }), options: trainedHere };
+}
+
+/** The judge that a run was trained with. */
+export async function judgeOfRun(
+  run: RunDirectory,
+  { experiment, cache }: { experiment: Experiment; cache: Cache },
+): Promise<TrainingJudge> {
+  const { detector } = experiment;
+  if ('file' in detector) return { judge: await judgeFrom(detector.file, experiment), options: detector };
+  const name = 'detector.json';
+  const trained = await localModelOfRun(run.path, { name, encoder: detector.encoder, cache });
+  return { judge: judgeBy(trained, { name: 'local', task: trained.model.task }), options: trainedHere };
+}
+
+/**
+ * The judge of a detector file.
+ * @throws InputError when the detector decides something else than the experiment
+ */
+export async function judgeFrom(path: string, experiment: Experiment): Promise<Judge> {
+  const judge = await openJudge(path);
+  const { name, labels, categories } = judge.task;
+  const wanted = taskOf(experiment);
+  if (categories !== null || labels.join('\n') !== wanted.labels.join('\n'))
+    throw new InputError(
+      `${path} judges the task ${name}, whose labels are ${categories === null ? labels.join(', ') : `categories (${categories.join(', ')})`}; ` +
+        `an experiment with task: ${wanted.name} needs the labels ${wanted.labels.join(', ')}, in this order. ` +
+        'Name a detector of that task, or change the task of the experiment',
+    );
+  return judge;
+}
+
+export interface JudgedForTraining {
+  readonly detector: Detector;
+  /** Of every thread. */
+  readonly sequences: ReadonlyMap<string, JudgementSequence>;
+  readonly counts: { readonly asked: number; readonly cached: number };
+  /** Prefixes that would have to be paid for; only a recall leaves any. */
+  readonly missing: number;
+}
+
+interface JudgeForTrainingSettings {
+  judge: TrainingJudge;
+  threads: readonly Thread[];
+  /** Where judgements are kept unless the judge has a store of its own. */
+  store: AnnotationStore;
+  maxPosts: number;
+  context: WorkContext;
+}
+
+/** @throws ProviderError when a budget or an endpoint ended before every prefix was asked about; what was answered is kept. */
+export async function judgeForTraining(settings: JudgeForTrainingSettings): Promise<JudgedForTraining> {
+  const { detector, result } = await judged(settings, 'live');
+  const { sequences, asked, cached, unreadable, failures, stopped, remaining } = result;
+  const failed = result.failed - unreadable;
+  const [first] = failures.filter(({ isUnreadable }) => !isUnreadable);
+  if (stopped !== null)
+    throw new ProviderError(
+      `${stopped.message}\n${remaining} prefixes are not judged yet; what was answered is kept, so the same command goes on from there`,
+      { cause: stopped },
+    );
+  if (failed > 0 && settings.judge.options.failures === 'stop')
+    throw new ProviderError(
+      `${failed} prefixes could not be judged (the first: thread ${first.threadId}, ${first.prefixLength} posts: ${first.message}); give the same command again to ask for them once more, or set detector.failures=neither-label to go on without them`,
+    );
+  if (failed > 0) settings.context.onNote(`${failed} prefixes could not be judged and count as neither label`);
+  // As in the paper. Asking again is for the user to decide, since it costs and may not help.
+  if (unreadable > 0)
+    settings.context.onNote(
+      `${unreadable} prefixes were answered with something that could not be read and count as neither label; ` +
+        'earshot annotate --retry-unreadable asks for them again',
+    );
+  return { detector, sequences, counts: { asked, cached }, missing: 0 };
+}
+
+/** Reads the same judgements from the store again. Nothing is written, and nothing that costs money is asked. */
+export async function recallForTraining(settings: JudgeForTrainingSettings): Promise<JudgedForTraining> {
+  const { detector, result, estimates } = await judged(settings, 'dry-run');
+  const { sequences, asked, cached } = result;
+  return { detector, sequences, counts: { asked, cached }, missing: estimates === null ? 0 : asked };
+}
+
+/** Identifies judgements by the label of every prefix. */
+export function annotationsHash(sequences: ReadonlyMap<string, JudgementSequence>): string {
+  return sha256([...sequences.values()].map(({ threadId, predicted }) => [threadId, [...predicted]]));
+}
+
+async function judged(settings: JudgeForTrainingSettings, mode: 'live' | 'dry-run') {
+  const { judge, threads, maxPosts, context } = settings;
+  const { annotations, schedule, concurrency } = judge.options;
+  const store = annotations === null ? settings.store : AnnotationStore.open(annotations);
+  try {
+    return await judge.judge.judge({
+      threads,
+      store,
+      mode,
+      schedule,
+      maxPosts,
+      concurrency,
+      onCounts: (counts, sent) => {
+        if (mode === 'live')
+          context.onProgress('judging prefixes', counts.done, counts.total, progressNote(counts, sent));
+      },
+      context,
+    });
+  } finally {
+    if (store !== settings.store) store.close();
+  }
+}

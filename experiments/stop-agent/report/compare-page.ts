@@ -1,0 +1,196 @@
+import { join } from 'node:path';
+import { RunDirectory } from '../../../checkpoints/run-directory.ts';
+import { counted } from '../../../src/counted.ts';
+import { groupBy } from '../../../src/data/group-by.ts';
+import { differencesTable } from '../../report/page/differences.ts';
+import { html, type Markup } from '../../report/page/html.ts';
+import { type PageSection, renderPage } from '../../report/page/page.ts';
+import { numberCell, table } from '../../report/page/tables.ts';
+import type { ComparedSystem } from '../../run/decisions-file.ts';
+import { type Comparison, type PairedDecision, pairedDecisions } from '../compare-runs.ts';
+import { agentName } from '../decisions.ts';
+import { experimentSchema } from '../experiment.ts';
+import { readJudged } from '../judged-file.ts';
+import { systemsOfRun } from '../result.ts';
+import { readStopProbabilities } from '../stop-probabilities-file.ts';
+import { debatesOf } from './debates.ts';
+import { type InspectedRun, inspectorData } from './inspector-data.ts';
+import { inspectorSection } from './inspector-section.ts';
+import { threadReader } from './thread-texts.ts';
+
+/** What a page of two systems is made from. */
+export interface ComparePageSource {
+  readonly compared: readonly [ComparedSystem, ComparedSystem];
+  readonly comparison: Comparison;
+  readonly command: string;
+  /** Folder of the cache that runs share, where debates are. */
+  readonly cache: string;
+}
+
+/** The page of two stop agents, or of an agent and a rule: differences with intervals, and the threads on which they differ. */
+export async function comparePage({ compared, comparison, command, cache }: ComparePageSource): Promise<string> {
+  const [first, second] = compared;
+  const { pairs, labels } = pairedDecisions(first, second);
+  const inspected = await inspectedSystems(compared, { pairs, cache });
+  const [{ run }] = pairs;
+  const own = pairs.filter((pair) => pair.run === run);
+  const inspector = inspectorData(inspected.runs, { labels, order: 'disagreement' });
+  const introduction = html`<p><b>${first.system}</b> of <code>${first.folder}</code>, minus <b>${second.system}</b> of <code>${second.folder}</code></p>
+<p class="facts">${counted(comparison.threads, 'decision')} paired, of ${counted(comparison.seeds, 'seed')}</p>
+<p class="command"><code>${command}</code></p>`;
+  const sections: PageSection[] = [
+    {
+      id: 'difference',
+      title: 'Difference',
+      body: html`<p>First minus second, with 95 % intervals: a paired bootstrap over seeds and the threads of each. An interval that leaves out 0 is a difference that these threads show.</p>
+${differencesTable('First minus second', comparison.metrics)}
+${agreementTable(pairs)}`,
+    },
+    {
+      id: 'differ',
+      title: 'Where they differ',
+      body: differSection(own, { labels, seed: seedOf(join(first.folder, run)) }),
+    },
+    { id: 'threads', title: 'Threads', body: inspectorSection(inspector, inspected.notes) },
+  ];
+  const title = `${first.system} against ${second.system}`;
+  return renderPage({ title, introduction, sections, data: { inspector, items: null } });
+}
+
+function agreementTable(pairs: readonly PairedDecision[]): Markup {
+  const isRight = (side: 'left' | 'right') => (pair: PairedDecision) => pair[side].predicted === pair[side].gold;
+  const [left, right] = [isRight('left'), isRight('right')];
+  const count = (matches: (pair: PairedDecision) => boolean) => pairs.filter(matches).length;
+  return table({
+    caption: 'Who is right',
+    columns: [{ title: 'decisions' }, { title: 'threads', isNumber: true }],
+    rows: [
+      [
+        'both right',
+        numberCell(
+          count((pair) => left(pair) && right(pair)),
+          0,
+        ),
+      ],
+      [
+        'only the first',
+        numberCell(
+          count((pair) => left(pair) && !right(pair)),
+          0,
+        ),
+      ],
+      [
+        'only the second',
+        numberCell(
+          count((pair) => !left(pair) && right(pair)),
+          0,
+        ),
+      ],
+      [
+        'neither',
+        numberCell(
+          count((pair) => !left(pair) && !right(pair)),
+          0,
+        ),
+      ],
+      [
+        'the first stops earlier',
+        numberCell(
+          count((pair) => pair.left.postsUsed < pair.right.postsUsed),
+          0,
+        ),
+      ],
+      [
+        'the second stops earlier',
+        numberCell(
+          count((pair) => pair.left.postsUsed > pair.right.postsUsed),
+          0,
+        ),
+      ],
+    ],
+    isSortable: false,
+  });
+}
+
+const differingShown = 300;
+
+/** @param pairs of one seed */
+function differSection(
+  pairs: readonly PairedDecision[],
+  { labels, seed }: { labels: readonly string[]; seed: number },
+): Markup {
+  const differing = pairs.filter(({ left, right }) => left.predicted !== right.predicted);
+  if (differing.length === 0) return html`<p>They give the same answer to every thread, if not at the same post.</p>`;
+  const name = (label: number) => labels[label] ?? 'not readable';
+  return table({
+    caption: `Seed ${seed}: ${differing.length} threads of ${pairs.length} get another answer${differing.length > differingShown ? `; the first ${differingShown}` : ''}`,
+    columns: [
+      { title: 'thread' },
+      { title: 'is' },
+      { title: 'first' },
+      { title: 'at post', isNumber: true },
+      { title: 'second' },
+      { title: 'at post', isNumber: true },
+      { title: 'of', isNumber: true },
+    ],
+    rows: differing.slice(0, differingShown).map(({ left, right }) => [
+      {
+        shown: html`<a href="#thread=${encodeURIComponent(left.threadId)}&amp;seed=${seed}">${left.threadId}</a>`,
+        value: left.threadId,
+      },
+      name(left.gold),
+      name(left.predicted),
+      numberCell(left.postsUsed, 0),
+      name(right.predicted),
+      numberCell(right.postsUsed, 0),
+      numberCell(left.posts, 0),
+    ]),
+  });
+}
+
+/** Both systems on the threads that both decided, run by run, each as the inspector shows an agent. */
+async function inspectedSystems(
+  compared: readonly ComparedSystem[],
+  { pairs, cache }: { pairs: readonly PairedDecision[]; cache: string },
+): Promise<{ runs: InspectedRun[]; notes: string[] }> {
+  const read = threadReader();
+  const notes = new Set<string>();
+  const runs: InspectedRun[] = [];
+  for (const [run, own] of groupBy(pairs, (pair) => pair.run)) {
+    const shared = new Set(own.map(({ left }) => left.threadId));
+    for (const { folder, system: name } of compared) {
+      const directory = join(folder, run);
+      const experiment = RunDirectory.open(directory).readConfig(experimentSchema);
+      const { part } = experiment.evaluation;
+      const { threads, problem } = await read(directory, experiment);
+      if (problem !== null) notes.add(`Texts are missing: ${problem}.`);
+      const system = systemsOfRun(RunDirectory.open(directory)).find((each) => each.name === name);
+      const judged = (readJudged(directory, part) ?? []).filter(({ threadId }) => shared.has(threadId));
+      if (judged.length === 0)
+        notes.add(`${directory} kept no judgements, because an earlier version trained it; its threads are not shown.`);
+      if (system === undefined || judged.length === 0) continue;
+      const { debates, problem: debatesProblem } = await debatesOf({
+        experiment,
+        threads,
+        decisions: system.decisions,
+        cache,
+      });
+      if (debatesProblem !== null) notes.add(`Debates are missing: ${debatesProblem}.`);
+      const stopProbabilities = name === agentName ? readStopProbabilities(directory, part) : null;
+      runs.push({
+        variant: folder,
+        seed: seedOf(directory),
+        judged,
+        systems: [system],
+        stopProbabilities,
+        threads,
+        debates,
+      });
+    }
+  }
+  return { runs, notes: [...notes] };
+}
+
+function seedOf(directory: string): number {
+  return RunDirectory.open(directory).readRecord().seed;
+}

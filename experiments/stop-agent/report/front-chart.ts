@@ -1,0 +1,163 @@
+import type { Interval } from '../../../src/metrics/bootstrap.ts';
+import { legible } from '../../report/legible-labels.ts';
+import { type Chart, ink, palette, quiet, seriesColours } from '../../report/page/chart.ts';
+import { isShown } from '../decisions.ts';
+import { hullOf, type PlottedSystem } from './operating-points.ts';
+
+const groups = {
+  learnt: 'other learnt system',
+  rule: 'rule',
+  bound: 'label-aware bound',
+} as const;
+
+/**
+ * Macro-F1 over what a system costs: posts (ER) or calls of the detector. All agents, all rules, intervals of the agents, the
+ * line that mixtures of rules attain, and the bound that sees the labels.
+ */
+export function frontChart(systems: readonly PlottedSystem[], price: 'er' | 'calls'): Chart {
+  const shown = systems.filter(({ kind }) => price === 'er' || kind !== 'bound');
+  const agents = shown.filter(({ kind }) => kind === 'agent');
+  const groupOf = ({ kind, name }: PlottedSystem) => (kind === 'agent' ? name : groups[kind]);
+  const domain = [...new Set(shown.map(groupOf))].sort((a, b) => rank(a) - rank(b));
+  const point = (system: PlottedSystem) => ({
+    name: system.name,
+    x: system[price],
+    y: system.macroF1,
+    group: groupOf(system),
+    details: detailsOf(system),
+  });
+  const hull = hullOf(shown, price);
+  const scale = price === 'calls' ? ({ type: 'log', base: 2 } as const) : ({ zero: false } as const);
+  const position = {
+    x: {
+      field: 'x',
+      type: 'quantitative',
+      title: price === 'er' ? 'ER: share of the posts seen (left is earlier)' : 'calls of the detector a thread',
+      scale: { nice: false, padding: 18, ...scale },
+      axis: price === 'calls' ? { format: '~g' } : {},
+    },
+    y: { field: 'y', type: 'quantitative', title: 'macro-F1', scale: { zero: false, padding: 14 } },
+  } as const;
+  const colour = (group: string) => {
+    if (group === groups.rule) return palette.grey;
+    if (group === groups.bound) return palette.green;
+    if (group === groups.learnt) return palette.pink;
+    return seriesColours[domain.indexOf(group) % seriesColours.length];
+  };
+  const shape = (group: string) => {
+    if (group === groups.rule) return 'circle';
+    if (group === groups.bound) return 'triangle-up';
+    return group === groups.learnt ? 'square' : 'diamond';
+  };
+  const bars = agents.flatMap((system) => {
+    if (system.intervals === null) return [];
+    const { macroF1 } = system.intervals;
+    const across = system.intervals[price];
+    const { x, y, group } = point(system);
+    return [
+      { group, x, y: macroF1.low, x2: x, y2: macroF1.high },
+      { group, x: across.low, y, x2: across.high, y2: y },
+    ];
+  });
+  const corners = new Set(hull);
+  const middle = (Math.min(...shown.map(({ [price]: x }) => x)) + Math.max(...shown.map(({ [price]: x }) => x))) / 2;
+  const labels = legible(
+    shown
+      .filter(
+        (system) =>
+          system.kind === 'agent' ||
+          system.kind === 'bound' ||
+          (corners.has(system) && isShown(system.name) && system.name.length <= longestRuleName),
+      )
+      .map((system) => ({
+        ...point(system),
+        isRule: system.kind === 'rule',
+        isKept: system.kind === 'bound' || (system.kind === 'agent' && agents.length <= namedAgents),
+      })),
+    shown.map(point),
+  );
+  // Rules stand below the line that they are corners of, all others above their point.
+  const textBeside = (isRule: boolean) =>
+    ({
+      data: { values: labels.filter((label) => label.isRule === isRule) },
+      mark: {
+        type: 'text',
+        aria: false,
+        align: { expr: `datum.x > ${middle} ? 'right' : 'left'` },
+        dx: { expr: `datum.x > ${middle} ? -9 : 9` },
+        dy: isRule ? 11 : -9,
+        fontSize: isRule ? 10 : 11,
+        fontWeight: isRule ? 'normal' : 600,
+        color: isRule ? quiet : ink,
+      },
+      encoding: { ...position, text: { field: 'name', type: 'nominal' } },
+    }) as const;
+  const encoded = {
+    color: { field: 'group', type: 'nominal', scale: { domain, range: domain.map(colour) } },
+    shape: { field: 'group', type: 'nominal', scale: { domain, range: domain.map(shape) } },
+  } as const;
+  const marks = (large: boolean) =>
+    ({
+      data: { values: shown.filter(({ kind }) => (kind === 'rule') !== large).map(point) },
+      mark: { type: 'point', filled: true, size: large ? 130 : 34, opacity: large ? 1 : 0.55 },
+      encoding: {
+        ...position,
+        ...encoded,
+        color: large
+          ? { ...encoded.color, legend: { title: null, orient: 'top', columns: 2, symbolSize: 110, symbolOpacity: 1 } }
+          : encoded.color,
+        shape: large ? { ...encoded.shape, legend: { title: null, orient: 'top', columns: 2 } } : encoded.shape,
+        description: { field: 'details', type: 'nominal' },
+      },
+    }) as const;
+  return {
+    name: price === 'er' ? 'front' : 'front-calls',
+    label: `Macro-F1 against ${price === 'er' ? 'ER' : 'calls'}: ${agents.length} agents, ${shown.filter(({ kind }) => kind === 'rule').length} rules. Arrow keys go through the points.`,
+    spec: {
+      width: 480,
+      height: 360,
+      layer: [
+        {
+          data: { values: hull.map((system) => ({ x: system[price], y: system.macroF1 })) },
+          mark: { type: 'line', aria: false, color: palette.grey, strokeWidth: 1.5, strokeDash: [5, 4] },
+          encoding: position,
+        },
+        {
+          data: { values: bars },
+          mark: { type: 'rule', aria: false, strokeWidth: 2, opacity: 0.7 },
+          encoding: { ...position, x2: { field: 'x2' }, y2: { field: 'y2' }, color: encoded.color },
+        },
+        marks(false),
+        marks(true),
+        textBeside(true),
+        textBeside(false),
+      ],
+    },
+  };
+}
+
+/** Longer names of rules would lie across the chart; pointing at the rule tells them. */
+const longestRuleName = 18;
+
+/** With more agents than this their names would stand on one another; the legend has them, too. */
+const namedAgents = 3;
+
+/** Agents come first. */
+function rank(group: string): number {
+  const place = Object.values<string>(groups).indexOf(group);
+  return place + 1;
+}
+
+function detailsOf(system: PlottedSystem): string {
+  const { name, macroF1, er, calls, intervals, kind, repeat, seeds } = system;
+  const within = (interval: Interval | undefined, digits: number) =>
+    interval === undefined ? '' : ` [${interval.low.toFixed(digits)}, ${interval.high.toFixed(digits)}]`;
+  return [
+    name,
+    `macro-F1 ${macroF1.toFixed(3)}${within(intervals?.macroF1, 3)}`,
+    `ER ${er.toFixed(3)}${within(intervals?.er, 3)}`,
+    ...(kind === 'bound' ? ['It sees the labels and is out of reach.'] : [`${calls.toFixed(1)} calls a thread`]),
+    ...(seeds > 1 ? [`mean over ${seeds} seeds`] : []),
+    `Again: ${repeat}`,
+  ].join('\n');
+}

@@ -1,0 +1,199 @@
+import { conservativeStop, earlyActionStop, misleadingStop } from '../../../experts/trajectories.ts';
+import { groupBy } from '../../../src/data/group-by.ts';
+import type { Thread } from '../../../src/data/thread.ts';
+import type {
+  Debate,
+  InspectedThread,
+  InspectorData,
+  InspectorView,
+  ShownSystem,
+  ShownThread,
+} from '../../report/page/page-data.ts';
+import { isLearnt, isShown, type SystemDecisions, type TestThread } from '../decisions.ts';
+
+/** A run as the inspector needs it. */
+export interface InspectedRun {
+  readonly variant: string;
+  readonly seed: number;
+  readonly judged: readonly TestThread[];
+  readonly systems: readonly SystemDecisions[];
+  /** By thread; null where the run did not keep them. */
+  readonly stopProbabilities: ReadonlyMap<string, readonly number[]> | null;
+  readonly threads: ReadonlyMap<string, Thread>;
+  /** By thread; empty where the detector does not talk. */
+  readonly debates: ReadonlyMap<string, readonly Debate[]>;
+}
+
+/** About what a browser opens at once and a mail carries: with charts and style the page stays below 5 MB. */
+const bytesAtMost = 4e6;
+/** Bytes of a post beside its text: hours, label, confidence, and a probability an agent. */
+const bytesOfNumbers = { post: 18, agent: 7 };
+
+/**
+ * The data of the inspector: one view for all runs of a seed whose detector said the same of the same threads, so that their
+ * agents stand side by side. As many seeds as fit, the first at least; where its posts alone would make the page too large,
+ * later ones of long threads are left out.
+ */
+export function inspectorData(
+  runs: readonly InspectedRun[],
+  { labels, order = 'mistake' }: Pick<InspectorData, 'labels'> & Partial<Pick<InspectorData, 'order'>>,
+): InspectorData {
+  const bySeed = [...groupBy(runs, ({ seed }) => seed).values()];
+  const several = bySeed.some((own) => own.length > 1);
+  const places = new Map<string, number>();
+  const threads: ShownThread[] = [];
+  const views: InspectorView[] = [];
+  let limit = Number.POSITIVE_INFINITY;
+  let bytes = 0;
+  for (const [index, own] of bySeed.entries()) {
+    const alike = [...groupBy(own, judgementsOf).values()];
+    const added = threadsOf(alike, places);
+    if (index === 0) limit = postLimit(added, own);
+    for (const [thread, { judged }] of added.entries()) places.set(judged.threadId, threads.length + thread);
+    const ownThreads = added.map((each) => shownThread(each, limit));
+    const ownViews = alike.map((together) => view(together, { places, limit, several }));
+    bytes += Buffer.byteLength(JSON.stringify([ownThreads, ownViews]));
+    if (index > 0 && bytes > bytesAtMost) break;
+    threads.push(...ownThreads);
+    views.push(...ownViews);
+  }
+  const shown = new Set(views.map(({ seed }) => seed));
+  const leftOutSeeds = bySeed.map(([{ seed }]) => seed).filter((seed) => !shown.has(seed));
+  return { labels, threads, views, leftOutSeeds, order };
+}
+
+/** What the detector said of which threads: runs with the same stand in one view. */
+function judgementsOf({ judged }: InspectedRun): string {
+  return JSON.stringify(judged.map(({ threadId, input }) => [threadId, [...input.sequence.predicted]]));
+}
+
+interface JudgedThread {
+  readonly thread: Thread | null;
+  readonly judged: TestThread;
+}
+
+/** Threads of these views that no earlier one has, each once. */
+function threadsOf(
+  alike: readonly (readonly InspectedRun[])[],
+  known: ReadonlyMap<string, number>,
+): readonly JudgedThread[] {
+  const added = new Map<string, JudgedThread>();
+  for (const [{ judged: own, threads }] of alike)
+    for (const judged of own)
+      if (!known.has(judged.threadId) && !added.has(judged.threadId))
+        added.set(judged.threadId, { thread: threads.get(judged.threadId) ?? null, judged });
+  return [...added.values()];
+}
+
+/** The most posts of a thread that fit; infinity where all do. */
+function postLimit(threads: readonly JudgedThread[], runs: readonly InspectedRun[]): number {
+  const numbers = bytesOfNumbers.post + runs.length * bytesOfNumbers.agent;
+  const fixed = runs.reduce(
+    (sum, { judged, systems, debates }) =>
+      sum + judged.length * (160 + 8 * systems.length) + JSON.stringify([...debates.values()]).length,
+    0,
+  );
+  const costs: number[] = [];
+  for (const { thread, judged } of threads)
+    for (const [post] of judged.hours.entries()) {
+      const text = thread === null ? 0 : Buffer.byteLength(JSON.stringify(thread.posts[post]?.text ?? '')) + 1;
+      costs[post] = (costs[post] ?? 0) + text + numbers;
+    }
+  let total = fixed;
+  const limit = costs.findIndex((cost) => {
+    total += cost;
+    return total > bytesAtMost;
+  });
+  return limit < 0 ? Number.POSITIVE_INFINITY : Math.max(5, limit);
+}
+
+function shownThread({ thread, judged }: JudgedThread, limit: number): ShownThread {
+  return {
+    id: judged.threadId,
+    event: thread?.event ?? null,
+    gold: judged.input.goldLabel,
+    posts: judged.hours.length,
+    time: thread?.posts[0].time ?? null,
+    hours: judged.hours.slice(0, limit).map((hour) => (hour === null ? null : rounded(hour, 3))),
+    texts: thread === null ? null : thread.posts.slice(0, limit).map(({ text }) => text),
+  };
+}
+
+function view(
+  runs: readonly InspectedRun[],
+  { places, limit, several }: { places: ReadonlyMap<string, number>; limit: number; several: boolean },
+): InspectorView {
+  const agents = runs.map(({ variant, systems }) => ({
+    system: systems[0],
+    name: several ? `${systems[0].name}: ${variant}` : systems[0].name,
+  }));
+  const others = runs.flatMap(({ variant, systems }, index) =>
+    systems
+      .slice(1)
+      .filter(({ name }) => isShown(name) && (index === 0 || isLearnt(name)))
+      .map((system) => ({
+        system,
+        name: several && isLearnt(system.name) ? `${system.name}: ${variant}` : system.name,
+      })),
+  );
+  const all = [...agents, ...others].map(({ system, name }) => ({
+    shown: {
+      name,
+      kind: kindOf(
+        system,
+        agents.some((agent) => agent.system === system),
+      ),
+    },
+    decisions: new Map(system.decisions.map((decision) => [decision.threadId, decision])),
+  }));
+  const rows = runs[0].judged.map(({ threadId, input }): InspectedThread => {
+    const decided = all.map(({ decisions }) => {
+      const decision = decisions.get(threadId);
+      if (decision === undefined) throw new Error(`a system did not decide the thread ${threadId}`);
+      return decision;
+    });
+    const { predicted, confidence } = input.sequence;
+    const { goldLabel } = input;
+    const [agent, ...rest] = decided;
+    const rivals = rest.filter((_, index) => all[index + 1].shown.kind !== 'bound');
+    const sure = confidence[Math.min(agent.postsUsed, confidence.length) - 1];
+    return {
+      thread: places.get(threadId)!,
+      predicted: Array.from(predicted.slice(0, limit)),
+      confidence: Array.from(confidence.slice(0, limit), (value) => (Number.isNaN(value) ? null : rounded(value, 2))),
+      stopProbability: runs.map(
+        ({ stopProbabilities }) =>
+          stopProbabilities
+            ?.get(threadId)
+            ?.slice(0, limit)
+            .map((value) => rounded(value, 3)) ?? null,
+      ),
+      stops: decided.map(({ postsUsed }) => postsUsed - 1),
+      answers: decided.map((decision) => decision.predicted),
+      experts: {
+        conservative: conservativeStop(predicted, goldLabel),
+        earlyAction: earlyActionStop(predicted, goldLabel),
+        misleading: misleadingStop(predicted, goldLabel),
+      },
+      mistake: agent.predicted === goldLabel ? 0 : Number.isNaN(sure) ? 1 : rounded(sure, 3),
+      disagreement:
+        rivals.length === 0
+          ? 0
+          : rounded(rivals.filter((other) => other.predicted !== agent.predicted).length / rivals.length, 3),
+      debates: runs
+        .flatMap(({ debates }) => debates.get(threadId) ?? [])
+        .filter((debate, index, own) => own.findIndex(({ posts }) => posts === debate.posts) === index),
+    };
+  });
+  const [{ seed }] = runs;
+  return { seed, name: runs.map(({ variant }) => variant).join(', '), systems: all.map(({ shown }) => shown), rows };
+}
+
+function kindOf({ calls }: SystemDecisions, isAgent: boolean): ShownSystem['kind'] {
+  if (calls === 'oracle') return 'bound';
+  return isAgent ? 'agent' : 'rule';
+}
+
+function rounded(value: number, digits: number): number {
+  return Number(value.toFixed(digits));
+}

@@ -1,0 +1,105 @@
+import { dirname } from 'node:path';
+import { bootstrapGroups, type Interval } from '../../../src/metrics/bootstrap.ts';
+import { type PricedPoint, paretoFront, upperHull } from '../../../src/metrics/pareto.ts';
+import { agentName, isLearnt, isShown, type SystemDecisions } from '../decisions.ts';
+import type { TrialResult } from '../result.ts';
+import { everyItem, operatingPointOf } from './aggregate.ts';
+
+/** A trial and the folder of its run. */
+export interface PlacedTrial {
+  readonly directory: string;
+  readonly result: TrialResult;
+}
+
+/** The runs of one variant, one a seed. */
+export interface PlacedVariant {
+  readonly variant: string;
+  readonly trials: readonly PlacedTrial[];
+}
+
+/** A system by its aims: means over seeds. */
+export interface PlottedSystem extends PricedPoint {
+  readonly name: string;
+  /** agent: the trained one; learnt: other systems that learn; bound: sees the labels. */
+  readonly kind: 'agent' | 'learnt' | 'rule' | 'bound';
+  readonly variant: string;
+  /** Asks the detector once, at the stop. */
+  readonly asksOnce: boolean;
+  readonly seeds: number;
+  /** 95 %, bootstrap over seeds and the threads of each; null for rules that tables leave out. */
+  readonly intervals: Readonly<Record<keyof PricedPoint, Interval>> | null;
+  /** The command that shows these decisions again. */
+  readonly repeat: string;
+}
+
+const resamples = 500;
+
+/**
+ * Every agent of every variant, and the rules of the first variant's splits.
+ * @param options.command what trained the agents
+ */
+export function plottedSystems(variants: readonly PlacedVariant[], { command }: { command: string }): PlottedSystem[] {
+  const several = variants.length > 1;
+  return variants.flatMap(({ variant, trials }, index) => {
+    const names = [...new Set(trials.flatMap(({ result }) => result.decisions.map(({ name }) => name)))];
+    return names
+      .filter((name) => index === 0 || isLearnt(name))
+      .map((name): PlottedSystem => {
+        const own = trials.flatMap(({ result }) => result.decisions.filter((system) => system.name === name));
+        const classes = Object.keys(trials[0].result.systems[0].f1ByLabel).length;
+        const kind = kindOf(own[0]);
+        return {
+          ...meanPoint(own, classes),
+          name: several && isLearnt(name) ? `${name}: ${variant}` : name,
+          kind,
+          variant,
+          asksOnce: own[0].calls === 'one',
+          seeds: own.length,
+          intervals: isShown(name) ? intervalsOf(own, classes) : null,
+          repeat: name === agentName ? command : comparison(name, trials),
+        };
+      });
+  });
+}
+
+function kindOf({ name, calls }: SystemDecisions): PlottedSystem['kind'] {
+  if (calls === 'oracle') return 'bound';
+  if (name === agentName) return 'agent';
+  return isLearnt(name) ? 'learnt' : 'rule';
+}
+
+function meanPoint(own: readonly SystemDecisions[], classes: number): PricedPoint {
+  const points = own.map((system) => operatingPointOf(system, classes)(everyItem(system.decisions.length)));
+  const mean = (aim: keyof PricedPoint) => points.reduce((sum, point) => sum + point[aim], 0) / points.length;
+  return { macroF1: mean('macroF1'), er: mean('er'), calls: mean('calls') };
+}
+
+function intervalsOf(own: readonly SystemDecisions[], classes: number): PlottedSystem['intervals'] {
+  const at = own.map((system) => operatingPointOf(system, classes));
+  const [macroF1, er, calls] = bootstrapGroups({
+    groups: own.map(({ decisions }) => decisions.length),
+    seed: 1,
+    resamples,
+    statistics(group, items) {
+      const point = at[group](items);
+      return [point.macroF1, point.er, point.calls];
+    },
+  });
+  return { macroF1, er, calls };
+}
+
+/** Compares the agent with another system on the same threads. */
+function comparison(name: string, trials: readonly PlacedTrial[]): string {
+  const [{ directory }] = trials;
+  const folder = trials.length > 1 ? dirname(directory) : directory;
+  return `earshot compare ${folder} ${folder} --second-system "${name}"`;
+}
+
+/** What mixtures of these rules attain, as the corners of a line. */
+export function hullOf(systems: readonly PlottedSystem[], price: 'er' | 'calls'): PlottedSystem[] {
+  const rules = systems.filter(({ kind }) => kind === 'rule');
+  const corners = upperHull(
+    paretoFront(rules.map((system) => ({ system, er: system[price], macroF1: system.macroF1 }))),
+  );
+  return corners.map(({ system }) => system);
+}

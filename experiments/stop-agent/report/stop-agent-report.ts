@@ -1,0 +1,157 @@
+import { markdownTable } from 'markdown-table';
+import type { VariantResults } from '../../report/variant-results.ts';
+import { agentName, isLearnt, isShown } from '../decisions.ts';
+import { shownMetrics } from '../metrics.ts';
+import type { TrialResult } from '../result.ts';
+import {
+  compareToFront,
+  isCollapsed,
+  type Margin,
+  plusMinus,
+  type SystemSummary,
+  shownMargin,
+  summarize,
+} from './aggregate.ts';
+
+/**
+ * The tables of an experiment in Markdown: what was trained in every variant beside the rules, how each agent stands to
+ * rules that may ask the detector as often, and a warning for every agent that collapsed to a fixed rule.
+ */
+export function renderReport(options: {
+  name: string;
+  description: string;
+  command: string;
+  results: readonly VariantResults<TrialResult>[];
+}): string {
+  const { name, description, command, results } = options;
+  const variants = results.map(({ variant, trials }) => ({
+    variant,
+    trials,
+    systems: summarize(trials),
+    front: compareToFront(trials),
+  }));
+  const several = variants.length > 1;
+  const learntRows = variants.flatMap(({ variant, systems }) =>
+    systems
+      .filter(({ name }) => isLearnt(name))
+      .map((system) => {
+        const name = several ? `${system.name}: ${variant}` : system.name;
+        return systemRow(system.name === agentName ? `**${name}**` : name, system);
+      }),
+  );
+  const rules = variants[0].systems.filter(({ name }) => !isLearnt(name) && isShown(name));
+  const [counts] = variants[0].trials;
+  const isTest = counts.part === 'test';
+  const lines = [
+    `# ${name}`,
+    '',
+    ...(description.trim() === '' ? [] : [description.trim(), '']),
+    `Command: \`${command}\``,
+    '',
+    `Threads: ${Object.entries(counts.threads)
+      .map(([part, count]) => `${part} ${count}`)
+      .join(
+        ', ',
+      )}. Seeds: ${variants[0].trials.map(({ seed }) => seed).join(', ')}. Mean ± standard deviation over seeds.`,
+    ...(isTest ? [] : ['', '**Decided: the development part.** Choose settings here, then decide the test part once.']),
+    '',
+    markdownTable(
+      [
+        ['system', ...shownMetrics.map(({ title }) => title), 'most common stop'],
+        ...learntRows,
+        ...rules.map((system) => systemRow(system.name, system)),
+      ],
+      { align: ['l', ...shownMetrics.map(() => 'r'), 'l'] },
+    ),
+    '',
+    'ER is the share of a thread’s posts seen at the decision; lower is earlier. Calls are those of the detector: at the stop, and',
+    'for confidence rules and agents that are told its judgements at the posts where they have it asked. The label-aware bound',
+    'sees the labels and is out of reach. Rules are those of the',
+    `${several ? `splits of the variant ${variants[0].variant}` : 'same splits'}; of ${variants[0].systems.filter(({ name }) => !isLearnt(name)).length} rules ${rules.length} are shown, and all are compared with below.`,
+    '',
+    '## Against rules that may ask as often',
+    '',
+    markdownTable(
+      [
+        [
+          'agent',
+          'ER',
+          'calls a thread',
+          'over the best rule of one call',
+          'over rules of one call',
+          'over rules of as many calls',
+          'over rules of any number of calls',
+        ],
+        ...variants.map(({ variant, systems, front }) => {
+          const { values } = systems.find((system) => system.name === agentName)!;
+          return [
+            variant,
+            ...[values.er, values.callsPerThread].map((value) => value?.mean.toFixed(3) ?? '–'),
+            marginCell(front.overBestRule),
+            marginCell(front.overOneCall),
+            marginCell(front.overEqualCalls),
+            marginCell(front.overAnyCalls),
+          ];
+        }),
+      ],
+      { align: ['l', 'r', 'r', 'r', 'r', 'r', 'r'] },
+    ),
+    '',
+    'Macro-F1 above that of rules which are as early; but for the first column, above every mixture of them. In brackets 95 %,',
+    'bootstrap over seeds and the threads of each. Rules are picked by the scores they are compared on, which favours them.',
+    '',
+    '## Demonstrations',
+    '',
+    markdownTable(
+      [
+        ['agent', 'conservative', 'early action', 'misleading', 'conservative that stop at the first post'],
+        ...variants.map(({ variant, trials }) => {
+          const mean = (of: (trial: TrialResult) => number) =>
+            trials.reduce((sum, trial) => sum + of(trial), 0) / trials.length;
+          return [
+            variant,
+            ...['conservative', 'earlyAction', 'misleading'].map((expert) =>
+              mean((trial) => trial.demonstrations[expert]).toFixed(1),
+            ),
+            percent(mean((trial) => trial.stopsAtFirstPost.conservative)),
+          ];
+        }),
+      ],
+      { align: ['l', 'r', 'r', 'r', 'r'] },
+    ),
+    '',
+    ...variants.flatMap(({ variant, systems }) => collapseWarning(variant, systems)),
+  ];
+  return `${lines.join('\n').trimEnd()}\n`;
+}
+
+/** A margin with its interval; – where there is no rule to compare with. */
+function marginCell(margin: Margin | null): string {
+  return margin === null ? '–' : shownMargin(margin, { withDeviation: true });
+}
+
+function systemRow(name: string, { values, calls, mostCommonStop }: SystemSummary): string[] {
+  return [
+    name,
+    ...shownMetrics.map((metric) => {
+      const value = values[metric.name];
+      if (value === null || (metric.isNotForOracles && calls === 'oracle')) return '–';
+      // What calls cost hardly varies over seeds; its deviation would only widen the table.
+      return plusMinus(metric.isNotForOracles ? { ...value, deviation: null } : value, { digits: metric.decimals });
+    }),
+    `${mostCommonStop.name} (${percent(mostCommonStop.share)})`,
+  ];
+}
+
+function collapseWarning(variant: string, systems: readonly SystemSummary[]): string[] {
+  const agent = systems.find((system) => system.name === agentName);
+  if (agent === undefined || !isCollapsed(agent)) return [];
+  return [
+    `**The agent${variant === 'agent' ? '' : ` of ${variant}`} collapsed**: it stops ${percent(agent.mostCommonStop.share)} of the threads at ${agent.mostCommonStop.name}, as a fixed rule would.`,
+    '',
+  ];
+}
+
+function percent(share: number): string {
+  return `${(100 * share).toFixed(0)} %`;
+}

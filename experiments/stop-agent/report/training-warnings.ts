@@ -1,0 +1,111 @@
+import type { MetricsLine } from '../../../checkpoints/metrics-log.ts';
+import { collapsedShare } from './aggregate.ts';
+
+/** Something that a training shows and that calls for a change. */
+export interface TrainingWarning {
+  readonly what: string;
+  /** What to do about it. */
+  readonly advice: string;
+}
+
+/** What is looked at: the end of the training, where the policy came to rest. */
+const lastShare = 0.1;
+
+const limits = {
+  /** Of the discriminator, on the agent and on the conservative expert alike. */
+  accuracy: 0.97,
+  kl: 0.05,
+  clipped: 0.3,
+  entropy: 0.01,
+  /** Logits of a discriminator that is not bounded any more; usual ones are below 10. */
+  logit: 100,
+} as const;
+
+/**
+ * What went wrong in a training, from its metrics and from where its agent stops.
+ * @param run.mostCommonStop of the agent, on the threads that were decided
+ */
+export function trainingWarnings(run: {
+  metrics: readonly MetricsLine[];
+  mostCommonStop: { readonly name: string; readonly share: number };
+  /** Share of the conservative demonstrations that stop at the first post. */
+  demonstrationsAtFirstPost: number;
+}): TrainingWarning[] {
+  const { metrics, mostCommonStop, demonstrationsAtFirstPost } = run;
+  const end = (name: string) => meanOfEnd(metrics, name);
+  const warnings: TrainingWarning[] = [];
+  const { name, share } = mostCommonStop;
+  const imitates = end('discriminator/accuracy_agent') !== null;
+  if (share >= collapsedShare)
+    warnings.push(
+      name === 'last post'
+        ? {
+            what: `It waits for the last post in ${percent(share)} of the threads, as the rule “all posts” would.`,
+            advice: `Make waiting cost more: raise agent.task.delayCost${
+              imitates
+                ? ' with agent.algorithm: exact-return, or agent.imitation.beta, the weight of the early-action expert'
+                : ''
+            }.`,
+          }
+        : {
+            what: `It has collapsed: ${percent(share)} of the threads are decided at ${name}, as a fixed rule would.`,
+            advice: `${
+              name === 'post 1'
+                ? `${percent(demonstrationsAtFirstPost)} of the conservative demonstrations stop at the first post, too. `
+                : ''
+            }${
+              imitates
+                ? 'Try agent.algorithm: exact-return, agent.balance: stop-step, or a smaller agent.initialStopProbability.'
+                : 'Make waiting cheaper: lower agent.task.delayCost. With few labelled threads, agent.task.environment: pseudo-labelled brings more.'
+            }`,
+          },
+    );
+  const [told, expert] = [end('discriminator/accuracy_agent'), end('discriminator/says_expert_conservative')];
+  if (told !== null && expert !== null && Math.min(told, expert) >= limits.accuracy)
+    warnings.push({
+      what: `The discriminator is too strong: at the end it tells ${percent(told)} of the agent’s steps and ${percent(expert)} of the conservative expert’s, so that its rewards hardly say which step is better.`,
+      advice:
+        'Lower agent.imitation.discriminator.learningRate or .epochs, or raise .penalty; or start from the experts with agent.initialization: behavior-cloning.',
+    });
+  const kl = end('ppo/approximate_kl');
+  const clipped = end('ppo/clip_fraction');
+  const isUnsteady = (kl ?? 0) > limits.kl || (clipped ?? 0) > limits.clipped;
+  if (isUnsteady)
+    warnings.push({
+      what: `Updates are large to the end: KL ${(kl ?? 0).toFixed(3)}, ${percent(clipped ?? 0)} of the ratios clipped.`,
+      advice: 'Lower agent.imitation.ppo.learningRate or .epochs, or keep learningRateDecay: linear.',
+    });
+  // A number that is none ends a training with a message, so a finished one can only be on its way there.
+  const logit = end('rollout/mean_logit');
+  if (logit !== null && Math.abs(logit) > limits.logit)
+    warnings.push({
+      what: `The training diverges: the mean logit of the discriminator is ${logit.toFixed(0)}.`,
+      advice:
+        'Lower agent.imitation.discriminator.learningRate, or use agent.imitation.misleading: as-agent, whose loss is bounded. Then train with --restart.',
+    });
+  const entropy = end('ppo/entropy');
+  if (entropy !== null && entropy < limits.entropy)
+    warnings.push({
+      what: `The policy no longer tries anything: its entropy is ${entropy.toFixed(4)}.`,
+      advice: 'Raise agent.imitation.ppo.entropyCoefficient, such as to 0.03, or lower the learning rate.',
+    });
+  const explained = end('ppo/explained_variance');
+  if (explained !== null && explained < 0)
+    warnings.push({
+      what: `The critic is worse than a constant: it explains ${explained.toFixed(2)} of the variance of the returns.`,
+      advice:
+        'Give it more iterations, raise agent.imitation.ppo.valueCoefficient, or use rollout: exact, which needs none.',
+    });
+  return warnings;
+}
+
+/** The mean over the last tenth of the steps; null where the metric is not logged. */
+function meanOfEnd(metrics: readonly MetricsLine[], name: string): number | null {
+  const last = metrics.slice(-Math.max(1, Math.ceil(lastShare * metrics.length)));
+  const values = last.flatMap((line) => (line[name] === undefined ? [] : [line[name]]));
+  return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+function percent(share: number): string {
+  return `${(100 * share).toFixed(0)} %`;
+}

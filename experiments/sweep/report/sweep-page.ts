@@ -1,0 +1,173 @@
+import { counted } from '../../../src/counted.ts';
+import { figure } from '../../report/page/chart.ts';
+import { html, type Markup } from '../../report/page/html.ts';
+import { type PageSection, renderPage } from '../../report/page/page.ts';
+import { type Cell, numberCell, table } from '../../report/page/tables.ts';
+import { isShown } from '../../stop-agent/decisions.ts';
+import { shortNames, sizeOf } from '../plan.ts';
+import { type Recommendation, whyNone } from '../recommend.ts';
+import type { MemberSummary } from '../results.ts';
+import { type SeedInterval, shownInterval } from '../seed-interval.ts';
+import type { SweepReport } from './sweep-report.ts';
+
+/**
+ * The page of a sweep: the recommended setting, every setting in a table, and the pictures.
+ * @param pictures SVG by file name, as `sweepPictures` draws them
+ */
+export function sweepPage(report: SweepReport, pictures: Readonly<Record<string, string>>): string {
+  const { plan, command, rows, members, recommendation } = report;
+  const count = (status: string) => rows.filter((row) => row.status === status).length;
+  const introduction = html`${plan.description.trim() === '' ? null : html`<p>${plan.description.trim()}</p>`}
+<p class="facts">${sizeOf(plan)} · ${count('finished')} finished${count('stopped') > 0 ? `, ${count('stopped')} stopped at a rung` : ''}${count('failed') > 0 ? `, ${count('failed')} failed` : ''}${count('missing') > 0 ? `, ${count('missing')} missing` : ''}</p>
+<p class="command"><code>${command}</code></p>
+${recommendation === null ? html`<p class="warning">Nothing is recommended: ${whyNone(plan, members)}.</p>` : null}`;
+  const drawn = Object.entries(pictures).map(([file, svg]) => ({ file, svg, ...known[file] }));
+  const sections: PageSection[] = [
+    ...(recommendation === null
+      ? []
+      : [{ id: 'recommended', title: 'Recommended', body: recommendedSection(report, recommendation) }]),
+    { id: 'settings', title: 'Settings', body: settingsSection(report) },
+    ...drawn.map(({ file, svg, title, caption }) => ({
+      id: file.replace(/\.svg$/, ''),
+      title,
+      body: figure(
+        { name: file.replace(/\.svg$/, ''), label: `${title}. Arrow keys go through the marks.`, svg },
+        caption,
+      ),
+    })),
+    ...(report.sensitivities.length === 0
+      ? []
+      : [{ id: 'sensitivity', title: 'Sensitivity', body: sensitivitySection(report) }]),
+    ...(count('failed') === 0 ? [] : [{ id: 'failed', title: 'Failed trials', body: failedSection(report) }]),
+  ];
+  return renderPage({ title: plan.name, introduction, sections, data: { inspector: null, items: null } });
+}
+
+const known: Readonly<Record<string, { title: string; caption: string }>> = {
+  'front.svg': {
+    title: 'Front',
+    caption: 'Settings and rules on the development part; the stairs are what no other system beats in both aims.',
+  },
+  'heat-map.svg': { title: 'Heat map', caption: 'Mean objective over two options, averaged over all others.' },
+  'triangle.svg': {
+    title: 'Triangle',
+    caption: 'Ratio of the experts: α conservative above, β early action left, γ misleading right.',
+  },
+  'seeds.svg': {
+    title: 'Spread over seeds',
+    caption: 'A dot a seed, the bar their mean. Settings whose dots mix are not told apart.',
+  },
+};
+
+const callsMetric = 'callsPerThread';
+
+function recommendedSection({ plan, tested }: SweepReport, { member, why }: Recommendation): Markup {
+  const metrics = plan.kind.metrics.filter(({ isShown: own }) => own);
+  const shown = tested.filter(({ name }) => isShown(name));
+  return html`<p><b>${member.label}</b> <code>${member.id}</code></p>
+<p>${why.join(' ')}</p>
+<p>Its runs: ${member.rows.map(({ trial }) => html`<code>trials/${trial.id}</code> (seed ${trial.seed}) `)}</p>
+${table({
+  caption: 'On the test, which no choice was made by',
+  columns: [{ title: 'system' }, ...metrics.map(({ title }) => ({ title, isNumber: true }))],
+  rows: shown.map(({ name, role, values }) => [
+    name,
+    ...metrics.map(({ name: metric, decimals }) =>
+      role === 'oracle' && metric === callsMetric
+        ? numberCell(null)
+        : metricCell(metric, { value: values[metric] ?? null, decimals }),
+    ),
+  ]),
+  isMarked: (row) => shown[row].role === 'learnt',
+})}`;
+}
+
+function settingsSection({ plan, members, recommendation, front }: SweepReport): Markup {
+  const names = shortNames(plan.paths);
+  const metrics = plan.kind.metrics.filter(({ isShown: own }) => own);
+  const aim = plan.sweep.objective.maximise;
+  const onFront = new Set(front.filter(({ isSwept, isOnFront }) => isSwept && isOnFront).map(({ name }) => name));
+  const notes = (member: MemberSummary) =>
+    [
+      ...(recommendation?.member === member ? ['recommended'] : []),
+      ...(onFront.has(member.label) ? ['on the front'] : []),
+      ...(member.isComplete ? [] : ['not complete']),
+      ...(member.isComplete && !member.isAllowed ? ['does not meet the conditions'] : []),
+    ].join(', ');
+  return html`<p>On the development part: mean and 95 % interval over seeds (Student’s t). A click on a heading sorts.</p>
+${table({
+  caption: counted(members.length, 'setting'),
+  columns: [
+    { title: 'setting' },
+    ...plan.paths.map((path) => ({ title: names.get(path) ?? path, isNumber: true })),
+    { title: 'seeds', isNumber: true },
+    ...(aim === null ? [] : [{ title: aim, isNumber: true }]),
+    ...metrics.map(({ title }) => ({ title, isNumber: true })),
+    { title: 'notes' },
+  ],
+  rows: members.map((member): Cell[] => [
+    member.id,
+    ...plan.paths.map((path) => settingCell(member.settings[path])),
+    numberCell(member.objective?.seeds ?? 0, 0),
+    ...(aim === null ? [] : [intervalCell(member.objective, 3)]),
+    ...metrics.map(({ name, decimals }) => metricCell(name, { value: member.values[name], decimals })),
+    notes(member),
+  ]),
+  isMarked: (row) => recommendation?.member === members[row],
+})}`;
+}
+
+function sensitivitySection({ plan, sensitivities }: SweepReport): Markup {
+  const names = shortNames(plan.paths);
+  const aim = plan.sweep.objective.maximise ?? plan.kind.objective;
+  return html`<p>How ${aim} on the development part varies with each option, averaged over all others. An option with a small share hardly matters here.</p>
+${table({
+  caption: 'By option',
+  columns: [
+    { title: 'option' },
+    { title: 'best mean', isNumber: true },
+    { title: 'at' },
+    { title: 'worst mean', isNumber: true },
+    { title: 'at' },
+    { title: 'spread', isNumber: true },
+    { title: 'share of variance', isNumber: true },
+  ],
+  rows: sensitivities.map(({ path, groups, spread, explained }) => {
+    const ranked = [...groups].sort((a, b) => b.mean - a.mean);
+    const [best, worst] = [ranked[0], ranked[ranked.length - 1]];
+    return [
+      names.get(path) ?? path,
+      numberCell(best.mean),
+      best.values,
+      numberCell(worst.mean),
+      worst.values,
+      numberCell(spread),
+      explained === null ? numberCell(null) : { shown: meter(explained), value: explained },
+    ];
+  }),
+})}`;
+}
+
+/** A share as a bar and a number. */
+function meter(share: number): Markup {
+  return html`<span class="meter" style="--share: ${share.toFixed(3)}"></span> ${(100 * share).toFixed(0)} %`;
+}
+
+function failedSection({ rows }: SweepReport): Markup {
+  const failed = rows.filter(({ status }) => status === 'failed');
+  return html`<ul>${failed.map(({ trial, message }) => html`<li><code>${trial.id}</code> ${trial.label}: ${(message ?? '').split('\n')[0]}</li>`)}</ul>`;
+}
+
+/** What calls cost hardly varies over seeds; an interval would only widen the table. */
+function metricCell(metric: string, { value, decimals }: { value: SeedInterval | null; decimals: number }): Cell {
+  return metric === callsMetric ? numberCell(value?.mean ?? null, decimals) : intervalCell(value, decimals);
+}
+
+function intervalCell(value: SeedInterval | null, decimals: number): Cell {
+  return value === null ? numberCell(null) : { shown: shownInterval(value, decimals), value: value.mean };
+}
+
+function settingCell(value: unknown): Cell {
+  const shown = typeof value === 'string' ? value : JSON.stringify(value);
+  return { shown, value: typeof value === 'number' ? value : shown };
+}

@@ -1,0 +1,282 @@
+import type { TopLevelSpec } from 'vega-lite';
+import { groupBy } from '../../../src/data/group-by.ts';
+import { legible } from '../../report/legible-labels.ts';
+import { draw, palette, quiet } from '../../report/page/chart.ts';
+import type { FrontPoint } from '../front.ts';
+import { type SweepPlan, shortNames } from '../plan.ts';
+import type { MemberSummary } from '../results.ts';
+import { grouping } from '../sensitivity.ts';
+
+interface Pictured {
+  readonly plan: SweepPlan;
+  readonly members: readonly MemberSummary[];
+  readonly front: readonly FrontPoint[];
+}
+
+/**
+ * The pictures of a sweep as SVG, by file name; those that its options do not give are left out. All of them show the
+ * development part.
+ */
+export async function sweepPictures(pictured: Pictured): Promise<Record<string, string>> {
+  const specs: Record<string, TopLevelSpec | null> = {
+    'front.svg': frontSpec(pictured),
+    'heat-map.svg': heatMapSpec(pictured),
+    'triangle.svg': triangleSpec(pictured),
+    'seeds.svg': seedsSpec(pictured),
+  };
+  const drawn: Record<string, string> = {};
+  for (const [name, spec] of Object.entries(specs))
+    if (spec !== null) drawn[name] = (await draw({ name, label: '', spec })).svg;
+  return drawn;
+}
+
+function aimOf({ sweep, kind }: SweepPlan): string {
+  return sweep.objective.maximise ?? kind.objective;
+}
+
+/** Macro-F1 over ER: settings, baselines, and the staircase of the systems that no other beats. */
+export function frontSpec({ plan, front }: Pictured): TopLevelSpec | null {
+  if (front.length === 0) return null;
+  const values = front.map((point) => ({
+    ...point,
+    kind: point.isSwept ? 'swept setting' : 'baseline',
+    details: `${point.name}\nmacro-F1 ${point.macroF1.toFixed(3)}\nER ${point.er.toFixed(3)}\n${point.calls.toFixed(1)} calls a thread`,
+  }));
+  const stairs = front.filter(({ isOnFront }) => isOnFront).sort((a, b) => a.er - b.er);
+  const places = groupBy(stairs, ({ er, macroF1 }) => `${er} ${macroF1}`);
+  const named = Array.from(places.values(), (own) => ({
+    er: own[0].er,
+    macroF1: own[0].macroF1,
+    isSwept: own.some(({ isSwept }) => isSwept),
+    name: nameOfPlace(own),
+  }));
+  const labels = legible(
+    named.map((own) => ({ ...own, x: own.er, y: own.macroF1, isKept: own.isSwept })),
+    values.map(({ er, macroF1 }) => ({ x: er, y: macroF1 })),
+  );
+  const position = {
+    x: { field: 'er', type: 'quantitative', title: 'ER (lower is earlier)', scale: { zero: false } },
+    y: { field: 'macroF1', type: 'quantitative', title: 'macro-F1', scale: { zero: false } },
+  } as const;
+  return {
+    title: `${plan.name}: macro-F1 against ER, development part`,
+    width: 560,
+    height: 400,
+    layer: [
+      {
+        data: { values: stairs },
+        mark: { type: 'line', aria: false, interpolate: 'step-after', color: palette.grey, strokeDash: [4, 3] },
+        encoding: position,
+      },
+      {
+        data: { values },
+        mark: { type: 'point', filled: true, opacity: 0.9 },
+        encoding: {
+          ...position,
+          color: {
+            field: 'kind',
+            type: 'nominal',
+            title: null,
+            scale: { domain: ['swept setting', 'baseline'], range: [palette.vermillion, palette.blue] },
+          },
+          shape: {
+            field: 'kind',
+            type: 'nominal',
+            title: null,
+            scale: { domain: ['swept setting', 'baseline'], range: ['circle', 'square'] },
+          },
+          size: { field: 'calls', type: 'quantitative', title: 'calls a thread', scale: { range: [40, 240] } },
+          description: { field: 'details', type: 'nominal' },
+        },
+      },
+      {
+        data: { values: labels },
+        mark: {
+          type: 'text',
+          aria: false,
+          // Late points stand at the right edge.
+          align: { expr: "datum.er > 0.6 ? 'right' : 'left'" },
+          dx: { expr: 'datum.er > 0.6 ? -7 : 7' },
+          dy: -9,
+          // A setting of many options has a long name, which would otherwise widen the whole picture.
+          limit: 300,
+          fontSize: 9,
+          color: quiet,
+        },
+        encoding: { ...position, text: { field: 'name', type: 'nominal' } },
+      },
+    ],
+  };
+}
+
+/** Systems that stand at one place: hundreds of settings may. */
+function nameOfPlace(systems: readonly FrontPoint[]): string {
+  const names = systems.map(({ name }) => name);
+  return names.length <= 2 ? names.join(', ') : `${names[0]} and ${names.length - 1} more`;
+}
+
+/** Cells along a side of a heat map, beyond which it would not fit on a page. */
+const cellsAtMost = 20;
+
+/** The mean objective over two swept options, averaged over all others. Drawn numbers, of which no two are alike, are grouped. */
+export function heatMapSpec({ plan, members }: Pictured): TopLevelSpec | null {
+  const swept = Object.keys(plan.sweep.space);
+  const [first, second] = plan.sweep.pictures.heatMap ?? swept;
+  if (second === undefined) return null;
+  const names = shortNames(plan.paths);
+  const values = members.flatMap(({ settings, objective }) =>
+    objective === null ? [] : [{ first: settings[first], second: settings[second], value: objective.mean }],
+  );
+  if (values.length === 0) return null;
+  const groupNames = {
+    first: grouping(
+      values.map((each) => each.first),
+      { atMost: cellsAtMost },
+    ),
+    second: grouping(
+      values.map((each) => each.second),
+      { atMost: cellsAtMost },
+    ),
+  };
+  const cell = values.map((each) => ({
+    ...each,
+    first: groupNames.first(each.first),
+    second: groupNames.second(each.second),
+  }));
+  const order = (key: 'first' | 'second') => {
+    const own = values.map((each) => each[key]);
+    const areNumbers = own.every((value) => typeof value === 'number');
+    const sorted = areNumbers ? own.sort((a, b) => Number(a) - Number(b)) : own;
+    return [...new Set(sorted.map(groupNames[key]))];
+  };
+  return {
+    title: `${plan.name}: ${aimOf(plan)}, development part`,
+    width: { step: 44 },
+    height: { step: 30 },
+    data: { values: cell },
+    encoding: {
+      x: { field: 'first', type: 'ordinal', title: names.get(first) ?? first, sort: order('first') },
+      y: { field: 'second', type: 'ordinal', title: names.get(second) ?? second, sort: order('second').reverse() },
+    },
+    layer: [
+      {
+        mark: 'rect',
+        encoding: {
+          color: {
+            aggregate: 'mean',
+            field: 'value',
+            type: 'quantitative',
+            title: aimOf(plan),
+            scale: { scheme: 'viridis' },
+          },
+        },
+      },
+      {
+        mark: { type: 'text', aria: false, fontSize: 9, stroke: 'white', strokeWidth: 2.5, strokeJoin: 'round' },
+        encoding: { text: { aggregate: 'mean', field: 'value', type: 'quantitative', format: '.3f' } },
+      },
+      {
+        mark: { type: 'text', aria: false, fontSize: 9, color: 'black' },
+        encoding: { text: { aggregate: 'mean', field: 'value', type: 'quantitative', format: '.3f' } },
+      },
+    ],
+  };
+}
+
+const weights = ['alpha', 'beta', 'gamma'].map((name) => `agent.imitation.${name}`);
+
+/** Where each corner stands for all weight on one expert: α conservative on top, β early action left, γ misleading right. */
+export function triangleSpec({ plan, members }: Pictured): TopLevelSpec | null {
+  if (!weights.every((path) => plan.paths.includes(path))) return null;
+  const height = Math.sqrt(3) / 2;
+  const place = (alpha: number, gamma: number) => ({ x: gamma + alpha / 2, y: alpha * height });
+  const values = members.flatMap(({ settings, objective, label }) => {
+    const [alpha, beta, gamma] = weights.map((path) => Number(settings[path]));
+    const sum = alpha + beta + gamma;
+    if (objective === null || !(sum > 0)) return [];
+    return [
+      {
+        ...place(alpha / sum, gamma / sum),
+        value: objective.mean,
+        details: `${label}\n${aimOf(plan)} ${objective.mean.toFixed(3)}`,
+      },
+    ];
+  });
+  if (values.length === 0) return null;
+  const outline = [place(0, 0), place(0, 1), place(1, 0), place(0, 0)].map((corner, order) => ({ ...corner, order }));
+  const corners = [
+    { ...place(1, 0), y: height + 0.05, text: 'α = 1' },
+    { ...place(0, 0), y: -0.06, text: 'β = 1' },
+    { ...place(0, 1), y: -0.06, text: 'γ = 1' },
+  ];
+  const axis = (field: 'x' | 'y', domain: [number, number]) =>
+    ({ field, type: 'quantitative', axis: null, scale: { domain, nice: false } }) as const;
+  const position = { x: axis('x', [-0.08, 1.08]), y: axis('y', [-0.12, 0.96]) } as const;
+  return {
+    title: `${plan.name}: ${aimOf(plan)} over the ratio of the experts, development part`,
+    width: 464,
+    height: 432,
+    layer: [
+      {
+        data: { values: outline },
+        mark: { type: 'line', aria: false, color: palette.grey },
+        encoding: { ...position, order: { field: 'order', type: 'quantitative' } },
+      },
+      {
+        data: { values },
+        mark: { type: 'circle', size: 420, opacity: 1 },
+        encoding: {
+          ...position,
+          color: { field: 'value', type: 'quantitative', title: aimOf(plan), scale: { scheme: 'viridis' } },
+          description: { field: 'details', type: 'nominal' },
+        },
+      },
+      {
+        data: { values: corners },
+        mark: { type: 'text', aria: false, fontSize: 13 },
+        encoding: { ...position, text: { field: 'text', type: 'nominal' } },
+      },
+    ],
+  };
+}
+
+/** The objective of every seed of every setting, with the means. */
+export function seedsSpec({ plan, members }: Pictured): TopLevelSpec | null {
+  const scored = members.filter(({ objective }) => objective !== null);
+  if (scored.length === 0) return null;
+  const values = scored.flatMap(({ label, rows }) =>
+    rows.flatMap(({ trial, objective }) =>
+      objective === null
+        ? []
+        : [
+            {
+              label,
+              value: objective,
+              details: `${label}, seed ${trial.seed}\n${aimOf(plan)} ${objective.toFixed(3)}`,
+            },
+          ],
+    ),
+  );
+  const order = scored.map(({ label }) => label);
+  const y = { field: 'label', type: 'nominal', title: null, sort: order, axis: { labelLimit: 360 } } as const;
+  return {
+    title: `${plan.name}: spread over seeds, development part`,
+    width: 480,
+    height: { step: 20 },
+    data: { values },
+    layer: [
+      {
+        mark: { type: 'circle', color: palette.blue, opacity: 0.6, size: 50 },
+        encoding: {
+          y,
+          x: { field: 'value', type: 'quantitative', title: aimOf(plan), scale: { zero: false } },
+          description: { field: 'details', type: 'nominal' },
+        },
+      },
+      {
+        mark: { type: 'tick', aria: false, color: palette.vermillion, thickness: 3, size: 16 },
+        encoding: { y, x: { aggregate: 'mean', field: 'value', type: 'quantitative' } },
+      },
+    ],
+  };
+}

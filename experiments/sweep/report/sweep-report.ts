@@ -1,0 +1,212 @@
+import { markdownTable } from 'markdown-table';
+import { isShown } from '../../stop-agent/decisions.ts';
+import type { FrontPoint } from '../front.ts';
+import { type SweepPlan, shortNames, sizeOf } from '../plan.ts';
+import { type Recommendation, whyNone } from '../recommend.ts';
+import type { MemberSummary, SystemMean, TrialRow } from '../results.ts';
+import { type SeedInterval, shownInterval } from '../seed-interval.ts';
+import type { Sensitivity } from '../sensitivity.ts';
+
+/** Everything that the report of a sweep shows. */
+export interface SweepReport {
+  readonly plan: SweepPlan;
+  readonly command: string;
+  readonly rows: readonly TrialRow[];
+  readonly members: readonly MemberSummary[];
+  readonly front: readonly FrontPoint[];
+  readonly sensitivities: readonly Sensitivity[];
+  readonly recommendation: Recommendation | null;
+  /** What the recommended setting and the baselines beside it score on the test; empty without a recommendation. */
+  readonly tested: readonly SystemMean[];
+  /** Names of the pictures, in the folder of the report. */
+  readonly pictures: readonly string[];
+}
+
+/** The report of a sweep in Markdown. */
+export function renderSweepReport(report: SweepReport): string {
+  const { plan, command, rows, pictures } = report;
+  const failed = rows.filter(({ status }) => status === 'failed');
+  const missing = rows.filter(({ status }) => status === 'missing').length;
+  const lines = [
+    `# ${plan.name}`,
+    '',
+    ...(plan.description.trim() === '' ? [] : [plan.description.trim(), '']),
+    `Command: \`${command}\``,
+    '',
+    `${sizeOf(plan)}. ${countsOf(rows)}`,
+    ...(missing === 0 ? [] : ['', `**${missing} trials are missing**: give the command again to run them.`]),
+    '',
+    ...recommended(report),
+    '## Settings, on the development part',
+    '',
+    'Mean and 95 % interval over seeds (Student’s t).',
+    '',
+    membersTable(report),
+    '',
+    ...frontLines(report),
+    ...sensitivityLines(report),
+    ...(failed.length === 0
+      ? []
+      : [
+          '## Failed trials',
+          '',
+          ...failed.map(({ trial, message }) => `- \`${trial.id}\` (${trial.label}): ${firstLine(message ?? '')}`),
+          '',
+        ]),
+    ...(pictures.length === 0 ? [] : ['## Pictures', '', ...pictures.map((name) => `![${name}](${name})`), '']),
+  ];
+  return `${lines.join('\n').trimEnd()}\n`;
+}
+
+function countsOf(rows: readonly TrialRow[]): string {
+  const counts = (['finished', 'stopped', 'failed', 'missing'] as const).map(
+    (status) => [status, rows.filter((row) => row.status === status).length] as const,
+  );
+  const shown = counts.filter(([status, count]) => count > 0 || status === 'finished');
+  return `${shown.map(([status, count]) => `${count} ${status === 'stopped' ? 'stopped at a rung' : status}`).join(', ')}.`;
+}
+
+function recommended({ plan, members, recommendation, tested }: SweepReport): string[] {
+  if (recommendation === null) return ['## Recommended', '', `Nothing: ${whyNone(plan, members)}.`, ''];
+  const { member, why } = recommendation;
+  const metrics = plan.kind.metrics.filter((metric) => metric.isShown);
+  const rows = tested.filter(({ name }) => isShown(name));
+  return [
+    '## Recommended',
+    '',
+    `**${member.label}** (\`${member.id}\`)`,
+    '',
+    why.join(' '),
+    '',
+    `Its runs: ${member.rows.map(({ trial }) => `\`trials/${trial.id}\` (seed ${trial.seed})`).join(', ')}.`,
+    '',
+    'On the test, which no choice was made by:',
+    '',
+    markdownTable(
+      [
+        ['system', ...metrics.map(({ title }) => title)],
+        ...rows.map(({ name, role, values }) => [
+          role === 'learnt' ? `**${name}**` : name,
+          ...metrics.map(({ name: metric, decimals }) => {
+            const value = values[metric] ?? null;
+            return role === 'oracle' && metric === callsMetric ? '–' : shownMetric(metric, { value, decimals });
+          }),
+        ]),
+      ],
+      { align: ['l', ...metrics.map(() => 'r')] },
+    ),
+    ...(rows.length < tested.length ? ['', 'Rules of other numbers are on the front and in `report.json`.'] : []),
+    '',
+  ];
+}
+
+function membersTable({ plan, members, recommendation, front }: SweepReport): string {
+  const names = shortNames(plan.paths);
+  const metrics = plan.kind.metrics.filter(({ isShown }) => isShown);
+  const aim = plan.sweep.objective.maximise;
+  const onFront = new Set(front.filter(({ isSwept, isOnFront }) => isSwept && isOnFront).map(({ name }) => name));
+  const hasConditions = plan.sweep.objective.where.length > 0;
+  return markdownTable(
+    [
+      [
+        'setting',
+        ...plan.paths.map((path) => names.get(path) ?? path),
+        'seeds',
+        ...(aim === null ? [] : [aim]),
+        ...metrics.map(({ title }) => title),
+        'notes',
+      ],
+      ...members.map((member) => [
+        `\`${member.id}\``,
+        ...plan.paths.map((path) => shown(member.settings[path])),
+        String(member.objective?.seeds ?? 0),
+        ...(aim === null ? [] : [member.objective === null ? '–' : shownInterval(member.objective, 3)]),
+        ...metrics.map(({ name, decimals }) => {
+          const value = member.values[name];
+          return shownMetric(name, { value, decimals });
+        }),
+        [
+          ...(recommendation?.member === member ? ['**recommended**'] : []),
+          ...(onFront.has(member.label) ? ['on the front'] : []),
+          ...(hasConditions && member.isComplete && !member.isAllowed ? ['does not meet the conditions'] : []),
+          ...(member.isComplete ? [] : ['not complete']),
+        ].join(', '),
+      ]),
+    ],
+    { align: ['l', ...plan.paths.map(() => 'r'), 'r', ...(aim === null ? [] : ['r']), ...metrics.map(() => 'r'), 'l'] },
+  );
+}
+
+function frontLines({ front }: SweepReport): string[] {
+  if (front.length === 0) return [];
+  const shownPoints = front
+    .filter(({ isOnFront, isOnFrontWithCalls }) => isOnFront || isOnFrontWithCalls)
+    .sort((a, b) => a.er - b.er || b.macroF1 - a.macroF1);
+  return [
+    '## Pareto front, on the development part',
+    '',
+    'Systems that no other beats in macro-F1 and ER alike; the last column counts detector calls as a third aim.',
+    '',
+    markdownTable(
+      [
+        ['system', 'macro-F1', 'ER', 'calls a thread', 'front of macro-F1 and ER', '… and calls'],
+        ...shownPoints.map(({ name, isSwept, macroF1, er, calls, isOnFront, isOnFrontWithCalls }) => [
+          isSwept ? `**${name}**` : name,
+          macroF1.toFixed(3),
+          er.toFixed(3),
+          calls.toFixed(1),
+          isOnFront ? 'yes' : '',
+          isOnFrontWithCalls ? 'yes' : '',
+        ]),
+      ],
+      { align: ['l', 'r', 'r', 'r', 'l', 'l'] },
+    ),
+    '',
+  ];
+}
+
+function sensitivityLines({ plan, sensitivities }: SweepReport): string[] {
+  if (sensitivities.length === 0) return [];
+  const aim = plan.sweep.objective.maximise ?? plan.kind.objective;
+  const names = shortNames(plan.paths);
+  return [
+    '## Sensitivity',
+    '',
+    `How ${aim} on the development part varies with each option, averaged over all others. The share is that of the variance over all trials, seeds included.`,
+    '',
+    markdownTable(
+      [
+        ['option', 'best mean', 'worst mean', 'spread', 'share of variance'],
+        ...sensitivities.map(({ path, groups, spread, explained }) => {
+          const ranked = [...groups].sort((a, b) => b.mean - a.mean);
+          const [best, worst] = [ranked[0], ranked[ranked.length - 1]];
+          return [
+            names.get(path) ?? path,
+            `${best.mean.toFixed(3)} at ${best.values}`,
+            `${worst.mean.toFixed(3)} at ${worst.values}`,
+            spread.toFixed(3),
+            explained === null ? '–' : `${(100 * explained).toFixed(0)} %`,
+          ];
+        }),
+      ],
+      { align: ['l', 'l', 'l', 'r', 'r'] },
+    ),
+    '',
+  ];
+}
+
+const callsMetric = 'callsPerThread';
+
+/** What calls cost hardly varies over seeds; an interval would only widen the table. */
+function shownMetric(metric: string, { value, decimals }: { value: SeedInterval | null; decimals: number }): string {
+  if (value === null) return '–';
+  return metric === callsMetric ? value.mean.toFixed(decimals) : shownInterval(value, decimals);
+}
+
+function shown(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+function firstLine(text: string): string {
+  return text.split('\n')[0];
+}

@@ -1,0 +1,65 @@
+import { agentName, type SystemDecisions } from '../../../../experiments/stop-agent/decisions.ts';
+import type { SystemScores } from '../../../../experiments/stop-agent/metrics.ts';
+import type { TrialResult } from '../../../../experiments/stop-agent/result.ts';
+
+export interface Given extends Partial<Pick<SystemScores, 'calls' | 'mostCommonStop'>> {
+  macroF1?: number;
+  er?: number;
+  delayHours?: number | null;
+  callsPerThread?: number;
+}
+
+export function decidedSystem(name: string, { calls = 'one', mostCommonStop, ...values }: Given = {}): SystemScores {
+  const usual = {
+    macroF1: 0.5,
+    accuracy: 0.5,
+    er: 0.5,
+    delayPosts: 3,
+    delayHours: 1,
+    callsPerThread: 1,
+    callsSaved: 0.9,
+  };
+  return {
+    name,
+    calls,
+    threads: 10,
+    values: { ...usual, ...values },
+    intervals: { macroF1: [0.4, 0.6], er: [0.4, 0.6] },
+    f1ByLabel: { 'non-rumor': 0.4, rumor: 0.6 },
+    mostCommonStop: mostCommonStop ?? { name: 'post 4', share: 0.2 },
+  };
+}
+
+/** Twenty threads with as many errors of either label as make that macro-F1. */
+function decisionsOf({ name, calls, values }: SystemScores): SystemDecisions {
+  const decisions = Array.from({ length: 20 }, (_, index) => ({
+    system: name,
+    threadId: `${index}`,
+    gold: index % 2,
+    predicted: Math.floor(index / 2) < Math.round(10 * (values.macroF1 ?? 0)) ? index % 2 : 1 - (index % 2),
+    postsUsed: Math.round(20 * (values.er ?? 0)),
+    posts: 20,
+    hours: null,
+    calls: values.callsPerThread ?? 1,
+  }));
+  return { name, calls, decisions };
+}
+
+export function decidedTrial(
+  seed: number,
+  agent: Given,
+  rules: SystemScores[] = [decidedSystem('all posts', { er: 1 })],
+) {
+  const count = { conservative: 3, earlyAction: 2, misleading: 1 };
+  const systems = [decidedSystem(agentName, agent), ...rules];
+  return {
+    seed,
+    threads: { test: 10 },
+    demonstrations: count,
+    stopsAtFirstPost: { conservative: 1 / 3, earlyAction: 0, misleading: 0 },
+    part: 'test',
+    schedule: null,
+    systems,
+    decisions: systems.map(decisionsOf),
+  } satisfies TrialResult;
+}

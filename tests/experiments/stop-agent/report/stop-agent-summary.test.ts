@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest';
+import { narrowTable, wrapped } from '../../../../experiments/report/narrow-table.ts';
+import { summarizeExperiment } from '../../../../experiments/stop-agent/report/stop-agent-summary.ts';
+import { decidedTrial, decidedSystem as system } from './decided-trial.ts';
+
+const widest = (text: string) => Math.max(...text.split('\n').map((line) => [...line].length));
+
+describe('a table for a terminal', () => {
+  const rows = [
+    ['system', 'macro-F1', 'ER'],
+    ['confidence ≥ 0.7, asked at 1, 2, 3, 5, 8, …', '0.743 ± 0.028', '0.154'],
+    ['all posts', '0.8', '1'],
+  ];
+
+  it('cuts the first column and no other', () => {
+    const table = narrowTable(rows, { width: 40 });
+    expect(widest(table)).toBe(40);
+    expect(table.split('\n')[2]).toBe('confidence ≥ 0.7,…  0.743 ± 0.028  0.154');
+    expect(table.split('\n')[3]).toBe(`${'all posts'.padEnd(18)}${'0.8'.padStart(15)}${'1'.padStart(7)}`);
+  });
+
+  it('is as narrow as what stands in it', () => {
+    expect(widest(narrowTable(rows.slice(0, 1)))).toBe('system        macro-F1  ER'.length);
+  });
+});
+
+it('breaks text at spaces', () => {
+  expect(wrapped('one two three', { width: 7 })).toBe('one two\nthree');
+});
+
+describe('the summary of an experiment', () => {
+  const rules = [
+    system('first 4 posts', { macroF1: 0.6, er: 0.3 }),
+    system('first 8 posts', { macroF1: 0.7, er: 0.6 }),
+    system('confidence ≥ 0.7, asked at 1, 2, 3, 5, 8, …', {
+      macroF1: 0.8,
+      er: 0.4,
+      callsPerThread: 3,
+      calls: 'schedule',
+    }),
+    system('all posts', { macroF1: 0.8, er: 1 }),
+  ];
+  const trial = (agent: Parameters<typeof decidedTrial>[1]) => decidedTrial(1, agent, rules);
+
+  it('puts under each agent the best rule that calls once, and the best that calls as often', () => {
+    const told = trial({ macroF1: 0.9, er: 0.5, callsPerThread: 4 });
+    const once = trial({ macroF1: 0.6, er: 0.5 });
+    const summary = summarizeExperiment({
+      name: 'x',
+      results: [
+        { variant: 'told', trials: [told] },
+        { variant: 'once', trials: [once] },
+      ],
+    });
+    const names = summary.split('\n').map((line) => line.replace(/ {2,}[\d.]+ {2}.*/, ''));
+    expect(names.slice(4, 10)).toEqual([
+      'told',
+      '  1 call: first 4 posts',
+      '  as many: confidence ≥ 0.7, asked at 1, 2, 3, 5, …',
+      'once',
+      '  1 call: first 4 posts',
+      'all posts',
+    ]);
+    expect(widest(summary)).toBeLessThanOrEqual(100);
+  });
+
+  it('says which agents are above the rules, which cannot be told from them, and which are below', () => {
+    const summary = summarizeExperiment({
+      name: 'x',
+      results: [
+        { variant: 'good', trials: [trial({ macroF1: 1, er: 0.3 })] },
+        { variant: 'fair', trials: [trial({ macroF1: 0.6, er: 0.3 })] },
+        { variant: 'poor', trials: [trial({ macroF1: 0.1, er: 0.9 })] },
+        { variant: 'hasty', trials: [trial({ macroF1: 0.5, er: 0.1 })] },
+      ],
+    }).replaceAll('\n', ' ');
+    expect(summary).toMatch(
+      /Verdict: good \(\+0\.\d+ \[.*?\]\) is above the best mixtures of rules that are as early and call the detector as often; fair \(.*?\) cannot be told from them; poor \(-0\.\d+ \[.*?\]\) is below them; hasty stops earlier than any rule that calls as seldom\./,
+    );
+  });
+
+  it('names an agent that collapsed', () => {
+    const stuck = trial({ macroF1: 0.6, er: 0.3, mostCommonStop: { name: 'post 1', share: 0.97 } });
+    const summary = summarizeExperiment({ name: 'x', results: [{ variant: 'agent', trials: [stuck] }] });
+    expect(summary.replaceAll('\n', ' ')).toContain('; it collapsed to a fixed rule (97 % stop at post 1).');
+  });
+});

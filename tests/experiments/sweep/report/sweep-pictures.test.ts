@@ -1,0 +1,47 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { planSweep } from '../../../../experiments/sweep/plan.ts';
+import { sweepPictures } from '../../../../experiments/sweep/report/sweep-pictures.ts';
+import { seedInterval } from '../../../../experiments/sweep/seed-interval.ts';
+import { loadSweepFile } from '../../../../experiments/sweep/sweep-file.ts';
+import { temporaryFolder } from '../../../src/data/fixtures.ts';
+import { tinySweep } from '../tiny-sweep.ts';
+
+it('fits many drawn settings on a page: one short name for a place, drawn numbers in groups', async () => {
+  const path = join(temporaryFolder(), 'sweep.yaml');
+  const space = {
+    'agent.imitation.alpha': { from: 0.6, to: 0.9 },
+    'agent.imitation.misleading': ['subtract', 'as-agent'],
+  };
+  writeFileSync(path, JSON.stringify({ ...tinySweep, space, method: { name: 'sobol', trials: 40 } }));
+  const plan = await planSweep(await loadSweepFile(path, { overrides: [] }));
+  const members = plan.members.map(({ id, settings }, place) => ({
+    id,
+    label: `setting ${place}`,
+    settings,
+    rows: [],
+    isComplete: true,
+    isAllowed: true,
+    objective: seedInterval([place / 40]),
+    values: {},
+  }));
+  const front = members.map(({ label }) => ({
+    name: label,
+    isSwept: true,
+    macroF1: 0.7,
+    er: 0.1,
+    calls: 1,
+    isOnFront: true,
+    isOnFrontWithCalls: true,
+  }));
+  const pictures = await sweepPictures({ plan, members, front });
+  const widthOf = (name: string) => Number(/ width="(\d+)"/.exec(pictures[name])?.[1]);
+  expect(pictures['front.svg']).toContain('>setting 0 and 39 more<');
+  expect(widthOf('front.svg')).toBeLessThan(900);
+  expect(widthOf('heat-map.svg')).toBeLessThan(600);
+  const columns = [...pictures['heat-map.svg'].matchAll(/>((?:from )?0\.\d+(?: to below 0\.\d+)?)<\/text>/g)];
+  const groups = columns.map(([, text]) => text).filter((text) => /from|below/.test(text));
+  expect(groups).toHaveLength(4);
+  expect(groups[3]).toMatch(/^from /);
+});
