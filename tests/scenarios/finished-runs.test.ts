@@ -152,27 +152,6 @@ describe('report', () => {
   });
 });
 
-describe('doctor', () => {
-  // Not the cpu backend, which takes seconds an iteration.
-  it('times backends, or says why one cannot be used', async () => {
-    const { code, out, errors } = await earshot(['doctor', 'tensorflow', 'wasm', '--json', '--dimensions', '8'], {
-      cwd,
-    });
-    expect(code, errors).toBe(0);
-    const found = JSON.parse(out);
-    expect(found.node).toBe(process.versions.node);
-    expect(['tensorflow', 'wasm']).toContain(found.chosen.name);
-    expect(found.backends.map(({ backend }: { backend: string }) => backend)).toEqual(['tensorflow', 'wasm']);
-    for (const { iterationMs, problem } of found.backends) expect(iterationMs['1'] > 0).toBe(problem === null);
-    expect(found.backends[1].iterationMs['1']).toBeGreaterThan(0);
-    const unknown = await earshot(['doctor', 'cuda'], { cwd });
-    expect(unknown.errors).toContain('Allowed choices are tensorflow, webgpu, wasm, cpu.');
-    const wrong = await earshot(['doctor', '--dimensions', 'wide'], { cwd });
-    expect(wrong.code).toBe(1);
-    expect(wrong.errors).toContain("argument 'wide' is invalid. It must be a whole number.");
-  });
-});
-
 it('knows what each command is for', async () => {
   const { out } = await earshot(['--help'], { cwd });
   for (const name of [
