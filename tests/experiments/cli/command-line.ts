@@ -28,8 +28,13 @@ export interface Surroundings {
 /** Commands take paths from the working directory, of which a process has one, so they wait for each other. */
 let turn: Promise<unknown> = Promise.resolve();
 
-/** Starts the command line in this process, with `cwd` as the working directory until it ends. */
-export function start(words: readonly string[], { cwd, stdin = Readable.from([]) }: Surroundings): Started {
+/**
+ * Starts the command line in this process, with `cwd` as the working directory until it ends. `train` and `sweep` start no
+ * further process unless their words say how many: one that loads the sources costs more than most trainings of tests.
+ */
+export function start(given: readonly string[], { cwd, stdin = Readable.from([]) }: Surroundings): Started {
+  const starts = ['train', 'sweep'].includes(given[0]) && !given.includes('--jobs') && !given.includes('--help');
+  const words = starts ? [...given, '--jobs', '1'] : given;
   const interruption = new AbortController();
   const stdout = new TextCollector();
   const stderr = new TextCollector();
