@@ -41,7 +41,7 @@ export async function projectionOf(
     schedule: null,
     sequences: new Map(),
   });
-  const projection = principalComponents(table, { components, inputs: dimensions });
+  const projection = await principalComponents(table, { components, inputs: dimensions });
   writeProjection(path, projection);
   return projection;
 }

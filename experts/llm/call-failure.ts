@@ -1,4 +1,3 @@
-import { APIConnectionTimeoutError, APIError } from 'openai';
 import { z } from 'zod';
 
 export type CallFailureKind =
@@ -46,8 +45,9 @@ export class CallFailure extends Error {
 }
 
 /** The failure behind whatever the client or the network threw; null for a defect of our own. */
-export function callFailureOf(error: unknown): CallFailure | null {
+export async function callFailureOf(error: unknown): Promise<CallFailure | null> {
   if (error instanceof CallFailure) return error;
+  const { APIConnectionTimeoutError, APIError } = await import('openai');
   if (error instanceof APIConnectionTimeoutError) return new CallFailure({ kind: 'timeout', message: 'timed out' });
   if (error instanceof APIError) {
     if (error.status === undefined) return connectionFailure(error);

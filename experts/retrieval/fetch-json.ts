@@ -86,7 +86,7 @@ async function attempt<T>(options: {
     const response = await guardedFetch(url, {
       headers,
       signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
-      dispatcher: dispatcherOf(env),
+      dispatcher: await dispatcherOf(env),
     });
     const text = withoutSecrets(await limitedText(response, MOST_BYTES), secrets);
     const { origin } = new URL(response.url);
@@ -108,7 +108,7 @@ async function attempt<T>(options: {
   } catch (error) {
     signal?.throwIfAborted();
     if (timeout.aborted) throw new CallFailure({ kind: 'timeout', message: `no answer after ${timeoutMs} ms` });
-    throw callFailureOf(error) ?? error;
+    throw (await callFailureOf(error)) ?? error;
   }
 }
 

@@ -1,4 +1,3 @@
-import { EigenvalueDecomposition, Matrix } from 'ml-matrix';
 import { InputError } from '../errors.ts';
 import type { Rows } from './row-tables.ts';
 
@@ -22,12 +21,13 @@ export interface Projection {
  * @param options.inputs how many of a row's leading columns are projected
  * @throws InputError for more components than columns
  */
-export function principalComponents(
+export async function principalComponents(
   { data, columns }: Rows,
   { components, inputs = columns }: { components: number; inputs?: number },
-): Projection {
+): Promise<Projection> {
   if (components > inputs)
     throw new InputError(`${components} components were asked for, and there are ${inputs} columns; ask for fewer`);
+  const { EigenvalueDecomposition } = await import('ml-matrix');
   const covariance = covarianceOf({ data, columns }, inputs);
   const { realEigenvalues, eigenvectorMatrix } = new EigenvalueDecomposition(covariance, { assumeSymmetric: true });
   const order = realEigenvalues.map((_, index) => index).sort((a, b) => realEigenvalues[b] - realEigenvalues[a]);
@@ -64,7 +64,7 @@ export function projected(data: Float32Array, { inputs, components, weights }: P
 }
 
 /** The covariance of the leading columns, divided by the number of rows. */
-function covarianceOf({ data, columns }: Rows, inputs: number): Matrix {
+function covarianceOf({ data, columns }: Rows, inputs: number): Float64Array[] {
   const rows = data.length / columns;
   const mean = new Float64Array(inputs);
   for (let row = 0; row < rows; row++) for (let i = 0; i < inputs; i++) mean[i] += data[row * columns + i] / rows;
@@ -78,11 +78,11 @@ function covarianceOf({ data, columns }: Rows, inputs: number): Matrix {
       for (let j = i; j < inputs; j++) target[j] += own * centred[j];
     }
   }
-  const covariance = Matrix.zeros(inputs, inputs);
+  const covariance = Array.from({ length: inputs }, () => new Float64Array(inputs));
   for (let i = 0; i < inputs; i++)
     for (let j = i; j < inputs; j++) {
-      covariance.set(i, j, products[i][j] / rows);
-      covariance.set(j, i, products[i][j] / rows);
+      covariance[i][j] = products[i][j] / rows;
+      covariance[j][i] = products[i][j] / rows;
     }
   return covariance;
 }

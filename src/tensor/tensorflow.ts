@@ -61,7 +61,7 @@ export function registerTensorflow(): void {
     throw new Error(`${packageNames.join(' and ')} are not installed (they are optional packages of npm)`);
   const built = builtAddonFile();
   if (existsSync(built)) registerBuilt(found, built);
-  else registerDownloaded(found.name);
+  else registerDownloaded(found);
 }
 
 /** The version and the device of the backend in use. */
@@ -102,8 +102,10 @@ function loaded(require: NodeJS.Require, { addon, library }: BuiltAddon, again: 
 }
 
 /** The package's own start, which needs the addon that its install script downloads. */
-function registerDownloaded(name: string): void {
+function registerDownloaded({ name, folder }: { name: string; folder: string }): void {
   try {
+    // Where the script puts it. Without one, hundreds of modules would be loaded to find that out.
+    if (!existsSync(join(folder, 'lib'))) throw new Error('nothing was downloaded');
     createRequire(import.meta.url)(name);
   } catch {
     throw new Error(`${name} has no native library; build one with \`earshot backend install\``);

@@ -1,5 +1,4 @@
 import { setImmediate } from 'node:timers/promises';
-import { UMAP } from 'umap-js';
 import { z } from 'zod';
 import { Random } from '../../../src/tensor/random.ts';
 
@@ -228,6 +227,7 @@ async function project(options: {
   const { distances, seed, signal } = options;
   const random = Random.seeded({ seed, purpose: 'stance-picture-projection' });
   const nNeighbors = Math.min(USUAL_NEIGHBOURS, distances.length - 1);
+  const { UMAP } = await import('umap-js');
   // The usual minDist of 0.1 packs a cluster until its marks cover each other.
   const umap = new UMAP({ nNeighbors, minDist: 0.5, random: () => random.uniform() });
   // All distances are known, so neighbours are exact. The library counts a point as its own first neighbour.

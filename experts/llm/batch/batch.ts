@@ -64,7 +64,7 @@ export async function runBatch(options: BatchOptions): Promise<Map<string, Batch
     state = { ...state, ...change };
     writeBatchState({ directory, state });
   };
-  const session = sessionOf(options);
+  const session = await sessionOf(options);
 
   makeFolder(directory);
   if (state.inputFileId === null) {
@@ -113,7 +113,7 @@ export function batchText(options: { endpoint: Endpoint; items: readonly BatchIt
   return text;
 }
 
-function sessionOf(options: BatchOptions): Session {
+async function sessionOf(options: BatchOptions): Promise<Session> {
   const { endpoint, random, directory, retry = {}, signal = null, env = process.env } = options;
   const tried = endpointSteps({
     endpoint,
@@ -127,7 +127,7 @@ function sessionOf(options: BatchOptions): Session {
           `${batchStatePath(directory)} to submit it again`
         : null,
   });
-  return { client: endpointClient({ endpoint, env }), directory, tried };
+  return { client: await endpointClient({ endpoint, env }), directory, tried };
 }
 
 async function upload(session: Session): Promise<string> {

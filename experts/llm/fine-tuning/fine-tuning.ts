@@ -58,7 +58,7 @@ export async function fineTune(options: FineTuneOptions): Promise<string> {
     state = { ...state, ...change };
     writeFineTuningState({ path: statePath, state });
   };
-  const client = endpointClient({ endpoint, env });
+  const client = await endpointClient({ endpoint, env });
   const tried = endpointSteps({
     endpoint,
     random,

@@ -1,5 +1,5 @@
 import { performance } from 'node:perf_hooks';
-import OpenAI from 'openai';
+import type OpenAI from 'openai';
 import { z } from 'zod';
 import { ProviderError } from '../../../src/errors.ts';
 import { jsonOrUndefined } from '../../../src/json.ts';
@@ -12,10 +12,12 @@ import { dispatcherOf, guardedFetch, limitedText, redirectOf } from './guarded-f
 import { RetriesEndedError, retrySchema, withRetries } from './retry.ts';
 
 /** The `openai` client for an endpoint. It neither retries nor logs, and ignores OpenAI's own environment variables. */
-export function endpointClient(options: { endpoint: Endpoint; env: Environment }): OpenAI {
+export async function endpointClient(options: { endpoint: Endpoint; env: Environment }): Promise<OpenAI> {
   const { endpoint, env } = options;
-  const dispatcher = dispatcherOf(env);
-  return new OpenAI({
+  const dispatcher = await dispatcherOf(env);
+  // Most commands ask no language model.
+  const { default: Client } = await import('openai');
+  return new Client({
     baseURL: endpoint.baseURL,
     // Local servers ignore the key, but the client insists on one.
     apiKey: apiKeyOf(options) ?? 'no-key',
@@ -146,7 +148,7 @@ export function endpointSteps(options: {
         signal?.throwIfAborted();
         if (timeout.aborted) throw new CallFailure({ kind: 'timeout', message: `no end after ${STEP_TIMEOUT_MS} ms` });
         if (error instanceof z.ZodError) throw new CallFailure({ kind: 'malformed', message: z.prettifyError(error) });
-        throw callFailureOf(error) ?? error;
+        throw (await callFailureOf(error)) ?? error;
       }
     };
     try {

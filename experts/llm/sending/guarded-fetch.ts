@@ -1,4 +1,3 @@
-import { Agent, EnvHttpProxyAgent } from 'undici';
 import { InputError } from '../../../src/errors.ts';
 import { CallFailure } from '../call-failure.ts';
 import type { Environment } from '../secrets.ts';
@@ -18,7 +17,8 @@ const dispatchers = new WeakMap<Environment, Dispatcher>();
  * up after 300 s of silence, which a large model on a small machine may need; here only the caller's own timer decides.
  * @throws InputError where a proxy's address cannot be used; it is not quoted, since it may hold a password
  */
-export function dispatcherOf(env: Environment): Dispatcher {
+export async function dispatcherOf(env: Environment): Promise<Dispatcher> {
+  const { Agent, EnvHttpProxyAgent } = await import('undici');
   const found = dispatchers.get(env);
   if (found) return found;
   const httpProxy = env.http_proxy ?? env.HTTP_PROXY ?? '';

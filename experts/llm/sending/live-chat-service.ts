@@ -72,7 +72,7 @@ export class LiveChatService implements ChatService {
   private readonly lines = new Map<string, Line>();
   private readonly forms: LearntForms;
   // Hard private, so that no dump or log of the service shows a key.
-  readonly #clients = new WeakMap<Endpoint, OpenAI>();
+  readonly #clients = new WeakMap<Endpoint, Promise<OpenAI>>();
   readonly #env: Environment;
 
   constructor(options: LiveChatOptions) {
@@ -140,7 +140,7 @@ export class LiveChatService implements ChatService {
     try {
       return await this.attempt(options);
     } catch (error) {
-      const failure = callFailureOf(error);
+      const failure = await callFailureOf(error);
       const refusal = failure && namedRefusal({ form: options.form, failure, endpoint: options.request.endpoint });
       if (refusal) throw new PartRefusedError(refusal);
       throw error;
@@ -170,7 +170,7 @@ export class LiveChatService implements ChatService {
         counter.requests++;
         this.ledger.addRequest(endpoint);
         const { body, latencyMs } = await send({
-          client: this.clientOf(endpoint),
+          client: await this.clientOf(endpoint),
           endpoint,
           secrets: secretsOf({ endpoint, env: this.#env }),
           path: COMPLETIONS_PATH,
@@ -192,7 +192,7 @@ export class LiveChatService implements ChatService {
         reservation.settle(spent);
       }
     } catch (error) {
-      const failure = callFailureOf(error);
+      const failure = await callFailureOf(error);
       if (failure?.isRetryable)
         line.breaker.failed(failure, {
           isFinal: false,
@@ -228,7 +228,7 @@ export class LiveChatService implements ChatService {
     return line;
   }
 
-  private clientOf(endpoint: Endpoint): OpenAI {
+  private clientOf(endpoint: Endpoint): Promise<OpenAI> {
     const found = this.#clients.get(endpoint) ?? endpointClient({ endpoint, env: this.#env });
     this.#clients.set(endpoint, found);
     return found;

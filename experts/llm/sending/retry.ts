@@ -50,7 +50,7 @@ export async function withRetries<T>(options: {
     try {
       return await attempt();
     } catch (error) {
-      const failure = callFailureOf(error);
+      const failure = await callFailureOf(error);
       if (failure === null) throw error;
       if (!failure.isRetryable || attempts >= policy.maxAttempts) throw new RetriesEndedError({ failure, attempts });
       await sleep(waitMs({ failure, attempts, policy, random }), signal);

@@ -1,12 +1,4 @@
-import {
-  type AsyncBuffer,
-  asyncBufferFromFile,
-  type FileMetaData,
-  parquetMetadataAsync,
-  parquetReadObjects,
-  parquetSchema,
-} from 'hyparquet';
-import { compressors } from 'hyparquet-compressors';
+import type { AsyncBuffer, FileMetaData } from 'hyparquet';
 import { InputError } from '../../errors.ts';
 import { assertFile } from '../text-lines.ts';
 import type { Importer } from './importer.ts';
@@ -23,6 +15,7 @@ export const parquetImporter: Importer = {
   expects: 'one or more .parquet files',
   takes: ['table'],
   async *read(paths, options) {
+    const { parquetSchema } = await import('hyparquet');
     for (const path of paths) {
       await assertFile(path);
       const { file, metadata } = await opened(path);
@@ -33,6 +26,7 @@ export const parquetImporter: Importer = {
 };
 
 async function opened(path: string): Promise<{ file: AsyncBuffer; metadata: FileMetaData }> {
+  const { asyncBufferFromFile, parquetMetadataAsync } = await import('hyparquet');
   const file = await asyncBufferFromFile(path);
   return { file, metadata: await orInputError(path, () => parquetMetadataAsync(file)) };
 }
@@ -41,6 +35,8 @@ async function* rowsOf(
   file: AsyncBuffer,
   { path, metadata }: { path: string; metadata: FileMetaData },
 ): AsyncGenerator<TableRow> {
+  const { parquetReadObjects } = await import('hyparquet');
+  const { compressors } = await import('hyparquet-compressors');
   const rows = Number(metadata.num_rows);
   for (let start = 0; start < rows; start += rowsAtOnce) {
     const rowEnd = Math.min(rows, start + rowsAtOnce);

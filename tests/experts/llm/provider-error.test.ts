@@ -87,9 +87,9 @@ describe('what services say in their own words', () => {
     ['DEPTH_ZERO_SELF_SIGNED_CERT', 'self-signed certificate'],
     ['CERT_HAS_EXPIRED', 'certificate has expired'],
     ['ERR_SSL_WRONG_VERSION_NUMBER', 'wrong version number'],
-  ])('is TLS that fails now and later: %s', (code, message) => {
+  ])('is TLS that fails now and later: %s', async (code, message) => {
     const cause = Object.assign(new Error(message), { code });
-    const failure = callFailureOf(new TypeError('fetch failed', { cause }));
+    const failure = await callFailureOf(new TypeError('fetch failed', { cause }));
     if (failure === null) throw new Error('it was read as a defect');
     expect(failure.isRetryable).toBe(false);
     const error = providerErrorOf({ failure, endpoint, env: {}, attempts: 1, retryAfterCapMs: 60_000 });
@@ -97,9 +97,9 @@ describe('what services say in their own words', () => {
     expect(error.message).toMatch(new RegExp(`${code} ${message}.*NODE_EXTRA_CA_CERTS.*http://`));
   });
 
-  it('is perhaps the fault of a proxy', () => {
+  it('is perhaps the fault of a proxy', async () => {
     const cause = Object.assign(new Error('connect ECONNREFUSED 10.0.0.1:3128'), { code: 'ECONNREFUSED' });
-    const failure = callFailureOf(new TypeError('fetch failed', { cause }));
+    const failure = await callFailureOf(new TypeError('fetch failed', { cause }));
     if (failure === null) throw new Error('it was read as a defect');
     const toldIn = (env: Record<string, string>) =>
       providerErrorOf({ failure, endpoint, env, attempts: 1, retryAfterCapMs: 60_000 }).message;

@@ -12,8 +12,8 @@ const data = Float32Array.from(
 );
 
 describe('principal components', () => {
-  it('are the directions of most variance, whatever the mean', () => {
-    const { weights, explained } = principalComponents({ data, columns: 3 }, { components: 2 });
+  it('are the directions of most variance, whatever the mean', async () => {
+    const { weights, explained } = await principalComponents({ data, columns: 3 }, { components: 2 });
     const first = [0, 2, 4].map((index) => weights[index]);
     const second = [1, 3, 5].map((index) => weights[index]);
     expect(Math.abs(first[0] + first[1])).toBeCloseTo(Math.SQRT2, 2);
@@ -22,8 +22,8 @@ describe('principal components', () => {
     expect(explained).toBeLessThan(1);
   });
 
-  it('turn rows without changing their lengths when all are kept', () => {
-    const whole = principalComponents({ data, columns: 3 }, { components: 3 });
+  it('turn rows without changing their lengths when all are kept', async () => {
+    const whole = await principalComponents({ data, columns: 3 }, { components: 3 });
     expect(whole.explained).toBeCloseTo(1, 12);
     const turned = projected(data, whole);
     for (let row = 0; row < 20; row++) {
@@ -32,15 +32,15 @@ describe('principal components', () => {
     }
   });
 
-  it('are of the leading columns where so many are asked for, and project only those', () => {
-    const leading = principalComponents({ data, columns: 3 }, { components: 1, inputs: 2 });
+  it('are of the leading columns where so many are asked for, and project only those', async () => {
+    const leading = await principalComponents({ data, columns: 3 }, { components: 1, inputs: 2 });
     expect(leading).toMatchObject({ inputs: 2, components: 1 });
     const [one] = projected(Float32Array.of(1, 1), leading);
     expect(Math.abs(one)).toBeCloseTo(Math.SQRT2, 3);
   });
 
-  it('cannot be more than the columns', () => {
-    expect(() => principalComponents({ data, columns: 3 }, { components: 4 })).toThrow(
+  it('cannot be more than the columns', async () => {
+    await expect(principalComponents({ data, columns: 3 }, { components: 4 })).rejects.toThrow(
       '4 components were asked for, and there are 3 columns; ask for fewer',
     );
   });
