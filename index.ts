@@ -83,6 +83,7 @@ export { earlyRate } from './src/metrics/earliness.ts';
 
 // What all of it needs: the tensor backend, seeded chance, a context, errors.
 export { InputError, ProviderError } from './src/errors.ts';
-export { type BackendChoice, type BackendName, selectBackend } from './src/tensor/backend.ts';
+export { type BackendChoice, selectBackend } from './src/tensor/backend.ts';
+export type { BackendName } from './src/tensor/backend-names.ts';
 export { Random } from './src/tensor/random.ts';
 export { type WorkContext, workContext } from './src/work-context.ts';

@@ -4,10 +4,12 @@ import { type OptionLine, optionLines } from '../../experiments/config/option-li
 /** One page a kind of file, with every option that its schema knows: the pages cannot differ from what the program takes. */
 export default {
   paths: () =>
-    Object.entries(schemas).map(([kind, schema]) => ({
-      params: { options: `options-${kind}` },
-      content: optionsPage(kind, optionLines(schema)),
-    })),
+    Promise.all(
+      Object.entries(schemas).map(async ([kind, schema]) => ({
+        params: { options: `options-${kind}` },
+        content: optionsPage(kind, optionLines(await schema())),
+      })),
+    ),
 };
 
 function optionsPage(kind: string, lines: readonly OptionLine[]): string {

@@ -4,12 +4,10 @@ import { type PrefixSchedule, prefixScheduleSchema } from '../../experts/prefix-
 import { tasks } from '../../src/data/task.ts';
 import { InputError } from '../../src/errors.ts';
 import { workContext } from '../../src/work-context.ts';
-import { isDetectorFile } from '../config/detector-file.ts';
-import { type AnnotatedThreads, annotateThreads } from '../judging/annotate-threads.ts';
+import { isDetectorFile } from '../config/is-detector-file.ts';
+import type { AnnotatedThreads } from '../judging/annotate-threads.ts';
 import type { JudgingMode } from '../judging/judge-options.ts';
 import { amount, budgetOf, positiveInteger, share, wholeNumber } from './option-values.ts';
-import { printAnnotated } from './print-annotated.ts';
-import { stageProgress } from './progress.ts';
 import { Interrupted, type Terminal } from './terminal.ts';
 
 interface Flags {
@@ -97,6 +95,11 @@ async function annotateFile(threads: string, options: AnnotateCommandOptions): P
   const { store, detector, trainOn, task, seed, maxPosts, concurrency, skipInvalid = false } = options;
   const { retryUnreadable, maxUnreadable } = options;
   if (!isDetectorFile(detector)) refuseModelOptions(options);
+  const [{ annotateThreads }, { printAnnotated }, { stageProgress }] = await Promise.all([
+    import('../judging/annotate-threads.ts'),
+    import('./print-annotated.ts'),
+    import('./progress.ts'),
+  ]);
   const { terminal } = options;
   const signal = terminal.interruptSignal();
   const { done, ...told } = stageProgress(threads, terminal, { signal });

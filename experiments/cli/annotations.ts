@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { Command } from 'commander';
 import { markdownTable } from 'markdown-table';
-import { type AnnotationStats, AnnotationStore } from '../../experts/annotations/annotation-store.ts';
+import type { AnnotationStats, AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import { InputError } from '../../src/errors.ts';
 import { annotationNamed, debateText, listTable, unreadableText } from './annotations-show.ts';
 import { positiveInteger } from './option-values.ts';
@@ -158,6 +158,7 @@ async function importFile(path: string, { file, json, terminal }: TransferOption
 }
 
 async function withStore<T>(path: string, use: (store: AnnotationStore) => T | Promise<T>): Promise<T> {
+  const { AnnotationStore } = await import('../../experts/annotations/annotation-store.ts');
   const store = AnnotationStore.open(path);
   try {
     return await use(store);

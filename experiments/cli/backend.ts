@@ -1,7 +1,5 @@
 import { Command } from 'commander';
-import { selectBackend } from '../../src/tensor/backend.ts';
-import { buildTensorflowAddon, testedTensorflow } from '../run/build-tensorflow-addon.ts';
-import { compareBackends } from '../run/compare-backends.ts';
+import { testedTensorflow } from '../run/tested-tensorflow.ts';
 import type { Terminal } from './terminal.ts';
 
 export function backendCommand(terminal: Terminal): Command {
@@ -29,6 +27,11 @@ For an NVIDIA GPU it is the same command with another package. Nobody has run th
   earshot backend install --from-python gpu/bin/python`,
     )
     .action(async ({ fromPython, json }: { fromPython?: string; json?: boolean }) => {
+      const [{ selectBackend }, { buildTensorflowAddon }, { compareBackends }] = await Promise.all([
+        import('../../src/tensor/backend.ts'),
+        import('../run/build-tensorflow-addon.ts'),
+        import('../run/compare-backends.ts'),
+      ]);
       const onNote = (line: string) => stderr.write(`earshot: ${line}\n`);
       const built = await buildTensorflowAddon({ python: fromPython ?? null, onNote });
       const { device } = await selectBackend('tensorflow');

@@ -5,12 +5,9 @@ import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { counted } from '../../src/counted.ts';
 import { type ComparedSystem, runsIn } from '../run/decisions-file.ts';
 import { runKind } from '../run/run-kind.ts';
-import { compareSelectorSystems } from '../selector/compare-runs.ts';
-import { selectorName } from '../selector/decisions.ts';
-import { compareSelectorsPage } from '../selector/report/compare-selectors-page.ts';
-import { compareSystems } from '../stop-agent/compare-runs.ts';
+import { selectorName } from '../selector/system-names.ts';
+import type { compareSystems } from '../stop-agent/compare-runs.ts';
 import { agentName } from '../stop-agent/decisions.ts';
-import { comparePage } from '../stop-agent/report/compare-page.ts';
 import { wholeNumber } from './option-values.ts';
 import { quoted } from './shell-words.ts';
 import type { Terminal } from './terminal.ts';
@@ -61,7 +58,7 @@ Examples:
         { folder: first, system },
         { folder: second, system: options.secondSystem ?? system },
       ] as const;
-      const { json, text, page } = (isSelector ? selectors : agents)(compared, options);
+      const { json, text, page } = await (isSelector ? selectors : agents)(compared, options);
       const heading = `${compared[0].system} of ${first}\nminus ${compared[1].system} of ${second}`;
       stdout.write(options.json ? `${JSON.stringify(json, null, 2)}\n` : `${heading}${text}`);
       if (!options.html) return;
@@ -89,18 +86,23 @@ function commandOf(compared: Pair, { seed }: CompareOptions): string {
   return words.map(quoted).join(' ');
 }
 
-function agents(compared: Pair, options: { seed: number; runs: string }) {
+async function agents(compared: Pair, options: { seed: number; runs: string }) {
+  const { compareSystems } = await import('../stop-agent/compare-runs.ts');
   const comparison = compareSystems(...compared, options);
   const { threads, seeds, metrics } = comparison;
   const paired = `${counted(threads, 'decision')} paired, of ${counted(seeds, 'seed')}`;
   return {
     json: { threads, seeds, ...byName(metrics) },
     text: `, ${paired}\n\n${lines(metrics)}`,
-    page: (command: string) => comparePage({ compared, comparison, command, cache: join(options.runs, 'cache') }),
+    async page(command: string) {
+      const { comparePage } = await import('../stop-agent/report/compare-page.ts');
+      return comparePage({ compared, comparison, command, cache: join(options.runs, 'cache') });
+    },
   };
 }
 
-function selectors(compared: Pair, options: { seed: number }) {
+async function selectors(compared: Pair, options: { seed: number }) {
+  const { compareSelectorSystems } = await import('../selector/compare-runs.ts');
   const comparisons = compareSelectorSystems(...compared, options);
   const sections = comparisons.map(
     ({ test, task, items, seeds, metrics }) =>
@@ -109,7 +111,10 @@ function selectors(compared: Pair, options: { seed: number }) {
   return {
     json: comparisons.map(({ metrics, ...of }) => ({ ...of, ...byName(metrics) })),
     text: `\n${sections.join('')}`,
-    page: async (command: string) => compareSelectorsPage({ compared, comparisons, command }),
+    async page(command: string) {
+      const { compareSelectorsPage } = await import('../selector/report/compare-selectors-page.ts');
+      return compareSelectorsPage({ compared, comparisons, command });
+    },
   };
 }
 

@@ -4,14 +4,8 @@ import type { Thread } from '../../src/data/thread.ts';
 import { readThreads, threadsOfStream } from '../../src/data/thread-file.ts';
 import { InputError, ProviderError } from '../../src/errors.ts';
 import { type WorkContext, workContext } from '../../src/work-context.ts';
-import { openPrefixJudge, type PrefixJudge } from '../judging/judge-single-prefixes.ts';
-import {
-  type DecidedThread,
-  type Decider,
-  deciderOfBundle,
-  deciderOfRun,
-  withVerdictsBy,
-} from '../stop-agent/decide.ts';
+import type { PrefixJudge } from '../judging/judge-single-prefixes.ts';
+import type { DecidedThread, Decider } from '../stop-agent/decide.ts';
 import { amount, budgetOf, positiveInteger } from './option-values.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -71,6 +65,7 @@ async function decide(path: string | null, options: DecideOptions & { terminal: 
   const stopping =
     options.detector === undefined ? {} : { signal: terminal.interruptSignal('waiting for what was asked') };
   const context = workContext({ onNote: note, ...stopping });
+  const { withVerdictsBy } = await import('../stop-agent/decide.ts');
   const own = await deciderOf(options, context);
   const judge = await judgeOf(options, context);
   try {
@@ -128,10 +123,12 @@ async function decide(path: string | null, options: DecideOptions & { terminal: 
 async function judgeOf(options: DecideOptions, context: WorkContext): Promise<PrefixJudge | null> {
   const { detector, store, retryUnreadable = false } = options;
   if (detector === undefined) return null;
+  const { openPrefixJudge } = await import('../judging/judge-single-prefixes.ts');
   return openPrefixJudge({ file: detector, store, budget: budgetOf(options), retryUnreadable, context });
 }
 
-function deciderOf({ run, bundle, runs }: DecideOptions, context: WorkContext): Promise<Decider> {
+async function deciderOf({ run, bundle, runs }: DecideOptions, context: WorkContext): Promise<Decider> {
+  const { deciderOfBundle, deciderOfRun } = await import('../stop-agent/decide.ts');
   if (run !== undefined && bundle === undefined) return deciderOfRun({ run, runs, context });
   if (bundle !== undefined && run === undefined) return deciderOfBundle(bundle);
   throw new InputError(

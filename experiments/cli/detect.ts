@@ -1,13 +1,11 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { markdownTable } from 'markdown-table';
-import { usageSummary } from '../../experts/llm/cost/budget.ts';
 import { formatBadItem } from '../../src/data/bad-item.ts';
 import { loadThreads } from '../../src/data/thread-file.ts';
 import { workContext } from '../../src/work-context.ts';
-import { type DetectorEvaluation, detect, earlyDetectionReplies, type Replies } from '../judging/detect.ts';
+import type { DetectorEvaluation } from '../judging/detect.ts';
+import { earlyDetectionReplies, type Replies } from '../judging/early-detection.ts';
 import { amount, budgetOf, positiveInteger, share } from './option-values.ts';
-import { failureOf } from './print-annotated.ts';
-import { stageProgress } from './progress.ts';
 import type { Terminal } from './terminal.ts';
 
 interface DetectCommandOptions {
@@ -66,6 +64,12 @@ async function detectIn(path: string, options: DetectCommandOptions & { terminal
   const { detector, store, at, concurrency, skipInvalid = false, json, terminal } = options;
   const { retryUnreadable, maxUnreadable } = options;
   const { stdout } = terminal;
+  const [{ usageSummary }, { detect }, { failureOf }, { stageProgress }] = await Promise.all([
+    import('../../experts/llm/cost/budget.ts'),
+    import('../judging/detect.ts'),
+    import('./print-annotated.ts'),
+    import('./progress.ts'),
+  ]);
   const signal = terminal.interruptSignal();
   const { done, ...told } = stageProgress(path, terminal, { signal });
   const context = workContext({ ...told, signal });

@@ -1,8 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { Argument, Command } from 'commander';
 import { markdownTable } from 'markdown-table';
-import { type BackendName, backendNames, selectBackend } from '../../src/tensor/backend.ts';
-import { timeTrainingStep } from '../run/time-training-step.ts';
+import { type BackendName, backendNames } from '../../src/tensor/backend-names.ts';
 import { positiveInteger, positiveIntegers } from './option-values.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -20,6 +19,7 @@ export function doctorCommand({ stdout }: Terminal): Command {
     .option('--json', 'print as JSON')
     .action(async (names: BackendName[], options: DoctorOptions) => {
       const { populations: sizes, dimensions } = options;
+      const { selectBackend } = await import('../../src/tensor/backend.ts');
       const chosen = await selectBackend('auto');
       const rows: (Timing & { backend: BackendName })[] = [];
       for (const name of names) rows.push({ backend: name, ...(await timeBackend(name, { dimensions, sizes })) });
@@ -73,6 +73,10 @@ async function timeBackend(
   name: BackendName,
   { dimensions, sizes }: { dimensions: number; sizes: readonly number[] },
 ): Promise<Timing> {
+  const [{ selectBackend }, { timeTrainingStep }] = await Promise.all([
+    import('../../src/tensor/backend.ts'),
+    import('../run/time-training-step.ts'),
+  ]);
   const iterationMs: Record<number, number> = {};
   try {
     const { device } = await selectBackend(name);

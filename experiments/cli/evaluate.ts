@@ -4,13 +4,11 @@ import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { workContext } from '../../src/work-context.ts';
 import { runKind } from '../run/run-kind.ts';
-import { evaluateSelectorRun } from '../selector/evaluate-selector-run.ts';
+import type { evaluateSelectorRun } from '../selector/evaluate-selector-run.ts';
 import { selectorMetrics, type TaskScores } from '../selector/metrics.ts';
-import { testScoresJson } from '../selector/result.ts';
-import { evaluateRun } from '../stop-agent/evaluate-run.ts';
+import type { evaluateRun } from '../stop-agent/evaluate-run.ts';
 import { scoresJson } from '../stop-agent/metrics.ts';
 import { systemsTable } from '../stop-agent/report/systems-table.ts';
-import { stageProgress } from './progress.ts';
 import type { Terminal } from './terminal.ts';
 
 export function evaluateCommand(terminal: Terminal): Command {
@@ -47,6 +45,7 @@ interface EvaluateOptions {
 async function evaluate(run: string, options: EvaluateOptions & { terminal: Terminal }): Promise<void> {
   const { data, runs, skipInvalid = false, includeTrained = false, out, json, terminal } = options;
   const { stdout, stderr } = terminal;
+  const { stageProgress } = await import('./progress.ts');
   const signal = terminal.interruptSignal();
   const { done, ...told } = stageProgress(run, terminal, { signal });
   const context = workContext({ ...told, signal });
@@ -68,12 +67,17 @@ async function evaluate(run: string, options: EvaluateOptions & { terminal: Term
 }
 
 async function evaluatedAgent(settings: Parameters<typeof evaluateRun>[0]) {
+  const { evaluateRun } = await import('../stop-agent/evaluate-run.ts');
   const { systems, ...scores } = await evaluateRun(settings);
   const heading = `${scores.threads} threads of ${settings.data}; 95 % intervals by bootstrap over threads\n\n`;
   return { scores: { systems: systems.map(scoresJson), ...scores }, text: `${heading}${systemsTable(systems)}\n` };
 }
 
 async function evaluatedSelector(settings: Parameters<typeof evaluateSelectorRun>[0]) {
+  const [{ evaluateSelectorRun }, { testScoresJson }] = await Promise.all([
+    import('../selector/evaluate-selector-run.ts'),
+    import('../selector/result.ts'),
+  ]);
   const { systems, ...scores } = await evaluateSelectorRun(settings);
   const headings = (task: string, items: string) => [
     ...selectorMetrics.map(({ title }, index) => (index === 0 ? `${task} ${title}` : title)),

@@ -3,8 +3,8 @@ import type { Parity } from '../../checkpoints/bundle/parity.ts';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { workContext } from '../../src/work-context.ts';
 import { runKind } from '../run/run-kind.ts';
-import { exportSelectorRun } from '../selector/export.ts';
-import { exportRun } from '../stop-agent/export/export-run.ts';
+import type { exportSelectorRun } from '../selector/export.ts';
+import type { exportRun } from '../stop-agent/export/export-run.ts';
 import type { Terminal } from './terminal.ts';
 
 export function exportCommand({ stdout, stderr }: Terminal): Command {
@@ -39,6 +39,7 @@ Example:
 }
 
 async function exportedAgent(settings: Parameters<typeof exportRun>[0]) {
+  const { exportRun } = await import('../stop-agent/export/export-run.ts');
   const exported = await exportRun(settings);
   const { parity, goldenThreads, readsTexts } = exported;
   if (!readsTexts)
@@ -49,6 +50,7 @@ async function exportedAgent(settings: Parameters<typeof exportRun>[0]) {
 }
 
 async function exportedSelector(settings: Parameters<typeof exportSelectorRun>[0]) {
+  const { exportSelectorRun } = await import('../selector/export.ts');
   const exported = await exportSelectorRun(settings);
   const lines = Object.values(exported.parity).map(parityText);
   return { exported, text: `${lines.join('\n')}\nGolden items: ${exported.goldenItems}\n` };

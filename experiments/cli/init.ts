@@ -1,20 +1,17 @@
 import { existsSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { Command, Option } from 'commander';
-import { parse } from 'yaml';
-import { assertEveryLabel } from '../../experts/detectors/local/train-local-detector.ts';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { formatBadItem } from '../../src/data/bad-item.ts';
 import { tasks } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { loadThreads } from '../../src/data/thread-file.ts';
 import { InputError } from '../../src/errors.ts';
-import { loadDetectorFile } from '../config/detector-file.ts';
 import { isPlainObject } from '../config/overrides.ts';
-import { experimentText, type Goal, goals } from '../init/experiment-text.ts';
 import { fittingParts, foundIn } from '../init/found-threads.ts';
-import { type Experiment, resolveExperiment, taskOf } from '../stop-agent/experiment.ts';
-import { type Parts, splitParts } from '../stop-agent/parts.ts';
+import { type Goal, goals } from '../init/goals.ts';
+import type { Experiment } from '../stop-agent/experiment.ts';
+import type { Parts } from '../stop-agent/parts.ts';
 import { quoted } from './shell-words.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -63,6 +60,11 @@ Examples:
 async function init(given: string | undefined, options: InitOptions & { terminal: Terminal }): Promise<void> {
   const { terminal, yes = false, force = false, skipInvalid = false } = options;
   const { stdout, stderr } = terminal;
+  const [{ parse }, { experimentText }, { resolveExperiment }] = await Promise.all([
+    import('yaml'),
+    import('../init/experiment-text.ts'),
+    import('../stop-agent/experiment.ts'),
+  ]);
   const asking = yes ? null : questions(terminal);
   try {
     const path = given ?? (await asking?.('Thread file', { fallback: 'threads.jsonl' })) ?? 'threads.jsonl';
@@ -112,7 +114,7 @@ async function init(given: string | undefined, options: InitOptions & { terminal
     // Read and split as a training would, so that what is written runs.
     const raw: unknown = parse(text);
     const experiment = resolveExperiment(experimentWithin(raw), out);
-    const [split] = experiment.seeds.map((seed) => trainableParts(threads, { experiment, seed }));
+    const [split] = await Promise.all(experiment.seeds.map((seed) => trainableParts(threads, { experiment, seed })));
     writeFileAtomically(out, text);
     const sizes = Object.entries(split).map(([part, own]) => `${part} ${own.length}`);
     stdout.write(`Wrote ${out}. Parts: ${sizes.join(', ')}.\n`);
@@ -130,10 +132,15 @@ async function init(given: string | undefined, options: InitOptions & { terminal
 }
 
 /** @throws InputError where a seed's parts hold nothing to train on */
-function trainableParts(
+async function trainableParts(
   threads: readonly Thread[],
   { experiment, seed }: { experiment: Experiment; seed: number },
-): Parts {
+): Promise<Parts> {
+  const [{ assertEveryLabel }, { taskOf }, { splitParts }] = await Promise.all([
+    import('../../experts/detectors/local/train-local-detector.ts'),
+    import('../stop-agent/experiment.ts'),
+    import('../stop-agent/parts.ts'),
+  ]);
   const split = splitParts(threads, experiment, seed);
   const task = taskOf(experiment);
   if (!('file' in experiment.detector)) {
@@ -172,6 +179,7 @@ async function checkDetector(path: string): Promise<void> {
     throw new InputError(
       `there is no detector file ${path}; give local, or one such as experiments/detectors/single-prompt.yaml`,
     );
+  const { loadDetectorFile } = await import('../config/detector-file.ts');
   await loadDetectorFile(path);
 }
 

@@ -1,34 +1,38 @@
 import { Command } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
 import { InputError, ProviderError } from '../../src/errors.ts';
-import { severityOf } from '../run/run-in-processes.ts';
-import { annotateCommand } from './annotate.ts';
-import { annotationsCommand } from './annotations.ts';
-import { backendCommand } from './backend.ts';
-import { compareCommand } from './compare.ts';
-import { dataCommand } from './data.ts';
-import { decideCommand } from './decide.ts';
-import { detectCommand } from './detect.ts';
-import { doctorCommand } from './doctor.ts';
-import { evaluateCommand } from './evaluate.ts';
-import { exportCommand } from './export.ts';
-import { initCommand } from './init.ts';
-import { optionsCommand } from './options.ts';
-import { reportCommand } from './report.ts';
-import { selectCommand } from './select.ts';
-import { serveCommand } from './serve.ts';
-import { sweepCommand } from './sweep.ts';
+import { severityOf } from '../run/severity.ts';
 import { Interrupted, ReportedElsewhere, type Terminal } from './terminal.ts';
-import { trainCommand } from './train.ts';
-import { workerCommand } from './worker.ts';
+
+/** Every command, in the order of the help. Each declares its options cheaply, and its action loads what it needs. */
+const commands: Readonly<Record<string, () => Promise<(terminal: Terminal) => Command>>> = {
+  init: async () => (await import('./init.ts')).initCommand,
+  data: async () => (await import('./data.ts')).dataCommand,
+  annotate: async () => (await import('./annotate.ts')).annotateCommand,
+  annotations: async () => (await import('./annotations.ts')).annotationsCommand,
+  detect: async () => (await import('./detect.ts')).detectCommand,
+  train: async () => (await import('./train.ts')).trainCommand,
+  sweep: async () => (await import('./sweep.ts')).sweepCommand,
+  worker: async () => (await import('./worker.ts')).workerCommand,
+  evaluate: async () => (await import('./evaluate.ts')).evaluateCommand,
+  compare: async () => (await import('./compare.ts')).compareCommand,
+  report: async () => (await import('./report.ts')).reportCommand,
+  decide: async () => (await import('./decide.ts')).decideCommand,
+  export: async () => (await import('./export.ts')).exportCommand,
+  serve: async () => (await import('./serve.ts')).serveCommand,
+  select: async () => (await import('./select.ts')).selectCommand,
+  options: async () => (await import('./options.ts')).optionsCommand,
+  backend: async () => (await import('./backend.ts')).backendCommand,
+  doctor: async () => (await import('./doctor.ts')).doctorCommand,
+};
 
 /**
  * Runs one command and returns its exit code: 0, 1 for the user's input, 2 for a service, 3 for a defect, 130 when it was
  * interrupted. Errors are printed, never thrown, and the process goes on.
  */
 export async function runCommandLine(terminal: Terminal): Promise<number> {
-  const program = commandLine(terminal);
   try {
+    const program = await commandLine(terminal, neededFor(terminal.words));
     await program.parseAsync(terminal.words, { from: 'user' });
     return 0;
   } catch (error) {
@@ -36,8 +40,17 @@ export async function runCommandLine(terminal: Terminal): Promise<number> {
   }
 }
 
-/** Every command with its options. */
-export function commandLine(terminal: Terminal): Command {
+/** The commands that are loaded for these words: the one they name, none for the version, all for help and for what is unknown. */
+function neededFor([first = '']: readonly string[]): string[] {
+  if (first === '-V' || first === '--version') return [];
+  return Object.hasOwn(commands, first) ? [first] : Object.keys(commands);
+}
+
+/** The commands with these names, each with its options. */
+export async function commandLine(
+  terminal: Terminal,
+  names: readonly string[] = Object.keys(commands),
+): Promise<Command> {
   const { stdout, stderr } = terminal;
   const program = new Command('earshot')
     .description('Train, test and compare small decision policies over social-media threads.')
@@ -45,27 +58,10 @@ export function commandLine(terminal: Terminal): Command {
     .showHelpAfterError('(add --help for the options)')
     .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(text) })
     .exitOverride();
-  const commands = [
-    initCommand,
-    dataCommand,
-    annotateCommand,
-    annotationsCommand,
-    detectCommand,
-    trainCommand,
-    sweepCommand,
-    workerCommand,
-    evaluateCommand,
-    compareCommand,
-    reportCommand,
-    decideCommand,
-    exportCommand,
-    serveCommand,
-    selectCommand,
-    optionsCommand,
-    backendCommand,
-    doctorCommand,
-  ];
-  for (const command of commands) program.addCommand(command(terminal));
+  for (const name of names) {
+    const command = await commands[name]();
+    program.addCommand(command(terminal));
+  }
   passSettingsDown(program);
   return program;
 }

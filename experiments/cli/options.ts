@@ -1,18 +1,14 @@
 import { Argument, Command } from 'commander';
 import { InputError } from '../../src/errors.ts';
-import { detectorFileSchema } from '../config/detector-file.ts';
 import { jsonSchemaOf, type OptionLine, optionLines } from '../config/option-lines.ts';
-import { selectorExperimentSchema } from '../selector/experiment.ts';
-import { experimentSchema } from '../stop-agent/experiment.ts';
-import { sweepSchema } from '../sweep/sweep-file.ts';
 import type { Terminal } from './terminal.ts';
 
 /** The files that are described, by kind. */
 export const schemas = {
-  'stop-agent': experimentSchema,
-  selector: selectorExperimentSchema,
-  detector: detectorFileSchema,
-  sweep: sweepSchema,
+  'stop-agent': async () => (await import('../stop-agent/experiment.ts')).experimentSchema,
+  selector: async () => (await import('../selector/experiment.ts')).selectorExperimentSchema,
+  detector: async () => (await import('../config/detector-file.ts')).detectorFileSchema,
+  sweep: async () => (await import('../sweep/sweep-file.ts')).sweepSchema,
 } as const;
 
 export function optionsCommand({ stdout }: Terminal): Command {
@@ -34,8 +30,8 @@ Examples:
   earshot options selector selector
   earshot options detector --json-schema > detector.schema.json`,
     )
-    .action((file: keyof typeof schemas, option: string | undefined, { jsonSchema }: { jsonSchema?: true }) => {
-      const schema = schemas[file];
+    .action(async (file: keyof typeof schemas, option: string | undefined, { jsonSchema }: { jsonSchema?: true }) => {
+      const schema = await schemas[file]();
       if (jsonSchema) {
         stdout.write(`${JSON.stringify(jsonSchemaOf(schema), null, 2)}\n`);
         return;
@@ -54,7 +50,7 @@ function printed({ path, values, byDefault, description }: OptionLine): string {
   return `${path}: ${values}; ${standing}\n${description === '' ? '' : `    ${description}\n`}`;
 }
 
-function topLevel(schema: (typeof schemas)[keyof typeof schemas]): string {
+function topLevel(schema: Parameters<typeof optionLines>[0]): string {
   return optionLines(schema)
     .flatMap(({ path }) => (path.includes('.') ? [] : [path]))
     .join(', ');

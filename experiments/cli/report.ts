@@ -4,13 +4,8 @@ import { Command } from 'commander';
 import { InputError } from '../../src/errors.ts';
 import { readExperimentYaml } from '../config/experiment-file.ts';
 import { parseOverride } from '../config/overrides.ts';
-import { openExperiment } from '../kinds/open-experiment.ts';
-import { findRuns } from '../kinds/report-runs.ts';
 import { writePage } from '../report/page/write-page.ts';
-import { planSweep, type SweepPlan } from '../sweep/plan.ts';
-import { loadSweepFile } from '../sweep/sweep-file.ts';
-import { isSweepFolder, openSweepFolder, planOfFolder } from '../sweep/sweep-folder.ts';
-import { writeResults } from '../sweep/write-results.ts';
+import type { SweepPlan } from '../sweep/plan.ts';
 import { collect } from './option-values.ts';
 import { quoted } from './shell-words.ts';
 import type { Terminal } from './terminal.ts';
@@ -53,10 +48,15 @@ Examples:
     )
     .action(async (path: string, options: ReportOptions) => {
       const reporting = { ...options, terminal };
+      const { isSweepFolder, planOfFolder } = await import('../sweep/sweep-folder.ts');
       if (isSweepFolder(path)) return reportSweep(planOfFolder(path), { ...reporting, runs: dirname(path) });
       if (isFolder(path)) return reportFolder(path, reporting);
       const { kind } = await readExperimentYaml(path);
       if (kind !== 'sweep') return reportFile(path, reporting);
+      const [{ planSweep }, { loadSweepFile }] = await Promise.all([
+        import('../sweep/plan.ts'),
+        import('../sweep/sweep-file.ts'),
+      ]);
       const overrides = options.set.map(parseOverride);
       return reportSweep(planSweep(await loadSweepFile(path, { overrides })), reporting);
     });
@@ -66,6 +66,7 @@ type Reporting = ReportOptions & { readonly terminal: Terminal };
 
 async function reportFile(path: string, { runs, set, json, html, out, terminal }: Reporting): Promise<void> {
   const { stdout, stderr } = terminal;
+  const { openExperiment } = await import('../kinds/open-experiment.ts');
   const experiment = await openExperiment({ path, overrides: set.map(parseOverride), runs });
   const finished = experiment.finished().length;
   if (finished === 0)
@@ -83,6 +84,7 @@ async function reportFolder(path: string, options: Reporting): Promise<void> {
   const { runs, set, json, html, out = join(path, 'report.html'), terminal } = options;
   const { stdout, stderr } = terminal;
   if (set.length > 0) throw new InputError(`--set ${set[0]} is for experiment files; ${path} is a folder of runs`);
+  const { findRuns } = await import('../kinds/report-runs.ts');
   const found = findRuns(path);
   const command = ['earshot', 'report', path].map(quoted).join(' ');
   if (json) stdout.write(`${JSON.stringify(found.json(), null, 2)}\n`);
@@ -95,6 +97,10 @@ async function reportFolder(path: string, options: Reporting): Promise<void> {
 /** Writes the files of a sweep anew, from the trials that are finished. */
 async function reportSweep(plan: SweepPlan, { runs, json, html, out, terminal }: Reporting): Promise<void> {
   const { stdout, stderr } = terminal;
+  const [{ isSweepFolder, openSweepFolder }, { writeResults }] = await Promise.all([
+    import('../sweep/sweep-folder.ts'),
+    import('../sweep/write-results.ts'),
+  ]);
   const path = join(runs, plan.name);
   if (!isSweepFolder(path))
     throw new InputError(`${path} holds no sweep; run it with \`earshot sweep\`, or say with --runs where it is`);

@@ -2,10 +2,9 @@ import { Command, Option } from 'commander';
 import { markdownTable } from 'markdown-table';
 import { InputError } from '../../src/errors.ts';
 import { workContext } from '../../src/work-context.ts';
-import { type SelectionSummary, selectItems } from '../selector/select-items.ts';
+import type { SelectionSummary } from '../selector/select-items.ts';
 import type { Count } from '../selector/selected-items.ts';
 import { amount, budgetOf, positiveInteger } from './option-values.ts';
-import { stageProgress } from './progress.ts';
 import type { Terminal } from './terminal.ts';
 
 interface SelectOptions {
@@ -60,6 +59,10 @@ Examples:
 async function select(run: string, options: SelectOptions & { terminal: Terminal }): Promise<void> {
   const { out, data = null, kind, all = false, runs, json, terminal } = options;
   const { stdout, stderr } = terminal;
+  const [{ selectItems }, { stageProgress }] = await Promise.all([
+    import('../selector/select-items.ts'),
+    import('./progress.ts'),
+  ]);
   const signal = terminal.interruptSignal();
   const { done, ...told } = stageProgress(run, terminal, { signal });
   let summary: SelectionSummary;

@@ -1,7 +1,6 @@
 import { Command } from 'commander';
 import { accessAt } from '../serve/access.ts';
 import { modelSources } from '../serve/models.ts';
-import { serve } from '../serve/serve.ts';
 import { amount, budgetOf, positiveInteger, wholeNumber } from './option-values.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -96,6 +95,7 @@ async function run(bundles: readonly string[], options: CliOptions & { terminal:
     variable: tokenVariable,
     noAuth: !options.auth,
   });
+  const { serve } = await import('../serve/serve.ts');
   const stopping = terminal.interruptSignal('finishing what was begun');
   const serving = await serve({
     models,

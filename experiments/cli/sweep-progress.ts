@@ -1,7 +1,8 @@
 import type { TrialTask } from '../kinds/swept-kind.ts';
 import { objectiveOf } from '../sweep/objective.ts';
-import { type SweepPlan, trialsOfPlan } from '../sweep/plan.ts';
+import type { SweepPlan } from '../sweep/plan.ts';
 import type { RunGroup } from '../sweep/trial-pool.ts';
+import { trialsOfPlan } from '../sweep/trials-of-plan.ts';
 import { liveStages, pacedLines, watchedLines } from './progress.ts';
 import { hasScreen, type Terminal } from './terminal.ts';
 

@@ -1,20 +1,16 @@
 import { Command } from 'commander';
 import { counted } from '../../src/counted.ts';
 import { InputError, ProviderError } from '../../src/errors.ts';
-import { type PlainObject, parseOverride } from '../config/overrides.ts';
-import { sweptKindOf } from '../kinds/swept-kind.ts';
+import type { PlainObject } from '../config/overrides.ts';
 import { wrapped } from '../report/narrow-table.ts';
-import { choosePrograms, type Programs } from '../run/programs.ts';
-import { planSweep, type SweepPlan, sizeOf, trialsOfPlan } from '../sweep/plan.ts';
-import { rungsOf, runSweep } from '../sweep/run-sweep.ts';
-import { loadSweepFile } from '../sweep/sweep-file.ts';
-import { openSweepFolder, type SweepFolder } from '../sweep/sweep-folder.ts';
-import { type TrialPool, trialPool } from '../sweep/trial-pool.ts';
+import type { Programs } from '../run/programs.ts';
+import type { SweepPlan } from '../sweep/plan.ts';
+import type { SweepFolder } from '../sweep/sweep-folder.ts';
+import type { TrialPool } from '../sweep/trial-pool.ts';
 import { trialEnd } from '../sweep/trial-process.ts';
-import { writeResults } from '../sweep/write-results.ts';
+import { sizeOf, trialsOfPlan } from '../sweep/trials-of-plan.ts';
 import { collect, indexOfShares, positiveInteger } from './option-values.ts';
 import { quoted } from './shell-words.ts';
-import { notesOf, sweepProgress } from './sweep-progress.ts';
 import { Interrupted, proseWidth, type Terminal } from './terminal.ts';
 
 const defaultRuns = 'runs';
@@ -89,6 +85,10 @@ async function sweep(file: string, options: SweepOptions & { terminal: Terminal 
   const { stdout, stderr } = terminal;
   const plan = await loadPlan(file, options);
   const { method } = plan.sweep;
+  const [{ rungsOf }, { openSweepFolder }] = await Promise.all([
+    import('../sweep/run-sweep.ts'),
+    import('../sweep/sweep-folder.ts'),
+  ]);
   // Before anything is listed or made: a sweep that cannot be halved is refused.
   if (method.name === 'halving') rungsOf(plan, method);
   if (options.dryRun) {
@@ -109,6 +109,7 @@ async function sweep(file: string, options: SweepOptions & { terminal: Terminal 
   }
   const command = ['earshot', ...sweepWords(file, options)].map(quoted).join(' ');
   const page = options.html ? `${folder.path}/report.html` : null;
+  const { writeResults } = await import('../sweep/write-results.ts');
   const { summary, json } = await writeResults(plan, { folder, command, page });
   stdout.write(options.json ? `${JSON.stringify(json, null, 2)}\n` : summary);
   stderr.write(
@@ -118,6 +119,12 @@ async function sweep(file: string, options: SweepOptions & { terminal: Terminal 
 }
 
 async function loadPlan(file: string, { data, set }: SweepOptions): Promise<SweepPlan> {
+  const [{ parseOverride }, { sweptKindOf }, { planSweep }, { loadSweepFile }] = await Promise.all([
+    import('../config/overrides.ts'),
+    import('../kinds/swept-kind.ts'),
+    import('../sweep/plan.ts'),
+    import('../sweep/sweep-file.ts'),
+  ]);
   const overrides: PlainObject[] = set.map(parseOverride);
   const loaded = await loadSweepFile(file, { overrides });
   if (data === undefined) return planSweep(loaded);
@@ -134,6 +141,11 @@ interface Running extends SweepOptions {
 /** Runs the trials here, or with the workers of a queue. */
 async function runTrials(plan: SweepPlan, options: Running): Promise<void> {
   const { folder, signal, shard = { index: 0, of: 1 }, terminal } = options;
+  const [{ runSweep }, { trialPool }, { sweepProgress }] = await Promise.all([
+    import('../sweep/run-sweep.ts'),
+    import('../sweep/trial-pool.ts'),
+    import('./sweep-progress.ts'),
+  ]);
   const programs = options.queue === undefined ? await programsOf(plan, options) : null;
   terminal.stderr.write(opening(plan, { folder, programs, shard, width: proseWidth(terminal) }));
   // A queue may refuse or be away, so what is shown on the terminal begins after it. The pool notes nothing before it runs.
@@ -187,7 +199,8 @@ function wayOf(programs: Programs | null): string {
   return population === 1 ? processes : `${processes}, up to ${population} together in each`;
 }
 
-function programsOf(plan: SweepPlan, { jobs, population }: SweepOptions): Promise<Programs> {
+async function programsOf(plan: SweepPlan, { jobs, population }: SweepOptions): Promise<Programs> {
+  const { choosePrograms } = await import('../run/programs.ts');
   const [{ config }] = trialsOfPlan(plan);
   const { backend } = plan.kind.resolve(config, plan.name);
   return choosePrograms({
@@ -206,9 +219,10 @@ async function onQueue(plan: SweepPlan, { queue = '', ...options }: Running): Pr
       '--queue cannot take trials that ask language models: a budget holds for one process, and answers are kept on one machine. Annotate the threads first, and run the sweep without --queue',
     );
   // Loaded for those alone who ask for it.
-  const [{ connectQueue }, { queueTrials }] = await Promise.all([
+  const [{ connectQueue }, { queueTrials }, { notesOf }] = await Promise.all([
     import('../sweep/queue/connection.ts'),
     import('../sweep/queue/queue-trials.ts'),
+    import('./sweep-progress.ts'),
   ]);
   const redis = await connectQueue(queue, { onNote: notesOf(terminal) });
   const trials = queueTrials({

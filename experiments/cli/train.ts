@@ -3,15 +3,14 @@ import { fileURLToPath } from 'node:url';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { counted } from '../../src/counted.ts';
 import { InputError } from '../../src/errors.ts';
-import { type PlainObject, parseOverride } from '../config/overrides.ts';
+import type { PlainObject } from '../config/overrides.ts';
 import type { Trial } from '../kinds/experiment-kind.ts';
-import { type OpenedExperiment, openExperiment, type RunOptions } from '../kinds/open-experiment.ts';
+import type { OpenedExperiment, RunOptions } from '../kinds/open-experiment.ts';
 import { wrapped } from '../report/narrow-table.ts';
 import type { Programs } from '../run/programs.ts';
 import { hasParent, runInProcesses, tellParent, type WatchedWork, watchedByParent } from '../run/run-in-processes.ts';
 import type { LiveLines } from './live-lines.ts';
 import { collect, indexOfShares, positiveInteger } from './option-values.ts';
-import { liveStages, stageProgress, watchedLines } from './progress.ts';
 import { quoted } from './shell-words.ts';
 import { hasScreen, Interrupted, proseWidth, ReportedElsewhere, type Terminal } from './terminal.ts';
 
@@ -84,6 +83,11 @@ Examples:
 }
 
 async function train(path: string, options: TrainOptions & { terminal: Terminal }): Promise<void> {
+  const [{ parseOverride }, { openExperiment }, { stageProgress, watchedLines }] = await Promise.all([
+    import('../config/overrides.ts'),
+    import('../kinds/open-experiment.ts'),
+    import('./progress.ts'),
+  ]);
   const overrides: PlainObject[] = [
     ...options.set.map(parseOverride),
     ...(options.seeds === undefined ? [] : [{ seeds: options.seeds }]),
@@ -107,7 +111,7 @@ async function train(path: string, options: TrainOptions & { terminal: Terminal 
       jobs,
       worker: ({ index, of }) => [...worker, '--share', `${index}/${of}`, ...(lines === null ? [] : ['--watched'])],
       signal,
-      ...(lines === null ? { stderr } : { stderr: { write: notesTo(lines) }, onWork: shownOn(lines) }),
+      ...(lines === null ? { stderr } : { stderr: { write: notesTo(lines) }, onWork: await shownOn(lines) }),
     }).finally(() => lines?.stop());
   } else {
     const { share, restart = false, watched } = options;
@@ -189,7 +193,8 @@ function notesTo(lines: LiveLines): (text: string) => boolean {
 }
 
 /** A line for each piece of work that a worker is at. */
-function shownOn(lines: LiveLines): (work: WatchedWork) => void {
+async function shownOn(lines: LiveLines): Promise<(work: WatchedWork) => void> {
+  const { liveStages } = await import('./progress.ts');
   const stages = new Map<string, ReturnType<typeof liveStages>>();
   return (work) => {
     const own = stages.get(work.title) ?? liveStages(work.title, lines);

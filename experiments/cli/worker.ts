@@ -1,8 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { Command, Option } from 'commander';
 import { InputError } from '../../src/errors.ts';
-import { trialPool } from '../sweep/trial-pool.ts';
-import { serveTrials } from '../sweep/trial-process.ts';
 import { amount, positiveInteger } from './option-values.ts';
 import { Interrupted, type Terminal } from './terminal.ts';
 
@@ -50,13 +48,17 @@ Examples:
 
 async function work(options: WorkerCommandOptions & { terminal: Terminal }): Promise<void> {
   const { queue, runs, jobs = availableParallelism(), lostAfter, idle, terminal } = options;
-  if (options.parent) return serveTrials(terminal.interruptSignal(null));
+  if (options.parent) {
+    const { serveTrials } = await import('../sweep/trial-process.ts');
+    return serveTrials(terminal.interruptSignal(null));
+  }
   if (queue === undefined)
     throw new InputError('--queue is missing; give the address that the sweep was given, such as redis://host:6379');
   // Not loaded by the processes of a local sweep.
-  const [{ connectQueue }, { workOnQueue }] = await Promise.all([
+  const [{ connectQueue }, { workOnQueue }, { trialPool }] = await Promise.all([
     import('../sweep/queue/connection.ts'),
     import('../sweep/queue/queue-worker.ts'),
+    import('../sweep/trial-pool.ts'),
   ]);
   const onNote = (line: string) => void terminal.stderr.write(`earshot: ${line}\n`);
   const redis = await connectQueue(queue, { onNote });

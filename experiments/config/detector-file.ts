@@ -35,11 +35,6 @@ export interface DetectorFile extends Omit<z.output<typeof detectorFileSchema>, 
   readonly task: JudgingTask;
 }
 
-/** Whether a path names a detector file, and not a detector that was trained here. */
-export function isDetectorFile(path: string): boolean {
-  return /\.ya?ml$/i.test(path);
-}
-
 /** @throws InputError naming each problem: place, value, reason, and the nearest key for an unknown one. */
 export async function loadDetectorFile(path: string): Promise<DetectorFile> {
   const input = withOwnPrompts(withPrices(await readYaml(path)), path);

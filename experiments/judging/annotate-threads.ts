@@ -14,7 +14,7 @@ import { loadThreads } from '../../src/data/thread-file.ts';
 import { InputError } from '../../src/errors.ts';
 import { selectBackend } from '../../src/tensor/backend.ts';
 import type { WorkContext } from '../../src/work-context.ts';
-import { isDetectorFile } from '../config/detector-file.ts';
+import { isDetectorFile } from '../config/is-detector-file.ts';
 import { type Judge, openJudge } from './judge.ts';
 import { type Judged, type JudgingMode, progressNote } from './judge-options.ts';
 

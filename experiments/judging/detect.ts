@@ -9,15 +9,10 @@ import { prefixOf, type Thread } from '../../src/data/thread.ts';
 import { InputError, ProviderError } from '../../src/errors.ts';
 import { classificationScores } from '../../src/metrics/classification.ts';
 import { type WorkContext, workContext } from '../../src/work-context.ts';
+import { earlyDetectionReplies, type Replies } from './early-detection.ts';
 import type { ScoredTask } from './gold-labels.ts';
 import { type Judge, openJudge } from './judge.ts';
 import { progressNote } from './judge-options.ts';
-
-/** How many replies the detector has seen; `all` is the whole thread. */
-export type Replies = number | 'all';
-
-/** The points of S2MAD's figure on early detection: the claim alone, then every tenth reply. */
-export const earlyDetectionReplies: readonly Replies[] = [0, 10, 20, 30, 40, 50, 'all'];
 
 export interface LabelScores {
   readonly precision: number;

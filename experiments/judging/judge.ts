@@ -9,12 +9,11 @@ import { pricesOf } from '../../experts/llm/cost/prices.ts';
 import { type Endpoint, endpointSchema } from '../../experts/llm/endpoint.ts';
 import { sha256 } from '../../src/content-hash.ts';
 import { InputError } from '../../src/errors.ts';
-import { isDetectorFile, loadDetectorFile } from '../config/detector-file.ts';
+import { isDetectorFile } from '../config/is-detector-file.ts';
 import { isPlainObject } from '../config/overrides.ts';
 import { DryRunStore } from './dry-run-store.ts';
 import { type ScoredTask, scoredTask, scoredTaskNamed } from './gold-labels.ts';
 import { annotateOptions, type Judged, type JudgeOptions } from './judge-options.ts';
-import { judgeWithModels } from './judge-with-models.ts';
 
 /** A detector of any kind, ready to judge threads into an annotation store. */
 export interface Judge {
@@ -35,6 +34,10 @@ export interface Judge {
  */
 export async function openJudge(path: string): Promise<Judge> {
   if (isDetectorFile(path)) {
+    const [{ loadDetectorFile }, { judgeWithModels }] = await Promise.all([
+      import('../config/detector-file.ts'),
+      import('./judge-with-models.ts'),
+    ]);
     const file = await loadDetectorFile(path);
     return {
       name: file.name,

@@ -1,7 +1,7 @@
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { type DecidedPart, readDecisions } from '../run/decisions-file.ts';
-import { selectorName } from '../selector/decisions.ts';
 import { readSelectorResult } from '../selector/result.ts';
+import { selectorName } from '../selector/system-names.ts';
 import { agentName, decisionSchema, type SystemDecisions } from '../stop-agent/decisions.ts';
 import { experimentSchema, taskOf } from '../stop-agent/experiment.ts';
 import { scoreSystem, stopMetrics } from '../stop-agent/metrics.ts';

@@ -1,11 +1,7 @@
-import { runEventFolds } from '../selector/event-folds.ts';
 import { loadSelectorExperiment, type SelectorExperiment } from '../selector/experiment.ts';
-import { selectorPage } from '../selector/report/selector-page.ts';
 import { renderSelectorReport } from '../selector/report/selector-report.ts';
 import { summarizeSelectorExperiment } from '../selector/report/selector-summary.ts';
 import { readSelectorResult, type SelectorResult, selectorJson } from '../selector/result.ts';
-import { selectorWorkshop } from '../selector/shared.ts';
-import { runSelectorTrial } from '../selector/trial.ts';
 import type { ExperimentKind } from './experiment-kind.ts';
 
 export const selectorKind: ExperimentKind<SelectorExperiment, SelectorResult> = {
@@ -19,8 +15,13 @@ export const selectorKind: ExperimentKind<SelectorExperiment, SelectorResult> = 
   readJson: selectorJson,
   render: renderSelectorReport,
   summarize: summarizeSelectorExperiment,
-  page: selectorPage,
+  page: async (source) => (await import('../selector/report/selector-page.ts')).selectorPage(source),
   async start({ runs }) {
+    const [{ runEventFolds }, { selectorWorkshop }, { runSelectorTrial }] = await Promise.all([
+      import('../selector/event-folds.ts'),
+      import('../selector/shared.ts'),
+      import('../selector/trial.ts'),
+    ]);
     // Stays open until the process ends, because nobody knows which trial is the last.
     const workshop = selectorWorkshop({ runs });
     return async ([{ experiment, seed, directory }], context) => {

@@ -6,11 +6,10 @@ import { sharedOptions } from '../../trainers/stop-agent/population.ts';
 import { openCache } from '../stop-agent/cache.ts';
 import { type Experiment, loadExperiment } from '../stop-agent/experiment.ts';
 import { loadData } from '../stop-agent/parts.ts';
-import { stopAgentPage } from '../stop-agent/report/stop-agent-page.ts';
 import { renderReport } from '../stop-agent/report/stop-agent-report.ts';
 import { summarizeExperiment } from '../stop-agent/report/stop-agent-summary.ts';
 import { readTrialResult, type TrialResult, trialJson } from '../stop-agent/result.ts';
-import { runTrials, type TrialSettings } from '../stop-agent/trial.ts';
+import type { TrialSettings } from '../stop-agent/trial.ts';
 import type { ExperimentKind } from './experiment-kind.ts';
 
 export const stopAgentKind: ExperimentKind<Experiment, TrialResult> = {
@@ -24,7 +23,8 @@ export const stopAgentKind: ExperimentKind<Experiment, TrialResult> = {
   readJson: trialJson,
   render: renderReport,
   summarize: summarizeExperiment,
-  page({ variants, ...source }) {
+  async page({ variants, ...source }) {
+    const { stopAgentPage } = await import('../stop-agent/report/stop-agent-page.ts');
     const read = (directory: string) => ({
       directory,
       result: readTrialResult(RunDirectory.open(directory), { withIntervals: false }),
@@ -33,6 +33,7 @@ export const stopAgentKind: ExperimentKind<Experiment, TrialResult> = {
     return stopAgentPage({ ...source, variants: placed });
   },
   async start({ experiments, runs, onBackend }) {
+    const { runTrials } = await import('../stop-agent/trial.ts');
     const backend = await selectBackend(experiments[0].backend);
     onBackend(backend);
     const data = new Map<string, ReturnType<typeof loadData>>();

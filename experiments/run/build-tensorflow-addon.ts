@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { makeFolder, writeFileAtomically } from '../../src/atomic-file.ts';
 import { InputError } from '../../src/errors.ts';
 import { type BuiltAddon, builtAddonFile, tensorflowFolder, tensorflowPackage } from '../../src/tensor/tensorflow.ts';
+import { testedTensorflow } from './tested-tensorflow.ts';
 
 /*
  * Compiles the addon of tfjs-node (two C++ files of Node-API over TensorFlow's C interface) against the library and the
@@ -16,9 +17,6 @@ import { type BuiltAddon, builtAddonFile, tensorflowFolder, tensorflowPackage } 
  * The addon refers to the library where it lies (a run path), by the names that the Python package gives it: a copy or
  * a link elsewhere would not find CUDA's libraries, which stand in neighbouring Python packages.
  */
-
-/** The release that `earshot backend install` fetches, and the one that was tried with a Python of one's own. */
-export const testedTensorflow = '2.20.0';
 
 /** Node-API's version that the addon is written for: `napi_versions` in its package. */
 const nodeApiVersion = 8;

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
-import { type BackendName, selectBackend } from '../../src/tensor/backend.ts';
+import { selectBackend } from '../../src/tensor/backend.ts';
+import type { BackendName } from '../../src/tensor/backend-names.ts';
 import { workContext } from '../../src/work-context.ts';
 import { stopAgentSchema } from '../../trainers/stop-agent/config.ts';
 import { createStopAgent } from '../../trainers/stop-agent/create.ts';

@@ -4,6 +4,7 @@ import type { Writable } from 'node:stream';
 import { z } from 'zod';
 import { InputError, ProviderError } from '../../src/errors.ts';
 import type { WorkContext } from '../../src/work-context.ts';
+import { severityOf } from './severity.ts';
 
 /** The error that ended a worker process. */
 const failureSchema = z.object({
@@ -144,10 +145,4 @@ export function watchedByParent(
     onMeasured: (measured) => tell({ say: 'measured', title, measured }),
     done: () => tell({ say: 'ended', title }),
   };
-}
-
-/** How bad an error is, as exit codes go: 1 the user's input, 2 a service, 3 a defect. */
-export function severityOf(error: unknown): 1 | 2 | 3 {
-  if (error instanceof InputError) return 1;
-  return error instanceof ProviderError ? 2 : 3;
 }

@@ -1,8 +1,9 @@
 import { groupBy } from '../../src/data/group-by.ts';
 import { InputError } from '../../src/errors.ts';
 import { type ComparedSystem, type MetricDifference, pairDecisions, readDecisions } from '../run/decisions-file.ts';
-import { type SelectorDecision, type SelectorTask, selectorDecisionSchema, selectorName } from './decisions.ts';
+import { type SelectorDecision, type SelectorTask, selectorDecisionSchema } from './decisions.ts';
 import { metricIntervals } from './intervals.ts';
+import { selectorName } from './system-names.ts';
 
 export interface SelectorComparison {
   readonly test: string;

@@ -9,10 +9,8 @@ import { replyStances, selectorClaim } from './data.ts';
 import { besideSystems } from './experiment.ts';
 import { scoresOf, type TaskScores } from './metrics.ts';
 import type { TestSet } from './protocol.ts';
+import { allPostsName, selectorName } from './system-names.ts';
 
-export const selectorName = 'selector';
-/** The same task models, reading every post at a test: what the policy is worth in training alone. */
-export const allPostsName = 'selector-all-posts';
 export const selectorSystems = [selectorName, allPostsName, ...besideSystems] as const;
 export type SelectorSystem = (typeof selectorSystems)[number];
 

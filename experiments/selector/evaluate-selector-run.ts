@@ -2,9 +2,10 @@ import { InputError } from '../../src/errors.ts';
 import { withoutTrained } from '../run/parts-file.ts';
 import type { EvaluateRunSettings } from '../stop-agent/evaluate-run.ts';
 import { loadSelectorThreads } from './data.ts';
-import { allPostsName, decideTest, scoreTest, selectorName, type TestScores } from './decisions.ts';
+import { decideTest, scoreTest, type TestScores } from './decisions.ts';
 import { openSelectorRun } from './open-selector-run.ts';
 import { selectorWorkshop } from './shared.ts';
+import { allPostsName, selectorName } from './system-names.ts';
 
 export interface SelectorRunScores {
   readonly name: string;

@@ -5,18 +5,12 @@ import { hasDecisions, readDecisions, writeDecisions } from '../run/decisions-fi
 import { writeParts } from '../run/parts-file.ts';
 import { writeClaims } from './claims-file.ts';
 import { selectorDataHash, splitTests } from './data.ts';
-import {
-  allPostsName,
-  decideTest,
-  type SelectorDecision,
-  type SelectorSystem,
-  selectorDecisionSchema,
-  selectorName,
-} from './decisions.ts';
+import { decideTest, type SelectorDecision, type SelectorSystem, selectorDecisionSchema } from './decisions.ts';
 import type { SelectorExperiment } from './experiment.ts';
 import type { TestSet } from './protocol.ts';
 import { storedSelectorResult } from './result.ts';
 import { freshSettings, type SelectorShared, type SelectorTrial } from './settings.ts';
+import { allPostsName, selectorName } from './system-names.ts';
 import { trainedBeside } from './systems-beside.ts';
 import { decideByText, type TextBaseline, textBaselines } from './text-baselines.ts';
 import { trainLogged } from './train-logged.ts';

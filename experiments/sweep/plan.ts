@@ -1,5 +1,4 @@
 import { sha256 } from '../../src/content-hash.ts';
-import { counted } from '../../src/counted.ts';
 import { InputError } from '../../src/errors.ts';
 import { isPlainObject, type PlainObject } from '../config/overrides.ts';
 import { type SweptKind, sweptKindOf } from '../kinds/swept-kind.ts';
@@ -106,17 +105,6 @@ export function planSweep(loaded: LoadedSweep): SweepPlan {
     files: [...files].sort(),
     loaded,
   };
-}
-
-export function trialsOfPlan({ members }: SweepPlan): SweepTrial[] {
-  return members.flatMap(({ trials }) => trials);
-}
-
-/** `6 trials: 3 settings, 2 seeds each`. */
-export function sizeOf(plan: SweepPlan): string {
-  const [{ trials: seeds }] = plan.members;
-  const settings = counted(plan.members.length, 'setting');
-  return `${counted(trialsOfPlan(plan).length, 'trial')}: ${settings}, ${counted(seeds.length, 'seed')} each`;
 }
 
 /** `alpha=0.5 beta=0.25`: the last part of each path, or more of it where two would read the same. */

@@ -3,11 +3,12 @@ import type { TrialTask } from '../kinds/swept-kind.ts';
 import { type DecidedPart, hasDecisions } from '../run/decisions-file.ts';
 import { inPopulations } from '../run/populations.ts';
 import { objectiveOf } from './objective.ts';
-import { type SweepMember, type SweepPlan, type SweepTrial, trialsOfPlan } from './plan.ts';
+import type { SweepMember, SweepPlan, SweepTrial } from './plan.ts';
 import type { Method } from './sweep-file.ts';
 import type { SweepFolder } from './sweep-folder.ts';
 import type { RunGroup, TrialOutcome } from './trial-pool.ts';
 import { trialEnd } from './trial-process.ts';
+import { trialsOfPlan } from './trials-of-plan.ts';
 
 export interface SweepRun {
   readonly plan: SweepPlan;

@@ -7,9 +7,10 @@ import { readJsonFile, writeJsonFile } from '../../checkpoints/json-file.ts';
 import { removeRun } from '../../checkpoints/run-lock.ts';
 import { makeFolder } from '../../src/atomic-file.ts';
 import { diskError, InputError } from '../../src/errors.ts';
-import { planSweep, type SweepPlan, type SweepTrial, trialsOfPlan } from './plan.ts';
+import { planSweep, type SweepPlan, type SweepTrial } from './plan.ts';
 import { loadedSweepSchema } from './sweep-file.ts';
 import type { TrialOutcome } from './trial-pool.ts';
+import { trialsOfPlan } from './trials-of-plan.ts';
 
 /*
  * The folder of a sweep, `<runs>/<name>`:

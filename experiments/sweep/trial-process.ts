@@ -2,9 +2,9 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { InputError } from '../../src/errors.ts';
-import { type RunTrials, sweptKindOf, type TrialTask } from '../kinds/swept-kind.ts';
+import type { RunTrials, TrialTask } from '../kinds/swept-kind.ts';
 import { hasDecisions } from '../run/decisions-file.ts';
-import { severityOf } from '../run/run-in-processes.ts';
+import { severityOf } from '../run/severity.ts';
 
 /*
  * The process that trains the trials of a sweep, one group after the other, for a parent that speaks to it over Node's channel. It
@@ -69,8 +69,10 @@ export async function serveTrials(signal: AbortSignal): Promise<void> {
       const left = tasks.filter((task) => trialEnd(task) !== 'finished');
       if (left.length > 0) {
         const needs = JSON.stringify([first.kind, first.config.backend, first.runs]);
-        if (shared?.for !== needs)
+        if (shared?.for !== needs) {
+          const { sweptKindOf } = await import('../kinds/swept-kind.ts');
           shared = { for: needs, run: await sweptKindOf(first.kind, 'the trial').start(first) };
+        }
         await shared.run(left, {
           signal: stop.signal,
           onProgress: (stage, done, total) => void tell({ say: 'progress', stage, done, total }),

@@ -2,14 +2,9 @@ import { createRequire } from 'node:module';
 import * as tf from '@tensorflow/tfjs-core';
 import { z } from 'zod';
 import { InputError } from '../errors.ts';
+import { type BackendName, backendNames } from './backend-names.ts';
 import { describeTensorflow, registerTensorflow } from './tensorflow.ts';
 import { startWebgpu } from './webgpu.ts';
-
-/** Every backend, in the order in which `auto` tries them. */
-export const backendNames = ['tensorflow', 'webgpu', 'wasm', 'cpu'] as const;
-
-/** A backend as tfjs calls it. */
-export type BackendName = (typeof backendNames)[number];
 
 /** The `backend` part of every configuration. */
 export const backendSchema = z

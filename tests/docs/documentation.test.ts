@@ -97,8 +97,8 @@ function earshotCommands(code: string): string[][] {
 const nowhere = () => new Writable({ write: (_chunk, _encoding, done) => done() });
 
 /** The command line as it is, but that its commands do nothing. */
-function idleCommandLine(): Command {
-  const program = commandLine({
+async function idleCommandLine(): Promise<Command> {
+  const program = await commandLine({
     words: [],
     stdin: Readable.from([]),
     stdout: nowhere(),
@@ -130,11 +130,13 @@ describe('commands in shell blocks', () => {
   });
 
   it.each(shellBlocks)('%s: earshot %s', async (_, words) => {
-    await expect(idleCommandLine().parseAsync(words, { from: 'user' })).resolves.toBeDefined();
+    const program = await idleCommandLine();
+    await expect(program.parseAsync(words, { from: 'user' })).resolves.toBeDefined();
   });
 
   it('would not pass with an option that does not exist', async () => {
-    await expect(idleCommandLine().parseAsync(['train', 'x.yaml', '--seed', '1'], { from: 'user' })).rejects.toThrow(
+    const program = await idleCommandLine();
+    await expect(program.parseAsync(['train', 'x.yaml', '--seed', '1'], { from: 'user' })).rejects.toThrow(
       /unknown option '--seed'/,
     );
   });

@@ -3,17 +3,11 @@ import { groupBy } from '../../../src/data/group-by.ts';
 import { meanAndDeviation } from '../../../src/metrics/summary-statistics.ts';
 import type { VariantResults } from '../../report/variant-results.ts';
 import { plusMinus } from '../../stop-agent/report/aggregate.ts';
-import {
-  allPostsName,
-  type SelectorDecision,
-  type SelectorTask,
-  scoreTest,
-  selectorName,
-  selectorTasks as tasks,
-} from '../decisions.ts';
+import { type SelectorDecision, type SelectorTask, scoreTest, selectorTasks as tasks } from '../decisions.ts';
 import { metricIntervals } from '../intervals.ts';
 import { selectorMetrics } from '../metrics.ts';
 import type { SelectorResult } from '../result.ts';
+import { allPostsName, selectorName } from '../system-names.ts';
 
 /** How tables name the systems. */
 export const systemNames: Readonly<Record<string, string>> = {

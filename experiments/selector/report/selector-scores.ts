@@ -2,8 +2,9 @@ import { meanAndDeviation } from '../../../src/metrics/summary-statistics.ts';
 import { type Chart, palette } from '../../report/page/chart.ts';
 import type { Markup } from '../../report/page/html.ts';
 import { numberCell, table } from '../../report/page/tables.ts';
-import { allPostsName, type SelectorTask, selectorName, selectorTasks } from '../decisions.ts';
+import { type SelectorTask, selectorTasks } from '../decisions.ts';
 import type { SelectorResult } from '../result.ts';
+import { allPostsName, selectorName } from '../system-names.ts';
 import { systemNames } from './selector-report.ts';
 
 /** A finished run of a selector. */

@@ -3,8 +3,9 @@ import { meanAndDeviation } from '../../../src/metrics/summary-statistics.ts';
 import { narrowTable, summaryWidth, wrapped } from '../../report/narrow-table.ts';
 import type { VariantResults } from '../../report/variant-results.ts';
 import { plusMinus } from '../../stop-agent/report/aggregate.ts';
-import { allPostsName, type SelectorTask, selectorName, selectorTasks } from '../decisions.ts';
+import { type SelectorTask, selectorTasks } from '../decisions.ts';
 import type { SelectorResult } from '../result.ts';
+import { allPostsName, selectorName } from '../system-names.ts';
 import { systemNames } from './selector-report.ts';
 
 /** Systems that answer the question "was it worth selecting?"; the report has the others. */

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { makeFolder } from '../../../src/atomic-file.ts';
 import { InputError } from '../../../src/errors.ts';
 import type { TrialTask } from '../../kinds/swept-kind.ts';
-import { severityOf } from '../../run/run-in-processes.ts';
+import { severityOf } from '../../run/severity.ts';
 import type { TrialPool } from '../trial-pool.ts';
 import { keyPrefix, queueName } from './connection.ts';
 import { locateFiles, relocated } from './files-by-hash.ts';

@@ -4,10 +4,11 @@ import { html, type Markup } from '../../report/page/html.ts';
 import { type PageSection, renderPage } from '../../report/page/page.ts';
 import { type Cell, numberCell, table } from '../../report/page/tables.ts';
 import { isShown } from '../../stop-agent/decisions.ts';
-import { shortNames, sizeOf } from '../plan.ts';
+import { shortNames } from '../plan.ts';
 import { type Recommendation, whyNone } from '../recommend.ts';
 import type { MemberSummary } from '../results.ts';
 import { type SeedInterval, shownInterval } from '../seed-interval.ts';
+import { sizeOf } from '../trials-of-plan.ts';
 import type { SweepReport } from './sweep-report.ts';
 
 /**

@@ -1,11 +1,12 @@
 import { markdownTable } from 'markdown-table';
 import { isShown } from '../../stop-agent/decisions.ts';
 import type { FrontPoint } from '../front.ts';
-import { type SweepPlan, shortNames, sizeOf } from '../plan.ts';
+import { type SweepPlan, shortNames } from '../plan.ts';
 import { type Recommendation, whyNone } from '../recommend.ts';
 import type { MemberSummary, SystemMean, TrialRow } from '../results.ts';
 import { type SeedInterval, shownInterval } from '../seed-interval.ts';
 import type { Sensitivity } from '../sensitivity.ts';
+import { sizeOf } from '../trials-of-plan.ts';
 
 /** Everything that the report of a sweep shows. */
 export interface SweepReport {

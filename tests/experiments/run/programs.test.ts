@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { describe, expect, it } from 'vitest';
 import { choosePrograms } from '../../../experiments/run/programs.ts';
-import type { BackendName } from '../../../src/tensor/backend.ts';
+import type { BackendName } from '../../../src/tensor/backend-names.ts';
 
 const cores = availableParallelism();
 const asked = { trials: 45, asksModels: false, jobs: undefined, population: undefined };

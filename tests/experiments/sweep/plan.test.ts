@@ -1,8 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { planSweep, shortNames, trialsOfPlan } from '../../../experiments/sweep/plan.ts';
+import { planSweep, shortNames } from '../../../experiments/sweep/plan.ts';
 import { loadSweepFile } from '../../../experiments/sweep/sweep-file.ts';
+import { trialsOfPlan } from '../../../experiments/sweep/trials-of-plan.ts';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
 import { earshot, writeExperiment } from '../cli/command-line.ts';
 import { tinySweep, writeSweep } from './tiny-sweep.ts';

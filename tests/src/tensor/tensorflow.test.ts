@@ -2,7 +2,8 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import * as tf from '@tensorflow/tfjs-core';
 import { beforeEach, expect, it, vi } from 'vitest';
-import { backendNames, selectBackend } from '../../../src/tensor/backend.ts';
+import { selectBackend } from '../../../src/tensor/backend.ts';
+import { backendNames } from '../../../src/tensor/backend-names.ts';
 import { tensorflowPackage } from '../../../src/tensor/tensorflow.ts';
 import { temporaryFolder } from '../data/fixtures.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type BackendName, backendNames } from '../../../src/tensor/backend.ts';
+import { type BackendName, backendNames } from '../../../src/tensor/backend-names.ts';
 
 /*
  * EARSHOT_TEST_BACKEND names a backend that the tests of tensors and trainers run on instead of the usual one;

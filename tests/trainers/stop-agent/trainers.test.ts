@@ -1,7 +1,8 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { buildStateTable } from '../../../envs/state-table.ts';
-import { type BackendName, selectBackend } from '../../../src/tensor/backend.ts';
+import { selectBackend } from '../../../src/tensor/backend.ts';
+import type { BackendName } from '../../../src/tensor/backend-names.ts';
 import { workContext } from '../../../src/work-context.ts';
 import { stopAgentPresets, stopAgentSchema } from '../../../trainers/stop-agent/config.ts';
 import { createStopAgent } from '../../../trainers/stop-agent/create.ts';

@@ -1,0 +1,5 @@
+/** Every backend, in the order in which `auto` tries them. */
+export const backendNames = ['tensorflow', 'webgpu', 'wasm', 'cpu'] as const;
+
+/** A backend as tfjs calls it. */
+export type BackendName = (typeof backendNames)[number];

@@ -1,0 +1,94 @@
+import { fork } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { z } from 'zod';
+import { fromProcessSchema } from '../../../experiments/sweep/trial-process.ts';
+import { temporaryFolder } from '../../src/data/fixtures.ts';
+import { tiny } from './command-line.ts';
+
+/*
+ * What a process loads before its work begins is what every command, every worker and every trial pays for. Modules are
+ * counted, because a clock tells how busy a machine is.
+ */
+
+const home = join(import.meta.dirname, '..', '..', '..');
+const coverageSchema = z.object({ result: z.array(z.object({ url: z.string() })) });
+
+interface Loaded {
+  readonly own: number;
+  readonly ofPackages: number;
+  /** Names of the packages. */
+  readonly packages: ReadonlySet<string>;
+}
+
+/** What `earshot` loads in a process of its own, from its start to its end. */
+async function loadedBy(words: readonly string[], speak: (say: (message: object) => void) => void = () => {}) {
+  const cwd = temporaryFolder({});
+  const coverage = join(cwd, 'coverage');
+  mkdirSync(coverage);
+  const child = fork(join(home, 'experiments/cli/earshot.mjs'), words, {
+    cwd,
+    // Not those of the test runner.
+    execArgv: [],
+    env: { ...process.env, NODE_V8_COVERAGE: coverage },
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+  const ends: string[] = [];
+  child.on('message', (message) => {
+    const said = fromProcessSchema.parse(message);
+    if (said.say === 'failed') ends.push(said.message);
+    if (said.say === 'ended') ends.push(...said.hows);
+    if (said.say === 'failed' || said.say === 'ended') child.send({ say: 'stop' });
+  });
+  speak((message) => child.send(message));
+  const code = await new Promise((resolve) => child.on('close', resolve));
+  expect(code).toBe(0);
+  return { ...modulesIn(coverage), ends };
+}
+
+function modulesIn(coverage: string): Loaded {
+  const urls = readdirSync(coverage).flatMap((name) => {
+    const { result } = coverageSchema.parse(JSON.parse(readFileSync(join(coverage, name), 'utf8')));
+    return result.map(({ url }) => url.replace(/\?.*/, ''));
+  });
+  const files = [...new Set(urls)].filter((url) => url.startsWith('file:'));
+  const own = files.filter((url) => !url.includes('/node_modules/'));
+  // What runs TypeScript in a checkout is not part of the published package.
+  const foreign = files.filter((url) => !own.includes(url) && !/\/(tsx|esbuild|get-tsconfig)\//.test(url));
+  const names = foreign.map((url) => /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? url);
+  return { own: own.length, ofPackages: foreign.length, packages: new Set(names) };
+}
+
+it('says its version with hardly more than the parser of the command line', async () => {
+  const { own, ofPackages, packages } = await loadedBy(['--version']);
+  expect([...packages]).toEqual(['commander']);
+  expect(own).toBeLessThanOrEqual(8);
+  expect(ofPackages).toBeLessThanOrEqual(10);
+});
+
+it('says what train takes without what trains', async () => {
+  const { own, ofPackages, packages } = await loadedBy(['train', '--help']);
+  expect([...packages].sort()).toEqual(['commander', 'zod']);
+  expect(own).toBeLessThanOrEqual(14);
+  expect(ofPackages).toBeLessThanOrEqual(115);
+});
+
+it('starts a worker that waits for trials without what trains', async () => {
+  const { own, ofPackages, packages } = await loadedBy(['worker', '--parent'], (say) => say({ say: 'stop' }));
+  expect([...packages].sort()).toEqual(['commander', 'zod']);
+  expect(own).toBeLessThanOrEqual(14);
+  expect(ofPackages).toBeLessThanOrEqual(115);
+});
+
+it('trains without pages, servers, queues, language models and tables', async () => {
+  const place = { label: 'tiny', directory: 'runs/tiny', runs: 'runs', pauseAt: null };
+  const { own, ofPackages, packages, ends } = await loadedBy(['worker', '--parent'], (say) =>
+    say({ say: 'run', tasks: [{ kind: 'stop-agent', config: tiny, seed: 1, ...place }] }),
+  );
+  expect(ends).toEqual(['finished']);
+  for (const name of ['openai', 'undici', 'vega', 'vega-lite', 'fastify', 'bullmq', 'ioredis', 'umap-js', 'ml-matrix'])
+    expect(packages).not.toContain(name);
+  expect(own).toBeLessThanOrEqual(240);
+  expect(ofPackages).toBeLessThanOrEqual(220);
+});
