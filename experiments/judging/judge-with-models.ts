@@ -95,5 +95,6 @@ function detectorFor(
     signal: context.signal,
     keptParts,
     env,
+    retry: file.retry,
   });
 }

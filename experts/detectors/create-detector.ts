@@ -3,6 +3,7 @@ import type { KeptParts } from '../annotations/kept-calls.ts';
 import type { Detector } from '../detector.ts';
 import type { ChatService } from '../llm/chat.ts';
 import type { Environment } from '../llm/secrets.ts';
+import type { RetryPolicy } from '../llm/sending/retry.ts';
 import type { JudgingTask } from '../tasks/task-file.ts';
 import { createDebateCouncil, debateCouncilOptionsSchema } from './debate/debate-council.ts';
 import { createDebateSingle, debateSingleOptionsSchema } from './debate/debate-single.ts';
@@ -36,11 +37,12 @@ export async function createDetector(settings: {
   service: ChatService;
   /** Where the parts that judgements share are kept beyond this process. */
   keptParts?: KeptParts | undefined;
-  /** For detectors that also ask other services: where their keys are looked up. */
+  /** For detectors that also ask other services: where their keys are looked up, and what follows a failed request. */
   env?: Environment | undefined;
+  retry?: RetryPolicy | undefined;
   signal?: AbortSignal | undefined;
 }): Promise<Detector> {
-  const { config, env, signal, ...shared } = settings;
+  const { config, env, retry, signal, ...shared } = settings;
   switch (config.name) {
     case 'single-prompt':
       return createSinglePrompt({ options: config, ...shared });
@@ -53,6 +55,6 @@ export async function createDetector(settings: {
     case 'debate-council':
       return createDebateCouncil({ options: config, ...shared });
     case 'zofia':
-      return createZofia({ options: config, ...shared, env, signal });
+      return createZofia({ options: config, ...shared, env, retry, signal });
   }
 }

@@ -23,28 +23,25 @@ export const cutoffSchema = z
       .describe('last day of evidence for every thread; null: from the day of its claim'),
     daysBeforeClaim: z.int().min(0).default(1).describe('how many days before the claim the last day of evidence is'),
     undatedClaims: z
-      .enum(['fail', 'no-retrieval', 'search-everything'])
+      .enum(['fail', 'no-retrieval'])
       .default('fail')
-      .describe(
-        'a claim without a time: an error, no evidence, or (dangerous: finds the fact-checks of later days) no cut-off',
-      ),
+      .describe('a claim without a time: an error, or no evidence'),
   })
   .prefault({})
   .describe('evidence from later days is not used');
 
 /**
- * The last day that evidence may have, as YYYY-MM-DD in UTC; `none` for no evidence at all, null for no cut-off.
+ * The last day that evidence may have, as YYYY-MM-DD in UTC; `none` for no evidence at all.
  * @throws InputError where the claim has no time and `undatedClaims` is `fail`
  */
-export function cutoffOf(claim: Post, options: z.output<typeof cutoffSchema>): string | 'none' | null {
+export function cutoffOf(claim: Post, options: z.output<typeof cutoffSchema>): string | 'none' {
   if (options.date !== null) return options.date;
   if (claim.time !== null)
     return new Date(Date.parse(claim.time) - options.daysBeforeClaim * 86_400_000).toISOString().slice(0, 10);
   if (options.undatedClaims === 'no-retrieval') return 'none';
-  if (options.undatedClaims === 'search-everything') return null;
   throw new InputError(
-    `post ${claim.id} has no time, so it is unknown which evidence is older than it; give retrieval.cutoff.date, ` +
-      'or set retrieval.cutoff.undatedClaims to no-retrieval (or, if leaked verdicts do not matter, to search-everything)',
+    `post ${claim.id} has no time, so it is unknown which evidence is older than it; give retrieval.cutoff.date ` +
+      '(a day to come, if leaked verdicts do not matter), or set retrieval.cutoff.undatedClaims to no-retrieval',
   );
 }
 

@@ -9,8 +9,8 @@ import { type Entity, splitSentences } from './text-spans.ts';
  *
  * Difference from the paper:
  *   - MMR*_prev after the seed: Algorithm 3 sets it to 1, while §3.3 compares with the score of the keyword chosen before.
- *     The default is the seed's own salience. A product of two cosines is rarely above 0.56, which the second keyword
- *     would need against 1, so nearly every query would have a single keyword. `seedScore: one` is Algorithm 3 as printed.
+ *     Here it is the seed's own salience. A product of two cosines is rarely above 0.56, which the second keyword would
+ *     need against 1, so nearly every query would have a single keyword.
  *
  * For Figure 3, k keywords with the weight fixed at 0.5, set lambdaMax 0.5, lambdaMin 0.5, gamma null, maxKeywords k.
  */
@@ -27,10 +27,6 @@ export const scMmrSchema = z
       .nullable()
       .default(0.5)
       .describe('stops when the best score is at most this times the previous one; null: only maxKeywords stops it'),
-    seedScore: z
-      .enum(['salience', 'one'])
-      .default('salience')
-      .describe('what the second keyword is compared with: the salience of the first, or 1 as Algorithm 3 has it'),
     maxKeywords: z.int().min(1).nullable().default(null).describe('most keywords; null: as many as pass'),
   })
   .prefault({})
@@ -57,7 +53,7 @@ export function selectKeywords(
   const seed = best(candidates, (index) => salience[index]);
   const selected = [seed.index];
   candidates.delete(seed.index);
-  let previous = options.seedScore === 'one' ? 1 : seed.score;
+  let previous = seed.score;
   while (candidates.size > 0 && selected.length < (options.maxKeywords ?? Number.POSITIVE_INFINITY)) {
     const lambda = salienceWeight(selected.length, options);
     // Eq. 4a

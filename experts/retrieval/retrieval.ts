@@ -4,7 +4,7 @@ import { PromiseCache } from '../../src/promise-cache.ts';
 import { Random } from '../../src/tensor/random.ts';
 import { createEncoder, encoderSchema } from '../../src/text/create-encoder.ts';
 import type { Environment } from '../llm/secrets.ts';
-import { retrySchema } from '../llm/sending/retry.ts';
+import { type RetryPolicy, retrySchema } from '../llm/sending/retry.ts';
 import { createEntityRecognizer, type EntityRecognizer, entitiesSchema } from './entities.ts';
 import {
   chunksSchema,
@@ -35,15 +35,10 @@ export const retrievalSchema = z
       .describe(
         'what the web is asked: the keywords, or (ablations, Table 3) the most salient sentence, the core claim',
       ),
-    withoutEntities: z
-      .enum(['sentence', 'skip'])
-      .default('sentence')
-      .describe('a text without any entity: search the web for its most salient sentence, or not at all'),
     cutoff: cutoffSchema,
     webSearch: webSearchSchema,
     wikipedia: wikipediaSchema,
     chunks: chunksSchema,
-    retry: retrySchema.prefault({}),
   })
   .prefault({})
   .describe('how evidence is found');
@@ -87,6 +82,7 @@ export async function createRetrieval(settings: {
   /** Names the entities, if a language model is to do that. */
   model: RoleModel;
   env?: Environment | undefined;
+  retry?: RetryPolicy | undefined;
   random?: Random | undefined;
   signal?: AbortSignal | undefined;
   /** Asks nobody: `upper` pretends that evidence was found, `lower` that there is none. */
@@ -95,9 +91,9 @@ export async function createRetrieval(settings: {
   const { options, use, model, env = process.env, signal = null, dryRun } = settings;
   // Without a source there is nothing to load either.
   if (!use.web && !use.wikipedia) return noRetrieval;
-  const { chunks, query, withoutEntities } = options;
+  const { chunks, query } = options;
   const random = settings.random ?? Random.seeded({ seed: 0, purpose: 'waiting times of retrieval' });
-  const context = { retry: options.retry, random, signal, env };
+  const context = { retry: settings.retry ?? retrySchema.parse({}), random, signal, env };
   const encoder = await createEncoder(options.encoder);
   const usesKeywords = use.wikipedia || query === 'entities';
   const recognizer = usesKeywords ? await createEntityRecognizer({ options: options.entities, model }) : null;
@@ -135,12 +131,11 @@ export async function createRetrieval(settings: {
     return sentences[saliences.indexOf(Math.max(...saliences))];
   }
 
-  /** What to search the web for; null for nothing. */
-  async function webQuestion(request: Parameters<Retrieval['fromWeb']>[0]): Promise<WebQuestion | null> {
+  /** What to search the web for: of a text without any entity its most salient sentence. */
+  async function webQuestion(request: Parameters<Retrieval['fromWeb']>[0]): Promise<WebQuestion> {
     if (query === 'core-claim') return { sentence: await request.coreClaim() };
     const keywords = query === 'entities' ? await keywordsOf(request) : null;
     if (keywords !== null && keywords.length > 0) return { keywords: keywords.map(({ text }) => text) };
-    if (query === 'entities' && withoutEntities === 'skip') return null;
     return { sentence: await salientSentence(request.claim.text) };
   }
 
@@ -148,9 +143,10 @@ export async function createRetrieval(settings: {
     options: {
       encoder: encoder.identity,
       cutoff: options.cutoff,
-      ...(recognizer && { entities: recognizer.options, keywords: options.keywords }),
+      // `seedScore`, like `withoutEntities` below, was a setting once and stays in the key of what was paid for.
+      ...(recognizer && { entities: recognizer.options, keywords: { ...options.keywords, seedScore: 'salience' } }),
       ...(use.web &&
-        (query === 'entities' ? { query, withoutEntities, web: web.options } : { query, web: webOptions })),
+        (query === 'entities' ? { query, withoutEntities: 'sentence', web: web.options } : { query, web: webOptions })),
       ...(use.passages && { chunks }),
       ...(use.wikipedia && { wikipedia: wikipedia.options }),
     },
@@ -160,8 +156,7 @@ export async function createRetrieval(settings: {
     async fromWeb(request) {
       const cutoff = cutoffOf(request.claim, options.cutoff);
       if (cutoff === 'none') return [];
-      const ask = await webQuestion(request);
-      return ask === null ? [] : web.search({ ask, cutoff, askShared: request.askShared });
+      return web.search({ ask: await webQuestion(request), cutoff, askShared: request.askShared });
     },
 
     async fromWikipedia(request) {

@@ -9,6 +9,20 @@ import { withoutLinks } from './text-spans.ts';
 
 /** Most results of one request to Brave. */
 const MOST_RESULTS = 20;
+/** Longer queries are refused by Brave. */
+const MOST_CHARACTERS = 400;
+const MOST_WORDS = 50;
+/** A date range needs a first day; older pages have none. */
+const EARLIEST_DATE = '1990-01-01';
+/** These were settings once. They stay in the key, so that what was paid for is found. */
+const settled = {
+  country: null,
+  earliestDate: EARLIEST_DATE,
+  dropUndated: true,
+  excludedEncyclopedias: encyclopediaDomains,
+  maxQueryCharacters: MOST_CHARACTERS,
+  maxQueryWords: MOST_WORDS,
+};
 
 const domains = z.array(z.string().regex(/^[^\s/:]+\.[^\s/:]+$/, 'must be a domain such as snopes.com'));
 
@@ -30,19 +44,11 @@ export const webSearchSchema = z
       .default('and')
       .describe('results must concern all keywords, or (ablation, Table 3) any'),
     extraSnippets: z.boolean().default(true).describe('more than one passage a page, if the plan allows it'),
-    country: z.string().nullable().default(null).describe('two letters; null: the service chooses'),
     language: z.string().nullable().default(null).describe('language of the results, such as en; null: any'),
-    earliestDate: z.iso.date().default('1990-01-01').describe('first day of the date range that is requested'),
-    dropUndated: z.boolean().default(true).describe('drop results without a date, which may be later than the cut-off'),
     excludedFactChecks: domains
       .default(factCheckDomains)
       .describe('fact checkers, which publish the verdicts themselves'),
     excludedNews: domains.default(newsDomains).describe('news sites, which have copies of the report'),
-    excludedEncyclopedias: domains
-      .default(encyclopediaDomains)
-      .describe('encyclopedias; Wikipedia is asked separately'),
-    maxQueryCharacters: z.int().min(50).default(400).describe('longest query that the service accepts'),
-    maxQueryWords: z.int().min(5).default(50).describe('most words in a query that the service accepts'),
     timeoutMs: z.int().positive().default(30_000).describe('for one request'),
   })
   .prefault({})
@@ -57,10 +63,10 @@ export interface WebSearch {
   /** The settings that can change the results. */
   readonly options: Readonly<Record<string, unknown>>;
   /**
-   * @param request.cutoff the last day a result may have; null: any day
+   * @param request.cutoff the last day a result may have
    * @throws InputError where the key is missing, ProviderError where the service fails
    */
-  search(request: { ask: WebQuestion; cutoff: string | null; askShared: AskShared }): Promise<Evidence[]>;
+  search(request: { ask: WebQuestion; cutoff: string; askShared: AskShared }): Promise<Evidence[]>;
 }
 
 const resultSchema = z.object({
@@ -81,9 +87,9 @@ export function createWebSearch(settings: {
 }): WebSearch {
   const { options, context, env } = settings;
   const { baseURL, apiKeyEnv, timeoutMs, ...relevant } = options;
-  const { excludedFactChecks, excludedEncyclopedias, excludedNews } = options;
-  const excludedDomains = dealtFrom([excludedFactChecks, excludedEncyclopedias, excludedNews]);
-  const limits = { maxCharacters: options.maxQueryCharacters, maxWords: options.maxQueryWords };
+  const { excludedFactChecks, excludedNews } = options;
+  // Encyclopedias, too: Wikipedia is asked separately.
+  const excludedDomains = dealtFrom([excludedFactChecks, encyclopediaDomains, excludedNews]);
 
   const fetchResults = (parameters: Record<string, string>): Promise<Result[]> => {
     const secret = apiKeyEnv === null ? null : secretIn({ variable: apiKeyEnv, env });
@@ -105,12 +111,12 @@ export function createWebSearch(settings: {
   };
 
   return {
-    options: { baseURL, ...relevant },
+    options: { baseURL, ...relevant, ...settled },
     async search({ ask, cutoff, askShared }) {
       const query =
         'keywords' in ask
-          ? webQuery({ keywords: ask.keywords, composition: options.composition, excludedDomains, limits })
-          : sentenceQuery({ sentence: ask.sentence, excludedDomains, limits });
+          ? webQuery({ keywords: ask.keywords, composition: options.composition, excludedDomains })
+          : sentenceQuery({ sentence: ask.sentence, excludedDomains });
       if (query === '') return [];
       const parameters = {
         q: query,
@@ -119,9 +125,8 @@ export function createWebSearch(settings: {
         result_filter: 'web',
         text_decorations: 'false',
         ...(options.extraSnippets && { extra_snippets: 'true' }),
-        ...(options.country !== null && { country: options.country }),
         ...(options.language !== null && { search_lang: options.language }),
-        ...(cutoff !== null && { freshness: `${options.earliestDate}to${cutoff}` }),
+        freshness: `${EARLIEST_DATE}to${cutoff}`,
       };
       // The raw results are kept, not the filtered ones, so that other exclusions need no new request.
       const results = await askShared(
@@ -136,9 +141,8 @@ export function createWebSearch(settings: {
       );
       const usable = results.map(evidenceOf).filter((evidence) => {
         if (evidence.text === '' || isInDomains(evidence.url, excludedDomains)) return false;
-        if (cutoff === null) return true;
-        // Services apply their date filter loosely, so dates are checked again here.
-        return evidence.date === null ? !options.dropUndated : evidence.date <= cutoff;
+        // Services apply their date filter loosely, so dates are checked again here. One without a date may be later.
+        return evidence.date !== null && evidence.date <= cutoff;
       });
       return usable.slice(0, options.maxResults);
     },
@@ -178,11 +182,6 @@ function dayOf(text: string | null | undefined): string | null {
 
 const QUOTES = 2;
 
-interface WebQueryLimits {
-  readonly maxCharacters: number;
-  readonly maxWords: number;
-}
-
 /**
  * Eq. 6: all keywords, each as a phrase, then the domains to exclude. Keywords come in order of importance and are
  * dropped from the end if the service's limits are reached. As many domains are named as still fit; the results are
@@ -192,54 +191,46 @@ export function webQuery(options: {
   keywords: readonly string[];
   composition: 'and' | 'or';
   excludedDomains: readonly string[];
-  limits: WebQueryLimits;
 }): string {
-  const { composition, excludedDomains, limits } = options;
+  const { composition, excludedDomains } = options;
   // A headline in capitals can be a single name that is longer than a query. Its beginning is better than no query.
-  const room = { ...limits, maxCharacters: limits.maxCharacters - QUOTES };
+  const room = MOST_CHARACTERS - QUOTES;
   let query = '';
   for (const keyword of options.keywords) {
     const phrase = quoted(beginningOf(keyword, room));
     if (phrase === null) continue;
     const longer = query === '' ? phrase : `${query} ${composition === 'and' ? 'AND' : 'OR'} ${phrase}`;
-    if (query !== '' && !fits(longer, limits)) break;
+    if (query !== '' && !fits(longer)) break;
     query = longer;
   }
-  return withExclusions(query, { excludedDomains, limits });
+  return withExclusions(query, excludedDomains);
 }
 
 /**
  * A sentence cut to the service's limits, without links and without anything that the service would take for an
  * operator.
  */
-export function sentenceQuery(options: {
-  sentence: string;
-  excludedDomains: readonly string[];
-  limits: WebQueryLimits;
-}): string {
-  const { sentence, excludedDomains, limits } = options;
+export function sentenceQuery(options: { sentence: string; excludedDomains: readonly string[] }): string {
+  const { sentence, excludedDomains } = options;
   const words = withoutLinks(sentence)
     .replace(/["“”]/g, ' ')
     .replace(/(?<!\S)[-+]+/g, ' ')
     .replace(/(?<!\S)(?:AND|OR|NOT)(?!\S)/g, (operator) => operator.toLowerCase());
-  return withExclusions(beginningOf(words, limits), { excludedDomains, limits });
+  return withExclusions(beginningOf(words, MOST_CHARACTERS), excludedDomains);
 }
 
-function beginningOf(text: string, limits: WebQueryLimits): string {
-  const words = text.trim().split(/\s+/).slice(0, limits.maxWords);
-  while (words.length > 1 && words.join(' ').length > limits.maxCharacters) words.pop();
-  return words.join(' ').slice(0, limits.maxCharacters);
+function beginningOf(text: string, mostCharacters: number): string {
+  const words = text.trim().split(/\s+/).slice(0, MOST_WORDS);
+  while (words.length > 1 && words.join(' ').length > mostCharacters) words.pop();
+  return words.join(' ').slice(0, mostCharacters);
 }
 
-function withExclusions(
-  query: string,
-  options: { excludedDomains: readonly string[]; limits: WebQueryLimits },
-): string {
+function withExclusions(query: string, excludedDomains: readonly string[]): string {
   if (query === '') return '';
   let longest = query;
-  for (const domain of options.excludedDomains) {
+  for (const domain of excludedDomains) {
     const longer = `${longest} -site:${domain}`;
-    if (fits(longer, options.limits)) longest = longer;
+    if (fits(longer)) longest = longer;
   }
   return longest;
 }
@@ -249,6 +240,6 @@ function quoted(keyword: string): string | null {
   return clean === '' ? null : `"${clean}"`;
 }
 
-function fits(query: string, limits: WebQueryLimits): boolean {
-  return query.length <= limits.maxCharacters && query.split(' ').length <= limits.maxWords;
+function fits(query: string): boolean {
+  return query.length <= MOST_CHARACTERS && query.split(' ').length <= MOST_WORDS;
 }

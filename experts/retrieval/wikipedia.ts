@@ -12,23 +12,7 @@ export const wikipediaSchema = z
       .url({ protocol: /^https?$/ })
       .default('https://en.wikipedia.org/w/api.php')
       .describe("a wiki's api.php; other languages have other hosts"),
-    senses: z
-      .int()
-      .min(1)
-      .max(20)
-      .default(5)
-      .describe('articles that a keyword may mean; its context decides among them'),
     sentences: z.int().min(1).default(3).describe('how many of the first sentences of an article are used'),
-    disambiguation: z
-      .enum(['context', 'first'])
-      .default('context')
-      .describe("context: the sense that fits the keyword's context best; first: the first result of the search"),
-    asOf: z
-      .enum(['cutoff', 'today'])
-      .default('cutoff')
-      .describe(
-        'the article as it stood on the last day of evidence, or (dangerous: it may tell the outcome) as it is',
-      ),
     userAgent: z
       .string()
       .min(1)
@@ -48,30 +32,21 @@ export interface Wikipedia {
    * The beginning of the article about a keyword; null where there is none, or was none yet on the last day of
    * evidence.
    */
-  lookUp(request: {
-    keyword: string;
-    context: string;
-    cutoff: string | null;
-    askShared: AskShared;
-  }): Promise<Evidence | null>;
+  lookUp(request: { keyword: string; context: string; cutoff: string; askShared: AskShared }): Promise<Evidence | null>;
 }
 
 const pageSchema = z.object({
   title: z.string(),
   index: z.number().default(0),
-  extract: z.string().default(''),
-  description: z.string().default(''),
   pageprops: z.object({ disambiguation: z.string().optional() }).optional(),
 });
 type Page = z.output<typeof pageSchema>;
 
-/** An article that a keyword may mean, with its beginning. */
+/** An article that a keyword may mean, with its beginning on the last day of evidence. */
 interface Sense {
   readonly title: string;
   readonly text: string;
-  /** Today's; empty where the text is of an earlier day. */
-  readonly description: string;
-  readonly date: string | null;
+  readonly date: string;
 }
 
 /** Errors come with status 200. Without `error`, "search is down" would be kept for ever as "there is no article". */
@@ -92,6 +67,10 @@ const parseSchema = z.union([
 ]);
 /** The search refuses queries longer than this. */
 const MOST_CHARACTERS = 300;
+/** Articles that a keyword may mean; its context decides among them. */
+const SENSES = 5;
+/** These were settings once. They stay in the key, so that what was paid for is found. */
+const settled = { senses: SENSES, disambiguation: 'context', asOf: 'cutoff' };
 
 export function createWikipedia(settings: {
   options: WikipediaOptions;
@@ -128,12 +107,9 @@ export function createWikipedia(settings: {
         action: 'query',
         generator: 'search',
         gsrsearch: keyword.slice(0, MOST_CHARACTERS),
-        gsrlimit: String(options.senses),
-        prop: 'extracts|description|pageprops',
+        gsrlimit: String(SENSES),
+        prop: 'pageprops',
         ppprop: 'disambiguation',
-        exintro: '1',
-        explaintext: '1',
-        exlimit: 'max',
         redirects: '1',
       },
       searchSchema,
@@ -178,30 +154,22 @@ export function createWikipedia(settings: {
     return { text: htmlParagraphs(page.parse.text).join('\n'), date: revision.timestamp.slice(0, 10) };
   }
 
-  /** The senses as they were on the day, so that none is chosen for what was written later; today's where it is null. */
-  async function beginningsOf(
-    pages: readonly Page[],
-    { day, ask }: { day: string | null; ask: Ask },
-  ): Promise<Sense[]> {
+  /** The senses as they were on the day, so that none is chosen for what was written later. */
+  async function beginningsOf(pages: readonly Page[], when: { day: string; ask: Ask }): Promise<Sense[]> {
     const found = await Promise.all(
-      pages.map(async ({ title, extract, description }): Promise<Sense[]> => {
-        if (day === null) return [{ title, text: extract, description, date: null }];
-        const beginning = await beginningOn(title, { day, ask });
-        return beginning === null ? [] : [{ title, description: '', ...beginning }];
+      pages.map(async ({ title }): Promise<Sense[]> => {
+        const beginning = await beginningOn(title, when);
+        return beginning === null ? [] : [{ title, ...beginning }];
       }),
     );
     return found.flat();
   }
 
   return {
-    options: { ...relevant },
+    options: { ...relevant, ...settled },
     async lookUp({ keyword, context, cutoff, askShared }) {
       const ask = askerWith(askShared);
-      const pages = await senses(keyword, ask);
-      const candidates = await beginningsOf(options.disambiguation === 'first' ? pages.slice(0, 1) : pages, {
-        day: options.asOf === 'cutoff' ? cutoff : null,
-        ask,
-      });
+      const candidates = await beginningsOf(await senses(keyword, ask), { day: cutoff, ask });
       if (candidates.length === 0) return null;
       const index = await disambiguate({ entity: keyword, context, senses: candidates.map(senseText), encoder });
       const { title, ...beginning } = candidates[index];
@@ -218,9 +186,8 @@ export function createWikipedia(settings: {
 }
 
 /** The description of a sense: usually its first sentence names it and says what it is. */
-function senseText({ title, text, description }: Sense): string {
-  const [first] = splitSentences(text);
-  return first?.text ?? [title, description].filter(Boolean).join(', ');
+function senseText({ title, text }: Sense): string {
+  return splitSentences(text)[0]?.text ?? title;
 }
 
 /**

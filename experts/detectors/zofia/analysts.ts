@@ -31,8 +31,7 @@ export interface AnalystSettings {
 
 /** What the analysts read of one prefix. */
 export interface AnalystInput {
-  /** T: the texts of the posts that the analysts read. */
-  readonly news: readonly string[];
+  /** T */
   readonly claim: Post;
   readonly askShared: AskShared;
 }
@@ -83,7 +82,7 @@ export function listOf(items: readonly string[]): string {
 }
 
 /** §4.1.1: five isolated sessions, one for each dimension. */
-export async function linguist(settings: AnalystSettings, { news, askShared }: AnalystInput): Promise<Analysis> {
+export async function linguist(settings: AnalystSettings, { claim, askShared }: AnalystInput): Promise<Analysis> {
   const { real, fake } = settings.sides;
   const schema = z.object({ analysis: z.string(), verdict: z.enum([real.name, fake.name]) });
   const sessions = linguisticDimensions.map(async (dimension) => {
@@ -92,7 +91,7 @@ export async function linguist(settings: AnalystSettings, { news, askShared }: A
       role: 'linguist',
       content: settings.prompts.render('linguist', {
         dimension: `${dimension.name} (${dimension.meaning})`,
-        news: quotedEvidence('The text', news),
+        news: quotedEvidence('The text', [claim.text]),
         sides: bothSides(settings.sides),
       }),
       schema,
@@ -111,13 +110,13 @@ const triageSchema = z.object({ domain: z.string().min(1), expert: z.string().mi
  * Wikipedia.
  */
 export async function expert(settings: AnalystSettings, input: AnalystInput): Promise<Analysis> {
-  const { news, askShared } = input;
+  const { claim, askShared } = input;
   const { real, fake } = settings.sides;
   const [{ domain, expert }, notes] = await Promise.all([
     askAnalyst(settings, {
       part: 'expert-triage',
       role: 'expert',
-      content: settings.prompts.render('triage', { news: quotedEvidence('The text', news) }),
+      content: settings.prompts.render('triage', { news: quotedEvidence('The text', [claim.text]) }),
       schema: triageSchema,
       dryRunValue: { domain: 'Politics', expert: 'Political scientist' },
       askShared,
@@ -130,7 +129,7 @@ export async function expert(settings: AnalystSettings, input: AnalystInput): Pr
     content: settings.prompts.render('expert', {
       expert: oneLine(expert),
       domain: oneLine(domain),
-      news: quotedEvidence('The text', news),
+      news: quotedEvidence('The text', [claim.text]),
       wikipedia: quotedEvidence('Reference notes', notes ?? []),
       sides: bothSides(settings.sides),
     }),
@@ -178,9 +177,9 @@ type Verification = z.output<typeof verificationSchema>;
 /** §4.1.3: extracts the claims while the web is being searched, then verifies each of them separately. */
 export async function claimVerification(settings: AnalystSettings, input: AnalystInput): Promise<Analysis> {
   const { askShared } = input;
-  const { use, maxSubclaims } = settings.options;
+  const { use } = settings.options;
   const [{ core, subclaims }, web] = await Promise.all([extraction(settings, input), searched(settings, input)]);
-  const claims = [core, ...subclaims.slice(0, maxSubclaims ?? undefined)];
+  const claims = [core, ...subclaims];
   const verifications = await Promise.all(claims.map((q) => verification(settings, { q, web, askShared })));
   return {
     material: [
@@ -213,14 +212,14 @@ function verifiedClaim({ role, claim, verified }: { role: string; claim: string;
 /** Eq. 8 */
 function extraction(
   settings: AnalystSettings,
-  { news, askShared }: AnalystInput,
+  { claim, askShared }: AnalystInput,
 ): Promise<z.output<typeof claimsSchema>> {
   // In a dry run, about as many claims as the paper counts (3.24), and similar enough to the evidence to be verified.
-  const excerpt = news.join(' ').slice(0, 200);
+  const excerpt = claim.text.slice(0, 200);
   return askAnalyst(settings, {
     part: 'claim-extraction',
     role: 'extractor',
-    content: settings.prompts.render('extract', { news: quotedEvidence('The text', news) }),
+    content: settings.prompts.render('extract', { news: quotedEvidence('The text', [claim.text]) }),
     schema: claimsSchema,
     dryRunValue: { core: excerpt, subclaims: [`Second claim: ${excerpt}`, `Third claim: ${excerpt}`] },
     shortestDryRunValue: { core: excerpt, subclaims: [] },

@@ -40,12 +40,6 @@ export const zofiaOptionsSchema = z.strictObject({
     .default(0)
     .describe("temperature of every call, instead of the endpoints' own; null: not sent"),
   maxRounds: z.int().min(1).max(20).default(5).describe('rounds of debate before the evidence counts as insufficient'),
-  maxSubclaims: z
-    .int()
-    .min(0)
-    .nullable()
-    .default(null)
-    .describe('most claims that are verified besides the core claim; null: all that were named'),
   use: z
     .strictObject({
       web: z.boolean().default(true).describe('search of the open web'),
@@ -66,10 +60,6 @@ export const zofiaOptionsSchema = z.strictObject({
     })
     .prefault({})
     .describe('ablations (Table 2): what is switched on'),
-  analyses: z
-    .enum(['claim', 'prefix'])
-    .default('claim')
-    .describe('what the analysts read: the first post, once a thread, or all posts so far, once a prefix'),
   sides: z
     .strictObject({
       real: sideSchema.describe("the label that the pro side argues for; default: the task's first of two"),

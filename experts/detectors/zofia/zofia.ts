@@ -7,6 +7,7 @@ import type { ChatService } from '../../llm/chat.ts';
 import { DryRunChatService } from '../../llm/cost/dry-run-chat-service.ts';
 import { dialogueOf, quotedEvidence, quotedPosts, type TranscriptEntry } from '../../llm/prompt-text.ts';
 import type { Environment } from '../../llm/secrets.ts';
+import type { RetryPolicy } from '../../llm/sending/retry.ts';
 import { createRetrieval } from '../../retrieval/retrieval.ts';
 import { type SharedAnswer, sharedAsker } from '../../retrieval/shared-questions.ts';
 import { type JudgingTask, judgementLabels } from '../../tasks/task-file.ts';
@@ -43,7 +44,7 @@ import { insufficient } from './words.ts';
  * Differences from the paper:
  *   - Real and fake are two labels of the task (`sides`), so that it can also be asked about rumours.
  *   - The paper has no replies. Here the analysts read only the first post and are asked once a thread, and later posts
- *     reach the debaters and the judge as reactions. With `analyses: prefix` the analysts read all posts instead.
+ *     reach the debaters and the judge as reactions.
  *   - A debater sees its own earlier arguments as its own turns, so it can tell what is new. Algorithm 1 mentions only
  *     the opponent's last argument.
  *   - The judge reads T as well as H. Without debate it decides once, from E.
@@ -52,10 +53,9 @@ import { insufficient } from './words.ts';
  *   - A quotation that occurs in no passage is dropped, and a note says so; the paper only asks the model to quote.
  *   - When an analyst is switched off, what it would have read goes into E as it was found. The paper does not specify
  *     this, but in its Table 2 the system without claim verification does better than the one without the web.
- *   - Besides the paper's three fact checkers, 26 more and many news sites and encyclopedias are excluded (all of them
- *     settings of retrieval.webSearch), since they publish the verdicts or copies of the report. The paper excludes news
- *     without a list.
- *   - Results of the web without a date are dropped (dropUndated), since they may be later than the cut-off.
+ *   - Besides the paper's three fact checkers, 26 more and many news sites and encyclopedias are excluded, since they
+ *     publish the verdicts or copies of the report. The paper excludes news without a list.
+ *   - Results of the web without a date are dropped, since they may be later than the cut-off.
  *   - The shipped zofia.yaml names entities by patterns, so that it needs no download; the paper's model is
  *     dslim/bert-base-NER (`entities: model`), and its encoder all-MiniLM-L6-v2; ours hashes unless told otherwise.
  *   - Wikipedia is read as it stood on the last day, also to tell the senses of a keyword apart. Which articles a keyword
@@ -74,13 +74,15 @@ export async function createZofia(settings: {
   keptParts?: KeptParts | undefined;
   /** Where the web search's key is looked up. */
   env?: Environment | undefined;
+  /** What happens after a failed request for evidence. */
+  retry?: RetryPolicy | undefined;
   /** Draws the jitter of waiting times during retrieval. */
   random?: Random | undefined;
   /** Aborting ends the waiting for evidence. */
   signal?: AbortSignal | undefined;
 }): Promise<Detector> {
-  const { options, task, service, keptParts, env, random, signal } = settings;
-  const { use, analyses, maxRounds, maxSubclaims, insufficientLabel } = options;
+  const { options, task, service, keptParts, env, retry, random, signal } = settings;
+  const { use, maxRounds, insufficientLabel } = options;
   const prompts = loadPrompts({ detector: 'zofia', path: options.prompts });
   const sides = sidesOf({ options, task });
   const endpoints = zofiaEndpoints(options);
@@ -90,6 +92,7 @@ export async function createZofia(settings: {
     model: { service, endpoint: endpoints.recognizer, options: speakerOptions(endpoints.recognizer) },
     dryRun: service instanceof DryRunChatService ? service.bound : undefined,
     env,
+    retry,
     random,
     signal,
   });
@@ -97,18 +100,16 @@ export async function createZofia(settings: {
   const cache = new PromiseCache<SharedAnswer>();
 
   async function judge(prefix: Prefix, session: Session): Promise<Judgement> {
-    const [claim, ...replies] = prefix.posts;
-    const news = analyses === 'claim' ? [claim.text] : prefix.posts.map(({ text }, index) => `${index + 1}. ${text}`);
-    const reactions = analyses === 'claim' ? replies : [];
+    const [claim, ...reactions] = prefix.posts;
     const askShared = sharedAsker({
       cache,
       keptParts,
-      // Most questions read only the first post, so the store should not name a later one.
-      place: { threadId: prefix.threadId, prefixLength: analyses === 'claim' ? 1 : prefix.posts.length },
+      // The analysts read only the first post, so the store should not name a later one.
+      place: { threadId: prefix.threadId, prefixLength: 1 },
       onAnswers: (answers) => session.answers.push(...answers),
       onPart: (usage) => session.parts.push(usage),
     });
-    const input: AnalystInput = { news, claim, askShared };
+    const input: AnalystInput = { claim, askShared };
 
     // Stage 1 and LLM Collaboration. Retrieval is part of the analysis that reads its results, and all analyses run
     // at the same time.
@@ -128,7 +129,7 @@ export async function createZofia(settings: {
 
     // E
     const text = [
-      quotedEvidence('The text', news),
+      quotedEvidence('The text', [claim.text]),
       ...(reactions.length > 0 ? [quotedPosts('Reactions to it so far', reactions)] : []),
     ].join('\n\n');
     const findings = analysed.flatMap((analysis) => analysis.findings);
@@ -190,14 +191,15 @@ export async function createZofia(settings: {
       task,
       promptVersion: prompts.version,
       use,
-      analyses,
+      // These two were settings once. They stay in the key, so that what was paid for is found.
+      analyses: 'claim',
+      ...(use.claims && { maxSubclaims: null }),
       sides: { real: sides.real.name, fake: sides.fake.name },
       insufficientLabel,
       judge: speakerOptions(endpoints.judge),
       ...(use.linguist && { linguist: speakerOptions(endpoints.linguist) }),
       ...(use.expert && { expert: speakerOptions(endpoints.expert) }),
       ...(extracts && { extractor: speakerOptions(endpoints.extractor) }),
-      ...(use.claims && { maxSubclaims }),
       ...(use.claims && use.web && { verifier: speakerOptions(endpoints.verifier) }),
       ...(use.debate && { maxRounds, pro: speakerOptions(endpoints.pro), con: speakerOptions(endpoints.con) }),
       retrieval: retrieval.options,

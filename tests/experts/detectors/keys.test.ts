@@ -58,11 +58,10 @@ const configs: Record<string, { config: DetectorConfigInput; task: string }> = {
     task: 'rumor',
   },
   zofia: { config: { name: 'zofia', models: { judge: model }, retrieval }, task: 'news' },
-  'zofia on prefixes': {
+  'zofia without debate and expert': {
     config: {
       name: 'zofia',
       models: { judge: model },
-      analyses: 'prefix',
       use: { debate: false, expert: false },
       retrieval: { ...retrieval, query: 'core-claim', entities: { method: 'prompt-ner' } },
     },
@@ -126,11 +125,11 @@ const pins: Record<string, object> = {
     judgement: '14905a56be463db8',
     parts: '863e95fa2c55334c',
   },
-  'zofia on prefixes': {
-    annotation: '6675bbe803d83b6a',
-    calls: '05420c28d16f915a',
-    judgement: 'f88b6c854d6ad687',
-    parts: '0456051ae4d41c5b',
+  'zofia without debate and expert': {
+    annotation: '6836cff30d10a611',
+    calls: '18f53c7979885f91',
+    judgement: '2839245ee44876c3',
+    parts: '5c09a862bd6f49ec',
   },
 };
 

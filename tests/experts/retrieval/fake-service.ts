@@ -70,7 +70,7 @@ export interface Article {
   readonly revisions?: readonly { readonly day: string; readonly html: string }[];
 }
 
-/** Answers as Wikipedia's api.php: search with extracts, the revision before a moment, the HTML of a revision. */
+/** Answers as Wikipedia's api.php: search, the revision before a moment, the HTML of a revision. */
 export function wikipediaAnswer(articles: readonly Article[]): (request: ServiceRequest) => object {
   const revisions = articles.flatMap(({ title, revisions = [] }) =>
     revisions.map((revision) => ({ title, ...revision })),
@@ -81,11 +81,10 @@ export function wikipediaAnswer(articles: readonly Article[]): (request: Service
         .filter(({ title, extract }) => `${title} ${extract}`.toLowerCase().includes(query.gsrsearch.toLowerCase()))
         .slice(0, Number(query.gsrlimit));
       if (found.length === 0) return { batchcomplete: true };
-      const pages = found.map(({ title, extract, isDisambiguation }, index) => ({
+      const pages = found.map(({ title, isDisambiguation }, index) => ({
         pageid: index,
         title,
         index: index + 1,
-        extract,
         ...(isDisambiguation && { pageprops: { disambiguation: '' } }),
       }));
       // By page id, not by rank, as the real thing.
