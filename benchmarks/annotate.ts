@@ -51,8 +51,7 @@ const task = await loadJudgingTask('rumor');
 
 function detector() {
   const service = new LiveChatService({ random: Random.seeded({ seed: 1, purpose: 'jitter' }) });
-  const concurrency = { initial: connections, max: connections };
-  const model = { name: 'scripted', baseURL, model: 'tiny', logprobs: 'off', concurrency } as const;
+  const model = { name: 'scripted', baseURL, model: 'tiny', logprobs: 'off', concurrency: connections } as const;
   const config = singlePromptOptionsSchema.parse({ name: 'single-prompt', model });
   return createSinglePrompt({ options: config, task, service });
 }

@@ -85,12 +85,6 @@ export const endpointSchema = z
       .max(3_600_000)
       .default(120_000)
       .describe('for one request, including the answer'),
-    maxAnswerMegabytes: z
-      .number()
-      .positive()
-      .max(1000)
-      .default(32)
-      .describe('longest response that is read, with its log-probabilities; a longer one fails the call'),
     requestsPerMinute: z
       .number()
       .positive()
@@ -104,14 +98,10 @@ export const endpointSchema = z
       .default(null)
       .describe('most input and output tokens a minute; null: as many as the endpoint takes'),
     concurrency: z
-      .strictObject({
-        initial: z.number().int().positive().default(8),
-        min: z.number().int().positive().default(1),
-        max: z.number().int().positive().default(64),
-      })
-      .refine(({ initial, min, max }) => min <= initial && initial <= max, 'must satisfy min <= initial <= max')
-      .prefault({})
-      .describe('requests under way at the same time; adapts between min and max'),
+      .int()
+      .min(1)
+      .default(64)
+      .describe('most requests under way at the same time; how many there are adapts to the endpoint'),
   })
   .describe('an OpenAI-compatible endpoint');
 

@@ -53,7 +53,7 @@ export function providerErrorOf(options: {
         `${where} ${said.replace(/^3\d\d /, '')}; neither posts nor keys follow a redirect: if you trust that address, make it the baseURL`,
       );
     case 'too-large':
-      return new ProviderError(`${where}: ${said}; lower maxTokens, or raise maxAnswerMegabytes`);
+      return new ProviderError(`${where}: ${said}; lower maxTokens`);
     case 'filtered':
       return new ProviderError(
         failure.status === null
@@ -79,7 +79,7 @@ export function providerErrorOf(options: {
     }
     case 'timeout':
       return new ProviderError(
-        `${where} did not answer within ${endpoint.timeoutMs} ms ${tried}${status}: ${said}; raise timeoutMs, or lower maxTokens or concurrency.max`,
+        `${where} did not answer within ${endpoint.timeoutMs} ms ${tried}${status}: ${said}; raise timeoutMs, or lower maxTokens or concurrency`,
       );
     case 'connection': {
       const proxy = PROXIES.find((name) => env[name]);

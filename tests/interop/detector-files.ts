@@ -24,7 +24,7 @@ export async function detectorFileFor(name: DetectorName, { baseURL }: { baseURL
     maxTokens: name === 'single-prompt' ? 8 : 160,
     temperature: 0,
     timeoutMs: 600_000,
-    concurrency: { initial: 1, max: 1 },
+    concurrency: 1,
   };
   const own: Record<DetectorName, object> = {
     'single-prompt': { model },

@@ -9,6 +9,9 @@ interface Waiting {
   readonly admit: (permit: Permit) => void;
 }
 
+/** Requests under way at first: enough to hurry, few enough for a server on this machine. */
+const INITIAL = 8;
+
 /**
  * Limits the requests under way at an endpoint, by additive increase and multiplicative decrease, as in TCP. A window
  * of successes raises the limit by one; a sign of congestion halves it. Requests that were already under way then do
@@ -20,12 +23,12 @@ export class ConcurrencyLimiter {
   private generation = 0;
   private pausedUntilMs = 0;
   private wake: NodeJS.Timeout | null = null;
-  private readonly bounds: { readonly min: number; readonly max: number };
+  private readonly most: number;
   private readonly queue = new Set<Waiting>();
 
-  constructor(bounds: { initial: number; min: number; max: number }) {
-    this.bounds = bounds;
-    this.exact = bounds.initial;
+  constructor(most: number) {
+    this.most = most;
+    this.exact = Math.min(INITIAL, most);
   }
 
   get limit(): number {
@@ -92,10 +95,10 @@ export class ConcurrencyLimiter {
         // Raise a limit only if it was reached: an idle endpoint proves nothing.
         const isFull = this.underWay >= this.limit;
         this.underWay--;
-        if (outcome === 'success' && isFull) this.exact = Math.min(this.bounds.max, this.exact + 1 / this.exact);
+        if (outcome === 'success' && isFull) this.exact = Math.min(this.most, this.exact + 1 / this.exact);
         if (outcome === 'congested' && generation === this.generation) {
           this.generation++;
-          this.exact = Math.max(this.bounds.min, Math.floor(this.exact / 2));
+          this.exact = Math.max(1, Math.floor(this.exact / 2));
         }
         this.admit();
       },

@@ -40,6 +40,8 @@ export async function endpointClient(options: { endpoint: Endpoint; env: Environ
 
 /** Longest error that is read. */
 const MOST_ERROR_BYTES = 1_000_000;
+/** Of an answer, with its log-probabilities; a longer one fails the call. */
+const MOST_ANSWER_BYTES = 32e6;
 
 const usualErrorSchema = z.object({ error: z.looseObject({ message: z.string() }) });
 const bareErrorSchema = z.union([
@@ -88,7 +90,7 @@ export async function send(options: {
   signal: AbortSignal | null;
 }): Promise<{ readonly body: string; readonly latencyMs: number }> {
   const { client, endpoint, secrets, path, body, graceMs, signal } = options;
-  const { timeoutMs, maxAnswerMegabytes } = endpoint;
+  const { timeoutMs } = endpoint;
   signal?.throwIfAborted();
   const controller = new AbortController();
   let isTimedOut = false;
@@ -104,7 +106,7 @@ export async function send(options: {
   const started = performance.now();
   try {
     const response = await client.post(path, { body, signal: controller.signal }).asResponse();
-    const text = await limitedText(response, maxAnswerMegabytes * 1e6);
+    const text = await limitedText(response, MOST_ANSWER_BYTES);
     return { body: withoutSecrets(text, secrets), latencyMs: performance.now() - started };
   } catch (error) {
     if (isTimedOut) throw new CallFailure({ kind: 'timeout', message: `no answer after ${timeoutMs} ms` });

@@ -171,7 +171,7 @@ export function createChatTaskModel<Item extends { readonly threadId: string }>(
       await inParallel({
         items: questions.entries(),
         // The service would make more of them wait anyway.
-        concurrency: Math.min(endpoint.concurrency.max, questions.length),
+        concurrency: Math.min(endpoint.concurrency, questions.length),
         async work([index, question]) {
           signal?.throwIfAborted();
           const key = hashOf(JSON.stringify([question.text, question.modelOptions]));

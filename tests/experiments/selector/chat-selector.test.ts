@@ -95,7 +95,7 @@ describe('a selector whose task models are language models', () => {
             messages: body.messages.filter(({ content }) => !/^(Your answer|Hard to say)/.test(content)),
           })
         : 'Hard to say';
-    const { cwd, asked } = await setUp({ rule, model: { concurrency: { initial: 1, max: 1 } } });
+    const { cwd, asked } = await setUp({ rule, model: { concurrency: 1 } });
     const whole = await asIfNever(cwd);
     const questions = asked();
     expect(questions.some((question) => question.includes('Hard to say'))).toBe(true);

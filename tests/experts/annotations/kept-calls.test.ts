@@ -290,7 +290,7 @@ describe('callKey', () => {
       asking({}, { name: 'other' }),
       asking({}, { apiKeyEnv: 'ANOTHER_KEY' }),
       asking({}, { timeoutMs: 5 }),
-      asking({}, { concurrency: { initial: 1, max: 1 } }),
+      asking({}, { concurrency: 1 }),
       asking({}, { prices: { inputPerMillion: 3 } }),
       asking({}, { contextLength: 9 }),
       asking({}, { maxTokensField: 'max_completion_tokens' }),

@@ -104,7 +104,7 @@ const irrelevant = {
   prices: { inputPerMillion: 3, outputPerMillion: 4 },
   contextLength: 1000,
   timeoutMs: 1,
-  concurrency: { initial: 1, max: 2 },
+  concurrency: 2,
   maxTokensField: 'max_completion_tokens',
 } satisfies Partial<EndpointInput>;
 

@@ -13,7 +13,7 @@ describe('a budget of requests', () => {
   it('sends at most so many, however many ask at once, and keeps their answers', async () => {
     const server = await startServer(() => ({ text: 'yes', delayMs: 3 }));
     const service = quickService({ budget: { requests: 25 } });
-    const endpoint = endpointAt(server, { concurrency: { initial: 16 } });
+    const endpoint = endpointAt(server);
     const { answered, errors } = tally(
       await Promise.allSettled(Array.from({ length: 80 }, () => service.chat(ask(endpoint)))),
     );

@@ -5,7 +5,7 @@ import { ask, endpointAt, quickService, startServer } from '../service.ts';
 
 async function askMany(rule: ScriptedRule) {
   const server = await startServer(rule);
-  const endpoint = endpointAt(server, { concurrency: { initial: 4, max: 4 } });
+  const endpoint = endpointAt(server, { concurrency: 4 });
   const service = quickService();
   const outcomes = await Promise.allSettled(
     Array.from({ length: 100 }, (_, index) => service.chat(ask(endpoint, `question ${index}`))),

@@ -8,38 +8,38 @@ async function take(limiter: ConcurrencyLimiter, count: number): Promise<Permit[
 
 describe('ConcurrencyLimiter', () => {
   it('grows by one for each window of successes, up to the bound', async () => {
-    const limiter = new ConcurrencyLimiter({ initial: 4, min: 1, max: 6 });
+    const limiter = new ConcurrencyLimiter(10);
     const limits: number[] = [];
-    let permits = await take(limiter, 4);
-    for (let round = 0; round < 60; round++) {
+    let permits = await take(limiter, 8);
+    for (let round = 0; round < 120; round++) {
       permits.shift()?.release('success');
       permits = [...permits, ...(await take(limiter, limiter.limit - permits.length))];
       limits.push(limiter.limit);
     }
-    expect(limits.indexOf(5)).toBeGreaterThanOrEqual(4);
-    expect(limits.indexOf(5)).toBeLessThan(8);
-    expect(limits.at(-1)).toBe(6);
+    expect(limits.indexOf(9)).toBeGreaterThanOrEqual(7);
+    expect(limits.indexOf(9)).toBeLessThan(12);
+    expect(limits.at(-1)).toBe(10);
   });
 
-  it('halves once for all requests that were under way, down to the bound', async () => {
-    const limiter = new ConcurrencyLimiter({ initial: 16, min: 3, max: 64 });
-    for (const permit of await take(limiter, 16)) permit.release('congested');
-    expect(limiter.limit).toBe(8);
-    for (const expected of [4, 3, 3]) {
-      for (const permit of await take(limiter, 2)) permit.release('congested');
+  it('halves once for all requests that were under way, down to one', async () => {
+    const limiter = new ConcurrencyLimiter(64);
+    for (const permit of await take(limiter, 8)) permit.release('congested');
+    expect(limiter.limit).toBe(4);
+    for (const expected of [2, 1, 1]) {
+      for (const permit of await take(limiter, limiter.limit)) permit.release('congested');
       expect(limiter.limit).toBe(expected);
     }
   });
 
   it('does not grow on an idle endpoint or on failures that say nothing', async () => {
-    const limiter = new ConcurrencyLimiter({ initial: 4, min: 1, max: 64 });
-    for (let round = 0; round < 50; round++) for (const permit of await take(limiter, 2)) permit.release('success');
-    for (let round = 0; round < 50; round++) for (const permit of await take(limiter, 4)) permit.release('neutral');
-    expect(limiter.limit).toBe(4);
+    const limiter = new ConcurrencyLimiter(64);
+    for (let round = 0; round < 50; round++) for (const permit of await take(limiter, 4)) permit.release('success');
+    for (let round = 0; round < 50; round++) for (const permit of await take(limiter, 8)) permit.release('neutral');
+    expect(limiter.limit).toBe(8);
   });
 
   it('begins nothing while it is paused', async () => {
-    const limiter = new ConcurrencyLimiter({ initial: 4, min: 1, max: 64 });
+    const limiter = new ConcurrencyLimiter(4);
     vi.useFakeTimers({ toFake: ['setTimeout'] });
     let nowMs = 0;
     const clock = vi.spyOn(performance, 'now').mockImplementation(() => nowMs);
@@ -61,7 +61,7 @@ describe('ConcurrencyLimiter', () => {
   });
 
   it('serves in order and lets an aborted one go', async () => {
-    const limiter = new ConcurrencyLimiter({ initial: 1, min: 1, max: 1 });
+    const limiter = new ConcurrencyLimiter(1);
     const [held] = await take(limiter, 1);
     const abort = new AbortController();
     const order: string[] = [];
@@ -80,7 +80,7 @@ describe('adaptive concurrency', () => {
   it('halves on 429 and grows back, never above its bound', async () => {
     let isBusy = false;
     const server = await startServer(() => (isBusy ? { status: 429 } : { text: 'yes', delayMs: 2 }));
-    const endpoint = endpointAt(server, { concurrency: { initial: 8, min: 1, max: 12 } });
+    const endpoint = endpointAt(server, { concurrency: 12 });
     const service = quickService({ retry: { maxAttempts: 5000 } });
     const many = (count: number) => Promise.all(Array.from({ length: count }, () => service.chat(ask(endpoint))));
     await many(8);
@@ -97,8 +97,7 @@ describe('adaptive concurrency', () => {
 
   it('is shared by all that ask the same model at the same address', async () => {
     const server = await startServer(() => ({ text: 'yes', delayMs: 5 }));
-    const concurrency = { initial: 3, max: 3 };
-    const endpoints = ['one', 'two'].map((name) => endpointAt(server, { name, temperature: 0.5, concurrency }));
+    const endpoints = ['one', 'two'].map((name) => endpointAt(server, { name, temperature: 0.5, concurrency: 3 }));
     const service = quickService();
     await Promise.all(Array.from({ length: 20 }, (_, index) => service.chat(ask(endpoints[index % 2]))));
     expect(server.maxConcurrency).toBe(3);
@@ -106,7 +105,7 @@ describe('adaptive concurrency', () => {
 
   it('halves when requests time out', async () => {
     const server = await startServer((_body, { index }) => (index < 4 ? { fault: 'hang' } : 'yes'));
-    const endpoint = endpointAt(server, { timeoutMs: 60, concurrency: { initial: 4, max: 4 } });
+    const endpoint = endpointAt(server, { timeoutMs: 60, concurrency: 4 });
     const service = quickService();
     await Promise.all(Array.from({ length: 4 }, () => service.chat(ask(endpoint))));
     expect(service.concurrencyOf(endpoint)).toBeLessThan(4);
@@ -116,7 +115,7 @@ describe('adaptive concurrency', () => {
     const server = await startServer((_body, { index }) =>
       index === 0 ? { status: 429, headers: { 'retry-after-ms': '30' } } : 'yes',
     );
-    const endpoint = endpointAt(server, { concurrency: { initial: 1, max: 1 } });
+    const endpoint = endpointAt(server, { concurrency: 1 });
     const service = quickService();
     const pause = vi.spyOn(ConcurrencyLimiter.prototype, 'pause');
     await Promise.all(Array.from({ length: 5 }, () => service.chat(ask(endpoint))));

@@ -234,7 +234,7 @@ describe('LiveChatService', () => {
 describe('aborting', () => {
   it('ends at once what waits, and returns what is answered within the grace', async () => {
     const server = await startServer(() => ({ text: 'yes', delayMs: 200 }));
-    const endpoint = endpointAt(server, { concurrency: { initial: 2, max: 2 } });
+    const endpoint = endpointAt(server, { concurrency: 2 });
     const abort = new AbortController();
     const service = quickService({ signal: abort.signal });
     // The first call to an endpoint goes alone.

@@ -9,7 +9,7 @@ import { keptPartsIn } from '../../annotations/kept-parts.ts';
 import { quickService, startServer } from '../../llm/service.ts';
 import { reply, rounded, shownPost, stanceModel } from './models.ts';
 
-const oneAtATime = { concurrency: { initial: 1, max: 1 } };
+const oneAtATime = { concurrency: 1 };
 const uniform = [0.25, 0.25, 0.25, 0.25];
 
 describe('the chat stance model', () => {
@@ -165,7 +165,7 @@ describe('the chat stance model', () => {
       server,
       service: quickService({ budget: { requests: 7 } }),
       keptParts: keptPartsIn(store),
-      endpoint: { concurrency: { initial: 3, max: 3 } },
+      endpoint: { concurrency: 3 },
     });
     await expect(killed.predict(items)).rejects.toThrow(BudgetSpentError);
     expect(server.requests).toHaveLength(7);
@@ -189,7 +189,7 @@ describe('the chat stance model', () => {
 
   it('predicts many items side by side, but not more than the endpoint takes', async () => {
     const server = await startServer(() => ({ text: 'Stance: Deny', delayMs: 5 }));
-    const model = stanceModel({ server, endpoint: { concurrency: { initial: 4, max: 4 } } });
+    const model = stanceModel({ server, endpoint: { concurrency: 4 } });
     await model.predict(Array.from({ length: 40 }, (_, index) => reply(`${index}`)));
     expect(server.maxConcurrency).toBe(4);
   });

@@ -7,7 +7,7 @@ describe('the chat veracity model', () => {
     const server = await startServer(() => 'Veracity: Unverified Rumor, Reason: Nobody knows.');
     const model = veracityModel({
       server,
-      endpoint: { concurrency: { initial: 1, max: 1 } },
+      endpoint: { concurrency: 1 },
       options: { smoothing: 0, maxPosts: 4 },
     });
     expect(model.classes).toEqual(['non-rumor', 'true', 'false', 'unverified']);
