@@ -47,12 +47,6 @@ export const debateCouncilOptionsSchema = z.strictObject({
     .max(1)
     .default(0.8)
     .describe('share of all members that must vote alike to end the discussion'),
-  stableRounds: z
-    .int()
-    .min(2)
-    .nullable()
-    .default(2)
-    .describe('this many consecutive rounds with the same votes end the discussion; null: they do not'),
 });
 export type DebateCouncilOptions = z.infer<typeof debateCouncilOptionsSchema>;
 
@@ -66,7 +60,7 @@ export function createDebateCouncil(settings: {
 }): Detector {
   const { options, task, service } = settings;
   const prompts = loadPrompts({ detector: 'debate-council', path: options.prompts });
-  const { models, endpoints, rounds, consensus, stableRounds } = options;
+  const { models, endpoints, rounds, consensus } = options;
   const members = models.members.map((model) => endpointOf({ role: 'members', model, endpoints }));
   const chairperson = endpointOf({ role: 'chairperson', model: models.chairperson, endpoints });
 
@@ -105,14 +99,14 @@ export function createDebateCouncil(settings: {
     await collectVotes(0);
     if (!isConsensus(votes)) {
       // Lines 8–15: the chairperson sums up, the members respond and vote again.
-      const history: Votes[] = [];
       for (let round = 1; round <= rounds; round++) {
+        const before = votes;
         const content = prompts.render('chairperson', { ...parts(), votes: votesInWords(votes, names) });
         const summary = await speak({ session, endpoint: chairperson, messages: [{ role: 'user', content }] });
         discussion.push({ role: 'chairperson', text: summary });
         await collectVotes(round);
-        history.push(votes);
-        if (isConsensus(votes) || hasStabilized(history, stableRounds)) break;
+        const haveStabilized = round > 1 && votes.every((vote, member) => vote === before[member]);
+        if (isConsensus(votes) || haveStabilized) break;
       }
     }
 
@@ -149,7 +143,8 @@ export function createDebateCouncil(settings: {
       promptVersion: prompts.version,
       rounds,
       consensus,
-      stableRounds,
+      // A setting once. It stays in the key, so that what was paid for is found.
+      stableRounds: 2,
       members: members.map(speakerOptions),
       chairperson: speakerOptions(chairperson),
     },
@@ -161,12 +156,6 @@ export function createDebateCouncil(settings: {
 
 function countOf(votes: Votes, name: string): number {
   return votes.filter((vote) => vote === name).length;
-}
-
-function hasStabilized(history: readonly Votes[], stableRounds: number | null): boolean {
-  if (stableRounds === null || history.length < stableRounds) return false;
-  const last = history.slice(-stableRounds);
-  return last.every((votes) => votes.every((vote, member) => vote === last[0][member]));
 }
 
 function votesInWords(votes: Votes, names: readonly string[]): string {

@@ -20,8 +20,8 @@ import type { Session } from '../session.ts';
  * comment supports the claim, and whether the claim is subjective.
  */
 
-/** What becomes of comments that neither support nor oppose the claim. */
-export type NeutralComments = 'oppose' | 'aside';
+/** What becomes of comments without a stance: a setting once, which stays in keys, so that what was paid for is found. */
+export const neutralComments = 'oppose';
 
 const scoreSchema = z.object({
   reason: z.string().describe('one sentence'),
@@ -43,8 +43,7 @@ interface Settings {
 }
 
 /** How far a comment supports the claim, in [−1, 1]; null where no score could be read, even after one repair. */
-export function createCommentScorer(settings: Settings & { readonly neutralComments: NeutralComments }) {
-  const { prompts, service, endpoint, keptParts, neutralComments } = settings;
+export function createCommentScorer({ prompts, service, endpoint, keptParts }: Settings) {
   const askOnce = oncePerThread(keptParts);
   return async (question: { claim: string; comment: Comment; threadId: string; session: Session }) => {
     const { claim, comment, threadId, session } = question;
@@ -68,7 +67,7 @@ export function createCommentScorer(settings: Settings & { readonly neutralComme
               content: prompts.render('score', {
                 claim: quotedEvidence('Claim', [claim]),
                 comment: quotedEvidence('Comment', [comment.text]),
-                neutralScale: prompts.render(`scale-${neutralComments}`),
+                neutralScale: prompts.render('scale-oppose'),
               }),
             },
           ],

@@ -13,7 +13,12 @@ import { answerNames, concludingAnswer } from '../answers.ts';
 import { endpointsByRole, endpointsSchema, modelSchema, speakerOptions } from '../models-by-role.ts';
 import { loadPrompts, promptsSchema } from '../prompt-templates.ts';
 import { countsIn, inSession, type Session, speechRequest, spoken } from '../session.ts';
-import { type Comment, createCommentScorer, createSubjectivityClassifier } from './comments-and-claim.ts';
+import {
+  type Comment,
+  createCommentScorer,
+  createSubjectivityClassifier,
+  neutralComments,
+} from './comments-and-claim.ts';
 
 /*
  * S2MAD, stance-separated multi-agent debate (Algorithm 1).
@@ -27,8 +32,8 @@ import { type Comment, createCommentScorer, createSubjectivityClassifier } from 
  *   - "Fake" and "Real" are the labels of the task, so that it can also be asked about rumours or four classes.
  *   - A score depends only on the claim and the comment, and subjectivity only on the claim, so each is asked once a
  *     thread, not once a prefix (comments-and-claim.ts). A score that cannot be read even after one repair counts as 0.
- *   - Eq. 1 scores below 0 whatever does not support the claim, so a neutral comment counts as opposition. That is the
- *     default; with `neutralComments: aside` such comments are on no side.
+ *   - Eq. 1 scores below 0 whatever does not support the claim, so a neutral comment counts as opposition. The prompt
+ *     `scale-oppose` says so to the scorer.
  *   - The comments of P and N are shown in order of time, which the paper leaves open. Of equal scores the earlier
  *     comment is taken.
  *   - A debater sees its own earlier opinions as its own turns of one conversation: p_d says "the opinion of yourself",
@@ -55,12 +60,6 @@ export const s2madOptionsSchema = z.strictObject({
     })
     .describe('an endpoint, or the name of one, for each role'),
   topComments: z.int().min(1).default(20).describe('k: most comments of each side that its debater reads'),
-  neutralComments: z
-    .enum(['oppose', 'aside'])
-    .default('oppose')
-    .describe(
-      'comments that neither support nor oppose the claim: scored below 0 with what does not support it (Eq. 1), or on no side',
-    ),
   rounds: z.int().min(0).max(20).default(2).describe('M: rounds of debate after the initial opinions'),
   temperature: z
     .number()
@@ -114,7 +113,6 @@ export function createS2mad(settings: {
     service,
     keptParts,
     endpoint: endpoints.scorer,
-    neutralComments: options.neutralComments,
   });
   const isSubjective = createSubjectivityClassifier({ prompts, service, keptParts, endpoint: endpoints.classifier });
 
@@ -223,9 +221,7 @@ export function createS2mad(settings: {
       claimPrompt,
       debate,
       supporter: speakerOptions(endpoints.supporter),
-      ...(stanceSeparation
-        ? { scorer: speakerOptions(endpoints.scorer), neutralComments: options.neutralComments }
-        : { seed }),
+      ...(stanceSeparation ? { scorer: speakerOptions(endpoints.scorer), neutralComments } : { seed }),
       ...(claimPrompt === 'by-subjectivity' && { classifier: speakerOptions(endpoints.classifier) }),
       ...(debate && {
         rounds,

@@ -51,14 +51,13 @@ export function createFineTuning(settings: {
   /** For messages and file names. */
   task: string;
   options: ChatOptions['fineTuning'];
-  usePretraining: boolean;
   /** Neither writes nor sends anything, since the examples of a dry run are made up. */
   isDryRun: boolean;
   context: FineTuningContext;
   conversation: (example: TuningExample['learned']) => readonly ChatMessage[];
 }): ChatTuning {
-  const { endpoint, task, options, usePretraining, isDryRun, context, conversation } = settings;
-  const { createJob, epochs, pollMs, examplesAtLeast, holdOut } = options;
+  const { endpoint, task, options, isDryRun, context, conversation } = settings;
+  const { createJob, epochs, pollMs, examplesAtLeast } = options;
   const { onFile, onStatus, signal, env, retry } = context;
   const random = context.random ?? Random.seeded({ seed: 0, purpose: 'fine-tuning jitter' });
   const { directory } = options;
@@ -106,8 +105,8 @@ export function createFineTuning(settings: {
 
   return {
     modelFor({ subject }): TunedModel {
-      const knows = (each: Tuned) => learnedBy(each).has(subject);
-      const usable = [tuned, pretrained].find((each) => each !== null && !(holdOut && knows(each))) ?? null;
+      // What a model was tuned on is predicted by the one it was tuned from, so that labels are not just repeated.
+      const usable = [tuned, pretrained].find((each) => each !== null && !learnedBy(each).has(subject)) ?? null;
       return {
         endpoint: endpointOf(usable?.model ?? endpoint.model),
         examples: [],
@@ -115,7 +114,7 @@ export function createFineTuning(settings: {
       };
     },
     async pretrain(examples) {
-      pretrained = usePretraining ? await learn({ examples, from: null, purpose: 'pretrain' }) : null;
+      pretrained = await learn({ examples, from: null, purpose: 'pretrain' });
       tuned = null;
     },
     async tune(examples) {

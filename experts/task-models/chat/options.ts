@@ -17,12 +17,6 @@ const fineTuningSchema = z
       .positive()
       .default(10)
       .describe('with fewer examples there is a file, but no job (OpenAI refuses files with fewer than 10)'),
-    holdOut: z
-      .boolean()
-      .default(true)
-      .describe(
-        'what a model was tuned on is predicted by the model that it was tuned from, so that labels are not just repeated',
-      ),
   })
   .describe('for `tuning: fine-tuning`');
 
@@ -71,12 +65,6 @@ export const chatOptionsShape = {
     .max(100)
     .default(8)
     .describe('for `tuning: in-context`: examples in a prompt, of all classes together'),
-  usePretraining: z
-    .boolean()
-    .default(true)
-    .describe(
-      'examples of pretraining are shown as long as there are no others, or fine-tuned on first; false: ignored',
-    ),
   fineTuning: fineTuningSchema.prefault({}),
 };
 

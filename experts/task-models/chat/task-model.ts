@@ -222,16 +222,14 @@ function tuningOf<Item>(options: {
 }): ChatTuning {
   const { endpoint } = options;
   const { task, options: chosen, service, ...context } = options.settings;
-  const { usePretraining } = chosen;
   switch (chosen.tuning) {
     case 'in-context':
-      return createInContextTuning({ endpoint, shown: chosen.examplesShown, usePretraining });
+      return createInContextTuning({ endpoint, shown: chosen.examplesShown });
     case 'fine-tuning':
       return createFineTuning({
         endpoint,
         task: task.name,
         options: chosen.fineTuning,
-        usePretraining,
         isDryRun: service instanceof DryRunChatService,
         context,
         conversation: ({ question, answer }) => [

@@ -45,12 +45,7 @@ const stateSchema = z.strictObject({
 });
 
 /** Tunes by showing examples before the question; those of pretraining as long as there are no others. */
-export function createInContextTuning(settings: {
-  endpoint: Endpoint;
-  shown: number;
-  usePretraining: boolean;
-}): ChatTuning {
-  const { endpoint, shown, usePretraining } = settings;
+export function createInContextTuning({ endpoint, shown }: { endpoint: Endpoint; shown: number }): ChatTuning {
   let pretrained: readonly ChatExample[] = [];
   let tuned: readonly ChatExample[] = [];
   const showable = (examples: readonly TuningExample[]) =>
@@ -63,7 +58,7 @@ export function createInContextTuning(settings: {
       return { endpoint, examples, trainedOn: [] };
     },
     async pretrain(examples) {
-      pretrained = usePretraining ? showable(examples) : [];
+      pretrained = showable(examples);
       tuned = [];
     },
     async tune(examples) {

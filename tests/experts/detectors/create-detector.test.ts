@@ -88,8 +88,6 @@ const changing: Record<keyof typeof bases, DetectorConfigInput[]> = {
   'debate-council': [
     { ...bases['debate-council'], rounds: 2 },
     { ...bases['debate-council'], consensus: 0.7 },
-    { ...bases['debate-council'], stableRounds: 3 },
-    { ...bases['debate-council'], stableRounds: null },
     { ...bases['debate-council'], models: { ...council, members: [at('a'), at('b'), at('b')] } },
     { ...bases['debate-council'], models: { ...council, chairperson: at('another') } },
   ],
@@ -183,7 +181,7 @@ describe('createDetector', () => {
     expect(read('s2mad')).toMatchObject({ topComments: 20, rounds: 2, temperature: 0.2, debate: true });
     expect(read('debate-single')).toMatchObject({ rounds: 3 });
     expect(read('debate-team')).toMatchObject({ rounds: 5, discussionTurns: 1 });
-    expect(read('debate-council')).toMatchObject({ rounds: 5, consensus: 0.8, stableRounds: 2 });
+    expect(read('debate-council')).toMatchObject({ rounds: 5, consensus: 0.8 });
   });
 
   it('says which role names an endpoint that is not there', async () => {

@@ -136,14 +136,12 @@ describe('s2mad', () => {
     expect(phasesOf(forced.server, [1, 2, 2, 2])).toEqual([['scorer'], both, both, both]);
   });
 
-  it.each([
-    ['oppose', 'If it does not support it, score it from -1.0 to below 0.0'],
-    ['aside', 'If it does neither, its score is 0.0.'],
-  ] as const)('tells the scorer where neutral comments belong: %s', async (neutralComments, told) => {
-    const { server, detector } = await setUp({}, { neutralComments });
+  it('tells the scorer that neutral comments oppose the claim', async () => {
+    const { server, detector } = await setUp();
     await detector.judge(prefix(2));
-    expect(server.requests.find(({ body }) => body.model === 'scorer')?.body.messages[0].content).toContain(told);
-    expect(detector.options).toMatchObject({ neutralComments });
+    expect(server.requests.find(({ body }) => body.model === 'scorer')?.body.messages[0].content).toContain(
+      'If it does not support it, score it from -1.0 to below 0.0',
+    );
   });
 
   it('deals out random comments without stance separation', async () => {

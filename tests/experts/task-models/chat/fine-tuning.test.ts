@@ -96,7 +96,7 @@ describe('fine-tuning', () => {
     expect(jobs.jobs).toHaveLength(2);
   });
 
-  it('has what a model was tuned on judged by the model before it, unless told not to', async () => {
+  it('has what a model was tuned on judged by the model before it', async () => {
     const { model, judgeOf } = await setUp();
     const tuned = model();
     await tuned.pretrain([stanceExample('p', 2)]);
@@ -104,10 +104,6 @@ describe('fine-tuning', () => {
     expect(await judgeOf(tuned, examples[0].item)).toBe('ft:tiny:1');
     expect(await judgeOf(tuned, stanceExample('p', 2).item)).toBe('tiny');
     expect(await judgeOf(tuned, reply('another', 'a', 'claim of a'))).toBe('ft:ft:tiny:1:2');
-    const echoing = model({}, { holdOut: false });
-    await echoing.pretrain([stanceExample('p', 2)]);
-    await echoing.tune(examples);
-    expect(await judgeOf(echoing, examples[0].item)).toBe('ft:ft:tiny:1:2');
   });
 
   it('goes on with the same job after it was stopped', async () => {

@@ -82,10 +82,6 @@ describe('in-context tuning', () => {
     await model.tune([]);
     await model.predict([reply('newer')]);
     expect(shown(server)).toEqual(['p → Question']);
-    const without = stanceModel({ server, options: { usePretraining: false } });
-    await without.pretrain([stanceExample('p', 2)]);
-    await without.predict([reply('new')]);
-    expect(shown(server)).toEqual([]);
     const untuned = stanceModel({ server, options: { tuning: 'none' } });
     await untuned.pretrain([stanceExample('p', 2)]);
     await untuned.tune([stanceExample('p', 2)]);
