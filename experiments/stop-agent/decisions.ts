@@ -122,12 +122,15 @@ export function askingOf(schedule: PrefixSchedule | null): AskingSystem {
   return { calls: schedule.name === 'every' ? 'every' : 'schedule', schedule };
 }
 
+/** Rules: stop once the student is so confident, where the agent has one. They cost no call, so a few tell enough. */
+const studentConfidences = [0.6, 0.7, 0.8, 0.9];
+
 /**
  * What every rule of the protocol decides.
  * @param schedule that of the agent, on which confidence rules ask, too; null for none
  */
 export function decideByRules(
-  { firstPosts: counts, hours, confidences, schedules, studentConfidences }: Experiment['evaluation'],
+  { firstPosts: counts, hours, confidences, schedules }: Experiment['evaluation'],
   threads: readonly TestThread[],
   schedule: PrefixSchedule | null,
 ): SystemDecisions[] {

@@ -26,7 +26,12 @@ const dataSchema = z
       .nullable()
       .default(null)
       .describe('path of a thread file (JSON Lines, plain or gzip); null for the synthetic stream'),
-    synthetic: syntheticOptionsSchema.prefault({}).describe('the synthetic stream, used where no path is given'),
+    synthetic: z
+      .strictObject({ threads: syntheticOptionsSchema.shape.threads, seed: syntheticOptionsSchema.shape.seed })
+      .prefault({})
+      .describe(
+        'the synthetic stream, used where no path is given; `earshot data synth` makes files of streams of other shapes',
+      ),
     skipInvalid: z.boolean().default(false).describe('leave invalid lines out instead of stopping'),
   })
   .describe('where the threads come from');
@@ -205,10 +210,6 @@ export const experimentSchema = z
             { name: 'geometric', start: 1, factor: 2 },
           ])
           .describe('when confidence rules ask the detector; they also ask when the agent does'),
-        studentConfidences: z
-          .array(z.number().min(0).max(1))
-          .default([0.6, 0.7, 0.8, 0.9])
-          .describe('stop once the student is so confident, where the agent has one'),
         part: z
           .enum(['test', 'development'])
           .default('test')

@@ -45,12 +45,11 @@ export interface TrainingRows {
   readonly dimensionWeights: Float32Array;
 }
 
-/** Prefix lengths 1, g, g², … and the whole thread, or its first `maxPosts` posts. */
-function trainingLengths(options: { posts: number; maxPosts: number; growth: number }): number[] {
+/** Prefix lengths 1, 2, 4, … and the whole thread, or its first `maxPosts` posts: a long thread makes few rows more. */
+function trainingLengths(options: { posts: number; maxPosts: number }): number[] {
   const last = Math.min(options.posts, options.maxPosts);
   const lengths: number[] = [];
-  for (let length = 1; length < last; length = Math.max(length + 1, Math.round(length * options.growth)))
-    lengths.push(length);
+  for (let length = 1; length < last; length *= 2) lengths.push(length);
   return [...lengths, last];
 }
 
@@ -60,12 +59,11 @@ export async function trainingRows(options: {
   encoder: Encoder;
   features: PrefixFeatureOptions;
   maxPosts: number;
-  growth: number;
 }): Promise<TrainingRows> {
-  const { threads, encoder, maxPosts, growth } = options;
+  const { threads, encoder, maxPosts } = options;
   const { dimensions } = encoder;
   const width = featureCount(dimensions);
-  const lengthsOf = threads.map((thread) => trainingLengths({ posts: thread.posts.length, maxPosts, growth }));
+  const lengthsOf = threads.map((thread) => trainingLengths({ posts: thread.posts.length, maxPosts }));
   const rows = lengthsOf.reduce((sum, lengths) => sum + lengths.length, 0);
   const features = new Float32Array(rows * width);
   const threadOfRow = new Int32Array(rows);

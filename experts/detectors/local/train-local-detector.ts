@@ -18,11 +18,6 @@ export const localDetectorOptionsSchema = z
       .describe("may differ from the agent's"),
     features: prefixFeatureOptionsSchema.prefault({}).describe("the classifier's features of a prefix"),
     maxPosts: z.int().min(1).default(500).describe('most posts read of a training thread'),
-    prefixGrowth: z
-      .number()
-      .min(1.1)
-      .default(2)
-      .describe('training prefixes of each thread: 1 post, then longer by this factor each time, and all posts'),
     l2: z
       .array(z.number().positive())
       .min(1)
@@ -85,8 +80,7 @@ export async function trainCrossFitted(settings: LocalTraining): Promise<CrossFi
   const { threads, labels } = labelledThreads(settings);
   const encoder = settings.encoder ?? (await createEncoder(options.encoder));
 
-  const { maxPosts, prefixGrowth: growth } = options;
-  const rows = await trainingRows({ threads, encoder, features: options.features, maxPosts, growth });
+  const rows = await trainingRows({ threads, encoder, features: options.features, maxPosts: options.maxPosts });
   const rowsOfThread = new Float32Array(threads.length);
   for (const thread of rows.threadOfRow) rowsOfThread[thread]++;
   const wanted = Array.from(rows.threadOfRow, (thread, row) =>
