@@ -5,7 +5,14 @@ import { columnOf, perMember } from '../src/tensor/population-ops.ts';
 import type { RowTables } from '../src/tensor/row-tables.ts';
 import { type ExactAdvantages, type Occupancy, padded, type SeenThreads } from './exact-gail.ts';
 import { type PolicyValue, policyValueBackward, policyValueForward } from './policy-value.ts';
-import { addedGradients, clampTo, decayedLearningRate, type PpoCoefficients, type PpoConfig } from './ppo.ts';
+import {
+  ADAM_EPSILON,
+  addedGradients,
+  clampTo,
+  decayedLearningRate,
+  type PpoCoefficients,
+  type PpoConfig,
+} from './ppo.ts';
 
 /*
  * PPO-clip (ppo.ts) with its expectation over steps taken exactly: a row a state, both actions of it weighed by how often
@@ -66,7 +73,7 @@ export async function exactPpoUpdate(
   };
   const adam = {
     learningRates: configs.map((config) => decayedLearningRate(config, remaining)),
-    epsilon: configs[0].adamEpsilon,
+    epsilon: ADAM_EPSILON,
     maxGradientNorm: configs.map(({ maxGradientNorm }) => maxGradientNorm),
   };
   const batch = batchOf(members, states);

@@ -36,10 +36,7 @@ export const taskSchema = z.strictObject({
     .default('none')
     .describe('shuffled-labels: the labelled threads swap their labels, so that there is nothing to learn from them'),
   updates: z.int().min(1).default(4).describe('steps up the return in each iteration'),
-  learningRate: z.number().positive().default(3e-4).describe('of Adam'),
-  learningRateDecay: z.enum(['linear', 'none']).default('linear').describe('linear: to 0 at the last iteration'),
-  maxGradientNorm: z.number().positive().default(0.5).describe('global norm that the gradient is clipped to'),
-  adamEpsilon: z.number().positive().default(1e-5).describe('added to the root of the second moment'),
+  learningRate: z.number().positive().default(3e-4).describe('of Adam; falls to 0 at the last iteration'),
 });
 export type TaskConfig = z.infer<typeof taskSchema>;
 

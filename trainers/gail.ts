@@ -62,8 +62,11 @@ export const gailOptions = {
       epochs: z.int().min(1).default(5).describe("passes over the agent's steps in each iteration"),
       warmupEpochs: z.int().min(1).default(10).describe('the same in the first warm-up iterations'),
       warmupIterations: z.int().min(0).default(10).describe('iterations with warm-up epochs'),
-      penalty: z.number().min(0).default(10).describe('weight of the gradient penalty; 0 turns it off'),
-      penaltyTarget: z.number().min(0).default(1).describe('gradient norm that the penalty pulls to'),
+      penalty: z
+        .number()
+        .min(0)
+        .default(10)
+        .describe('weight of the gradient penalty, which pulls norms to 1; 0 turns it off'),
     })
     .prefault({})
     .describe('tells demonstrated steps from the agent’s'),
@@ -137,7 +140,7 @@ export function gailRowWeights(members: readonly GailMember[], experts: readonly
     penalties: members.every(({ config }) => config.discriminator.penalty === 0)
       ? null
       : perRow((own) => own.map(({ penalty }) => penalty / batchSize)),
-    penaltyTarget: perMember(members.map(({ config }) => config.discriminator.penaltyTarget)),
+    penaltyTarget: perMember(members.map(() => 1)),
   };
 }
 

@@ -38,7 +38,6 @@ export const ppoSchema = z.strictObject({
   maxGradientNorm: z.number().positive().default(0.5).describe('global norm that the gradient is clipped to'),
   learningRate: z.number().positive().default(3e-4).describe('of Adam'),
   learningRateDecay: z.enum(['linear', 'none']).default('linear').describe('linear: to 0 at the last iteration'),
-  adamEpsilon: z.number().positive().default(1e-5).describe('added to the root of the second moment'),
   discount: z.number().min(0).max(1).default(0.99).describe('γ: what a reward one step later is worth'),
   gaeLambda: z.number().min(0).max(1).default(0.97).describe('λ of generalised advantage estimation'),
   advantages: z
@@ -52,6 +51,9 @@ export const ppoSchema = z.strictObject({
     .describe("gain of the value head's initial weights; √2 in the published code"),
 });
 export type PpoConfig = z.infer<typeof ppoSchema>;
+
+/** Added to the root of Adam's second moment: 1e-5 in OpenAI Baselines and the authors' code, not Adam's own 1e-8. */
+export const ADAM_EPSILON = 1e-5;
 
 /** The steps one member collected, [steps] each. */
 export interface PpoSteps {
@@ -102,7 +104,7 @@ export async function ppoUpdate(
 ): Promise<void> {
   const { states, remaining, alsoDescend = null } = options;
   const configs = members.map(({ config }) => config);
-  const { epochs, minibatches, adamEpsilon } = configs[0];
+  const { epochs, minibatches } = configs[0];
   const steps = members[0].steps.rows.length;
   const rowsPerMinibatch = Math.floor(steps / minibatches);
   const coefficients = {
@@ -112,7 +114,7 @@ export async function ppoUpdate(
   };
   const adam = {
     learningRates: configs.map((config) => decayedLearningRate(config, remaining)),
-    epsilon: adamEpsilon,
+    epsilon: ADAM_EPSILON,
     maxGradientNorm: configs.map((config) => config.maxGradientNorm),
   };
   for (let epoch = 0; epoch < epochs; epoch++) {

@@ -135,8 +135,8 @@ export const stopAgentPresets = {
    * pairs, "4" for policy and value, γ̄ = 0.99, λ₀ = 0.97, 3e-4 for the value network, entropy 0.01, ε = 0.1, and a
    * prompt. What it does not give, and where each default is from:
    *
-   *   authors' code   discriminator.hidden 100, learningRate 1e-4, warmupEpochs and warmupIterations 10, penalty 10,
-   *                   penaltyTarget 1; ppo.learningRate 3e-4 of the policy, too, learningRateDecay linear, adamEpsilon 1e-5,
+   *   authors' code   discriminator.hidden 100, learningRate 1e-4, warmupEpochs and warmupIterations 10, penalty 10
+   *                   of norms other than 1; ppo.learningRate 3e-4 of the policy, too, learningRateDecay linear, Adam's ε 1e-5,
    *                   valueCoefficient 0.5, maxGradientNorm 0.5, minibatches 4 (its reading of "4"), orthogonal weights of
    *                   gain √2 and 0.01 (policy-value.ts); trajectories.keepEarlyAction differing, minPosts 3,
    *                   maxConservative 50; minPosts 3, maxPosts 1,000; episodeEnd last-post; maxJudgedPosts 500 (experiment)

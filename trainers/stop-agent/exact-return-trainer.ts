@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { adamUpdate } from '../../src/tensor/adam.ts';
 import { returnGradients } from '../exact-return.ts';
-import { decayedLearningRate } from '../ppo.ts';
+import { ADAM_EPSILON } from '../ppo.ts';
 import { type Trainer, valuesOf } from '../trainer.ts';
 import { labelledRows, labelledStates } from './labelled-threads.ts';
 import {
@@ -16,6 +16,9 @@ import {
 import type { StopPolicy } from './policy.ts';
 import type { StopMember } from './problem.ts';
 import { createLearner, disposeLearner } from './setup.ts';
+
+/** Global norm that the gradient is clipped to, as PPO's is unless told otherwise. */
+const MAX_GRADIENT_NORM = 0.5;
 
 const valuesSchema = z.strictObject({ iteration: z.int(), updates: z.int() });
 
@@ -49,9 +52,9 @@ export async function createExactReturn(members: readonly StopMember[]): Promise
         });
         before = returns;
         adamUpdate(agent, gradients, {
-          learningRates: configs.map((config) => decayedLearningRate(config, remaining)),
-          epsilon: configs[0].adamEpsilon,
-          maxGradientNorm: configs.map(({ maxGradientNorm }) => maxGradientNorm),
+          learningRates: configs.map(({ learningRate }) => learningRate * remaining),
+          epsilon: ADAM_EPSILON,
+          maxGradientNorm: configs.map(() => MAX_GRADIENT_NORM),
         });
       }
       iteration++;

@@ -13,7 +13,6 @@ const ownOptions: ReadonlySet<string> = new Set([
   'imitation.taskWeight',
   'imitation.discriminator.learningRate',
   'imitation.discriminator.penalty',
-  'imitation.discriminator.penaltyTarget',
   'imitation.ppo.clip',
   'imitation.ppo.entropyCoefficient',
   'imitation.ppo.valueCoefficient',
@@ -30,8 +29,6 @@ const ownOptions: ReadonlySet<string> = new Set([
   'task.control',
   'task.environment',
   'task.learningRate',
-  'task.learningRateDecay',
-  'task.maxGradientNorm',
   // These shape the data that a member brings, which is its own in any case.
   'trajectories.keepEarlyAction',
   'trajectories.minPosts',

@@ -106,7 +106,7 @@ describe('a population', () => {
       misleadingPenalty: 'subtract',
       taskWeight: 0.5,
       ppo: { learningRate: 1e-3, clip: 0.3, entropyCoefficient: 0.1, discount: 0.9, gaeLambda: 0.5 },
-      discriminator: { learningRate: 3e-4, penalty: 3, penaltyTarget: 0.5 },
+      discriminator: { learningRate: 3e-4, penalty: 3 },
     },
     task: { target: 'right', delayCost: 0.5, learningRate: 1e-3 },
   };
