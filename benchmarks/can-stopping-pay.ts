@@ -18,9 +18,9 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { markdownTable } from 'markdown-table';
 import { RunDirectory } from '../checkpoints/run-directory.ts';
+import { readJudged } from '../experiments/stop-agent/decided-files.ts';
 import { agentName, decide, isLearnt, type SystemDecisions } from '../experiments/stop-agent/decisions.ts';
 import { experimentSchema, taskOf } from '../experiments/stop-agent/experiment.ts';
-import { readJudged } from '../experiments/stop-agent/judged-file.ts';
 import { scoreSystem } from '../experiments/stop-agent/metrics.ts';
 import { systemsOfRun } from '../experiments/stop-agent/result.ts';
 
@@ -81,7 +81,6 @@ function scoresOfRun(path: string): Score[] {
   const run = RunDirectory.open(path);
   const experiment = run.readConfig(experimentSchema);
   const judged = readJudged(path, experiment.evaluation.part);
-  if (judged === null) throw new Error(`${path} is a run of an earlier version; train it again`);
   const settled = judged.map(({ input: { sequence } }) => {
     const { predicted } = sequence;
     let step = predicted.length - 1;

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { writeFileAtomically } from '../src/atomic-file.ts';
-import { InputError } from '../src/errors.ts';
-import { exactJson } from './json-file.ts';
+import { InputError, notOurs } from '../src/errors.ts';
+import { exactJson, storedValue } from '../src/json-file.ts';
 import { type NamedArrays, readTensorFile, tensorFile } from './tensor-file.ts';
 
 /**
@@ -53,15 +53,11 @@ export function loadCheckpoint<State>(
       `${path} is a checkpoint of kind ${JSON.stringify(kind)}, and ${JSON.stringify(expected.kind)} is needed; give one of a run of that kind`,
     );
   if (formatVersion !== String(expected.formatVersion))
-    throw new InputError(
-      `${path} has format version ${formatVersion} of kind ${JSON.stringify(kind)}, and this Earshot reads version ${expected.formatVersion}; use the Earshot that wrote it (its run.json names the version) or train again`,
-    );
-  const parsed = expected.stateSchema.safeParse(JSON.parse(state));
-  if (!parsed.success) {
-    const problems = parsed.error.issues.map((issue) => `state.${issue.path.join('.')}: ${issue.message}`);
-    throw new InputError(
-      `${path} is intact, but its state is not what this Earshot expects (${problems.join('; ')}); use the Earshot that wrote it or train again`,
-    );
-  }
-  return { kind: expected.kind, formatVersion: expected.formatVersion, arrays: file.arrays, state: parsed.data };
+    throw notOurs(path, `format ${formatVersion} of ${kind}, and this version reads ${expected.formatVersion}`);
+  return {
+    kind: expected.kind,
+    formatVersion: expected.formatVersion,
+    arrays: file.arrays,
+    state: storedValue(state, { schema: expected.stateSchema, place: path }),
+  };
 }

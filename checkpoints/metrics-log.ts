@@ -9,7 +9,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { z } from 'zod';
-import { diskError, InputError } from '../src/errors.ts';
+import { diskError } from '../src/errors.ts';
+import { storedLine } from '../src/json-lines.ts';
 
 /**
  * JSON has no NaN or infinity, and a diverged loss must not read as missing. They are strings, as in protobuf's JSON.
@@ -108,23 +109,10 @@ function* completeLines(path: string): Generator<{ line: MetricsLine; end: numbe
   for (let number = 1; ; number++) {
     const newline = bytes.indexOf(0x0a, start);
     if (newline === -1) return;
-    yield { line: parseLine(bytes.toString('utf8', start, newline), { path, number }), end: newline + 1 };
+    const text = bytes.toString('utf8', start, newline);
+    yield { line: storedLine(text, { path, number, schema: lineSchema }), end: newline + 1 };
     start = newline + 1;
   }
-}
-
-function parseLine(text: string, { path, number }: { path: string; number: number }): MetricsLine {
-  const wrong = (why: string) =>
-    new InputError(`${path}, line ${number}: ${why}; correct or delete that line, or start the run afresh`);
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch {
-    throw wrong(`${JSON.stringify(text.slice(0, 60))} is not JSON`);
-  }
-  const parsed = lineSchema.safeParse(json);
-  if (parsed.success) return parsed.data;
-  throw wrong(parsed.error.issues.map((issue) => `${issue.path.join('.') || 'the line'}: ${issue.message}`).join('; '));
 }
 
 function readBytes(path: string): Buffer {

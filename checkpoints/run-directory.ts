@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { makeFolder } from '../src/atomic-file.ts';
 import { diskError, InputError } from '../src/errors.ts';
-import { differences, exactJson, readJsonFile, writeJsonFile } from './json-file.ts';
+import { differences, exactJson, readJsonFile, writeJsonFile } from '../src/json-file.ts';
 import { provenance, type RunFacts, type RunRecord, runRecordSchema } from './run-record.ts';
 
 /** What a start that was cut off before `config.json` leaves in a folder: it may still become a run. */
@@ -15,7 +15,7 @@ const checkpointName = /^step-(\d+)\.safetensors$/;
  *
  *   config.json      the resolved configuration; its presence means that the run has begun
  *   run.json         versions, backend, seed and hashes (`RunRecord`)
- *   metrics.jsonl    metrics by step; timings.jsonl: wall-clock times
+ *   metrics.jsonl    metrics by step
  *   checkpoints/     step-00000200.safetensors, …
  *   result.json      written last; its presence means that the run is finished
  */
@@ -65,14 +65,6 @@ export class RunDirectory {
   /** Where the run's metrics go, for `MetricsLog`. */
   get metricsPath(): string {
     return this.file('metrics.jsonl');
-  }
-
-  /**
-   * Where wall-clock times go. They are kept apart so that a resumed run's `metrics.jsonl` equals an uninterrupted
-   * one's.
-   */
-  get timingsPath(): string {
-    return this.file('timings.jsonl');
   }
 
   /** @throws InputError where config.json cannot be read or is not what the schema expects */

@@ -15,9 +15,7 @@ import {
   heldUntilNext,
   judgementIn,
   type Known,
-  lastText,
   type Question,
-  quotedStart,
 } from './annotations/question.ts';
 import type { UnreadableTable } from './annotations/unreadable-table.ts';
 import type { Detector, Judgement } from './detector.ts';
@@ -278,11 +276,7 @@ class AnnotationRun {
     this.commits.flush();
     const known = new Map<string, Known>();
     for (const [key, problem] of this.store.unreadable?.find(keys) ?? []) known.set(key, { problem });
-    for (const [key, judgement] of this.store.getMany(keys)) {
-      // Earlier versions stored a judgement without a label.
-      const isUnlabelled = judgement.label === null && !this.detector.mayAbstain;
-      known.set(key, isUnlabelled ? { problem: `the answer was ${quotedStart(lastText(judgement))}` } : { judgement });
-    }
+    for (const [key, judgement] of this.store.getMany(keys)) known.set(key, { judgement });
     return known;
   }
 

@@ -8,6 +8,18 @@ export class ProviderError extends Error {
   override readonly name = 'ProviderError';
 }
 
+/**
+ * For what Earshot itself wrote and this version does not read. There is no migration: whoever has the file makes it again.
+ * @param place file, and line in it
+ */
+export function notOurs(
+  place: string,
+  problem: string,
+  remedy = 'run again (`train` and `sweep` with --restart), or restore the file',
+): InputError {
+  return new InputError(`${place} was made by another version of Earshot, or is damaged (${problem}): ${remedy}`);
+}
+
 const remedies: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full; free some space or choose a folder on another disk',
   EDQUOT: 'your disk quota is used up; free some space or choose a folder on another disk',

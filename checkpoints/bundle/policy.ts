@@ -1,5 +1,7 @@
 import * as z from 'zod/mini';
+import { floatsFromBase64 } from '../../src/base64-floats.ts';
 import { poolDivisor } from '../../src/data/post-pooling.ts';
+import { likeliest } from '../../src/data/student-features.ts';
 import { InputError } from '../../src/errors.ts';
 import { checkGolden, firstStop, goldenSchema, untilStop } from './golden.ts';
 import {
@@ -11,15 +13,7 @@ import {
   readManifest,
 } from './manifest.ts';
 import { stopProbabilitiesOf } from './network.ts';
-import {
-  embedder,
-  floatsFromBase64,
-  hashingModelSchema,
-  likeliest,
-  type PrefixReader,
-  prefixReader,
-  studentFeatures,
-} from './prefix-reader.ts';
+import { embedder, hashingModelSchema, type PrefixReader, prefixReader, studentFeatures } from './prefix-reader.ts';
 import { readWeights } from './read-weights.ts';
 import {
   actedUpon,

@@ -1,4 +1,7 @@
 import * as z from 'zod/mini';
+import { floatsFromBase64 } from '../../src/base64-floats.ts';
+import { growingStudentFeatures } from '../../src/data/student-features.ts';
+import { softmax } from '../../src/softmax.ts';
 import { type TextHasherOptions, textHasher } from '../../src/text/text-hasher.ts';
 import { hashingIdentitySchema } from './manifest.ts';
 
@@ -24,9 +27,6 @@ export const linearModelSchema = z.object({
 });
 export const hashingModelSchema = z.extend(linearModelSchema, { encoder: hashingIdentitySchema });
 export type HashingModel = z.infer<typeof hashingModelSchema>;
-
-/** Probabilities are clipped at this distance from 0, so that their logarithms stay finite. */
-const nearlyCertain = 1e-4;
 
 /** What a classifier says of a thread that grows: each call takes the text of the next post. */
 export type GrowingPrefix = (text: string) => readonly number[];
@@ -73,32 +73,11 @@ export function prefixReader(model: HashingModel): PrefixReader {
   };
 }
 
-/**
- * What a student adds to the state of each prefix of a thread that grows: log-odds of every label but the first against the
- * first, the margin between the likeliest label and the next, ln of the posts seen, and ln of how many posts in a row the
- * student has given the same label. Each call takes the next post and returns [labels + 2].
- */
+/** What a student adds to the state: each call takes the text of the next post and returns [labels + 2]. */
 export function studentFeatures(student: PrefixReader): (text: string) => readonly number[] {
   const read = student.open();
-  let posts = 0;
-  let said = -1;
-  let unchanged = 0;
-  return (text) => {
-    const own = read(text);
-    const logs = own.map((probability) => Math.log(Math.max(nearlyCertain, probability)));
-    const [first, second] = [...logs].sort((a, b) => b - a);
-    const label = likeliest(own);
-    unchanged = label === said ? unchanged + 1 : 1;
-    said = label;
-    posts++;
-    const odds = logs.slice(1).map((log) => log - logs[0]);
-    return [...odds, first - second, Math.log(posts), Math.log(unchanged)];
-  };
-}
-
-/** Index of the largest; the first of equals. */
-export function likeliest(probabilities: readonly number[]): number {
-  return probabilities.indexOf(Math.max(...probabilities));
+  const features = growingStudentFeatures();
+  return (text) => features(read(text));
 }
 
 /** A function that embeds one text. */
@@ -109,11 +88,6 @@ export function embedder(options: TextHasherOptions): (text: string) => Float32A
     hashInto(text, row);
     return row;
   };
-}
-
-export function floatsFromBase64(text: string): Float32Array {
-  const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
-  return new Float32Array(bytes.buffer);
 }
 
 function weighted(embedding: Float32Array, weights: Float32Array): Float64Array {
@@ -130,11 +104,4 @@ function length(vector: Float64Array): number {
 
 function inverse(value: number): number {
   return value === 0 ? 0 : 1 / value;
-}
-
-function softmax(logits: readonly number[]): number[] {
-  const largest = Math.max(...logits);
-  const powers = logits.map((logit) => Math.exp(logit - largest));
-  const sum = powers.reduce((total, power) => total + power, 0);
-  return powers.map((power) => power / sum);
 }

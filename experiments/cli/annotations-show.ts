@@ -6,6 +6,7 @@ import type {
   StoredAnnotation,
 } from '../../experts/annotations/annotation-store.ts';
 import { InputError } from '../../src/errors.ts';
+import { wrapped } from '../report/narrow-table.ts';
 
 /** How many of the rows that an ambiguous name may mean are listed. */
 const candidatesShown = 10;
@@ -81,36 +82,20 @@ export function debateText(row: StoredAnnotation): string {
     `Thread ${threadId}, first ${prefixLength} posts, judged by ${request.detector} on ${date}`,
     `Key ${key}`,
     '',
-    ...postsOf(request.input).map((text, index) => wrapped(`  ${index + 1}. ${text.replace(/\s+/g, ' ')}`, '     ')),
-    ...transcript.flatMap(({ role, text }) => ['', `── ${role} ──`, wrapped(text.trim(), '')]),
+    ...postsOf(request.input).map((text, index) =>
+      wrapped(`  ${index + 1}. ${text.replace(/\s+/g, ' ')}`, { ...width, indent: '     ' }),
+    ),
+    ...transcript.flatMap(({ role, text }) => ['', `── ${role} ──`, wrapped(text.trim(), width)]),
     '',
     `Label: ${label ?? 'none could be read'}${shares.length > 0 ? ` (${shares.join(', ')})` : ''}`,
-    ...(explanation === '' ? [] : [wrapped(`Explanation: ${explanation}`, '')]),
+    ...(explanation === '' ? [] : [wrapped(`Explanation: ${explanation}`, width)]),
     `Usage: ${usage.requests} requests, ${usage.inputTokens} tokens in, ${usage.outputTokens} out${took}`,
   ];
   return `${lines.join('\n')}\n`;
 }
 
 /** As wide as lines are read with ease. */
-const LINE_WIDTH = 96;
-
-/** A text with its long lines broken between words; what goes on is indented. */
-function wrapped(text: string, indent: string): string {
-  return text
-    .split('\n')
-    .flatMap((line) => {
-      const lines: string[] = [];
-      let rest = line.trimEnd();
-      while (rest.length > LINE_WIDTH) {
-        const blank = rest.lastIndexOf(' ', LINE_WIDTH);
-        if (blank <= indent.length + 1) break;
-        lines.push(rest.slice(0, blank));
-        rest = indent + rest.slice(blank + 1);
-      }
-      return [...lines, rest];
-    })
-    .join('\n');
-}
+const width = { width: 96 };
 
 /** Some detectors store more than the texts. */
 function postsOf(input: unknown): string[] {

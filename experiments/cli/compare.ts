@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { counted } from '../../src/counted.ts';
+import { signed } from '../report/signed.ts';
 import { type ComparedSystem, runsIn } from '../run/decisions-file.ts';
 import { runKind } from '../run/run-kind.ts';
 import { selectorName } from '../selector/system-names.ts';
@@ -129,15 +130,11 @@ function lines(metrics: Metrics): string {
   return metrics
     .map(
       ({ title, difference, low, high, pValue }) =>
-        `${title.padEnd(width)}  ${signed(difference)}  95 % [${signed(low)}, ${signed(high)}]  p = ${pValue.toFixed(4)}\n`,
+        `${title.padEnd(width)}  ${signed(difference, 4)}  95 % [${signed(low, 4)}, ${signed(high, 4)}]  p = ${pValue.toFixed(4)}\n`,
     )
     .join('');
 }
 
 function kindOf(folder: string): unknown {
   return runKind(RunDirectory.open(join(folder, runsIn(folder)[0])));
-}
-
-function signed(value: number): string {
-  return `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(4)}`;
 }

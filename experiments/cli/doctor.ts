@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { Argument, Command } from 'commander';
 import { markdownTable } from 'markdown-table';
 import { type BackendName, backendNames } from '../../src/tensor/backend-names.ts';
+import { wrapped } from '../report/narrow-table.ts';
 import { positiveInteger, positiveIntegers } from './option-values.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -109,23 +110,10 @@ function fastest({ iterationMs, device }: Timing, cores: number): { words: strin
   return ways.reduce((best, way) => (way.runsASecond > best.runsASecond ? way : best));
 }
 
-const widest = 100;
-/** Keeps the table within that width. */
+/** Keeps the table within the width of a summary. */
 const widestReason = 40;
 
 function firstWords(text: string): string {
   const [line] = text.split('\n');
   return line.length <= widestReason ? line : `${line.slice(0, line.lastIndexOf(' ', widestReason))} …`;
-}
-
-/** Lines of at most `widest` columns, broken between words. */
-function wrapped(text: string): string {
-  const lines = [''];
-  for (const word of text.split(/\s+/)) {
-    const line = lines[lines.length - 1];
-    if (line === '') lines[lines.length - 1] = word;
-    else if (line.length + 1 + word.length <= widest) lines[lines.length - 1] = `${line} ${word}`;
-    else lines.push(word);
-  }
-  return lines.join('\n');
 }

@@ -1,6 +1,5 @@
 import { Command, Option } from 'commander';
 import { markdownTable } from 'markdown-table';
-import { InputError } from '../../src/errors.ts';
 import { workContext } from '../../src/work-context.ts';
 import type { SelectionSummary } from '../selector/select-items.ts';
 import type { Count } from '../selector/selected-items.ts';
@@ -21,11 +20,8 @@ interface SelectOptions {
 
 export function selectCommand(terminal: Terminal): Command {
   return new Command('select')
-    .alias('jsdrv')
     .description("Write the claims and posts that a run's selector retains, labelled, for others to train on.")
     .argument('<run>', 'run directory of a selector, such as runs/selector-quickstart/agent/seed-1')
-    .argument('[former]', 'only where the command is called by its former name: jsdrv select <run>')
-    .usage('[options] <run>')
     .requiredOption('--out <file>', 'file to write: .jsonl, or .jsonl.gz for gzip')
     .option('--data <threads>', "thread file to label, .jsonl or .jsonl.gz, instead of the run's training data")
     .addOption(new Option('--kind <kind>', 'what to write').choices(['posts', 'claims', 'both']).default('both'))
@@ -51,9 +47,7 @@ Examples:
   earshot select runs/mine/agent/seed-1 --data new-threads.jsonl.gz --kind posts --out stances.jsonl.gz
   earshot select runs/mine/agent/seed-1 --all --out everything.jsonl --json | jq .posts.byStance`,
     )
-    .action((first: string, second: string | undefined, options: SelectOptions) =>
-      select(runOf(first, second, terminal), { ...options, terminal }),
-    );
+    .action((run: string, options: SelectOptions) => select(run, { ...options, terminal }));
 }
 
 async function select(run: string, options: SelectOptions & { terminal: Terminal }): Promise<void> {
@@ -82,14 +76,6 @@ async function select(run: string, options: SelectOptions & { terminal: Terminal
   }
   stdout.write(json ? `${JSON.stringify(summary, null, 2)}\n` : `${summaryTable(summary)}\n`);
   stderr.write(`\n${summary.lines} items: ${out}\n`);
-}
-
-/** `earshot jsdrv select <run>` is how `earshot select <run>` was called before. */
-function runOf(first: string, second: string | undefined, { stderr }: Terminal): string {
-  if (second === undefined) return first;
-  if (first !== 'select') throw new InputError(`select takes one run; got ${first} and ${second}`);
-  stderr.write('earshot: `jsdrv select` is called `select` now\n');
-  return second;
 }
 
 function summaryTable({ posts, claims }: SelectionSummary): string {

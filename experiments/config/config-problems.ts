@@ -1,22 +1,36 @@
 import { closest, distance } from 'fastest-levenshtein';
 import { z } from 'zod';
+import { InputError } from '../../src/errors.ts';
 import { isPlainObject } from './overrides.ts';
 
-/** One line for each problem of a configuration: its place, the value seen, what is wrong, the nearest key to an unknown one. */
-export function configProblems(options: {
-  schema: z.ZodType;
+/**
+ * What a schema makes of a configuration.
+ * @param options.input what was parsed, with the defaults of presets
+ * @param options.wrong begins the complaint, such as `my.yaml is not a valid sweep`
+ * @param options.keys the schema whose keys are suggested; the same unless given
+ * @throws InputError that names each problem
+ */
+export function checkedConfig<Schema extends z.ZodType>(options: {
+  schema: Schema;
   input: unknown;
-  error: z.ZodError;
-  /** What to say of settings that an earlier version had, by their place. */
-  moved?: Readonly<Record<string, string>> | undefined;
-}): string {
-  const { schema, moved = {} } = options;
+  wrong: string;
+  keys?: z.ZodType;
+}): z.output<Schema> {
+  const { schema, input, wrong, keys = schema } = options;
+  const parsed = schema.safeParse(input);
+  if (parsed.success) return parsed.data;
+  throw new InputError(`${wrong}:\n${configProblems({ schema: keys, input, error: parsed.error })}`);
+}
+
+/** One line for each problem of a configuration: its place, the value seen, what is wrong, the nearest key to an unknown one. */
+function configProblems(options: { schema: z.ZodType; input: unknown; error: z.ZodError }): string {
+  const { schema } = options;
   return options.error.issues
     .flatMap((issue) => withinAlternatives(issue))
     .map((issue) => {
       if (issue.code === 'unrecognized_keys')
         return issue.keys
-          .map((key) => unknownKey(key, { path: issue.path, known: keysAt(schema, issue.path, options.input), moved }))
+          .map((key) => unknownKey(key, { path: issue.path, known: keysAt(schema, issue.path, options.input) }))
           .join('\n');
       const value = valueAt(options.input, [...issue.path]);
       // Of several kinds of value none can be told to be meant, nor which of their keys are known.
@@ -38,13 +52,8 @@ function withinAlternatives(issue: z.core.$ZodIssue): z.core.$ZodIssue[] {
   return meant.flatMap((inner) => withinAlternatives({ ...inner, path: [...issue.path, ...inner.path] }));
 }
 
-function unknownKey(
-  key: string,
-  options: { path: readonly PropertyKey[]; known: readonly string[]; moved: Readonly<Record<string, string>> },
-): string {
-  const { path, known, moved } = options;
+function unknownKey(key: string, { path, known }: { path: readonly PropertyKey[]; known: readonly string[] }): string {
   const place = [...path, key].join('.');
-  if (Object.hasOwn(moved, place)) return `  ${place}: ${moved[place]}`;
   if (known.length === 0) return `  ${place}: unknown key`;
   const nearest = closest(key, [...known]);
   const hint =

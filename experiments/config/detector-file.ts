@@ -9,7 +9,7 @@ import { retrySchema } from '../../experts/llm/sending/retry.ts';
 import { type JudgingTask, loadJudgingTask, shippedTasks } from '../../experts/tasks/task-file.ts';
 import { InputError } from '../../src/errors.ts';
 import { parseYaml } from '../../src/yaml.ts';
-import { configProblems } from './config-problems.ts';
+import { checkedConfig } from './config-problems.ts';
 import { isPlainObject, type PlainObject } from './overrides.ts';
 
 export const detectorFileSchema = z
@@ -38,15 +38,12 @@ export interface DetectorFile extends Omit<z.output<typeof detectorFileSchema>, 
 /** @throws InputError naming each problem: place, value, reason, and the nearest key for an unknown one. */
 export async function loadDetectorFile(path: string): Promise<DetectorFile> {
   const input = withOwnPrompts(withPrices(await readYaml(path)), path);
-  const parsed = detectorFileSchema.safeParse(input);
-  if (!parsed.success)
-    throw new InputError(
-      `${path} is not a valid detector file:\n${configProblems({ schema: schemaFor(input), input, error: parsed.error })}`,
-    );
-  const beside = join(dirname(path), parsed.data.task);
-  const isShipped = shippedTasks.some((name) => name === parsed.data.task);
-  const task = await loadJudgingTask(!isShipped && existsSync(beside) ? beside : parsed.data.task);
-  return { ...parsed.data, task, path, name: basename(path).replace(/\.ya?ml$/i, '') };
+  const wrong = `${path} is not a valid detector file`;
+  const file = checkedConfig({ schema: detectorFileSchema, input, wrong, keys: schemaFor(input) });
+  const beside = join(dirname(path), file.task);
+  const isShipped = shippedTasks.some((name) => name === file.task);
+  const task = await loadJudgingTask(!isShipped && existsSync(beside) ? beside : file.task);
+  return { ...file, task, path, name: basename(path).replace(/\.ya?ml$/i, '') };
 }
 
 /** The file with its own prices in the endpoints that name none. A mistake in them is left for the schema to find. */

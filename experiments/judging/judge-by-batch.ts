@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, renameSync } from 'node:fs';
+import { existsSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { annotate } from '../../experts/annotate.ts';
@@ -14,6 +14,7 @@ import type { Endpoint } from '../../experts/llm/endpoint.ts';
 import { BudgetSpentError, CannotAskError } from '../../experts/llm/failures.ts';
 import { sha256 } from '../../src/content-hash.ts';
 import { InputError, ProviderError } from '../../src/errors.ts';
+import { readJsonLines } from '../../src/json-lines.ts';
 import type { Random } from '../../src/tensor/random.ts';
 import { workContext } from '../../src/work-context.ts';
 import type { DetectorFile } from '../config/detector-file.ts';
@@ -82,14 +83,15 @@ export async function judgeByBatch(options: JudgeByBatchOptions): Promise<Judged
   return { detector, result, usage: replay.usage(), estimates: null };
 }
 
+const requestSchema = z.looseObject({ custom_id: z.string() });
+
 /** The ids of each batch in the folder, in the order of its requests. */
 function handedInBefore(folder: string): string[][] {
   const parts: string[][] = [];
   for (;;) {
     const path = join(folder, `part-${parts.length + 1}`, 'requests.jsonl');
     if (!existsSync(path)) return parts;
-    const lines = readFileSync(path, 'utf8').split('\n').filter(Boolean);
-    parts.push(lines.map((line) => z.object({ custom_id: z.string() }).parse(JSON.parse(line)).custom_id));
+    parts.push(readJsonLines(path, requestSchema).map((line) => line.custom_id));
   }
 }
 

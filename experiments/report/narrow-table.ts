@@ -34,13 +34,23 @@ function cut(text: string, width: number): string {
   return all.length <= width ? text : `${all.slice(0, width - 1).join('')}…`;
 }
 
-/** Breaks a text into lines of at most `width` characters, at spaces. */
-export function wrapped(text: string, { width = summaryWidth }: { width?: number } = {}): string {
-  const lines: string[] = [];
-  for (const word of text.split(' ')) {
-    const last = lines.at(-1);
-    if (last === undefined || last.length + 1 + word.length > width) lines.push(word);
-    else lines[lines.length - 1] = `${last} ${word}`;
-  }
+/**
+ * Breaks the lines of a text at spaces, so that none is longer than `width` characters.
+ * @param options.indent before what goes on
+ */
+export function wrapped(
+  text: string,
+  { width = summaryWidth, indent = '' }: { width?: number; indent?: string } = {},
+): string {
+  const lines = text.split('\n').flatMap((line) => {
+    const [first, ...others] = line.split(' ');
+    const broken = [first];
+    for (const word of others) {
+      const last = broken[broken.length - 1];
+      if (last.length + 1 + word.length > width) broken.push(indent + word);
+      else broken[broken.length - 1] = `${last} ${word}`;
+    }
+    return broken;
+  });
   return lines.join('\n');
 }

@@ -1,9 +1,8 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { z } from 'zod';
-import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { InputError } from '../../src/errors.ts';
-import { jsonOrUndefined } from '../../src/json.ts';
+import { readJsonLines, writeJsonLines } from '../../src/json-lines.ts';
 
 /*
  * `decisions.jsonl`: what each system of a run decided of each test item, one decision a line. Every score that is shown is
@@ -33,10 +32,7 @@ export function hasDecisions(run: string, part?: DecidedPart): boolean {
 }
 
 export function writeDecisions(run: string, decisions: readonly Decided[], part: DecidedPart = 'test'): void {
-  writeFileAtomically(
-    join(run, fileNameOf(part)),
-    decisions.map((decision) => `${JSON.stringify(decision)}\n`).join(''),
-  );
+  writeJsonLines(join(run, fileNameOf(part)), decisions);
 }
 
 /** @throws InputError when the run has no decisions on this part, or a line is none */
@@ -50,14 +46,7 @@ export function readDecisions<Decision extends Decided>(
     const advice = part === 'test' ? 'train the run again' : 'train it with split.development above 0';
     throw new InputError(`${run} has no ${fileNameOf(part)}; ${advice}`);
   }
-  return readFileSync(path, 'utf8')
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => {
-      const parsed = schema.safeParse(jsonOrUndefined(line));
-      if (parsed.success) return parsed.data;
-      throw new InputError(`${path} has a line that is no decision: ${line.slice(0, 80)}; train the run again`);
-    });
+  return readJsonLines(path, schema);
 }
 
 export interface ComparedSystem {

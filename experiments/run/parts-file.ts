@@ -1,11 +1,10 @@
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { readJsonFile, writeJsonFile } from '../../checkpoints/json-file.ts';
 import type { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { sha256 } from '../../src/content-hash.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
+import { readJsonFile, writeJsonFile } from '../../src/json-file.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 
 /*
@@ -13,7 +12,7 @@ import type { WorkContext } from '../../src/work-context.ts';
  * when somebody asks which threads an agent has seen.
  */
 
-export const partsFileName = 'parts.json';
+const partsFileName = 'parts.json';
 
 const itemSchema = z.strictObject({
   id: z.string(),
@@ -34,15 +33,14 @@ export function writeParts(run: RunDirectory, parts: Readonly<Record<string, rea
 }
 
 /**
- * The threads of each part; null for a run of an earlier version, which has no such file.
+ * The threads of each part.
  * @throws InputError where the file cannot be read
  */
-export function readParts(run: RunDirectory): Readonly<Record<string, readonly PartItem[]>> | null {
-  const path = join(run.path, partsFileName);
-  return existsSync(path) ? readJsonFile(path, partsSchema).parts : null;
+export function readParts(run: RunDirectory): Readonly<Record<string, readonly PartItem[]>> {
+  return readJsonFile(join(run.path, partsFileName), partsSchema).parts;
 }
 
-export function partItem(thread: Thread): PartItem {
+function partItem(thread: Thread): PartItem {
   return { id: thread.id, identity: threadIdentity(thread), sha256: sha256(thread) };
 }
 

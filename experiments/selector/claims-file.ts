@@ -1,8 +1,7 @@
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { readJsonFile, writeJsonFile } from '../../checkpoints/json-file.ts';
 import type { RunDirectory } from '../../checkpoints/run-directory.ts';
+import { readJsonFile, writeJsonFile } from '../../src/json-file.ts';
 import type { SelectorClaim } from '../../trainers/selector/setup.ts';
 
 /*
@@ -22,9 +21,11 @@ export function writeClaims(run: RunDirectory, claims: readonly SelectorClaim[])
   writeJsonFile(join(run.path, claimsFileName), { formatVersion: 1, claims: known });
 }
 
-/** The claims, without their texts; null for a run of an earlier version, which has no such file. */
-export function readClaims(run: RunDirectory): SelectorClaim[] | null {
-  const path = join(run.path, claimsFileName);
-  if (!existsSync(path)) return null;
-  return readJsonFile(path, claimsSchema).claims.map((known) => ({ ...known, claim: '', posts: [] }));
+/** The claims, without their texts. */
+export function readClaims(run: RunDirectory): SelectorClaim[] {
+  return readJsonFile(join(run.path, claimsFileName), claimsSchema).claims.map((known) => ({
+    ...known,
+    claim: '',
+    posts: [],
+  }));
 }

@@ -7,10 +7,9 @@ import { localStanceOptionsSchema } from '../../experts/task-models/local/stance
 import { localVeracityOptionsSchema } from '../../experts/task-models/local/veracity.ts';
 import { stanceClasses } from '../../experts/task-models/task-model.ts';
 import { plantedStanceOptionsSchema } from '../../src/data/synthetic/planted-stances.ts';
-import { InputError } from '../../src/errors.ts';
 import { encoderSchema } from '../../src/text/create-encoder.ts';
 import { selectorSchema } from '../../trainers/selector/config.ts';
-import { configProblems } from '../config/config-problems.ts';
+import { checkedConfig } from '../config/config-problems.ts';
 import { type ExperimentFile, experimentName, experimentSeeds, loadVariants } from '../config/experiment-file.ts';
 import type { PlainObject } from '../config/overrides.ts';
 
@@ -150,10 +149,7 @@ export function loadSelectorExperiment(
 }
 
 export function resolveSelectorExperiment(input: PlainObject, source: string): SelectorExperiment {
-  const parsed = selectorExperimentSchema.safeParse(input);
-  if (parsed.success) return parsed.data;
-  const problems = configProblems({ schema: selectorExperimentSchema, input, error: parsed.error });
-  throw new InputError(`${source} is not a valid experiment:\n${problems}`);
+  return checkedConfig({ schema: selectorExperimentSchema, input, wrong: `${source} is not a valid experiment` });
 }
 
 /**

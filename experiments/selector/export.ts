@@ -9,7 +9,7 @@ import {
 } from '../../checkpoints/bundle/retention-network.ts';
 import { bundleContents, checkFree, writeBundle } from '../../checkpoints/bundle/write-bundle.ts';
 import { provenance } from '../../checkpoints/run-record.ts';
-import { floatsToBase64 } from '../../experts/detectors/local/local-detector.ts';
+import { floatsToBase64 } from '../../src/base64-floats.ts';
 import { InputError } from '../../src/errors.ts';
 import { Random } from '../../src/tensor/random.ts';
 import type { WorkContext } from '../../src/work-context.ts';

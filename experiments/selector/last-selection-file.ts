@@ -1,12 +1,9 @@
-import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { likeliest, stanceClasses, veracityClasses } from '../../experts/task-models/task-model.ts';
-import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { veracityTask } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
-import { InputError } from '../../src/errors.ts';
-import { jsonOrUndefined } from '../../src/json.ts';
+import { readJsonLines, writeJsonLines } from '../../src/json-lines.ts';
 import type { EpochSelection } from '../../trainers/selector/jsdrv.ts';
 import type { SelectorClaim } from '../../trainers/selector/setup.ts';
 import { replyStances } from './data.ts';
@@ -48,8 +45,7 @@ export function writeLastSelection(
     threads: readonly Thread[];
   },
 ): void {
-  const lines = lastSelection(options).map((line) => `${JSON.stringify(line)}\n`);
-  writeFileAtomically(join(directory, fileName), lines.join(''));
+  writeJsonLines(join(directory, fileName), lastSelection(options));
 }
 
 /** Claims first, then posts, each in the order in which they were shown. */
@@ -101,16 +97,7 @@ function rounded(value: number): number {
   return Number(value.toFixed(4));
 }
 
-/** Null for a run of an earlier version, which did not write them. @throws InputError for a damaged file */
-export function readLastSelection(directory: string): LastSelectionItem[] | null {
-  const path = join(directory, fileName);
-  if (!existsSync(path)) return null;
-  return readFileSync(path, 'utf8')
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => {
-      const parsed = lineSchema.safeParse(jsonOrUndefined(line));
-      if (parsed.success) return parsed.data;
-      throw new InputError(`${path} has a line that is no claim or post: ${line.slice(0, 80)}; train the run again`);
-    });
+/** @throws InputError for a file that is missing or damaged */
+export function readLastSelection(directory: string): LastSelectionItem[] {
+  return readJsonLines(join(directory, fileName), lineSchema);
 }

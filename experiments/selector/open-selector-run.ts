@@ -7,10 +7,10 @@ import type { WorkContext } from '../../src/work-context.ts';
 import { loadMember } from '../../trainers/member-checkpoint.ts';
 import { createSelector } from '../../trainers/selector/jsdrv.ts';
 import type { SelectorTraining } from '../../trainers/selector/setup.ts';
-import { missingThreads, readParts, threadIdentity } from '../run/parts-file.ts';
+import { missingThreads, readParts } from '../run/parts-file.ts';
 import { runKind } from '../run/run-kind.ts';
 import { readClaims } from './claims-file.ts';
-import { loadSelectorData, selectorClaims } from './data.ts';
+import { loadSelectorData } from './data.ts';
 import { type SelectorExperiment, selectorExperimentSchema } from './experiment.ts';
 import { type SelectorTools, settingsFor } from './settings.ts';
 import type { SelectorWorkshop } from './shared.ts';
@@ -56,15 +56,8 @@ export async function openSelectorRun(options: {
   const experiment = { ...saved, budget: { ...saved.budget, ...budget } };
   const { seed } = run.readRecord();
   const tools = await workshop.toolsFor(experiment, context);
-  const parts = readParts(run);
-  let claims = readClaims(run);
-  let trained = parts?.train?.map(({ identity }) => identity);
-  if (claims === null || trained === undefined) {
-    // A run of an earlier version: what it knew is told by its data only.
-    const threads = await trainingThreads({ run, experiment, context });
-    claims = selectorClaims(threads, { seedShare: experiment.seedShare, seed });
-    trained = threads.map(threadIdentity);
-  }
+  const claims = readClaims(run);
+  const trained = readParts(run).train.map(({ identity }) => identity);
   const trainer = createSelector(await settingsFor({ experiment, seed, tools, claims, context }));
   const { training } = trainer;
   const identity = selectorIdentity(training, tools.embeddings);
@@ -85,11 +78,10 @@ export async function trainingThreads(options: {
 }): Promise<readonly Thread[]> {
   const { run, experiment, context } = options;
   const { data } = experiment;
-  const noted = readParts(run)?.train;
+  const noted = readParts(run).train;
   // Known by their hashes, so the files of the tests are not needed.
-  const onlyTrain = noted === undefined ? data : { ...data, tests: {}, heldOutEvents: [], stancePretraining: null };
+  const onlyTrain = { ...data, tests: {}, heldOutEvents: [], stancePretraining: null };
   const { train } = await loadSelectorData({ ...experiment, data: onlyTrain }, context.onNote);
-  if (noted === undefined) return train;
   const missing = missingThreads(noted, train);
   if (missing !== null)
     throw new InputError(

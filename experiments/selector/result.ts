@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { groupBy } from '../../src/data/group-by.ts';
-import { InputError } from '../../src/errors.ts';
 import { readDecisions } from '../run/decisions-file.ts';
 import {
   type SelectorDecision,
@@ -59,12 +58,6 @@ export interface SelectorResult extends Omit<StoredSelectorResult, 'formatVersio
 
 /** @throws InputError when another version of Earshot finished the run */
 export function readStoredSelectorResult(run: RunDirectory): StoredSelectorResult {
-  const { formatVersion: found } = run.readResult(z.looseObject({ formatVersion: z.unknown().default(1) }));
-  if (found !== formatVersion)
-    throw new InputError(
-      `${run.path}/result.json has the format of another version of Earshot (${found}, and this one reads ${formatVersion}); ` +
-        'train the run again with --restart, or keep using the version that made it',
-    );
   return run.readResult(storedSelectorSchema);
 }
 

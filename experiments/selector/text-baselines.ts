@@ -1,9 +1,9 @@
 import { FineTunedClassifier } from '../../experts/task-models/local/fine-tuned-classifier.ts';
-import { softmaxInPlace } from '../../experts/task-models/local/softmax-regression.ts';
 import { SparseMatrixBuilder } from '../../experts/task-models/local/sparse-matrix.ts';
 import { likeliest } from '../../experts/task-models/task-model.ts';
 import { veracityTask } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
+import { softmaxInPlace } from '../../src/softmax.ts';
 import { fitTfIdf } from '../../src/text/tf-idf.ts';
 import { jaccardIndex, wordSet } from '../../src/text/word-set.ts';
 import type { SelectorClaim } from '../../trainers/selector/setup.ts';

@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { likeliest, stanceClasses } from '../../experts/task-models/task-model.ts';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { canonicalJson, sha256 } from '../../src/content-hash.ts';
+import { readJsonFile } from '../../src/json-file.ts';
 import type { EmbeddingStore } from '../../src/text/embedding-store.ts';
 import type { EpochSelection, SelectorTrainer } from '../../trainers/selector/jsdrv.ts';
 import type { SelectorTraining } from '../../trainers/selector/setup.ts';
@@ -50,7 +50,7 @@ export async function trainLogged(
       return [metrics];
     },
   });
-  return isFinished ? z.record(z.string(), z.number()).parse(JSON.parse(readFileSync(lastPath, 'utf8'))) : null;
+  return isFinished ? readJsonFile(lastPath, z.record(z.string(), z.number())) : null;
 }
 
 /** The paper's Figure 3, of the last epoch. */

@@ -1,7 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
 import type { BudgetLimits } from '../../experts/llm/cost/budget.ts';
 import { diskError, InputError } from '../../src/errors.ts';
+import { sleep } from '../../src/sleep.ts';
 import { openPrefixJudge } from '../judging/judge-single-prefixes.ts';
 import { policyOfBundle } from '../stop-agent/decide.ts';
 import type { Access } from './access.ts';
@@ -141,10 +141,10 @@ async function listen({ app }: EarshotServer, { host, port }: { host: string; po
 
 async function closeServer({ app, state }: EarshotServer, { drainMs, finishMs }: ServeOptions): Promise<void> {
   state.isClosing = true;
-  await delay(drainMs);
+  await sleep(drainMs, null);
   const closing = app.close();
   const finished = new AbortController();
-  const cut = delay(finishMs, undefined, { signal: finished.signal }).then(
+  const cut = sleep(finishMs, finished.signal).then(
     () => app.server.closeAllConnections(),
     () => {},
   );

@@ -1,8 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Policy, Verdict } from '../../checkpoints/bundle/policy.ts';
 import { verdictOfSaid } from '../../checkpoints/bundle/told-agent.ts';
 import type { Prefix } from '../../src/data/thread.ts';
 import { ProviderError } from '../../src/errors.ts';
+import { sleep } from '../../src/sleep.ts';
 import { checkDecides, type PrefixJudge } from '../judging/judge-single-prefixes.ts';
 
 /**
@@ -64,7 +64,7 @@ export function verdictOrReason(
 
 async function inTime<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
   const done = new AbortController();
-  const timeout = delay(timeoutMs, undefined, { signal: done.signal }).then(() => {
+  const timeout = sleep(timeoutMs, done.signal).then(() => {
     throw new ProviderError(
       `the detector has not answered within ${timeoutMs / 1000} s; ask for the thread again later`,
     );

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { readJsonFile, writeJsonFile } from '../../checkpoints/json-file.ts';
 import { type PrefixSchedule, prefixScheduleSchema } from '../../experts/prefix-schedule.ts';
+import { readJsonFile, writeJsonFile } from '../../src/json-file.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { createStopAgent } from '../../trainers/stop-agent/create.ts';
 import type { StopProblem } from '../../trainers/stop-agent/problem.ts';

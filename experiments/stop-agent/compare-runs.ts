@@ -35,11 +35,11 @@ export function compareSystems(
     threads: own.length,
     left: columnsOf(
       own.map(({ left }) => left),
-      { calls: 'one', labels },
+      labels,
     ),
     right: columnsOf(
       own.map(({ right }) => right),
-      { calls: 'one', labels },
+      labels,
     ),
   }));
   const compared = stopMetrics.filter(({ isResampled }) => isResampled);
@@ -92,11 +92,8 @@ export function pairedDecisions(
   return { pairs, labels: task.labels };
 }
 
-/** Those of every system, with the calls that earlier versions did not write down. */
 function decisionsOfRun(path: string): Decision[] {
-  return systemsOfRun(RunDirectory.open(path)).flatMap(({ calls, decisions }) =>
-    decisions.map((decision) => ({ calls: calls === 'one' ? 1 : decision.postsUsed, ...decision })),
-  );
+  return systemsOfRun(RunDirectory.open(path)).flatMap(({ decisions }) => decisions);
 }
 
 function taskOfRuns(folder: string): Task {

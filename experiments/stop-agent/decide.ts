@@ -26,7 +26,7 @@ import { askAndDecide, type Judge } from './ask-and-decide.ts';
 import { localModelOfRun } from './cache.ts';
 import { judgeForTraining, judgeOfRun } from './judge-for-training.ts';
 import { type OpenedRun, openStopAgentRun } from './open-run.ts';
-import { trainedThreads } from './run-threads.ts';
+import { trainedThreads } from './parts.ts';
 
 /** A thread as a trained agent decides it, labelled or not: one line of what `earshot decide` prints. */
 export interface DecidedThread {
@@ -77,7 +77,7 @@ export interface Decider {
 export async function deciderOfRun(options: { run: string; runs: string; context: WorkContext }): Promise<Decider> {
   const opened = await openStopAgentRun(options);
   const { run, experiment, policy, schedule, tableOf } = opened;
-  const trained = await trainedThreads(run);
+  const trained = trainedThreads(run);
   const isTrainedOn = (thread: Thread) => trained.has(threadIdentity(thread));
   if (schedule !== null) {
     const judgeOf = await judgesOf(opened, options.context);

@@ -30,8 +30,8 @@ export const decisionSchema = z.strictObject({
   postsUsed: z.int(),
   posts: z.int(),
   hours: z.number().nullable(),
-  /** Calls of the detector; runs of version 0.2.0 lack it. */
-  calls: z.int().optional(),
+  /** Calls of the detector. */
+  calls: z.int(),
 });
 /** A line of `decisions.jsonl`: where one system stopped in one test thread, and what the detector said there. */
 export type Decision = z.infer<typeof decisionSchema>;

@@ -8,8 +8,7 @@ import { labelField } from './experiment.ts';
 import { judgeForTraining, judgeOfRun } from './judge-for-training.ts';
 import { type SystemScores, scoreSystem } from './metrics.ts';
 import { openStopAgentRun } from './open-run.ts';
-import { loadData } from './parts.ts';
-import { trainedThreads } from './run-threads.ts';
+import { loadData, trainedThreads } from './parts.ts';
 
 /** A run, and other data to test it on. */
 export interface EvaluateRunSettings {
@@ -42,7 +41,7 @@ export async function evaluateRun(
   const labelled = all.filter((thread) => task.goldLabel(thread) !== null);
   if (labelled.length === 0)
     throw new InputError(`none of the ${all.length} threads of ${data} has a label (${labelField(task)})`);
-  const trained = await trainedThreads(run);
+  const trained = trainedThreads(run);
   const threads: Thread[] = withoutTrained(labelled, { trained, includeTrained, name: data, onNote: context.onNote });
 
   const { sequences } = await judgeForTraining({

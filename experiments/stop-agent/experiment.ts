@@ -11,11 +11,10 @@ import {
 import { postPoolings } from '../../src/data/post-pooling.ts';
 import { syntheticOptionsSchema } from '../../src/data/synthetic/stream.ts';
 import { type Task, tasks } from '../../src/data/task.ts';
-import { InputError } from '../../src/errors.ts';
 import { backendSchema } from '../../src/tensor/backend.ts';
 import { encoderSchema } from '../../src/text/create-encoder.ts';
 import { stopAgentPresetNames, stopAgentPresets, stopAgentSchema } from '../../trainers/stop-agent/config.ts';
-import { configProblems } from '../config/config-problems.ts';
+import { checkedConfig } from '../config/config-problems.ts';
 import { type ExperimentFile, experimentName, experimentSeeds, loadVariants } from '../config/experiment-file.ts';
 import { isPlainObject, mergeDeep, type PlainObject } from '../config/overrides.ts';
 
@@ -272,19 +271,6 @@ export function loadExperiment(
   return loadVariants({ path, overrides, resolve: resolveExperiment });
 }
 
-/** Settings of version 0.1.0 that have another place. */
-const moved = {
-  'agent.gail':
-    'was moved in version 0.2.0; it is agent.imitation, with all but alpha, beta, gamma and the misleading options in agent.imitation.discriminator',
-  'agent.ppo': 'was moved in version 0.2.0; it is agent.imitation.ppo, and its hidden agent.hidden',
-  'agent.episodeEnd': 'was moved in version 0.2.0; it is agent.imitation.episodeEnd',
-  'agent.imitationReward': 'was moved in version 0.2.0; it is agent.algorithm: exact-return, where it was 0',
-  'agent.taskReward': 'was moved in version 0.2.0; it is agent.algorithm: exact-return, or agent.imitation.taskWeight',
-  'agent.taskTarget': 'was moved in version 0.2.0; it is agent.task.target',
-  'agent.delayCost': 'was moved in version 0.2.0; it is agent.task.delayCost',
-  'agent.taskUpdates': 'was moved in version 0.2.0; it is agent.task.updates',
-};
-
 /** Fills in the preset's and the schema's defaults. */
 export function resolveExperiment(raw: PlainObject, source: string): Experiment {
   const agent = isPlainObject(raw.agent) ? raw.agent : {};
@@ -293,10 +279,5 @@ export function resolveExperiment(raw: PlainObject, source: string): Experiment 
     ...raw,
     agent: raw.agent === undefined || isPlainObject(raw.agent) ? mergeDeep(stopAgentPresets[preset], agent) : raw.agent,
   };
-  const parsed = experimentSchema.safeParse(input);
-  if (!parsed.success)
-    throw new InputError(
-      `${source} is not a valid experiment:\n${configProblems({ schema: experimentSchema, input, error: parsed.error, moved })}`,
-    );
-  return parsed.data;
+  return checkedConfig({ schema: experimentSchema, input, wrong: `${source} is not a valid experiment` });
 }

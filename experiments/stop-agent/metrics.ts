@@ -91,18 +91,14 @@ function total(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0);
 }
 
-export function columnsOf(
-  decisions: readonly Decision[],
-  { calls, labels }: { calls: StopRule['calls']; labels: readonly string[] },
-): DecisionColumns {
+export function columnsOf(decisions: readonly Decision[], labels: readonly string[]): DecisionColumns {
   return {
     gold: decisions.map(({ gold }) => gold),
     predicted: decisions.map(({ predicted }) => predicted),
     postsUsed: decisions.map(({ postsUsed }) => postsUsed),
     threadPosts: decisions.map(({ posts }) => posts),
     hours: decisions.map(({ hours }) => hours),
-    // Earlier versions knew two ways of calling and did not write the calls down.
-    calls: decisions.map((decision) => decision.calls ?? (calls === 'one' ? 1 : decision.postsUsed)),
+    calls: decisions.map(({ calls }) => calls),
     classes: labels.length,
   };
 }
@@ -135,7 +131,7 @@ export function scoreSystem(
   },
 ): SystemScores {
   const { labels, metrics = stopMetrics, resample } = options;
-  const columns = columnsOf(decisions, { calls, labels });
+  const columns = columnsOf(decisions, labels);
   const { perClass } = classificationScores(columns);
   const interval = (metric: StopMetric, sampling: { seed: number; resamples: number }) => {
     const { low, high } = bootstrapInterval({

@@ -1,3 +1,4 @@
+import type { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { sha256 } from '../../src/content-hash.ts';
 import { formatBadItem } from '../../src/data/bad-item.ts';
 import { splitThreads } from '../../src/data/split.ts';
@@ -6,7 +7,9 @@ import type { Thread } from '../../src/data/thread.ts';
 import { loadThreads } from '../../src/data/thread-file.ts';
 import { InputError } from '../../src/errors.ts';
 import { Random } from '../../src/tensor/random.ts';
-import { type Experiment, labelField, taskOf } from './experiment.ts';
+import type { WorkContext } from '../../src/work-context.ts';
+import { missingThreads, type PartItem, readParts } from '../run/parts-file.ts';
+import { type Experiment, experimentSchema, labelField, taskOf } from './experiment.ts';
 
 /** Reads the data set, or makes the synthetic one, and cuts threads to the posts that the environment shows. */
 export async function loadData(experiment: Experiment, onNote: (line: string) => void): Promise<Thread[]> {
@@ -92,4 +95,44 @@ function checkEvents(threads: readonly Thread[], wanted: readonly string[]): voi
 /** Identifies the data set of a run. */
 export function threadsHash(threads: readonly Thread[]): string {
   return sha256(threads);
+}
+
+/**
+ * Identities of the threads that a run learnt from: those of its detector, its demonstrations and its environment, and those
+ * that its settings may have been chosen on.
+ * @throws InputError where the run does not note them
+ */
+export function trainedThreads(run: RunDirectory): ReadonlySet<string> {
+  const parts = partsOfRun(run);
+  const learnt = [parts.detector, parts.demonstrations, parts.environment, parts.development].flat();
+  return new Set(learnt.map(({ identity }) => identity));
+}
+
+/**
+ * The test threads of a run, looked up by their hashes.
+ * @param options.data where the data is now; null for the place that the run's configuration names
+ * @throws InputError that names the threads which are missing or were changed
+ */
+export async function testThreadsOfRun(
+  run: RunDirectory,
+  { data, context }: { data: string | null; context: WorkContext },
+): Promise<Thread[]> {
+  const saved = run.readConfig(experimentSchema);
+  const experiment = data === null ? saved : { ...saved, data: { ...saved.data, threads: data } };
+  const { test } = partsOfRun(run);
+  const threads = await loadData(experiment, context.onNote);
+  const missing = missingThreads(test, threads);
+  if (missing !== null)
+    throw new InputError(
+      `${experiment.data.threads ?? 'the synthetic stream'} lacks ${missing.count} of the ${test.length} threads that ${run.path} was tested on, or they were changed: ${missing.ids}. Restore the file, or say where it is with --data`,
+    );
+  const byHash = new Map(threads.map((thread) => [sha256(thread), thread]));
+  return test.flatMap((item) => byHash.get(item.sha256) ?? []);
+}
+
+type StopAgentParts = Readonly<Record<keyof Parts, readonly PartItem[]>>;
+
+function partsOfRun(run: RunDirectory): StopAgentParts {
+  const { detector = [], demonstrations = [], environment = [], test = [], development = [] } = readParts(run);
+  return { detector, demonstrations, environment, test, development };
 }

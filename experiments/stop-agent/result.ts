@@ -4,9 +4,9 @@ import { prefixScheduleSchema } from '../../experts/prefix-schedule.ts';
 import { groupBy } from '../../src/data/group-by.ts';
 import { InputError } from '../../src/errors.ts';
 import { type DecidedPart, readDecisions } from '../run/decisions-file.ts';
+import { readJudged } from './decided-files.ts';
 import { decideByRules, decisionSchema, isShown, type SystemDecisions } from './decisions.ts';
 import { type Experiment, experimentSchema, taskOf } from './experiment.ts';
-import { readJudged } from './judged-file.ts';
 import { type SystemScores, scoreSystem, scoresJson } from './metrics.ts';
 
 const formatVersion = 2;
@@ -30,8 +30,8 @@ export const storedResultSchema = z.strictObject({
       }),
     )
     .describe('in the order of the tables; rules are decided when they are shown'),
-  part: z.enum(['test', 'development']).default('test').describe('the part of the split that was decided'),
-  schedule: prefixScheduleSchema.unwrap().nullable().default(null).describe('on which the agent asks the detector'),
+  part: z.enum(['test', 'development']).describe('the part of the split that was decided'),
+  schedule: prefixScheduleSchema.unwrap().nullable().describe('on which the agent asks the detector'),
 });
 export type StoredResult = z.output<typeof storedResultSchema>;
 
@@ -47,18 +47,11 @@ export interface TrialResult
   readonly decisions: readonly SystemDecisions[];
 }
 
-/** @throws InputError when an earlier version of Earshot finished the run */
+/** @throws InputError when another version of Earshot finished the run */
 export function readStoredResult(run: RunDirectory): StoredResult {
-  const { formatVersion: found } = run.readResult(z.looseObject({ formatVersion: z.unknown().default(1) }));
-  if (found !== formatVersion)
-    throw new InputError(
-      `${run.path}/result.json has the format of another version of Earshot (${found}, and this one reads ${formatVersion}); ` +
-        'train the run again with --restart, or keep using the version that made it',
-    );
   return run.readResult(storedResultSchema);
 }
 
-/**
 /**
  * What every system of a finished run decided: those that were trained, and every rule.
  * @param part of the threads; the one that the run is evaluated on unless given
@@ -75,8 +68,7 @@ export function systemsOfRun(run: RunDirectory, part?: DecidedPart): SystemDecis
       throw new InputError(`the decisions of ${run.path} lack the system ${name}; train the run again`);
     return { name, calls, decisions: own };
   });
-  const judged = readJudged(run.path, decidedPart);
-  return judged === null ? stored : [...stored, ...decideByRules(evaluation, judged, schedule)];
+  return [...stored, ...decideByRules(evaluation, readJudged(run.path, decidedPart), schedule)];
 }
 
 /**

@@ -1,10 +1,11 @@
 import type { StateTable } from '../../envs/state-table.ts';
-import { type Student, studentFeatureCount, studentFeatures } from '../../experts/detectors/local/student.ts';
+import { type Student, studentFeatures } from '../../experts/detectors/local/student.ts';
 import type { JudgementSequence } from '../../experts/judgement-sequence.ts';
 import { askedLengths, type PrefixSchedule } from '../../experts/prefix-schedule.ts';
 import { canonicalJson, sha256 } from '../../src/content-hash.ts';
 import { lastJudgementFeatureCount, lastJudgementFeatures } from '../../src/data/last-judgement.ts';
 import { tellsPostCount } from '../../src/data/post-pooling.ts';
+import { studentFeatureCount } from '../../src/data/student-features.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { type Projection, projected } from '../../src/tensor/principal-components.ts';
 import { stateTableOf } from '../../trainers/stop-agent/states.ts';
@@ -41,7 +42,7 @@ export function statesOf(threads: readonly Thread[], settings: StateMaterials & 
   if (posts !== 'none' && tellsPostCount(posts)) parts.push({ count: 1, of: async (thread) => logPostCounts(thread) });
   if (student !== null)
     parts.push({
-      count: studentFeatureCount(taskOf(experiment)),
+      count: studentFeatureCount(labels.length),
       of: async (thread) =>
         student.heldOut.get(thread.id) ?? studentFeatures(student.reader, thread, thread.posts.length),
     });

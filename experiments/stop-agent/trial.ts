@@ -18,6 +18,7 @@ import { writeParts } from '../run/parts-file.ts';
 import { trainInDirectories } from '../run/train-in-directories.ts';
 import { saveSchedule } from './ask-schedule.ts';
 import type { Cache } from './cache.ts';
+import { writeJudged, writeStopProbabilities } from './decided-files.ts';
 import {
   agentName,
   askingOf,
@@ -30,12 +31,10 @@ import {
 } from './decisions.ts';
 import { type Experiment, taskOf } from './experiment.ts';
 import { annotationsHash, judgeOfRun, recallForTraining } from './judge-for-training.ts';
-import { writeJudged } from './judged-file.ts';
 import { notedParts, splitParts, threadsHash } from './parts.ts';
 import { decidedParts, judgedThreads, type PreparedTrial, prepareTrial } from './prepare.ts';
 import { saveProjection } from './projection.ts';
 import { readStoredResult, type StoredResult, storedResult } from './result.ts';
-import { writeStopProbabilities } from './stop-probabilities-file.ts';
 import { watchTraining } from './watch-training.ts';
 
 /** One agent with one seed, and where its run goes. */

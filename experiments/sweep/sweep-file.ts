@@ -1,7 +1,7 @@
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
 import { InputError } from '../../src/errors.ts';
-import { configProblems } from '../config/config-problems.ts';
+import { checkedConfig } from '../config/config-problems.ts';
 import { experimentName, readExperimentYaml, seedList } from '../config/experiment-file.ts';
 import { isPlainObject, mergeDeep, type PlainObject } from '../config/overrides.ts';
 
@@ -148,12 +148,7 @@ export async function loadSweepFile(
     throw new InputError(
       `${file} is no sweep: kind is ${JSON.stringify(input.kind) ?? 'not there'}, and a sweep begins with kind: sweep. An experiment is run by \`earshot train\`, or named in a sweep as \`experiment\``,
     );
-  const parsed = sweepSchema.safeParse(input);
-  if (!parsed.success)
-    throw new InputError(
-      `${file} is not a valid sweep:\n${configProblems({ schema: sweepSchema, input, error: parsed.error })}`,
-    );
-  const sweep = parsed.data;
+  const sweep = checkedConfig({ schema: sweepSchema, input, wrong: `${file} is not a valid sweep` });
   const named = typeof sweep.experiment === 'string' ? resolve(dirname(file), sweep.experiment) : null;
   const raw = typeof sweep.experiment === 'string' ? await readExperimentYaml(named ?? '') : sweep.experiment;
   const source = typeof sweep.experiment === 'string' ? `${file} (${sweep.experiment})` : `${file} (experiment)`;

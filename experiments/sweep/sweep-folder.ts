@@ -3,10 +3,10 @@ import { createReadStream, existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
-import { readJsonFile, writeJsonFile } from '../../checkpoints/json-file.ts';
 import { removeRun } from '../../checkpoints/run-lock.ts';
 import { makeFolder } from '../../src/atomic-file.ts';
 import { diskError, InputError } from '../../src/errors.ts';
+import { readJsonFile, writeJsonFile } from '../../src/json-file.ts';
 import { planSweep, type SweepPlan, type SweepTrial } from './plan.ts';
 import { loadedSweepSchema } from './sweep-file.ts';
 import type { TrialOutcome } from './trial-pool.ts';
@@ -31,7 +31,7 @@ export type Failure = z.output<typeof failureSchema>;
 
 const manifestSchema = z.looseObject({
   files: z.record(z.string(), z.string()),
-  loaded: loadedSweepSchema.optional(),
+  loaded: loadedSweepSchema,
 });
 
 export interface SweepFolder {
@@ -45,17 +45,9 @@ export interface SweepFolder {
   readonly fileHashes: Readonly<Record<string, string>>;
 }
 
-/**
- * The plan of the sweep in a folder.
- * @throws InputError where an earlier version made it, which did not keep the sweep file
- */
+/** The plan of the sweep in a folder. @throws InputError where another version made it */
 export function planOfFolder(path: string): SweepPlan {
-  const { loaded } = readJsonFile(join(path, 'sweep.json'), manifestSchema);
-  if (loaded === undefined)
-    throw new InputError(
-      `${path} does not keep its sweep file, because an earlier version made it; give the YAML file instead`,
-    );
-  return planSweep(loaded);
+  return planSweep(readJsonFile(join(path, 'sweep.json'), manifestSchema).loaded);
 }
 
 /** Whether a folder is that of a sweep. */

@@ -167,7 +167,7 @@ export class AnnotationStore {
           const keys = rows.map(({ request }) => keyOf(request));
           for (const [index, row] of rows.entries()) added += this.insertRow(keys[index], row);
           // Nobody has to ask these any more.
-          this.unreadable.forgetWithin(keys);
+          this.unreadable.forget(keys);
           this.claims?.forgetWithin(keys);
           return added;
         });

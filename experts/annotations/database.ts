@@ -2,13 +2,13 @@ import { mkdirSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import Database from 'libsql';
 import { z } from 'zod';
-import { InputError } from '../../src/errors.ts';
+import { InputError, notOurs } from '../../src/errors.ts';
 
 export type AnnotationDatabase = InstanceType<typeof Database>;
 
 /** "EARS" in SQLite's header, so that another program's database is never written to by mistake. */
 const APPLICATION_ID = 0x45415253;
-const SCHEMA_VERSION = 1;
+const SCHEMA_VERSION = 2;
 const BUSY_TIMEOUT_MS = 30_000;
 
 const SCHEMA = `
@@ -29,14 +29,8 @@ const SCHEMA = `
     thread_id TEXT NOT NULL,
     prefix_length INTEGER NOT NULL
   );
-  PRAGMA application_id = ${APPLICATION_ID};
-  PRAGMA user_version = ${SCHEMA_VERSION};
-`;
-
-/** Added later. A store without these tables is still of format 1, and gets them when it is opened. */
-const ADDED_SCHEMA = `
   -- Answers for judgements that are not finished; they go when the judgement comes.
-  CREATE TABLE IF NOT EXISTS answered_call (
+  CREATE TABLE answered_call (
     judgement TEXT NOT NULL,
     call TEXT NOT NULL,
     answer TEXT NOT NULL,
@@ -44,7 +38,7 @@ const ADDED_SCHEMA = `
     PRIMARY KEY (judgement, call)
   );
   -- What was said instead of a judgement; it goes when the judgement comes.
-  CREATE TABLE IF NOT EXISTS unreadable_answer (
+  CREATE TABLE unreadable_answer (
     key TEXT PRIMARY KEY,
     detector TEXT NOT NULL,
     thread_id TEXT NOT NULL,
@@ -54,10 +48,12 @@ const ADDED_SCHEMA = `
     date TEXT NOT NULL
   );
   -- What is being asked right now, and by whom.
-  CREATE TABLE IF NOT EXISTS claim (key TEXT PRIMARY KEY, owner TEXT NOT NULL) WITHOUT ROWID;
-  CREATE TABLE IF NOT EXISTS claimant (
+  CREATE TABLE claim (key TEXT PRIMARY KEY, owner TEXT NOT NULL) WITHOUT ROWID;
+  CREATE TABLE claimant (
     owner TEXT PRIMARY KEY, host TEXT NOT NULL, pid INTEGER NOT NULL, expires INTEGER NOT NULL
   ) WITHOUT ROWID;
+  PRAGMA application_id = ${APPLICATION_ID};
+  PRAGMA user_version = ${SCHEMA_VERSION};
 `;
 
 /**
@@ -86,9 +82,6 @@ function openForReading(path: string): AnnotationDatabase {
   const database = new Database(`file:${address}?immutable=1`);
   try {
     checkFormat(database, path);
-    // In SQLite's own temporary database, for stores that were made before there was this table.
-    if (database.prepare("SELECT name FROM sqlite_master WHERE name = 'answered_call'").all().length === 0)
-      database.exec(ADDED_SCHEMA.replace('CREATE TABLE', 'CREATE TEMP TABLE'));
     return database;
   } catch (error) {
     database.close();
@@ -109,10 +102,7 @@ function openForWriting(path: string): AnnotationDatabase {
     database.pragma('journal_mode = WAL');
     // A killed process loses nothing that was committed. Only a power cut can lose the last commits.
     database.pragma('synchronous = NORMAL');
-    inTransaction(database, () => {
-      prepareSchema(database, path);
-      database.exec(ADDED_SCHEMA);
-    });
+    inTransaction(database, () => prepareSchema(database, path));
     return database;
   } catch (error) {
     database.close();
@@ -146,8 +136,10 @@ function checkFormat(database: AnnotationDatabase, path: string): void {
     throw new InputError(`${path} is an SQLite database, but not an annotation store; name another file`);
   const version = pragmaNumber(database, 'user_version');
   if (version !== SCHEMA_VERSION)
-    throw new InputError(
-      `${path} is an annotation store of format ${version}; this version of Earshot reads format ${SCHEMA_VERSION}. Export it with the version that wrote it and import the result`,
+    throw notOurs(
+      path,
+      `format ${version}, and this version reads ${SCHEMA_VERSION}`,
+      'run again with a new store, after an `earshot annotations export` by that version and an import here',
     );
 }
 

@@ -1,9 +1,11 @@
-import { createReadStream, createWriteStream, renameSync, rmSync } from 'node:fs';
+import { createWriteStream, renameSync, rmSync, statSync } from 'node:fs';
 import { PassThrough, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { createGunzip, createGzip } from 'node:zlib';
+import { createGzip } from 'node:zlib';
 import { z } from 'zod';
+import { readLines, type TextLine } from '../../src/data/text-lines.ts';
 import { InputError } from '../../src/errors.ts';
+import { storedLine } from '../../src/json-lines.ts';
 import { type AnnotationRow, annotationRowSchema, keyOf } from './annotation-row.ts';
 
 const ROWS_A_BATCH = 500;
@@ -50,55 +52,23 @@ export async function importAnnotations(options: ImportOptions): Promise<{ read:
   let read = 0;
   let added = 0;
   const batch: (AnnotationRow & { date: string })[] = [];
-  const file = createReadStream(path);
-  const gunzip = path.endsWith('.gz') ? createGunzip() : null;
-  if (gunzip !== null) {
-    file.on('error', (error) => gunzip.destroy(error));
-    file.pipe(gunzip);
+  // What an empty store exports.
+  if (statSync(path, { throwIfNoEntry: false })?.size === 0) return { read, added };
+  for await (const line of readLines(path)) {
+    read++;
+    batch.push(parseLine(line, path));
+    if (batch.length === ROWS_A_BATCH) added += options.add(batch.splice(0));
   }
-  try {
-    for await (const { line, number } of linesOf(gunzip ?? file)) {
-      if (line.trim() === '') continue;
-      read++;
-      batch.push(parseLine(line, `${path}:${number}`));
-      if (batch.length === ROWS_A_BATCH) added += options.add(batch.splice(0));
-    }
-    added += options.add(batch);
-  } catch (error) {
-    if (isFileError(error)) throw new InputError(`cannot read ${path}: ${error.message}`, { cause: error });
-    throw error;
-  } finally {
-    file.destroy();
-  }
+  added += options.add(batch);
   return { read, added };
 }
 
-async function* linesOf(chunks: AsyncIterable<Buffer>): AsyncGenerator<{ line: string; number: number }> {
-  const decoder = new TextDecoder();
-  let rest = '';
-  let number = 0;
-  for await (const chunk of chunks) {
-    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n');
-    rest = lines.pop() ?? '';
-    for (const line of lines) yield { line, number: ++number };
-  }
-  yield { line: rest + decoder.decode(), number: number + 1 };
-}
-
-function parseLine(line: string, place: string): AnnotationRow & { date: string } {
-  let value: unknown;
-  try {
-    value = JSON.parse(line);
-  } catch {
-    throw new InputError(`${place} is not a line of JSON: ${line.slice(0, 80)}`);
-  }
-  const parsed = lineSchema.safeParse(value);
-  if (!parsed.success) throw new InputError(`${place} is not an annotation:\n${z.prettifyError(parsed.error)}`);
-  const { key, ...row } = parsed.data;
+function parseLine({ text, number }: TextLine, path: string): AnnotationRow & { date: string } {
+  const { key, ...row } = storedLine(text, { path, number, schema: lineSchema, remedy: 'export the store again' });
   const expected = keyOf(row.request);
   if (key !== expected)
     throw new InputError(
-      `${place}: the key ${key} does not belong to its request, whose key is ${expected}; the line was changed after the export`,
+      `${path}:${number}: the key ${key} does not belong to its request, whose key is ${expected}; the line was changed after the export`,
     );
   return row;
 }

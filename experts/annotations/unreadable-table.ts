@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { UnreadableAnswer } from '../llm/failures.ts';
-import { type AnnotationDatabase, describingFailures, inTransaction } from './database.ts';
+import { type AnnotationDatabase, describingFailures } from './database.ts';
 
 /** A prefix whose judgement was asked for and paid for, and could not be read. */
 export interface UnreadableRow {
@@ -81,49 +81,22 @@ export class UnreadableTable {
     );
   }
 
-  /** How many there are by each detector, with the annotations without a label that earlier versions stored instead. */
+  /** How many there are by each detector. */
   countByDetector(): Map<string, number> {
     return describingFailures(this.path, () => {
       const rows = this.database
-        .prepare(
-          `SELECT detector, count(*) FROM (
-             SELECT detector FROM unreadable_answer UNION ALL
-             SELECT detector FROM annotation
-             WHERE detector IN (${LABELLING.map((name) => `'${name}'`).join(', ')})
-             AND json_extract(judgement, '$.label') IS NULL)
-           GROUP BY detector`,
-        )
+        .prepare('SELECT detector, count(*) FROM unreadable_answer GROUP BY detector')
         .raw()
         .all();
       return new Map(rows.map((row) => countSchema.parse(row)));
     });
   }
 
-  /** Deletes these, and the annotations among them that have no label, so that their questions can be answered. */
+  /** Forgets these, also as part of a transaction that the caller has begun. */
   forget(keys: readonly string[]): void {
-    if (keys.length === 0) return;
-    const query = JSON.stringify(keys);
-    describingFailures(this.path, () =>
-      inTransaction(this.database, () => {
-        this.database.prepare('DELETE FROM unreadable_answer WHERE key IN (SELECT value FROM json_each(?))').run(query);
-        this.database
-          .prepare(
-            `DELETE FROM annotation WHERE key IN (SELECT value FROM json_each(?))
-             AND json_extract(judgement, '$.label') IS NULL`,
-          )
-          .run(query);
-      }),
-    );
-  }
-
-  /** Forgets these as part of a transaction that the caller has begun. */
-  forgetWithin(keys: readonly string[]): void {
-    this.remove.run(JSON.stringify(keys));
+    describingFailures(this.path, () => this.remove.run(JSON.stringify(keys)));
   }
 }
-
-/** Whose annotations have no label only where nothing could be read. */
-const LABELLING = ['single-prompt', 's2mad', 'jsdrv/stance', 'jsdrv/veracity'];
 
 const foundSchema = z.tuple([z.string(), z.string()]);
 const countSchema = z.tuple([z.string(), z.number()]);

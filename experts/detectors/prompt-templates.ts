@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { checked } from '../../src/checked.ts';
 import { sha256 } from '../../src/content-hash.ts';
 import { InputError } from '../../src/errors.ts';
 import { parseYaml } from '../../src/yaml.ts';
@@ -98,9 +99,7 @@ function readPrompts(path: string | URL, name: string): PromptFile {
   } catch (error) {
     throw new InputError(`cannot read the prompts ${name}: ${error instanceof Error ? error.message : error}`);
   }
-  const parsed = fileSchema.safeParse(parseYaml(text, `${name} is`));
-  if (!parsed.success) throw new InputError(`${name} is not a file of prompts:\n${z.prettifyError(parsed.error)}`);
-  return parsed.data;
+  return checked(fileSchema, parseYaml(text, `${name} is`), `${name} is not a file of prompts`);
 }
 
 function examplesInWords(examples: PromptFile['examples']): string {

@@ -109,16 +109,6 @@ export type Endpoint = z.infer<typeof endpointSchema>;
 export type EndpointInput = z.input<typeof endpointSchema>;
 
 /**
- * Checks an endpoint as the user wrote it and fills in the defaults.
- * @throws InputError that names every wrong setting
- */
-export function parseEndpoint(input: EndpointInput): Endpoint {
-  const parsed = endpointSchema.safeParse(input);
-  if (!parsed.success) throw new InputError(`the endpoint is not usable:\n${z.prettifyError(parsed.error)}`);
-  return parsed.data;
-}
-
-/**
  * The settings of an endpoint that can change an answer, for a detector's `options` and thus for annotation keys.
  * Names, keys, prices, time limits and concurrency cannot, so changing them makes nobody pay twice.
  */

@@ -3,7 +3,7 @@ import { patternEntities } from './pattern-entities.ts';
 import { PROMPT_VERSION, promptedEntities } from './prompted-entities.ts';
 import type { AskShared, RoleModel } from './shared-questions.ts';
 import { type Entity, splitSentences } from './text-spans.ts';
-import { documentFrequencies, loadTermCorpus, tfIdfEntities } from './tf-idf-entities.ts';
+import { loadTermCorpus, termFrequencies, tfIdfEntities } from './tf-idf-entities.ts';
 import { aggregateTokens, loadTokenClassifier, tokenClassifierSchema } from './token-classifier.ts';
 
 export const entityThresholdSchema = z
@@ -92,7 +92,7 @@ export async function createEntityRecognizer(settings: {
       return {
         options: { method, version: 1, maxTerms, corpus: corpus?.sha256 ?? null },
         recognize: async (text) => {
-          const sentences = () => documentFrequencies(splitSentences(text).map((sentence) => sentence.text));
+          const sentences = () => termFrequencies(splitSentences(text).map((sentence) => sentence.text));
           return tfIdfEntities({ text, frequencies: corpus?.frequencies ?? sentences(), maxTerms });
         },
       };

@@ -1,26 +1,16 @@
 import { createHash } from 'node:crypto';
 import { loadThreads } from '../../src/data/thread-file.ts';
+import { type DocumentFrequencies, documentFrequencies, inverseDocumentFrequency } from '../../src/text/tf-idf.ts';
 import { namesNothing } from './pattern-entities.ts';
 import { type Entity, withoutLinks } from './text-spans.ts';
 
-/** How many documents contain each word, in lower case. */
-export interface DocumentFrequencies {
-  readonly documents: number;
-  readonly of: ReadonlyMap<string, number>;
-}
-
-export function documentFrequencies(documents: Iterable<string>): DocumentFrequencies {
-  const of = new Map<string, number>();
-  let count = 0;
-  for (const document of documents) {
-    count++;
-    for (const word of new Set(wordsOf(document).map(({ word }) => word))) of.set(word, (of.get(word) ?? 0) + 1);
-  }
-  return { documents: count, of };
+/** In how many of these texts each word stands, in lower case. */
+export function termFrequencies(texts: readonly string[]): DocumentFrequencies {
+  return documentFrequencies(texts.map((text) => wordsOf(text).map(({ word }) => word)));
 }
 
 /**
- * The words with the highest tf · (1 + ln((1 + N) / (1 + df))), at every place where they occur, in the order of the
+ * The words with the highest tf · idf, at every place where they occur, in the order of the
  * text. Of equal weights the word that comes first wins. The confidence is the weight relative to the highest.
  */
 export function tfIdfEntities(options: { text: string; frequencies: DocumentFrequencies; maxTerms: number }): Entity[] {
@@ -28,9 +18,9 @@ export function tfIdfEntities(options: { text: string; frequencies: DocumentFreq
   const words = wordsOf(text);
   const counts = new Map<string, number>();
   for (const { word } of words) counts.set(word, (counts.get(word) ?? 0) + 1);
-  const rarity = (word: string) => 1 + Math.log((1 + frequencies.documents) / (1 + (frequencies.of.get(word) ?? 0)));
+  const { documents, of } = frequencies;
   const weights = [...counts]
-    .map(([word, count]) => ({ word, weight: count * rarity(word) }))
+    .map(([word, count]) => ({ word, weight: count * inverseDocumentFrequency(documents, of.get(word) ?? 0) }))
     .sort((one, other) => other.weight - one.weight)
     .slice(0, maxTerms);
   const confidences = new Map(weights.map(({ word, weight }) => [word, weight / weights[0].weight]));
@@ -52,7 +42,7 @@ function wordsOf(text: string): { word: string; start: number; end: number }[] {
 
 /** Document frequencies in the claims of a threads file. Its identity is what was counted, not the path of the file. */
 export async function loadTermCorpus(path: string): Promise<{ frequencies: DocumentFrequencies; sha256: string }> {
-  const frequencies = documentFrequencies((await loadThreads(path)).map(({ posts }) => posts[0].text));
+  const frequencies = termFrequencies((await loadThreads(path)).map(({ posts }) => posts[0].text));
   const counted = [frequencies.documents, ...[...frequencies.of].sort(([one], [other]) => (one < other ? -1 : 1))];
   return { frequencies, sha256: createHash('sha256').update(JSON.stringify(counted)).digest('hex') };
 }

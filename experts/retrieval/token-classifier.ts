@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { InputError, ProviderError } from '../../src/errors.ts';
-import { hashModelFiles, locateModel, readModelConfig } from '../../src/text/locate-model.ts';
+import { InputError } from '../../src/errors.ts';
+import { loadPretrained } from '../../src/text/load-pretrained.ts';
+import { readModelConfig } from '../../src/text/locate-model.ts';
 import { transformersEncoderOptionsSchema } from '../../src/text/transformers-encoder-options.ts';
 import { type Entity, splitSentences } from './text-spans.ts';
 
@@ -42,57 +43,28 @@ const WORD = /\p{Script=Han}|[\p{L}\p{N}\p{M}]+|[^\s]/gu;
  * @throws InputError where the folder holds no token classifier, ProviderError where the download fails
  */
 export async function loadTokenClassifier(options: z.output<typeof tokenClassifierSchema>): Promise<TokenClassifier> {
-  const { model: name, maxTokens, ...source } = options;
-  const asEncoder = transformersEncoderOptionsSchema.parse({ ...source, model: name });
-  const location = await locateModel(asEncoder);
-  const { AutoModelForTokenClassification, AutoTokenizer, Tensor, env } = await import('@xenova/transformers');
-  env.remoteHost = `${options.hub.replace(/\/+$/, '')}/`;
-  const from = {
-    revision: options.revision,
-    cache_dir: location.cacheDirectory,
-    local_files_only: options.localFilesOnly || location.kind === 'folder',
-  };
-  const { tokenizer, model } = await (async () => ({
-    tokenizer: await AutoTokenizer.from_pretrained(location.name, from),
-    model: await AutoModelForTokenClassification.from_pretrained(location.name, {
-      ...from,
-      subfolder: location.graphFolder,
-      dtype: options.dtype,
-      device: options.device,
-      session_options: { logSeverityLevel: 3 },
-    }),
-  }))().catch((error: unknown) => {
-    const reason = (error instanceof Error ? error.message : String(error)).replace(/\.$/, '');
-    const advice =
-      'give the folder of a token classifier in ONNX as retrieval.entities.model, or recognise entities without a model ' +
-      '(retrieval.entities.method: patterns)';
-    if (location.kind === 'folder')
-      throw new InputError(`cannot load the model in ${location.files}: ${reason}; ${advice}`);
-    if (options.localFilesOnly)
-      throw new InputError(
-        `model ${name} is not complete in ${location.files} and localFilesOnly forbids downloading it: ${reason}; ${advice}`,
-      );
-    throw new ProviderError(
-      `cannot load model ${name} (revision ${options.revision}) from ${options.hub}: ${reason}; ${advice}`,
-    );
-  });
-  const config = labelsSchema.safeParse(model.config);
+  const { model: name, maxTokens, dtype, device } = options;
+  const advice =
+    'give the folder of a token classifier in ONNX as retrieval.entities.model, or recognise entities without a model ' +
+    '(retrieval.entities.method: patterns)';
+  const loaded = await loadPretrained(options, { kind: 'AutoModelForTokenClassification', advice });
+  const { tokenizer } = loaded;
+  const config = labelsSchema.safeParse(loaded.config);
   if (!config.success) throw new InputError(`${name} has no id2label in config.json; it is not a token classifier`);
   const { id2label } = config.data;
-  const limit = (await readModelConfig(location.files)).maxTokens ?? maxTokens;
+  const limit = (await readModelConfig(loaded.files)).maxTokens ?? maxTokens;
   const special = tokenizer.encode('');
   const [before, after] = special.length === 2 ? [[special[0]], [special[1]]] : [[], special];
   const room = Math.min(maxTokens, limit) - special.length;
 
   async function classifyWindow(words: readonly Word[]): Promise<ClassifiedToken[]> {
     const ids = [...before, ...words.flatMap(({ tokens }) => tokens), ...after];
-    const shape = [1, ids.length];
-    const inputs = {
-      input_ids: new Tensor('int64', BigInt64Array.from(ids, BigInt), shape),
-      attention_mask: new Tensor('int64', new BigInt64Array(ids.length).fill(1n), shape),
+    const input = {
+      ids: BigInt64Array.from(ids, BigInt),
+      mask: new BigInt64Array(ids.length).fill(1n),
+      shape: [1, ids.length],
     };
-    const outputs: Record<string, InstanceType<typeof Tensor>> = await model(inputs);
-    try {
+    return loaded.run(input, (outputs) => {
       const logits = logitsSchema.safeParse(outputs.logits);
       if (!logits.success || logits.data.dims[1] !== ids.length)
         throw new InputError(
@@ -108,17 +80,15 @@ export async function loadTokenClassifier(options: z.output<typeof tokenClassifi
           return { start, end, label: id2label[index] ?? 'O', probability, continuesWord: piece > 0 };
         }),
       );
-    } finally {
-      for (const tensor of [...Object.values(inputs), ...Object.values(outputs)]) tensor.dispose();
-    }
+    });
   }
 
   return {
     identity: {
-      library: env.version,
-      files: await hashModelFiles(location, options.dtype),
-      dtype: options.dtype,
-      device: options.device,
+      library: loaded.libraryVersion,
+      files: loaded.fileHashes,
+      dtype,
+      device,
       maxTokens,
     },
     async classify(text) {

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
+import { checked } from '../../src/checked.ts';
 import { InputError } from '../../src/errors.ts';
 import { parseYaml } from '../../src/yaml.ts';
 
@@ -86,9 +87,7 @@ export async function loadJudgingTask(nameOrPath: string): Promise<JudgingTask> 
       `cannot read the task ${nameOrPath}: ${error instanceof Error ? error.message : error}. Give a YAML file, or one of ${shippedTasks.join(', ')}`,
     );
   }
-  const parsed = judgingTaskSchema.safeParse(parseYaml(text, `the task ${nameOrPath} is`));
-  if (!parsed.success) throw new InputError(`the task ${nameOrPath} is wrong:\n${z.prettifyError(parsed.error)}`);
-  return parsed.data;
+  return checked(judgingTaskSchema, parseYaml(text, `the task ${nameOrPath} is`), `the task ${nameOrPath} is wrong`);
 }
 
 /**

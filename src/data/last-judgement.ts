@@ -1,10 +1,9 @@
+import { clippedLogs, oddsAndMargin } from './student-features.ts';
+
 /*
  * What a reader knows of its detector while it reads: the last judgement that it asked for. Training, deciding and exported
  * policies (here and in earshot_policy.py) share these numbers.
  */
-
-/** Probabilities are clipped at this distance from 0, so that their logarithms stay finite. */
-const nearlyCertain = 1e-4;
 
 /** Numbers a post that `lastJudgementFeatures` makes. */
 export function lastJudgementFeatureCount(labels: number): number {
@@ -45,18 +44,14 @@ export function lastJudgementFeatures(
       if (label < 0) streak = 0;
       else streak = label === said ? streak + 1 : 1;
       told =
-        label < 0 ? nothing : logsOf(row.some(Number.isNaN) ? nothing.map((_, own) => Number(own === label)) : row);
+        label < 0
+          ? nothing
+          : clippedLogs(row.some(Number.isNaN) ? nothing.map((_, own) => Number(own === label)) : row);
       said = label;
       askedAt = length;
     }
-    const [first, second] = [...told].sort((a, b) => b - a);
-    const odds = told.slice(1).map((log) => log - told[0]);
     const since = Math.log(1 + length - askedAt);
-    features.set([...odds, first - second, since, Math.log(1 + streak), Math.log(length)], (length - 1) * width);
+    features.set([...oddsAndMargin(told), since, Math.log(1 + streak), Math.log(length)], (length - 1) * width);
   }
   return features;
-}
-
-function logsOf(probabilities: ArrayLike<number>): number[] {
-  return Array.from(probabilities, (probability) => Math.log(Math.max(nearlyCertain, probability)));
 }

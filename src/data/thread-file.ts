@@ -7,7 +7,7 @@ import { createGzip } from 'node:zlib';
 import { z } from 'zod';
 import { InputError } from '../errors.ts';
 import { BadItemError, orSkip, parseItem, type SkipOptions, shortened } from './bad-item.ts';
-import { linesOf, readLines } from './text-lines.ts';
+import { linesOf, readLines, type TextLine } from './text-lines.ts';
 import { type Thread, threadSchema } from './thread.ts';
 
 /**
@@ -24,23 +24,18 @@ export async function* readThreads(path: string, options: SkipOptions = {}): Asy
       options.onSkipped?.(item);
     },
   };
-  for await (const line of readLines(path)) {
-    const place = `${path}:${line.number}`;
-    const thread = await orSkip(counting, () => {
-      const parsed = parseThread(parseJsonLine(line.text, place), place);
-      const first = lineOfId.get(parsed.id);
-      if (first !== undefined)
-        throw new BadItemError({
-          place: `${place} id`,
-          value: shortened(parsed.id),
-          reason: `repeats the thread id of line ${first}; ids are unique within a file`,
-        });
-      return parsed;
-    });
-    if (thread === null) continue;
-    lineOfId.set(thread.id, line.number);
-    yield thread;
-  }
+  yield* itemsOfLines(readLines(path), { ...counting, name: path }, (value, place, line) => {
+    const thread = parseThread(value, place);
+    const first = lineOfId.get(thread.id);
+    if (first !== undefined)
+      throw new BadItemError({
+        place: `${place} id`,
+        value: shortened(thread.id),
+        reason: `repeats the thread id of line ${first}; ids are unique within a file`,
+      });
+    lineOfId.set(thread.id, line);
+    return thread;
+  });
   if (lineOfId.size === 0)
     throw new InputError(`${path} holds no threads${bad === 0 ? '' : `: all ${bad} lines are invalid`}`);
 }
@@ -50,14 +45,28 @@ export async function* readThreads(path: string, options: SkipOptions = {}): Asy
  * @param source.name what messages call the stream
  * @throws InputError for a bad line that is not to be skipped
  */
-export async function* threadsOfStream(
+export function threadsOfStream(
   stream: AsyncIterable<Uint8Array | string>,
-  { name, ...options }: SkipOptions & { name: string },
+  options: SkipOptions & { name: string },
 ): AsyncGenerator<Thread> {
-  for await (const line of linesOf(stream, { path: name })) {
-    const place = `${name}:${line.number}`;
-    const thread = await orSkip(options, () => parseThread(parseJsonLine(line.text, place), place));
-    if (thread !== null) yield thread;
+  return itemsOfLines(linesOf(stream, { path: options.name }), options, parseThread);
+}
+
+/**
+ * Items of foreign JSON Lines, each as soon as its line is complete.
+ * @param options.name what messages call the file
+ * @param parse makes an item of a line's value, or throws a BadItemError
+ * @throws InputError for a bad line that is not to be skipped
+ */
+export async function* itemsOfLines<Item>(
+  lines: AsyncIterable<TextLine>,
+  { name, ...options }: SkipOptions & { name: string },
+  parse: (value: unknown, place: string, line: number) => Item,
+): AsyncGenerator<Item> {
+  for await (const { number, text } of lines) {
+    const place = `${name}:${number}`;
+    const item = await orSkip(options, () => parse(parseJsonLine(text, place), place, number));
+    if (item !== null) yield item;
   }
 }
 
@@ -116,7 +125,7 @@ export function parseJson(text: string, place: string): unknown {
  * The value of a line of JSON Lines that stands at `place`.
  * @throws BadItemError for what is not JSON, or is one of the other ways in which files hold objects: an array, or some lines each
  */
-export function parseJsonLine(text: string, place: string): unknown {
+function parseJsonLine(text: string, place: string): unknown {
   const value = /^\s*[[{]\s*$/.test(text) ? [] : parseJson(text, place);
   if (!Array.isArray(value)) return value;
   throw new BadItemError({

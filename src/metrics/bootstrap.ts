@@ -30,8 +30,13 @@ export interface Interval {
 export function bootstrapInterval(
   options: BootstrapOptions & { readonly statistic: Statistic },
 ): Interval & { readonly estimate: number } {
-  const { estimate, samples, confidence } = bootstrap(options);
-  return { estimate, ...percentileInterval(samples, confidence) };
+  const { items, statistic, ...drawing } = options;
+  const [{ pValue: _, ...interval }] = bootstrapGroups({
+    ...drawing,
+    groups: [items],
+    statistics: (_group, drawn) => [defined(statistic(drawn))],
+  });
+  return interval;
 }
 
 /**
@@ -44,11 +49,19 @@ export function bootstrapInterval(
 export function comparePaired(
   options: BootstrapOptions & { readonly first: Statistic; readonly second: Statistic },
 ): Interval & { readonly difference: number; readonly pValue: number } {
-  const { estimate, samples, confidence } = bootstrap({
-    ...options,
-    statistic: (items) => options.first(items) - options.second(items),
+  const { items, first, second, ...drawing } = options;
+  const [{ estimate, ...interval }] = bootstrapGroups({
+    ...drawing,
+    groups: [items],
+    statistics: (_group, drawn) => [defined(first(drawn) - second(drawn))],
   });
-  return { difference: estimate, ...percentileInterval(samples, confidence), pValue: twoSided(samples) };
+  return { difference: estimate, ...interval };
+}
+
+function defined(statistic: number): number {
+  if (Number.isNaN(statistic))
+    throw new Error('the statistic of a bootstrap sample is not a number; define it for every choice of items');
+  return statistic;
 }
 
 /** Numbers of one group (a run with its own seed, say) on some of its items, by index; repetitions count again. */
@@ -71,7 +84,12 @@ export function bootstrapGroups(
 ): (Interval & { readonly estimate: number; readonly pValue: number })[] {
   const { groups, seed, statistics, resamples = 2000, confidence = 0.95 } = options;
   if (groups.length === 0 || groups.some((items) => !(items >= 1)))
-    throw new InputError(`a bootstrap over groups of ${groups.join(', ') || 'no'} items is not possible; give items`);
+    throw new InputError(
+      `a bootstrap over ${groups.join(', ') || 'no'} items is not possible; evaluate on at least one`,
+    );
+  if (!(resamples >= 1)) throw new InputError(`a bootstrap needs at least one resample, not ${resamples}`);
+  if (!(confidence > 0 && confidence < 1))
+    throw new InputError(`the confidence is ${confidence} and must lie between 0 and 1, such as 0.95`);
   const random = Random.seeded({ seed, purpose: 'bootstrap' });
   const drawn = groups.map((items) => Int32Array.from({ length: items }, (_, item) => item));
   const estimates = meansOver(groups.map((_, group) => statistics(group, drawn[group])));
@@ -104,29 +122,6 @@ function twoSided(samples: Float64Array): number {
   const notAbove = samples.reduce((count, difference) => count + Number(difference <= 0), 1);
   const notBelow = samples.reduce((count, difference) => count + Number(difference >= 0), 1);
   return Math.min(1, (2 * Math.min(notAbove, notBelow)) / (samples.length + 1));
-}
-
-function bootstrap(options: BootstrapOptions & { readonly statistic: Statistic }): {
-  estimate: number;
-  samples: Float64Array;
-  confidence: number;
-} {
-  const { items, seed, statistic, resamples = 2000, confidence = 0.95 } = options;
-  if (!(items >= 1)) throw new InputError(`a bootstrap over ${items} items is not possible; evaluate on at least one`);
-  if (!(resamples >= 1)) throw new InputError(`a bootstrap needs at least one resample, not ${resamples}`);
-  if (!(confidence > 0 && confidence < 1))
-    throw new InputError(`the confidence is ${confidence} and must lie between 0 and 1, such as 0.95`);
-  const random = Random.seeded({ seed, purpose: 'bootstrap' });
-  const estimate = statistic(Int32Array.from({ length: items }, (_, item) => item));
-  const samples = new Float64Array(resamples);
-  const drawn = new Int32Array(items);
-  for (let sample = 0; sample < resamples; sample++) {
-    for (let position = 0; position < items; position++) drawn[position] = random.integer(items);
-    samples[sample] = statistic(drawn);
-    if (Number.isNaN(samples[sample]))
-      throw new Error('the statistic of a bootstrap sample is not a number; define it for every choice of items');
-  }
-  return { estimate, samples: samples.sort(), confidence };
 }
 
 function percentileInterval(sorted: Float64Array, confidence: number): Interval {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { InputError } from '../errors.ts';
+import { checked } from '../checked.ts';
 import type { Encoder } from './encoder.ts';
 import { createHashingEncoder, hashingEncoderOptionsSchema } from './hashing-encoder.ts';
 import { createTransformersEncoder } from './transformers-encoder.ts';
@@ -31,9 +31,7 @@ export type EncoderConfig = z.infer<typeof encoderSchema>;
  * @throws InputError for options that are not valid or a model that is not there; ProviderError for a failed download
  */
 export async function createEncoder(config: z.input<typeof encoderSchema>): Promise<Encoder> {
-  const parsed = encoderSchema.safeParse(config);
-  if (!parsed.success) throw new InputError(`the encoder's options are wrong:\n${z.prettifyError(parsed.error)}`);
-  const { data } = parsed;
+  const data = checked(encoderSchema, config, "the encoder's options are wrong");
   if (data.name === 'hashing') {
     const { name: _, ...options } = data;
     return createHashingEncoder(options);

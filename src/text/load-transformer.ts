@@ -1,15 +1,7 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { z } from 'zod';
-import { InputError, ProviderError } from '../errors.ts';
-import { bertweetTokenizerConfig, bertweetTokenizerJson } from './bertweet-tokenizer.ts';
-import {
-  BERTWEET_TOKENIZER,
-  hashModelFiles,
-  locateModel,
-  type ModelLocation,
-  readModelConfig,
-} from './locate-model.ts';
+import { InputError } from '../errors.ts';
+import { loadPretrained } from './load-pretrained.ts';
+import { readModelConfig } from './locate-model.ts';
 import type { TransformersEncoderOptions } from './transformers-encoder-options.ts';
 
 /** What the encoder needs from a pretrained model, in plain arrays. */
@@ -35,37 +27,14 @@ const outputSchema = z.object({
 });
 
 /**
- * Loads a model and its tokenizer from a folder or the hub.
- * @throws InputError for a model that is not there or not of this kind, or a device that cannot run it; ProviderError
- *   for a failed download
+ * Loads a model that gives every token a vector.
+ * @throws InputError and ProviderError as `loadPretrained` does; InputError where the model reads fewer tokens
  */
 export async function loadTransformer(options: TransformersEncoderOptions): Promise<LoadedTransformer> {
-  const location = await locateModel(options);
-  // Imported here because the library and its native runtime take a second to load, which other encoders need not wait.
-  const { AutoModel, AutoTokenizer, PreTrainedTokenizer, Tensor, env } = await import('@xenova/transformers');
-  env.remoteHost = `${options.hub.replace(/\/+$/, '')}/`;
-  const source = {
-    revision: options.revision,
-    cache_dir: location.cacheDirectory,
-    local_files_only: options.localFilesOnly || location.kind === 'folder',
-  };
-  const { tokenizer, model } = await (async () => ({
-    tokenizer:
-      location.tokenizerFiles === BERTWEET_TOKENIZER
-        ? new PreTrainedTokenizer(await readBertweetTokenizer(location.files), bertweetTokenizerConfig)
-        : await AutoTokenizer.from_pretrained(location.name, source),
-    model: await AutoModel.from_pretrained(location.name, {
-      ...source,
-      subfolder: location.graphFolder,
-      dtype: options.dtype,
-      device: options.device,
-      // Errors only: the runtime's remarks about its graph optimiser help nobody here.
-      session_options: { logSeverityLevel: 3 },
-    }),
-  }))().catch((error: unknown) => {
-    throw cannotLoad({ error, location, options });
-  });
-  const config = await readModelConfig(location.files);
+  const advice = 'give the path of a local folder as model';
+  const loaded = await loadPretrained(options, { kind: 'AutoModel', advice });
+  const { tokenizer, libraryVersion, fileHashes } = loaded;
+  const config = await readModelConfig(loaded.files);
   if (config.maxTokens !== null && options.maxTokens > config.maxTokens)
     throw new InputError(
       `maxTokens is ${options.maxTokens}, but ${options.model} reads at most ${config.maxTokens} tokens; lower maxTokens`,
@@ -75,8 +44,8 @@ export async function loadTransformer(options: TransformersEncoderOptions): Prom
   const padding = BigInt(tokenizer.pad_token_id ?? 0);
 
   return {
-    libraryVersion: env.version,
-    fileHashes: await hashModelFiles(location, options.dtype),
+    libraryVersion,
+    fileHashes,
     tokenize: (text) => tokenizer.encode(text),
     isSpecial: (token) => special.has(token),
     async run(batch) {
@@ -88,13 +57,8 @@ export async function loadTransformer(options: TransformersEncoderOptions): Prom
           ids[text * length + position] = BigInt(token);
           mask[text * length + position] = 1;
         }
-      const shape = [batch.length, length];
-      const inputs = {
-        input_ids: new Tensor('int64', ids, shape),
-        attention_mask: new Tensor('int64', BigInt64Array.from(mask, BigInt), shape),
-      };
-      const outputs: Record<string, InstanceType<typeof Tensor>> = await model(inputs);
-      try {
+      const input = { ids, mask: BigInt64Array.from(mask, BigInt), shape: [batch.length, length] };
+      return loaded.run(input, (outputs) => {
         const output = outputSchema.safeParse(outputs.last_hidden_state);
         if (!output.success)
           throw new InputError(
@@ -103,41 +67,13 @@ export async function loadTransformer(options: TransformersEncoderOptions): Prom
           );
         const { data, dims } = output.data;
         return { hidden: Float32Array.from(data), mask, length, dimensions: dims[2] };
-      } finally {
-        for (const tensor of [...Object.values(inputs), ...Object.values(outputs)]) tensor.dispose();
-      }
+      });
     },
   };
-}
-
-async function readBertweetTokenizer(folder: string): Promise<object> {
-  const [vocabulary, merges] = await Promise.all(
-    BERTWEET_TOKENIZER.map((name) => readFile(join(folder, name), 'utf8')),
-  );
-  return bertweetTokenizerJson({ vocabulary, merges });
 }
 
 function describeOutputs(outputs: Record<string, { type: string; dims: number[] }>): string {
   return Object.entries(outputs)
     .map(([name, { type, dims }]) => `${name} as ${type} [${dims.join(', ')}]`)
     .join(' and ');
-}
-
-function cannotLoad(problem: { error: unknown; location: ModelLocation; options: TransformersEncoderOptions }): Error {
-  const { error, location, options } = problem;
-  const message = error instanceof Error ? error.message : String(error);
-  const cause = error instanceof Error && error.cause instanceof Error ? ` (${error.cause.message})` : '';
-  const reason = `${message}${cause}`.replace(/\.$/, '');
-  if (options.device !== 'cpu' && /device|provider|cuda/i.test(reason))
-    return new InputError(`device ${options.device} cannot run ${options.model} here: ${reason}; set device to cpu`);
-  if (location.kind === 'folder') return new InputError(`cannot load the model in ${location.files}: ${reason}`);
-  if (options.localFilesOnly)
-    return new InputError(
-      `model ${options.model} is not complete in ${location.files} and localFilesOnly forbids to download it: ${reason}; ` +
-        'run once with localFilesOnly: false, or give the path of a local folder as model',
-    );
-  return new ProviderError(
-    `cannot load model ${options.model} (revision ${options.revision}) from ${options.hub}: ${reason}; check the id and ` +
-      `the network, or give the path of a local folder as model. If a download was cut short, delete ${location.files}`,
-  );
 }

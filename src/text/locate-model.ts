@@ -30,7 +30,9 @@ export const BERTWEET_TOKENIZER = ['vocab.txt', 'bpe.codes'];
  * spelling.
  * @throws InputError for a path that does not exist, or a folder that lacks files
  */
-export async function locateModel(options: TransformersEncoderOptions): Promise<ModelLocation> {
+export async function locateModel(
+  options: Pick<TransformersEncoderOptions, 'model' | 'revision' | 'cacheDirectory' | 'dtype'>,
+): Promise<ModelLocation> {
   const { model, revision } = options;
   const cacheDirectory = resolve(options.cacheDirectory ?? join(homedir(), '.cache', 'earshot', 'models'));
   const folder = resolve(model);
@@ -51,7 +53,7 @@ export async function locateModel(options: TransformersEncoderOptions): Promise<
   };
 }
 
-async function inspect(folder: string, { dtype }: TransformersEncoderOptions) {
+async function inspect(folder: string, { dtype }: Pick<TransformersEncoderOptions, 'dtype'>) {
   const has = (name: string) =>
     stat(join(folder, name)).then(
       () => true,

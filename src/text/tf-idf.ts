@@ -13,16 +13,36 @@ export interface TfIdf {
   rowOf(text: string): Row;
 }
 
+/** In how many documents each word stands. */
+export interface DocumentFrequencies {
+  readonly documents: number;
+  readonly of: ReadonlyMap<string, number>;
+}
+
+/** @param documents the words of each */
+export function documentFrequencies(documents: Iterable<Iterable<string>>): DocumentFrequencies {
+  const of = new Map<string, number>();
+  let count = 0;
+  for (const words of documents) {
+    count++;
+    for (const word of new Set(words)) of.set(word, (of.get(word) ?? 0) + 1);
+  }
+  return { documents: count, of };
+}
+
 /**
- * Term frequency times inverse document frequency, idf(w) = ln((1 + n) / (1 + n_w)) + 1, as scikit-learn's TfidfVectorizer has it
- * by default (https://scikit-learn.org/stable/modules/feature_extraction.html#tfidf-term-weighting), over `wordsOf`.
+ * ln((1 + n) / (1 + n_w)) + 1, as scikit-learn's TfidfVectorizer has it by default
+ * (https://scikit-learn.org/stable/modules/feature_extraction.html#tfidf-term-weighting).
  */
+export function inverseDocumentFrequency(documents: number, documentsWith: number): number {
+  return Math.log((1 + documents) / (1 + documentsWith)) + 1;
+}
+
+/** Term frequency times inverse document frequency, over `wordsOf`. */
 export function fitTfIdf(texts: readonly string[]): TfIdf {
-  const textsWith = new Map<string, number>();
-  for (const text of texts)
-    for (const word of new Set(wordsOf(text))) textsWith.set(word, (textsWith.get(word) ?? 0) + 1);
-  const columnOf = new Map(Array.from(textsWith.keys(), (word, column) => [word, column]));
-  const idf = Float64Array.from(textsWith.values(), (count) => Math.log((1 + texts.length) / (1 + count)) + 1);
+  const { documents, of } = documentFrequencies(texts.map(wordsOf));
+  const columnOf = new Map(Array.from(of.keys(), (word, column) => [word, column]));
+  const idf = Float64Array.from(of.values(), (count) => inverseDocumentFrequency(documents, count));
   return {
     columns: columnOf.size,
     rowOf(text) {

@@ -4,9 +4,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { loadCheckpoint, saveCheckpoint } from '../../checkpoints/checkpoint.ts';
-import { exactJson } from '../../checkpoints/json-file.ts';
 import type { NamedArray } from '../../checkpoints/tensor-file.ts';
 import { InputError } from '../../src/errors.ts';
+import { exactJson } from '../../src/json-file.ts';
 import { temporaryFolder } from '../src/data/fixtures.ts';
 
 const runs = { seed: 23, numRuns: 100 };

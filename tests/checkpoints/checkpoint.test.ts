@@ -123,13 +123,13 @@ describe('a file that cannot be gone on from is refused', () => {
 
   it('of another format version', () => {
     load(saved(), { formatVersion: 3 }).toThrow(
-      /has format version 2 .* this Earshot reads version 3; use the Earshot/,
+      /made by another version of Earshot.*\(format 2 of stop-agent, and this version reads 3\): run again/,
     );
   });
 
   it('with a state of another shape', () => {
     load(saved({ ...checkpoint, state: { step: 1, random: ['x'] } })).toThrow(
-      /its state is not what this Earshot expects \(state\.random\.0: .*expected number/,
+      /made by another version of Earshot.*\(random\.0: .*expected number.*: run again/,
     );
   });
 

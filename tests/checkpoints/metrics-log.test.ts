@@ -68,12 +68,14 @@ it('refuses steps out of order, also right after resuming', () => {
 it('names the line that cannot be read', () => {
   const path = fresh();
   writeFileSync(path, '{"step":1}\nstep 2\n{"step":3}\n');
-  expect(() => readMetrics(path)).toThrow(`${path}, line 2: "step 2" is not JSON; correct or delete that line`);
-  expect(() => MetricsLog.open(path, { resumeStep: 3 })).toThrow(`${path}, line 2: "step 2" is not JSON`);
+  expect(() => readMetrics(path)).toThrow(
+    `${path}, line 2, was made by another version of Earshot, or is damaged (it is not JSON: step 2): run again`,
+  );
+  expect(() => MetricsLog.open(path, { resumeStep: 3 })).toThrow(`${path}, line 2, was made by`);
   writeFileSync(path, '{"step":1}\n{"loss":3}\n');
-  expect(() => readMetrics(path)).toThrow(/line 2: step: .*expected number/);
+  expect(() => readMetrics(path)).toThrow(/line 2, .*step: .*expected number/);
   writeFileSync(path, '{"step":1,"loss":"low"}\n');
-  expect(() => readMetrics(path)).toThrow(/line 1: loss: /);
+  expect(() => readMetrics(path)).toThrow(/line 1, .*loss: /);
 });
 
 it('says what to do where the file cannot be had', () => {

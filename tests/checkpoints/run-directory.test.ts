@@ -47,7 +47,7 @@ describe('a run directory', () => {
     expect(run.readResult()).toEqual({ macroF1: 0.8, hours: null });
     expect(run.readResult(z.object({ macroF1: z.number() })).macroF1).toBe(0.8);
     expect(() => run.readResult(z.object({ hours: z.number() }))).toThrow(
-      /result\.json is not what this Earshot expects \(hours: .*expected number/,
+      /result\.json was made by another version of Earshot.*\(hours: .*expected number/,
     );
     expect(() => run.writeResult({ macroF1: Number.NaN })).toThrow(/result\.json\.macroF1 is NaN/);
     expect(run.readResult()).toEqual({ macroF1: 0.8, hours: null });
@@ -152,8 +152,10 @@ describe('opening', () => {
     expect(() => RunDirectory.open(path)).toThrow(`${path} is no run directory: it has no config.json`);
     writeFileSync(join(path, 'config.json'), '{"a": 1');
     expect(() => RunDirectory.open(path).readConfig(z.unknown())).toThrow(
-      /config\.json is not JSON .*restore the file/,
+      /config\.json was made by another version of Earshot, or is damaged \(it is not JSON.*restore the file/,
     );
-    expect(() => RunDirectory.open(path).readRecord()).toThrow(/cannot read .*run\.json \(ENOENT\)/);
+    expect(() => RunDirectory.open(path).readRecord()).toThrow(
+      /run\.json was made by another version .*\(it is missing\): run again/,
+    );
   });
 });

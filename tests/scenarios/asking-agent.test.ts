@@ -7,7 +7,7 @@ import { loadPolicy, type Said } from '../../checkpoints/bundle/policy.ts';
 import { askAndDecide } from '../../experiments/stop-agent/ask-and-decide.ts';
 import { decisionSchema } from '../../experiments/stop-agent/decisions.ts';
 import { openStopAgentRun } from '../../experiments/stop-agent/open-run.ts';
-import { testThreadsOfRun } from '../../experiments/stop-agent/run-threads.ts';
+import { testThreadsOfRun } from '../../experiments/stop-agent/parts.ts';
 import { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
 import { lengthsUntil } from '../../experts/prefix-schedule.ts';
 import { synthesizeThreads } from '../../src/data/synthetic/stream.ts';

@@ -72,16 +72,15 @@ describe('a finished run', () => {
     expect(statSync(result).mtimeMs).not.toBe(written);
   });
 
-  it('of an earlier version is named as such, by train and by report', async () => {
+  it('of another version is named as such, by train and by report', async () => {
     const { cwd, result } = await setUp();
     await earshot(train, { cwd });
-    const { formatVersion: _, ...earlier } = JSON.parse(readFileSync(result, 'utf8'));
-    writeFileSync(result, JSON.stringify(earlier));
+    writeFileSync(result, JSON.stringify({ ...JSON.parse(readFileSync(result, 'utf8')), formatVersion: 1 }));
     for (const words of [train, ['report', 'judged.yaml']]) {
       const { code, errors } = await earshot(words, { cwd });
       expect(code).toBe(1);
       expect(errors).toMatch(
-        /result\.json has the format of another version of Earshot .*train the run again with --restart/,
+        /result\.json was made by another version of Earshot, or is damaged \(formatVersion: .*\): run again \(.*--restart\)/,
       );
     }
   });

@@ -122,8 +122,13 @@ describe('compare', () => {
       `${run} and stranger share no tested thread under the same seed (16 and 16 decisions); compare runs with the same split and seeds`,
     );
     edited('stranger/decisions.jsonl', (text) => `${text}{"system":`);
-    expect(await errors(run, 'stranger')).toContain(
-      'stranger/decisions.jsonl has a line that is no decision: {"system":',
+    expect(await errors(run, 'stranger')).toMatch(
+      /stranger\/decisions\.jsonl, line 33, was made by another version of Earshot, or is damaged \(it is not JSON: {"system":\): run again/,
+    );
+    edited('stranger/decisions.jsonl', (text) => text.slice(0, text.lastIndexOf('\n') + 1));
+    rmSync(join(cwd, 'stranger/judged.jsonl'));
+    expect(await errors('stranger', run)).toMatch(
+      /stranger\/judged\.jsonl was made by another version of Earshot, or is damaged \(it is missing\): run again/,
     );
   });
 });

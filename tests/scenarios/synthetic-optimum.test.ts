@@ -1,8 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { buildStateTable } from '../../envs/state-table.ts';
 import type { Detector } from '../../experts/detector.ts';
-import { studentFeatureCount, studentFeatures } from '../../experts/detectors/local/student.ts';
+import { studentFeatures } from '../../experts/detectors/local/student.ts';
 import { type JudgementSequence, judgementSequence } from '../../experts/judgement-sequence.ts';
+import { studentFeatureCount } from '../../src/data/student-features.ts';
 import { bayesPosterior, optimalStopping, synthesizeThreads } from '../../src/data/synthetic/stream.ts';
 import { rumorTask } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
@@ -81,7 +82,7 @@ describe('the stop agent on the synthetic stream', () => {
           })),
         ),
         dimensions: 0,
-        featureCount: studentFeatureCount(rumorTask),
+        featureCount: studentFeatureCount(rumorTask.labels.length),
         actionEmbeddings: [new Float32Array(0), new Float32Array(0)],
       });
     const labelled = demonstrations.map((thread, index) => {

@@ -1,3 +1,4 @@
+import { signed } from '../signed.ts';
 import type { Markup } from './html.ts';
 import { type Cell, table } from './tables.ts';
 
@@ -21,15 +22,11 @@ export function differencesTable(caption: string, metrics: readonly Difference[]
     ],
     rows: metrics.map(({ title, difference, low, high, pValue }): Cell[] => [
       title,
-      { shown: signed(difference), value: difference },
-      `${signed(low)} to ${signed(high)}`,
+      { shown: signed(difference, 4), value: difference },
+      `${signed(low, 4)} to ${signed(high, 4)}`,
       { shown: pValue.toFixed(4), value: pValue },
     ]),
     isMarked: (row) => metrics[row].low > 0 || metrics[row].high < 0,
     isSortable: false,
   });
-}
-
-function signed(value: number): string {
-  return `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(4)}`;
 }

@@ -1,6 +1,6 @@
 import type { MetricsLine } from '../../../checkpoints/metrics-log.ts';
-import type { Chart } from './chart.ts';
-import { seriesColours } from './chart.ts';
+import { type Chart, type DrawnChart, drawAll, figure, seriesColours } from './chart.ts';
+import { html, type Markup } from './html.ts';
 
 /** What one run logged while it learnt. */
 export interface LoggedRun {
@@ -182,6 +182,25 @@ export function curveCharts(
       },
     };
   });
+}
+
+/** The curves as figures side by side, with a legend where there are several variants. */
+export async function curveFigures(
+  runs: readonly LoggedRun[],
+  options: Parameters<typeof curveCharts>[1],
+): Promise<{ body: Markup; charts: readonly DrawnChart[] }> {
+  const curves = curveCharts(runs, options);
+  const charts = await drawAll(curves);
+  const variants = [...new Set(runs.map(({ variant }) => variant))];
+  return {
+    charts,
+    body: html`${
+      variants.length > 1
+        ? html`<p class="legend">${variants.map((variant, index) => html`<span class="series-${index % 6}">${variant}</span>`)}</p>`
+        : null
+    }
+<div class="grid">${charts.map((chart, index) => html`<div><h3>${curves[index].title}</h3>${figure(chart, curves[index].meaning)}</div>`)}</div>`,
+  };
 }
 
 interface CurvePoint {

@@ -13,9 +13,8 @@ const bytesAtMost = 3.6e6;
 /** What a run's last epoch showed, with the texts of its threads where they can still be read; and what is missing. */
 export async function listedItems(
   directory: string,
-  selection: readonly LastSelectionItem[] | null,
+  selection: readonly LastSelectionItem[],
 ): Promise<{ items: ListedItem[]; notes: string[] }> {
-  if (selection === null) return { items: [], notes: ['The run kept no items.'] };
   const { texts, problem } = await textsOf(directory);
   const all = selection.map(({ kind, threadId, ...own }): ListedItem => {
     const id = 'postId' in own ? `${threadId}/${own.postId}` : threadId;

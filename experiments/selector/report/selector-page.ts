@@ -1,14 +1,13 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { readJsonFile } from '../../../checkpoints/json-file.ts';
 import { readMetrics } from '../../../checkpoints/metrics-log.ts';
 import { RunDirectory } from '../../../checkpoints/run-directory.ts';
+import { readJsonFile } from '../../../src/json-file.ts';
 import { type DrawnChart, drawAll, figure, picturesOf } from '../../report/page/chart.ts';
 import { html, type Markup } from '../../report/page/html.ts';
-import { curveCharts } from '../../report/page/learning-curves.ts';
+import { curveFigures } from '../../report/page/learning-curves.ts';
 import { type Page, type PageSection, renderPage } from '../../report/page/page.ts';
 import type { PageSource } from '../../report/variant-results.ts';
-import { legendOf } from '../../stop-agent/report/training-section.ts';
 import { type LastSelectionItem, readLastSelection } from '../last-selection-file.ts';
 import { readSelectorResult } from '../result.ts';
 import { listedItems } from './listed-items.ts';
@@ -30,18 +29,23 @@ export async function selectorPage(source: PageSource): Promise<Page> {
     ),
   );
   const [shown] = runs;
-  const { claims } = shown.result;
+  const { claims, folds } = shown.result;
+  // Where events were held out in turn, each has a selection of its own, and the page shows the first.
+  const [fold] = folds;
+  const ofSelection = fold === undefined ? shown.directory : join(shown.directory, fold.run);
   const scores = await drawAll(scoreCharts(runs));
   const rewards = await rewardsSection(runs);
-  const selection = readLastSelection(shown.directory);
-  const shares =
-    selection === null ? [] : await drawAll([shareChart(selection, 'post'), shareChart(selection, 'claim')]);
+  const selection = readLastSelection(ofSelection);
+  const shares = await drawAll([shareChart(selection, 'post'), shareChart(selection, 'claim')]);
   const maps = mapsOf(runs);
-  const items = await listedItems(shown.directory, selection);
+  const items = await listedItems(ofSelection, selection);
   const introduction = html`${description.trim() === '' ? null : html`<p>${description.trim()}</p>`}
 <p class="facts">Claims: ${claims.labelled} labelled, ${claims.unlabelled} unlabelled, ${claims.posts} posts · seeds ${[...new Set(runs.map(({ result }) => result.seed))].join(', ')}</p>
 <p class="command"><code>${command}</code></p>`;
-  const one = `${runs.length > 1 ? `Shown: ${shown.variant}, seed ${shown.result.seed}. The page of another run is written by earshot report <run> --html.` : ''}`;
+  const one =
+    runs.length + folds.length > 1
+      ? `Shown: ${shown.variant}, seed ${shown.result.seed}${fold === undefined ? '' : `, ${fold.run}`}. The page of another run is written by earshot report <run> --html.`
+      : '';
   const sections: PageSection[] = [
     { id: 'scores', title: 'Scores', body: scoresSection(runs, scores) },
     { id: 'selection', title: 'What is retained', body: selectionSection(selection, { charts: shares, note: one }) },
@@ -63,11 +67,9 @@ function scoresSection(runs: readonly ReadSelectorRun[], charts: readonly DrawnC
 }
 
 function selectionSection(
-  selection: readonly LastSelectionItem[] | null,
+  selection: readonly LastSelectionItem[],
   { charts, note }: { charts: readonly DrawnChart[]; note: string },
 ): Markup {
-  if (selection === null)
-    return html`<p>The run did not keep what its last epoch retained, because an earlier version trained it; train it again with --restart.</p>`;
   const counted = (kind: 'post' | 'claim') => {
     const own = selection.filter((item) => item.kind === kind);
     return `${own.filter(({ retained }) => retained).length} of ${own.length} ${kind}s`;
@@ -85,18 +87,11 @@ async function rewardsSection(
     return { variant, seed: result.seed, metrics: existsSync(metricsPath) ? readMetrics(metricsPath) : [] };
   });
   // Shares by class are drawn before and after instead.
-  const curves = curveCharts(logged, {
+  const { body, charts } = await curveFigures(logged, {
     over: 'epoch',
     skip: (metric) => /^(shown\/|retained\/\w+\/|hidden\/\w+F1$)/.test(metric),
   });
-  const charts = await drawAll(curves);
-  const variants = [...new Set(runs.map(({ variant }) => variant))];
-  return {
-    charts,
-    body: html`<p>One line a run.</p>
-${variants.length > 1 ? legendOf(variants) : null}
-<div class="grid">${charts.map((chart, index) => html`<div><h3>${curves[index].title}</h3>${figure(chart, curves[index].meaning)}</div>`)}</div>`,
-  };
+  return { charts, body: html`<p>One line a run.</p>\n${body}` };
 }
 
 /** Of the first seed of every variant. */

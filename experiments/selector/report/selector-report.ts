@@ -1,6 +1,7 @@
 import { markdownTable } from 'markdown-table';
 import { groupBy } from '../../../src/data/group-by.ts';
 import { meanAndDeviation } from '../../../src/metrics/summary-statistics.ts';
+import { signed } from '../../report/signed.ts';
 import type { VariantResults } from '../../report/variant-results.ts';
 import { plusMinus } from '../../stop-agent/report/aggregate.ts';
 import { type SelectorDecision, type SelectorTask, scoreTest, selectorTasks as tasks } from '../decisions.ts';
@@ -227,7 +228,7 @@ function leadTable(options: { tests: readonly string[]; results: Results }): str
             resamples,
             metrics: [macroF1],
           });
-          return `${signed(estimate)} [${signed(low)}, ${signed(high)}]`;
+          return `${signed(estimate, 3)} [${signed(low, 3)}, ${signed(high, 3)}]`;
         }),
       );
       return cells.every((cell) => cell === null)
@@ -260,10 +261,6 @@ function leadTable(options: { tests: readonly string[]; results: Results }): str
     ),
     '',
   ];
-}
-
-function signed(value: number): string {
-  return `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(3)}`;
 }
 
 const selectionColumns: readonly (readonly [name: string, metric: string])[] = [

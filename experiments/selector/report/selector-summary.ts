@@ -115,7 +115,7 @@ function verdictOn(comparisons: readonly Comparison[]): string {
 
 function leadText({ test, task, differences }: Lead): string {
   const better = differences.filter((difference) => difference > 0).length;
-  const mean = plusMinus(meanAndDeviation(differences), { signed: true });
+  const mean = plusMinus(meanAndDeviation(differences), { isDifference: true });
   return `${mean} in ${task} on ${test} (above it with ${better} of ${differences.length} seeds)`;
 }
 

@@ -16,9 +16,9 @@ import { stopProbabilitiesOfStates } from '../../../trainers/stop-agent/policy.t
 import { localModelOfRun } from '../cache.ts';
 import { scoresJson } from '../metrics.ts';
 import { type OpenedRun, openStopAgentRun } from '../open-run.ts';
+import { testThreadsOfRun, trainedThreads } from '../parts.ts';
 import { systemsTable } from '../report/systems-table.ts';
 import { readTrialResult, type TrialResult } from '../result.ts';
-import { testThreadsOfRun, trainedThreads } from '../run-threads.ts';
 import { goldenThreads } from './golden-threads.ts';
 import { stateDefinition } from './state-definition.ts';
 
@@ -102,7 +102,7 @@ export async function exportRun(options: {
       [bundleFiles.weights]: weightsFile(network),
       [bundleFiles.golden]: golden.lines,
       [bundleFiles.characters]: `${JSON.stringify(characters)}\n`,
-      [bundleFiles.trained]: `${JSON.stringify([...(await trainedThreads(run))].sort())}\n`,
+      [bundleFiles.trained]: `${JSON.stringify([...trainedThreads(run)].sort())}\n`,
       [bundleFiles.python]: readFileSync(pythonReader),
       [bundleFiles.card]: card,
       ...(models.student !== null && { [bundleFiles.student]: models.student }),

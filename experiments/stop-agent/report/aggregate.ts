@@ -2,6 +2,7 @@ import { bootstrapGroups } from '../../../src/metrics/bootstrap.ts';
 import { macroF1 } from '../../../src/metrics/classification.ts';
 import { bestMixture, meanOf, type PricedPoint, paretoFront } from '../../../src/metrics/pareto.ts';
 import { meanAndDeviation } from '../../../src/metrics/summary-statistics.ts';
+import { signed } from '../../report/signed.ts';
 import { agentName, isLearnt, type SystemDecisions } from '../decisions.ts';
 import { type SystemScores, stopMetrics } from '../metrics.ts';
 import type { TrialResult } from '../result.ts';
@@ -14,10 +15,10 @@ export interface MeanAndDeviation {
 /** `0.512 ± 0.031`, or the mean alone of a single value; with a sign where it is a difference. */
 export function plusMinus(
   { mean, deviation }: MeanAndDeviation,
-  options: { digits?: number; signed?: boolean } = {},
+  options: { digits?: number; isDifference?: boolean } = {},
 ): string {
-  const { digits = 3, signed = false } = options;
-  const shown = `${signed && mean >= 0 ? '+' : ''}${mean.toFixed(digits)}`;
+  const { digits = 3, isDifference = false } = options;
+  const shown = isDifference ? signed(mean, digits) : mean.toFixed(digits);
   return deviation === null ? shown : `${shown} ± ${deviation.toFixed(digits)}`;
 }
 
@@ -158,7 +159,7 @@ export function operatingPointOf({ decisions }: SystemDecisions, classes: number
   const gold = Int8Array.from(decisions, (own) => own.gold);
   const predicted = Int8Array.from(decisions, (own) => own.predicted);
   const shares = Float64Array.from(decisions, ({ postsUsed, posts }) => postsUsed / posts);
-  const calls = Float64Array.from(decisions, (own) => own.calls ?? 1);
+  const calls = Float64Array.from(decisions, (own) => own.calls);
   const mean = (values: Float64Array, items: Int32Array) =>
     items.reduce((sum, item) => sum + values[item], 0) / items.length;
   return (items) => ({
@@ -177,7 +178,6 @@ export function isCollapsed({ mostCommonStop }: SystemSummary): boolean {
 
 /** `+0.014 ± 0.016 [+0.001, +0.027]`; without the deviation unless asked for. */
 export function shownMargin(margin: Margin, { withDeviation = false }: { withDeviation?: boolean } = {}): string {
-  const [low, high] = [margin.low, margin.high].map((value) => `${value < 0 ? '' : '+'}${value.toFixed(3)}`);
-  const mean = plusMinus(withDeviation ? margin : { ...margin, deviation: null }, { signed: true });
-  return `${mean} [${low}, ${high}]`;
+  const mean = plusMinus(withDeviation ? margin : { ...margin, deviation: null }, { isDifference: true });
+  return `${mean} [${signed(margin.low, 3)}, ${signed(margin.high, 3)}]`;
 }

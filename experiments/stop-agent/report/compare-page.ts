@@ -8,15 +8,13 @@ import { type PageSection, renderPage } from '../../report/page/page.ts';
 import { numberCell, table } from '../../report/page/tables.ts';
 import type { ComparedSystem } from '../../run/decisions-file.ts';
 import { type Comparison, type PairedDecision, pairedDecisions } from '../compare-runs.ts';
+import { readJudged, readStopProbabilities } from '../decided-files.ts';
 import { agentName } from '../decisions.ts';
 import { experimentSchema } from '../experiment.ts';
-import { readJudged } from '../judged-file.ts';
 import { systemsOfRun } from '../result.ts';
-import { readStopProbabilities } from '../stop-probabilities-file.ts';
 import { debatesOf } from './debates.ts';
-import { type InspectedRun, inspectorData } from './inspector-data.ts';
-import { inspectorSection } from './inspector-section.ts';
-import { threadReader } from './thread-texts.ts';
+import { type InspectedRun, inspectorData, inspectorSection } from './inspector.ts';
+import { threadReader } from './read-runs.ts';
 
 /** What a page of two systems is made from. */
 export interface ComparePageSource {
@@ -165,10 +163,8 @@ async function inspectedSystems(
       const { threads, problem } = await read(directory, experiment);
       if (problem !== null) notes.add(`Texts are missing: ${problem}.`);
       const system = systemsOfRun(RunDirectory.open(directory)).find((each) => each.name === name);
-      const judged = (readJudged(directory, part) ?? []).filter(({ threadId }) => shared.has(threadId));
-      if (judged.length === 0)
-        notes.add(`${directory} kept no judgements, because an earlier version trained it; its threads are not shown.`);
-      if (system === undefined || judged.length === 0) continue;
+      const judged = readJudged(directory, part).filter(({ threadId }) => shared.has(threadId));
+      if (system === undefined) continue;
       const { debates, problem: debatesProblem } = await debatesOf({
         experiment,
         threads,

@@ -2,15 +2,12 @@ import { drawAll, picturesOf } from '../../report/page/chart.ts';
 import { html } from '../../report/page/html.ts';
 import { type Page, type PageSection, renderPage } from '../../report/page/page.ts';
 import { taskOf } from '../experiment.ts';
-import { frontChart } from './front-chart.ts';
-import { frontSection } from './front-section.ts';
-import { inspectedRuns } from './inspected-runs.ts';
-import { inspectorData } from './inspector-data.ts';
-import { inspectorSection } from './inspector-section.ts';
+import { frontChart, frontSection } from './front.ts';
+import { inspectedRuns, inspectorData, inspectorSection } from './inspector.ts';
 import { type PlacedVariant, plottedSystems } from './operating-points.ts';
 import { readRuns } from './read-runs.ts';
-import { stopsSection } from './stops-section.ts';
-import { trainingSection } from './training-section.ts';
+import { stopsSection } from './stops.ts';
+import { trainingSection } from './training.ts';
 
 /** What a page of stop agents is made from. */
 export interface StopAgentPageSource {

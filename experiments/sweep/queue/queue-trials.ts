@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { type Job, Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
+import { sleep } from '../../../src/sleep.ts';
 import type { TrialTask } from '../../kinds/swept-kind.ts';
 import type { RunGroup, TrialOutcome } from '../trial-pool.ts';
 import { keyPrefix, queueName } from './connection.ts';
@@ -79,7 +79,7 @@ export function queueTrials(options: {
         if (isHere) return outcome.trials;
         // The answer is there and a run is not: the queue has lost it, and the trials begin again.
       }
-      await delay(pollMs, undefined, { signal }).catch(() => {});
+      await sleep(pollMs, signal).catch(() => {});
     }
     return tasks.map(() => ({ how: 'interrupted' }));
   }

@@ -4,9 +4,9 @@ import { promisify } from 'node:util';
 import { gunzip, gzip } from 'node:zlib';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
-import { readJsonFile, writeJsonFile } from '../../../checkpoints/json-file.ts';
 import { RunDirectory } from '../../../checkpoints/run-directory.ts';
 import { makeFolder, writeFileAtomically } from '../../../src/atomic-file.ts';
+import { readJsonFile, writeJsonFile } from '../../../src/json-file.ts';
 import { keyPrefix } from './connection.ts';
 import { relocated } from './files-by-hash.ts';
 

@@ -1,10 +1,12 @@
-import { readFile } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { writeFileAtomically } from '../../../src/atomic-file.ts';
+import { floatsFromBase64 } from '../../../src/base64-floats.ts';
 import { sha256 } from '../../../src/content-hash.ts';
 import type { Prefix } from '../../../src/data/thread.ts';
 import { InputError } from '../../../src/errors.ts';
+import { readJsonFile } from '../../../src/json-file.ts';
+import { softmax } from '../../../src/softmax.ts';
 import { createEncoder, encoderSchema } from '../../../src/text/create-encoder.ts';
 import type { Encoder } from '../../../src/text/encoder.ts';
 import type { Detector, Judgement } from '../../detector.ts';
@@ -47,7 +49,7 @@ export class LocalDetector implements Detector {
    * @throws InputError where the file is not a trained detector, or belongs to another encoder
    */
   static async load(settings: { path: string; encoder?: Encoder | undefined }): Promise<LocalDetector> {
-    const model = await loadFittedModel(settings.path);
+    const model = loadFittedModel(settings.path);
     return new LocalDetector({ model, encoder: settings.encoder ?? (await encoderOf(model, settings.path)) });
   }
 
@@ -90,13 +92,6 @@ function weightiestPosts(options: { contributions: Float64Array; classCount: num
     return { post, pull: own[predicted] - own.reduce((sum, value) => sum + value, 0) / classCount };
   });
   return posts.sort((left, right) => Math.abs(right.pull) - Math.abs(left.pull)).slice(0, WEIGHTIEST_POSTS);
-}
-
-function softmax(logits: Float64Array): Float64Array {
-  const largest = Math.max(...logits);
-  const powers = logits.map((logit) => Math.exp(logit - largest));
-  const sum = powers.reduce((total, power) => total + power, 0);
-  return powers.map((power) => power / sum);
 }
 
 /** A value as it comes back from JSON, so that identities from a file and from memory can be compared. */
@@ -142,33 +137,14 @@ function saveFittedModel(options: { model: FittedModel; path: string }): void {
   writeFileAtomically(options.path, `${JSON.stringify(options.model, null, 1)}\n`);
 }
 
-async function loadFittedModel(path: string): Promise<FittedModel> {
-  let value: unknown;
-  try {
-    value = JSON.parse(await readFile(path, 'utf8'));
-  } catch (error) {
-    throw new InputError(`cannot read ${path}: ${error instanceof Error ? error.message : error}`, { cause: error });
-  }
-  const parsed = fittedModelSchema.safeParse(value);
-  if (!parsed.success)
-    throw new InputError(`${path} is not a trained local detector:\n${z.prettifyError(parsed.error)}`);
-  const { labels, dimensions } = parsed.data;
+function loadFittedModel(path: string): FittedModel {
+  const model = readJsonFile(path, fittedModelSchema);
+  const { labels, dimensions } = model;
   const expected = { dimensionWeights: dimensions, weights: (labels.length - 1) * featureCount(dimensions) };
   for (const [name, length] of Object.entries(expected) as ['dimensionWeights' | 'weights', number][]) {
-    const found = floatsFromBase64(parsed.data[name]).length;
+    const found = floatsFromBase64(model[name]).length;
     if (found !== length)
       throw new InputError(`${path}: ${name} holds ${found} numbers instead of ${length}; the file is damaged`);
   }
-  return parsed.data;
-}
-
-export function floatsToBase64(floats: Float32Array): string {
-  const bytes = Buffer.alloc(floats.length * 4);
-  for (const [index, value] of floats.entries()) bytes.writeFloatLE(value, index * 4);
-  return bytes.toString('base64');
-}
-
-export function floatsFromBase64(text: string): Float32Array {
-  const bytes = Buffer.from(text, 'base64');
-  return Float32Array.from({ length: Math.floor(bytes.length / 4) }, (_, index) => bytes.readFloatLE(index * 4));
+  return model;
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Thread } from '../../../src/data/thread.ts';
 import type { Encoder } from '../../../src/text/encoder.ts';
+import { inverseDocumentFrequency } from '../../../src/text/tf-idf.ts';
 
 export const prefixFeatureOptionsSchema = z.strictObject({
   inverseDocumentFrequency: z
@@ -93,7 +94,7 @@ export async function trainingRows(options: {
     }
   }
   const dimensionWeights = options.features.inverseDocumentFrequency
-    ? Float32Array.from(postsWithDimension, (count) => 1 + Math.log((1 + posts) / (1 + count)))
+    ? Float32Array.from(postsWithDimension, (count) => inverseDocumentFrequency(posts, count))
     : new Float32Array(dimensions).fill(1);
   for (let start = 0; start < features.length; start += width) {
     const isAlone = features[start + 2 * dimensions] === 0;

@@ -1,15 +1,17 @@
-import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { writeFileAtomically } from '../../../src/atomic-file.ts';
+import { floatsFromBase64, floatsToBase64 } from '../../../src/base64-floats.ts';
+import { growingStudentFeatures, studentFeatureCount } from '../../../src/data/student-features.ts';
 import type { Task } from '../../../src/data/task.ts';
 import { prefixOf, type Thread } from '../../../src/data/thread.ts';
 import { InputError } from '../../../src/errors.ts';
+import { readJsonFile } from '../../../src/json-file.ts';
 import { Random } from '../../../src/tensor/random.ts';
 import { createEncoder, encoderSchema } from '../../../src/text/create-encoder.ts';
 import type { Encoder } from '../../../src/text/encoder.ts';
 import type { Detector } from '../../detector.ts';
 import type { JudgementSequence } from '../../judgement-sequence.ts';
-import { fittedModelSchema, floatsFromBase64, floatsToBase64, LocalDetector } from './local-detector.ts';
+import { fittedModelSchema, LocalDetector } from './local-detector.ts';
 import { type LocalDetectorOptions, type Target, trainCrossFitted } from './train-local-detector.ts';
 
 /*
@@ -26,8 +28,6 @@ import { type LocalDetectorOptions, type Target, trainCrossFitted } from './trai
 
 /** Of `whole`, for the demonstrations. */
 const wholeFolds = 5;
-/** Probabilities are clipped at this distance from 0, so that their logarithms stay finite. */
-const nearlyCertain = 1e-4;
 
 export const studentFittings = ['cross-fitted', 'whole'] as const;
 export const studentTargets = ['labels', 'probabilities'] as const;
@@ -149,10 +149,7 @@ export async function loadStudent({
   path: string;
   encoder?: Encoder | undefined;
 }): Promise<Student> {
-  const saved = savedStudentSchema.safeParse(JSON.parse(readFileSync(path, 'utf8')));
-  if (!saved.success)
-    throw new InputError(`${path} is not a saved student; delete it, and the student is trained again`);
-  const { reader, heldOut } = saved.data;
+  const { reader, heldOut } = readJsonFile(path, savedStudentSchema, 'delete it, and the student is trained again');
   const { version: _, ...config } = reader.encoder;
   return {
     reader: new LocalDetector({
@@ -163,30 +160,15 @@ export async function loadStudent({
   };
 }
 
-/** Features a prefix in `studentFeatures`. */
-export function studentFeatureCount(task: Task): number {
-  return task.labels.length + 2;
-}
-
-/**
- * Features of each prefix of the first `posts` posts, row-major [posts, labels + 2]: log-odds of every label
- * but the first against the first, the margin between the likeliest label and the next in log-odds, ln of the posts
- * seen, and ln of how many posts in a row the student has given the same label.
- */
+/** `growingStudentFeatures` of each prefix of the first `posts` posts, row-major [posts, labels + 2]. */
 export async function studentFeatures(reader: Detector, thread: Thread, posts: number): Promise<Float32Array> {
   const { labels } = reader;
-  const width = labels.length + 2;
+  const width = studentFeatureCount(labels.length);
   const features = new Float32Array(posts * width);
-  let said = '';
-  let unchanged = 0;
+  const rowOf = growingStudentFeatures();
   for (let length = 1; length <= posts; length++) {
-    const { label, probabilities } = await reader.judge(prefixOf(thread, length));
-    const logs = labels.map((name) => Math.log(Math.max(nearlyCertain, probabilities?.[name] ?? 1 / labels.length)));
-    const [first, second] = [...logs].sort((a, b) => b - a);
-    unchanged = label === said ? unchanged + 1 : 1;
-    said = label ?? '';
-    const row = [...logs.slice(1).map((log) => log - logs[0]), first - second, Math.log(length), Math.log(unchanged)];
-    features.set(row, (length - 1) * width);
+    const { probabilities } = await reader.judge(prefixOf(thread, length));
+    features.set(rowOf(labels.map((name) => probabilities?.[name] ?? 1 / labels.length)), (length - 1) * width);
   }
   return features;
 }

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { floatsToBase64 } from '../../../src/base64-floats.ts';
+import { checked } from '../../../src/checked.ts';
 import type { Task } from '../../../src/data/task.ts';
 import type { Thread } from '../../../src/data/thread.ts';
 import { InputError } from '../../../src/errors.ts';
@@ -8,7 +10,7 @@ import { createEncoder, encoderSchema } from '../../../src/text/create-encoder.t
 import type { Encoder } from '../../../src/text/encoder.ts';
 import { accuracyOf, fitTemperature, logLoss } from './calibration.ts';
 import { fitLinearClassifiers, type LinearFit } from './linear-classifier.ts';
-import { type FittedModel, floatsToBase64, LocalDetector } from './local-detector.ts';
+import { type FittedModel, LocalDetector } from './local-detector.ts';
 import { prefixFeatureOptionsSchema, trainingRows } from './prefix-features.ts';
 
 export const localDetectorOptionsSchema = z
@@ -76,7 +78,7 @@ export interface CrossFitted {
 /** What `trainLocalDetector` does, keeping the detectors of its cross-validation. */
 export async function trainCrossFitted(settings: LocalTraining): Promise<CrossFitted> {
   const { task, seed, onProgress, signal } = settings;
-  const options = parseOptions(settings.options);
+  const options = checked(localDetectorOptionsSchema, settings.options ?? {}, "the local detector's options are wrong");
   const { threads, labels } = labelledThreads(settings);
   const encoder = settings.encoder ?? (await createEncoder(options.encoder));
 
@@ -170,13 +172,6 @@ function targetRows(wanted: readonly Target[], classCount: number): Float32Array
     else rows.set(target, row * classCount);
   }
   return rows;
-}
-
-function parseOptions(options: z.input<typeof localDetectorOptionsSchema> | undefined): LocalDetectorOptions {
-  const parsed = localDetectorOptionsSchema.safeParse(options ?? {});
-  if (!parsed.success)
-    throw new InputError(`the local detector's options are wrong:\n${z.prettifyError(parsed.error)}`);
-  return parsed.data;
 }
 
 /** Threads with their class: the gold label, or what the whole thread is trained towards. */

@@ -1,17 +1,18 @@
 import { createHash } from 'node:crypto';
-import { createReadStream, existsSync, readFileSync } from 'node:fs';
+import { createReadStream, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type OpenAI from 'openai';
 import { z } from 'zod';
 import { makeFolder, writeFileAtomically } from '../../../src/atomic-file.ts';
 import { InputError, ProviderError } from '../../../src/errors.ts';
-import { jsonOrUndefined } from '../../../src/json.ts';
+import { readJsonFile, writeJsonFile } from '../../../src/json-file.ts';
+import { sleep } from '../../../src/sleep.ts';
 import type { Random } from '../../../src/tensor/random.ts';
 import { completionBody, fullForm } from '../answers/completion.ts';
 import { type Endpoint, secretsOf } from '../endpoint.ts';
 import { type Environment, withoutSecrets } from '../secrets.ts';
 import { endpointClient, endpointSteps, type TryStep } from '../sending/endpoint-client.ts';
-import { type retrySchema, sleep } from '../sending/retry.ts';
+import type { retrySchema } from '../sending/retry.ts';
 import { type BatchItem, type BatchOutcome, batchOutcomes } from './batch-outcome.ts';
 
 /** OpenAI's limits for one batch. */
@@ -222,10 +223,7 @@ function readBatchState(options: { directory: string; requestsHash: string; base
   const path = batchStatePath(directory);
   if (!existsSync(path))
     return { formatVersion: 1, requestsHash, baseURL, inputFileId: null, batchId: null, status: null };
-  const parsed = batchStateSchema.safeParse(jsonOrUndefined(readFileSync(path, 'utf8')));
-  if (!parsed.success)
-    throw new InputError(`${path} is damaged; delete it to submit the batch again:\n${z.prettifyError(parsed.error)}`);
-  const state = parsed.data;
+  const state = readJsonFile(path, batchStateSchema, 'delete it to submit the batch again');
   if (state.requestsHash !== requestsHash || state.baseURL !== baseURL)
     throw new InputError(
       `${directory} holds batch ${state.batchId ?? '(not yet submitted)'} of other requests at ${state.baseURL}; ` +
@@ -235,5 +233,5 @@ function readBatchState(options: { directory: string; requestsHash: string; base
 }
 
 function writeBatchState(options: { directory: string; state: BatchState }): void {
-  writeFileAtomically(batchStatePath(options.directory), `${JSON.stringify(options.state, null, 2)}\n`);
+  writeJsonFile(batchStatePath(options.directory), options.state);
 }

@@ -1,17 +1,18 @@
 import { createHash } from 'node:crypto';
-import { createReadStream, existsSync, readFileSync } from 'node:fs';
+import { createReadStream, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type OpenAI from 'openai';
 import { z } from 'zod';
 import { makeFolder, writeFileAtomically } from '../../../src/atomic-file.ts';
 import { InputError, ProviderError } from '../../../src/errors.ts';
-import { jsonOrUndefined } from '../../../src/json.ts';
+import { readJsonFile, writeJsonFile } from '../../../src/json-file.ts';
+import { sleep } from '../../../src/sleep.ts';
 import type { Random } from '../../../src/tensor/random.ts';
 import type { ChatMessage } from '../chat.ts';
 import { type Endpoint, secretsOf } from '../endpoint.ts';
 import { type Environment, withoutSecrets } from '../secrets.ts';
 import { endpointClient, endpointSteps, type TryStep } from '../sending/endpoint-client.ts';
-import { type retrySchema, sleep } from '../sending/retry.ts';
+import type { retrySchema } from '../sending/retry.ts';
 
 const ENDED = ['succeeded', 'failed', 'cancelled'];
 
@@ -56,7 +57,7 @@ export async function fineTune(options: FineTuneOptions): Promise<string> {
   if (state.fineTunedModel !== null) return state.fineTunedModel;
   const advance = (change: Partial<FineTuningState>) => {
     state = { ...state, ...change };
-    writeFineTuningState({ path: statePath, state });
+    writeJsonFile(statePath, state);
   };
   const client = await endpointClient({ endpoint, env });
   const tried = endpointSteps({
@@ -204,19 +205,11 @@ function readFineTuningState(job: FineTuningJob): FineTuningState {
   const path = fineTuningStatePath(job);
   const fresh = { formatVersion: 1 as const, fileHash: file.hash, baseURL, model, epochs };
   if (!existsSync(path)) return { ...fresh, fileId: null, jobId: null, status: null, fineTunedModel: null };
-  const parsed = fineTuningStateSchema.safeParse(jsonOrUndefined(readFileSync(path, 'utf8')));
-  if (!parsed.success)
-    throw new InputError(
-      `${path} is damaged; check whether the endpoint has the job, and delete the file to create the job again:\n${z.prettifyError(parsed.error)}`,
-    );
-  const { data: state } = parsed;
+  const remedy = 'check whether the endpoint has the job, and delete the file to create the job again';
+  const state = readJsonFile(path, fineTuningStateSchema, remedy);
   if (state.fileHash !== file.hash || state.baseURL !== baseURL || state.model !== model || state.epochs !== epochs)
     throw new InputError(
       `${path} is the state of another fine-tuning (of ${state.model} at ${state.baseURL}); move it out of the way`,
     );
   return state;
-}
-
-function writeFineTuningState(options: { path: string; state: FineTuningState }): void {
-  writeFileAtomically(options.path, `${JSON.stringify(options.state, null, 2)}\n`);
 }

@@ -1,10 +1,9 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
-import { writeFileAtomically } from '../../../src/atomic-file.ts';
 import { canonicalJson } from '../../../src/content-hash.ts';
 import { InputError } from '../../../src/errors.ts';
-import { jsonOrUndefined } from '../../../src/json.ts';
+import { readJsonFile, writeJsonFile } from '../../../src/json-file.ts';
 import type { RequestForm } from '../answers/completion.ts';
 import type { CallFailure } from '../call-failure.ts';
 import type { Endpoint } from '../endpoint.ts';
@@ -90,7 +89,7 @@ export class LearntForms {
     try {
       // Another process may have learnt something meanwhile.
       const refusals = { ...readRefusals(this.path), [key]: { ...known, ...learnt } };
-      writeFileAtomically(this.path, `${JSON.stringify({ formatVersion: 1, refusals }, null, 2)}\n`);
+      writeJsonFile(this.path, { formatVersion: 1, refusals });
     } catch (error) {
       if (!(error instanceof InputError)) throw error;
       this.onNote(`what endpoint ${endpoint.name} refuses is not kept: ${error.message}`);
@@ -112,12 +111,7 @@ export function withoutRefused(form: RequestForm, refused: Refusals): RequestFor
 
 function readRefusals(path: string | null): Record<string, Refusals> {
   if (path === null || !existsSync(path)) return {};
-  const parsed = fileSchema.safeParse(jsonOrUndefined(readFileSync(path, 'utf8')));
-  if (!parsed.success)
-    throw new InputError(
-      `${path}, which keeps what endpoints refuse, is damaged; delete it:\n${z.prettifyError(parsed.error)}`,
-    );
-  return parsed.data.refusals;
+  return readJsonFile(path, fileSchema, 'delete it, and what endpoints refuse is learnt again').refusals;
 }
 
 /** One model at one address. */

@@ -1,3 +1,5 @@
+import { sleep } from '../../../src/sleep.ts';
+
 const MINUTE_MS = 60_000;
 
 /** How fast the pace that was learnt from refusals picks up again with every answer. */
@@ -39,7 +41,7 @@ export class RateLimiter {
     const now = performance.now();
     const atMs = Math.max(now, this.nextAtMs);
     this.nextAtMs = atMs + Math.max(this.requestMs, tokens * this.tokenMs, this.learntMs);
-    if (atMs > now) await wait(Math.ceil(atMs - now), signal);
+    if (atMs > now) await sleep(Math.ceil(atMs - now), signal);
     signal?.throwIfAborted();
   }
 
@@ -61,19 +63,4 @@ export class RateLimiter {
     this.learntMs *= RECOVERY;
     if (this.learntMs < this.stepMs / 2) this.learntMs = 0;
   }
-}
-
-function wait(milliseconds: number, signal: AbortSignal | null): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => {
-      clearTimeout(timer);
-      reject(signal?.reason);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', onAbort);
-      resolve();
-    }, milliseconds);
-    if (signal?.aborted) onAbort();
-    else signal?.addEventListener('abort', onAbort, { once: true });
-  });
 }

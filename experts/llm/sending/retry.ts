@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
+import { sleep } from '../../../src/sleep.ts';
 import type { Random } from '../../../src/tensor/random.ts';
 import { type CallFailure, callFailureOf } from '../call-failure.ts';
 
@@ -78,14 +78,4 @@ export function waitMs(options: {
   const bound = Math.min(policy.capMs, policy.baseMs * 2 ** (attempts - 1));
   if (failure.kind !== 'rate-limit') return random.uniform() * bound;
   return (0.5 + random.uniform() / 2) * Math.min(policy.capMs, RATE_LIMIT_FACTOR * bound);
-}
-
-/** Waits; aborting ends it with the signal's reason. */
-export async function sleep(milliseconds: number, signal: AbortSignal | null): Promise<void> {
-  try {
-    await delay(milliseconds, undefined, signal ? { signal } : {});
-  } catch (error) {
-    signal?.throwIfAborted();
-    throw error;
-  }
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { checked } from '../../../src/checked.ts';
 import { InputError } from '../../../src/errors.ts';
 import { Random } from '../../../src/tensor/random.ts';
 import type { ChatMessage } from '../../llm/chat.ts';
@@ -123,12 +124,8 @@ export function createFineTuning(settings: {
     },
     state: () => ({ tuning: 'fine-tuning', pretrained, tuned }),
     restore(state) {
-      const parsed = stateSchema.safeParse(state);
-      if (!parsed.success)
-        throw new InputError(
-          `this is not the state of a chat model with fine-tuning:\n${z.prettifyError(parsed.error)}`,
-        );
-      ({ pretrained, tuned } = parsed.data);
+      const wrong = 'this is not the state of a chat model with fine-tuning';
+      ({ pretrained, tuned } = checked(stateSchema, state, wrong));
     },
   };
 }

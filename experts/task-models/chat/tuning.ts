@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { InputError } from '../../../src/errors.ts';
+import { checked } from '../../../src/checked.ts';
 import type { Endpoint } from '../../llm/endpoint.ts';
 
 /** An example in the words in which it is shown to the model. */
@@ -66,12 +66,8 @@ export function createInContextTuning({ endpoint, shown }: { endpoint: Endpoint;
     },
     state: () => ({ tuning: 'in-context', pretrained, tuned }),
     restore(state) {
-      const parsed = stateSchema.safeParse(state);
-      if (!parsed.success)
-        throw new InputError(
-          `this is not the state of a chat model with in-context tuning:\n${z.prettifyError(parsed.error)}`,
-        );
-      ({ pretrained, tuned } = parsed.data);
+      const wrong = 'this is not the state of a chat model with in-context tuning';
+      ({ pretrained, tuned } = checked(stateSchema, state, wrong));
     },
   };
 }

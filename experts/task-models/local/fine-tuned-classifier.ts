@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { checked } from '../../../src/checked.ts';
 import { InputError } from '../../../src/errors.ts';
 import { finishHash, mixIntoHash, scrambleWord } from '../../../src/text/murmur3.ts';
 import type { TaskModelState } from '../task-model.ts';
@@ -135,13 +136,11 @@ export class FineTunedClassifier {
   }
 
   restore(state: TaskModelState): void {
-    const parsed = stateSchema.safeParse(state.json);
-    if (!parsed.success)
-      throw new InputError(`this is not the state of a local task model:\n${z.prettifyError(parsed.error)}`);
+    const { pretrainedOn, tunedOn } = checked(stateSchema, state.json, 'this is not the state of a local task model');
     const pretrained = this.splitArray({ state, name: 'pretrained' });
     const tuned = this.splitArray({ state, name: 'tuned' });
-    this.pretrained = { weights: pretrained, threadIds: new Set(parsed.data.pretrainedOn) };
-    this.tuned = { weights: tuned, threadIds: new Set(parsed.data.tunedOn) };
+    this.pretrained = { weights: pretrained, threadIds: new Set(pretrainedOn) };
+    this.tuned = { weights: tuned, threadIds: new Set(tunedOn) };
   }
 
   private tuningPriors({ labels }: LabelledRows): readonly Float64Array[] {

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { softmaxInPlace } from '../../../src/softmax.ts';
 import type { SparseMatrix } from './sparse-matrix.ts';
 
 /** A weighted softmax regression with a Gaussian prior on its weights. */
@@ -58,19 +59,6 @@ export function softmaxLoss(options: {
     }
   }
   return loss;
-}
-
-/** Logits to probabilities; returns ln Σ exp(logit). */
-export function softmaxInPlace(logits: Float64Array): number {
-  let largest = -Infinity;
-  for (let index = 0; index < logits.length; index++) largest = Math.max(largest, logits[index]);
-  let sum = 0;
-  for (let index = 0; index < logits.length; index++) {
-    logits[index] = Math.exp(logits[index] - largest);
-    sum += logits[index];
-  }
-  for (let index = 0; index < logits.length; index++) logits[index] /= sum;
-  return largest + Math.log(sum);
 }
 
 const MEMORY = 10;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { InputError } from '../../../src/errors.ts';
+import { checked } from '../../../src/checked.ts';
 import type { Encoder } from '../../../src/text/encoder.ts';
 import { type StanceItem, stanceClasses, type TaskModel } from '../task-model.ts';
 import { claimOverlapReader } from './claim-overlap.ts';
@@ -42,10 +42,8 @@ export function createLocalStanceModel(setup: {
   encoder: Encoder;
 }): TaskModel<StanceItem> {
   const { encoder } = setup;
-  const parsed = localStanceOptionsSchema.safeParse(setup.options ?? {});
-  if (!parsed.success)
-    throw new InputError(`the options of the local stance model are wrong:\n${z.prettifyError(parsed.error)}`);
-  const options = parsed.data;
+  const wrong = 'the options of the local stance model are wrong';
+  const options = checked(localStanceOptionsSchema, setup.options ?? {}, wrong);
   const classCount = stanceClasses.length;
   const wordCount = options.explanationWords;
   const reader = new TextReader({ encoder, cues: cueReaderOf(options.cues), readsWords: wordCount > 0 });

@@ -1,9 +1,9 @@
 import { z } from 'zod';
+import { softmaxInPlace } from '../../../src/softmax.ts';
 import type { Example, TaskModel, TaskPrediction } from '../task-model.ts';
 import { englishCueReader } from './cues.ts';
 import type { FineTunedClassifier } from './fine-tuned-classifier.ts';
 import { explanationOf, type TellingWord } from './scored-texts.ts';
-import { softmaxInPlace } from './softmax-regression.ts';
 import { SparseMatrixBuilder } from './sparse-matrix.ts';
 
 const languages = { english: englishCueReader, none: null };

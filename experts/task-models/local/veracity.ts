@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { checked } from '../../../src/checked.ts';
 import { InputError } from '../../../src/errors.ts';
 import type { Encoder } from '../../../src/text/encoder.ts';
 import { type StancedPost, stanceClasses, type TaskModel, type VeracityItem, veracityClasses } from '../task-model.ts';
@@ -39,10 +40,8 @@ export function createLocalVeracityModel(setup: {
   encoder: Encoder;
 }): TaskModel<VeracityItem> {
   const { encoder } = setup;
-  const parsed = localVeracityOptionsSchema.safeParse(setup.options ?? {});
-  if (!parsed.success)
-    throw new InputError(`the options of the local veracity model are wrong:\n${z.prettifyError(parsed.error)}`);
-  const options = parsed.data;
+  const wrong = 'the options of the local veracity model are wrong';
+  const options = checked(localVeracityOptionsSchema, setup.options ?? {}, wrong);
   const { claimWeight, postWeight, stanceWeight, postCountWeight } = options;
   const classCount = veracityClasses.length;
   const wordCount = options.explanationWords;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { orSkip, parseItem } from '../bad-item.ts';
+import { parseItem } from '../bad-item.ts';
 import { readLines } from '../text-lines.ts';
-import { parseJsonLine } from '../thread-file.ts';
+import { itemsOfLines } from '../thread-file.ts';
 import { assembleThread } from './assemble-thread.ts';
 import type { Importer } from './importer.ts';
 
@@ -24,19 +24,12 @@ export const articlesImporter: Importer = {
   async *read(paths, options) {
     let titlesOnly = 0;
     for (const path of paths)
-      for await (const line of readLines(path)) {
-        const place = `${path}:${line.number}`;
-        const thread = await orSkip(options, () => {
-          const { id, title, text, split, labels } = parseItem(articleSchema, {
-            value: parseJsonLine(line.text, place),
-            place,
-          });
-          if (!text) titlesOnly++;
-          const posts = [{ id, text: [title, text].filter(Boolean).join('\n') }];
-          return assembleThread({ id, labels, posts, ...(split === undefined ? {} : { split }) }, place);
-        });
-        if (thread !== null) yield thread;
-      }
+      yield* itemsOfLines(readLines(path), { ...options, name: path }, (value, place) => {
+        const { id, title, text, split, labels } = parseItem(articleSchema, { value, place });
+        if (!text) titlesOnly++;
+        const posts = [{ id, text: [title, text].filter(Boolean).join('\n') }];
+        return assembleThread({ id, labels, posts, ...(split === undefined ? {} : { split }) }, place);
+      });
     if (titlesOnly > 0) options.onNote?.(`${titlesOnly} articles have a title only`);
   },
 };

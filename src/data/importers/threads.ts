@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { orSkip } from '../bad-item.ts';
 import { readLines } from '../text-lines.ts';
-import { parseJsonLine, parseThread } from '../thread-file.ts';
+import { itemsOfLines, parseThread } from '../thread-file.ts';
 import { sortReplies } from './assemble-thread.ts';
 import type { Importer } from './importer.ts';
 
@@ -14,17 +13,12 @@ export const threadsImporter: Importer = {
   async *read(paths, options) {
     let sorted = 0;
     for (const path of paths)
-      for await (const line of readLines(path)) {
-        const place = `${path}:${line.number}`;
-        const thread = await orSkip(options, () => {
-          const value = parseJsonLine(line.text, place);
-          if (!options.sort) return parseThread(value, place);
-          const inOrder = withSortedReplies(value);
-          if (inOrder !== value) sorted++;
-          return parseThread(inOrder, place);
-        });
-        if (thread !== null) yield thread;
-      }
+      yield* itemsOfLines(readLines(path), { ...options, name: path }, (value, place) => {
+        if (!options.sort) return parseThread(value, place);
+        const inOrder = withSortedReplies(value);
+        if (inOrder !== value) sorted++;
+        return parseThread(inOrder, place);
+      });
     if (options.sort) options.onNote?.(`the replies of ${sorted} threads were out of time order and are now sorted`);
   },
 };

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { hashingModelSchema, prefixReader, studentFeatures } from '../../../checkpoints/bundle/prefix-reader.ts';
 import { unicodeThreads } from '../../../checkpoints/bundle/unicode-threads.ts';
-import { floatsToBase64, LocalDetector } from '../../../experts/detectors/local/local-detector.ts';
+import { LocalDetector } from '../../../experts/detectors/local/local-detector.ts';
 import { studentFeatures as trainedWith } from '../../../experts/detectors/local/student.ts';
+import { floatsToBase64 } from '../../../src/base64-floats.ts';
 import { prefixOf } from '../../../src/data/thread.ts';
 import { Random } from '../../../src/tensor/random.ts';
 import { createHashingEncoder } from '../../../src/text/hashing-encoder.ts';

@@ -41,13 +41,6 @@ describe('an experiment file that is wrong', () => {
     expect(wrong).toContain('my.yaml is not a valid experiment:\n');
     expect(wrong).toContain('  sedes: unknown key; did you mean seeds?\n');
     expect(wrong).toContain('  agent.imitation.alhpa: unknown key; did you mean alpha?\n');
-    const earlier = await complaint({ agent: { ppo: { clip: 0.2 }, taskReward: 1 } });
-    expect(earlier).toContain(
-      '  agent.ppo: was moved in version 0.2.0; it is agent.imitation.ppo, and its hidden agent.hidden',
-    );
-    expect(earlier).toContain(
-      '  agent.taskReward: was moved in version 0.2.0; it is agent.algorithm: exact-return, or agent.imitation.taskWeight',
-    );
     expect(wrong).toMatch(/ {2}colour: unknown key; known are name, description, backend, /);
     const inVariant = await complaint({ variants: { plain: {}, odd: { state: { studnet: true } } } });
     expect(inVariant).toContain(

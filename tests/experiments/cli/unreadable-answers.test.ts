@@ -138,26 +138,6 @@ describe('unreadable answers', () => {
     expect((await command(...annotate, '--max-unreadable', '2')).errors).toContain('It must be a number from 0 to 1.');
   });
 
-  it('count also where an earlier version stored them as judgements without a label', async () => {
-    const { server, command, cwd } = await setUp(() => 'Yes');
-    await command(...annotate);
-    const before = AnnotationStore.open(`${cwd}/judged.sqlite`);
-    const rows = [...before.getRows(before.keys()).values()];
-    before.close();
-    const path = `${cwd}/older.sqlite`;
-    const older = AnnotationStore.open(path);
-    older.putMany(
-      rows.map((row, index) => (index === 7 ? { ...row, judgement: { ...row.judgement, label: null } } : row)),
-    );
-    expect(older.stats().unreadable).toBe(1);
-    older.close();
-    const words = annotate.map((word) => (word === 'judged.sqlite' ? 'older.sqlite' : word));
-    expect(JSON.parse((await command(...words, '--json')).out)).toMatchObject({ asked: 0, cached: 19, unreadable: 1 });
-    const retried = await command(...words, '--retry-unreadable', '--json');
-    expect(JSON.parse(retried.out)).toMatchObject({ asked: 1, cached: 19, failed: 0 });
-    expect(server.requests).toHaveLength(21);
-  });
-
   it('cost a debate nothing but the verdict that could not be read', async () => {
     let verdict: ScriptedReply | string = 'Well.';
     const { server, command } = await setUp((body) => (lastMessage(body).includes('JSON') ? verdict : 'One argument.'));

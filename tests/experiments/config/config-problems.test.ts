@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { configProblems } from '../../../experiments/config/config-problems.ts';
+import { checkedConfig } from '../../../experiments/config/config-problems.ts';
+import { InputError } from '../../../src/errors.ts';
 
 const schema = z.strictObject({
   name: z.string(),
@@ -15,8 +16,13 @@ const schema = z.strictObject({
 });
 
 function problems(input: unknown): string[] {
-  const { error } = schema.safeParse(input);
-  return error === undefined ? [] : configProblems({ schema, input, error }).split('\n');
+  try {
+    checkedConfig({ schema, input, wrong: 'it is wrong' });
+    return [];
+  } catch (error) {
+    if (!(error instanceof InputError)) throw error;
+    return error.message.split('\n').slice(1);
+  }
 }
 
 it('has none of a good configuration', () => {

@@ -60,13 +60,10 @@ describe('a selector whose task models are language models', () => {
     expect(shown.length).toBeGreaterThan(20);
     expect(shown.some(({ messages }) => /^Stance: \w+, Reason: it says \w+/.test(messages[1].content))).toBe(true);
 
-    const selected = await earshot(
-      ['jsdrv', 'select', 'runs/tiny/agent/seed-1', '--out', 'items.jsonl', '--all', '--json'],
-      { cwd },
-    );
+    const selected = await earshot(['select', 'runs/tiny/agent/seed-1', '--out', 'items.jsonl', '--all', '--json'], {
+      cwd,
+    });
     expect(selected.code, selected.errors).toBe(0);
-    // Its former name.
-    expect(selected.errors).toContain('`jsdrv select` is called `select` now');
     const items = readFileSync(join(cwd, 'items.jsonl'), 'utf8')
       .trimEnd()
       .split('\n')

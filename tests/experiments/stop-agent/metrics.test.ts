@@ -10,6 +10,7 @@ const decision = (values: Partial<Decision>): Decision => ({
   postsUsed: 1,
   posts: 4,
   hours: 0,
+  calls: 1,
   ...values,
 });
 
@@ -34,12 +35,6 @@ describe('the metrics of decisions', () => {
     expect(values.er).toBeCloseTo((1 / 4 + 2 / 4 + 4 / 4 + 1 / 2) / 4, 12);
     expect(values.delayPosts).toBeCloseTo((0 + 1 + 3 + 0) / 4, 12);
     expect(values.delayHours).toBeCloseTo((0 + 2 + 4) / 3, 12);
-  });
-
-  it('count the calls of a system that asks once, and of one that asks at every post', () => {
-    expect(scoreSystem(system('one'), { labels }).values.callsPerThread).toBe(1);
-    expect(scoreSystem(system('every'), { labels }).values.callsPerThread).toBe(8 / 4);
-    expect(scoreSystem(system('every'), { labels }).values.callsSaved).toBeCloseTo(1 - 8 / 14, 12);
   });
 
   it('count the calls that are written down, as of an agent that asks on a schedule', () => {

@@ -8,7 +8,7 @@ import { callKey, KeptCalls } from '../../../experts/annotations/kept-calls.ts';
 import type { Judgement } from '../../../experts/detector.ts';
 import { inSession } from '../../../experts/detectors/session.ts';
 import type { ChatAnswer, ChatRequest, ChatService } from '../../../experts/llm/chat.ts';
-import { type EndpointInput, parseEndpoint } from '../../../experts/llm/endpoint.ts';
+import { type EndpointInput, endpointSchema } from '../../../experts/llm/endpoint.ts';
 import { BudgetSpentError, MalformedAnswerError } from '../../../experts/llm/failures.ts';
 import { ProviderError } from '../../../src/errors.ts';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
@@ -249,7 +249,7 @@ describe('KeptCalls', () => {
 
 function asking(more: Partial<ChatRequest> = {}, endpoint: Partial<EndpointInput> = {}): ChatRequest {
   return {
-    endpoint: parseEndpoint({ name: 'e', baseURL: 'http://a/v1', model: 'm', ...endpoint }),
+    endpoint: endpointSchema.parse({ name: 'e', baseURL: 'http://a/v1', model: 'm', ...endpoint }),
     messages: [{ role: 'user', content: 'Is it true?' }],
     dryRunText: 'yes',
     ...more,

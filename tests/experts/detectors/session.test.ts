@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { inSession } from '../../../experts/detectors/session.ts';
 import type { ChatRequest, ChatService } from '../../../experts/llm/chat.ts';
-import { parseEndpoint } from '../../../experts/llm/endpoint.ts';
+import { endpointSchema } from '../../../experts/llm/endpoint.ts';
 
-const endpoint = parseEndpoint({ name: 'e', baseURL: 'http://localhost:1/v1', model: 'm' });
+const endpoint = endpointSchema.parse({ name: 'e', baseURL: 'http://localhost:1/v1', model: 'm' });
 const asking = (content: string): ChatRequest => ({
   endpoint,
   messages: [{ role: 'user', content }],

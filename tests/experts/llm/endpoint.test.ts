@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { describe, expect, it, vi } from 'vitest';
 import { usageSummary } from '../../../experts/llm/cost/budget.ts';
-import { answerRelevantOptions, parseEndpoint } from '../../../experts/llm/endpoint.ts';
+import { answerRelevantOptions, endpointSchema } from '../../../experts/llm/endpoint.ts';
 import { InputError } from '../../../src/errors.ts';
 import { startProxy } from '../../llm-server/proxy.ts';
 import type { ScriptedReply } from '../../llm-server/scripted-rule.ts';
@@ -11,11 +11,11 @@ const base = { name: 'local', baseURL: 'http://localhost:8000/v1/', model: 'tiny
 
 describe('endpointSchema', () => {
   it('fills in defaults and takes the slash off the address', () => {
-    const endpoint = parseEndpoint(base);
+    const endpoint = endpointSchema.parse(base);
     expect(endpoint).toMatchObject({ baseURL: 'http://localhost:8000/v1', apiKeyEnv: null, temperature: 0 });
     expect(endpoint.concurrency).toBe(64);
     expect(endpoint.prices).toBeNull();
-    expect(parseEndpoint({ ...base, prices: {} }).prices).toEqual({
+    expect(endpointSchema.parse({ ...base, prices: {} }).prices).toEqual({
       inputPerMillion: 0,
       cachedInputPerMillion: null,
       outputPerMillion: 0,
@@ -33,14 +33,19 @@ describe('endpointSchema', () => {
     [{ headersEnv: { 'api-key': 'sk-123' } }, /name of an environment variable, not the key/],
     [{ modell: 'x' }, /modell/],
   ])('refuses %j', (change, message) => {
-    expect(() => parseEndpoint({ ...base, ...change })).toThrow(InputError);
-    expect(() => parseEndpoint({ ...base, ...change })).toThrow(message);
+    expect(() => endpointSchema.parse({ ...base, ...change })).toThrow(message);
   });
 
   it('names for annotation keys what changes an answer, and nothing else', () => {
-    const one = parseEndpoint({ ...base, name: 'a', apiKeyEnv: 'KEY', timeoutMs: 5, prices: { inputPerMillion: 1 } });
-    expect(answerRelevantOptions(one)).toEqual(answerRelevantOptions(parseEndpoint(base)));
-    expect(answerRelevantOptions(parseEndpoint({ ...base, seed: 3 }))).not.toEqual(answerRelevantOptions(one));
+    const one = endpointSchema.parse({
+      ...base,
+      name: 'a',
+      apiKeyEnv: 'KEY',
+      timeoutMs: 5,
+      prices: { inputPerMillion: 1 },
+    });
+    expect(answerRelevantOptions(one)).toEqual(answerRelevantOptions(endpointSchema.parse(base)));
+    expect(answerRelevantOptions(endpointSchema.parse({ ...base, seed: 3 }))).not.toEqual(answerRelevantOptions(one));
     expect(JSON.stringify(answerRelevantOptions(one))).not.toContain('KEY');
   });
 });

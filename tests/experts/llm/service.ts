@@ -1,6 +1,6 @@
 import { afterEach } from 'vitest';
 import type { ChatMessage, ChatRequest } from '../../../experts/llm/chat.ts';
-import { type Endpoint, type EndpointInput, parseEndpoint } from '../../../experts/llm/endpoint.ts';
+import { type Endpoint, type EndpointInput, endpointSchema } from '../../../experts/llm/endpoint.ts';
 import { type LiveChatOptions, LiveChatService } from '../../../experts/llm/sending/live-chat-service.ts';
 import { Random } from '../../../src/tensor/random.ts';
 import { ScriptedLlmServer } from '../../llm-server/scripted-llm-server.ts';
@@ -26,7 +26,7 @@ export async function stopServer(server: ScriptedLlmServer): Promise<void> {
 }
 
 export function endpointAt(server: { baseURL: string }, input: Partial<EndpointInput> = {}): Endpoint {
-  return parseEndpoint({ name: 'scripted', baseURL: server.baseURL, model: 'tiny', ...input });
+  return endpointSchema.parse({ name: 'scripted', baseURL: server.baseURL, model: 'tiny', ...input });
 }
 
 /** Waits next to nothing before it tries again. */

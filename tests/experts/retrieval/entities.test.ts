@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { z } from 'zod';
-import { parseEndpoint } from '../../../experts/llm/endpoint.ts';
+import { endpointSchema } from '../../../experts/llm/endpoint.ts';
 import { oneLine } from '../../../experts/llm/prompt-text.ts';
 import {
   createEntityRecognizer,
@@ -30,7 +30,7 @@ function modelThatSays(answer: unknown): RoleModel & { readonly asked: string[] 
     const usage = { requests: 1, inputTokens: 1, cachedInputTokens: 0, outputTokens: 1 };
     return { text: JSON.stringify(answer), logprobs: null, usage, latencyMs: 1, finishReason: 'stop' };
   };
-  const endpoint = parseEndpoint({ name: 'm', baseURL: 'http://localhost:1/v1', model: 'm' });
+  const endpoint = endpointSchema.parse({ name: 'm', baseURL: 'http://localhost:1/v1', model: 'm' });
   return { service: { chat }, endpoint, options: { model: 'm' }, asked };
 }
 

@@ -148,7 +148,7 @@ describe('a bootstrap over groups', () => {
 
   it('refuses groups without items', () => {
     expect(() => bootstrapGroups({ ...options, groups: [3, 0], statistics: () => [] })).toThrow(
-      'a bootstrap over groups of 3, 0 items is not possible',
+      'a bootstrap over 3, 0 items is not possible',
     );
   });
 });

@@ -42,7 +42,7 @@ describe('the verdict on a selector', () => {
   it('is by the random selection that is alike in every class, where there is one', () => {
     const loses = runOf({ selector: 2, random: 1, 'random-by-class': 3 });
     expect(verdictOf({ agent: [loses, loses] })).toMatch(
-      /^against a random selection alike in every class the selector makes -0\.\d{3}.* in stance on news \(above it with 0 of 2 seeds\), -0/,
+      /^against a random selection alike in every class the selector makes −0\.\d{3}.* in stance on news \(above it with 0 of 2 seeds\), −0/,
     );
     const wins = runOf({ selector: 2, random: 1 });
     expect(verdictOf({ agent: [wins, loses] })).toMatch(

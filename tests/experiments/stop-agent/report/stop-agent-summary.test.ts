@@ -75,7 +75,7 @@ describe('the summary of an experiment', () => {
       ],
     }).replaceAll('\n', ' ');
     expect(summary).toMatch(
-      /Verdict: good \(\+0\.\d+ \[.*?\]\) is above the best mixtures of rules that are as early and call the detector as often; fair \(.*?\) cannot be told from them; poor \(-0\.\d+ \[.*?\]\) is below them; hasty stops earlier than any rule that calls as seldom\./,
+      /Verdict: good \(\+0\.\d+ \[.*?\]\) is above the best mixtures of rules that are as early and call the detector as often; fair \(.*?\) cannot be told from them; poor \(−0\.\d+ \[.*?\]\) is below them; hasty stops earlier than any rule that calls as seldom\./,
     );
   });
 

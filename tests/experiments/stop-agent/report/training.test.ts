@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { MetricsLine } from '../../../../checkpoints/metrics-log.ts';
 import { curveCharts, thinned } from '../../../../experiments/report/page/learning-curves.ts';
-import { trainingWarnings } from '../../../../experiments/stop-agent/report/training-warnings.ts';
+import { trainingWarnings } from '../../../../experiments/stop-agent/report/training.ts';
 
 function logged(steps: number, valueAt: (step: number) => Record<string, number>): MetricsLine[] {
   return Array.from({ length: steps }, (_, index) => ({ step: index + 1, ...valueAt(index + 1) }));

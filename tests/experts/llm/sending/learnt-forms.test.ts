@@ -134,7 +134,7 @@ describe('what endpoints refuse', () => {
     expect(existsSync(path) && readFileSync(path, 'utf8')).toContain('"temperature": false');
     writeFileSync(path, '{"refusals": 1}');
     expect(() => quickService(options)).toThrow(InputError);
-    expect(() => quickService(options)).toThrow(/keeps what endpoints refuse, is damaged; delete it/);
+    expect(() => quickService(options)).toThrow(/is damaged .*: delete it, and what endpoints refuse is learnt again/);
   });
 
   it('does not hide a mistake in the settings', async () => {

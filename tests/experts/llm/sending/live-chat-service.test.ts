@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { usageOf } from '../../../../experts/llm/chat.ts';
 import { usageSummary } from '../../../../experts/llm/cost/budget.ts';
-import { parseEndpoint } from '../../../../experts/llm/endpoint.ts';
+import { endpointSchema } from '../../../../experts/llm/endpoint.ts';
 import { ContextLengthError, EndpointUnusableError } from '../../../../experts/llm/failures.ts';
 import { ConcurrencyLimiter } from '../../../../experts/llm/sending/concurrency-limiter.ts';
 import { ProviderError } from '../../../../src/errors.ts';
@@ -135,7 +135,7 @@ describe('LiveChatService', () => {
   });
 
   it('says that nothing listens', async () => {
-    const endpoint = parseEndpoint({ name: 'off', baseURL: 'http://127.0.0.1:9/v1', model: 'm' });
+    const endpoint = endpointSchema.parse({ name: 'off', baseURL: 'http://127.0.0.1:9/v1', model: 'm' });
     const failed = quickService({ retry: { maxAttempts: 2 } }).chat(ask(endpoint));
     await expect(failed).rejects.toThrow(
       /endpoint off .* could not be reached after 2 attempts: .*; check that it runs/,

@@ -171,7 +171,7 @@ describe('fine-tuning', () => {
     writeFileSync(path, '{');
     const damaged = model().tune(examples);
     await expect(damaged).rejects.toThrow(InputError);
-    await expect(damaged).rejects.toThrow(/is damaged; check whether the endpoint has the job/);
+    await expect(damaged).rejects.toThrow(/is damaged .*: check whether the endpoint has the job/);
   });
 
   it('makes no job of too few examples', async () => {

@@ -1,5 +1,43 @@
-import type { MetricsLine } from '../../../checkpoints/metrics-log.ts';
+import { existsSync } from 'node:fs';
+import { type MetricsLine, readMetrics } from '../../../checkpoints/metrics-log.ts';
+import { RunDirectory } from '../../../checkpoints/run-directory.ts';
+import type { DrawnChart } from '../../report/page/chart.ts';
+import { html, type Markup } from '../../report/page/html.ts';
+import { curveFigures } from '../../report/page/learning-curves.ts';
 import { collapsedShare } from './aggregate.ts';
+import type { ReadRun } from './read-runs.ts';
+
+/** What the runs logged while they learnt, and what looks wrong in it. */
+export async function trainingSection(
+  runs: readonly ReadRun[],
+): Promise<{ body: Markup; warnings: Markup[]; charts: readonly DrawnChart[] }> {
+  const logged = runs.map(({ variant, directory, result, agent }) => {
+    const { metricsPath } = RunDirectory.open(directory);
+    const metrics = existsSync(metricsPath) ? readMetrics(metricsPath) : [];
+    const { mostCommonStop } = result.systems.find(({ name }) => name === agent.name)!;
+    const atFirst = result.stopsAtFirstPost.conservative ?? 0;
+    const found = trainingWarnings({ metrics, mostCommonStop, demonstrationsAtFirstPost: atFirst });
+    return { variant, seed: result.seed, metrics, found };
+  });
+  const several = runs.length > 1;
+  const warnings = logged.flatMap(({ variant, seed, found }) =>
+    found.map(
+      ({ what, advice }) =>
+        html`<li>${several ? html`<b>${variant}, seed ${seed}.</b> ` : null}${what} <span class="advice">${advice}</span></li>`,
+    ),
+  );
+  const { body, charts } = await curveFigures(logged, { over: 'iteration' });
+  return {
+    warnings,
+    charts,
+    body: html`<p>One line a run. ${
+      warnings.length === 0
+        ? 'None of the usual troubles was found: no collapse, no overwhelming discriminator, no divergence.'
+        : html`What looks wrong is said at the top of the page.`
+    }</p>
+${body}`,
+  };
+}
 
 /** Something that a training shows and that calls for a change. */
 export interface TrainingWarning {

@@ -1,6 +1,7 @@
 import { conservativeStop, earlyActionStop, misleadingStop } from '../../../experts/trajectories.ts';
 import { groupBy } from '../../../src/data/group-by.ts';
 import type { Thread } from '../../../src/data/thread.ts';
+import { html, type Markup } from '../../report/page/html.ts';
 import type {
   Debate,
   InspectedThread,
@@ -9,7 +10,10 @@ import type {
   ShownSystem,
   ShownThread,
 } from '../../report/page/page-data.ts';
+import { readStopProbabilities } from '../decided-files.ts';
 import { isLearnt, isShown, type SystemDecisions, type TestThread } from '../decisions.ts';
+import { debatesOf } from './debates.ts';
+import type { ReadRun } from './read-runs.ts';
 
 /** A run as the inspector needs it. */
 export interface InspectedRun {
@@ -196,4 +200,57 @@ function kindOf({ calls }: SystemDecisions, isAgent: boolean): ShownSystem['kind
 
 function rounded(value: number, digits: number): number {
   return Number(value.toFixed(digits));
+}
+
+/** Where the script builds the inspector, and what is said beside it. */
+export function inspectorSection(data: InspectorData, notes: readonly string[]): Markup {
+  const shortened = data.threads.filter(({ posts, texts }) => texts !== null && texts.length < posts).length;
+  const { leftOutSeeds } = data;
+  const all = [
+    ...notes,
+    ...(leftOutSeeds.length === 0
+      ? []
+      : [
+          `Not here, so that the file stays below 5 MB: ${leftOutSeeds.length === 1 ? 'seed' : 'seeds'} ${leftOutSeeds.join(', ')}. The page of one run is written by earshot report <run> --html.`,
+        ]),
+    ...(shortened === 0
+      ? []
+      : [`Later posts of ${shortened} long threads are left out, so that the file stays below 5 MB.`]),
+  ];
+  return html`<p>Any thread, post by post: what the detector said, how likely the agent was to stop, what the experts would have done, and where each rule and agent decides.</p>
+${all.length === 0 ? null : html`<ul class="notes">${all.map((note) => html`<li>${note}</li>`)}</ul>`}
+<noscript><p class="warning">The threads are drawn by a script inside this file; allow it to run.</p></noscript>
+<div id="inspector"></div>`;
+}
+
+/** The runs, those of a seed one after another, with texts and debates; and what could not be read. */
+export async function inspectedRuns(
+  runs: readonly ReadRun[],
+  cache: string,
+): Promise<{ runs: InspectedRun[]; notes: string[] }> {
+  const notes = new Set<string>();
+  const inspected: InspectedRun[] = [];
+  for (const {
+    variant,
+    experiment,
+    judged,
+    threads,
+    problem,
+    agent,
+    directory,
+    result: { decisions, seed },
+  } of runs) {
+    if (problem !== null) notes.add(`Texts are missing: ${problem}.`);
+    const stopProbabilities = readStopProbabilities(directory, experiment.evaluation.part);
+    const { debates, problem: debatesProblem } = await debatesOf({
+      experiment,
+      threads,
+      decisions: agent.decisions,
+      cache,
+    });
+    if (debatesProblem !== null) notes.add(`Debates are missing: ${debatesProblem}.`);
+    const shown = decisions.filter(({ name }) => name !== agent.name && (isShown(name) || isLearnt(name)));
+    inspected.push({ variant, seed, judged, systems: [agent, ...shown], stopProbabilities, threads, debates });
+  }
+  return { runs: inspected, notes: [...notes] };
 }

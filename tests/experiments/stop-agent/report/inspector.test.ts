@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { type InspectedRun, inspectorData } from '../../../../experiments/stop-agent/report/inspector-data.ts';
-import { inspectorSection } from '../../../../experiments/stop-agent/report/inspector-section.ts';
+import {
+  type InspectedRun,
+  inspectorData,
+  inspectorSection,
+} from '../../../../experiments/stop-agent/report/inspector.ts';
 import { makeThread } from '../../../src/data/fixtures.ts';
 
 const labels = ['non-rumor', 'rumor'];

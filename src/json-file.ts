@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import type { z } from 'zod';
-import { writeFileAtomically } from '../src/atomic-file.ts';
-import { diskError, InputError } from '../src/errors.ts';
+import { writeFileAtomically } from './atomic-file.ts';
+import { diskError, notOurs } from './errors.ts';
+import { jsonOrUndefined } from './json.ts';
 
 /**
  * Writes a value as JSON, indented for people; the file is replaced whole or not at all.
@@ -16,23 +17,34 @@ export function writeJsonFile(path: string, value: unknown): void {
  * Reads a JSON file that this program wrote, checked against a schema.
  * @throws InputError, with what to do, for a file that is missing, is not JSON or is not what the schema expects
  */
-export function readJsonFile<Value>(path: string, schema: z.ZodType<Value>): Value {
-  const parsed = schema.safeParse(parse(path));
-  if (parsed.success) return parsed.data;
-  const problems = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'the whole'}: ${issue.message}`);
-  throw new InputError(
-    `${path} is not what this Earshot expects (${problems.join('; ')}); use the Earshot that wrote it, or restore the file`,
-  );
+export function readJsonFile<Value>(path: string, schema: z.ZodType<Value>, remedy?: string): Value {
+  return storedValue(readStoredText(path, remedy), { schema, place: path, remedy });
 }
 
-function parse(path: string): unknown {
+/** @throws InputError for a file that is missing, or that the disk does not give */
+export function readStoredText(path: string, remedy?: string): string {
+  if (!existsSync(path)) throw notOurs(path, 'it is missing', remedy);
   try {
-    return JSON.parse(readFileSync(path, 'utf8'));
+    return readFileSync(path, 'utf8');
   } catch (error) {
-    if (error instanceof SyntaxError)
-      throw new InputError(`${path} is not JSON (${error.message}); restore the file`, { cause: error });
     throw diskError(error, { what: `read ${path}` });
   }
+}
+
+/**
+ * The value of a JSON text that this program wrote at `place`.
+ * @throws InputError, as `notOurs`, where it is not what the schema expects
+ */
+export function storedValue<Value>(
+  text: string,
+  { schema, place, remedy }: { schema: z.ZodType<Value>; place: string; remedy?: string | undefined },
+): Value {
+  const json = jsonOrUndefined(text);
+  if (json === undefined) throw notOurs(place, `it is not JSON: ${text.slice(0, 60)}`, remedy);
+  const parsed = schema.safeParse(json);
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'the whole'}: ${issue.message}`);
+  throw notOurs(place, problems.slice(0, 3).join('; '), remedy);
 }
 
 /**

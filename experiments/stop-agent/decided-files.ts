@@ -1,0 +1,77 @@
+import { join } from 'node:path';
+import { z } from 'zod';
+import { readJsonLines, writeJsonLines } from '../../src/json-lines.ts';
+import type { StopDecision } from '../../trainers/stop-agent/policy.ts';
+import type { DecidedPart } from '../run/decisions-file.ts';
+import type { TestThread } from './decisions.ts';
+
+/*
+ * What a run keeps of the threads that were decided, beside the decisions, a thread a line. `judged.jsonl`: what the detector
+ * said of every prefix. Rules are decided from it whenever they are shown, so a grid of rules may be as dense as one likes.
+ * `stop-probabilities.jsonl`: π(stop) of the agent at every post. Pages show it; no score is computed from it. Those of the
+ * development part begin with `development-`.
+ */
+
+function pathOf(run: string, part: DecidedPart, name: 'judged.jsonl' | 'stop-probabilities.jsonl'): string {
+  return join(run, part === 'test' ? name : `development-${name}`);
+}
+
+const judgedSchema = z.strictObject({
+  threadId: z.string(),
+  gold: z.int(),
+  /** Of every prefix; −1 where no label could be read, null where the detector gave no probability. */
+  predicted: z.array(z.int()),
+  confidence: z.array(z.number().nullable()),
+  /** Of every post. */
+  hours: z.array(z.number().nullable()),
+  student: z.array(z.number()).nullable(),
+});
+
+export function writeJudged(run: string, threads: readonly TestThread[], part: DecidedPart): void {
+  const lines = threads.map(
+    ({ threadId, input, hours, studentConfidence }): z.infer<typeof judgedSchema> => ({
+      threadId,
+      gold: input.goldLabel,
+      predicted: [...input.sequence.predicted],
+      confidence: Array.from(input.sequence.confidence, (value) => (Number.isNaN(value) ? null : value)),
+      hours: [...hours],
+      student: studentConfidence === null ? null : [...studentConfidence],
+    }),
+  );
+  writeJsonLines(pathOf(run, part, 'judged.jsonl'), lines);
+}
+
+/** @throws InputError for a file that is missing or damaged */
+export function readJudged(run: string, part: DecidedPart): TestThread[] {
+  return readJsonLines(pathOf(run, part, 'judged.jsonl'), judgedSchema).map((line) => {
+    const { threadId, gold, predicted, confidence, hours, student } = line;
+    const sequence = {
+      predicted: Int8Array.from(predicted),
+      confidence: Float32Array.from(confidence, (value) => value ?? Number.NaN),
+    };
+    const input = { sequence, goldLabel: gold, hours: hours.slice(0, predicted.length) };
+    return { threadId, input, hours, studentConfidence: student };
+  });
+}
+
+const stopProbabilitiesSchema = z.strictObject({
+  threadId: z.string(),
+  /** At every post, given that the agent has continued so far; 0 where it does not act. Rounded. */
+  stopProbability: z.array(z.number()),
+});
+
+export function writeStopProbabilities(run: string, stops: readonly StopDecision[], part: DecidedPart): void {
+  const lines = stops.map(
+    ({ threadId, stopProbability }): z.infer<typeof stopProbabilitiesSchema> => ({
+      threadId,
+      stopProbability: Array.from(stopProbability, (probability) => Number(probability.toFixed(4))),
+    }),
+  );
+  writeJsonLines(pathOf(run, part, 'stop-probabilities.jsonl'), lines);
+}
+
+/** By thread. @throws InputError for a file that is missing or damaged */
+export function readStopProbabilities(run: string, part: DecidedPart): ReadonlyMap<string, readonly number[]> {
+  const lines = readJsonLines(pathOf(run, part, 'stop-probabilities.jsonl'), stopProbabilitiesSchema);
+  return new Map(lines.map(({ threadId, stopProbability }) => [threadId, stopProbability]));
+}

@@ -1,0 +1,41 @@
+/** Probabilities are clipped at this distance from 0, so that their logarithms stay finite. */
+const nearlyCertain = 1e-4;
+
+/** ln of each, as far as it is finite. */
+export function clippedLogs(probabilities: ArrayLike<number>): number[] {
+  return Array.from(probabilities, (probability) => Math.log(Math.max(nearlyCertain, probability)));
+}
+
+/** Log-odds of every label but the first against the first, and the margin between the likeliest label and the next. */
+export function oddsAndMargin(logs: readonly number[]): number[] {
+  const [first, second] = [...logs].sort((a, b) => b - a);
+  return [...logs.slice(1).map((log) => log - logs[0]), first - second];
+}
+
+/** Numbers a post that a student adds to the state. */
+export function studentFeatureCount(labels: number): number {
+  return labels + 2;
+}
+
+/**
+ * What a student adds to the state of each prefix of a thread that grows: `oddsAndMargin`, ln of the posts seen, and ln of how
+ * many posts in a row it has given the same label. Each call takes what it makes of the next prefix. Training, deciding and
+ * exported policies (here and in earshot_policy.py) share these numbers.
+ */
+export function growingStudentFeatures(): (probabilities: readonly number[]) => number[] {
+  let posts = 0;
+  let said = -1;
+  let unchanged = 0;
+  return (probabilities) => {
+    const label = likeliest(probabilities);
+    unchanged = label === said ? unchanged + 1 : 1;
+    said = label;
+    posts++;
+    return [...oddsAndMargin(clippedLogs(probabilities)), Math.log(posts), Math.log(unchanged)];
+  };
+}
+
+/** Index of the largest; the first of equals. */
+export function likeliest(probabilities: readonly number[]): number {
+  return probabilities.indexOf(Math.max(...probabilities));
+}

@@ -1,0 +1,104 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Tensor } from '@xenova/transformers';
+import { InputError, ProviderError } from '../errors.ts';
+import { bertweetTokenizerConfig, bertweetTokenizerJson } from './bertweet-tokenizer.ts';
+import { BERTWEET_TOKENIZER, hashModelFiles, locateModel, type ModelLocation } from './locate-model.ts';
+import type { TransformersEncoderOptions } from './transformers-encoder-options.ts';
+
+/** Which model is loaded, from where, and on what it runs. */
+export type PretrainedOptions = Pick<
+  TransformersEncoderOptions,
+  'model' | 'revision' | 'hub' | 'cacheDirectory' | 'localFilesOnly' | 'dtype' | 'device'
+>;
+
+type Outputs = Record<string, Tensor>;
+
+/**
+ * Loads a model and its tokenizer from a folder or the hub.
+ * @param kind what the library calls models of this kind
+ * @param advice ends every complaint
+ * @throws InputError for a model that is not there or not of this kind, or a device that cannot run it; ProviderError
+ *   for a failed download
+ */
+export async function loadPretrained(
+  options: PretrainedOptions,
+  { kind, advice }: { kind: 'AutoModel' | 'AutoModelForTokenClassification'; advice: string },
+) {
+  const location = await locateModel(options);
+  // Imported here because the library and its native runtime take a second to load, which other encoders need not wait.
+  const library = await import('@xenova/transformers');
+  const { AutoTokenizer, PreTrainedTokenizer, Tensor: LibraryTensor, env } = library;
+  env.remoteHost = `${options.hub.replace(/\/+$/, '')}/`;
+  const source = {
+    revision: options.revision,
+    cache_dir: location.cacheDirectory,
+    local_files_only: options.localFilesOnly || location.kind === 'folder',
+  };
+  const { tokenizer, model } = await (async () => ({
+    tokenizer:
+      location.tokenizerFiles === BERTWEET_TOKENIZER
+        ? new PreTrainedTokenizer(await readBertweetTokenizer(location.files), bertweetTokenizerConfig)
+        : await AutoTokenizer.from_pretrained(location.name, source),
+    model: await library[kind].from_pretrained(location.name, {
+      ...source,
+      subfolder: location.graphFolder,
+      dtype: options.dtype,
+      device: options.device,
+      // Errors only: the runtime's remarks about its graph optimiser help nobody here.
+      session_options: { logSeverityLevel: 3 },
+    }),
+  }))().catch((error: unknown) => {
+    throw cannotLoad(error, { location, options, advice });
+  });
+  return {
+    tokenizer,
+    config: model.config,
+    files: location.files,
+    libraryVersion: env.version,
+    /** SHA-256 of every file that was used, by name. */
+    fileHashes: await hashModelFiles(location, options.dtype),
+    /** Runs the model on token ids, [batch, length] as the mask, and frees its outputs once they are read. */
+    async run<T>(input: { ids: BigInt64Array; mask: BigInt64Array; shape: number[] }, read: (outputs: Outputs) => T) {
+      const inputs = {
+        input_ids: new LibraryTensor('int64', input.ids, input.shape),
+        attention_mask: new LibraryTensor('int64', input.mask, input.shape),
+      };
+      const outputs: Outputs = await model(inputs);
+      try {
+        return read(outputs);
+      } finally {
+        for (const tensor of [...Object.values(inputs), ...Object.values(outputs)]) tensor.dispose();
+      }
+    },
+  };
+}
+
+async function readBertweetTokenizer(folder: string): Promise<object> {
+  const [vocabulary, merges] = await Promise.all(
+    BERTWEET_TOKENIZER.map((name) => readFile(join(folder, name), 'utf8')),
+  );
+  return bertweetTokenizerJson({ vocabulary, merges });
+}
+
+function cannotLoad(
+  error: unknown,
+  { location, options, advice }: { location: ModelLocation; options: PretrainedOptions; advice: string },
+): Error {
+  const message = error instanceof Error ? error.message : String(error);
+  const cause = error instanceof Error && error.cause instanceof Error ? ` (${error.cause.message})` : '';
+  const reason = `${message}${cause}`.replace(/\.$/, '');
+  if (options.device !== 'cpu' && /device|provider|cuda/i.test(reason))
+    return new InputError(`device ${options.device} cannot run ${options.model} here: ${reason}; set device to cpu`);
+  if (location.kind === 'folder')
+    return new InputError(`cannot load the model in ${location.files}: ${reason}; ${advice}`);
+  if (options.localFilesOnly)
+    return new InputError(
+      `model ${options.model} is not complete in ${location.files} and localFilesOnly forbids to download it: ${reason}; ` +
+        `run once with localFilesOnly: false, or ${advice}`,
+    );
+  return new ProviderError(
+    `cannot load model ${options.model} (revision ${options.revision}) from ${options.hub}: ${reason}; check the id and ` +
+      `the network, or ${advice}. If a download was cut short, delete ${location.files}`,
+  );
+}
