@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { counted } from '../../src/counted.ts';
-import { signed } from '../report/signed.ts';
+import { signed } from '../report/shown-numbers.ts';
 import { type ComparedSystem, runsIn } from '../run/decisions-file.ts';
 import { runKind } from '../run/run-kind.ts';
 import { selectorName } from '../selector/system-names.ts';

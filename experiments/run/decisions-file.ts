@@ -78,23 +78,39 @@ export function runsIn(folder: string): string[] {
   return decided;
 }
 
+/** A folder, and a system where that is not the one that the folder is about. */
+export type ComparedFolder = Pick<ComparedSystem, 'folder'> & Partial<ComparedSystem>;
+
+/** What two systems decided of an item under the same seed. */
+export interface Paired<Decision> {
+  readonly left: Decision;
+  readonly right: Decision;
+  /** Folder of the run in that of the experiment; '' where a run was given. */
+  readonly run: string;
+}
+
 /**
- * The decisions of two systems on the items that both decided under the same seed, in the same order, and the run of each.
+ * The decisions of two systems on the items that both decided under the same seed.
+ * @param options.system where a folder names none
  * @param options.read every decision of a run
  * @throws InputError when they share no item, or a folder holds no decisions of the system
  */
 export function pairDecisions<Decision extends Decided>(
-  systems: readonly [ComparedSystem, ComparedSystem],
-  options: { read: (run: string) => readonly Decision[]; keyOf: (decision: Decision) => string; items: string },
-): { first: Decision[]; second: Decision[]; runs: string[] } {
-  const [left, right] = systems.map((system) => decisionsOf(system, options));
+  folders: readonly [ComparedFolder, ComparedFolder],
+  options: {
+    system: string;
+    read: (run: string) => readonly Decision[];
+    keyOf: (decision: Decision) => string;
+    items: string;
+  },
+): Paired<Decision>[] {
+  const [left, right] = folders.map((folder) => decisionsOf({ system: options.system, ...folder }, options));
   const shared = [...left.keys()].filter((key) => right.has(key));
   if (shared.length === 0)
     throw new InputError(
-      `${systems[0].folder} and ${systems[1].folder} share no tested ${options.items} under the same seed (${left.size} and ${right.size} decisions); compare runs with the same split and seeds`,
+      `${folders[0].folder} and ${folders[1].folder} share no tested ${options.items} under the same seed (${left.size} and ${right.size} decisions); compare runs with the same split and seeds`,
     );
-  const paired = (of: Map<string, Decision>) => shared.flatMap((key) => of.get(key) ?? []);
-  return { first: paired(left), second: paired(right), runs: shared.map((key) => key.slice(0, key.indexOf('/'))) };
+  return shared.map((key) => ({ left: left.get(key)!, right: right.get(key)!, run: key.slice(0, key.indexOf('/')) }));
 }
 
 function decisionsOf<Decision extends Decided>(

@@ -1,6 +1,12 @@
 import { groupBy } from '../../src/data/group-by.ts';
 import { InputError } from '../../src/errors.ts';
-import { type ComparedSystem, type MetricDifference, pairDecisions, readDecisions } from '../run/decisions-file.ts';
+import {
+  type ComparedFolder,
+  type MetricDifference,
+  type Paired,
+  pairDecisions,
+  readDecisions,
+} from '../run/decisions-file.ts';
 import { type SelectorDecision, type SelectorTask, selectorDecisionSchema } from './decisions.ts';
 import { metricIntervals } from './intervals.ts';
 import { selectorName } from './system-names.ts';
@@ -20,8 +26,8 @@ export interface SelectorComparison {
  * @throws InputError when they share no item, or a folder holds no decisions of the system
  */
 export function compareSelectorSystems(
-  first: Partial<ComparedSystem> & { folder: string },
-  second: Partial<ComparedSystem> & { folder: string },
+  first: ComparedFolder,
+  second: ComparedFolder,
   options: { seed: number },
 ): SelectorComparison[] {
   const tested = pairedTestDecisions(first, second);
@@ -44,31 +50,14 @@ export function compareSelectorSystems(
   });
 }
 
-/** What two systems decided of an item of a test under the same seed. */
-export interface PairedSelectorDecision {
-  readonly left: SelectorDecision;
-  readonly right: SelectorDecision;
-  /** Of the first system: one for each seed. */
-  readonly run: string;
-}
-
 /** @throws InputError as `compareSelectorSystems` does */
-export function pairedTestDecisions(
-  first: Partial<ComparedSystem> & { folder: string },
-  second: Partial<ComparedSystem> & { folder: string },
-): PairedSelectorDecision[] {
-  const paired = pairDecisions(
-    [
-      { system: selectorName, ...first },
-      { system: selectorName, ...second },
-    ],
-    {
-      read: (run) => readDecisions(run, selectorDecisionSchema),
-      keyOf: ({ part, test, task, id }) => [part, test, task, id].join('/'),
-      items: 'item',
-    },
-  );
-  const pairs = paired.first.map((left, index) => ({ left, right: paired.second[index], run: paired.runs[index] }));
+export function pairedTestDecisions(first: ComparedFolder, second: ComparedFolder): Paired<SelectorDecision>[] {
+  const pairs = pairDecisions([first, second], {
+    system: selectorName,
+    read: (run) => readDecisions(run, selectorDecisionSchema),
+    keyOf: ({ part, test, task, id }) => [part, test, task, id].join('/'),
+    items: 'item',
+  });
   const tested = pairs.filter(({ left: { part } }) => part === 'test');
   if (tested.length === 0)
     throw new InputError(

@@ -4,7 +4,13 @@ import { groupBy } from '../../src/data/group-by.ts';
 import type { Task } from '../../src/data/task.ts';
 import { InputError } from '../../src/errors.ts';
 import { bootstrapGroups } from '../../src/metrics/bootstrap.ts';
-import { type ComparedSystem, type MetricDifference, pairDecisions, runsIn } from '../run/decisions-file.ts';
+import {
+  type ComparedFolder,
+  type MetricDifference,
+  type Paired,
+  pairDecisions,
+  runsIn,
+} from '../run/decisions-file.ts';
 import { agentName, type Decision } from './decisions.ts';
 import { experimentSchema, taskOf } from './experiment.ts';
 import { columnsOf, stopMetrics } from './metrics.ts';
@@ -25,20 +31,16 @@ export interface Comparison {
  * Two systems on the threads that both decided, paired.
  * @throws InputError when they share no thread, or a folder holds no decisions of the system.
  */
-export function compareSystems(
-  first: Partial<ComparedSystem> & { folder: string },
-  second: Partial<ComparedSystem> & { folder: string },
-  options: { seed: number },
-): Comparison {
+export function compareSystems(first: ComparedFolder, second: ComparedFolder, options: { seed: number }): Comparison {
   const { pairs, labels } = pairedDecisions(first, second);
   const groups = Array.from(groupBy(pairs, ({ run }) => run).values(), (own) => ({
     threads: own.length,
     left: columnsOf(
-      own.map(({ left }) => left),
+      own.map((pair) => pair.left),
       labels,
     ),
     right: columnsOf(
-      own.map(({ right }) => right),
+      own.map((pair) => pair.right),
       labels,
     ),
   }));
@@ -63,37 +65,23 @@ export function compareSystems(
   };
 }
 
-/** What two systems decided of a thread under the same seed. */
-export interface PairedDecision {
-  readonly left: Decision;
-  readonly right: Decision;
-  /** Folder of the run in that of the experiment; '' where a run was given. */
-  readonly run: string;
-}
-
 /** @throws InputError as `compareSystems` does */
 export function pairedDecisions(
-  first: Partial<ComparedSystem> & { folder: string },
-  second: Partial<ComparedSystem> & { folder: string },
-): { pairs: PairedDecision[]; labels: readonly string[] } {
-  const paired = pairDecisions<Decision>(
-    [
-      { system: agentName, ...first },
-      { system: agentName, ...second },
-    ],
-    { read: decisionsOfRun, keyOf: ({ threadId }) => threadId, items: 'thread' },
-  );
+  first: ComparedFolder,
+  second: ComparedFolder,
+): { pairs: Paired<Decision>[]; labels: readonly string[] } {
+  const pairs = pairDecisions<Decision>([first, second], {
+    system: agentName,
+    read: (path) => systemsOfRun(RunDirectory.open(path)).flatMap(({ decisions }) => decisions),
+    keyOf: ({ threadId }) => threadId,
+    items: 'thread',
+  });
   const [task, otherTask] = [first, second].map(({ folder }) => taskOfRuns(folder));
   if (task.name !== otherTask.name)
     throw new InputError(
       `${first.folder} decides ${task.name} and ${second.folder} decides ${otherTask.name}; compare runs of one task`,
     );
-  const pairs = paired.first.map((left, index) => ({ left, right: paired.second[index], run: paired.runs[index] }));
   return { pairs, labels: task.labels };
-}
-
-function decisionsOfRun(path: string): Decision[] {
-  return systemsOfRun(RunDirectory.open(path)).flatMap(({ decisions }) => decisions);
 }
 
 function taskOfRuns(folder: string): Task {

@@ -1,4 +1,4 @@
-import { signed } from '../signed.ts';
+import { signed } from '../shown-numbers.ts';
 import type { Markup } from './html.ts';
 import { type Cell, table } from './tables.ts';
 

@@ -3,9 +3,9 @@ import { differencesTable } from '../../report/page/differences.ts';
 import { html, type Markup } from '../../report/page/html.ts';
 import { renderPage } from '../../report/page/page.ts';
 import { table } from '../../report/page/tables.ts';
-import type { ComparedSystem } from '../../run/decisions-file.ts';
-import { type PairedSelectorDecision, pairedTestDecisions, type SelectorComparison } from '../compare-runs.ts';
-import { taskClasses } from '../decisions.ts';
+import type { ComparedSystem, Paired } from '../../run/decisions-file.ts';
+import { pairedTestDecisions, type SelectorComparison } from '../compare-runs.ts';
+import { type SelectorDecision, taskClasses } from '../decisions.ts';
 
 const differingShown = 500;
 
@@ -36,7 +36,7 @@ ${differing(
   });
 }
 
-function differing(pairs: readonly PairedSelectorDecision[], classes: readonly string[]): Markup {
+function differing(pairs: readonly Paired<SelectorDecision>[], classes: readonly string[]): Markup {
   const own = pairs.filter(({ left, right }) => left.predicted !== right.predicted);
   return html`<details><summary>${own.length} items on which they differ</summary>
 ${table({

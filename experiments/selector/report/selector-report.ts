@@ -1,9 +1,8 @@
 import { markdownTable } from 'markdown-table';
 import { groupBy } from '../../../src/data/group-by.ts';
 import { meanAndDeviation } from '../../../src/metrics/summary-statistics.ts';
-import { signed } from '../../report/signed.ts';
+import { plusMinus, signed } from '../../report/shown-numbers.ts';
 import type { VariantResults } from '../../report/variant-results.ts';
-import { plusMinus } from '../../stop-agent/report/aggregate.ts';
 import { type SelectorDecision, type SelectorTask, scoreTest, selectorTasks as tasks } from '../decisions.ts';
 import { metricIntervals } from '../intervals.ts';
 import { selectorMetrics } from '../metrics.ts';

@@ -1,8 +1,8 @@
 import { counted } from '../../../src/counted.ts';
 import { meanAndDeviation } from '../../../src/metrics/summary-statistics.ts';
 import { narrowTable, summaryWidth, wrapped } from '../../report/narrow-table.ts';
+import { plusMinus } from '../../report/shown-numbers.ts';
 import type { VariantResults } from '../../report/variant-results.ts';
-import { plusMinus } from '../../stop-agent/report/aggregate.ts';
 import { type SelectorTask, selectorTasks } from '../decisions.ts';
 import type { SelectorResult } from '../result.ts';
 import { allPostsName, selectorName } from '../system-names.ts';

@@ -2,25 +2,10 @@ import { bootstrapGroups } from '../../../src/metrics/bootstrap.ts';
 import { macroF1 } from '../../../src/metrics/classification.ts';
 import { bestMixture, meanOf, type PricedPoint, paretoFront } from '../../../src/metrics/pareto.ts';
 import { meanAndDeviation } from '../../../src/metrics/summary-statistics.ts';
-import { signed } from '../../report/signed.ts';
+import { type MeanAndDeviation, plusMinus, signed } from '../../report/shown-numbers.ts';
 import { agentName, isLearnt, type SystemDecisions } from '../decisions.ts';
 import { type SystemScores, stopMetrics } from '../metrics.ts';
 import type { TrialResult } from '../result.ts';
-
-export interface MeanAndDeviation {
-  readonly mean: number;
-  readonly deviation: number | null;
-}
-
-/** `0.512 ± 0.031`, or the mean alone of a single value; with a sign where it is a difference. */
-export function plusMinus(
-  { mean, deviation }: MeanAndDeviation,
-  options: { digits?: number; isDifference?: boolean } = {},
-): string {
-  const { digits = 3, isDifference = false } = options;
-  const shown = isDifference ? signed(mean, digits) : mean.toFixed(digits);
-  return deviation === null ? shown : `${shown} ± ${deviation.toFixed(digits)}`;
-}
 
 /** A system over the seeds. */
 export interface SystemSummary {

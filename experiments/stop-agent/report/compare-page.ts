@@ -6,10 +6,10 @@ import { differencesTable } from '../../report/page/differences.ts';
 import { html, type Markup } from '../../report/page/html.ts';
 import { type PageSection, renderPage } from '../../report/page/page.ts';
 import { numberCell, table } from '../../report/page/tables.ts';
-import type { ComparedSystem } from '../../run/decisions-file.ts';
-import { type Comparison, type PairedDecision, pairedDecisions } from '../compare-runs.ts';
+import type { ComparedSystem, Paired } from '../../run/decisions-file.ts';
+import { type Comparison, pairedDecisions } from '../compare-runs.ts';
 import { readJudged, readStopProbabilities } from '../decided-files.ts';
-import { agentName } from '../decisions.ts';
+import { agentName, type Decision } from '../decisions.ts';
 import { experimentSchema } from '../experiment.ts';
 import { systemsOfRun } from '../result.ts';
 import { debatesOf } from './debates.ts';
@@ -55,56 +55,20 @@ ${agreementTable(pairs)}`,
   return renderPage({ title, introduction, sections, data: { inspector, items: null } });
 }
 
-function agreementTable(pairs: readonly PairedDecision[]): Markup {
-  const isRight = (side: 'left' | 'right') => (pair: PairedDecision) => pair[side].predicted === pair[side].gold;
+function agreementTable(pairs: readonly Paired<Decision>[]): Markup {
+  const isRight = (side: 'left' | 'right') => (pair: Paired<Decision>) => pair[side].predicted === pair[side].gold;
   const [left, right] = [isRight('left'), isRight('right')];
-  const count = (matches: (pair: PairedDecision) => boolean) => pairs.filter(matches).length;
+  const count = (matches: (pair: Paired<Decision>) => boolean) => numberCell(pairs.filter(matches).length, 0);
   return table({
     caption: 'Who is right',
     columns: [{ title: 'decisions' }, { title: 'threads', isNumber: true }],
     rows: [
-      [
-        'both right',
-        numberCell(
-          count((pair) => left(pair) && right(pair)),
-          0,
-        ),
-      ],
-      [
-        'only the first',
-        numberCell(
-          count((pair) => left(pair) && !right(pair)),
-          0,
-        ),
-      ],
-      [
-        'only the second',
-        numberCell(
-          count((pair) => !left(pair) && right(pair)),
-          0,
-        ),
-      ],
-      [
-        'neither',
-        numberCell(
-          count((pair) => !left(pair) && !right(pair)),
-          0,
-        ),
-      ],
-      [
-        'the first stops earlier',
-        numberCell(
-          count((pair) => pair.left.postsUsed < pair.right.postsUsed),
-          0,
-        ),
-      ],
-      [
-        'the second stops earlier',
-        numberCell(
-          count((pair) => pair.left.postsUsed > pair.right.postsUsed),
-          0,
-        ),
-      ],
+      ['both right', count((pair) => left(pair) && right(pair))],
+      ['only the first', count((pair) => left(pair) && !right(pair))],
+      ['only the second', count((pair) => !left(pair) && right(pair))],
+      ['neither', count((pair) => !left(pair) && !right(pair))],
+      ['the first stops earlier', count((pair) => pair.left.postsUsed < pair.right.postsUsed)],
+      ['the second stops earlier', count((pair) => pair.left.postsUsed > pair.right.postsUsed)],
     ],
     isSortable: false,
   });
@@ -114,7 +78,7 @@ const differingShown = 300;
 
 /** @param pairs of one seed */
 function differSection(
-  pairs: readonly PairedDecision[],
+  pairs: readonly Paired<Decision>[],
   { labels, seed }: { labels: readonly string[]; seed: number },
 ): Markup {
   const differing = pairs.filter(({ left, right }) => left.predicted !== right.predicted);
@@ -149,7 +113,7 @@ function differSection(
 /** Both systems on the threads that both decided, run by run, each as the inspector shows an agent. */
 async function inspectedSystems(
   compared: readonly ComparedSystem[],
-  { pairs, cache }: { pairs: readonly PairedDecision[]; cache: string },
+  { pairs, cache }: { pairs: readonly Paired<Decision>[]; cache: string },
 ): Promise<{ runs: InspectedRun[]; notes: string[] }> {
   const read = threadReader();
   const notes = new Set<string>();

@@ -1,17 +1,10 @@
 import { markdownTable } from 'markdown-table';
+import { percent, plusMinus } from '../../report/shown-numbers.ts';
 import type { VariantResults } from '../../report/variant-results.ts';
 import { agentName, isLearnt, isShown } from '../decisions.ts';
 import { shownMetrics } from '../metrics.ts';
 import type { TrialResult } from '../result.ts';
-import {
-  compareToFront,
-  isCollapsed,
-  type Margin,
-  plusMinus,
-  type SystemSummary,
-  shownMargin,
-  summarize,
-} from './aggregate.ts';
+import { compareToFront, isCollapsed, type Margin, type SystemSummary, shownMargin, summarize } from './aggregate.ts';
 
 /**
  * The tables of an experiment in Markdown: what was trained in every variant beside the rules, how each agent stands to
@@ -150,8 +143,4 @@ function collapseWarning(variant: string, systems: readonly SystemSummary[]): st
     `**The agent${variant === 'agent' ? '' : ` of ${variant}`} collapsed**: it stops ${percent(agent.mostCommonStop.share)} of the threads at ${agent.mostCommonStop.name}, as a fixed rule would.`,
     '',
   ];
-}
-
-function percent(share: number): string {
-  return `${(100 * share).toFixed(0)} %`;
 }

@@ -1,6 +1,7 @@
 import { allPosts } from '../../../experts/stop-rules.ts';
 import { counted } from '../../../src/counted.ts';
 import { narrowTable, wrapped } from '../../report/narrow-table.ts';
+import { percent, plusMinus } from '../../report/shown-numbers.ts';
 import type { VariantResults } from '../../report/variant-results.ts';
 import { agentName, isLearnt } from '../decisions.ts';
 import type { TrialResult } from '../result.ts';
@@ -9,7 +10,6 @@ import {
   type FrontComparison,
   isCollapsed,
   type Margin,
-  plusMinus,
   type SystemSummary,
   shownMargin,
   summarize,
@@ -131,7 +131,7 @@ function verdict(variants: readonly SummedVariant[]): string {
   for (const { variant, agent } of variants)
     if (isCollapsed(agent))
       clauses.push(
-        `${isSingle ? 'it' : variant} collapsed to a fixed rule (${(100 * agent.mostCommonStop.share).toFixed(0)} % stop at ${agent.mostCommonStop.name})`,
+        `${isSingle ? 'it' : variant} collapsed to a fixed rule (${percent(agent.mostCommonStop.share)} stop at ${agent.mostCommonStop.name})`,
       );
   return `${clauses.join('; ')}.`;
 }

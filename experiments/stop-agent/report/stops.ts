@@ -1,6 +1,7 @@
 import { type Chart, type DrawnChart, drawAll, figure, palette } from '../../report/page/chart.ts';
 import { html, type Markup } from '../../report/page/html.ts';
 import { confusionTable, numberCell, table } from '../../report/page/tables.ts';
+import { percent } from '../../report/shown-numbers.ts';
 import { placedDecisions, type ReadRun } from './read-runs.ts';
 import {
   type Bar,
@@ -195,7 +196,7 @@ function eventChart(name: string, cells: ReturnType<typeof stopsByEvent>): Chart
   const bins = postBins.map((bin) => bin.name);
   const values = cells.map((cell) => ({
     ...cell,
-    details: `${cell.event}: ${cell.bin} posts seen\n${cell.threads} threads, ${(100 * cell.share).toFixed(0)} % of the event`,
+    details: `${cell.event}: ${cell.bin} posts seen\n${cell.threads} threads, ${percent(cell.share)} of the event`,
   }));
   return {
     name,
@@ -229,7 +230,7 @@ function eventChart(name: string, cells: ReturnType<typeof stopsByEvent>): Chart
 function calibrationChart(name: string, bins: readonly CalibrationBin[], expectedError: number): Chart {
   const values = bins.map((bin) => ({
     ...bin,
-    details: `Confidence ${bin.confidence.toFixed(2)}\n${(100 * bin.accuracy).toFixed(0)} % of ${bin.threads} threads right`,
+    details: `Confidence ${bin.confidence.toFixed(2)}\n${percent(bin.accuracy)} of ${bin.threads} threads right`,
   }));
   const low = Math.min(0.5, ...bins.map(({ confidence }) => Math.floor(confidence * 10) / 10));
   const axis = (field: 'confidence' | 'accuracy', title: string, from: number) =>

@@ -1,4 +1,5 @@
 import { markdownTable } from 'markdown-table';
+import { percent } from '../../report/shown-numbers.ts';
 import { isShown } from '../decisions.ts';
 import { type SystemScores, shownMetrics } from '../metrics.ts';
 
@@ -28,7 +29,7 @@ export function systemsTable(systems: readonly SystemScores[]): string {
           cell(system, first),
           ...labels.map((label) => system.f1ByLabel[label].toFixed(3)),
           ...others.map((metric) => cell(system, metric)),
-          `${system.mostCommonStop.name} (${(100 * system.mostCommonStop.share).toFixed(0)} %)`,
+          `${system.mostCommonStop.name} (${percent(system.mostCommonStop.share)})`,
         ]),
     ],
     { align: ['l', ...Array<string>(shownMetrics.length + labels.length).fill('r'), 'l'] },

@@ -4,6 +4,7 @@ import { RunDirectory } from '../../../checkpoints/run-directory.ts';
 import type { DrawnChart } from '../../report/page/chart.ts';
 import { html, type Markup } from '../../report/page/html.ts';
 import { curveFigures } from '../../report/page/learning-curves.ts';
+import { percent } from '../../report/shown-numbers.ts';
 import { collapsedShare } from './aggregate.ts';
 import type { ReadRun } from './read-runs.ts';
 
@@ -142,8 +143,4 @@ function meanOfEnd(metrics: readonly MetricsLine[], name: string): number | null
   const last = metrics.slice(-Math.max(1, Math.ceil(lastShare * metrics.length)));
   const values = last.flatMap((line) => (line[name] === undefined ? [] : [line[name]]));
   return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length;
-}
-
-function percent(share: number): string {
-  return `${(100 * share).toFixed(0)} %`;
 }

@@ -3,6 +3,7 @@ import { figure } from '../../report/page/chart.ts';
 import { html, type Markup } from '../../report/page/html.ts';
 import { type PageSection, renderPage } from '../../report/page/page.ts';
 import { type Cell, numberCell, table } from '../../report/page/tables.ts';
+import { percent } from '../../report/shown-numbers.ts';
 import { isShown } from '../../stop-agent/decisions.ts';
 import { shortNames } from '../plan.ts';
 import { type Recommendation, whyNone } from '../recommend.ts';
@@ -151,7 +152,7 @@ ${table({
 
 /** A share as a bar and a number. */
 function meter(share: number): Markup {
-  return html`<span class="meter" style="--share: ${share.toFixed(3)}"></span> ${(100 * share).toFixed(0)} %`;
+  return html`<span class="meter" style="--share: ${share.toFixed(3)}"></span> ${percent(share)}`;
 }
 
 function failedSection({ rows }: SweepReport): Markup {

@@ -1,4 +1,5 @@
 import { markdownTable } from 'markdown-table';
+import { percent } from '../../report/shown-numbers.ts';
 import { isShown } from '../../stop-agent/decisions.ts';
 import type { FrontPoint } from '../front.ts';
 import { type SweepPlan, shortNames } from '../plan.ts';
@@ -186,7 +187,7 @@ function sensitivityLines({ plan, sensitivities }: SweepReport): string[] {
             `${best.mean.toFixed(3)} at ${best.values}`,
             `${worst.mean.toFixed(3)} at ${worst.values}`,
             spread.toFixed(3),
-            explained === null ? '–' : `${(100 * explained).toFixed(0)} %`,
+            explained === null ? '–' : percent(explained),
           ];
         }),
       ],
