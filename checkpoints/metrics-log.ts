@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { z } from 'zod';
 import { diskError } from '../src/errors.ts';
-import { storedLine } from '../src/json-lines.ts';
+import { storedLine } from '../src/json-file.ts';
 
 /**
  * JSON has no NaN or infinity, and a diverged loss must not read as missing. They are strings, as in protobuf's JSON.

@@ -22,7 +22,7 @@ export function readJsonFile<Value>(path: string, schema: z.ZodType<Value>, reme
 }
 
 /** @throws InputError for a file that is missing, or that the disk does not give */
-export function readStoredText(path: string, remedy?: string): string {
+function readStoredText(path: string, remedy?: string): string {
   if (!existsSync(path)) throw notOurs(path, 'it is missing', remedy);
   try {
     return readFileSync(path, 'utf8');
@@ -45,6 +45,33 @@ export function storedValue<Value>(
   if (parsed.success) return parsed.data;
   const problems = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'the whole'}: ${issue.message}`);
   throw notOurs(place, problems.slice(0, 3).join('; '), remedy);
+}
+
+/*
+ * JSON Lines, one value a line, that Earshot itself wrote. Foreign ones, such as threads, are read by `thread-file.ts`.
+ */
+
+/** Writes one value a line, all or none. @throws InputError where the disk refuses */
+export function writeJsonLines(path: string, values: readonly unknown[]): void {
+  writeFileAtomically(path, values.map((value) => `${JSON.stringify(value)}\n`).join(''));
+}
+
+/** @throws InputError that names the line, for a file that is missing or a line that is not what the schema expects */
+export function readJsonLines<Value>(path: string, schema: z.ZodType<Value>): Value[] {
+  return readStoredText(path)
+    .split('\n')
+    .flatMap((text, index) => (text === '' ? [] : [storedLine(text, { path, number: index + 1, schema })]));
+}
+
+/**
+ * The value of one line.
+ * @throws InputError that names the line where it is not what the schema expects
+ */
+export function storedLine<Value>(
+  text: string,
+  { path, number, schema, remedy }: { path: string; number: number; schema: z.ZodType<Value>; remedy?: string },
+): Value {
+  return storedValue(text, { schema, place: `${path}, line ${number},`, remedy });
 }
 
 /**

@@ -14,7 +14,7 @@ import type { Endpoint } from '../../experts/llm/endpoint.ts';
 import { BudgetSpentError, CannotAskError } from '../../experts/llm/failures.ts';
 import { sha256 } from '../../src/content-hash.ts';
 import { InputError, ProviderError } from '../../src/errors.ts';
-import { readJsonLines } from '../../src/json-lines.ts';
+import { readJsonLines } from '../../src/json-file.ts';
 import type { Random } from '../../src/tensor/random.ts';
 import { workContext } from '../../src/work-context.ts';
 import type { DetectorFile } from '../config/detector-file.ts';

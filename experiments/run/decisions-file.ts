@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { z } from 'zod';
 import { InputError } from '../../src/errors.ts';
-import { readJsonLines, writeJsonLines } from '../../src/json-lines.ts';
+import { readJsonLines, writeJsonLines } from '../../src/json-file.ts';
 
 /*
  * `decisions.jsonl`: what each system of a run decided of each test item, one decision a line. Every score that is shown is

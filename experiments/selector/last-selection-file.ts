@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { likeliest, stanceClasses, veracityClasses } from '../../experts/task-models/task-model.ts';
 import { veracityTask } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
-import { readJsonLines, writeJsonLines } from '../../src/json-lines.ts';
+import { readJsonLines, writeJsonLines } from '../../src/json-file.ts';
 import type { EpochSelection } from '../../trainers/selector/jsdrv.ts';
 import type { SelectorClaim } from '../../trainers/selector/setup.ts';
 import { replyStances } from './data.ts';

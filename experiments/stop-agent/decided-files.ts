@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { z } from 'zod';
-import { readJsonLines, writeJsonLines } from '../../src/json-lines.ts';
+import { readJsonLines, writeJsonLines } from '../../src/json-file.ts';
 import type { StopDecision } from '../../trainers/stop-agent/policy.ts';
 import type { DecidedPart } from '../run/decisions-file.ts';
 import type { TestThread } from './decisions.ts';

@@ -5,7 +5,7 @@ import { createGzip } from 'node:zlib';
 import { z } from 'zod';
 import { readLines, type TextLine } from '../../src/data/text-lines.ts';
 import { InputError } from '../../src/errors.ts';
-import { storedLine } from '../../src/json-lines.ts';
+import { storedLine } from '../../src/json-file.ts';
 import { type AnnotationRow, annotationRowSchema, keyOf } from './annotation-row.ts';
 
 const ROWS_A_BATCH = 500;
