@@ -25,32 +25,12 @@ export interface Parity {
   readonly rows: Readonly<Record<string, number>>;
 }
 
-/** What is compared: the outputs of the file, and which action a probability means. */
-export interface ParityOutputs {
-  readonly probability: string;
-  readonly action: string;
-  /** For messages. */
-  readonly symbol: string;
-  readonly isActed: (probability: number) => boolean;
-}
-
-const stopOutputs: ParityOutputs = {
-  probability: onnxNames.stopProbability,
-  action: onnxNames.action,
-  symbol: 'π(stop)',
-  isActed: (probability) => probability > 0.5,
-};
-
 /**
  * Runs an ONNX file beside the checkpoint that it was made of. A probability within the tolerance of one half may fall on
  * either side of it by rounding alone; golden states must agree even there.
  * @throws Error that names the kind, row and batch of the first state on which they disagree
  */
-export async function checkParity(
-  model: Uint8Array,
-  probes: readonly ParityProbe[],
-  outputs: ParityOutputs = stopOutputs,
-): Promise<Parity> {
+export async function checkParity(model: Uint8Array, probes: readonly ParityProbe[]): Promise<Parity> {
   // Loaded here because the native library is large and only an export needs it.
   const { InferenceSession, Tensor } = await import('onnxruntime-node');
   const session = await InferenceSession.create(model);
@@ -65,17 +45,14 @@ export async function checkParity(
           const state = new Tensor('float32', states, [end - start, columns]);
           const output = await session.run({ [onnxNames.state]: state });
           const found = {
-            probabilities: output[outputs.probability].data,
-            actions: output[outputs.action].data,
+            probabilities: output[onnxNames.stopProbability].data,
+            actions: output[onnxNames.action].data,
           };
           for (let row = start; row < end; row++) {
             const place = `${probe.name} state ${row}, in batches of ${batch}`;
             const probability = Number(found.probabilities[row - start]);
             const action = Number(found.actions[row - start]);
-            const difference = compare(
-              { probability, action },
-              { probe, outputs, expected: probe.expected[row], place },
-            );
+            const difference = compare({ probability, action }, { probe, expected: probe.expected[row], place });
             largestDifference = Math.max(largestDifference, difference);
           }
         }
@@ -93,19 +70,19 @@ export async function checkParity(
 
 function compare(
   found: { probability: number; action: number },
-  { probe, outputs, expected, place }: { probe: ParityProbe; outputs: ParityOutputs; expected: number; place: string },
+  { probe, expected, place }: { probe: ParityProbe; expected: number; place: string },
 ): number {
   const difference = Math.abs(found.probability - expected);
   // Written so that NaN fails, too.
   if (!(difference <= tolerance))
     throw new Error(
-      `the ONNX file and the checkpoint differ at ${place}: ${outputs.symbol} is ${found.probability} and ${expected}, more than ${tolerance} apart`,
+      `the ONNX file and the checkpoint differ at ${place}: π(stop) is ${found.probability} and ${expected}, more than ${tolerance} apart`,
     );
   const isTie = Math.abs(expected - 0.5) <= tolerance && probe.name !== 'golden';
-  const action = Number(outputs.isActed(expected));
+  const action = Number(expected > 0.5);
   if (found.action !== action && !isTie)
     throw new Error(
-      `the ONNX file and the checkpoint differ at ${place}: the action is ${found.action} and ${action}, ${outputs.symbol} ${found.probability} and ${expected}`,
+      `the ONNX file and the checkpoint differ at ${place}: the action is ${found.action} and ${action}, π(stop) ${found.probability} and ${expected}`,
     );
   return difference;
 }

@@ -1,10 +1,9 @@
 import { Command } from 'commander';
 import type { Parity } from '../../checkpoints/bundle/parity.ts';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
+import { InputError } from '../../src/errors.ts';
 import { workContext } from '../../src/work-context.ts';
 import { runKind } from '../run/run-kind.ts';
-import type { exportSelectorRun } from '../selector/export.ts';
-import type { exportRun } from '../stop-agent/export/export-run.ts';
 import type { Terminal } from './terminal.ts';
 
 export function exportCommand({ stdout, stderr }: Terminal): Command {
@@ -12,7 +11,7 @@ export function exportCommand({ stdout, stderr }: Terminal): Command {
     .description(
       'Write the policy of a run as a bundle that other programs load: ONNX, weights, Python, a policy card.',
     )
-    .argument('<run>', 'run directory of a stop agent or a selector, such as runs/quickstart/student-and-task/seed-1')
+    .argument('<run>', 'run directory of a stop agent, such as runs/quickstart/student-and-task/seed-1')
     .requiredOption('--out <folder>', 'a new folder for the bundle')
     .option('--data <path>', "where the run's thread file is now (default: where it was at the training)")
     .option('--runs <folder>', 'where the shared cache is', 'runs')
@@ -21,39 +20,27 @@ export function exportCommand({ stdout, stderr }: Terminal): Command {
       'after',
       `
 The ONNX file is held against the checkpoint on golden, random and extreme states, in batches of several sizes. Where they
-differ, nothing is written. A few test threads of a stop agent's run, with their texts, become part of the bundle; of a selector
-only states do, and its bundle decides on states.
+differ, nothing is written. A few test threads of the run, with their texts, become part of the bundle. A selector is applied with
+\`earshot select\`, not exported.
 
 Example:
   earshot export runs/quickstart/student-and-task/seed-1 --out policy
-  python policy/earshot_policy.py < threads.jsonl
-  earshot export runs/selector-quickstart/agent/seed-1 --out selector`,
+  python policy/earshot_policy.py < threads.jsonl`,
     )
     .action(async (run: string, { out, data, runs, json }: ExportOptions) => {
       const context = workContext({ onNote: (line) => stderr.write(`earshot: ${line}\n`) });
-      const settings = { run, out, data: data ?? null, runs, context };
-      const isSelector = runKind(RunDirectory.open(run)) === 'selector';
-      const { exported, text } = isSelector ? await exportedSelector(settings) : await exportedAgent(settings);
-      stdout.write(json ? `${JSON.stringify({ run, out, ...exported }, null, 2)}\n` : `${text}\nBundle: ${out}\n`);
+      if (runKind(RunDirectory.open(run)) === 'selector')
+        throw new InputError(`${run} is a selector: it is applied with \`earshot select ${run}\`, not exported`);
+      const { exportRun } = await import('../stop-agent/export/export-run.ts');
+      const exported = await exportRun({ run, out, data: data ?? null, runs, context });
+      const { parity, goldenThreads, readsTexts } = exported;
+      if (!readsTexts)
+        context.onNote(
+          'the states need an encoder that cannot be exported, so earshot_policy.py decides on states, not on texts; the rest of the bundle is whole',
+        );
+      const text = `${parityText(parity)}\nGolden threads: ${goldenThreads}\n\nBundle: ${out}`;
+      stdout.write(`${json ? JSON.stringify({ run, out, ...exported }, null, 2) : text}\n`);
     });
-}
-
-async function exportedAgent(settings: Parameters<typeof exportRun>[0]) {
-  const { exportRun } = await import('../stop-agent/export/export-run.ts');
-  const exported = await exportRun(settings);
-  const { parity, goldenThreads, readsTexts } = exported;
-  if (!readsTexts)
-    settings.context.onNote(
-      'the states need an encoder that cannot be exported, so earshot_policy.py decides on states, not on texts; the rest of the bundle is whole',
-    );
-  return { exported, text: `${parityText(parity)}\nGolden threads: ${goldenThreads}\n` };
-}
-
-async function exportedSelector(settings: Parameters<typeof exportSelectorRun>[0]) {
-  const { exportSelectorRun } = await import('../selector/export.ts');
-  const exported = await exportSelectorRun(settings);
-  const lines = Object.values(exported.parity).map(parityText);
-  return { exported, text: `${lines.join('\n')}\nGolden items: ${exported.goldenItems}\n` };
 }
 
 function parityText({ rows, batches, largestDifference }: Parity): string {

@@ -34,11 +34,9 @@ export async function selectGreedily(options: {
   policies: SelectorTraining['policies'] | null;
   claims: readonly SelectorClaim[];
   onProgress?: ((done: number, total: number) => void) | undefined;
-  /** Sees every state that a policy decides. */
-  onState?: ((level: Level, state: Float32Array) => void) | undefined;
   signal?: AbortSignal | undefined;
 }): Promise<GreedySelection[]> {
-  const { settings, policies, onProgress, onState, signal } = options;
+  const { settings, policies, onProgress, signal } = options;
   const order = [...options.claims.keys()].sort((left, right) =>
     options.claims[left].threadId < options.claims[right].threadId ? -1 : 1,
   );
@@ -59,7 +57,6 @@ export async function selectGreedily(options: {
       return { prediction, retainProbability: 1, isRetained: true };
     const shown = config.showDistribution ? { distribution: prediction.distribution } : {};
     const state = selectionState({ ...seen, ...shown });
-    onState?.(level, state);
     const probability = retainProbability(policies[level], state);
     return { prediction, retainProbability: probability, isRetained: probability >= 0.5 };
   };

@@ -133,6 +133,10 @@ describe('a bundle that is not what was exported', () => {
     const folder = await smallBundle();
     writeFileSync(join(folder, bundleFiles.manifest), '{}');
     await expect(loadPolicy(sourceOf(folder))).rejects.toThrow('manifest.json is not the manifest of a bundle');
+    const later = await smallBundle({ manifest: JSON.parse('{ "formatVersion": 99 }'), golden: [] });
+    await expect(loadPolicy(sourceOf(later))).rejects.toThrow(
+      'manifest.json is not what this Earshot reads (formatVersion: ',
+    );
     rmSync(join(folder, bundleFiles.manifest));
     await expect(loadPolicy(sourceOf(folder))).rejects.toThrow(/ENOENT.*manifest\.json/);
     const wide = await smallBundle({ network: randomNetwork({ inputs: dimensions + 1 }), golden: [] });

@@ -239,6 +239,12 @@ describe('select', () => {
     expect(words[1].errors).toMatch(/unknown option '--knid'\n.*--kind/);
     expect(words[2].errors).toContain('Allowed choices are posts, claims, both');
 
+    const exported = await earshot(['export', run, '--out', 'bundle'], { cwd });
+    expect([exported.code, exported.errors]).toEqual([
+      1,
+      `earshot: ${run} is a selector: it is applied with \`earshot select ${run}\`, not exported\n`,
+    ]);
+
     const complaint = (options: Partial<Parameters<typeof selecting>[1]>) =>
       expect(selecting(cwd, { out: 'x.jsonl', ...options })).rejects;
     await complaint({ run: 'none' }).toThrow('none is no run directory: it has no config.json');
