@@ -133,7 +133,6 @@ export const selectorExperimentSchema = z
           .describe(
             'share of each test set held out for stances of the models tuned on human labels and for choosing settings; the tables leave it out. Not used with heldOutEvents',
           ),
-        picturePoints: z.int().min(0).default(1000).describe('posts in the picture of stances; 0: no picture'),
       })
       .prefault({}),
   })

@@ -12,8 +12,7 @@ import { trainInDirectories } from '../run/train-in-directories.ts';
 import { replyStances } from './data.ts';
 import { epochMetrics } from './epoch-metrics.ts';
 import { writeLastSelection } from './last-selection-file.ts';
-import { stancePicture } from './report/stance-picture.ts';
-import { stancePictureSvg } from './report/stance-picture-svg.ts';
+import { stancePicture, stancePictureFile } from './report/stance-picture.ts';
 import type { SelectorTrial } from './settings.ts';
 
 /** What states and predictions are made of. */
@@ -28,7 +27,7 @@ export function selectorIdentity(training: SelectorTraining, embeddings: Embeddi
 
 /** Trains from the last checkpoint on. Returns the metrics of the last epoch; null when the signal stopped it. */
 export async function trainLogged(
-  { experiment, shared, context, directory }: SelectorTrial,
+  { shared, context, directory }: SelectorTrial,
   { run, trainer }: { run: RunDirectory; trainer: SelectorTrainer },
 ): Promise<Record<string, number> | null> {
   const { training } = trainer;
@@ -45,7 +44,7 @@ export async function trainLogged(
       writeFileAtomically(lastPath, `${JSON.stringify(metrics)}\n`);
       if (trainer.iteration >= trainer.iterations) {
         writeLastSelection(directory, { selection, claims: training.settings.claims, threads: shared.data.train });
-        await writePicture({ trial: { experiment, shared, directory }, training, selection });
+        await writePicture({ trial: { shared, directory }, training, selection });
       }
       return [metrics];
     },
@@ -55,14 +54,12 @@ export async function trainLogged(
 
 /** The paper's Figure 3, of the last epoch. */
 async function writePicture(options: {
-  trial: Pick<SelectorTrial, 'experiment' | 'shared' | 'directory'>;
+  trial: Pick<SelectorTrial, 'shared' | 'directory'>;
   training: SelectorTraining;
   selection: EpochSelection;
 }): Promise<void> {
   const { trial, training, selection } = options;
-  const { experiment, shared, directory } = trial;
-  const { picturePoints } = experiment.evaluation;
-  if (picturePoints === 0) return;
+  const { shared, directory } = trial;
   const { claims } = training.settings;
   const picture = await stancePicture({
     posts: selection.posts.map(({ claim, post, prediction, isRetained }) => {
@@ -76,12 +73,9 @@ async function writePicture(options: {
         isRight: gold < 0 ? null : gold === stance,
       };
     }),
-    classes: stanceClasses,
     embed: (texts) => shared.encoder.encode(texts),
     dimensions: shared.encoder.dimensions,
-    points: picturePoints,
     seed: training.settings.seed,
   });
-  writeFileAtomically(join(directory, 'stance-picture.json'), `${JSON.stringify(picture)}\n`);
-  writeFileAtomically(join(directory, 'stance-picture.svg'), stancePictureSvg(picture));
+  writeFileAtomically(join(directory, stancePictureFile), `${JSON.stringify(picture)}\n`);
 }

@@ -63,6 +63,44 @@ export function projected(data: Float32Array, { inputs, components, weights }: P
   return result;
 }
 
+/**
+ * Where rows stand along their leading principal components, around their mean; zero along components that they do not have. By the
+ * products of the rows with each other, so that it costs little for few long rows.
+ */
+export async function principalScores(
+  { data, columns }: Rows,
+  { components }: { components: number },
+): Promise<{ readonly scores: readonly Float64Array[]; readonly explained: number }> {
+  const count = data.length / columns;
+  if (count === 0) return { scores: [], explained: 1 };
+  const { EigenvalueDecomposition } = await import('ml-matrix');
+  const mean = new Float64Array(columns);
+  for (let index = 0; index < data.length; index++) mean[index % columns] += data[index] / count;
+  const centred = Array.from({ length: count }, (_, row) =>
+    mean.map((own, column) => data[row * columns + column] - own),
+  );
+  const products = Array.from({ length: count }, () => new Float64Array(count));
+  for (let row = 0; row < count; row++)
+    for (let other = 0; other <= row; other++) {
+      let sum = 0;
+      for (let column = 0; column < columns; column++) sum += centred[row][column] * centred[other][column];
+      products[row][other] = products[other][row] = sum;
+    }
+  const { realEigenvalues, eigenvectorMatrix } = new EigenvalueDecomposition(products, { assumeSymmetric: true });
+  const order = realEigenvalues.map((_, index) => index).sort((a, b) => realEigenvalues[b] - realEigenvalues[a]);
+  const leading = order.slice(0, components).map((index) => ({ index, variance: Math.max(0, realEigenvalues[index]) }));
+  const total = realEigenvalues.reduce((sum, value) => sum + value, 0);
+  return {
+    scores: Array.from({ length: count }, (_, row) =>
+      Float64Array.from({ length: components }, (__, component) => {
+        const own = leading[component];
+        return own === undefined ? 0 : Math.sqrt(own.variance) * eigenvectorMatrix.get(row, own.index);
+      }),
+    ),
+    explained: total > 0 ? leading.reduce((sum, { variance }) => sum + variance, 0) / total : 1,
+  };
+}
+
 /** The covariance of the leading columns, divided by the number of rows. */
 function covarianceOf({ data, columns }: Rows, inputs: number): Float64Array[] {
   const rows = data.length / columns;

@@ -51,7 +51,7 @@ const curves: Record<string, () => Promise<Curve>> = {
     return metricsOf(join(cwd, 'runs/tiny/agent/seed-1'));
   },
   async selector() {
-    const cwd = tinyFolder({ evaluation: { beside: [], picturePoints: 0 } });
+    const cwd = tinyFolder({ evaluation: { beside: [] } });
     const { code, errors } = await earshot(['train', 'tiny.yaml'], { cwd });
     expect(code, errors).toBe(0);
     return metricsOf(join(cwd, 'runs/tiny/agent/seed-1'));

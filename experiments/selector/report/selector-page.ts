@@ -13,8 +13,7 @@ import { readSelectorResult } from '../result.ts';
 import { listedItems } from './listed-items.ts';
 import { type ReadSelectorRun, scoreCharts, scoresTable } from './selector-scores.ts';
 import { shareChart } from './share-chart.ts';
-import { stancePictureSchema } from './stance-picture.ts';
-import { stancePictureSvg } from './stance-picture-svg.ts';
+import { stanceChart, stancePictureFile, stancePictureSchema } from './stance-picture.ts';
 
 /** The page of an experiment on selectors, or of one run: scores, what is retained, rewards, the map of stances, every item. */
 export async function selectorPage(source: PageSource): Promise<Page> {
@@ -30,14 +29,13 @@ export async function selectorPage(source: PageSource): Promise<Page> {
   );
   const [shown] = runs;
   const { claims, folds } = shown.result;
-  // Where events were held out in turn, each has a selection of its own, and the page shows the first.
   const [fold] = folds;
-  const ofSelection = fold === undefined ? shown.directory : join(shown.directory, fold.run);
+  const ofSelection = folderOfSelection(shown);
   const scores = await drawAll(scoreCharts(runs));
   const rewards = await rewardsSection(runs);
   const selection = readLastSelection(ofSelection);
   const shares = await drawAll([shareChart(selection, 'post'), shareChart(selection, 'claim')]);
-  const maps = mapsOf(runs);
+  const maps = await mapsOf(runs);
   const items = await listedItems(ofSelection, selection);
   const introduction = html`${description.trim() === '' ? null : html`<p>${description.trim()}</p>`}
 <p class="facts">Claims: ${claims.labelled} labelled, ${claims.unlabelled} unlabelled, ${claims.posts} posts · seeds ${[...new Set(runs.map(({ result }) => result.seed))].join(', ')}</p>
@@ -94,26 +92,26 @@ async function rewardsSection(
   return { charts, body: html`<p>One line a run.</p>\n${body}` };
 }
 
+/** Where events were held out in turn, each has a selection of its own, and the page shows the first. */
+function folderOfSelection({ directory, result: { folds } }: ReadSelectorRun): string {
+  return folds.length === 0 ? directory : join(directory, folds[0].run);
+}
+
 /** Of the first seed of every variant. */
-function mapsOf(runs: readonly ReadSelectorRun[]): (DrawnChart & { readonly variant: string })[] {
-  const [{ result: first }] = runs;
-  return runs
-    .filter(({ result, directory }) => result.seed === first.seed && existsSync(join(directory, 'stance-picture.json')))
-    .map(({ variant, directory }, index) => {
-      const picture = readJsonFile(join(directory, 'stance-picture.json'), stancePictureSchema);
-      return {
-        variant,
-        name: `stances-${index + 1}`,
-        label: `Posts by stance before and after selection, ${variant}`,
-        svg: stancePictureSvg(picture),
-      };
-    });
+async function mapsOf(runs: readonly ReadSelectorRun[]): Promise<(DrawnChart & { readonly variant: string })[]> {
+  const own = runs.filter(({ result }) => result.seed === runs[0].result.seed);
+  const charts = own.map((run, index) =>
+    stanceChart(readJsonFile(join(folderOfSelection(run), stancePictureFile), stancePictureSchema), {
+      name: `stances-${index + 1}`,
+      variant: run.variant,
+    }),
+  );
+  return (await drawAll(charts)).map((chart, index) => ({ ...chart, variant: own[index].variant }));
 }
 
 function mapSection(maps: readonly (DrawnChart & { readonly variant: string })[]): Markup {
-  if (maps.length === 0) return html`<p>No run drew one: <code>evaluation.picturePoints</code> is 0.</p>`;
-  return html`<p>Posts that read alike stand together. Left all posts, right the retained ones with the discarded in grey; hollow marks have a stance that is wrong.</p>
-${maps.map((map) => html`<div class="light">${figure(map, maps.length > 1 ? map.variant : null)}</div>`)}`;
+  return html`<p>Two principal components of what the policies read of a post: its text, its stance and the reason. Left all posts, right the retained ones with the discarded in grey; hollow marks have a stance that is wrong. A silhouette is 1 where stances stand apart, 0 where they are mixed, below 0 where posts stand nearer to another stance.</p>
+${maps.map((map) => figure(map, maps.length > 1 ? map.variant : null))}`;
 }
 
 function itemsSection(notes: readonly string[], note: string): Markup {

@@ -295,8 +295,8 @@ function selectionTable(results: readonly VariantResults<SelectorResult>[]): str
       { align: ['l', ...Array<'r'>(known.length + 1).fill('r')] },
     ),
     '',
-    'Right ones are counted against labels that the selector does not see, where the training data has them. Each run’s folder',
-    'shows the stances of its last epoch before and after selection (`stance-picture.svg`, `stance-picture.json`).',
+    'Right ones are counted against labels that the selector does not see, where the training data has them. `earshot report --html`',
+    'draws the stances of the last epoch before and after selection (`stance-picture.json` in each run’s folder).',
     '',
   ];
 }

@@ -85,7 +85,7 @@ describe('threads that a selector cannot learn from', () => {
       ['half-alone', []],
       ['no-false', ['no labelled claim is false: the veracity model learns nothing about such claims']],
     ] as const) {
-      const cwd = tinyFolder({ evaluation: { beside: ['supervised'], picturePoints: 20 } }, files);
+      const cwd = tinyFolder({ evaluation: { beside: ['supervised'] } }, files);
       const data = { protocol: 'ids', train: join(cwd, `${name}.jsonl`), tests: { held: join(cwd, 'test.jsonl') } };
       expect(await trainHere(cwd, { data })).toEqual(notes);
       const { claims, systems } = resultOf(cwd);

@@ -40,7 +40,7 @@ async function setUp(
     stanceModel: chat,
     veracityModel: chat,
     selector: { ...tinySelector.selector, epochs: 2 },
-    evaluation: { beside: ['random'], picturePoints: 0 },
+    evaluation: { beside: ['random'] },
     retry: { maxAttempts: 1 },
     ...options.parts,
   });
@@ -49,7 +49,7 @@ async function setUp(
 
 describe('a selector whose task models are language models', () => {
   it('goes through the whole loop and asks no question twice, in later commands neither', async () => {
-    const { server, cwd, asked } = await setUp({ parts: { evaluation: { picturePoints: 0 } } });
+    const { server, cwd, asked } = await setUp({ parts: { evaluation: {} } });
     const first = await earshot(train, { cwd });
     expect(first.code, first.errors).toBe(0);
     expect(first.out).toContain('\nplanted, macro-F1 ');

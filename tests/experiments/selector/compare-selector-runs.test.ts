@@ -12,7 +12,7 @@ const run = 'runs/tiny/agent/seed-1';
 describe('compare, of selectors', () => {
   it('pairs the decisions of two systems by test set and task', async () => {
     const cwd = tinyFolder();
-    await trainHere(cwd, { evaluation: { beside: ['untuned'], picturePoints: 0 } });
+    await trainHere(cwd, { evaluation: { beside: ['untuned'] } });
     const folder = join(cwd, run);
     const comparisons = compareSelectorSystems({ folder }, { folder, system: 'untuned' }, { seed: 1 });
     expect(comparisons.map(({ test, task }) => `${test}/${task}`)).toEqual(['planted/stance', 'planted/veracity']);
@@ -52,7 +52,7 @@ describe('compare, of selectors', () => {
 
   it('scores what the decisions say, not what was found when they were made', async () => {
     const cwd = tinyFolder();
-    await trainHere(cwd, { evaluation: { beside: [], picturePoints: 0 } });
+    await trainHere(cwd, { evaluation: { beside: [] } });
     const path = join(cwd, run, 'decisions.jsonl');
     const right = readFileSync(path, 'utf8')
       .trimEnd()

@@ -12,7 +12,7 @@ describe('evaluate on a run of a selector', () => {
   it('scores both tasks on other threads, as the selector reads them and with all posts', async () => {
     const { train, test } = tinyThreads();
     const cwd = tinyFolder({}, { 'other.jsonl': lines(test), 'seen.jsonl': lines([...train.slice(0, 3), ...test]) });
-    await trainHere(cwd, { evaluation: { beside: [], picturePoints: 0, heldOutShare: 0 } });
+    await trainHere(cwd, { evaluation: { beside: [], heldOutShare: 0 } });
     const evaluated = await earshot(['evaluate', run, '--data', 'other.jsonl', '--out', 'scores.json'], { cwd });
     expect(evaluated.code, evaluated.errors).toBe(0);
     expect(evaluated.out).toMatch(
@@ -42,7 +42,7 @@ describe('evaluate on a run of a selector', () => {
       posts: thread.posts.map((post) => ({ ...post, stance: null })),
     }));
     const cwd = tinyFolder({}, { 'bare.jsonl': lines(bare) });
-    await trainHere(cwd, { evaluation: { beside: [], picturePoints: 0 } });
+    await trainHere(cwd, { evaluation: { beside: [] } });
     const refused = await earshot(['evaluate', run, '--data', 'bare.jsonl'], { cwd });
     expect(refused.code).toBe(1);
     expect(refused.errors).toContain(

@@ -26,7 +26,7 @@ const files = {
 const beside = ['random-by-class', 'nearest-neighbour', 'supervised'] as const;
 const settings = {
   data: { train: 'train.jsonl', tests: { other: 'test.jsonl' }, heldOutEvents: 'each' },
-  evaluation: { beside, picturePoints: 0 },
+  evaluation: { beside },
 };
 
 describe('a selector with each event held out in turn', () => {
@@ -98,7 +98,7 @@ describe('a selector with each event held out in turn', () => {
   });
 
   it('keeps development events apart from the tests', async () => {
-    const cwd = tinyFolder({ ...settings, evaluation: { beside: ['supervised'], picturePoints: 0 } }, files);
+    const cwd = tinyFolder({ ...settings, evaluation: { beside: ['supervised'] } }, files);
     const data = { heldOutEvents: ['flood'], developmentEvents: ['flood'], tests: {}, train: join(cwd, 'train.jsonl') };
     await trainHere(cwd, { data: { ...data, tests: { other: join(cwd, 'test.jsonl') } } });
     const decisions = readDecisions(join(cwd, 'runs/tiny/agent/seed-1'), selectorDecisionSchema);

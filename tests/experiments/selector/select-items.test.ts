@@ -61,7 +61,7 @@ async function trained(files: Record<string, unknown> = {}): Promise<string> {
     entropy: 0.3,
     claimGradient: 'sampled',
   };
-  const cwd = tinyFolder({ selector, evaluation: { beside: [], picturePoints: 0 } }, files);
+  const cwd = tinyFolder({ selector, evaluation: { beside: [] } }, files);
   await trainHere(cwd);
   return cwd;
 }
@@ -81,7 +81,7 @@ describe('the order of threads in a file', () => {
   it('changes nothing that is learnt', async () => {
     const outcomes = await Promise.all(
       (['train.jsonl', 'reversed.jsonl'] as const).map(async (name) => {
-        const cwd = tinyFolder({ evaluation: { beside: [], picturePoints: 20 } }, { 'data.jsonl': files[name] });
+        const cwd = tinyFolder({ evaluation: { beside: [] } }, { 'data.jsonl': files[name] });
         await trainHere(cwd, { data: { train: join(cwd, 'data.jsonl'), tests: {} } });
         const { 'config.json': _, ...outcome } = outcomeOf(join(cwd, run));
         return outcome;
@@ -210,7 +210,7 @@ describe('select', () => {
       'other.jsonl': lines(test.map((thread) => ({ ...thread, id: `other-${thread.id}` }))),
     });
     const data = { protocol: 'ids', train: join(cwd, 'train.jsonl'), tests: { own: join(cwd, 'test.jsonl') } };
-    const evaluation = { beside: [], picturePoints: 0 };
+    const evaluation = { beside: [] };
     writeFileSync(join(cwd, 'tiny.yaml'), JSON.stringify({ ...tinySelector, data, evaluation }));
     await trainHere(cwd);
     const before = await selecting(cwd, { out: 'before.jsonl', data: 'other.jsonl' });

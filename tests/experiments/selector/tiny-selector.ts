@@ -18,7 +18,6 @@ export const tinySelector = {
   stanceModel: words,
   veracityModel: words,
   selector: { epochs: 3, learningRate: 0.02, entropy: 0.02, postReward: 'gain', agreement: 'cosine' },
-  evaluation: { picturePoints: 40 },
 };
 
 /** A folder with `tiny.yaml`; what is given replaces whole parts of it. */
@@ -59,9 +58,7 @@ export function withoutReplies({ posts: [claim], ...thread }: Thread): Thread {
 /** What a run must give again, byte for byte. */
 export function outcomeOf(run: string): Record<string, string> {
   const names = readdirSync(run, { recursive: true, encoding: 'utf8' }).filter((name) =>
-    /^(config|result|last-epoch|stance-picture)\.json$|^(metrics|decisions)\.jsonl$|\.svg$|^checkpoints\/step/.test(
-      name,
-    ),
+    /^(config|result|last-epoch|stance-picture)\.json$|^(metrics|decisions)\.jsonl$|^checkpoints\/step/.test(name),
   );
   return Object.fromEntries(names.sort().map((name) => [name, readFileSync(join(run, name)).toString('base64')]));
 }

@@ -73,7 +73,6 @@ describe('train, of a selector', () => {
       'result.json',
       'run.json',
       'stance-picture.json',
-      'stance-picture.svg',
     ]);
     expect(readdirSync(join(run, 'checkpoints'))).toEqual(['step-00000002.safetensors', 'step-00000003.safetensors']);
     const decisions = readDecisions(run, selectorDecisionSchema);
@@ -95,7 +94,6 @@ describe('train, of a selector', () => {
     });
     expect(result.systems).toEqual(systemsByDefault);
     expect(JSON.parse(read(run, 'stance-picture.json')).points).toHaveLength(40);
-    expect(read(run, 'stance-picture.svg')).toMatch(/^<svg /);
 
     const written = statSync(join(run, 'result.json')).mtimeMs;
     const second = await earshot(['train', 'tiny.yaml', '--json'], { cwd });
@@ -112,7 +110,7 @@ describe('train, of a selector', () => {
 
   it('comes to the same bytes in shares as at once, for every variant and seed', async () => {
     const variants = { linear: {}, hidden: { selector: { hidden: 4 } } };
-    const cwd = tinyFolder({ variants, seeds: [1, 2], evaluation: { beside: ['random'], picturePoints: 0 } });
+    const cwd = tinyFolder({ variants, seeds: [1, 2], evaluation: { beside: ['random'] } });
     const alone = await earshot(['train', 'tiny.yaml', '--runs', 'alone', '--jobs', '1', '--json'], { cwd });
     expect(alone.code, alone.errors).toBe(0);
     // What the processes of --jobs 2 do. One after the other shows that neither needs what the other has in memory.
@@ -135,7 +133,7 @@ describe('a selector’s run that is cut off', () => {
   /** Long enough to be met in the middle. */
   const long = {
     selector: { ...tinySelector.selector, epochs: 12 },
-    evaluation: { beside: ['random'], picturePoints: 20 },
+    evaluation: { beside: ['random'] },
   };
 
   it('goes on after a kill and an interruption to the bytes of the run that nothing stopped', async () => {
@@ -171,7 +169,7 @@ describe('a selector’s run that is cut off', () => {
   });
 
   it('goes on while systems are tested, and names a checkpoint that is cut', async () => {
-    const cwd = tinyFolder({ evaluation: { beside: ['everything', 'random'], picturePoints: 20 } });
+    const cwd = tinyFolder({ evaluation: { beside: ['everything', 'random'] } });
     await trainHere(cwd);
     const run = runOf(cwd);
     const expected = outcomeOf(run);

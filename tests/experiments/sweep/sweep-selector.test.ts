@@ -5,7 +5,7 @@ import { temporaryFolder } from '../../src/data/fixtures.ts';
 import { earshot } from '../cli/command-line.ts';
 import { tinySelector } from '../selector/tiny-selector.ts';
 
-const evaluation = { beside: ['untuned'], picturePoints: 0, heldOutShare: 0.5 };
+const evaluation = { beside: ['untuned'], heldOutShare: 0.5 };
 
 function folder(parts: Record<string, unknown>): string {
   const cwd = temporaryFolder();

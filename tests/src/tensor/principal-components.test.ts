@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { principalComponents, projected } from '../../../src/tensor/principal-components.ts';
+import { principalComponents, principalScores, projected } from '../../../src/tensor/principal-components.ts';
 import { Random } from '../../../src/tensor/random.ts';
 
 const random = Random.seeded({ seed: 1, purpose: 'test rows' });
@@ -43,5 +43,33 @@ describe('principal components', () => {
     await expect(principalComponents({ data, columns: 3 }, { components: 4 })).rejects.toThrow(
       '4 components were asked for, and there are 3 columns; ask for fewer',
     );
+  });
+});
+
+describe('principal scores', () => {
+  it('are what the components of the covariance give, around the mean, up to a sign', async () => {
+    const some = { data: data.subarray(0, 60), columns: 3 };
+    const { scores, explained } = await principalScores(some, { components: 2 });
+    const components = await principalComponents(some, { components: 2 });
+    const turned = projected(some.data, components);
+    expect(explained).toBeCloseTo(components.explained, 6);
+    for (const component of [0, 1]) {
+      const theirs = Array.from({ length: 20 }, (_, row) => turned[2 * row + component]);
+      const mean = theirs.reduce((sum, value) => sum + value, 0) / 20;
+      const sign = Math.sign((theirs[0] - mean) * scores[0][component]);
+      for (const [row, own] of scores.entries()) expect(sign * own[component]).toBeCloseTo(theirs[row] - mean, 3);
+    }
+  });
+
+  it('are zero where there is nothing to tell apart', async () => {
+    const none = await principalScores({ data: new Float32Array(0), columns: 4 }, { components: 2 });
+    expect(none.scores).toEqual([]);
+    const alike = await principalScores({ data: new Float32Array(8).fill(3), columns: 4 }, { components: 2 });
+    expect(alike.scores.map((own) => [...own].map((value) => value + 0))).toEqual([
+      [0, 0],
+      [0, 0],
+    ]);
+    const one = await principalScores({ data: Float32Array.of(1, 2), columns: 2 }, { components: 2 });
+    expect(one.scores[0]).toHaveLength(2);
   });
 });
