@@ -71,7 +71,7 @@ async function bestOnDevelopment(encoder: Encoder): Promise<ModelOptions> {
 async function heldOutScores(setup: { event: string; encoder: Encoder; options: ModelOptions }) {
   const { train, tests } = disjointParts(
     { train: threads, tests: [] },
-    { data: { protocol: 'events', nearDuplicateAt: 0.5, heldOutEvents: [setup.event] } },
+    { data: { protocol: 'events', heldOutEvents: [setup.event] } },
   );
   const model = createLocalVeracityModel({
     encoder: setup.encoder,

@@ -141,21 +141,28 @@ function seedCount(threads: readonly Thread[], seedShare: number): number {
   return Math.round(seedShare * threads.length);
 }
 
+/** Stances as data sets name them; P-Stance has the last two. */
+const stanceOfLabel: ReadonlyMap<string, number> = new Map([
+  ...stanceClasses.map((name, index) => [name, index] as const),
+  ['favor', stanceClasses.indexOf('support')],
+  ['against', stanceClasses.indexOf('deny')],
+]);
+
 /** Single items have the label of their own; of threads, the replies with a stance are examples. */
 function stanceExamples(
   items: readonly Thread[],
-  { stancePretraining, stanceLabels }: SelectorExperiment['data'],
+  { stancePretraining }: SelectorExperiment['data'],
 ): Example<StanceItem>[] {
   const examples = items.flatMap((thread): Example<StanceItem>[] => {
     const { id, labels = {}, posts } = thread;
-    const stance = stanceLabels[String(labels.stance)];
-    if (stance === undefined) return replyExamples(thread);
+    const label = stanceOfLabel.get(String(labels.stance));
+    if (label === undefined) return replyExamples(thread);
     const item = { threadId: id, claim: String(labels.target ?? ''), post: posts[0].text };
-    return [{ item, label: stanceClasses.indexOf(stance), explanation: '' }];
+    return [{ item, label, explanation: '' }];
   });
   if (examples.length === 0 && items.length > 0)
     throw new InputError(
-      `none of the ${items.length} items of ${stancePretraining} has a labels.stance that data.stanceLabels knows (${Object.keys(stanceLabels).join(', ')}), or a reply with a stance`,
+      `none of the ${items.length} items of ${stancePretraining} has a labels.stance that is known (${[...stanceOfLabel.keys()].join(', ')}), or a reply with a stance`,
     );
   return examples;
 }

@@ -5,7 +5,6 @@ import { chatStanceOptionsSchema } from '../../experts/task-models/chat/stance.t
 import { chatVeracityOptionsSchema } from '../../experts/task-models/chat/veracity.ts';
 import { localStanceOptionsSchema } from '../../experts/task-models/local/stance.ts';
 import { localVeracityOptionsSchema } from '../../experts/task-models/local/veracity.ts';
-import { stanceClasses } from '../../experts/task-models/task-model.ts';
 import { plantedStanceOptionsSchema } from '../../src/data/synthetic/planted-stances.ts';
 import { encoderSchema } from '../../src/text/create-encoder.ts';
 import { selectorSchema } from '../../trainers/selector/config.ts';
@@ -66,31 +65,12 @@ export const selectorExperimentSchema = z
           .describe(
             'events that settings are chosen by: name them in heldOutEvents, too, and their decisions are kept as held-out ones, which tables leave out',
           ),
-        nearDuplicateAt: z
-          .number()
-          .gt(0)
-          .max(1)
-          .default(0.5)
-          .describe(
-            'share of words (Jaccard index) from which on a training claim nearly repeats a tested one and is left out',
-          ),
         stancePretraining: threadFile
           .nullable()
           .default(null)
           .describe(
-            'items with labels.stance (and labels.target, the claim), or threads with stances, that the stance model learns from first',
+            'items with labels.stance (support or favor, deny or against, query, comment) and labels.target, the claim, or threads with stances, that the stance model learns from first',
           ),
-        stanceLabels: z
-          .record(z.string(), z.enum(stanceClasses))
-          .default({
-            favor: 'support',
-            against: 'deny',
-            support: 'support',
-            deny: 'deny',
-            query: 'query',
-            comment: 'comment',
-          })
-          .describe('the stance that each of those labels stands for; items with other labels are left out'),
         planted: plantedStanceOptionsSchema.prefault({}).describe('the made-up threads, used where no path is given'),
         maxPosts: z.int().min(1).default(500).describe('posts of a thread that the selector reads, the claim included'),
         skipInvalid: z.boolean().default(false).describe('leave invalid lines out instead of stopping'),

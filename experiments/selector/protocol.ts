@@ -33,7 +33,10 @@ export interface Parts {
 /** The test set of the held-out events' threads that the training file itself has. */
 export const heldOutEventsName = 'held-out events';
 
-type Protocol = Pick<SelectorExperiment['data'], 'protocol' | 'nearDuplicateAt'> & {
+/** Share of words (Jaccard index) from which on a training claim nearly repeats a tested one. */
+const nearDuplicateAt = 0.5;
+
+type Protocol = Pick<SelectorExperiment['data'], 'protocol'> & {
   readonly heldOutEvents: readonly string[];
 };
 
@@ -64,7 +67,7 @@ export function withoutShared(
   // Events that are held out go, even where no test has a thread of them.
   const events = new Set([...data.heldOutEvents, ...tested.map(({ event }) => event)]);
   const ofOtherEvents = others.filter(({ event }) => event !== null && !events.has(event));
-  const duplicates = nearDuplicates(ofOtherEvents, { of: tested, similarity: data.nearDuplicateAt });
+  const duplicates = nearDuplicates(ofOtherEvents, { of: tested, similarity: nearDuplicateAt });
   return {
     train: ofOtherEvents.filter((thread) => !duplicates.has(thread)),
     leftOut: { sameThread, sameEvent: others.length - ofOtherEvents.length, nearDuplicate: duplicates.size },

@@ -28,9 +28,9 @@ export async function trainedBeside(
   } as const;
   const trainer = createSelector({
     ...settings,
-    ...(name === 'random' && { retainsLike: { epochs: selector.retention, alikeIn: 'size' } }),
-    ...(name === 'random-by-class' && { retainsLike: { epochs: selector.retention, alikeIn: 'class' } }),
-    ...(name === 'right-labels' && { knownRight: hiddenLabels(trial.shared.data.train) }),
+    ...(name === 'random' && { matchedRandomControl: { epochs: selector.retention, alikeIn: 'size' } }),
+    ...(name === 'random-by-class' && { matchedRandomControl: { epochs: selector.retention, alikeIn: 'class' } }),
+    ...(name === 'right-labels' && { oracleControl: hiddenLabels(trial.shared.data.train) }),
     config: { ...everything, epochs: Math.max(1, selector.epoch) },
   });
   const { context } = trial;

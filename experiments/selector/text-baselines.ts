@@ -140,8 +140,6 @@ async function fitLogisticRegression(examples: readonly Labelled[], classes: num
       pretrainL2: 1,
       tuneFrom: 'pretrained',
       classWeights: 'balanced',
-      tolerance: 1e-3,
-      steps: 300,
       folds: 1,
     },
   });

@@ -31,15 +31,15 @@ export type Chooser = (level: Level, input: ChoiceInput) => Step;
 /** Eq. 3, or what a control does instead: retain random items as a selection did, or what is right. */
 export function chooser(training: SelectorTraining, preselected: readonly PreselectedClaim[]): Chooser {
   const { settings, policies, random, epoch } = training;
-  const { config, retainsLike, knownRight, claims } = settings;
-  if (knownRight !== undefined)
+  const { config, matchedRandomControl, oracleControl, claims } = settings;
+  if (oracleControl !== undefined)
     return (_, { place: { claim, post }, prediction }) => {
-      const hidden = post === undefined ? knownRight.veracityOf(claim) : knownRight.stanceOf(claim, post);
+      const hidden = post === undefined ? oracleControl.veracityOf(claim) : oracleControl.stanceOf(claim, post);
       const isHuman = post === undefined && claims[claim].label !== null;
       return decided(isHuman || hidden < 0 || hidden === likeliest(prediction.distribution));
     };
-  if (retainsLike?.alikeIn === 'size') {
-    const retained = retainsLike.epochs[epoch];
+  if (matchedRandomControl?.alikeIn === 'size') {
+    const retained = matchedRandomControl.epochs[epoch];
     const drawn = {
       posts: randomActions(
         random.permutation(preselected.reduce((sum, own) => sum + own.posts.length, 0)),
@@ -49,8 +49,8 @@ export function chooser(training: SelectorTraining, preselected: readonly Presel
     };
     return (level) => decided(drawn[level].next().value === true);
   }
-  if (retainsLike !== undefined) {
-    const strata = retainsLike.epochs[epoch];
+  if (matchedRandomControl !== undefined) {
+    const strata = matchedRandomControl.epochs[epoch];
     return (level, { place: { claim }, prediction }) => {
       const own = strata[level][stratumOf(prediction, { isLabelled: claims[claim].label !== null })];
       // A class that the selection never met is retained as often as all items were.

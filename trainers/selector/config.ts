@@ -54,10 +54,10 @@ export const selectorSchema = z
         'what unlabelled claims teach: the agreement of their retained stances with those of labelled claims, as in the paper, which also rewards a wrong veracity that fits the stances; or nothing',
       ),
     postReward: z
-      .enum(['claim', 'step', 'gain', 'counterfactual'])
+      .enum(['claim', 'gain', 'counterfactual'])
       .default('claim')
       .describe(
-        'reward of a post’s step: that of its claim (one veracity question for each claim), the agreement after the step, how much the step added to it, or how much the agreement at the end exceeds the one with this post’s action turned round (a question for each post)',
+        'reward of a post’s step: that of its claim (one veracity question for each claim), how much the step added to the agreement, or how much the agreement at the end exceeds the one with this post’s action turned round (a question for each post)',
       ),
     claimGradient: z
       .enum(['exact', 'sampled'])
@@ -66,10 +66,10 @@ export const selectorSchema = z
         'of a claim’s step: the expectation over both actions, since the reward of either is known, or that of the action taken, as in the paper',
       ),
     discardedClaim: z
-      .enum(['same', 'none', 'negated'])
+      .enum(['same', 'negated'])
       .default('negated')
       .describe(
-        'reward of discarding a claim: the same as of retaining it (the paper taken literally, which teaches nothing), none, or its negative',
+        'reward of discarding a claim: the same as of retaining it (the paper taken literally, which teaches nothing), or its negative',
       ),
     claimsAbove: z
       .number()

@@ -168,7 +168,7 @@ function postRewards(options: { steps: readonly Step[]; rewards: readonly number
   return steps.map(({ action }) => {
     const before = rewards[retained];
     retained += action;
-    return kind === 'step' ? rewards[retained] : rewards[retained] - before;
+    return rewards[retained] - before;
   });
 }
 

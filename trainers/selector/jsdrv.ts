@@ -89,8 +89,8 @@ export interface SelectorTrainer extends Trainer<SelectorPolicies> {
  */
 export function createSelector(settings: SelectorSettings): SelectorTrainer {
   const training = createSelectorTraining(settings);
-  const { config, retainsLike, claims, stanceModel, veracityModel } = settings;
-  const epochs = Math.min(config.epochs, retainsLike?.epochs.length ?? config.epochs);
+  const { config, matchedRandomControl, claims, stanceModel, veracityModel } = settings;
+  const epochs = Math.min(config.epochs, matchedRandomControl?.epochs.length ?? config.epochs);
   let selection: EpochSelection | null = null;
   return {
     algorithm: 'selector',
@@ -219,7 +219,7 @@ async function selectAndLearn(
   const { config } = settings;
   const { shown, annotations, context } = options;
   const choose = chooser(training, shown);
-  const whenDiscarded = ({ same: 1, none: 0, negated: -1 } as const)[config.discardedClaim];
+  const whenDiscarded: 1 | -1 = config.discardedClaim === 'same' ? 1 : -1;
   const claimContext = emptyContext(settings.dimensions);
   const posts: SelectedPost[] = [];
   const claims: SelectedClaim[] = [];

@@ -42,13 +42,13 @@ export interface SelectorSettings {
   readonly config: SelectorConfig;
   readonly seed: number;
   /** A control: retains random items, as many as a selector did in each epoch, for as many epochs as there are entries. */
-  readonly retainsLike?: {
+  readonly matchedRandomControl?: {
     readonly epochs: readonly EpochRetention[];
     /** Alike in number, or in the share of each machine label among labelled and among unlabelled claims. */
     readonly alikeIn: 'size' | 'class';
   };
   /** A control: retains what the machine labelled right, and what has no known label. No policy can do this. */
-  readonly knownRight?: HiddenLabels;
+  readonly oracleControl?: HiddenLabels;
 }
 
 export const levels = ['posts', 'claims'] as const;

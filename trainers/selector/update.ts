@@ -10,7 +10,7 @@ export interface ClaimTrajectory {
   /** Of retaining the claim. */
   readonly reward: number;
   /** What that is multiplied with where the claim is discarded. */
-  readonly whenDiscarded: -1 | 0 | 1;
+  readonly whenDiscarded: -1 | 1;
 }
 
 /**

@@ -58,7 +58,9 @@ export const chatOptionsShape = {
   tuning: z
     .enum(['in-context', 'fine-tuning', 'none'])
     .default('in-context')
-    .describe('examples are shown before the question, learned by the model, or ignored'),
+    .describe(
+      'examples are shown before the question, learned by the model, or ignored; those of pretraining are shown as long as there are no others, or learned first',
+    ),
   examplesShown: z
     .int()
     .min(1)

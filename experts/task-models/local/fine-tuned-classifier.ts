@@ -32,12 +32,6 @@ export const fineTunedClassifierOptionsSchema = (defaults: { l2: number; pretrai
         .enum(['none', 'root', 'balanced'])
         .default('root')
         .describe('weigh examples by 1, by 1/√ or by 1/ the count of their class; "none" gives calibrated frequencies'),
-      tolerance: z
-        .number()
-        .positive()
-        .default(1e-3)
-        .describe('a fit ends when the loss is this close to its minimum, in nats'),
-      steps: z.int().min(1).default(300).describe('most steps of a fit'),
       folds: z
         .int()
         .min(1)
@@ -49,6 +43,10 @@ export const fineTunedClassifierOptionsSchema = (defaults: { l2: number; pretrai
     .describe('how weights are fitted');
 
 export type FineTunedClassifierOptions = z.infer<ReturnType<typeof fineTunedClassifierOptionsSchema>>;
+
+/** A fit ends when the loss is this close to its minimum, in nats, or after so many steps. */
+const tolerance = 1e-3;
+const maximumSteps = 300;
 
 /** Rows with their labels. Rows of the same thread are held out together. */
 interface LabelledRows {
@@ -161,7 +159,7 @@ export class FineTunedClassifier {
     l2: number;
   }): Promise<Fits> {
     const { rows, candidates, priors, l2 } = options;
-    const { folds, classWeights, tolerance, steps } = this.options;
+    const { folds, classWeights } = this.options;
     const foldOfRow = rows.threadIds.map((threadId) => holdOutFold({ threadId, folds }));
     const labels = Int32Array.from(rows.labels);
     const weights: Float64Array[] = [];
@@ -183,7 +181,7 @@ export class FineTunedClassifier {
         lossAt: (at, gradient) => softmaxLoss({ problem, weights: at, gradient }),
         convexity,
         tolerance,
-        maximumSteps: steps,
+        maximumSteps,
       });
       weights.push(point);
     }

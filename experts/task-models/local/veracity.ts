@@ -23,7 +23,6 @@ export const localVeracityOptionsSchema = localModelOptionsSchema.extend({
     .min(0)
     .default(2)
     .describe("factor of the posts' mean embedding, relative to 1 for the claim's"),
-  stanceWeight: z.number().min(0).default(1).describe("factor of the posts' mean stance; 0 leaves it out"),
   postCountWeight: z.number().min(0).default(0.3).describe('factor of ln(1 + posts); 0 leaves it out'),
 });
 
@@ -42,7 +41,7 @@ export function createLocalVeracityModel(setup: {
   const { encoder } = setup;
   const wrong = 'the options of the local veracity model are wrong';
   const options = checked(localVeracityOptionsSchema, setup.options ?? {}, wrong);
-  const { claimWeight, postWeight, stanceWeight, postCountWeight } = options;
+  const { claimWeight, postWeight, postCountWeight } = options;
   const classCount = veracityClasses.length;
   const wordCount = options.explanationWords;
   const reader = new TextReader({ encoder, cues: cueReaderOf(options.cues), readsWords: wordCount > 0 });
@@ -59,10 +58,7 @@ export function createLocalVeracityModel(setup: {
 
   /** Index and value of the features that do not come from texts. */
   const ownFeatures = (item: VeracityItem): [number, number][] => [
-    ...Array.from(meanStance(item.posts), (value, index): [number, number] => [
-      stanceStart + index,
-      stanceWeight * value,
-    ]),
+    ...Array.from(meanStance(item.posts), (value, index): [number, number] => [stanceStart + index, value]),
     [count, postCountWeight * Math.log1p(item.posts.length)],
     [constant, 1],
   ];

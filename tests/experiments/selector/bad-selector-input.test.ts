@@ -40,7 +40,7 @@ describe('an experiment of a selector that is wrong', () => {
     expect(wrong).toContain('  seedShaer: unknown key; did you mean seedShare?');
     expect(wrong).toContain('  selector.epoch: unknown key; did you mean epochs?');
     expect(wrong).toContain('  stanceModel.classifer: unknown key; did you mean classifier?');
-    expect(wrong).toMatch(/ {2}selector\.postReward: .*"claim"\|"step"\|"gain"\|"counterfactual" \(found "gian"\)/);
+    expect(wrong).toMatch(/ {2}selector\.postReward: .*"claim"\|"gain"\|"counterfactual" \(found "gian"\)/);
     expect(wrong).toMatch(/ {2}selector\.learningRate: .* \(found -1\)/);
     expect(wrong).toMatch(/ {2}veracityModel(\.name)?: /);
     await expect(trainHere(tinyFolder({ kind: 'selecter' }))).rejects.toThrow(
@@ -67,7 +67,7 @@ describe('threads that a selector cannot learn from', () => {
     [
       'have no known stance to learn first',
       { train: 'train.jsonl', stancePretraining: 'foreign.jsonl' },
-      /none of the 60 items of .*foreign\.jsonl has a labels\.stance that data\.stanceLabels knows \(favor, against, /,
+      /none of the 60 items of .*foreign\.jsonl has a labels\.stance that is known \(support, deny, query, comment, favor, against\)/,
     ],
   ])('are named where they %s', async (_, { tests = {}, ...data }, message) => {
     const cwd = tinyFolder({}, files);

@@ -3,12 +3,12 @@ import { disjointParts, eventFolds, heldOutEventsName } from '../../../experimen
 import type { Thread } from '../../../src/data/thread.ts';
 import { InputError } from '../../../src/errors.ts';
 
-function thread(id: string, event: string | null, text = `claim ${id} says ${id}`): Thread {
+function thread(id: string, event: string | null, text = `${id} is ${id}b and ${id}c`): Thread {
   const post = { id, time: null, author: null, parent: null, text, stance: null };
   return { id, event, veracity: 'true', rumor: true, posts: [post] };
 }
 const ids = (threads: readonly Thread[]) => threads.map(({ id }) => id);
-const events = { protocol: 'events', heldOutEvents: [], nearDuplicateAt: 0.9 } as const;
+const events = { protocol: 'events', heldOutEvents: [] } as const;
 
 describe('disjointParts', () => {
   const flood = [thread('f1', 'flood'), thread('f2', 'flood')];
@@ -18,7 +18,7 @@ describe('disjointParts', () => {
   const train = [...flood, ...fire, nameless];
 
   it('takes the tests’ events, threads without an event and near-duplicates out of the training', () => {
-    const repeated = thread('x3', 'fire', 'CLAIM s1 says S1!');
+    const repeated = thread('x3', 'fire', 'S1 is s1B AND s1c!');
     const tests = [{ name: 'held', threads: [...storm, flood[0]] }];
     const parts = disjointParts({ train: [...train, repeated], tests }, { data: events });
     expect(ids(parts.train)).toEqual(['x1', 'x2']);

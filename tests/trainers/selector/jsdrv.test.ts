@@ -96,20 +96,17 @@ describe('the veracity model', () => {
     }
   });
 
-  it.each(['step', 'gain'] as const)(
-    'is asked about a labelled claim after every retained post, and before the first, with postReward: %s',
-    async (postReward) => {
-      const scene = createScene({ config: { ...oneEpoch, postReward } });
-      const { selections } = await train(scene);
-      const expected = selections[0].claims.flatMap(({ claim }) => {
-        const retained = selections[0].posts.filter((post) => post.claim === claim && post.isRetained).length;
-        const counts = claim === 3 ? [retained] : [...Array(retained + 1).keys()];
-        return counts.map((posts) => [sceneClaims[claim].threadId, posts]);
-      });
-      const asked = scene.veracity.asked.flat();
-      expect(asked.map(({ threadId, posts }) => [threadId, posts.length])).toEqual(expected);
-    },
-  );
+  it('is asked about a labelled claim after every retained post, and before the first, with postReward: gain', async () => {
+    const scene = createScene({ config: { ...oneEpoch, postReward: 'gain' } });
+    const { selections } = await train(scene);
+    const expected = selections[0].claims.flatMap(({ claim }) => {
+      const retained = selections[0].posts.filter((post) => post.claim === claim && post.isRetained).length;
+      const counts = claim === 3 ? [retained] : [...Array(retained + 1).keys()];
+      return counts.map((posts) => [sceneClaims[claim].threadId, posts]);
+    });
+    const asked = scene.veracity.asked.flat();
+    expect(asked.map(({ threadId, posts }) => [threadId, posts.length])).toEqual(expected);
+  });
 });
 
 describe('what stands in for the policies', () => {
@@ -128,7 +125,7 @@ describe('what stands in for the policies', () => {
   const strata = (level: Partial<Record<number, Stratum>>, shown: number) =>
     Array.from({ length: 6 }, (_, index) => level[index] ?? { shown, retained: 0 });
 
-  it('retainsLike, in size, retains as many items as told, in as many epochs, and learns nothing', async () => {
+  it('matchedRandomControl, in size, retains as many items as told, in as many epochs, and learns nothing', async () => {
     const sizes = [
       { posts: 7, claims: 1 },
       { posts: 0, claims: 4 },
@@ -140,7 +137,7 @@ describe('what stands in for the policies', () => {
     }));
     const scene = createScene({
       config: { epochs: 50, stopAfterFullRewards: null },
-      retainsLike: { epochs, alikeIn: 'size' },
+      matchedRandomControl: { epochs, alikeIn: 'size' },
     });
     const { training, selections } = await train(scene);
     expect(selections.map(({ posts, claims }) => ({ posts: retained(posts), claims: retained(claims) }))).toEqual(
@@ -149,11 +146,11 @@ describe('what stands in for the policies', () => {
     expect(training.policies.posts.updates + training.policies.claims.updates).toBe(0);
   });
 
-  it('retainsLike, in class, retains the share of each machine label, of labelled and of unlabelled claims', async () => {
+  it('matchedRandomControl, in class, retains the share of each machine label, of labelled and of unlabelled claims', async () => {
     // Of the posts that say 0: all of labelled claims, none of the unlabelled one. Of those that say 1: none. Others: all.
     const posts = [0, 10, 0, 0, 10, 10].map((count) => ({ shown: 10, retained: count }));
     const epochs = [{ posts, claims: strata({ 1: { shown: 4, retained: 4 } }, 0) }];
-    const { selections } = await train(createScene({ retainsLike: { epochs, alikeIn: 'class' } }));
+    const { selections } = await train(createScene({ matchedRandomControl: { epochs, alikeIn: 'class' } }));
     const kept = selections[0].posts
       .filter(({ isRetained }) => isRetained)
       .map(({ claim, post }) => `${claim}/${post}`);
@@ -263,7 +260,7 @@ describe('edges', () => {
     for (const claims of [[...sceneClaims, ...bare], bare]) {
       const scene = createScene({
         claims,
-        config: { epochs: 2, stopAfterFullRewards: null, postReward: 'step', agreement: 'sign' },
+        config: { epochs: 2, stopAfterFullRewards: null, postReward: 'gain', agreement: 'sign' },
       });
       const result = await train(scene);
       expectSound(result);

@@ -116,7 +116,7 @@ export function createScene(
     claims?: readonly SelectorClaim[];
     config?: z.input<typeof selectorSchema>;
     seed?: number;
-    retainsLike?: SelectorSettings['retainsLike'];
+    matchedRandomControl?: SelectorSettings['matchedRandomControl'];
     stancePretraining?: SelectorSettings['stancePretraining'];
     veracityOf?: (item: VeracityItem, taught: number) => readonly number[];
     stanceOf?: (item: StanceItem, taught: number) => ArrayLike<number>;
@@ -154,7 +154,7 @@ export function createScene(
     dimensions: sceneDimensions,
     config: selectorSchema.parse(config),
     seed,
-    ...(options.retainsLike && { retainsLike: options.retainsLike }),
+    ...(options.matchedRandomControl && { matchedRandomControl: options.matchedRandomControl }),
   };
   return { settings, stance, veracity };
 }
