@@ -103,7 +103,7 @@ async function agents(compared: Pair, options: { seed: number; runs: string }) {
 }
 
 async function selectors(compared: Pair, options: { seed: number }) {
-  const { compareSelectorSystems } = await import('../selector/compare-runs.ts');
+  const { compareSelectorSystems } = await import('../selector/scores.ts');
   const comparisons = compareSelectorSystems(...compared, options);
   const sections = comparisons.map(
     ({ test, task, items, seeds, metrics }) =>

@@ -4,8 +4,8 @@ import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { workContext } from '../../src/work-context.ts';
 import { runKind } from '../run/run-kind.ts';
-import type { evaluateSelectorRun } from '../selector/evaluate-selector-run.ts';
-import { selectorMetrics, type TaskScores } from '../selector/metrics.ts';
+import type { TaskScores } from '../selector/scores.ts';
+import type { evaluateSelectorRun } from '../selector/trained-selector.ts';
 import type { evaluateRun } from '../stop-agent/evaluate-run.ts';
 import { scoresJson } from '../stop-agent/metrics.ts';
 import { systemsTable } from '../stop-agent/report/systems-table.ts';
@@ -74,9 +74,9 @@ async function evaluatedAgent(settings: Parameters<typeof evaluateRun>[0]) {
 }
 
 async function evaluatedSelector(settings: Parameters<typeof evaluateSelectorRun>[0]) {
-  const [{ evaluateSelectorRun }, { testScoresJson }] = await Promise.all([
-    import('../selector/evaluate-selector-run.ts'),
-    import('../selector/result.ts'),
+  const [{ evaluateSelectorRun }, { selectorMetrics, testScoresJson }] = await Promise.all([
+    import('../selector/trained-selector.ts'),
+    import('../selector/scores.ts'),
   ]);
   const { systems, ...scores } = await evaluateSelectorRun(settings);
   const headings = (task: string, items: string) => [

@@ -1,8 +1,7 @@
 import { Command, Option } from 'commander';
 import { markdownTable } from 'markdown-table';
 import { workContext } from '../../src/work-context.ts';
-import type { SelectionSummary } from '../selector/select-items.ts';
-import type { Count } from '../selector/selected-items.ts';
+import type { Count, SelectionSummary } from '../selector/select-items.ts';
 import { amount, budgetOf, positiveInteger } from './option-values.ts';
 import type { Terminal } from './terminal.ts';
 

@@ -19,7 +19,7 @@ export const selectorKind: ExperimentKind<SelectorExperiment, SelectorResult> = 
   async start({ runs }) {
     const [{ runEventFolds }, { selectorWorkshop }, { runSelectorTrial }] = await Promise.all([
       import('../selector/event-folds.ts'),
-      import('../selector/shared.ts'),
+      import('../selector/workshop.ts'),
       import('../selector/trial.ts'),
     ]);
     // Stays open until the process ends, because nobody knows which trial is the last.

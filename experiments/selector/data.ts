@@ -1,4 +1,4 @@
-import { type Example, type StanceItem, stanceClasses } from '../../experts/task-models/task-model.ts';
+import { type Example, type ReplyPlace, type StanceItem, stanceClasses } from '../../experts/task-models/task-model.ts';
 import { sha256 } from '../../src/content-hash.ts';
 import { formatBadItem } from '../../src/data/bad-item.ts';
 import { plantedStances } from '../../src/data/synthetic/planted-stances.ts';
@@ -10,7 +10,6 @@ import { Random } from '../../src/tensor/random.ts';
 import { type SelectorClaim, stanceItem } from '../../trainers/selector/setup.ts';
 import type { SelectorExperiment } from './experiment.ts';
 import { disjointParts, type LeftOut, type Parts, type TestSet, withoutShared } from './protocol.ts';
-import { replyPlaces } from './reply-places.ts';
 
 export interface SelectorData extends Parts {
   readonly stancePretraining: readonly Example<StanceItem>[];
@@ -209,23 +208,30 @@ export function selectorClaim(thread: Thread): SelectorClaim {
   };
 }
 
+/** Where each reply of a thread stands. A parent that is not in the thread (it may have been cut off) is not known. */
+export function replyPlaces({ posts }: Thread): ReplyPlace[] {
+  const [claim, ...replies] = posts;
+  const byId = new Map(posts.map((post) => [post.id, post]));
+  const depths = new Map<string, number>([[claim.id, 0]]);
+  // A loop among parents never reaches the claim, and ends at the number of posts.
+  const depthOf = (id: string, steps = 0): number | null => {
+    const known = depths.get(id);
+    if (known !== undefined) return known;
+    const parent = byId.get(id)?.parent ?? null;
+    const above = parent === null || steps > posts.length ? null : depthOf(parent, steps + 1);
+    if (above === null) return null;
+    depths.set(id, above + 1);
+    return above + 1;
+  };
+  return replies.map(({ id, parent, time }) => ({
+    parent: parent === null ? null : (byId.get(parent)?.text ?? null),
+    depth: depthOf(id),
+    minutesSinceClaim:
+      time === null || claim.time === null ? null : (Date.parse(time) - Date.parse(claim.time)) / 60_000,
+  }));
+}
+
 /** Class index of the stance of each reply; −1 where it has no label. */
 export function replyStances({ posts }: Thread): number[] {
   return posts.slice(1).map(({ stance }) => (stance === null ? -1 : stanceClasses.indexOf(stance)));
-}
-
-/**
- * Holds out a share of the threads of each test set, for stances of the supervised bound and for choosing settings (the
- * paper's "Val"). The split is the same for every seed, and a thread that is in several sets is on the same side in all.
- */
-export function splitTests(
-  tests: readonly TestSet[],
-  { share }: { share: number },
-): { tested: TestSet[]; heldOut: TestSet[] } {
-  const ids = [...new Set(tests.flatMap(({ threads }) => threads.map(({ id }) => id)))];
-  const order = Random.seeded({ seed: 0, purpose: 'held-out test threads' }).shuffled(ids);
-  const out = new Set(order.slice(0, Math.round(share * ids.length)));
-  const part = (isOut: boolean) =>
-    tests.map(({ name, threads }) => ({ name, threads: threads.filter(({ id }) => out.has(id) === isOut) }));
-  return { tested: part(false), heldOut: part(true) };
 }

@@ -6,12 +6,11 @@ import type { WorkContext } from '../../src/work-context.ts';
 import { type Decided, selectGreedily } from '../../trainers/selector/select-greedily.ts';
 import type { SelectorSettings, SelectorTraining } from '../../trainers/selector/setup.ts';
 import { replyStances, selectorClaim } from './data.ts';
-import { besideSystems } from './experiment.ts';
-import { scoresOf, type TaskScores } from './metrics.ts';
+import { baselines } from './experiment.ts';
 import type { TestSet } from './protocol.ts';
 import { allPostsName, selectorName } from './system-names.ts';
 
-export const selectorSystems = [selectorName, allPostsName, ...besideSystems] as const;
+export const selectorSystems = [selectorName, allPostsName, ...baselines] as const;
 export type SelectorSystem = (typeof selectorSystems)[number];
 
 /** The two tasks of a selector with their classes. */
@@ -91,20 +90,4 @@ export function replyId({ id, posts }: Thread, place: number): string {
 /** The thread that a decision is about. */
 export function threadOf({ task, id }: Pick<SelectorDecision, 'task' | 'id'>): string {
   return task === 'veracity' ? id : id.slice(0, id.lastIndexOf('/'));
-}
-
-/** Null where a test set has no such labels. */
-export type TestScores = Readonly<Record<SelectorTask, TaskScores | null>>;
-
-/** Scores of one system on one test set. */
-export function scoreTest(decisions: readonly SelectorDecision[]): TestScores {
-  const of = (task: SelectorTask) => {
-    const own = decisions.filter((decision) => decision.task === task);
-    return scoresOf({
-      classes: taskClasses[task],
-      gold: own.map(({ gold }) => gold),
-      predicted: own.map(({ predicted }) => predicted),
-    });
-  };
-  return { stance: of('stance'), veracity: of('veracity') };
 }

@@ -7,11 +7,9 @@ import { selectorDataHash } from './data.ts';
 import { selectorDecisionSchema } from './decisions.ts';
 import type { SelectorExperiment } from './experiment.ts';
 import type { EventFold } from './protocol.ts';
-import { readStoredSelectorResult, type StoredSelectorResult, storedSelectorResult } from './result.ts';
-import type { SelectorShared } from './settings.ts';
-import type { SelectorWorkshop } from './shared.ts';
+import { readStoredSelectorResult, type StoredSelectorResult, storedSelectorResult, unfinishedRun } from './result.ts';
 import { runSelectorTrial } from './trial.ts';
-import { unfinishedRun } from './unfinished-run.ts';
+import type { SelectorShared, SelectorWorkshop } from './workshop.ts';
 
 /*
  * Leave one event out: a run that holds a run for each held-out event. Each item is tested once, by a selector that was trained on

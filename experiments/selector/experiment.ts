@@ -19,7 +19,7 @@ const local = {
   encoder: encoderSchema.prefault({ name: 'hashing', dimensions: 2048 }).describe('encodes texts for this model'),
 };
 
-export const besideSystems = [
+export const baselines = [
   'untuned',
   'everything',
   'random',
@@ -100,8 +100,8 @@ export const selectorExperimentSchema = z
     evaluation: z
       .strictObject({
         beside: z
-          .array(z.enum(besideSystems))
-          .default(besideSystems.filter((name) => name !== 'right-labels'))
+          .array(z.enum(baselines))
+          .default(baselines.filter((name) => name !== 'right-labels'))
           .describe(
             'also tested: the task models untuned; tuned on all machine labels; on a random selection of the same size; on one with the same shares of every machine label, among labelled and unlabelled claims; on the machine labels that are right, or cannot be checked; on human labels; the most common class; the most similar claim or reply; a logistic regression on TF-IDF',
           ),

@@ -2,6 +2,7 @@ import { closest } from 'fastest-levenshtein';
 import { nearDuplicates } from '../../src/data/near-duplicates.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
+import { Random } from '../../src/tensor/random.ts';
 import type { SelectorExperiment } from './experiment.ts';
 
 /*
@@ -154,4 +155,40 @@ export function eventFolds(
       `data.heldOutEvents: each holds out every event but data.developmentEvents, and those are all (${trained.join(', ')}); take one out`,
     );
   return folds;
+}
+
+/** What tables show, and what settings may be chosen by. */
+export interface TestedAndHeldOut {
+  readonly tested: readonly TestSet[];
+  readonly heldOut: readonly TestSet[];
+}
+
+/** Held-out events are tested whole. Only development events are there to choose settings by. */
+export function testedAndHeldOut(
+  { data, evaluation }: SelectorExperiment,
+  tests: readonly TestSet[],
+): TestedAndHeldOut {
+  if (data.heldOutEvents.length === 0) return splitTests(tests, { share: evaluation.heldOutShare });
+  const development = new Set(data.developmentEvents);
+  const part = (isDevelopment: boolean) =>
+    tests
+      .map(({ name, threads }) => ({
+        name,
+        threads: threads.filter(({ event }) => development.has(String(event)) === isDevelopment),
+      }))
+      .filter(({ threads }) => threads.length > 0);
+  return { tested: part(false), heldOut: part(true) };
+}
+
+/**
+ * Holds out a share of the threads of each test set, for stances of the supervised bound and for choosing settings (the
+ * paper's "Val"). The split is the same for every seed, and a thread that is in several sets is on the same side in all.
+ */
+function splitTests(tests: readonly TestSet[], { share }: { share: number }): TestedAndHeldOut {
+  const ids = [...new Set(tests.flatMap(({ threads }) => threads.map(({ id }) => id)))];
+  const order = Random.seeded({ seed: 0, purpose: 'held-out test threads' }).shuffled(ids);
+  const out = new Set(order.slice(0, Math.round(share * ids.length)));
+  const part = (isOut: boolean) =>
+    tests.map(({ name, threads }) => ({ name, threads: threads.filter(({ id }) => out.has(id) === isOut) }));
+  return { tested: part(false), heldOut: part(true) };
 }

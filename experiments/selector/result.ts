@@ -1,16 +1,11 @@
 import { z } from 'zod';
-import type { RunDirectory } from '../../checkpoints/run-directory.ts';
+import { RunDirectory } from '../../checkpoints/run-directory.ts';
+import type { RunFacts } from '../../checkpoints/run-record.ts';
 import { groupBy } from '../../src/data/group-by.ts';
 import { readDecisions } from '../run/decisions-file.ts';
-import {
-  type SelectorDecision,
-  type SelectorSystem,
-  scoreTest,
-  selectorDecisionSchema,
-  selectorSystems,
-  type TestScores,
-} from './decisions.ts';
-import { taskScoresJson } from './metrics.ts';
+import { type SelectorDecision, type SelectorSystem, selectorDecisionSchema, selectorSystems } from './decisions.ts';
+import { runConfig, type SelectorExperiment } from './experiment.ts';
+import { scoreTest, type TestScores, testScoresJson } from './scores.ts';
 
 const formatVersion = 3;
 
@@ -88,6 +83,20 @@ export function selectorJson(run: RunDirectory): unknown {
   };
 }
 
-export function testScoresJson({ stance, veracity }: TestScores) {
-  return { stance: taskScoresJson(stance), veracity: taskScoresJson(veracity) };
+/**
+ * Makes the directory of a run, or goes on with what is there.
+ * @param options.hashes of the data and the embeddings that it is trained on
+ * @returns null where the run is finished, and its result can be read
+ * @throws InputError when the directory holds a run of another config, seed or data
+ */
+export function unfinishedRun(
+  directory: string,
+  options: { experiment: SelectorExperiment; seed: number; hashes: { data: string; embeddings: string } },
+): RunDirectory | null {
+  const { experiment, seed, hashes } = options;
+  const facts: RunFacts = { seed, backend: 'none', device: 'processor', hashes };
+  const run = RunDirectory.create(directory, { config: runConfig(experiment), facts });
+  if (!run.isFinished()) return run;
+  readStoredSelectorResult(run);
+  return null;
 }

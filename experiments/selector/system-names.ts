@@ -1,3 +1,17 @@
 export const selectorName = 'selector';
 /** The same task models, reading every post at a test: what the policy is worth in training alone. */
 export const allPostsName = 'selector-all-posts';
+
+/** How tables name the systems. */
+export const systemNames: Readonly<Record<string, string>> = {
+  [allPostsName]: 'its task models, reading all posts',
+  untuned: 'task models untuned',
+  everything: 'tuned on everything, no selection',
+  random: 'random selection of the same size',
+  'random-by-class': 'random selection alike in every class',
+  'right-labels': 'only labels that are right or cannot be checked',
+  supervised: 'tuned on human labels',
+  majority: 'most common class',
+  'nearest-neighbour': 'most similar text (1-NN on words)',
+  'tf-idf': 'TF-IDF and logistic regression',
+};

@@ -1,20 +1,26 @@
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { RunDirectory } from '../../checkpoints/run-directory.ts';
+import { writeFileAtomically } from '../../src/atomic-file.ts';
+import { readJsonFile } from '../../src/json-file.ts';
 import type { WorkContext } from '../../src/work-context.ts';
-import { createSelector } from '../../trainers/selector/jsdrv.ts';
+import { createSelector, type SelectorTrainer } from '../../trainers/selector/jsdrv.ts';
 import type { SelectorTraining } from '../../trainers/selector/setup.ts';
 import { hasDecisions, readDecisions, writeDecisions } from '../run/decisions-file.ts';
 import { writeParts } from '../run/parts-file.ts';
-import { writeClaims } from './claims-file.ts';
-import { selectorDataHash, splitTests } from './data.ts';
+import { trainInDirectories } from '../run/train-in-directories.ts';
+import { trainBaseline } from './baselines.ts';
+import { selectorDataHash } from './data.ts';
 import { decideTest, type SelectorDecision, type SelectorSystem, selectorDecisionSchema } from './decisions.ts';
+import { epochMetrics, stancePosts, writeLastSelection } from './epoch-record.ts';
 import type { SelectorExperiment } from './experiment.ts';
-import type { TestSet } from './protocol.ts';
-import { storedSelectorResult } from './result.ts';
-import { freshSettings, type SelectorShared, type SelectorTrial } from './settings.ts';
+import { testedAndHeldOut } from './protocol.ts';
+import { stancePicture, stancePictureFile } from './report/stance-picture.ts';
+import { storedSelectorResult, unfinishedRun } from './result.ts';
 import { allPostsName, selectorName } from './system-names.ts';
-import { trainedBeside } from './systems-beside.ts';
 import { decideByText, type TextBaseline, textBaselines } from './text-baselines.ts';
-import { trainLogged } from './train-logged.ts';
-import { unfinishedRun } from './unfinished-run.ts';
+import { writeClaims } from './trained-selector.ts';
+import { freshSettings, type SelectorShared, type SelectorTrial, selectorIdentity } from './workshop.ts';
 
 /**
  * One run: trains the selector, tests it, then every system beside it with the same claims, seed and number of epochs. A
@@ -36,8 +42,7 @@ export async function runSelectorTrial(settings: {
   const tests = data.tests.map(({ name, threads }) => [`test ${name}`, threads] as const);
   writeParts(run, { train: data.train, ...Object.fromEntries(tests) });
 
-  const { tested, heldOut } = testedAndHeldOut(experiment, data.tests);
-  const trial: SelectorTrial = { experiment, seed, directory, shared, context, tested, heldOut };
+  const trial = { experiment, seed, directory, shared, context, ...testedAndHeldOut(experiment, data.tests) };
   const trainer = createSelector(await freshSettings(trial));
   writeClaims(run, trainer.training.settings.claims);
   const { training } = trainer;
@@ -75,21 +80,40 @@ export async function runSelectorTrial(settings: {
   return true;
 }
 
-/** Held-out events are tested whole. Only development events are there to choose settings by. */
-function testedAndHeldOut(
-  { data, evaluation }: SelectorExperiment,
-  tests: readonly TestSet[],
-): Pick<SelectorTrial, 'tested' | 'heldOut'> {
-  if (data.heldOutEvents.length === 0) return splitTests(tests, { share: evaluation.heldOutShare });
-  const development = new Set(data.developmentEvents);
-  const part = (isDevelopment: boolean) =>
-    tests
-      .map(({ name, threads }) => ({
-        name,
-        threads: threads.filter(({ event }) => development.has(String(event)) === isDevelopment),
-      }))
-      .filter(({ threads }) => threads.length > 0);
-  return { tested: part(false), heldOut: part(true) };
+/** Trains from the last checkpoint on. Returns the metrics of the last epoch; null when the signal stopped it. */
+async function trainLogged(
+  { shared, context, directory }: SelectorTrial,
+  { run, trainer }: { run: RunDirectory; trainer: SelectorTrainer },
+): Promise<Record<string, number> | null> {
+  const { training } = trainer;
+  const { claims, seed } = training.settings;
+  const threads = shared.data.train;
+  const lastPath = join(directory, 'last-epoch.json');
+  const isFinished = await trainInDirectories(trainer, {
+    runs: [run],
+    identities: [selectorIdentity(training, shared.embeddings)],
+    checkpointEvery: 1,
+    context,
+    async afterIteration(own) {
+      const { selection } = trainer;
+      if (selection === null) return own;
+      const metrics = epochMetrics({ selection, claims, threads });
+      writeFileAtomically(lastPath, `${JSON.stringify(metrics)}\n`);
+      if (trainer.iteration >= trainer.iterations) {
+        writeLastSelection(directory, { selection, claims, threads });
+        const { encoder } = shared;
+        const picture = await stancePicture({
+          posts: stancePosts({ selection, claims, threads }),
+          embed: (texts) => encoder.encode(texts),
+          dimensions: encoder.dimensions,
+          seed,
+        });
+        writeFileAtomically(join(directory, stancePictureFile), `${JSON.stringify(picture)}\n`);
+      }
+      return [metrics];
+    },
+  });
+  return isFinished ? readJsonFile(lastPath, z.record(z.string(), z.number())) : null;
 }
 
 /** Trains a system, unless it is the selector itself, and lets it decide every test set. */
@@ -111,7 +135,7 @@ async function decisionsOf(
   const { settings, policies } =
     system === selectorName || system === allPostsName
       ? selector
-      : await trainedBeside(trial, { name: system, selector });
+      : await trainBaseline(trial, { name: system, selector });
   for (const { part, test } of parts)
     decisions.push(
       ...(await decideTest({

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { selectorClaims } from '../../experiments/selector/data.ts';
-import { epochMetrics } from '../../experiments/selector/epoch-metrics.ts';
+import { epochMetrics } from '../../experiments/selector/epoch-record.ts';
 import { createLocalStanceModel } from '../../experts/task-models/local/stance.ts';
 import { createLocalVeracityModel } from '../../experts/task-models/local/veracity.ts';
 import { plantedStances } from '../../src/data/synthetic/planted-stances.ts';

@@ -4,8 +4,8 @@ import { html, type Markup } from '../../report/page/html.ts';
 import { renderPage } from '../../report/page/page.ts';
 import { table } from '../../report/page/tables.ts';
 import type { ComparedSystem, Paired } from '../../run/decisions-file.ts';
-import { pairedTestDecisions, type SelectorComparison } from '../compare-runs.ts';
 import { type SelectorDecision, taskClasses } from '../decisions.ts';
+import { pairedTestDecisions, type SelectorComparison } from '../scores.ts';
 
 const differingShown = 500;
 

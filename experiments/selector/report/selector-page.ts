@@ -2,17 +2,21 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { readMetrics } from '../../../checkpoints/metrics-log.ts';
 import { RunDirectory } from '../../../checkpoints/run-directory.ts';
+import type { Thread } from '../../../src/data/thread.ts';
+import { InputError } from '../../../src/errors.ts';
 import { readJsonFile } from '../../../src/json-file.ts';
+import { workContext } from '../../../src/work-context.ts';
 import { type DrawnChart, drawAll, figure, picturesOf } from '../../report/page/chart.ts';
 import { html, type Markup } from '../../report/page/html.ts';
 import { curveFigures } from '../../report/page/learning-curves.ts';
 import { type Page, type PageSection, renderPage } from '../../report/page/page.ts';
+import type { ListedItem } from '../../report/page/page-data.ts';
 import type { PageSource } from '../../report/variant-results.ts';
-import { type LastSelectionItem, readLastSelection } from '../last-selection-file.ts';
+import { type LastSelectionItem, readLastSelection } from '../epoch-record.ts';
+import { selectorExperimentSchema } from '../experiment.ts';
 import { readSelectorResult } from '../result.ts';
-import { listedItems } from './listed-items.ts';
-import { type ReadSelectorRun, scoreCharts, scoresTable } from './selector-scores.ts';
-import { shareChart } from './share-chart.ts';
+import { trainingThreads } from '../trained-selector.ts';
+import { type ReadSelectorRun, scoreCharts, scoresTable, shareChart } from './selector-charts.ts';
 import { stanceChart, stancePictureFile, stancePictureSchema } from './stance-picture.ts';
 
 /** The page of an experiment on selectors, or of one run: scores, what is retained, rewards, the map of stances, every item. */
@@ -120,4 +124,65 @@ function itemsSection(notes: readonly string[], note: string): Markup {
 ${all.length === 0 ? null : html`<ul class="notes">${all.map((each) => html`<li>${each}</li>`)}</ul>`}
 <noscript><p class="warning">The items are drawn by a script inside this file; allow it to run.</p></noscript>
 <div id="items"></div>`;
+}
+
+/** With charts and style the page stays below 5 MB. */
+const bytesAtMost = 3.6e6;
+
+/** What a run's last epoch showed, with the texts of its threads where they can still be read; and what is missing. */
+async function listedItems(
+  directory: string,
+  selection: readonly LastSelectionItem[],
+): Promise<{ items: ListedItem[]; notes: string[] }> {
+  const { texts, problem } = await textsOf(directory);
+  const all = selection.map(({ kind, threadId, ...own }): ListedItem => {
+    const id = 'postId' in own ? `${threadId}/${own.postId}` : threadId;
+    return {
+      kind,
+      id,
+      text: texts.get(id) ?? null,
+      label: own.label,
+      labelledBy: own.labelledBy,
+      confidence: own.confidence,
+      retainProbability: own.retainProbability,
+      retained: own.retained,
+      right: own.right,
+      reason: own.explanation,
+    };
+  });
+  const items = thatFit(all);
+  return {
+    items,
+    notes: [
+      ...(problem === null ? [] : [`Texts are missing: ${problem}`]),
+      ...(items.length === all.length
+        ? []
+        : [`${items.length} of ${all.length} items are listed, evenly drawn, so that the file stays below 5 MB.`]),
+    ],
+  };
+}
+
+/** All items, or as many as fit, evenly spaced. */
+function thatFit(items: readonly ListedItem[]): ListedItem[] {
+  const bytes = items.reduce((sum, item) => sum + Buffer.byteLength(JSON.stringify(item)) + 1, 0);
+  if (bytes <= bytesAtMost) return [...items];
+  const share = bytesAtMost / bytes;
+  return items.filter((_, index) => Math.floor((index + 1) * share) > Math.floor(index * share));
+}
+
+/** By the id of the thread, and of a reply after a slash. */
+async function textsOf(directory: string): Promise<{ texts: ReadonlyMap<string, string>; problem: string | null }> {
+  const run = RunDirectory.open(directory);
+  let threads: readonly Thread[];
+  try {
+    const experiment = run.readConfig(selectorExperimentSchema);
+    threads = await trainingThreads({ run, experiment, context: workContext() });
+  } catch (error) {
+    if (error instanceof InputError) return { texts: new Map(), problem: error.message };
+    throw error;
+  }
+  const texts = threads.flatMap(({ id, posts }) =>
+    posts.map((post, index) => [index === 0 ? id : `${id}/${post.id}`, post.text] as const),
+  );
+  return { texts: new Map(texts), problem: null };
 }

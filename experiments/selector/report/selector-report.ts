@@ -3,28 +3,13 @@ import { groupBy } from '../../../src/data/group-by.ts';
 import { meanAndDeviation } from '../../../src/metrics/summary-statistics.ts';
 import { plusMinus, signed } from '../../report/shown-numbers.ts';
 import type { VariantResults } from '../../report/variant-results.ts';
-import { type SelectorDecision, type SelectorTask, scoreTest, selectorTasks as tasks } from '../decisions.ts';
-import { metricIntervals } from '../intervals.ts';
-import { selectorMetrics } from '../metrics.ts';
+import { type SelectorDecision, type SelectorTask, selectorTasks as tasks } from '../decisions.ts';
 import type { SelectorResult } from '../result.ts';
-import { allPostsName, selectorName } from '../system-names.ts';
+import { type MetricInterval, metricIntervals, scoreTest, selectorMetrics } from '../scores.ts';
+import { allPostsName, selectorName, systemNames } from '../system-names.ts';
 
-/** How tables name the systems. */
-export const systemNames: Readonly<Record<string, string>> = {
-  [allPostsName]: 'its task models, reading all posts',
-  untuned: 'task models untuned',
-  everything: 'tuned on everything, no selection',
-  random: 'random selection of the same size',
-  'random-by-class': 'random selection alike in every class',
-  'right-labels': 'only labels that are right or cannot be checked',
-  supervised: 'tuned on human labels',
-  majority: 'most common class',
-  'nearest-neighbour': 'most similar text (1-NN on words)',
-  'tf-idf': 'TF-IDF and logistic regression',
-};
-
-/** The systems that the selector is compared with, seed by seed. */
-const rivals = [
+/** The baselines that the selector is compared with, seed by seed. */
+const compared = [
   'random',
   'random-by-class',
   'everything',
@@ -210,24 +195,30 @@ function eventTable(table: TableOf): string[] {
 /** Smaller events have too few items for a score of their own. */
 const fewestOfEvent = 40;
 
-/** Paired differences: each seed draws its claims and models for all systems alike. */
+/** How far a system leads another in macro-F1, paired: each seed draws its claims and models for all alike. Null where one is missing. */
+export function leadOver(
+  trials: readonly SelectorResult[],
+  { own, other, test, task }: { own: string; other: string; test: string; task: SelectorTask },
+): MetricInterval | null {
+  const [ours, theirs] = [own, other].map((system) => decided(trials, { system, test, task }));
+  if (ours.length === 0 || theirs.length === 0) return null;
+  const seeds = ours.map((first, index) => ({ first, second: theirs[index] }));
+  return metricIntervals({ task, seeds, seed: 1, resamples, metrics: [macroF1] })[0];
+}
+
+export function leadText({ estimate, low, high }: MetricInterval): string {
+  return `${signed(estimate, 3)} [${signed(low, 3)}, ${signed(high, 3)}]`;
+}
+
 function leadTable(options: { tests: readonly string[]; results: Results }): string[] {
   const { tests, results } = options;
-  const leads = [selectorName, allPostsName].flatMap((own) => rivals.map((other) => ({ own, other })));
+  const leads = [selectorName, allPostsName].flatMap((own) => compared.map((other) => ({ own, other })));
   const rows = results.flatMap(({ variant, trials }) =>
     leads.flatMap(({ own, other }) => {
       const cells = tests.flatMap((test) =>
         tasks.map((task) => {
-          const [ours, theirs] = [own, other].map((system) => decided(trials, { system, test, task }));
-          if (ours.length === 0 || theirs.length === 0) return null;
-          const [{ estimate, low, high }] = metricIntervals({
-            task,
-            seeds: ours.map((first, index) => ({ first, second: theirs[index] })),
-            seed: 1,
-            resamples,
-            metrics: [macroF1],
-          });
-          return `${signed(estimate, 3)} [${signed(low, 3)}, ${signed(high, 3)}]`;
+          const lead = leadOver(trials, { own, other, test, task });
+          return lead === null ? null : leadText(lead);
         }),
       );
       return cells.every((cell) => cell === null)

@@ -5,8 +5,9 @@ import { plusMinus } from '../../report/shown-numbers.ts';
 import type { VariantResults } from '../../report/variant-results.ts';
 import { type SelectorTask, selectorTasks } from '../decisions.ts';
 import type { SelectorResult } from '../result.ts';
-import { allPostsName, selectorName } from '../system-names.ts';
-import { systemNames } from './selector-report.ts';
+import type { MetricInterval } from '../scores.ts';
+import { allPostsName, selectorName, systemNames } from '../system-names.ts';
+import { leadOver, leadText } from './selector-report.ts';
 
 /** Systems that answer the question "was it worth selecting?"; the report has the others. */
 const shown = [selectorName, allPostsName, 'untuned', 'random', 'random-by-class', 'everything'] as const;
@@ -40,13 +41,14 @@ export function summarizeSelectorExperiment({
       ),
     ]),
   );
-  const comparisons = results.map(({ variant, trials: runs }) => {
+  const comparisons = results.map(({ variant, trials: runs }): Comparison => {
     const subject = results.length > 1 ? `${variant}’s selector` : 'the selector';
-    const control = controls.find((random) => runs[0].systems.some(({ name: own }) => own === random));
-    const leads =
-      control === undefined
-        ? []
-        : tests.flatMap((test) => selectorTasks.flatMap((task) => leadOver(runs, { control, test, task }) ?? []));
+    const control = controls.find((random) => runs[0].systems.some(({ name: own }) => own === random)) ?? null;
+    const places = control === null ? [] : tests.flatMap((test) => selectorTasks.map((task) => ({ test, task })));
+    const leads = places.flatMap((place) => {
+      const lead = leadOver(runs, { own: selectorName, other: String(control), ...place });
+      return lead === null ? [] : [{ ...place, lead }];
+    });
     return { subject, control, leads };
   });
   return [
@@ -73,23 +75,9 @@ function scoresOf(trials: readonly SelectorResult[], { system, test, task }: Pla
 /** How a selector stands to a random selection. */
 interface Comparison {
   readonly subject: string;
-  /** The random selection; undefined where there was none. */
-  readonly control: string | undefined;
-  readonly leads: readonly Lead[];
-}
-
-interface Lead extends Place {
-  /** One for each seed, paired: a seed draws its claims for all systems alike. */
-  readonly differences: readonly number[];
-}
-
-function leadOver(trials: readonly SelectorResult[], { control, ...place }: Place & { control: string }): Lead | null {
-  const differences = trials.flatMap((trial) => {
-    const [own] = scoresOf([trial], { ...place, system: selectorName });
-    const [other] = scoresOf([trial], { ...place, system: control });
-    return own === undefined || other === undefined ? [] : [own - other];
-  });
-  return differences.length === 0 ? null : { ...place, differences };
+  /** The random selection; null where there was none. */
+  readonly control: (typeof controls)[number] | null;
+  readonly leads: readonly (Place & { readonly lead: MetricInterval })[];
 }
 
 /** More than these would hide what they say. */
@@ -98,25 +86,23 @@ const leadsInVerdict = 6;
 function verdictOn(comparisons: readonly Comparison[]): string {
   const leads = comparisons.flatMap((own) => own.leads);
   if (leads.length > leadsInVerdict) {
-    const all = (holds: (difference: number) => boolean) =>
-      leads.filter(({ differences }) => differences.every(holds)).length;
-    const above = all((difference) => difference > 0);
-    const below = all((difference) => difference < 0);
-    return `of ${leads.length} comparisons with a random selection the selector is above it with every seed in ${above} and below it with every seed in ${below}; the report has each`;
+    const gains = leads.filter(({ lead }) => lead.low > 0).length;
+    const losses = leads.filter(({ lead }) => lead.high < 0).length;
+    return `of ${leads.length} comparisons with a random selection ${gains} show a gain, ${losses} a loss and the others no measurable gain over it; the report has each`;
   }
   return comparisons
     .map(({ subject, control, leads: own }) =>
-      control === undefined
+      control === null
         ? `${subject} was not compared with a random selection`
-        : `against a ${systemNames[control]} ${subject} makes ${own.map(leadText).join(', ')}`,
+        : `compared with a ${systemNames[control]}, ${subject} shows ${own.map(clauseOf).join('; ')}`,
     )
     .join('; ');
 }
 
-function leadText({ test, task, differences }: Lead): string {
-  const better = differences.filter((difference) => difference > 0).length;
-  const mean = plusMinus(meanAndDeviation(differences), { isDifference: true });
-  return `${mean} in ${task} on ${test} (above it with ${better} of ${differences.length} seeds)`;
+/** By the interval over seeds and threads: what touches 0 is no gain that could be measured. */
+function clauseOf({ test, task, lead }: Comparison['leads'][number]): string {
+  const what = lead.low > 0 ? 'a gain over' : lead.high < 0 ? 'a loss against' : 'no measurable gain over';
+  return `${what} it in ${task} on ${test} (${leadText(lead)})`;
 }
 
 function overSeeds(values: readonly number[]): string {

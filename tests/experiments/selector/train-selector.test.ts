@@ -21,7 +21,7 @@ describe('train, of a selector', () => {
       /^tiny: 1 seed\n\nplanted, macro-F1 +stance +veracity\n─+\nselector +0\.\d{3} +0\.\d{3}\n/,
     );
     expect(first.out).toMatch(
-      /\nVerdict: against a random selection alike in every class the selector makes [+-]0\.\d{3} in/,
+      /\nVerdict: compared with a random selection alike in every class, the selector shows (a gain over|a loss against|no\smeasurable gain over) it/,
     );
     for (const system of ['task models untuned', 'random selection of the same size'])
       expect(first.out).toMatch(new RegExp(`\n${system} +0\\.\\d{3} +0\\.\\d{3}\n`));
@@ -93,7 +93,7 @@ describe('train, of a selector', () => {
       lastEpoch,
     });
     expect(result.systems).toEqual(systemsByDefault);
-    expect(JSON.parse(read(run, 'stance-picture.json')).points).toHaveLength(40);
+    expect(JSON.parse(read(run, 'stance-picture.json')).points).toHaveLength(96);
 
     const written = statSync(join(run, 'result.json')).mtimeMs;
     const second = await earshot(['train', 'tiny.yaml', '--json'], { cwd });
@@ -110,7 +110,8 @@ describe('train, of a selector', () => {
 
   it('comes to the same bytes in shares as at once, for every variant and seed', async () => {
     const variants = { linear: {}, hidden: { selector: { hidden: 4 } } };
-    const cwd = tinyFolder({ variants, seeds: [1, 2], evaluation: { beside: ['random'] } });
+    const selector = { ...tinySelector.selector, epochs: 1 };
+    const cwd = tinyFolder({ selector, variants, seeds: [1, 2], evaluation: { beside: ['random'] } });
     const alone = await earshot(['train', 'tiny.yaml', '--runs', 'alone', '--jobs', '1', '--json'], { cwd });
     expect(alone.code, alone.errors).toBe(0);
     // What the processes of --jobs 2 do. One after the other shows that neither needs what the other has in memory.
@@ -132,14 +133,14 @@ describe('train, of a selector', () => {
 describe('a selector’s run that is cut off', () => {
   /** Long enough to be met in the middle. */
   const long = {
-    selector: { ...tinySelector.selector, epochs: 12 },
-    evaluation: { beside: ['random'] },
+    selector: { ...tinySelector.selector, epochs: 8 },
+    evaluation: { beside: [] },
   };
 
   it('goes on after a kill and an interruption to the bytes of the run that nothing stopped', async () => {
     const cwd = tinyFolder(long);
     const train = ['train', 'tiny.yaml', '--runs'];
-    const begun = (runs: string) => until(() => logged(runOf(cwd, runs)) >= 5);
+    const begun = (runs: string) => until(() => logged(runOf(cwd, runs)) >= 3);
     const goOn = async (runs: string) => {
       expect(existsSync(join(runOf(cwd, runs), 'result.json'))).toBe(false);
       const resumed = await earshot([...train, runs, '--resume'], { cwd });
@@ -160,10 +161,9 @@ describe('a selector’s run that is cut off', () => {
     expect(stop.errors).toMatch(/earshot: stopped; give the same command again to go on\n$/);
     await goOn('stopped');
 
-    const whole = await earshot([...train, 'whole'], { cwd });
-    expect(whole.code, whole.errors).toBe(0);
-    const expected = outcomeOf(runOf(cwd, 'whole'));
-    expect(Object.keys(expected)).toContain('checkpoints/step-00000012.safetensors');
+    await trainHere(cwd);
+    const expected = outcomeOf(runOf(cwd));
+    expect(Object.keys(expected)).toContain('checkpoints/step-00000008.safetensors');
     expect(outcomeOf(runOf(cwd, 'killed'))).toEqual(expected);
     expect(outcomeOf(runOf(cwd, 'stopped'))).toEqual(expected);
   });

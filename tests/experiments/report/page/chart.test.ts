@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { draw, inlineSvg } from '../../../../experiments/report/page/chart.ts';
-import { classShares } from '../../../../experiments/selector/report/share-chart.ts';
+import { classShares } from '../../../../experiments/selector/report/selector-charts.ts';
 
 describe('inlineSvg', () => {
   it('has no address, no id of another chart, and the colours of the page', async () => {

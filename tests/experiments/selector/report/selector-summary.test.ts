@@ -1,33 +1,37 @@
 import { describe, expect, it } from 'vitest';
-import {
-  type SelectorDecision,
-  type SelectorSystem,
-  type SelectorTask,
-  scoreTest,
-} from '../../../../experiments/selector/decisions.ts';
+import type { SelectorDecision, SelectorSystem, SelectorTask } from '../../../../experiments/selector/decisions.ts';
 import { summarizeSelectorExperiment } from '../../../../experiments/selector/report/selector-summary.ts';
 import type { SelectorResult } from '../../../../experiments/selector/result.ts';
+import { scoreTest } from '../../../../experiments/selector/scores.ts';
 
-/** A run whose systems are right about so many of four claims on the test `news`, and about as many of four replies. */
+/** A run whose systems are right about so many of forty claims on the test `news`, and about as many of forty replies. */
 function runOf(right: Partial<Record<SelectorSystem, number>>): SelectorResult {
-  const systems = Object.entries(right).map(([name, count]) => {
-    const own = (task: SelectorTask) => [0, 1, 2, 3].map((item) => decision(task, item, item < count));
-    return {
-      name: name as SelectorSystem,
-      tests: { news: scoreTest([...own('stance'), ...own('veracity')]) },
-      heldOut: {},
-    };
+  const decided = (Object.keys(right) as SelectorSystem[]).map((system) => {
+    const own = (task: SelectorTask) =>
+      Array.from({ length: 40 }, (_, item) => decision({ system, task }, item, item % 40 < (right[system] ?? 0)));
+    return { system, decisions: [...own('stance'), ...own('veracity')] };
   });
+  const systems = decided.map(({ system, decisions }) => ({
+    name: system,
+    tests: { news: scoreTest(decisions) },
+    heldOut: {},
+  }));
   const claims = { labelled: 1, unlabelled: 1, posts: 2, leftOut: { sameThread: 0, sameEvent: 0, nearDuplicate: 0 } };
-  return { seed: 1, claims, epochs: 1, isTerminated: false, lastEpoch: {}, folds: [], systems, decisions: [] };
+  const decisions = decided.flatMap((own) => own.decisions);
+  return { seed: 1, claims, epochs: 1, isTerminated: false, lastEpoch: {}, folds: [], systems, decisions };
 }
 
 /** The items have the four classes in turn. */
-function decision(task: SelectorTask, item: number, isRight: boolean): SelectorDecision {
-  const predicted = isRight ? item : (item + 1) % 4;
+function decision(
+  of: { system: SelectorSystem; task: SelectorTask },
+  item: number,
+  isRight: boolean,
+): SelectorDecision {
+  const gold = item % 4;
+  const predicted = isRight ? gold : (gold + 1) % 4;
   const probabilities = [0, 1, 2, 3].map((label) => Number(label === predicted));
-  const where = { system: 'selector', test: 'news', part: 'test', event: null } as const;
-  return { ...where, task, id: `${item}`, gold: item, predicted, probabilities, retained: true };
+  const where = { test: 'news', part: 'test', event: null, retained: true } as const;
+  return { ...where, ...of, id: of.task === 'veracity' ? `${item}` : `${item}/r`, gold, predicted, probabilities };
 }
 
 const verdictOf = (variants: Record<string, readonly SelectorResult[]>) =>
@@ -40,13 +44,20 @@ const verdictOf = (variants: Record<string, readonly SelectorResult[]>) =>
 
 describe('the verdict on a selector', () => {
   it('is by the random selection that is alike in every class, where there is one', () => {
-    const loses = runOf({ selector: 2, random: 1, 'random-by-class': 3 });
+    const loses = runOf({ selector: 10, random: 5, 'random-by-class': 30 });
     expect(verdictOf({ agent: [loses, loses] })).toMatch(
-      /^against a random selection alike in every class the selector makes −0\.\d{3}.* in stance on news \(above it with 0 of 2 seeds\), −0/,
+      /^compared with a random selection alike in every class, the selector shows a loss against it in stance on news \(−0\.\d{3} \[−0\.\d{3}, −0\.\d{3}\]\); a loss/,
     );
-    const wins = runOf({ selector: 2, random: 1 });
-    expect(verdictOf({ agent: [wins, loses] })).toMatch(
-      /^against a random selection of the same size the selector makes \+0\.\d{3}.* in stance on news/,
+    const wins = runOf({ selector: 30, random: 10 });
+    expect(verdictOf({ agent: [wins, wins] })).toMatch(
+      /^compared with a random selection of the same size, the selector shows a gain over it in stance on news \(\+0\.\d{3} \[\+/,
+    );
+  });
+
+  it('calls no gain what could be chance', () => {
+    const little = runOf({ selector: 21, random: 20 });
+    expect(verdictOf({ agent: [little] })).toMatch(
+      /the selector shows no measurable gain over it in stance on news \(\+0\.\d{3} \[[−+]0\.\d{3}, \+0\.\d{3}\]\); no measurable/,
     );
   });
 
@@ -57,10 +68,10 @@ describe('the verdict on a selector', () => {
   });
 
   it('counts many comparisons instead of naming each', () => {
-    const [worse, better] = [runOf({ selector: 1, random: 3 }), runOf({ selector: 3, random: 1 })];
+    const [worse, better] = [runOf({ selector: 10, random: 30 }), runOf({ selector: 30, random: 10 })];
     const mixed = [worse, better];
     expect(verdictOf({ a: [worse, worse], b: [better, better], c: mixed, d: mixed })).toBe(
-      'of 8 comparisons with a random selection the selector is above it with every seed in 2 and below it with every seed in 2; the report has each. ',
+      'of 8 comparisons with a random selection 2 show a gain, 2 a loss and the others no measurable gain over it; the report has each. ',
     );
   });
 });

@@ -1,20 +1,30 @@
+import { join } from 'node:path';
+import { z } from 'zod';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import type { BudgetLimits } from '../../experts/llm/cost/budget.ts';
 import { sha256 } from '../../src/content-hash.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
+import { readJsonFile, writeJsonFile } from '../../src/json-file.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { loadMember } from '../../trainers/member-checkpoint.ts';
 import { createSelector } from '../../trainers/selector/jsdrv.ts';
-import type { SelectorTraining } from '../../trainers/selector/setup.ts';
-import { missingThreads, readParts } from '../run/parts-file.ts';
+import type { SelectorClaim, SelectorTraining } from '../../trainers/selector/setup.ts';
+import { missingThreads, readParts, withoutTrained } from '../run/parts-file.ts';
 import { runKind } from '../run/run-kind.ts';
-import { readClaims } from './claims-file.ts';
-import { loadSelectorData } from './data.ts';
+import type { EvaluateRunSettings } from '../stop-agent/evaluate-run.ts';
+import { loadSelectorData, loadSelectorThreads } from './data.ts';
+import { decideTest } from './decisions.ts';
 import { type SelectorExperiment, selectorExperimentSchema } from './experiment.ts';
-import { type SelectorTools, settingsFor } from './settings.ts';
-import type { SelectorWorkshop } from './shared.ts';
-import { selectorIdentity } from './train-logged.ts';
+import { scoreTest, type TestScores } from './scores.ts';
+import { allPostsName, selectorName } from './system-names.ts';
+import {
+  type SelectorTools,
+  type SelectorWorkshop,
+  selectorIdentity,
+  selectorWorkshop,
+  settingsFor,
+} from './workshop.ts';
 
 export interface OpenedSelectorRun {
   readonly run: RunDirectory;
@@ -56,8 +66,8 @@ export async function openSelectorRun(options: {
   const experiment = { ...saved, budget: { ...saved.budget, ...budget } };
   const { seed } = run.readRecord();
   const tools = await workshop.toolsFor(experiment, context);
-  const claims = readClaims(run);
   const trained = readParts(run).train.map(({ identity }) => identity);
+  const claims = readClaims(run);
   const trainer = createSelector(await settingsFor({ experiment, seed, tools, claims, context }));
   const { training } = trainer;
   const identity = selectorIdentity(training, tools.embeddings);
@@ -89,4 +99,76 @@ export async function trainingThreads(options: {
     );
   const known = new Set(noted.map(({ sha256: hash }) => hash));
   return train.filter((thread) => known.has(sha256(thread)));
+}
+
+export interface SelectorRunScores {
+  readonly name: string;
+  readonly scores: TestScores;
+}
+
+/**
+ * A run's selector and task models on another data set. Every reply with a stance and every claim with a veracity is tested,
+ * once as the selector reads threads, once with all posts read.
+ * @throws InputError when the data has neither label
+ */
+export async function evaluateSelectorRun(
+  settings: EvaluateRunSettings,
+): Promise<{ systems: SelectorRunScores[]; threads: number; seed: number }> {
+  const { run, data, runs, skipInvalid, includeTrained, context } = settings;
+  const workshop = selectorWorkshop({ runs });
+  try {
+    const { experiment, trained, training } = await openSelectorRun({ run, workshop, budget: {}, context });
+    const loaded = await loadSelectorThreads(data, {
+      data: { ...experiment.data, skipInvalid },
+      onNote: context.onNote,
+    });
+    const threads = withoutTrained(loaded, { trained, includeTrained, name: data, onNote: context.onNote });
+    const { settings: models, policies } = training;
+    const scored = async (system: typeof selectorName | typeof allPostsName, name: string) => {
+      const decisions = await decideTest({
+        test: { name: data, threads },
+        settings: models,
+        policies: system === selectorName ? policies : null,
+        system,
+        part: 'test',
+        stage: name,
+        context,
+      });
+      return { name, scores: scoreTest(decisions) };
+    };
+    const systems = [
+      await scored(selectorName, 'selector'),
+      await scored(allPostsName, 'its task models, reading all posts'),
+    ];
+    if (systems[0].scores.stance === null && systems[0].scores.veracity === null)
+      throw new InputError(
+        `none of the ${threads.length} threads of ${data} has a veracity or a reply with a stance; give labelled threads`,
+      );
+    return { systems, threads: threads.length, seed: models.seed };
+  } finally {
+    workshop.close();
+  }
+}
+
+/*
+ * `claims.json`: the claims that a selector was trained on, and which of them it knew the veracity of. Whoever uses the run
+ * later needs no more of its data. Texts stay in the data.
+ */
+
+const claimsFileName = 'claims.json';
+
+const claimsSchema = z.strictObject({
+  formatVersion: z.literal(1),
+  claims: z.array(z.strictObject({ threadId: z.string(), label: z.int().nonnegative().nullable() })),
+});
+
+export function writeClaims(run: RunDirectory, claims: readonly SelectorClaim[]): void {
+  const known = claims.map(({ threadId, label }) => ({ threadId, label }));
+  writeJsonFile(join(run.path, claimsFileName), { formatVersion: 1, claims: known });
+}
+
+/** The claims, without their texts. */
+function readClaims(run: RunDirectory): SelectorClaim[] {
+  const { claims } = readJsonFile(join(run.path, claimsFileName), claimsSchema);
+  return claims.map((known) => ({ ...known, claim: '', posts: [] }));
 }

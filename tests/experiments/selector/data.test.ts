@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { replyPlaces } from '../../../experiments/selector/reply-places.ts';
+import { replyPlaces } from '../../../experiments/selector/data.ts';
 import type { Thread } from '../../../src/data/thread.ts';
 
 function post(id: string, parent: string | null, minute: number | null) {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { evaluateSelectorRun } from '../../../experiments/selector/evaluate-selector-run.ts';
+import { evaluateSelectorRun } from '../../../experiments/selector/trained-selector.ts';
 import { workContext } from '../../../src/work-context.ts';
 import { earshot } from '../cli/command-line.ts';
 import { lines, tinyFolder, tinyThreads, trainHere } from './tiny-selector.ts';

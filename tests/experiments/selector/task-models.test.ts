@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { withAskingProgress } from '../../../experiments/selector/asking-progress.ts';
+import { withAskingProgress } from '../../../experiments/selector/task-models.ts';
 import type { KeptParts } from '../../../experts/annotations/kept-calls.ts';
 import type { Judgement } from '../../../experts/detector.ts';
 import type { TaskPrediction } from '../../../experts/task-models/task-model.ts';

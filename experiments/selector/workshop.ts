@@ -1,16 +1,35 @@
 import { join } from 'node:path';
 import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
+import type { ChatService } from '../../experts/llm/chat.ts';
 import type { LiveChatService } from '../../experts/llm/sending/live-chat-service.ts';
 import { makeFolder } from '../../src/atomic-file.ts';
+import { canonicalJson, sha256 } from '../../src/content-hash.ts';
 import { createEncoder } from '../../src/text/create-encoder.ts';
 import { EmbeddingStore } from '../../src/text/embedding-store.ts';
-import { storedEncoders } from '../../src/text/stored-encoders.ts';
+import type { Encoder } from '../../src/text/encoder.ts';
+import { type Encoders, storedEncoders } from '../../src/text/stored-encoders.ts';
 import type { WorkContext } from '../../src/work-context.ts';
-import { loadAllThreads, loadSelectorData } from './data.ts';
+import type { SelectorClaim, SelectorSettings, SelectorTraining } from '../../trainers/selector/setup.ts';
+import { loadAllThreads, loadSelectorData, type SelectorData, selectorClaims } from './data.ts';
 import type { SelectorExperiment } from './experiment.ts';
-import { chatServiceOf } from './models.ts';
-import { type EventFold, eventFolds } from './protocol.ts';
-import type { SelectorShared, SelectorTools } from './settings.ts';
+import { type EventFold, eventFolds, type TestedAndHeldOut } from './protocol.ts';
+import { chatServiceOf, createTaskModels } from './task-models.ts';
+
+/** What every use of a selector needs, whatever it works on. */
+export interface SelectorTools {
+  readonly encoder: Encoder;
+  readonly embeddings: EmbeddingStore;
+  readonly annotations: AnnotationStore;
+  readonly service: ChatService;
+  /** Of local task models. */
+  readonly encoders: Encoders;
+  readonly runs: string;
+}
+
+/** What the trials of a process share. */
+export interface SelectorShared extends SelectorTools {
+  readonly data: SelectorData;
+}
 
 export interface SelectorWorkshop {
   toolsFor(experiment: SelectorExperiment, context: WorkContext): Promise<SelectorTools>;
@@ -70,4 +89,56 @@ export function selectorWorkshop({ runs }: { runs: string }): SelectorWorkshop {
 async function openEmbeddings(config: SelectorExperiment['encoder'], cache: string) {
   const encoder = await createEncoder(config);
   return { encoder, embeddings: await EmbeddingStore.open({ encoder, directory: join(cache, 'embeddings') }) };
+}
+
+/** One trial and what it works on. */
+export interface SelectorTrial extends TestedAndHeldOut {
+  readonly experiment: SelectorExperiment;
+  readonly seed: number;
+  readonly directory: string;
+  readonly shared: SelectorShared;
+  readonly context: WorkContext;
+}
+
+/** The settings of a trial, with task models that have learnt nothing yet. */
+export async function freshSettings({
+  shared,
+  ...trial
+}: Pick<SelectorTrial, 'experiment' | 'seed' | 'shared' | 'context'>): Promise<SelectorSettings> {
+  const { seedShare } = trial.experiment;
+  const { train, stancePretraining } = shared.data;
+  const claims = selectorClaims(train, { seedShare, seed: trial.seed });
+  return { ...(await settingsFor({ ...trial, tools: shared, claims })), stancePretraining };
+}
+
+/** The same for claims that are known otherwise; nothing is there to pretrain on. */
+export async function settingsFor(options: {
+  experiment: SelectorExperiment;
+  seed: number;
+  tools: SelectorTools;
+  claims: readonly SelectorClaim[];
+  context: WorkContext;
+}): Promise<SelectorSettings> {
+  const { experiment, seed, tools, claims, context } = options;
+  const { encoder, embeddings, annotations, service, encoders, runs } = tools;
+  return {
+    ...(await createTaskModels(experiment, { service, annotations, encoders, runs, context })),
+    claims,
+    stancePretraining: [],
+    embedTexts: (texts) => embeddings.embed(texts),
+    embedExplanations: (texts) => encoder.encode(texts),
+    dimensions: encoder.dimensions,
+    config: experiment.selector,
+    seed,
+  };
+}
+
+/** What states and predictions are made of. */
+export function selectorIdentity(training: SelectorTraining, embeddings: EmbeddingStore): string {
+  const { stanceModel, veracityModel, config } = training.settings;
+  return canonicalJson({
+    encoder: embeddings.identityHash,
+    models: sha256([stanceModel.identity, veracityModel.identity]),
+    selector: sha256(config),
+  });
 }

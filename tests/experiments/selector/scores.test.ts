@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { SelectorDecision } from '../../../experiments/selector/decisions.ts';
-import { metricIntervals } from '../../../experiments/selector/intervals.ts';
+import { metricIntervals } from '../../../experiments/selector/scores.ts';
 import { Random } from '../../../src/tensor/random.ts';
 
 /** Replies of threads that are each right or wrong as a whole. */

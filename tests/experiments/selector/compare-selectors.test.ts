@@ -2,8 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { RunDirectory } from '../../../checkpoints/run-directory.ts';
-import { compareSelectorSystems } from '../../../experiments/selector/compare-runs.ts';
 import { readSelectorResult } from '../../../experiments/selector/result.ts';
+import { compareSelectorSystems } from '../../../experiments/selector/scores.ts';
 import { earshot } from '../cli/command-line.ts';
 import { tinyFolder, trainHere } from './tiny-selector.ts';
 

@@ -1,0 +1,104 @@
+import type { Example, VeracityItem } from '../../experts/task-models/task-model.ts';
+import { veracityTask } from '../../src/data/task.ts';
+import type { Thread } from '../../src/data/thread.ts';
+import { createSelector, pretrainTaskModels } from '../../trainers/selector/jsdrv.ts';
+import {
+  type HiddenLabels,
+  type SelectorSettings,
+  type SelectorTraining,
+  stanceItem,
+} from '../../trainers/selector/setup.ts';
+import { trainToEnd } from '../../trainers/trainer.ts';
+import { replyExamples, replyStances, selectorClaim } from './data.ts';
+import type { baselines } from './experiment.ts';
+import type { TestSet } from './protocol.ts';
+import type { TextBaseline } from './text-baselines.ts';
+import { freshSettings, type SelectorTrial } from './workshop.ts';
+
+type TrainedBaseline = Exclude<(typeof baselines)[number], TextBaseline>;
+
+/** The task models of a baseline, trained on the same claims with the same seed, for as many epochs as the selector where it has epochs. */
+export async function trainBaseline(
+  trial: SelectorTrial,
+  { name, selector }: { name: TrainedBaseline; selector: SelectorTraining },
+): Promise<SelectorTraining> {
+  const settings = await freshSettings(trial);
+  const { config } = settings;
+  const everything = {
+    ...config,
+    retain: { claims: 'all', posts: 'all' },
+    stopAfterFullRewards: null,
+    // Nothing learns from rewards here, so take those that ask the task models the fewest questions.
+    postReward: 'claim',
+    references: 'shown-posts',
+  } as const;
+  const trainer = createSelector({
+    ...settings,
+    ...(name === 'random' && { matchedRandomControl: { epochs: selector.retention, alikeIn: 'size' } }),
+    ...(name === 'random-by-class' && { matchedRandomControl: { epochs: selector.retention, alikeIn: 'class' } }),
+    ...(name === 'right-labels' && { oracleControl: hiddenLabels(trial.shared.data.train) }),
+    config: { ...everything, epochs: Math.max(1, selector.epoch) },
+  });
+  const { context } = trial;
+  if (name === 'supervised') {
+    // Held-out events have labels of their own in training, and theirs would be those of development events.
+    const heldOut = trial.experiment.data.heldOutEvents.length > 0 ? [] : trial.heldOut;
+    await superviseTaskModels({ settings, threads: trial.shared.data.train, heldOut });
+  } else if (name === 'untuned') {
+    await pretrainTaskModels(settings);
+  } else {
+    await trainToEnd(trainer, {
+      ...context,
+      onProgress: (stage, done, total) => context.onProgress(`${name}: ${stage}`, done, total),
+    });
+  }
+  return trainer.training;
+}
+
+function hiddenLabels(threads: readonly Thread[]): HiddenLabels {
+  const stances = threads.map(replyStances);
+  return {
+    stanceOf: (claim, post) => stances[claim][post],
+    veracityOf: (claim) => veracityTask.goldLabel(threads[claim]) ?? -1,
+  };
+}
+
+/**
+ * For comparison, task models that are pretrained like the selector's and then tuned on human labels alone. It is no bound:
+ * what a model makes of labels limits it, too. The veracity
+ * model gets the labels of all training claims, not only of the selector's seeds. The stance model gets those of the training
+ * threads and of the threads held out from the tests (the paper's "Val"). The tuned stance model then labels the posts that
+ * the veracity model reads.
+ */
+async function superviseTaskModels(options: {
+  settings: SelectorSettings;
+  threads: readonly Thread[];
+  heldOut: readonly TestSet[];
+}): Promise<void> {
+  const { settings, threads, heldOut } = options;
+  const { stanceModel, veracityModel, stancePretraining, config } = settings;
+  if (config.pretrain.stance && stancePretraining.length > 0) await stanceModel.pretrain(stancePretraining);
+  const withStances = new Map(
+    [...threads, ...heldOut.flatMap((test) => test.threads)].map((thread) => [thread.id, thread]),
+  );
+  await stanceModel.tune([...withStances.values()].flatMap(replyExamples));
+
+  const claims = threads.flatMap((thread) => {
+    const label = veracityTask.goldLabel(thread);
+    return label === null ? [] : [{ ...selectorClaim(thread), label }];
+  });
+  const stances = await stanceModel.predict(
+    claims.flatMap((claim) => claim.posts.map((_, post) => stanceItem(claim, post))),
+  );
+  let next = 0;
+  await veracityModel.tune(
+    claims.map(({ threadId, claim, posts, label }): Example<VeracityItem> => {
+      const item = {
+        threadId,
+        claim,
+        posts: posts.map((text) => ({ text, stance: stances[next++].distribution })),
+      };
+      return { item, label, explanation: '' };
+    }),
+  );
+}

@@ -1,0 +1,241 @@
+import { groupBy } from '../../src/data/group-by.ts';
+import { InputError } from '../../src/errors.ts';
+import { bootstrapGroups } from '../../src/metrics/bootstrap.ts';
+import { classificationScores } from '../../src/metrics/classification.ts';
+import {
+  type ComparedFolder,
+  type MetricDifference,
+  type Paired,
+  pairDecisions,
+  readDecisions,
+} from '../run/decisions-file.ts';
+import {
+  type SelectorDecision,
+  type SelectorTask,
+  selectorDecisionSchema,
+  taskClasses,
+  threadOf,
+} from './decisions.ts';
+import { selectorName } from './system-names.ts';
+
+/*
+ * What decisions come to: metrics of a test set, intervals over seeds and threads, and one system against another.
+ */
+
+/** One number that predictions of one task come to. */
+export interface SelectorMetric {
+  /** Its key in `--json`. */
+  readonly name: string;
+  /** Its heading in tables. */
+  readonly title: string;
+  of(predictions: Predictions): number;
+}
+
+export interface Predictions {
+  readonly gold: readonly number[];
+  readonly predicted: readonly number[];
+  readonly classes: number;
+  /** The items to count, repetitions counting again (a bootstrap sample); all of them when left out. */
+  readonly items?: Int32Array;
+}
+
+/** Every metric of the selector, in the order of the tables. What is added here applies to old runs, too. */
+export const selectorMetrics: readonly SelectorMetric[] = [
+  {
+    name: 'macroF1',
+    title: 'macro-F1',
+    // Over the classes that occur among the gold labels: RumourEval has no non-rumours.
+    of(predictions) {
+      const present = classificationScores(predictions).perClass.filter(({ support }) => support > 0);
+      return present.reduce((sum, { f1 }) => sum + f1, 0) / present.length;
+    },
+  },
+  { name: 'microF1', title: 'micro-F1', of: (predictions) => classificationScores(predictions).microF1 },
+];
+
+export interface TaskScores {
+  readonly items: number;
+  /** Of every metric, by its name. */
+  readonly values: Readonly<Record<string, number>>;
+  /** F1 by class; null for a class that no label is of. */
+  readonly perClass: Readonly<Record<string, number | null>>;
+}
+
+/**
+ * @param options.gold −1 where there is no label
+ * @returns null where there is no label at all
+ */
+export function scoresOf(options: {
+  classes: readonly string[];
+  gold: readonly number[];
+  predicted: readonly number[];
+}): TaskScores | null {
+  const { classes, gold, predicted } = options;
+  const items = [...gold.keys()].filter((index) => gold[index] >= 0);
+  if (items.length === 0) return null;
+  const predictions = {
+    gold: items.map((index) => gold[index]),
+    predicted: items.map((index) => predicted[index]),
+    classes: classes.length,
+  };
+  const { perClass } = classificationScores(predictions);
+  return {
+    items: items.length,
+    values: Object.fromEntries(selectorMetrics.map((metric) => [metric.name, metric.of(predictions)])),
+    perClass: Object.fromEntries(
+      classes.map((name, index) => [name, perClass[index].support === 0 ? null : perClass[index].f1]),
+    ),
+  };
+}
+
+/** Null where a test set has no such labels. */
+export type TestScores = Readonly<Record<SelectorTask, TaskScores | null>>;
+
+/** Scores of one system on one test set. */
+export function scoreTest(decisions: readonly SelectorDecision[]): TestScores {
+  const of = (task: SelectorTask) => {
+    const own = decisions.filter((decision) => decision.task === task);
+    return scoresOf({
+      classes: taskClasses[task],
+      gold: own.map(({ gold }) => gold),
+      predicted: own.map(({ predicted }) => predicted),
+    });
+  };
+  return { stance: of('stance'), veracity: of('veracity') };
+}
+
+export function testScoresJson({ stance, veracity }: TestScores) {
+  return { stance: taskScoresJson(stance), veracity: taskScoresJson(veracity) };
+}
+
+/** Scores as `--json` prints them: one key a metric. */
+function taskScoresJson(scores: TaskScores | null) {
+  if (scores === null) return null;
+  const { items, values, perClass } = scores;
+  return { items, ...values, perClass };
+}
+
+/** What one seed decided on one test set and task; a second system on the same items in the same order, to be subtracted. */
+export interface SeedDecisions {
+  readonly first: readonly SelectorDecision[];
+  readonly second?: readonly SelectorDecision[];
+}
+
+export interface MetricInterval {
+  readonly name: string;
+  readonly title: string;
+  /** Mean over the seeds: of the metric, or of first minus second. */
+  readonly estimate: number;
+  readonly low: number;
+  readonly high: number;
+  /** Two-sided, of 0. */
+  readonly pValue: number;
+}
+
+/**
+ * Metrics with 95 % intervals over seeds and threads: a bootstrap that draws seeds, then the threads of each, whole with their
+ * replies, for replies to one claim are not independent. Where two systems are compared, both get the same draws.
+ */
+export function metricIntervals(options: {
+  task: SelectorTask;
+  seeds: readonly SeedDecisions[];
+  /** Of the bootstrap. */
+  seed: number;
+  resamples?: number;
+  metrics?: readonly SelectorMetric[];
+}): MetricInterval[] {
+  const { task, seeds, seed, resamples = 2000, metrics = selectorMetrics } = options;
+  const groups = seeds.map(({ first, second }) => {
+    const classes = taskClasses[task].length;
+    const gold = first.map((decision) => decision.gold);
+    const columns = (decisions: readonly SelectorDecision[]) => ({
+      gold,
+      predicted: decisions.map(({ predicted }) => predicted),
+      classes,
+    });
+    return {
+      threads: [...groupBy(first.keys(), (item) => threadOf(first[item])).values()],
+      left: columns(first),
+      right: second === undefined ? null : columns(second),
+    };
+  });
+  const intervals = bootstrapGroups({
+    groups: groups.map(({ threads }) => threads.length),
+    seed,
+    resamples,
+    statistics(group, drawn) {
+      const { threads, left, right } = groups[group];
+      const items = itemsOf(drawn, threads);
+      return metrics.map((metric) => metric.of({ ...left, items }) - (right ? metric.of({ ...right, items }) : 0));
+    },
+  });
+  return metrics.map(({ name, title }, index) => ({ name, title, ...intervals[index] }));
+}
+
+/** The items of the threads drawn, one thread after the other. */
+function itemsOf(drawn: Int32Array, threads: readonly (readonly number[])[]): Int32Array {
+  let count = 0;
+  for (let place = 0; place < drawn.length; place++) count += threads[drawn[place]].length;
+  const items = new Int32Array(count);
+  let next = 0;
+  for (let place = 0; place < drawn.length; place++) {
+    const own = threads[drawn[place]];
+    for (let index = 0; index < own.length; index++) items[next++] = own[index];
+  }
+  return items;
+}
+
+export interface SelectorComparison {
+  readonly test: string;
+  readonly task: SelectorTask;
+  /** Decisions paired, over all seeds. */
+  readonly items: number;
+  readonly seeds: number;
+  /** First minus second, mean over seeds, with 95 % interval and two-sided p-value: see `metricIntervals`. */
+  readonly metrics: readonly MetricDifference[];
+}
+
+/**
+ * Two systems of selector runs on the items that both decided, for each test set and task.
+ * @throws InputError when they share no item, or a folder holds no decisions of the system
+ */
+export function compareSelectorSystems(
+  first: ComparedFolder,
+  second: ComparedFolder,
+  options: { seed: number },
+): SelectorComparison[] {
+  const tested = pairedTestDecisions(first, second);
+  return Array.from(groupBy(tested, ({ left: { test, task } }) => `${test}/${task}`).values(), (own) => {
+    const { test, task } = own[0].left;
+    const seeds = Array.from(groupBy(own, ({ run }) => run).values(), (ofSeed) => ({
+      first: ofSeed.map(({ left }) => left),
+      second: ofSeed.map(({ right }) => right),
+    }));
+    return {
+      test,
+      task,
+      items: own.length,
+      seeds: seeds.length,
+      metrics: metricIntervals({ task, seeds, seed: options.seed }).map(({ estimate, ...rest }) => ({
+        ...rest,
+        difference: estimate,
+      })),
+    };
+  });
+}
+
+/** @throws InputError as `compareSelectorSystems` does */
+export function pairedTestDecisions(first: ComparedFolder, second: ComparedFolder): Paired<SelectorDecision>[] {
+  const pairs = pairDecisions([first, second], {
+    system: selectorName,
+    read: (run) => readDecisions(run, selectorDecisionSchema),
+    keyOf: ({ part, test, task, id }) => [part, test, task, id].join('/'),
+    items: 'item',
+  });
+  const tested = pairs.filter(({ left: { part } }) => part === 'test');
+  if (tested.length === 0)
+    throw new InputError(
+      `${first.folder} and ${second.folder} share held-out items only; compare runs with the same tests`,
+    );
+  return tested;
+}
