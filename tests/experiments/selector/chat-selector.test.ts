@@ -36,7 +36,7 @@ async function setUp(
   const model = { name: 'scripted', baseURL: server.baseURL, model: 'tiny', logprobs: 'off', ...options.model };
   const chat = { name: 'chat', model, examplesShown: 4 };
   const cwd = tinyFolder({
-    data: { planted: { threads: 8, testThreads: 8, replies: 3, pretrainingItems: 12 } },
+    data: { planted: { threads: 8, testThreads: 8, replies: 2, pretrainingItems: 8 } },
     stanceModel: chat,
     veracityModel: chat,
     selector: { ...tinySelector.selector, epochs: 2 },
