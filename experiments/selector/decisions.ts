@@ -3,7 +3,7 @@ import { likeliest, stanceClasses, veracityClasses } from '../../experts/task-mo
 import { veracityTask } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import type { WorkContext } from '../../src/work-context.ts';
-import { type Decided, selectGreedily } from '../../trainers/selector/select-greedily.ts';
+import { selectGreedily } from '../../trainers/selector/select-greedily.ts';
 import type { SelectorSettings, SelectorTraining } from '../../trainers/selector/setup.ts';
 import { replyStances, selectorClaim } from './data.ts';
 import { baselines } from './experiment.ts';
@@ -27,7 +27,7 @@ export const selectorDecisionSchema = z.strictObject({
     .describe('tables show the test; the other threads, or development events, are what settings may be chosen by'),
   task: z.enum(['stance', 'veracity']),
   id: z.string().describe('of the thread; of a reply with its own id after a slash'),
-  event: z.string().nullable().default(null),
+  event: z.string().nullable(),
   gold: z.int(),
   predicted: z.int(),
   probabilities: z.array(z.number()).describe('of each class'),
@@ -57,34 +57,35 @@ export async function decideTest(
     onProgress: (done, total) => context.onProgress(stage, done, total),
     signal: context.signal,
   });
-  const decision = (
-    { prediction, isRetained }: Decided,
-    item: Pick<SelectorDecision, 'task' | 'id' | 'event' | 'gold'>,
-  ): SelectorDecision => ({
-    system,
-    test: test.name,
-    part,
-    ...item,
-    predicted: likeliest(prediction.distribution),
-    probabilities: [...prediction.distribution],
-    retained: isRetained,
-  });
-  const decisions = test.threads.flatMap((thread, index) => {
-    const { claim, posts } = selections[index];
-    const stances = replyStances(thread);
-    const { event } = thread;
-    return [
-      ...posts.map((post, place) =>
-        decision(post, { task: 'stance', id: replyId(thread, place), event, gold: stances[place] }),
-      ),
-      decision(claim, { task: 'veracity', id: thread.id, event, gold: veracityTask.goldLabel(thread) ?? -1 }),
-    ];
-  });
-  return decisions.filter(({ gold }) => gold >= 0);
+  return test.threads.flatMap((thread, index) =>
+    testItems(thread).map(({ place, ...item }): SelectorDecision => {
+      const { claim, posts } = selections[index];
+      const { prediction, isRetained } = place === null ? claim : posts[place];
+      return {
+        system,
+        test: test.name,
+        part,
+        ...item,
+        predicted: likeliest(prediction.distribution),
+        probabilities: [...prediction.distribution],
+        retained: isRetained,
+      };
+    }),
+  );
 }
 
-export function replyId({ id, posts }: Thread, place: number): string {
-  return `${id}/${posts[place + 1].id}`;
+/** What a thread tests: its replies with a stance, then its claim where it has a veracity. */
+export function testItems(
+  thread: Thread,
+): (Pick<SelectorDecision, 'task' | 'id' | 'event' | 'gold'> & { readonly place: number | null })[] {
+  const { id, event, posts } = thread;
+  const veracity = veracityTask.goldLabel(thread);
+  return [
+    ...replyStances(thread).flatMap((gold, place) =>
+      gold < 0 ? [] : [{ task: 'stance' as const, id: `${id}/${posts[place + 1].id}`, event, gold, place }],
+    ),
+    ...(veracity === null ? [] : [{ task: 'veracity' as const, id, event, gold: veracity, place: null }]),
+  ];
 }
 
 /** The thread that a decision is about. */

@@ -1,14 +1,13 @@
 import { FineTunedClassifier } from '../../experts/task-models/local/fine-tuned-classifier.ts';
 import { SparseMatrixBuilder } from '../../experts/task-models/local/sparse-matrix.ts';
 import { likeliest } from '../../experts/task-models/task-model.ts';
-import { veracityTask } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { softmaxInPlace } from '../../src/softmax.ts';
 import { fitTfIdf } from '../../src/text/tf-idf.ts';
 import { jaccardIndex, wordSet } from '../../src/text/word-set.ts';
 import type { SelectorClaim } from '../../trainers/selector/setup.ts';
 import { replyStances } from './data.ts';
-import { replyId, type SelectorDecision, type SelectorTask, taskClasses } from './decisions.ts';
+import { type SelectorDecision, type SelectorTask, taskClasses, testItems } from './decisions.ts';
 import type { TestSet } from './protocol.ts';
 
 /*
@@ -54,34 +53,15 @@ export async function decideByText(options: {
       replyStances(thread).flatMap((label, place) => (label < 0 ? [] : [{ ...replyTexts(thread, place), label }])),
     ),
   );
-  const decision = (of: Pick<SelectorDecision, 'task' | 'id' | 'event' | 'gold'>, distribution: Float64Array) => ({
-    system,
-    test: test.name,
-    part,
-    ...of,
-    predicted: likeliest(distribution),
-    probabilities: [...distribution],
-    retained: true,
-  });
-  return test.threads.flatMap((thread) => {
-    const { id, event } = thread;
-    const gold = veracityTask.goldLabel(thread);
-    return [
-      ...replyStances(thread).flatMap((label, place) =>
-        label < 0 || stance === null
-          ? []
-          : [
-              decision(
-                { task: 'stance', id: replyId(thread, place), event, gold: label },
-                stance(replyTexts(thread, place)),
-              ),
-            ],
-      ),
-      ...(gold === null || veracity === null
-        ? []
-        : [decision({ task: 'veracity', id, event, gold }, veracity(claimTexts(thread)))]),
-    ];
-  });
+  return test.threads.flatMap((thread) =>
+    testItems(thread).flatMap(({ place, ...item }): SelectorDecision[] => {
+      const distribution = place === null ? veracity?.(claimTexts(thread)) : stance?.(replyTexts(thread, place));
+      if (distribution === undefined) return [];
+      const predicted = likeliest(distribution);
+      const probabilities = [...distribution];
+      return [{ system, test: test.name, part, ...item, predicted, probabilities, retained: true }];
+    }),
+  );
 }
 
 function claimTexts({ posts }: Thread) {

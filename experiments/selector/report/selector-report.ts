@@ -57,20 +57,13 @@ export function renderSelectorReport(options: {
 
 function claimsLine(trials: readonly SelectorResult[]): string {
   const [{ claims, folds }] = trials;
-  const { sameThread, sameEvent, nearDuplicate } = claims.leftOut;
-  const [labelled, unlabelled, posts, ids, events, repeats] = [
-    claims.labelled,
-    claims.unlabelled,
-    claims.posts,
-    sameThread,
-    sameEvent,
-    nearDuplicate,
-  ].map((count) => String(Math.round(count)));
+  const { labelled, unlabelled, posts, leftOut } = claims;
+  const whole = (count: number) => String(Math.round(count));
   const where =
     folds.length === 0 ? '' : ` (means over ${folds.length} folds: ${folds.map(({ name }) => name).join(', ')})`;
   return (
-    `Claims${where}: ${labelled} labelled, ${unlabelled} unlabelled, ${posts} posts; left out of the training were ${ids} threads that are among the tests, ` +
-    `${events} of tested or unknown events, ${repeats} that nearly repeat a tested claim. Seeds: ${trials.map(({ seed }) => seed).join(', ')}. ` +
+    `Claims${where}: ${whole(labelled)} labelled, ${whole(unlabelled)} unlabelled, ${whole(posts)} posts; left out of the training were ` +
+    `${whole(leftOut.sameThread)} threads that are among the tests, ${whole(leftOut.sameEvent)} of tested or unknown events, ${whole(leftOut.nearDuplicate)} that nearly repeat a tested claim. Seeds: ${trials.map(({ seed }) => seed).join(', ')}. ` +
     'Mean ± standard deviation over seeds; in brackets 95 % intervals over seeds and threads.'
   );
 }
