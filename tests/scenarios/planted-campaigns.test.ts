@@ -42,6 +42,8 @@ async function lastEpoch(config: { control?: 'shuffled-rewards' } = {}) {
       unlabelledReward: 'none',
       labelledClaims: 'always',
       retain: { posts: 'all' },
+      // Honest replies say their stance in plain words.
+      tune: { stance: false },
       stopAfterFullRewards: null,
       ...config,
     }),

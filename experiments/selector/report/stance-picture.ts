@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { stanceClasses } from '../../../experts/task-models/task-model.ts';
 import { principalScores } from '../../../src/tensor/principal-components.ts';
 import { Random } from '../../../src/tensor/random.ts';
-import { type Chart, palette } from '../../report/page/chart.ts';
+import { type Chart, palette, quiet } from '../../report/page/chart.ts';
 
 /*
  * JSDRV, Figure 3: posts with their stances in two dimensions, before and after selection. A run computes it at its end, and pages
@@ -163,6 +163,7 @@ export function stanceChart(picture: StancePicture, chart: { name: string; varia
   const title = (name: string, { posts, silhouette }: StancePicture['shown']) => ({
     text: `${name} (${posts.toLocaleString('en')})`,
     subtitle: `mean silhouette by stance ${silhouette === null ? 'undefined' : silhouette.toFixed(2).replace('-', '−')}`,
+    subtitleColor: quiet,
   });
   return {
     name: chart.name,
