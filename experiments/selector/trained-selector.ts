@@ -54,15 +54,14 @@ export async function openSelectorRun(options: {
     throw new InputError(
       `${run.path} is a run of kind ${JSON.stringify(kind)}, and one of a selector is needed; give a folder such as runs/selector-quickstart/agent/seed-1`,
     );
-  const { heldOutEvents } = run.readConfig(selectorExperimentSchema).data;
-  if (heldOutEvents === 'each')
+  const saved = run.readConfig(selectorExperimentSchema);
+  if (saved.data.heldOutEvents === 'each')
     throw new InputError(
       `${run.path} holds a selector for each held-out event, in folders without-…; give one of those, or train without data.heldOutEvents`,
     );
   const latest = run.latestCheckpoint();
   if (latest === null)
     throw new InputError(`${run.path} has no checkpoint yet; train it first, or give the folder of another run`);
-  const saved = run.readConfig(selectorExperimentSchema);
   const experiment = { ...saved, budget: { ...saved.budget, ...budget } };
   const { seed } = run.readRecord();
   const tools = await workshop.toolsFor(experiment, context);

@@ -259,6 +259,8 @@ describe('select', () => {
     await complaint({}).toThrow(
       /seed-1 is no longer what it was trained on \(planted threads\): \d+ threads are missing or changed \(/,
     );
+    rmSync(join(cwd, run, 'parts.json'));
+    await complaint({}).toThrow(/parts\.json .*it is missing/);
     rmSync(join(cwd, run, 'checkpoints'), { recursive: true });
     await complaint({}).toThrow(`${run} has no checkpoint yet; train it first, or give the folder of another run`);
     expect(readdirSync(cwd).filter((name) => name.startsWith('x'))).toEqual([]);
