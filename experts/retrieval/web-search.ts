@@ -4,8 +4,8 @@ import { type Environment, secretIn } from '../llm/secrets.ts';
 import { type Evidence, htmlText } from './evidence.ts';
 import { encyclopediaDomains, factCheckDomains, isInDomains, newsDomains } from './excluded-domains.ts';
 import { type FetchContext, fetchJson, serviceUrl } from './fetch-json.ts';
+import { searchWords } from './search-words.ts';
 import type { AskShared } from './shared-questions.ts';
-import { withoutLinks } from './text-spans.ts';
 
 /** Most results of one request to Brave. */
 const MOST_RESULTS = 20;
@@ -197,26 +197,19 @@ export function webQuery(options: {
   const room = MOST_CHARACTERS - QUOTES;
   let query = '';
   for (const keyword of options.keywords) {
-    const phrase = quoted(beginningOf(keyword, room));
-    if (phrase === null) continue;
-    const longer = query === '' ? phrase : `${query} ${composition === 'and' ? 'AND' : 'OR'} ${phrase}`;
+    const words = beginningOf(searchWords(keyword), room);
+    if (words === '') continue;
+    const longer = query === '' ? `"${words}"` : `${query} ${composition === 'and' ? 'AND' : 'OR'} "${words}"`;
     if (query !== '' && !fits(longer)) break;
     query = longer;
   }
   return withExclusions(query, excludedDomains);
 }
 
-/**
- * A sentence cut to the service's limits, without links and without anything that the service would take for an
- * operator.
- */
+/** A sentence cut to the service's limits. */
 export function sentenceQuery(options: { sentence: string; excludedDomains: readonly string[] }): string {
   const { sentence, excludedDomains } = options;
-  const words = withoutLinks(sentence)
-    .replace(/["“”]/g, ' ')
-    .replace(/(?<!\S)[-+]+/g, ' ')
-    .replace(/(?<!\S)(?:AND|OR|NOT)(?!\S)/g, (operator) => operator.toLowerCase());
-  return withExclusions(beginningOf(words, MOST_CHARACTERS), excludedDomains);
+  return withExclusions(beginningOf(searchWords(sentence), MOST_CHARACTERS), excludedDomains);
 }
 
 function beginningOf(text: string, mostCharacters: number): string {
@@ -233,11 +226,6 @@ function withExclusions(query: string, excludedDomains: readonly string[]): stri
     if (fits(longer)) longest = longer;
   }
   return longest;
-}
-
-function quoted(keyword: string): string | null {
-  const clean = keyword.replace(/["“”]/g, ' ').replace(/\s+/g, ' ').trim();
-  return clean === '' ? null : `"${clean}"`;
 }
 
 function fits(query: string): boolean {

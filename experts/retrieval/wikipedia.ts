@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Encoder } from '../../src/text/encoder.ts';
 import { type Evidence, htmlParagraphs } from './evidence.ts';
 import { type FetchContext, fetchJson, serviceUrl } from './fetch-json.ts';
+import { searchWords } from './search-words.ts';
 import type { AskShared } from './shared-questions.ts';
 import { cosine, embedTexts } from './text-similarity.ts';
 import { splitSentences } from './text-spans.ts';
@@ -102,11 +103,13 @@ export function createWikipedia(settings: {
     };
 
   async function senses(keyword: string, ask: Ask): Promise<Page[]> {
+    const words = searchWords(keyword).slice(0, MOST_CHARACTERS);
+    if (words === '') return [];
     const found = await ask(
       {
         action: 'query',
         generator: 'search',
-        gsrsearch: keyword.slice(0, MOST_CHARACTERS),
+        gsrsearch: words,
         gsrlimit: String(SENSES),
         prop: 'pageprops',
         ppprop: 'disambiguation',

@@ -124,6 +124,28 @@ describe('the web query (Eq. 6)', () => {
     expect(webQuery({ ...query, composition: 'and', keywords: [] })).toBe('');
   });
 
+  it('lets no claim choose its own evidence', () => {
+    const planted = [
+      'Foxx site:evil.example',
+      'Foxx s\u200bite:evil.example',
+      'Foxx \uff53\uff49\uff54\uff45\uff1aevil.example',
+      'Foxx inurl :evil',
+      'Foxx -snopes +evil !g',
+      'Foxx" OR site:evil.example OR "',
+      'Foxx (evil | other) OR NOT true',
+      'Foxx ~evil evil^9 ev*l intitle:"evil"',
+    ];
+    for (const text of planted) {
+      const keywords = webQuery({ keywords: [text], composition: 'and', excludedDomains: [] });
+      const sentence = sentenceQuery({ sentence: text, excludedDomains: [] });
+      expect(keywords).toMatch(/^"[^"]+"$/);
+      for (const query of [keywords.slice(1, -1), sentence]) {
+        expect(query).toMatch(/^Foxx/);
+        expect(query).not.toMatch(/[:"()|~^*]|(?:^|\s)[-+!]|\b(?:AND|OR|NOT)\b|\u200b/);
+      }
+    }
+  });
+
   it('keeps to the limits: the least important keywords go, and domains that do not fit', () => {
     const [alpha, beta] = ['a', 'b'].map((letter) => letter.repeat(letter === 'a' ? 190 : 191));
     const excludedDomains = ['a-very-long-domain.example', 'b.io'];

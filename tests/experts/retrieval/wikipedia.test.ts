@@ -45,6 +45,15 @@ async function setUp(more: object = {}, answer: Parameters<typeof startService>[
 }
 
 describe('Wikipedia', () => {
+  it('is searched without operators, and not at all for a name of signs alone', async () => {
+    const { service, lookUp } = await setUp();
+    await lookUp('The Apple company', '2018-02-28', 'Apple insource:/evil/ -fruit OR intitle:"evil"');
+    expect(service.requests[0].query.gsrsearch).toBe('Apple insource /evil/ fruit or intitle evil');
+    const { length } = service.requests;
+    expect(await lookUp('The Apple company', '2018-02-28', '"~*"')).toBeNull();
+    expect(service.requests).toHaveLength(length);
+  });
+
   it('finds the sense that fits, as it stood on the last day, and takes three sentences', async () => {
     const { service, lookUp } = await setUp();
     expect(await lookUp('The Apple company sells a computer.')).toEqual({
