@@ -17,7 +17,7 @@ export interface Judgement {
   readonly usage: Usage;
   /** What its shared parts took. They are annotations of their own, which count it, too. */
   readonly partsUsage?: Usage | undefined;
-  /** Answers that could not be read and that it did without, such as a vote or a score; absent where there are none. */
+  /** Answers, and probabilities of answers, that could not be read and that it did without, such as a vote; absent where there are none. */
   readonly unreadableParts?: number | undefined;
 }
 

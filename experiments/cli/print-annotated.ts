@@ -57,7 +57,7 @@ function printModels(
     const which = unreadable > 0 ? ` (${unreadable} of them unreadable)` : '';
     const parts =
       unreadableParts > 0
-        ? `${unreadableParts} votes or scores could not be read; the judgements count as made without them\n`
+        ? `${unreadableParts} votes, scores or probabilities could not be read; the judgements count as made without them\n`
         : '';
     stdout.write(
       `${threads} threads, ${total} prefixes: asked ${asked}, cached ${cached}, failed ${failed}${which}${left}\n${parts}` +

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { annotate } from '../../experts/annotate.ts';
 import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import type { Detector } from '../../experts/detector.ts';
-import { completionBody, fullForm } from '../../experts/llm/answers/completion.ts';
+import { batchForm, completionBody } from '../../experts/llm/answers/completion.ts';
 import { runBatch } from '../../experts/llm/batch/batch.ts';
 import type { BatchItem, BatchOutcome } from '../../experts/llm/batch/batch-outcome.ts';
 import type { ChatRequest, ChatService } from '../../experts/llm/chat.ts';
@@ -182,7 +182,7 @@ class ReplayingService implements ChatService {
 
 /** The same call has the same id in every process. */
 function idOf(request: ChatRequest): string {
-  const body = completionBody({ request, form: fullForm(request) });
+  const body = completionBody({ request, form: batchForm(request) });
   return sha256({ baseURL: request.endpoint.baseURL, body, sampleIndex: request.sampleIndex ?? 0 });
 }
 
@@ -190,7 +190,7 @@ function partsOf(items: readonly BatchItem[]): BatchItem[][] {
   const parts: BatchItem[][] = [];
   let bytes = Number.POSITIVE_INFINITY;
   for (const item of items) {
-    const body = completionBody({ request: item.request, form: fullForm(item.request) });
+    const body = completionBody({ request: item.request, form: batchForm(item.request) });
     const own = Buffer.byteLength(JSON.stringify(body)) + 200;
     if (bytes + own > MOST_BYTES || parts.at(-1)?.length === MOST_REQUESTS) {
       parts.push([]);

@@ -1,6 +1,5 @@
 import type { Detector, Judgement, Usage } from '../detector.ts';
-import { type ChatAnswer, type ChatMessage, type ChatRequest, type ChatService, usageOf } from '../llm/chat.ts';
-import type { Endpoint } from '../llm/endpoint.ts';
+import { type ChatAnswer, type ChatRequest, type ChatService, usageOf } from '../llm/chat.ts';
 
 /** The calls of one judgement. */
 export interface Session {
@@ -60,10 +59,9 @@ export function addedUsage(one: Usage, other: Usage): Usage {
 /** Answer of a dry run, as long as a typical argument. */
 const pretendedArgument = 'This is one of the sentences that an argument in a debate is made of. '.repeat(8);
 
-interface Speech {
+interface Speech extends Pick<ChatRequest, 'endpoint' | 'messages' | 'jsonSchema'> {
   session: Session;
-  endpoint: Endpoint;
-  messages: readonly ChatMessage[];
+  /** How the answer of a dry run ends. */
   dryRunText?: string | undefined;
   /** The same for the fewest calls. */
   shortestDryRunText?: string | undefined;
@@ -81,7 +79,7 @@ export async function spoken({ session, ...speech }: Speech): Promise<ChatAnswer
 }
 
 export function speechRequest(speech: Omit<Speech, 'session'>): ChatRequest {
-  const { endpoint, messages, dryRunText = '', shortestDryRunText = dryRunText } = speech;
+  const { dryRunText = '', shortestDryRunText = dryRunText, ...request } = speech;
   const pretended = (end: string) => `${pretendedArgument}\n${end}`.trim();
-  return { endpoint, messages, dryRunText: pretended(dryRunText), shortestDryRunText: pretended(shortestDryRunText) };
+  return { ...request, dryRunText: pretended(dryRunText), shortestDryRunText: pretended(shortestDryRunText) };
 }

@@ -2,15 +2,15 @@ import { z } from 'zod';
 import type { Prefix } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
 import type { Detector, Judgement } from '../detector.ts';
-import { type Reading, repaired } from '../llm/answers/ask-with-repair.ts';
-import { classProbabilities, sampledProbabilities } from '../llm/answers/class-probabilities.ts';
+import { type AnswerWords, namedAnswers } from '../llm/answers/answer-words.ts';
+import { sampledProbabilities } from '../llm/answers/class-probabilities.ts';
+import { askVerdict, readVerdict, verdictProbabilities, verdictRequest } from '../llm/answers/verdict.ts';
 import { type ChatAnswer, type ChatRequest, type ChatService, whyIncomplete } from '../llm/chat.ts';
 import { estimateTokens } from '../llm/cost/budget.ts';
-import { answerRelevantOptions, type Endpoint } from '../llm/endpoint.ts';
+import { answerRelevantOptions } from '../llm/endpoint.ts';
 import { MalformedAnswerError } from '../llm/failures.ts';
 import { quotedPosts, type TranscriptEntry } from '../llm/prompt-text.ts';
 import { categoryCombination, categoryProbabilities, type JudgingTask, judgementLabels } from '../tasks/task-file.ts';
-import { type AnswerWords, answerNames, strictAnswer, substringAnswer } from './answers.ts';
 import { endpointOf, endpointsSchema, modelSchema } from './models-by-role.ts';
 import { loadPrompts, promptsSchema } from './prompt-templates.ts';
 import { countsIn, inSession, type Session } from './session.ts';
@@ -25,9 +25,9 @@ import { countsIn, inSession, type Session } from './session.ts';
  *   - The question and the answers come from the task, so it is not limited to rumours. With a task of categories, each
  *     category is asked about separately, and their combination is the label.
  *   - Each post is on one numbered line, marked as evidence; the paper only says that they are an ordered list.
- *   - The answer is read strictly: unless it begins with one of the answer words, and is whole, the model is asked once
- *     more, and then there is no judgement. `parse: published` is the substring search of the authors' code, in which
- *     "Maybe" contains a y and so is a yes; it asks nobody again.
+ *   - Endpoints that take JSON schemas are given the answers as an enum. Unless an answer is one of the answer words and
+ *     nothing else, the model is asked once more, and then there is no judgement. `reading: published` is the substring
+ *     search of the authors' code, in which "Maybe" contains a y and so is a yes; it sends no schema and asks nobody again.
  *   - The paper has no probabilities. Here they come from the log-probabilities of the answer's tokens, or else from the
  *     shares of several samples.
  *   - `prompt: published` is the prompt of the authors' code: the instruction before and after the posts, post 1 repeated
@@ -79,10 +79,12 @@ export const singlePromptOptionsSchema = z.strictObject({
     .describe(
       'if the posts are longer, the published prompt keeps this many tokens (estimated) of their end; null: all',
     ),
-  parse: z
+  reading: z
     .enum(['strict', 'published'])
     .default('strict')
-    .describe("what counts as an answer: a text that begins with it, or the published code's substring search"),
+    .describe(
+      "what counts as an answer: a text that is one and nothing else, or the published code's substring search",
+    ),
   samples: z
     .int()
     .min(1)
@@ -115,7 +117,7 @@ export function createSinglePrompt(settings: {
   service: ChatService;
 }): Detector {
   const { options, task, service } = settings;
-  const { prompt, promptTokens, parse, samples } = options;
+  const { prompt, promptTokens, reading, samples } = options;
   const endpoint = endpointOf({ role: 'judge', model: options.model, endpoints: options.endpoints });
   if (samples > 1 && endpoint.temperature === 0)
     throw new InputError(
@@ -132,18 +134,28 @@ export function createSinglePrompt(settings: {
       prompt === 'paper'
         ? prompts.render('paper', { instruction, posts: quotedPosts('Posts', prefix.posts) })
         : publishedPrompt({ instruction, prefix, promptTokens });
-    const request: ChatRequest = { endpoint, messages: [{ role: 'user', content }], dryRunText: firstWord(words) };
+    const form = { words, reasons: false };
+    const request: ChatRequest = {
+      endpoint,
+      messages: [{ role: 'user', content }],
+      dryRunText: Object.values(words)[0][0],
+      ...(reading === 'strict' && verdictRequest(form)),
+    };
     const { service } = session;
-    const first = await service.chat({ ...request, wantLogprobs: true, mayBeRepaired: parse === 'strict' });
-    const read = (answer: ChatAnswer): Reading<string> => {
-      const label = (parse === 'strict' ? strictAnswer : substringAnswer)({ text: answer.text, words });
-      return label === null ? { problem: `it is not ${answerNames(words)} alone.` } : { value: label };
+    const first = await service.chat({ ...request, wantLogprobs: true, mayBeRepaired: reading === 'strict' });
+    const labelOf = (answer: ChatAnswer) => {
+      const isPublished = reading === 'published';
+      // The published code reads what was cut off as well: it allows an answer of 3 tokens.
+      if (whyIncomplete(answer) !== null && !(isPublished && answer.finishReason === 'length')) return null;
+      if (isPublished) return substringAnswer({ text: answer.text, words });
+      const read = readVerdict(answer, form);
+      return 'value' in read ? read.value.label : null;
     };
     if (first.logprobs === null && samples > 1) {
       const others = await Promise.all(
         Array.from({ length: samples - 1 }, (_, index) => service.chat({ ...request, sampleIndex: index + 1 })),
       );
-      const labels = [first, ...others].map((answer) => labelOf(answer, read));
+      const labels = [first, ...others].map(labelOf);
       const label = mostFrequent(labels);
       const probabilities = sampledProbabilities({ labels: Object.keys(words), answers: labels });
       if (label !== null) {
@@ -151,34 +163,35 @@ export function createSinglePrompt(settings: {
         return { label, probabilities, said: [first] };
       }
     }
-    if (parse === 'published') {
-      const label = labelOf(first, read);
-      if (label === null) throw unreadable({ endpoint, words, answer: first });
-      return { label, probabilities: ofTokens(first, words), said: [first] };
+    if (reading === 'strict') {
+      const { label, probabilities, isDropped, answers } = await askVerdict({ service, request, ...form, first });
+      if (isDropped) session.unreadableParts++;
+      return { label, probabilities, said: answers };
     }
-    const wanted = answerNames(words);
-    const repair = { instruction: `Answer with ${wanted} only.`, wanted };
-    const { value, answers } = await repaired({ service, request, first, read, ...repair });
-    return { label: value, probabilities: answers.length === 1 ? ofTokens(first, words) : null, said: answers };
-  }
-
-  /** The published code reads what was cut off as well: it allows an answer of 3 tokens. */
-  function labelOf(answer: ChatAnswer, read: (answer: ChatAnswer) => Reading<string>): string | null {
-    const isCutOff = parse === 'published' && answer.finishReason === 'length';
-    const reading = isCutOff || whyIncomplete(answer) === null ? read(answer) : null;
-    return reading !== null && 'value' in reading ? reading.value : null;
+    const label = labelOf(first);
+    if (label === null)
+      throw new MalformedAnswerError(
+        `endpoint ${endpoint.name} (model ${endpoint.model}) answered with something other than ${namedAnswers(words)}: ` +
+          JSON.stringify(first.text.slice(0, 200)),
+        { answers: [first] },
+      );
+    const verdict = { label, reason: '', at: 0 };
+    const { probabilities, isDropped } = verdictProbabilities({ answer: first, verdict, words });
+    if (isDropped) session.unreadableParts++;
+    return { label, probabilities, said: [first] };
   }
 
   return {
     name: 'single-prompt',
-    version: '1',
+    // 2: endpoints that take JSON schemas are sent the answers as an enum.
+    version: '2',
     options: {
       task,
       promptVersion: prompt === 'paper' ? prompts.version : PUBLISHED_VERSION,
       model: answerRelevantOptions(endpoint),
       prompt,
       ...(prompt === 'published' && { promptTokens }),
-      parse,
+      reading,
       samples,
     },
     labels: judgementLabels(task),
@@ -242,10 +255,6 @@ function combined(options: {
   };
 }
 
-function ofTokens({ logprobs }: ChatAnswer, words: AnswerWords): Readonly<Record<string, number>> | null {
-  return logprobs === null ? null : (classProbabilities({ answerWords: words, logprobs })?.probabilities ?? null);
-}
-
 function transcriptOf(role: string, said: readonly ChatAnswer[]): TranscriptEntry[] {
   return said.flatMap(({ text, thinking }) => [
     ...(thinking === undefined ? [] : [{ role: `${role}, thinking`, text: thinking }]),
@@ -253,13 +262,20 @@ function transcriptOf(role: string, said: readonly ChatAnswer[]): TranscriptEntr
   ]);
 }
 
-function unreadable(options: { endpoint: Endpoint; words: AnswerWords; answer: ChatAnswer }): MalformedAnswerError {
-  const { endpoint, words, answer } = options;
-  return new MalformedAnswerError(
-    `endpoint ${endpoint.name} (model ${endpoint.model}) answered with something other than ${answerNames(words)}: ` +
-      JSON.stringify(answer.text.slice(0, 200)),
-    { answers: [answer] },
-  );
+/** What EARD's published code takes for yes and no. */
+const PUBLISHED: AnswerWords = { yes: ['yes', 'y', 'true', '1'], no: ['no', 'n', 'false', '0'] };
+
+/**
+ * How EARD's published code reads an answer: a search for substrings, one label's after the other's. Other answer
+ * words are also found by their initial.
+ */
+export function substringAnswer(options: { text: string; words: AnswerWords }): string | null {
+  const text = options.text.toLowerCase();
+  for (const [label, own] of Object.entries(options.words)) {
+    const word = own[0].toLowerCase();
+    if ((PUBLISHED[word] ?? [word, word.charAt(0)]).some((each) => text.includes(each))) return label;
+  }
+  return null;
 }
 
 /** The most frequent label; among equally frequent ones, the one said first. */
@@ -283,10 +299,6 @@ function lastTokens(options: { text: string; tokens: number }): string {
     else start = middle + 1;
   }
   return text.slice(start);
-}
-
-function firstWord(words: AnswerWords): string {
-  return Object.values(words)[0][0];
 }
 
 function listed(words: readonly string[]): string {

@@ -21,7 +21,16 @@ export interface ChatRequest {
   /** Ask for token log-probabilities, as far as the endpoint's `logprobs` mode allows. */
   readonly wantLogprobs?: boolean | undefined;
   /** Ask for an answer in JSON, by whatever means the endpoint supports. */
-  readonly jsonSchema?: { readonly name: string; readonly schema: Readonly<Record<string, unknown>> } | undefined;
+  readonly jsonSchema?:
+    | {
+        readonly name: string;
+        readonly schema: Readonly<Record<string, unknown>>;
+        /** Only for schemas without optional fields, or OpenAI refuses them. */
+        readonly strict?: boolean | undefined;
+        /** The prompt asks for plain text. Where the endpoint takes no schema it is not told of JSON at all. */
+        readonly isPlainTextEnough?: boolean | undefined;
+      }
+    | undefined;
   /** Whether an answer that cannot be read is sent back once, which is another call. */
   readonly mayBeRepaired?: boolean | undefined;
   /** Cancels this call: at once while it is waiting, after a short grace period once it was sent. */
@@ -48,12 +57,12 @@ export interface ChatAnswer {
   /** The answer alone: what the model thought before it is in `thinking`. */
   readonly text: string;
   readonly thinking?: string | undefined;
-  /** Of the tokens of the text. */
+  /** Of the tokens that spell the text. Null where the endpoint sends none, empty where they are those of another text. */
   readonly logprobs: readonly TokenLogprob[] | null;
   readonly usage: ChatUsage;
   /** How long the successful request took, without waiting and retries. */
   readonly latencyMs: number;
-  /** `length`: the answer was cut off at maxTokens. `refusal`: the text is the model's refusal. */
+  /** As the endpoint tells it. `none`: it tells none. `refusal`: the text is the model's refusal. `tool_calls`: it called a tool. */
   readonly finishReason: string;
 }
 
@@ -65,24 +74,31 @@ export interface ChatService {
   chat(request: ChatRequest): Promise<ChatAnswer>;
 }
 
-export type Incompleteness = 'cut-off' | 'filtered' | 'refused' | 'broken-off';
+/** What endpoints call an answer that ended by itself. Any other reason, known or not, means that it did not. */
+const COMPLETE = ['stop', 'eos', 'end_turn', 'stop_sequence', 'none'];
 
-/** Endpoints that only imitate OpenAI pass on reasons of their own: `MAX_TOKENS`, `model_length`, `SAFETY`, `abort`. */
-const INCOMPLETE: readonly (readonly [Incompleteness, RegExp, string])[] = [
+type Incompleteness = 'cut-off' | 'filtered' | 'refused' | 'tool' | 'other';
+
+/** What to say of the reasons that are known; nothing is read by them. */
+const KNOWN: readonly (readonly [Incompleteness, RegExp, string])[] = [
   ['cut-off', /length|max_?tokens/i, 'it was cut off at the longest length allowed (maxTokens of the endpoint)'],
   ['filtered', /filter|safety|recitation|prohibited|blocklist/i, "it was cut off by the endpoint's content filter"],
   ['refused', /refus/i, 'the model refused to answer'],
-  ['broken-off', /abort|error|cancel|interrupt|insufficient/i, 'the endpoint broke off the answer'],
+  ['tool', /tool|function/i, 'the model called a tool instead of answering'],
 ];
 
 /** In which way an answer is not a model's whole answer; null where it is whole. */
-export function incompletenessOf({ finishReason }: Pick<ChatAnswer, 'finishReason'>): Incompleteness | null {
-  return INCOMPLETE.find(([, pattern]) => pattern.test(finishReason))?.[0] ?? null;
+export function incompletenessOf(finishReason: string): Incompleteness | null {
+  if (COMPLETE.includes(finishReason.toLowerCase())) return null;
+  return KNOWN.find(([, pattern]) => pattern.test(finishReason))?.[0] ?? 'other';
 }
 
 /** Why an answer is not a model's whole answer, as a clause; null where it is. */
-export function whyIncomplete({ finishReason }: Pick<ChatAnswer, 'finishReason'>): string | null {
-  return INCOMPLETE.find(([, pattern]) => pattern.test(finishReason))?.[2] ?? null;
+export function whyIncomplete({ finishReason, text }: Pick<ChatAnswer, 'finishReason' | 'text'>): string | null {
+  const kind = incompletenessOf(finishReason);
+  if (kind === null) return text.trim() === '' ? 'it is empty: there is nothing but reasoning' : null;
+  const said = KNOWN.find(([each]) => each === kind)?.[2] ?? 'the endpoint did not end it as a whole answer';
+  return `${said} (finish reason ${JSON.stringify(finishReason)})`;
 }
 
 /** The summed usage of several answers. */

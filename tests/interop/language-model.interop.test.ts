@@ -23,7 +23,9 @@ describe('a real language model behind a real server', () => {
     for (const [, { judgement }] of store.getRows(store.keys())) {
       expect(['rumor', 'non-rumor']).toContain(judgement.label);
       const said = judgement.transcript.at(-1)?.text ?? '';
-      expect(said.trim().toLowerCase()).toMatch(judgement.label === 'rumor' ? /^yes/ : /^no/);
+      // As a word, or as the only field of a JSON object, where the server takes schemas.
+      const word = judgement.label === 'rumor' ? 'yes' : 'no';
+      expect(said.toLowerCase()).toMatch(new RegExp(`^\\W*(?:answer\\W+)?${word}\\W*$`));
     }
     store.close();
   });

@@ -144,7 +144,7 @@ it('asks again, where that is wanted, for what could not be read of a judgement,
   const { server, run, asked } = await setUp('debate-single');
   const whole = await run('whole.sqlite');
   const questions = asked();
-  const verdicts = questions.filter((question) => question.includes('JSON Schema'));
+  const verdicts = questions.filter((question) => question.includes('End with a line'));
   const { rule } = server;
   server.rule = (body, call) => (body.response_format ? 'no JSON' : rule(body, call));
   const repairs = (asked: readonly string[]) => asked.filter((question) => question.includes('could not be used'));

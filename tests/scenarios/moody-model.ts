@@ -19,11 +19,9 @@ const formatSchema = z.object({ json_schema: z.object({ schema: schemaSchema }) 
 export function moodyAnswer(body: ChatBody): ScriptedReply {
   const draw = drawOf(JSON.stringify([body.model, body.messages]));
   const format = formatSchema.safeParse(body.response_format);
-  if (!format.success) {
-    const isYes = draw < 0.5;
-    if (lastMessage(body).includes('Yes or No')) return { text: isYes ? 'Yes' : 'No' };
-    return { text: `It is ${draw}.\n${isYes ? 'rumor' : 'non-rumor'}` };
-  }
+  const isYes = draw < 0.5;
+  if (lastMessage(body).includes('Yes or No')) return { text: isYes ? 'Yes' : 'No' };
+  if (!format.success) return { text: `It is ${draw}.\nAnswer: ${isYes ? 'rumor' : 'non-rumor'}` };
   const isRepair = lastMessage(body).startsWith('Your answer could not be used');
   const isMalformed =
     quotedIn(body.messages[0].content, 'Comment').join().startsWith('gibberish') || (draw < 0.3 && !isRepair);

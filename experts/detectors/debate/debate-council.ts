@@ -8,7 +8,7 @@ import type { JudgingTask } from '../../tasks/task-file.ts';
 import { endpointOf, endpointsSchema, modelSchema, speakerOptions } from '../models-by-role.ts';
 import { loadPrompts, promptsSchema } from '../prompt-templates.ts';
 import { speak } from '../session.ts';
-import { askVerdict, sidesInWords, type Verdict } from './debate-question.ts';
+import { askForSide, sidesInWords, type Verdict } from './debate-question.ts';
 import { type Debate, type DebateOutcome, debatingDetector } from './debating-detector.ts';
 
 /*
@@ -77,7 +77,7 @@ export function createDebateCouncil(settings: {
         members.map((endpoint, member) => {
           const content = prompts.render('member', { ...parts(), who: `member ${member + 1}` });
           // In a dry run the votes keep changing, which costs the most.
-          return orUnreadable(askVerdict({ session, endpoint, content, question, dryRunSide: member + round }));
+          return orUnreadable(askForSide({ session, endpoint, content, question, dryRunSide: member + round }));
         }),
       );
       verdicts = given.map((vote) => ('verdict' in vote ? vote : null));
@@ -131,14 +131,15 @@ export function createDebateCouncil(settings: {
       asked: sidesInWords(between),
       votes: votesInWords(votes, names),
     });
-    const { verdict, explanation } = await askVerdict({ session, endpoint: chairperson, content, question: between });
+    const { verdict, explanation } = await askForSide({ session, endpoint: chairperson, content, question: between });
     discussion.push({ role: 'chairperson', text: `${explanation}\nDecision: ${verdict}` });
     return { verdict, explanation, shares, transcript: discussion };
   }
 
   return debatingDetector({
     name: 'debate-council',
-    version: '2',
+    // 3: a verdict is asked for as a field of a JSON schema or a last line.
+    version: '3',
     options: {
       promptVersion: prompts.version,
       rounds,

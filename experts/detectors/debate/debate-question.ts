@@ -1,5 +1,5 @@
-import { z } from 'zod';
-import { chatJson } from '../../llm/answers/chat-json.ts';
+import { namesAsWords } from '../../llm/answers/answer-words.ts';
+import { askVerdict, lastLineAsked, verdictInWords } from '../../llm/answers/verdict.ts';
 import type { Endpoint } from '../../llm/endpoint.ts';
 import type { JudgingTask } from '../../tasks/task-file.ts';
 import type { Session } from '../session.ts';
@@ -64,7 +64,7 @@ export interface Verdict {
  * Asks for a decision for one side, with the reason before it.
  * @throws MalformedAnswerError where it cannot be read even after one repair
  */
-export async function askVerdict(options: {
+export async function askForSide(options: {
   session: Session;
   endpoint: Endpoint;
   content: string;
@@ -74,23 +74,23 @@ export async function askVerdict(options: {
 }): Promise<Verdict> {
   const { session, endpoint, content, question, dryRunSide = 0 } = options;
   const names = question.sides.map(({ name }) => name);
-  const schema = z.object({
-    explanation: z.string().describe('the reason in a few sentences, with the arguments found most compelling'),
-    verdict: z.enum(names).describe('the answer'),
-  });
-  const pretended = (side: number) => ({
-    explanation: 'This is one of the sentences that explain a verdict. '.repeat(3),
-    verdict: names[side % names.length],
-  });
-  const { value } = await chatJson({
+  const words = namesAsWords(names);
+  const pretended = (side: number) =>
+    verdictInWords({
+      words,
+      label: names[side % names.length],
+      reason: 'This is one of the sentences that explain a verdict. '.repeat(3),
+    });
+  const { label, reason } = await askVerdict({
     service: session.service,
-    endpoint,
-    messages: [{ role: 'user', content }],
-    schema,
-    schemaName: 'verdict',
-    dryRunValue: pretended(dryRunSide),
-    shortestDryRunValue: pretended(0),
-    decisive: ({ verdict }) => verdict,
+    request: {
+      endpoint,
+      messages: [{ role: 'user', content: `${content}\n\n${lastLineAsked(words)}` }],
+      dryRunText: pretended(dryRunSide),
+      shortestDryRunText: pretended(0),
+    },
+    words,
+    reasons: true,
   });
-  return value;
+  return { explanation: reason, verdict: label };
 }

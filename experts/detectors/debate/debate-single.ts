@@ -6,7 +6,7 @@ import type { JudgingTask } from '../../tasks/task-file.ts';
 import { endpointsByRole, endpointsSchema, modelSchema, speakerOptions } from '../models-by-role.ts';
 import { loadPrompts, promptsSchema } from '../prompt-templates.ts';
 import { speak } from '../session.ts';
-import { askVerdict, type Side } from './debate-question.ts';
+import { askForSide, type Side } from './debate-question.ts';
 import { type Debate, type DebateOutcome, debatingDetector } from './debating-detector.ts';
 
 /*
@@ -88,14 +88,15 @@ export function createDebateSingle(settings: {
 
     // Lines 16–17: the judge's decision.
     const content = prompts.render('judge', { about, asked, transcript: dialogueOf(transcript) });
-    const { verdict, explanation } = await askVerdict({ session, endpoint: endpoints.judge, content, question });
+    const { verdict, explanation } = await askForSide({ session, endpoint: endpoints.judge, content, question });
     transcript.push({ role: 'judge', text: `${explanation}\nVerdict: ${verdict}` });
     return { verdict, explanation, transcript };
   }
 
   return debatingDetector({
     name: 'debate-single',
-    version: '1',
+    // 2: a verdict is asked for as a field of a JSON schema or a last line.
+    version: '2',
     options: {
       promptVersion: prompts.version,
       rounds,

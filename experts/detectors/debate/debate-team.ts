@@ -7,7 +7,7 @@ import type { JudgingTask } from '../../tasks/task-file.ts';
 import { endpointOf, endpointsSchema, modelSchema, speakerOptions } from '../models-by-role.ts';
 import { loadPrompts, promptsSchema } from '../prompt-templates.ts';
 import { speak } from '../session.ts';
-import { askVerdict, type Side } from './debate-question.ts';
+import { askForSide, type Side } from './debate-question.ts';
 import { type Debate, type DebateOutcome, debatingDetector } from './debating-detector.ts';
 
 /*
@@ -133,14 +133,15 @@ export function createDebateTeam(settings: {
 
     // Lines 17–18: the judge's decision.
     const content = prompts.render('judge', { about, asked, debate: dialogueOf(heard) });
-    const { verdict, explanation } = await askVerdict({ session, endpoint: judge, content, question });
+    const { verdict, explanation } = await askForSide({ session, endpoint: judge, content, question });
     whole.push({ role: 'judge', text: `${explanation}\nVerdict: ${verdict}` });
     return { verdict, explanation, transcript: whole };
   }
 
   return debatingDetector({
     name: 'debate-team',
-    version: '1',
+    // 2: a verdict is asked for as a field of a JSON schema or a last line.
+    version: '2',
     options: {
       promptVersion: prompts.version,
       rounds,

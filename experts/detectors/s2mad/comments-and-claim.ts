@@ -4,13 +4,12 @@ import { jsonOrUndefined } from '../../../src/json.ts';
 import { PromiseCache } from '../../../src/promise-cache.ts';
 import type { KeptParts, PartQuestion } from '../../annotations/kept-calls.ts';
 import type { Judgement } from '../../detector.ts';
-import { askWithRepair } from '../../llm/answers/ask-with-repair.ts';
 import { chatJson } from '../../llm/answers/chat-json.ts';
+import { askVerdict } from '../../llm/answers/verdict.ts';
 import { type ChatAnswer, type ChatService, usageOf } from '../../llm/chat.ts';
 import type { Endpoint } from '../../llm/endpoint.ts';
 import { MalformedAnswerError, orUnreadable } from '../../llm/failures.ts';
 import { quotedEvidence } from '../../llm/prompt-text.ts';
-import { strictAnswer } from '../answers.ts';
 import { speakerOptions } from '../models-by-role.ts';
 import type { Prompts } from '../prompt-templates.ts';
 import type { Session } from '../session.ts';
@@ -98,7 +97,8 @@ export function createSubjectivityClassifier({ prompts, service, endpoint, keptP
     const judgement = await askOnce({
       part: {
         detector: 's2mad/claim-subjectivity',
-        version: '1',
+        // 2: endpoints that take JSON schemas are sent Yes and No as an enum.
+        version: '2',
         options: { promptVersion: prompts.version, classifier: speakerOptions(endpoint) },
         input: claim,
         threadId,
@@ -107,18 +107,14 @@ export function createSubjectivityClassifier({ prompts, service, endpoint, keptP
       session,
       async ask() {
         const content = prompts.render('subjectivity', { claim: quotedEvidence('Claim', [claim]) });
-        const { value, answers } = await askWithRepair({
+        const { label, answers } = await askVerdict({
           service,
-          request: { endpoint, messages: [{ role: 'user' as const, content }], dryRunText: 'No' },
-          read: ({ text }) => {
-            const label = strictAnswer({ text, words: { yes: ['Yes'], no: ['No'] } });
-            return label === null ? { problem: 'it is neither Yes nor No.' } : { value: label };
-          },
-          instruction: 'Answer with Yes or No only.',
-          wanted: 'Yes or No',
+          request: { endpoint, messages: [{ role: 'user', content }], dryRunText: 'No' },
+          words: { yes: ['Yes'], no: ['No'] },
+          reasons: false,
         });
         const transcript = answers.map(({ text }) => ({ role: 'classifier', text }));
-        return { label: value, explanation: '', transcript, answers };
+        return { label, explanation: '', transcript, answers };
       },
     });
     return judgement?.label === 'yes';

@@ -1,17 +1,22 @@
-import { z } from 'zod';
 import type { Prefix } from '../../../src/data/thread.ts';
 import { InputError } from '../../../src/errors.ts';
-import { Random } from '../../../src/tensor/random.ts';
 import type { KeptParts } from '../../annotations/kept-calls.ts';
 import type { Detector, Judgement } from '../../detector.ts';
-import { askWithRepair } from '../../llm/answers/ask-with-repair.ts';
-import { type ChatAnswer, type ChatMessage, type ChatService, whyIncomplete } from '../../llm/chat.ts';
+import { namesAsWords } from '../../llm/answers/answer-words.ts';
+import {
+  askVerdict,
+  lastLineAsked,
+  readVerdict,
+  type VerdictForm,
+  verdictInWords,
+  verdictRequest,
+} from '../../llm/answers/verdict.ts';
+import { type ChatMessage, type ChatService, whyIncomplete } from '../../llm/chat.ts';
 import type { Endpoint } from '../../llm/endpoint.ts';
 import { oneLine, quotedEvidence, quotedPosts, type TranscriptEntry } from '../../llm/prompt-text.ts';
 import { type JudgingTask, judgementLabels } from '../../tasks/task-file.ts';
-import { answerNames, concludingAnswer } from '../answers.ts';
-import { endpointsByRole, endpointsSchema, modelSchema, speakerOptions } from '../models-by-role.ts';
-import { loadPrompts, promptsSchema } from '../prompt-templates.ts';
+import { speakerOptions } from '../models-by-role.ts';
+import { loadPrompts, type Prompts } from '../prompt-templates.ts';
 import { countsIn, inSession, type Session, speechRequest, spoken } from '../session.ts';
 import {
   type Comment,
@@ -19,6 +24,8 @@ import {
   createSubjectivityClassifier,
   neutralComments,
 } from './comments-and-claim.ts';
+import { type S2madOptions, s2madEndpoints } from './options.ts';
+import { dealtOut, inTimeOrder, type Sides, separated } from './sides.ts';
 
 /*
  * S2MAD, stance-separated multi-agent debate (Algorithm 1).
@@ -38,48 +45,12 @@ import {
  *     comment is taken.
  *   - A debater sees its own earlier opinions as its own turns of one conversation: p_d says "the opinion of yourself",
  *     while Eq. 4 mentions only the other's.
- *   - Opinions are read strictly, by their last line. One without a label agrees with nothing, so the judge is asked. The
- *     judge, or an agent that decides alone, is asked once more where its last line is no label.
+ *   - An opinion ends with its label: the last field where the endpoint takes a JSON schema, the last line elsewhere. One
+ *     without a label agrees with nothing, so the judge is asked. The judge, or an agent that decides alone, is asked once
+ *     more where there is no label.
  *   - Without stance separation, up to 2k comments are drawn and dealt out in turn. Each comment's random number is
  *     independent of later comments.
  */
-
-export const s2madOptionsSchema = z.strictObject({
-  name: z.literal('s2mad').describe('comments separated by stance, two debaters, a judge (S2MAD)'),
-  endpoints: endpointsSchema,
-  prompts: promptsSchema,
-  models: z
-    .strictObject({
-      supporter: modelSchema.describe(
-        'debater who reads the supporting comments; plays every role that is not given, too',
-      ),
-      opposer: modelSchema.optional().describe('debater who reads the opposing comments'),
-      scorer: modelSchema.optional().describe('scores comments'),
-      classifier: modelSchema.optional().describe('distinguishes subjective claims from others'),
-      judge: modelSchema.optional().describe('decides where the debaters differ'),
-    })
-    .describe('an endpoint, or the name of one, for each role'),
-  topComments: z.int().min(1).default(20).describe('k: most comments of each side that its debater reads'),
-  rounds: z.int().min(0).max(20).default(2).describe('M: rounds of debate after the initial opinions'),
-  temperature: z
-    .number()
-    .min(0)
-    .max(2)
-    .nullable()
-    .default(0.2)
-    .describe("temperature of every call, instead of the endpoints' own; null: not sent"),
-  stanceSeparation: z
-    .boolean()
-    .default(true)
-    .describe('ablation: without it no comment is scored, and random ones are dealt out to the debaters'),
-  claimPrompt: z
-    .enum(['by-subjectivity', 'subjective', 'objective'])
-    .default('by-subjectivity')
-    .describe('ablation: all claims get the same prompt instead of the one that fits them'),
-  debate: z.boolean().default(true).describe('ablation: without it one agent reads all comments and decides alone'),
-  seed: z.int().default(1).describe('draws the comments if stances are not separated'),
-});
-export type S2madOptions = z.infer<typeof s2madOptionsSchema>;
 
 export function createS2mad(settings: {
   options: S2madOptions;
@@ -94,124 +65,20 @@ export function createS2mad(settings: {
   const { options, task, service, keptParts } = settings;
   const { topComments, rounds, stanceSeparation, claimPrompt, debate, seed } = options;
   const prompts = loadPrompts({ detector: 's2mad', path: options.prompts });
-  const labels = task.labels;
-  if (labels === undefined)
-    throw new InputError(
-      `s2mad debates whether a claim is one label or another; the task ${task.name} has categories, which debate-single, debate-team, debate-council and single-prompt can judge`,
-    );
-  const endpoints = rolesOf(options);
-  const names = labels.map(({ name }) => name);
-  // Without Yes and No: otherwise "no evidence" in a last line would name a label.
-  const words = Object.fromEntries(
-    labels.map(({ name, answers }) => [name, [name, ...answers.filter((answer) => !/^(?:yes|no)$/i.test(answer))]]),
-  );
-  const choice = `End with the answer alone on the last line, one of: ${names.join(', ')}.`;
-  const meanings = labels.map(({ name, description }) => `- ${name}: ${description}`).join('\n');
-  const ending = `${task.question}\n${meanings}\n${choice}`;
-  const scoreOf = createCommentScorer({
+  const endpoints = s2madEndpoints(options);
+  const shared = { prompts, service, keptParts };
+  const debating: Debating = {
+    options,
     prompts,
-    service,
-    keptParts,
-    endpoint: endpoints.scorer,
-  });
-  const isSubjective = createSubjectivityClassifier({ prompts, service, keptParts, endpoint: endpoints.classifier });
-
-  /** What was cut off or refused concludes with nothing. */
-  const conclusionOf = (opinion: ChatAnswer) =>
-    whyIncomplete(opinion) === null ? concludingAnswer({ text: opinion.text, words }) : null;
-
-  async function judge(prefix: Prefix, session: Session): Promise<Judgement> {
-    const [claim, ...texts] = prefix.posts.map(({ text }) => oneLine(text));
-    const comments = texts.map((text, index) => ({ index: index + 1, text }));
-    const { threadId } = prefix;
-    const transcript: TranscriptEntry[] = [];
-    const say = (role: string, text: string) => transcript.push({ role, text });
-    const speaking = (endpoint: Endpoint, messages: readonly ChatMessage[], dryRunLabel: number) =>
-      spoken({ session, endpoint, messages, dryRunText: names[dryRunLabel], shortestDryRunText: names[0] });
-    const decided = (label: string, explanation: string): Judgement => {
-      return { label, probabilities: null, explanation, transcript, ...countsIn(session) };
-    };
-    /** Asks for a decision, which must end with a label. */
-    const decisionOf = async (role: string, endpoint: Endpoint, content: string) => {
-      const { value, answers } = await askWithRepair({
-        service: session.service,
-        request: speechRequest({ endpoint, messages: [{ role: 'user', content }], dryRunText: names[0] }),
-        read: ({ text }) => {
-          const label = concludingAnswer({ text, words });
-          return label === null ? { problem: `its last line is none of: ${names.join(', ')}.` } : { value: label };
-        },
-        instruction: choice,
-        wanted: `a text that ends with ${answerNames(words)}`,
-      });
-      for (const { text } of answers) say(role, text.trim());
-      return decided(value, answers[answers.length - 1].text.trim());
-    };
-
-    // Lines 3–9: stance separation, and the claim's subjectivity.
-    const [scored, subjective] = await Promise.all([
-      stanceSeparation ? Promise.all(comments.map((comment) => scoreOf({ claim, comment, threadId, session }))) : null,
-      claimPrompt === 'by-subjectivity' ? isSubjective({ claim, threadId, session }) : claimPrompt === 'subjective',
-    ]);
-    const sides =
-      scored === null ? dealtOut({ comments, claim, topComments, seed }) : separated({ comments, scored, topComments });
-    if (scored !== null)
-      say('scorer', comments.map(({ index }) => `${index + 1}: ${scored[index - 1] ?? 'unreadable'}`).join('\n'));
-    if (claimPrompt === 'by-subjectivity') say('classifier', subjective ? 'subjective' : 'not subjective');
-
-    // Lines 10–11: initial opinions.
-    const opening = (...shown: string[]): ChatMessage[] => [
-      {
-        role: 'user',
-        content: prompts.render('opinion', {
-          guide: prompts.render(subjective ? 'guide-subjective' : 'guide-objective'),
-          claim: quotedEvidence('Claim', [claim]),
-          comments: shown.join('\n'),
-          ending,
-        }),
-      },
-    ];
-    const [support, oppose] = stanceSeparation
-      ? [commentList('Supporting comments', sides.support), commentList('Opposing comments', sides.oppose)]
-      : [commentList('Comments', sides.support), commentList('Comments', sides.oppose)];
-    if (!debate) {
-      const all = commentList('Comments', inTimeOrder([...sides.support, ...sides.oppose]));
-      const [{ content }] = stanceSeparation ? opening(support, oppose) : opening(all);
-      return decisionOf('supporter', endpoints.supporter, content);
-    }
-    const supporter = opening(support);
-    const opposer = opening(oppose);
-    const bothSpeak = async () => {
-      const [h_p, h_n] = await Promise.all([
-        speaking(endpoints.supporter, supporter, 0),
-        speaking(endpoints.opposer, opposer, 1),
-      ]);
-      supporter.push({ role: 'assistant', content: h_p.text });
-      opposer.push({ role: 'assistant', content: h_n.text });
-      say('supporter', h_p.text);
-      say('opposer', h_n.text);
-      return { h_p, h_n };
-    };
-    let { h_p, h_n } = await bothSpeak();
-
-    // Lines 13–16: each responds to what the other said in the round before.
-    for (let round = 1; round <= rounds; round++) {
-      supporter.push({ role: 'user', content: prompts.render('debate', { other: h_n.text, options: choice }) });
-      opposer.push({ role: 'user', content: prompts.render('debate', { other: h_p.text, options: choice }) });
-      ({ h_p, h_n } = await bothSpeak());
-    }
-
-    // Lines 17–21: agreement, or the judge.
-    const agreed = conclusionOf(h_p);
-    if (agreed !== null && agreed === conclusionOf(h_n)) return decided(agreed, h_p.text);
-    const opinions = { h_p: h_p.text, h_n: h_n.text };
-    const content = prompts.render('judge', { claim: quotedEvidence('Claim', [claim]), ...opinions, ending });
-    return decisionOf('judge', endpoints.judge, content);
-  }
-
+    endpoints,
+    ...questionOf(task),
+    scoreOf: createCommentScorer({ ...shared, endpoint: endpoints.scorer }),
+    isSubjective: createSubjectivityClassifier({ ...shared, endpoint: endpoints.classifier }),
+  };
   return {
     name: 's2mad',
-    // 2: a label is read from a last line that holds nothing else; before, "I doubt that it is a rumor" was a rumor.
-    version: '2',
+    // 3: a label is a field of its own, or a last line after "Answer:"; before, it was a last line alone.
+    version: '3',
     // Options of parts that an ablation switches off cannot change a judgement, so they are left out.
     options: {
       task,
@@ -230,62 +97,151 @@ export function createS2mad(settings: {
       }),
     },
     labels: judgementLabels(task),
-    judge: (prefix, context) => inSession({ service, context }, (session) => judge(prefix, session)),
+    judge: (prefix, context) => inSession({ service, context }, (session) => judge(prefix, { ...debating, session })),
   };
 }
 
-/** The endpoint of each role, all at the same temperature. */
-function rolesOf({ models, endpoints, temperature }: S2madOptions) {
-  const of = endpointsByRole({ models, byDefault: models.supporter, endpoints, temperature });
+/** What all judgements share. */
+interface Debating {
+  readonly options: S2madOptions;
+  readonly prompts: Prompts;
+  readonly endpoints: ReturnType<typeof s2madEndpoints>;
+  readonly form: VerdictForm;
+  /** What an opinion ends with. */
+  readonly choice: string;
+  /** The question, what the labels mean, and the choice. */
+  readonly ending: string;
+  readonly scoreOf: ReturnType<typeof createCommentScorer>;
+  readonly isSubjective: ReturnType<typeof createSubjectivityClassifier>;
+}
+
+type Debate = Debating & { readonly session: Session };
+
+function questionOf({ name, question, labels }: JudgingTask): Pick<Debating, 'form' | 'choice' | 'ending'> {
+  if (labels === undefined)
+    throw new InputError(
+      `s2mad debates whether a claim is one label or another; the task ${name} has categories, which debate-single, debate-team, debate-council and single-prompt can judge`,
+    );
+  const words = namesAsWords(labels.map((label) => label.name));
+  const choice = lastLineAsked(words);
+  const meanings = labels.map((label) => `- ${label.name}: ${label.description}`).join('\n');
+  return { form: { words, reasons: true }, choice, ending: `${question}\n${meanings}\n${choice}` };
+}
+
+/** Algorithm 1. */
+async function judge(prefix: Prefix, debate: Debate): Promise<Judgement> {
+  const { options, prompts, endpoints, ending, choice, session } = debate;
+  const [claim, ...comments] = prefix.posts.map(({ text }, index) => ({ index, text: oneLine(text) }));
+  const { threadId } = prefix;
+
+  // Lines 3–9: stance separation, and the claim's subjectivity.
+  const [sides, guidance] = await Promise.all([
+    sidesOf({ claim, comments, threadId }, debate),
+    guidanceOn({ claim, threadId }, debate),
+  ]);
+  const transcript: TranscriptEntry[] = [...sides.said, ...guidance.said];
+  const decided = ({ label, explanation }: Pick<Judgement, 'label' | 'explanation'>): Judgement => {
+    return { label, probabilities: null, explanation, transcript, ...countsIn(session) };
+  };
+
+  // Lines 10–11: initial opinions.
+  const quotedClaim = quotedEvidence('Claim', [claim.text]);
+  const opening = (comments: string) =>
+    prompts.render('opinion', { guide: guidance.guide, claim: quotedClaim, comments, ending });
+  const headings = options.stanceSeparation ? ['Supporting comments', 'Opposing comments'] : ['Comments', 'Comments'];
+  const support = quotedPosts(headings[0], sides.support);
+  const oppose = quotedPosts(headings[1], sides.oppose);
+  if (!options.debate) {
+    const all = quotedPosts('Comments', inTimeOrder([...sides.support, ...sides.oppose]));
+    const content = opening(options.stanceSeparation ? `${support}\n${oppose}` : all);
+    return decided(await decision({ role: 'supporter', content, transcript }, debate));
+  }
+  const supporter = createDebater({ endpoint: endpoints.supporter, side: 0 }, debate);
+  const opposer = createDebater({ endpoint: endpoints.opposer, side: 1 }, debate);
+  const bothSpeak = async (asked: { readonly p: string; readonly n: string }) => {
+    const [p, n] = await Promise.all([supporter(asked.p), opposer(asked.n)]);
+    transcript.push({ role: 'supporter', text: p.text }, { role: 'opposer', text: n.text });
+    return { p, n };
+  };
+  let h = await bothSpeak({ p: opening(support), n: opening(oppose) });
+
+  // Lines 13–16: each responds to what the other said in the round before.
+  const respond = (other: Opinion) => prompts.render('debate', { other: other.text, options: choice });
+  for (let round = 1; round <= options.rounds; round++) h = await bothSpeak({ p: respond(h.n), n: respond(h.p) });
+
+  // Lines 17–21: agreement, or the judge.
+  if (h.p.label !== null && h.p.label === h.n.label) return decided({ label: h.p.label, explanation: h.p.text });
+  const content = prompts.render('judge', { claim: quotedClaim, h_p: h.p.text, h_n: h.n.text, ending });
+  return decided(await decision({ role: 'judge', content, transcript }, debate));
+}
+
+/** P and N; without stance separation, comments dealt out at random. */
+async function sidesOf(
+  { claim, comments, threadId }: { claim: Comment; comments: readonly Comment[]; threadId: string },
+  { options, scoreOf, session }: Debate,
+): Promise<Sides & { said: TranscriptEntry[] }> {
+  const { topComments, stanceSeparation, seed } = options;
+  if (!stanceSeparation) return { ...dealtOut({ comments, claim: claim.text, topComments, seed }), said: [] };
+  const scored = await Promise.all(
+    comments.map((comment) => scoreOf({ claim: claim.text, comment, threadId, session })),
+  );
+  const lines = comments.map(({ index }) => `${index + 1}: ${scored[index - 1] ?? 'unreadable'}`);
+  return { ...separated({ comments, scored, topComments }), said: [{ role: 'scorer', text: lines.join('\n') }] };
+}
+
+/** What the debaters are to look at: it depends on whether the claim is an opinion. */
+async function guidanceOn(
+  { claim, threadId }: { claim: Comment; threadId: string },
+  { options, prompts, isSubjective, session }: Debate,
+): Promise<{ guide: string; said: TranscriptEntry[] }> {
+  if (options.claimPrompt !== 'by-subjectivity')
+    return { guide: prompts.render(`guide-${options.claimPrompt}`), said: [] };
+  const subjective = await isSubjective({ claim: claim.text, threadId, session });
   return {
-    supporter: of('supporter'),
-    opposer: of('opposer'),
-    scorer: of('scorer'),
-    classifier: of('classifier'),
-    judge: of('judge'),
+    guide: prompts.render(subjective ? 'guide-subjective' : 'guide-objective'),
+    said: [{ role: 'classifier', text: subjective ? 'subjective' : 'not subjective' }],
   };
 }
 
-interface Sides {
-  readonly support: readonly Comment[];
-  readonly oppose: readonly Comment[];
+interface Opinion {
+  readonly text: string;
+  /** Null where it has none that can be read, as what was cut off or refused has not. */
+  readonly label: string | null;
 }
 
-/** P and N (Eq. 2). Comments with score 0, or without a score, are on neither side. */
-function separated(options: {
-  comments: readonly Comment[];
-  scored: readonly (number | null)[];
-  topComments: number;
-}): Sides {
-  const { comments, scored, topComments } = options;
-  const top = (sign: 1 | -1) => {
-    const strength = (comment: Comment) => sign * (scored[comment.index - 1] ?? 0);
-    const own = comments.filter((comment) => strength(comment) > 0);
-    return inTimeOrder(own.sort((one, other) => strength(other) - strength(one)).slice(0, topComments));
+/** A debater with a conversation of its own: what it is asked, and what it said before. */
+function createDebater(
+  { endpoint, side }: { endpoint: Endpoint; side: 0 | 1 },
+  { session, form }: Debate,
+): (asked: string) => Promise<Opinion> {
+  const messages: ChatMessage[] = [];
+  const names = Object.keys(form.words);
+  return async (asked) => {
+    messages.push({ role: 'user', content: asked });
+    const pretended = { dryRunText: `Answer: ${names[side]}`, shortestDryRunText: `Answer: ${names[0]}` };
+    const said = await spoken({ session, endpoint, messages: [...messages], ...pretended, ...verdictRequest(form) });
+    const read = whyIncomplete(said) === null ? readVerdict(said, form) : null;
+    const opinion =
+      read !== null && 'value' in read
+        ? { text: verdictInWords({ ...form, ...read.value }), label: read.value.label }
+        : { text: said.text, label: null };
+    messages.push({ role: 'assistant', content: opinion.text });
+    return opinion;
   };
-  return { support: top(1), oppose: top(-1) };
 }
 
-/**
- * Draws up to 2k comments at random and deals them out in turn. Each comment has its own random number, which does
- * not depend on later ones.
- */
-function dealtOut(options: { comments: readonly Comment[]; claim: string; topComments: number; seed: number }): Sides {
-  const { comments, claim, topComments, seed } = options;
-  const random = Random.seeded({ seed, purpose: `comments on ${claim}` });
-  const drawn = comments
-    .map((comment) => ({ comment, draw: random.uniform() }))
-    .sort((one, other) => one.draw - other.draw)
-    .slice(0, 2 * topComments)
-    .map(({ comment }) => comment);
-  const every = (parity: number) => inTimeOrder(drawn.filter((_, place) => place % 2 === parity));
-  return { support: every(0), oppose: every(1) };
-}
-
-function inTimeOrder(comments: readonly Comment[]): Comment[] {
-  return comments.toSorted((one, other) => one.index - other.index);
-}
-
-function commentList(heading: string, comments: readonly Comment[]): string {
-  return quotedPosts(heading, comments);
+/** A decision by one agent, which must end with a label. */
+async function decision(
+  asked: { role: 'supporter' | 'judge'; content: string; transcript: TranscriptEntry[] },
+  { endpoints, session, form }: Debate,
+): Promise<Pick<Judgement, 'label' | 'explanation'>> {
+  const { role, content, transcript } = asked;
+  const messages = [{ role: 'user' as const, content }];
+  const dryRunText = `Answer: ${Object.keys(form.words)[0]}`;
+  const request = speechRequest({ endpoint: endpoints[role], messages, dryRunText });
+  const { label, reason, answers } = await askVerdict({ service: session.service, request, ...form });
+  for (const { text } of answers.slice(0, -1)) transcript.push({ role, text: text.trim() });
+  const explanation = verdictInWords({ ...form, label, reason });
+  transcript.push({ role, text: explanation });
+  return { label, explanation };
 }

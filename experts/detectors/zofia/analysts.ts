@@ -6,14 +6,14 @@ import { oneLine, quotedEvidence, type TranscriptEntry } from '../../llm/prompt-
 import type { Evidence } from '../../retrieval/evidence.ts';
 import type { Retrieval } from '../../retrieval/retrieval.ts';
 import { type AskShared, askModel } from '../../retrieval/shared-questions.ts';
-import { checkedQuotation } from '../answers.ts';
 import { speakerOptions } from '../models-by-role.ts';
 import type { Prompts } from '../prompt-templates.ts';
+import { checkedQuotation } from './checked-quotation.ts';
 import { bothSides, type Sides, type ZofiaOptions, type ZofiaRole } from './options.ts';
 import { linguisticDimensions } from './words.ts';
 
-/** To be raised with every change of the detector or its parts that changes a judgement. */
-export const VERSION = '3';
+/** To be raised with every change of an analyst that changes what it says. */
+const VERSION = '3';
 
 /** What the analysts of all judgements share. */
 export interface AnalystSettings {

@@ -1,5 +1,5 @@
-import { z } from 'zod';
-import { chatJson } from '../../llm/answers/chat-json.ts';
+import { namesAsWords } from '../../llm/answers/answer-words.ts';
+import { askVerdict, lastLineAsked, verdictInWords } from '../../llm/answers/verdict.ts';
 import type { ChatMessage } from '../../llm/chat.ts';
 import type { Endpoint } from '../../llm/endpoint.ts';
 import type { Prompts } from '../prompt-templates.ts';
@@ -54,16 +54,19 @@ export async function assess(question: {
   session: Session;
 }): Promise<Decision> {
   const { prompts, material, sides, endpoint, session } = question;
-  const { value } = await chatJson({
+  const words = namesAsWords([sides.real.name, sides.fake.name, insufficient]);
+  const content = prompts.render('judge', { material, sides: bothSides(sides) });
+  const { label, reason } = await askVerdict({
     service: session.service,
-    endpoint,
-    messages: [{ role: 'user', content: prompts.render('judge', { material, sides: bothSides(sides) }) }],
-    schema: z.object({ reasoning: z.string(), decision: z.enum([sides.real.name, sides.fake.name, insufficient]) }),
-    schemaName: 'verdict',
-    // The most expensive answer: a dry run should not promise less than the bill.
-    dryRunValue: { reasoning: pretended, decision: insufficient },
-    shortestDryRunValue: { reasoning: pretended, decision: sides.real.name },
-    decisive: ({ decision }) => decision,
+    request: {
+      endpoint,
+      messages: [{ role: 'user', content: `${content}\n\n${lastLineAsked(words)}` }],
+      // The most expensive answer: a dry run should not promise less than the bill.
+      dryRunText: verdictInWords({ words, label: insufficient, reason: pretended }),
+      shortestDryRunText: verdictInWords({ words, label: sides.real.name, reason: pretended }),
+    },
+    words,
+    reasons: true,
   });
-  return value;
+  return { reasoning: reason, decision: label };
 }

@@ -23,7 +23,6 @@ import {
   type Finding,
   linguist,
   listOf,
-  VERSION,
   webAsFound,
   wikipediaAsFound,
 } from './analysts.ts';
@@ -185,7 +184,8 @@ export async function createZofia(settings: {
   const extracts = use.claims || (use.web && options.retrieval.query === 'core-claim');
   return {
     name: 'zofia',
-    version: VERSION,
+    // 4: the judge's decision is a field of a JSON schema or a last line, and keywords hold no operators of the search.
+    version: '4',
     // Options of parts that an ablation switches off cannot change a judgement, so they are left out.
     options: {
       task,

@@ -7,6 +7,8 @@ export type Reading<T> = { readonly value: T } | { readonly problem: string };
 export interface RepairableQuestion<T> {
   readonly service: ChatService;
   readonly request: ChatRequest;
+  /** The answer to it, where that is there already. */
+  readonly first?: ChatAnswer | undefined;
   /** Is given whole answers only: what was cut off or refused is no answer, whatever it says. */
   readonly read: (answer: ChatAnswer) => Reading<T>;
   /** What to do instead, for the model: "Answer with Yes or No only." */
@@ -23,14 +25,8 @@ export interface RepairableQuestion<T> {
 export async function askWithRepair<T>(
   question: RepairableQuestion<T>,
 ): Promise<{ readonly value: T; readonly answers: readonly ChatAnswer[] }> {
-  return repaired({ ...question, first: await question.service.chat({ ...question.request, mayBeRepaired: true }) });
-}
-
-/** The same where the first answer is there already. */
-export async function repaired<T>(
-  question: RepairableQuestion<T> & { readonly first: ChatAnswer },
-): Promise<{ readonly value: T; readonly answers: readonly ChatAnswer[] }> {
-  const { service, request, instruction, first } = question;
+  const { service, request, instruction } = question;
+  const first = question.first ?? (await service.chat({ ...request, mayBeRepaired: true }));
   const reading = readWhole(question, first);
   if ('value' in reading) return { value: reading.value, answers: [first] };
   const messages: ChatMessage[] = [

@@ -1,29 +1,20 @@
 import { InputError } from '../../../src/errors.ts';
 import type { TokenLogprob } from '../chat.ts';
-
-export interface ClassProbabilities {
-  /** One for each label, summing to 1. */
-  readonly probabilities: Readonly<Record<string, number>>;
-  /** Probability mass on any label before normalisation. Far below 1, the model wanted to say something else. */
-  readonly coverage: number;
-}
+import type { AnswerWords } from './answer-words.ts';
 
 const LEADING = /^[\s\u2581\u0120"'`*_([{]+/u;
 const WORD_CHARACTER = /[\p{L}\p{N}]/u;
 
 /**
- * Class probabilities from the log-probabilities of an answer that begins with one of the answer words, or has one
- * right after `after`. At each token the likeliest alternatives are read. An alternative that decides for a label
+ * The probability of each label, from the log-probabilities of an answer that begins with one of the answer words. At each
+ * token the likeliest alternatives are read. An alternative that decides for a label
  * gives that label its mass. A beginning that several labels share is followed further if the model chose it, and its
  * mass is split by what could come next. Null when no label got any mass.
  */
 export function classProbabilities(options: {
-  /** The words that stand for each label; case does not matter. */
-  answerWords: Readonly<Record<string, readonly string[]>>;
+  answerWords: AnswerWords;
   logprobs: readonly TokenLogprob[];
-  /** The text before the answer, such as `"label":`; reading starts after its last occurrence. */
-  after?: string | undefined;
-}): ClassProbabilities | null {
+}): Record<string, number> | null {
   const { logprobs } = options;
   const words = Object.entries(options.answerWords).flatMap(([label, own]) =>
     own.map((word) => ({ label, word: word.toLowerCase() })),
@@ -33,8 +24,7 @@ export function classProbabilities(options: {
 
   let prefix = '';
   let reached = 1;
-  for (let position = startOf(options); position < logprobs.length; position++) {
-    const { token, logprob, top } = logprobs[position];
+  for (const [position, { token, logprob, top }] of logprobs.entries()) {
     const others = top.filter((alternative) => alternative.token !== token);
     for (const alternative of others) {
       const decision = decide({ text: joined(prefix, alternative.token), words, next: null, isLast: true });
@@ -48,10 +38,8 @@ export function classProbabilities(options: {
     if (decision.isCertain) break;
   }
 
-  const coverage = [...mass.values()].reduce((sum, value) => sum + value, 0);
-  if (!(coverage > 0)) return null;
-  const probabilities = Object.fromEntries([...mass].map(([label, value]) => [label, value / coverage]));
-  return { probabilities, coverage: Math.min(1, coverage) };
+  const sum = [...mass.values()].reduce((total, value) => total + value, 0);
+  return sum > 0 ? Object.fromEntries([...mass].map(([label, value]) => [label, value / sum])) : null;
 }
 
 /** Quotes, spaces and Markdown may precede the answer, but not interrupt it. */
@@ -92,22 +80,6 @@ function decide(options: {
 
 function endsAt(text: string, index: number): boolean {
   return !WORD_CHARACTER.test(text.charAt(index));
-}
-
-/** Index of the first token with text after the last occurrence of `after`; without `after`, 0. */
-function startOf(options: { logprobs: readonly TokenLogprob[]; after?: string | undefined }): number {
-  const { logprobs, after } = options;
-  if (after === undefined) return 0;
-  const found = logprobs
-    .map(({ token }) => token)
-    .join('')
-    .lastIndexOf(after);
-  if (found < 0) return logprobs.length;
-  let end = 0;
-  return logprobs.findIndex(({ token }) => {
-    end += token.length;
-    return end > found + after.length;
-  });
 }
 
 /**

@@ -3,7 +3,7 @@ import { jsonOrUndefined } from '../../../src/json.ts';
 import { CallFailure, failureOfStatus } from '../call-failure.ts';
 import { type ChatAnswer, type ChatRequest, type ChatUsage, incompletenessOf, type TokenLogprob } from '../chat.ts';
 import { estimateMessageTokens, estimateTokens } from '../cost/budget.ts';
-import { splitThinking } from './thinking.ts';
+import { splitThinking, withoutEndTokens } from './thinking.ts';
 
 /** How much of the protocol a request uses. Endpoints that refuse a part are asked without it. */
 export interface RequestForm {
@@ -25,6 +25,12 @@ export function fullForm(request: ChatRequest): RequestForm {
     temperature: temperatureOf(request) !== null,
     tokensField: request.endpoint.maxTokensField,
   };
+}
+
+/** The same for a batch, where a refusal comes after a day: a schema is asked for only where plain text would not do. */
+export function batchForm(request: ChatRequest): RequestForm {
+  const form = fullForm(request);
+  return request.jsonSchema?.isPlainTextEnough ? { ...form, json: 'none' } : form;
 }
 
 /** The body of a chat-completions request. `extraBody` takes precedence, since somebody wrote it for this endpoint. */
@@ -66,11 +72,9 @@ function responseFormat(options: {
   jsonSchema: NonNullable<ChatRequest['jsonSchema']>;
 }): Record<string, unknown> {
   const { json, jsonSchema } = options;
-  if (json === 'none') return {};
-  if (json === 'object') return { response_format: { type: 'json_object' } };
-  // `strict` is left out: with it, OpenAI refuses every schema that has an optional field, and the answer is checked
-  // here anyway.
-  return { response_format: { type: 'json_schema', json_schema: jsonSchema } };
+  const { isPlainTextEnough = false, ...json_schema } = jsonSchema;
+  if (json === 'schema') return { response_format: { type: 'json_schema', json_schema } };
+  return json === 'none' || isPlainTextEnough ? {} : { response_format: { type: 'json_object' } };
 }
 
 const count = z.number().nonnegative().transform(Math.ceil);
@@ -81,6 +85,11 @@ const usageSchema = z.object({
   prompt_tokens_details: z.object({ cached_tokens: count.nullish() }).nullish(),
 });
 const tokenSchema = z.object({ token: z.string(), logprob: z.number() });
+/** A token may be a piece of a character, which only its bytes tell. */
+const chosenTokenSchema = tokenSchema.extend({
+  bytes: z.array(z.number()).nullish().catch(null),
+  top_logprobs: z.array(tokenSchema).nullish(),
+});
 /** Some endpoints send a list of parts, and thinking as a list within one of them. */
 const partSchema = z.looseObject({
   type: z.string().default('text'),
@@ -94,13 +103,17 @@ const messageSchema = z.object({
   // vLLM, DeepSeek and others send the thinking apart; the field has two names.
   reasoning_content: z.string().nullish().catch(null),
   reasoning: z.string().nullish().catch(null),
+  tool_calls: z.array(z.unknown()).nullish(),
+  function_call: z.unknown().optional(),
+  error: z.unknown().optional(),
 });
 const choiceSchema = z.object({
+  index: z.number().nullish(),
   message: messageSchema,
   finish_reason: z.string().nullish(),
   // Some have a form of their own, or numbers that JSON cannot write. The answer is as good without them.
   logprobs: z
-    .object({ content: z.array(tokenSchema.extend({ top_logprobs: z.array(tokenSchema).nullish() })).nullish() })
+    .object({ content: z.array(chosenTokenSchema).nullish() })
     .nullish()
     .catch(null),
   /** OpenRouter tells here what the provider behind it failed with. */
@@ -108,12 +121,10 @@ const choiceSchema = z.object({
 });
 const completionSchema = z.object({ choices: z.array(choiceSchema) });
 const withUsageSchema = z.object({ usage: usageSchema });
-const errorSchema = z.object({
-  error: z.union([
-    z.object({ message: z.string(), code: z.union([z.string(), z.number()]).nullish() }),
-    z.string().transform((message) => ({ message, code: null })),
-  ]),
-});
+const errorSchema = z.union([
+  z.object({ message: z.string(), code: z.union([z.string(), z.number()]).nullish() }),
+  z.string().transform((message) => ({ message, code: null })),
+]);
 
 export interface ReadCompletion {
   readonly answer: Omit<ChatAnswer, 'usage' | 'latencyMs'> | CallFailure;
@@ -126,8 +137,7 @@ export interface ReadCompletion {
 export function readCompletion(options: { body: string; request: ChatRequest }): ReadCompletion {
   const { body, request } = options;
   const json = jsonOrUndefined(body);
-  const answer =
-    json === undefined ? malformed(`the response is not JSON: ${excerpt(body)}`) : readAnswer(json, request);
+  const answer = json === undefined ? notJson(body) : readAnswer(json, request);
   const usage = withUsageSchema.safeParse(json);
   if (usage.success) {
     const { prompt_tokens, completion_tokens, total_tokens, prompt_tokens_details } = usage.data.usage;
@@ -148,51 +158,57 @@ export function readCompletion(options: { body: string; request: ChatRequest }):
   return { answer, tokens, isEstimated: true };
 }
 
+function notJson(body: string): CallFailure {
+  return /^\s*(?:data|event|id|retry)?:/.test(body)
+    ? noAnswer(
+        'the endpoint streams its answer (server-sent events), though no stream was asked for; set extraBody: { stream: false }',
+      )
+    : malformed(`the response is not JSON: ${excerpt(body)}`);
+}
+
 function readAnswer(json: unknown, request: ChatRequest): ReadCompletion['answer'] {
   const parsed = completionSchema.safeParse(json);
-  const choice = parsed.data?.choices[0];
-  if (choice === undefined)
-    return (
-      toldFailure(json) ??
-      malformed(
-        parsed.success
-          ? 'the response holds no choices'
-          : `the response is not a chat completion: ${excerpt(JSON.stringify(json))}`,
-      )
+  if (!parsed.success)
+    return toldFailure(json) ?? malformed(`the response is not a chat completion: ${excerpt(JSON.stringify(json))}`);
+  const { choices } = parsed.data;
+  const [choice, second] = choices.filter(({ index }, place) => (index ?? place) === 0);
+  const told = [json, choice, choice?.message].map(toldFailure).find((failure) => failure !== null);
+  if (told) return told;
+  if (choice === undefined || second !== undefined)
+    return malformed(
+      choices.length === 0
+        ? 'the response holds no choices'
+        : `of the ${choices.length} choices of the response ${second === undefined ? 'none has' : 'several have'} index 0`,
     );
-  const finishReason = choice.finish_reason ?? 'unknown';
-  const { text, thinking, mark, refusal } = readMessage(choice.message);
-  if (refusal !== null) return { text: refusal, ...thoughtOf(thinking), logprobs: null, finishReason: 'refusal' };
+  const { text, thinking, refusal } = readMessage(choice.message);
+  const said = { ...(thinking !== null && { thinking }), logprobs: null };
+  if (refusal !== null) return { ...said, text: refusal, finishReason: 'refusal' };
+  const { tool_calls, function_call } = choice.message;
+  if (tool_calls?.length || function_call) return { ...said, text, finishReason: 'tool_calls' };
+  const finishReason = choice.finish_reason ?? 'none';
   if (text.trim() === '') {
-    const incompleteness = incompletenessOf({ finishReason });
+    const incompleteness = incompletenessOf(finishReason);
     if (incompleteness === 'cut-off')
       return noAnswer(
         'the answer was cut off before it began (did a reasoning model use up all tokens?); raise maxTokens',
       );
     if (incompleteness === 'filtered')
       return filtered("the endpoint's content filter withheld the answer; use an endpoint that accepts such posts");
-    if (thinking === null)
-      return toldFailure(choice) ?? malformed(`the answer is empty (finish reason ${finishReason})`);
+    if (thinking === null) return malformed(`the answer is empty (finish reason ${finishReason})`);
   }
   const tokens = choice.logprobs?.content;
   if (!tokens?.length && request.wantLogprobs && request.endpoint.logprobs === 'on')
     return noAnswer('the endpoint sends no log-probabilities, although logprobs is on; set it to auto or off');
-  const logprobs = tokens?.length
-    ? tokens.map(({ token, logprob, top_logprobs }) => ({ token, logprob, top: top_logprobs ?? [] }))
-    : null;
-  return {
-    text,
-    ...thoughtOf(thinking),
-    logprobs: logprobs && tokensOf({ text, thinking, mark }, logprobs),
-    finishReason,
-  };
+  return { ...said, text, logprobs: tokens?.length ? tokensOf({ text, thinking }, tokens) : null, finishReason };
 }
 
-/** The failure that stands in a response, or in one of its choices, although its status is 200. */
-function toldFailure(value: unknown): CallFailure | null {
-  const told = errorSchema.safeParse(value);
-  if (!told.success) return null;
-  const { message, code } = told.data.error;
+/** The failure that stands in a response, in its choice or its message, although its status is 200. */
+function toldFailure(holder: unknown): CallFailure | null {
+  const error = z.object({ error: z.unknown() }).safeParse(holder).data?.error ?? null;
+  if (error === null) return null;
+  const told = errorSchema.safeParse(error);
+  if (!told.success) return malformed(`the response holds an error: ${excerpt(JSON.stringify(error))}`);
+  const { message, code } = told.data;
   const status = Number(code ?? Number.NaN);
   return status >= 400
     ? failureOfStatus({ status, message, code: null, headers: null })
@@ -202,7 +218,6 @@ function toldFailure(value: unknown): CallFailure | null {
 interface ReadMessage {
   readonly text: string;
   readonly thinking: string | null;
-  readonly mark: string | null;
   /** What the model said instead of an answer, where the endpoint marks it as a refusal. */
   readonly refusal: string | null;
 }
@@ -214,12 +229,11 @@ function readMessage(message: z.infer<typeof messageSchema>): ReadMessage {
     : [{ type: 'text', text: content, refusal: null }];
   const isText = ({ type }: { type: string }) => type === 'text' || type === 'output_text';
   const joined = (texts: readonly (string | null | undefined)[]) => texts.filter(Boolean).join('');
-  const { answer, thinking, mark } = splitThinking(joined(parts.filter(isText).map(({ text }) => text)));
+  const { answer, thinking } = splitThinking(joined(parts.filter(isText).map(({ text }) => text)));
   const apart = parts.filter((part) => !isText(part)).map((part) => part.text ?? jsonOf(part));
   return {
     text: answer,
     thinking: [reasoning_content ?? reasoning, ...apart, thinking].filter((each) => each?.trim()).join('\n') || null,
-    mark,
     refusal: joined([message.refusal, ...parts.map((part) => part.refusal)]).trim() || null,
   };
 }
@@ -229,27 +243,43 @@ function jsonOf({ thinking }: { readonly thinking?: unknown }): string | null {
   return typeof thinking === 'string' ? thinking : JSON.stringify(thinking);
 }
 
-function thoughtOf(thinking: string | null): Pick<ChatAnswer, 'thinking'> {
-  return thinking === null ? {} : { thinking };
+/**
+ * The tokens of the answer alone. They spell it, and before them stands nothing but the thinking, or they are those of another
+ * text: then there are none.
+ */
+function tokensOf(
+  { text, thinking }: Pick<ReadMessage, 'text' | 'thinking'>,
+  sent: readonly z.infer<typeof chosenTokenSchema>[],
+): TokenLogprob[] {
+  const answer = text.trim();
+  for (const spelling of [decoded(sent), sent.map(({ token }) => withPlainSpaces(token))]) {
+    const whole = withoutEndTokens(spelling.join('')).trimEnd();
+    const before = whole.slice(0, whole.length - answer.length);
+    const isThinking = before.trim() === '' || (thinking !== null && before.includes(thinking.trim()));
+    if (!whole.endsWith(answer) || !isThinking) continue;
+    let end = 0;
+    const first = spelling.findIndex((token) => {
+      end += token.length;
+      return end > before.length;
+    });
+    if (first < 0 || before.slice(end - spelling[first].length).trim() !== '') continue;
+    return sent.slice(first).map(({ logprob, top_logprobs }, index) => {
+      return { token: spelling[first + index], logprob, top: top_logprobs ?? [] };
+    });
+  }
+  return [];
 }
 
-/** The tokens of the answer alone; null where they cannot be told from those of the thinking. */
-function tokensOf(
-  { text, thinking, mark }: Pick<ReadMessage, 'text' | 'thinking' | 'mark'>,
-  logprobs: readonly TokenLogprob[],
-): readonly TokenLogprob[] | null {
-  if (thinking === null) return logprobs;
-  const joined = logprobs.map(({ token }) => token).join('');
-  // Some servers send the vocabulary's own symbols for a space. Where the thinking came apart, its tokens may come too.
-  if (mark === null)
-    return joined.replace(/^[\s\u2581\u0120]+/u, '').startsWith(text.trim().slice(0, 3)) ? logprobs : null;
-  const found = joined.lastIndexOf(mark);
-  let end = 0;
-  const first = logprobs.findIndex(({ token }) => {
-    end += token.length;
-    return end > found + mark.length;
-  });
-  return found < 0 || first < 0 ? null : logprobs.slice(first);
+/** As the tokens are to be read: where an emoji is cut in two, the second one holds it. */
+function decoded(sent: readonly z.infer<typeof chosenTokenSchema>[]): string[] {
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+  if (!sent.every(({ bytes }) => bytes)) return sent.map(({ token }) => token);
+  return sent.map(({ bytes }) => decoder.decode(Uint8Array.from(bytes ?? []), { stream: true }));
+}
+
+/** Some servers send the vocabulary's own symbols for a space and the end of a line. */
+function withPlainSpaces(token: string): string {
+  return token.replace(/[\u2581\u0120]/g, ' ').replaceAll('\u010a', '\n');
 }
 
 function malformed(message: string): CallFailure {

@@ -18,8 +18,6 @@ export interface SplitText {
   readonly answer: string;
   /** Null where the text holds nothing but the answer. */
   readonly thinking: string | null;
-  /** The mark that ends the thinking, as it stands in the text, to be found again among the tokens. */
-  readonly mark: string | null;
 }
 
 /**
@@ -28,32 +26,33 @@ export interface SplitText {
  * A text without any of these comes back as it is.
  */
 export function splitThinking(text: string): SplitText {
-  const { answer, thinking, mark } = split(text);
-  const ended = answer.replace(END_TOKENS, '');
+  const { answer, thinking } = split(text);
+  const ended = withoutEndTokens(answer);
   const wrapped = WRAPPED.exec(ended);
-  return { answer: wrapped ? (wrapped[2] ?? wrapped[3]).trim() : ended, thinking, mark };
+  return { answer: wrapped ? (wrapped[2] ?? wrapped[3]).trim() : ended, thinking };
+}
+
+/** Some servers pass on the token that ends a turn. */
+export function withoutEndTokens(text: string): string {
+  return text.replace(END_TOKENS, '');
 }
 
 function split(text: string): SplitText {
   if (text.includes('<|channel|>')) {
     const final = [...text.matchAll(FINAL_CHANNEL)].at(-1);
-    if (final === undefined) return { answer: '', thinking: text.trim(), mark: null };
+    if (final === undefined) return { answer: '', thinking: text.trim() };
     const answer = text.slice(final.index + final[0].length).split(/<\|(?:end|return|start|channel)\|>/, 1)[0];
-    return { answer: answer.trim(), thinking: text.slice(0, final.index).trim() || null, mark: final[0] };
+    return { answer: answer.trim(), thinking: text.slice(0, final.index).trim() || null };
   }
   const bare = BARE_CHANNELS.exec(text);
-  if (bare) return { answer: text.slice(bare[0].length).trim(), thinking: bare[0].trim(), mark: 'assistantfinal' };
+  if (bare) return { answer: text.slice(bare[0].length).trim(), thinking: bare[0].trim() };
   const closing = [...text.matchAll(CLOSING)].at(-1);
   const end = closing === undefined ? 0 : closing.index + closing[0].length;
   const rest = text.slice(end);
   const unclosed = OPENING.exec(rest);
-  if (closing === undefined && unclosed === null) return { answer: text, thinking: null, mark: null };
+  if (closing === undefined && unclosed === null) return { answer: text, thinking: null };
   const before = closing === undefined ? '' : text.slice(0, closing.index).replace(OPENING, '').trim();
   const after = unclosed === null ? '' : rest.slice(unclosed.index + unclosed[0].length).trim();
   const answer = unclosed === null ? rest : rest.slice(0, unclosed.index);
-  return {
-    answer: answer.trim(),
-    thinking: [before, after].filter(Boolean).join('\n') || null,
-    mark: closing?.[0] ?? null,
-  };
+  return { answer: answer.trim(), thinking: [before, after].filter(Boolean).join('\n') || null };
 }

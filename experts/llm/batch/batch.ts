@@ -8,7 +8,7 @@ import { InputError, ProviderError } from '../../../src/errors.ts';
 import { readJsonFile, writeJsonFile } from '../../../src/json-file.ts';
 import { sleep } from '../../../src/sleep.ts';
 import type { Random } from '../../../src/tensor/random.ts';
-import { completionBody, fullForm } from '../answers/completion.ts';
+import { batchForm, completionBody } from '../answers/completion.ts';
 import { type Endpoint, secretsOf } from '../endpoint.ts';
 import { type Environment, withoutSecrets } from '../secrets.ts';
 import { endpointClient, endpointSteps, type TryStep } from '../sending/endpoint-client.ts';
@@ -101,7 +101,7 @@ export function batchText(options: { endpoint: Endpoint; items: readonly BatchIt
   }
   const text = items
     .map(({ customId, request }) => {
-      const body = completionBody({ request, form: fullForm(request) });
+      const body = completionBody({ request, form: batchForm(request) });
       return `${JSON.stringify({ custom_id: customId, method: 'POST', url: '/v1/chat/completions', body })}\n`;
     })
     .join('');

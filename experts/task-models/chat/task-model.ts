@@ -5,14 +5,15 @@ import { PromiseCache } from '../../../src/promise-cache.ts';
 import type { KeptParts } from '../../annotations/kept-calls.ts';
 import type { Judgement } from '../../detector.ts';
 import { endpointOf } from '../../detectors/models-by-role.ts';
-import { askWithRepair } from '../../llm/answers/ask-with-repair.ts';
+import { askVerdict, verdictInWords } from '../../llm/answers/verdict.ts';
 import { type ChatMessage, type ChatService, usageOf } from '../../llm/chat.ts';
 import { DryRunChatService } from '../../llm/cost/dry-run-chat-service.ts';
 import { answerRelevantOptions, type Endpoint } from '../../llm/endpoint.ts';
 import { endsAllCalls, MalformedAnswerError, orUnreadable, UnreadableShareError } from '../../llm/failures.ts';
 import { inParallel } from '../../llm/in-parallel.ts';
+import { oneLine } from '../../llm/prompt-text.ts';
 import type { Example, TaskModel, TaskPrediction } from '../task-model.ts';
-import { type ChatTask, predictionOf, readAnswer, uniformPrediction, writeAnswer } from './answer.ts';
+import { type ChatTask, predictionOf, uniformPrediction } from './answer.ts';
 import { createFineTuning, type FineTuningContext } from './fine-tuning.ts';
 import type { ChatOptions } from './options.ts';
 import { type ChatTuning, createInContextTuning, type TunedModel, type TuningExample } from './tuning.ts';
@@ -68,30 +69,36 @@ export function createChatTaskModel<Item extends { readonly threadId: string }>(
     return { text: task.question(item), model, modelOptions, threadId, length: task.length(item) };
   }
 
+  /** A well-formed answer. */
+  const answerOf = ({ label, explanation }: { label: string; explanation: string }) =>
+    verdictInWords({ words: task.words, label, reason: oneLine(explanation) });
+
   /** One answer. If it names no class, it is sent back once. */
   async function ask(question: Question, sample: number): Promise<Judgement> {
     const { text, model } = question;
-    const named = classes.map((name) => task.words[name][0]).join(', ');
-    const { value, answers } = await askWithRepair({
+    const { label, reason, probabilities, isDropped, answers } = await askVerdict({
       service,
       request: {
         endpoint: model.endpoint,
         messages: messagesOf({ instruction: task.instruction, examples: model.examples, question: text }),
-        dryRunText: writeAnswer({ form: task, label: classes[0], explanation: pretendedReason }),
+        dryRunText: answerOf({ label: classes[0], explanation: pretendedReason }),
         sampleIndex: sample,
         wantLogprobs: sample === 0,
       },
-      read: (answer) => {
-        const read = readAnswer({ answer, form: task });
-        return read === null ? { problem: `it names none of these, or several: ${named}.` } : { value: read };
-      },
-      instruction: `Answer again in this form: ${task.field}: [${task.field.toLowerCase()}], Reason: [reason]`,
-      wanted: `one ${task.name} (${named})`,
+      words: task.words,
+      reasons: true,
     });
-    return { ...value, transcript: answers.map(({ text }) => ({ role: task.name, text })), usage: usageOf(answers) };
+    return {
+      label,
+      probabilities,
+      explanation: oneLine(reason),
+      transcript: answers.map(({ text }) => ({ role: task.name, text })),
+      usage: usageOf(answers),
+      ...(isDropped && { unreadableParts: 1 }),
+    };
   }
 
-  function answerOf(question: Question, sample: number): Promise<Judgement> {
+  function keptAnswer(question: Question, sample: number): Promise<Judgement> {
     const part = {
       detector: task.asker,
       version,
@@ -106,11 +113,11 @@ export function createChatTaskModel<Item extends { readonly threadId: string }>(
 
   /** The failure where none of the answers can be read. */
   async function predictionFor(question: Question): Promise<TaskPrediction | MalformedAnswerError> {
-    const first = await orUnreadable(answerOf(question, 0));
+    const first = await orUnreadable(keptAnswer(question, 0));
     const isEnough = samples === 1 || ('probabilities' in first && first.probabilities !== null);
     // Awaits them all even when one fails, so that every answer that was paid for is kept.
     const others = await Promise.allSettled(
-      Array.from({ length: isEnough ? 0 : samples - 1 }, (_, index) => orUnreadable(answerOf(question, index + 1))),
+      Array.from({ length: isEnough ? 0 : samples - 1 }, (_, index) => orUnreadable(keptAnswer(question, index + 1))),
     );
     const answers = [first];
     for (const other of others) {
@@ -140,7 +147,7 @@ export function createChatTaskModel<Item extends { readonly threadId: string }>(
   const tuningExample = ({ item, label, explanation }: Example<Item>): TuningExample => {
     if (classes[label] === undefined)
       throw new InputError(`an example of the ${task.name} model has label ${label}; it has ${classes.length} classes`);
-    const answer = writeAnswer({ form: task, label: classes[label], explanation });
+    const answer = answerOf({ label: classes[label], explanation });
     const { threadId } = item;
     return {
       shown: { threadId, subject: subjectOf(item), label, question: task.shownQuestion(item), answer },

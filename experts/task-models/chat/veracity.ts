@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { lastLineAsked } from '../../llm/answers/verdict.ts';
 import { oneLine, quotedEvidence } from '../../llm/prompt-text.ts';
 import { type StancedPost, stanceClasses, type TaskModel, type VeracityItem, veracityClasses } from '../task-model.ts';
 import type { ChatTask } from './answer.ts';
@@ -12,6 +13,7 @@ import { type ChatSettings, createChatTaskModel } from './task-model.ts';
  *   - The likeliest stance of a post precedes it as one word, between its number and a colon; where two are equally likely,
  *     or stances are not known, as in pretraining, there is no such word. So a question changes, and costs a
  *     call, only when a stance changes.
+ *   - The reason comes before the veracity (see stance.ts).
  *   - Posts beyond `maxPosts` are left out; the paper's model reads 4096 tokens.
  */
 
@@ -51,27 +53,26 @@ function spellings(adjective: string): string[] {
   return ['Rumor', 'Rumour'].flatMap((noun) => [`${adjective} ${noun}`, `${adjective}-${noun}`]);
 }
 
+const words = {
+  'non-rumor': ['Non-Rumor', 'Non-Rumour', 'Non Rumor', 'Non Rumour', 'Nonrumor', 'Nonrumour'],
+  true: [...spellings('True'), 'True'],
+  false: [...spellings('False'), 'False'],
+  unverified: [...spellings('Unverified'), 'Unverified'],
+};
+
 function veracityTask(limits: { maxPosts: number; maxExamplePosts: number }): ChatTask<VeracityItem> {
   return {
     name: 'veracity',
     asker: 'jsdrv/veracity',
-    // 2: an answer that names no class is a failure, and no veracity.
-    version: '2',
-    // 2: texts are fenced as quoted evidence.
-    promptVersion: 2,
+    // 3: the veracity comes after the reason, as a field of a JSON schema or a last line.
+    version: '3',
+    promptVersion: 3,
     classes: veracityClasses,
-    field: 'Veracity',
-    words: {
-      'non-rumor': ['Non-Rumor', 'Non-Rumour', 'Non Rumor', 'Non Rumour', 'Nonrumor', 'Nonrumour'],
-      true: [...spellings('True'), 'True'],
-      false: [...spellings('False'), 'False'],
-      unverified: [...spellings('Unverified'), 'Unverified'],
-    },
+    words,
     instruction:
       'There is a claim with its related posts from social media; where it is known, the stance that a post expresses ' +
-      'towards the claim stands after its number, in brackets. Determine the veracity of the claim, and explain your reasoning. The veracity ' +
-      'is one of: True Rumor, False Rumor, Unverified Rumor, Non-Rumor. ' +
-      'Answer in this form: Veracity: [veracity], Reason: [reason]',
+      'towards the claim stands after its number, in brackets. Determine the veracity of the claim, and explain your ' +
+      `reasoning. ${lastLineAsked(words)}`,
     limits,
     question: (item) => question(item, limits.maxPosts),
     shownQuestion: (item) => question(item, Math.min(limits.maxPosts, limits.maxExamplePosts)),

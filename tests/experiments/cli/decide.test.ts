@@ -81,7 +81,7 @@ describe('decide, with a detector on language models', () => {
     expect(decisions).toHaveLength(fresh.length);
     const missing = decisions.filter(({ verdict }) => verdict === null);
     expect(missing.length).toBeGreaterThan(0);
-    expect(missing[0].verdictMissing).toMatch(/answered twice with something other than Yes or No/);
+    expect(missing[0].verdictMissing).toMatch(/answered twice with something other than exactly one of: Yes, No/);
     expect([code, errors]).toEqual([
       2,
       expect.stringMatching(new RegExp(`${missing.length} verdicts could not be had`)),

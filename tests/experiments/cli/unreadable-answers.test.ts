@@ -57,7 +57,7 @@ describe('unreadable answers', () => {
     writeFileSync(join(cwd, 'prompt.yaml'), JSON.stringify({ ...file, task: 'rumor' }));
     const run = await command(...annotate);
     expect(run.code, run.errors).toBe(0);
-    expect(run.out).toContain('20 votes or scores could not be read');
+    expect(run.out).toContain('20 votes, scores or probabilities could not be read');
     expect(run.errors).toContain('20 unreadable parts');
     const stats = await command('annotations', 'stats', 'judged.sqlite', '--json');
     expect(JSON.parse(stats.out).byDetector).toMatchObject([{ annotations: 20, unreadable: 0, unreadableParts: 20 }]);
@@ -73,7 +73,7 @@ describe('unreadable answers', () => {
     expect(first.out).toContain('asked 19, cached 0, failed 1 (1 of them unreadable)\n');
     expect(first.errors).toContain('1 unreadable');
     expect(first.errors.trim().split('\n').at(-1)).toMatch(
-      /^earshot: 1 prefixes could not be judged \(1 answers could not be read\), such as the first 5 posts of thread t3: .*answered twice with something other than Yes or No.*I can't help.*Add --retry-unreadable to ask about them once more$/,
+      /^earshot: 1 prefixes could not be judged \(1 answers could not be read\), such as the first 5 posts of thread t3: .*answered twice with something other than exactly one of: Yes, No.*I can't help.*Add --retry-unreadable to ask about them once more$/,
     );
     expect(server.requests).toHaveLength(19 + 2);
 
@@ -140,7 +140,9 @@ describe('unreadable answers', () => {
 
   it('cost a debate nothing but the verdict that could not be read', async () => {
     let verdict: ScriptedReply | string = 'Well.';
-    const { server, command } = await setUp((body) => (lastMessage(body).includes('JSON') ? verdict : 'One argument.'));
+    const { server, command } = await setUp((body) =>
+      body.messages[0].content.includes('End with a line') ? verdict : 'One argument.',
+    );
     const words = [
       'detect',
       'threads.jsonl',
@@ -155,7 +157,7 @@ describe('unreadable answers', () => {
     expect(JSON.parse((await command(...words)).out).evaluations[0]).toMatchObject({ asked: 0, unreadable: 4 });
     // Openings, two rounds of rebuttals and closings, then the judge and its repair.
     expect(server.requests).toHaveLength(4 * (8 + 2));
-    verdict = '{"explanation": "e", "verdict": "Rumor."}';
+    verdict = '{"reason": "e", "answer": "Rumor"}';
     const retried = await command(...words, '--retry-unreadable');
     expect(retried.code, retried.errors).toBe(0);
     expect(JSON.parse(retried.out).evaluations[0]).toMatchObject({ asked: 4, unreadable: 0 });

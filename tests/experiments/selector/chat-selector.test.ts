@@ -17,12 +17,12 @@ const answer = (body: ChatBody): string => {
   const asked = lastMessage(body);
   const post = /^Post .*\n<evidence>\n(.*)$/m.exec(asked)?.[1];
   if (post !== undefined)
-    return `Stance: ${stanceWords.find(([words]) => words.test(post))?.[1] ?? 'Comment'}, Reason: it says ${post.split(' ')[0]}`;
+    return `it says ${post.split(' ')[0]}\nAnswer: ${stanceWords.find(([words]) => words.test(post))?.[1] ?? 'Comment'}`;
   const count = (stance: string) => asked.split(` (${stance}): `).length;
   const likeliest = ['Support', 'Deny', 'Question', 'Comment'].toSorted((one, other) => count(other) - count(one))[0];
   const veracity =
     { Support: 'True Rumor', Deny: 'False Rumor', Question: 'Unverified Rumor' }[likeliest] ?? 'Non-Rumor';
-  return `Veracity: ${veracity}, Reason: most of the posts are of one kind`;
+  return `most of the posts are of one kind\nAnswer: ${veracity}`;
 };
 
 const train = ['train', 'tiny.yaml'];
@@ -58,7 +58,7 @@ describe('a selector whose task models are language models', () => {
     // In-context: tuned models are shown examples, with the reasons that machines gave for them.
     const shown = bodies.filter(({ messages }) => messages.length > 1);
     expect(shown.length).toBeGreaterThan(20);
-    expect(shown.some(({ messages }) => /^Stance: \w+, Reason: it says \w+/.test(messages[1].content))).toBe(true);
+    expect(shown.some(({ messages }) => /^it says \w+\nAnswer: \w+$/.test(messages[1].content))).toBe(true);
 
     const selected = await earshot(['select', 'runs/tiny/agent/seed-1', '--out', 'items.jsonl', '--all', '--json'], {
       cwd,

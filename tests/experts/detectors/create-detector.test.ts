@@ -51,7 +51,7 @@ const changing: Record<keyof typeof bases, DetectorConfigInput[]> = {
     { ...bases['single-prompt'], prompt: 'published' },
     { ...bases['single-prompt'], prompt: 'published', promptTokens: 100 },
     { ...bases['single-prompt'], prompt: 'published', promptTokens: null },
-    { ...bases['single-prompt'], parse: 'published' },
+    { ...bases['single-prompt'], reading: 'published' },
     { ...bases['single-prompt'], samples: 3 },
     { ...bases['single-prompt'], model: at('a', { temperature: 0.5 }) },
     { ...bases['single-prompt'], model: at('a', { temperature: 1, logprobs: 'off' }) },
@@ -177,7 +177,7 @@ describe('options that take no part', () => {
 describe('createDetector', () => {
   it('has the defaults of the papers', () => {
     const read = (name: keyof typeof bases) => detectorSchema.parse(bases[name]);
-    expect(read('single-prompt')).toMatchObject({ prompt: 'paper', parse: 'strict', samples: 1 });
+    expect(read('single-prompt')).toMatchObject({ prompt: 'paper', reading: 'strict', samples: 1 });
     expect(read('s2mad')).toMatchObject({ topComments: 20, rounds: 2, temperature: 0.2, debate: true });
     expect(read('debate-single')).toMatchObject({ rounds: 3 });
     expect(read('debate-team')).toMatchObject({ rounds: 5, discussionTurns: 1 });

@@ -21,10 +21,9 @@ const startMoody = () =>
   startServer((body) => {
     const draw = drawOf(body);
     const asked = body.messages.at(-1)?.content ?? '';
-    if (asked.includes('"verdict"')) return verdict(draw < 0.5 ? 'rumor' : 'non-rumor', `draw ${draw}`);
     if (asked.includes('"score"')) return JSON.stringify({ reason: 'r', score: Math.round(20 * draw - 10) / 10 });
     if (asked.includes('Yes or No')) return draw < 0.5 ? 'Yes' : 'No';
-    return `draw ${draw}\n${draw < 0.5 ? 'rumor' : 'non-rumor'}`;
+    return verdict(draw < 0.5 ? 'rumor' : 'non-rumor', `draw ${draw}`);
   });
 
 const configs = (server: { baseURL: string }): DetectorConfigInput[] => {
@@ -87,7 +86,11 @@ describe('judgements of growing prefixes', () => {
 
   it("are so of s2mad's debaters, too, as long as no comment is pushed out", async () => {
     const server = await startServer((body) =>
-      body.messages[0].content.includes('"score"') ? '{"reason": "r", "score": 0.5}' : 'No\nrumor',
+      body.messages[0].content.includes('"score"')
+        ? '{"reason": "r", "score": 0.5}'
+        : body.messages[0].content.includes('Yes or No')
+          ? 'No'
+          : 'No.\nAnswer: rumor',
     );
     const texts = ['the claim', 'first comment', 'second comment', 'third comment'];
     const detector = await detectorOf({

@@ -1,35 +1,36 @@
 import { describe, expect, it } from 'vitest';
 import type { DetectorConfigInput } from '../../../experts/detectors/create-detector.ts';
-import { MalformedAnswerError } from '../../../experts/llm/failures.ts';
 import { chatStanceOptionsSchema, createChatStanceModel } from '../../../experts/task-models/chat/stance.ts';
 import { stanceClasses } from '../../../experts/task-models/task-model.ts';
+import { judgingTaskSchema } from '../../../experts/tasks/task-file.ts';
+import { ProviderError } from '../../../src/errors.ts';
 import type { ChatBody, ScriptedReply } from '../../llm-server/scripted-rule.ts';
 import { quickService, startServer } from '../llm/service.ts';
 import { detectorOf, prefix, role, rumorTask } from './roles.ts';
 
 /*
  * One model that misbehaves behind every detector: whatever it says, there is the right label or a failure, never a wrong
- * label. The model always means non-rumor, or nothing.
+ * label. The model always means non-rumor, or nothing. It is asked by a JSON schema, and in plain text where its endpoint
+ * takes no schema.
  */
 
 type Say = (verdict: string) => ScriptedReply | string;
 
-/** The answer in the form that the prompt asks for, with the verdict in it. */
+const task = judgingTaskSchema.parse({
+  ...rumorTask,
+  labels: rumorTask.labels?.map((label) => ({ ...label, answers: [label.name] })),
+});
+
+/** The answer in the form that is asked for, with the verdict in it. */
 function wellFormed(body: ChatBody, verdict: string): string {
   const asked = body.messages.map(({ content }) => content).join('\n');
   if (asked.includes('"score"')) return '{"reason": "r", "score": -0.5}';
-  if (asked.includes('"subclaims"')) return '{"core": "A dam broke", "subclaims": []}';
-  if (asked.includes('"domain"')) return '{"domain": "Floods", "expert": "Engineer"}';
-  const fields = ['explanation', 'reasoning', 'analysis', 'knowledge', 'logic'].filter((key) =>
-    asked.includes(`"${key}"`),
-  );
-  const decision = ['verdict', 'decision'].find((key) => asked.includes(`"${key}"`));
-  if (decision !== undefined)
-    return JSON.stringify({
-      ...Object.fromEntries(fields.map((key) => [key, 'It is a rumor, they say.'])),
-      [decision]: verdict,
-    });
-  return verdict;
+  if (asked.includes('Yes or No')) return 'No';
+  if (asked.includes('"analysis"')) return JSON.stringify({ analysis: 'It is a rumor, they say.', verdict });
+  const reason = asked.includes('End with a line') ? 'It is a rumor, they say.' : null;
+  if (body.response_format !== undefined)
+    return JSON.stringify({ ...(reason !== null && { reason }), answer: verdict });
+  return reason === null ? verdict : `${reason}\nAnswer: ${verdict}`;
 }
 
 const noEvidence = { entities: { method: 'patterns' as const }, cutoff: { date: '2018-03-01' } };
@@ -55,7 +56,7 @@ const detectors: Record<string, (server: { baseURL: string }) => DetectorConfigI
 };
 
 const think =
-  'It is a rumor. Final verdict: rumor\nYes\nrumor\n{"explanation": "e", "reasoning": "r", "verdict": "rumor", "decision": "rumor"}';
+  'It is a rumor. Final verdict: rumor\nYes\nAnswer: rumor\n{"analysis": "a", "reason": "r", "verdict": "rumor", "answer": "rumor"}';
 
 /** Each makes the model say the same verdict in its own way. */
 const readable: Record<string, (text: string) => ScriptedReply | string> = {
@@ -74,59 +75,84 @@ const readable: Record<string, (text: string) => ScriptedReply | string> = {
       ],
     }),
   'with another hyphen': (text) => text.replaceAll('non-rumor', 'non\u2011rumor'),
-  'with a space for the hyphen': (text) => text.replaceAll('non-rumor', 'Non rumor'),
   'in capitals': (text) => text.replaceAll('non-rumor', 'NON-RUMOR'),
-  'with a full stop': (text) => text.replaceAll('non-rumor', 'non-rumor.'),
+  'in quotation marks': (text) => text.replaceAll('non-rumor', '\u201cnon-rumor\u201d'),
   'in bold': (text) => text.replaceAll('non-rumor', '**Non-rumor**'),
   'with an end token': (text) => `${text}<|im_end|>`,
+  'in a fence, where it is JSON': (text) => (text.startsWith('{') ? `\`\`\`json\n${text}\n\`\`\`` : text),
+  'without a finish reason': (text) => message({ content: text }, null),
 };
+
+const instead = (text: string, word: string) => text.replaceAll('non-rumor', word);
+const ended = (finishReason: string) => (text: string) => ({ text: instead(text, 'rumor'), finishReason });
 
 /** None of these is a verdict. */
 const unreadable: Record<string, (text: string) => ScriptedReply | string> = {
-  'cut off': (text) => ({ text: text.replaceAll('non-rumor', 'rumor'), finishReason: 'length' }),
-  'cut off, in the words of another service': (text) => {
-    return { text: text.replaceAll('non-rumor', 'rumor'), finishReason: 'MAX_TOKENS' };
+  'cut off': ended('length'),
+  'cut off, in the words of another service': ended('MAX_TOKENS'),
+  'broken off': ended('abort'),
+  'filtered half-way': ended('content_filter'),
+  'ended for a reason that nobody has heard of': ended('guardrail_intervened'),
+  'a call of a tool': (text) => message({ content: instead(text, 'rumor'), tool_calls: [{ function: { name: 'f' } }] }),
+  'beside an error': (text) => {
+    const choice = { message: { content: instead(text, 'rumor') }, finish_reason: 'stop' };
+    return { body: JSON.stringify({ choices: [choice], error: { message: 'overloaded' } }) };
   },
-  'broken off': (text) => ({ text: text.replaceAll('non-rumor', 'rumor'), finishReason: 'abort' }),
-  'the question': (text) => (text.startsWith('{') ? '{"verdict": "rumor | non-rumor"}' : 'Respond Yes or No only.'),
-  repeated: (text) => (text.startsWith('{') ? `${text} ${text.replaceAll('non-rumor', 'rumor')}` : 'rumor rumor rumor'),
+  'the question': (text) => instead(text, 'rumor, non-rumor'),
+  repeated: (text) => `${text} ${instead(text, 'rumor')}`,
+  'a draft that is taken back': (text) =>
+    `\`\`\`json\n${instead(text, 'rumor')}\n\`\`\`\nThat is wrong, it is:\n${text}.`,
   'cut off in its thinking': () => ({ text: `<think>${think}`, finishReason: 'stop' }),
-  'refused in a field': () => ({ text: null, refusal: 'No, I cannot help with that.\nrumor' }),
+  'refused in a field': () => ({ text: null, refusal: 'No, I cannot help with that.\nAnswer: rumor' }),
   'refused in words': () => "No, I can't help with that.",
-  'filtered half-way': (text) => ({ text: text.replaceAll('non-rumor', 'rumor'), finishReason: 'content_filter' }),
   'not believed': () => 'I do not believe that this is a rumor',
-  'not evident': () => 'There is no evidence that it is a rumor',
-  doubted: () => 'It is not entirely a rumor',
-  quoted: () => 'They call it a "rumor"',
-  'both at once': () => 'rumor or non-rumor',
-  asked: () => 'rumor?',
+  'not the last word': (text) => `${text}\nOr so they say.`,
+  'of another form': () => '{"rumor": false}',
+  'with a space for the hyphen': (text) => instead(text, 'Non rumor'),
+  'struck out': (text) => instead(text, '~~rumor~~'),
+  negated: (text) => instead(text, '\u2260 rumor'),
+  asked: (text) => instead(text, 'rumor?'),
   nothing: () => message({ content: null, reasoning_content: think }),
 };
 
-function message(own: object): ScriptedReply {
+function message(own: object, finish_reason: string | null = 'stop'): ScriptedReply {
   const usage = { prompt_tokens: 1, completion_tokens: 1 };
-  return { body: JSON.stringify({ choices: [{ message: own, finish_reason: 'stop' }], usage }) };
+  return { body: JSON.stringify({ choices: [{ message: own, finish_reason }], usage }) };
 }
 
-async function judgeWith(name: string, say: Say) {
-  const server = await startServer((body) => say(wellFormed(body, 'non-rumor')));
-  const detector = await detectorOf({ config: detectors[name](server), task: rumorTask });
+const modes = ['by a schema', 'in plain text'] as const;
+
+async function judgeWith(name: string, { mode, say }: { mode: (typeof modes)[number]; say: Say }) {
+  const server = await startServer((body) => {
+    const isRefused = mode === 'in plain text' && body.response_format !== undefined;
+    return isRefused
+      ? { status: 400, message: 'response_format is not supported' }
+      : say(wellFormed(body, 'non-rumor'));
+  });
+  const detector = await detectorOf({ config: detectors[name](server), task });
   return detector.judge(prefix(2)).catch((error: unknown) => error);
 }
 
-describe.each(Object.keys(detectors))('%s', (name) => {
+/** In plain text there are two forms, a word and a last line, each read in one place. */
+const inPlainText = ['single-prompt', 'debate-single'];
+
+describe.each(
+  Object.keys(detectors).flatMap((name) =>
+    modes.filter((mode) => mode === 'by a schema' || inPlainText.includes(name)).map((mode) => ({ name, mode })),
+  ),
+)('$name, asked $mode,', ({ name, mode }) => {
   it.each(Object.keys(readable))('reads what is said %s', async (way) => {
-    expect(await judgeWith(name, readable[way])).toMatchObject({ label: 'non-rumor' });
+    expect(await judgeWith(name, { mode, say: readable[way] })).toMatchObject({ label: 'non-rumor' });
   });
 
   it.each(Object.keys(unreadable))('reads nothing where the answer is %s', async (way) => {
-    expect(await judgeWith(name, unreadable[way])).toBeInstanceOf(MalformedAnswerError);
+    expect(await judgeWith(name, { mode, say: unreadable[way] })).toBeInstanceOf(ProviderError);
   });
 });
 
 describe('chat task models', () => {
   const predictWith = async (say: Say) => {
-    const server = await startServer(() => say('Stance: Deny, Reason: r'));
+    const server = await startServer(() => say('r\nAnswer: Deny'));
     const options = chatStanceOptionsSchema.parse({ name: 'chat', model: role(server, 'm') });
     const model = createChatStanceModel({ options, service: quickService() });
     const [prediction] = await model.predict([{ threadId: 't', claim: 'c', post: 'p' }]);

@@ -71,7 +71,7 @@ export function detectorOf(settings: {
 }
 
 export function verdict(side: string, explanation = `because ${side}`): string {
-  return JSON.stringify({ explanation, verdict: side });
+  return JSON.stringify({ reason: explanation, answer: side });
 }
 
 export const rumorTask = judgingTaskSchema.parse({

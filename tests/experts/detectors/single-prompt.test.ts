@@ -57,12 +57,12 @@ describe('single-prompt', () => {
     await expect(detector.judge(prefix(2))).rejects.toThrow(MalformedAnswerError);
     expect(server.requests).toHaveLength(2);
     expect(askedOf(server, 'judge')[1]).toBe(
-      'Your answer could not be used: it is not Yes or No alone.\nAnswer with Yes or No only.',
+      'Your answer could not be used: it is not exactly one of: Yes, No.\nAnswer with exactly one of: Yes, No.',
     );
     const repaired = await detector.judge(prefix(2));
     expect(repaired).toMatchObject({ label: 'non-rumor', probabilities: null, usage: { requests: 2 } });
     expect(repaired.transcript.map(({ text }) => text)).toEqual(['Maybe', 'No']);
-    const published = await setUp('Maybe', { parse: 'published' });
+    const published = await setUp('Maybe', { reading: 'published' });
     expect((await published.detector.judge(prefix(2))).label).toBe('rumor');
   });
 

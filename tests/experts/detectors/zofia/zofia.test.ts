@@ -84,7 +84,7 @@ function script(decisions: readonly Decision[], replies: Replies = {}): (body: C
       });
     if (agent === 'judge') {
       const decision = decisions[Math.min(judged++, decisions.length - 1)];
-      return JSON.stringify({ reasoning: `because of ${judged}`, decision });
+      return JSON.stringify({ reason: `because of ${judged}`, answer: decision });
     }
     return (agent === 'pro' ? replies.pro : replies.con) ?? `${agent} argues, number ${++argued}`;
   };

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { completionBody, fullForm, readCompletion } from '../../../../experts/llm/answers/completion.ts';
 import { CallFailure } from '../../../../experts/llm/call-failure.ts';
+import { whyIncomplete } from '../../../../experts/llm/chat.ts';
 import { ask, endpointAt } from '../service.ts';
 
 const endpoint = endpointAt({ baseURL: 'http://localhost:1/v1' });
@@ -17,6 +18,10 @@ function read(body: unknown, settings = endpoint) {
   const request = ask(settings, { wantLogprobs: true });
   return readCompletion({ body: JSON.stringify(body), request });
 }
+
+const sent = (...tokens: string[]) => ({
+  content: tokens.map((token) => ({ token, logprob: -0.1, top_logprobs: [] })),
+});
 
 function completion({ content = 'Yes', thinking, finish = 'stop', logprobs = null, error }: Choice, usage?: unknown) {
   const message = { role: 'assistant', content, reasoning_content: thinking };
@@ -96,5 +101,171 @@ describe('a response without an answer', () => {
     const failure = failureIn(body);
     expect(failure).toMatchObject({ kind, status });
     expect(failure.message).toContain('overloaded');
+  });
+});
+
+describe('log-probabilities', () => {
+  const spelt = (choice: Choice) => {
+    const { answer } = read(completion(choice));
+    if (answer instanceof CallFailure) throw answer;
+    return answer.logprobs?.map(({ token }) => token) ?? null;
+  };
+
+  it.each([
+    ['as they are', { content: 'No.', logprobs: sent(' No', '.') }, [' No', '.']],
+    ['with an end token', { content: 'No', logprobs: sent('No', '<|im_end|>') }, ['No', '<|im_end|>']],
+    [
+      'in the symbols of a vocabulary',
+      { content: 'So: No', logprobs: sent('So', ':', '\u0120No') },
+      ['So', ':', ' No'],
+    ],
+    ['behind thinking', { content: 'No', thinking: 'Yes?', logprobs: sent('Yes', '?', '\n', 'No') }, ['No']],
+  ])('of the answer are kept: %s', (_name, choice, tokens) => {
+    expect(spelt(choice)).toEqual(tokens);
+  });
+
+  it('are read by their bytes where a token is a piece of a character', () => {
+    const bytes = [...new TextEncoder().encode('\u{1F30A}')];
+    const pieces = [bytes.slice(0, 2), bytes.slice(2)].map((each) => ({ token: '\ufffd', logprob: -0.1, bytes: each }));
+    const no = { token: ' No', logprob: -0.1, bytes: [...new TextEncoder().encode(' No')] };
+    expect(spelt({ content: '\u{1F30A} No', logprobs: { content: [...pieces, no] } })?.join('')).toBe('\u{1F30A} No');
+  });
+
+  it.each([
+    ['of another text', { content: 'No', logprobs: sent('Yes') }],
+    ['of more than the answer', { content: 'No', logprobs: sent('Yes', ' No') }],
+    ['of the thinking alone', { content: 'No', thinking: 'Is it? So: No', logprobs: sent('So', ':', ' No') }],
+    ['of a part of it', { content: 'Answer: No', logprobs: sent(' No') }],
+    ['cut across the answer', { content: 'No', thinking: 'x', logprobs: sent('x', '\n>No') }],
+  ])('are dropped where they are %s', (_name, choice) => {
+    expect(spelt(choice)).toEqual([]);
+  });
+});
+
+describe('finish reasons', () => {
+  const incomplete = (choice: Choice | { readonly finish: null }) => {
+    const { finish = 'stop', ...rest } = choice;
+    const { answer } = read({ choices: [{ ...completion(rest).choices[0], finish_reason: finish }] });
+    if (answer instanceof CallFailure) throw answer;
+    return whyIncomplete(answer);
+  };
+
+  it.each(['stop', 'eos', 'end_turn', 'stop_sequence', 'none', 'STOP', null])('%s is complete', (finish) => {
+    expect(incomplete({ finish })).toBeNull();
+  });
+
+  it.each([
+    ['length', /cut off at the longest length/],
+    ['max_tokens', /cut off at the longest length/],
+    ['content_filter', /content filter/],
+    ['SAFETY', /content filter/],
+    ['refusal', /refused/],
+    ['tool_calls', /called a tool/],
+    ['function_call', /called a tool/],
+    ...[
+      [
+        'model_context_window_exceeded',
+        'guardrail_intervened',
+        'SPII',
+        'OTHER',
+        'pause_turn',
+        'timeout',
+        'abort',
+        'error',
+      ],
+      [
+        'insufficient_system_resource',
+        'malformed_response',
+        'LANGUAGE',
+        'unknown',
+        'stopped',
+        'nonstop',
+        'eos_',
+        '',
+        'null',
+      ],
+    ].flatMap((names) => names.map((name): [string, RegExp] => [name, /did not end it as a whole answer/])),
+  ])('%s is not', (finish, why) => {
+    expect(incomplete({ finish })).toMatch(why);
+    expect(incomplete({ finish })).toContain(JSON.stringify(finish));
+  });
+
+  it('say nothing of an answer that is empty beside its reasoning', () => {
+    expect(incomplete({ content: '', thinking: 'Yes' })).toMatch(/empty: there is nothing but reasoning/);
+  });
+});
+
+describe('bodies', () => {
+  const message = { role: 'assistant', content: 'Yes' };
+  const choice = { index: 0, message, finish_reason: 'stop' };
+  const other = { ...choice, index: 1, message: { ...message, content: 'No' } };
+
+  it('hold the answer in the choice with index 0', () => {
+    expect(read({ choices: [other, choice] }).answer).toMatchObject({ text: 'Yes' });
+    expect(read({ choices: [{ message, finish_reason: 'stop' }] }).answer).toMatchObject({ text: 'Yes' });
+  });
+
+  it.each([
+    ['no choice with index 0', { choices: [other] }, 'malformed', /of the 1 choices of the response none has index 0/],
+    ['two of them', { choices: [choice, choice] }, 'malformed', /several have index 0/],
+    ['an error beside the choices', { choices: [choice], error: { message: 'half' } }, 'malformed', /an error: half/],
+    ['an error with a status', { choices: [choice], error: { message: 'slow', code: 429 } }, 'rate-limit', /slow/],
+    ['an error without a message', { choices: [choice], error: { type: 'x' } }, 'malformed', /an error: "{/],
+    ['an error that says nothing', { choices: [choice], error: '' }, 'malformed', /holds an error/],
+    ['an error in the choice', { choices: [{ ...choice, error: { message: 'half' } }] }, 'malformed', /half/],
+    [
+      'an error in the message',
+      { choices: [{ ...choice, message: { ...message, error: 'half' } }] },
+      'malformed',
+      /half/,
+    ],
+    [
+      'an older completion',
+      { choices: [{ index: 0, text: 'Yes', finish_reason: 'stop' }] },
+      'malformed',
+      /not a chat comp/,
+    ],
+    ['a piece of a stream', { choices: [{ index: 0, delta: message }] }, 'malformed', /not a chat completion/],
+    [
+      'an answer of another protocol',
+      { content: [{ type: 'text', text: 'Yes' }] },
+      'malformed',
+      /not a chat completion/,
+    ],
+  ])('are failures with %s', (_name, body, kind, told) => {
+    const { answer } = read(body);
+    expect(answer).toBeInstanceOf(CallFailure);
+    expect(answer).toMatchObject({ kind, message: expect.stringMatching(told) });
+  });
+
+  it.each(['data: {"choices": []}\n\ndata: [DONE]', 'event: message\ndata: {}', ': keep-alive\n\ndata: {}'])(
+    'are failures as a stream: %j',
+    (body) => {
+      const { answer } = readCompletion({ body, request: ask(endpoint) });
+      expect(answer).toMatchObject({
+        kind: 'no-answer',
+        message: expect.stringMatching(/server-sent events.*stream: false/),
+      });
+    },
+  );
+
+  it.each([
+    ['tool_calls', { tool_calls: [{ id: 'x', type: 'function', function: { name: 'f', arguments: '{}' } }] }],
+    ['function_call', { function_call: { name: 'f', arguments: '{}' } }],
+  ])('with %s are no answer, whatever else they say', (_name, called) => {
+    for (const content of ['Yes', null]) {
+      const { answer } = read({ choices: [{ ...choice, message: { ...message, content, ...called } }] });
+      if (answer instanceof CallFailure) throw answer;
+      expect(whyIncomplete(answer)).toMatch(/called a tool/);
+    }
+    const none = { ...message, tool_calls: [], function_call: null };
+    expect(read({ choices: [{ ...choice, message: none }], error: null }).answer).toMatchObject({
+      finishReason: 'stop',
+    });
+  });
+
+  it('with a refusal are one', () => {
+    const { answer } = read({ choices: [{ ...choice, message: { ...message, refusal: 'I will not.' } }] });
+    expect(answer).toMatchObject({ text: 'I will not.', finishReason: 'refusal' });
   });
 });

@@ -116,6 +116,17 @@ describe('runBatch', () => {
     expect(() => batchText({ endpoint, items: [] })).toThrow(/has 0 requests/);
   });
 
+  it('asks by a schema only where plain text would not do, since no refusal can be learnt from', async () => {
+    const { options } = await setUp();
+    const { endpoint } = options;
+    const formatOf = (isPlainTextEnough: boolean) => {
+      const request = ask(endpoint, { jsonSchema: { name: 's', schema: { type: 'object' }, isPlainTextEnough } });
+      return JSON.parse(batchText({ endpoint, items: [{ customId: 'x', request }] })).body.response_format;
+    };
+    expect(formatOf(true)).toBeUndefined();
+    expect(formatOf(false)).toEqual({ type: 'json_schema', json_schema: { name: 's', schema: { type: 'object' } } });
+  });
+
   it('loses one item, not all, to a line that is not what the protocol says', () => {
     const endpoint = endpointAt({ baseURL: 'http://localhost:1/v1' });
     const items = ['a', 'b', 'c', 'd'].map((each) => ({ customId: `id-${each}`, request: ask(endpoint, each) }));

@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import { jsonOrUndefined } from '../../../src/json.ts';
+import { matchedOption } from './answer-words.ts';
+import type { Reading } from './ask-with-repair.ts';
+
+/** The schema as endpoints and models are shown it. */
+export function toJsonSchema(schema: z.ZodType): Record<string, unknown> {
+  const { $schema: _dialect, ...jsonSchema } = z.toJSONSchema(schema, {
+    io: 'input',
+    unrepresentable: 'any',
+    target: 'draft-7',
+  });
+  return jsonSchema;
+}
+
+/** The value of a text that is one JSON value, or a single fence around one; undefined where it is anything else. */
+export function wholeJson(text: string): unknown {
+  const fenced = /^```\w*([\s\S]*)```$/.exec(text.trim())?.[1];
+  return jsonOrUndefined(fenced ?? text);
+}
+
+/** Reads a text that is one JSON value. Around the value of an enum quotation marks, stars and case are forgiven, nothing else. */
+export function readWholeJson<T>(text: string, schema: z.ZodType<T>): Reading<T> {
+  const value = wholeJson(text);
+  if (value === undefined) return { problem: 'it is not one complete JSON value and nothing else.' };
+  if (repeatsKey(text)) return { problem: 'a key stands twice in it.' };
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return { value: parsed.data };
+  const forgiven = schema.safeParse(parsed.error.issues.reduce(withOption, value));
+  if (forgiven.success) return { value: forgiven.data };
+  // The first problem is the one to tell the model: it speaks of what the model wrote.
+  return { problem: `the JSON does not fit the schema:\n${z.prettifyError(parsed.error)}` };
+}
+
+function withOption(value: unknown, issue: z.core.$ZodIssue): unknown {
+  if (issue.code !== 'invalid_value') return value;
+  const [key, ...path] = issue.path;
+  if (key === undefined) {
+    const options = issue.values.filter((option) => typeof option === 'string');
+    return typeof value === 'string' ? matchedOption(value, options) : value;
+  }
+  const mended = (own: unknown) => withOption(own, { ...issue, path });
+  if (Array.isArray(value)) return value.map((item, index) => (index === key ? mended(item) : item));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, own]) => [name, name === key ? mended(own) : own]));
+}
+
+/** `JSON.parse` silently takes the last of two values; which one the model meant, nobody knows. */
+function repeatsKey(json: string): boolean {
+  const open: Set<string>[] = [];
+  let last = '';
+  for (const [token] of json.matchAll(/"(?:[^"\\]|\\.)*"|[{}:]/g)) {
+    if (token === '{') open.push(new Set());
+    else if (token === '}') open.pop();
+    else if (token !== ':') last = token;
+    else {
+      // Escapes are spellings: "\u0061" is "a".
+      const key = String(jsonOrUndefined(last));
+      if (open.at(-1)?.has(key)) return true;
+      open.at(-1)?.add(key);
+    }
+  }
+  return false;
+}

@@ -1,0 +1,387 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { askVerdict, readVerdict, verdictProbabilities } from '../../../../experts/llm/answers/verdict.ts';
+import type { LiveChatService } from '../../../../experts/llm/sending/live-chat-service.ts';
+import type { ScriptedLlmServer } from '../../../llm-server/scripted-llm-server.ts';
+import { inTurn, type ScriptedRule } from '../../../llm-server/scripted-rule.ts';
+import { ask, endpointAt, quickService, startServer } from '../service.ts';
+
+const words = { rumor: ['Yes', 'Rumor'], 'non-rumor': ['No', 'Non-rumor'] };
+const labels = { 'non-rumor': ['non-rumor'], rumor: ['rumor'] };
+const veracity = { 'non-rumor': ['non-rumor'], true: ['True'], false: ['False'], unverified: ['Unverified'] };
+
+function labelOf(
+  text: string,
+  { words: own = words, reasons = false }: Partial<Parameters<typeof readVerdict>[1]> = {},
+) {
+  const read = readVerdict({ text }, { words: own, reasons });
+  return 'value' in read ? read.value.label : null;
+}
+
+describe('one word', () => {
+  it.each([
+    ['Yes', 'rumor'],
+    [' \n yes.\n', 'rumor'],
+    ['**No**', 'non-rumor'],
+    ['*No.*', 'non-rumor'],
+    ['"No".', 'non-rumor'],
+    ['“Rumor”', 'rumor'],
+    ['`No`', 'non-rumor'],
+    ['Answer: Yes', 'rumor'],
+    ['ANSWER: "yes".', 'rumor'],
+    ['**Answer:** Yes', 'rumor'],
+    ['**Answer**: Yes.', 'rumor'],
+    ['**Answer: Yes**', 'rumor'],
+    ['**Answer:** **Yes**', 'rumor'],
+    ['Non\u2011rumor', 'non-rumor'],
+    ['non\u2013rumor.', 'non-rumor'],
+    ['\u200eRu\u200bmor', 'rumor'],
+    ['{"answer": "Yes"}', 'rumor'],
+    ['```json\n{"answer": "**no**"}\n```', 'non-rumor'],
+  ])('reads %j as %j', (text, label) => {
+    expect(labelOf(text)).toBe(label);
+  });
+
+  it.each([
+    ['是。', { rumor: ['是', '谣言'], 'non-rumor': ['否', '非谣言'] }, 'rumor'],
+    ['「非谣言」。', { rumor: ['是', '谣言'], 'non-rumor': ['否', '非谣言'] }, 'non-rumor'],
+    ['**否。**', { rumor: ['是', '谣言'], 'non-rumor': ['否', '非谣言'] }, 'non-rumor'],
+    ['Answer：是', { rumor: ['是', '谣言'], 'non-rumor': ['否', '非谣言'] }, 'rumor'],
+    ['不是。', { rumor: ['是', '谣言'], 'non-rumor': ['否', '非谣言'] }, null],
+    ['是否', { rumor: ['是', '谣言'], 'non-rumor': ['否', '非谣言'] }, null],
+    ['हाँ।', { yes: ['हाँ'], no: ['नहीं'] }, 'yes'],
+    ['نعم۔', { yes: ['نعم'], no: ['لا'] }, 'yes'],
+    ['«Да»', { yes: ['Да'], no: ['Нет'] }, 'yes'],
+    ['vérifié.', { yes: ['Vérifié'.normalize('NFD')], no: ['Faux'] }, 'yes'],
+    ['True', veracity, 'true'],
+    ['not entirely true', veracity, null],
+    ['Unverified: it may be true', veracity, null],
+    ['U.S.', { us: ['U.S.'], uk: ['U.K.'] }, 'us'],
+    ['same', { one: ['same'], other: ['Same'] }, null],
+  ])('reads %j by the words of %j as %j', (text, own, label) => {
+    expect(labelOf(text, { words: own })).toBe(label);
+  });
+
+  // Each was a label once, or would be to a reader of patterns.
+  it.each([
+    '{"rumor": false}',
+    '**Rumor:** false',
+    'Yes, the correct answer is No.',
+    'No, there is not enough information to decide.',
+    'No. **Answer: Yes**',
+    'rumor?',
+    '≠ rumor',
+    '~~rumor~~',
+    '> Rumor',
+    '- Yes',
+    '[Yes]',
+    '(yes)',
+    '<answer>No, wait: <answer>Yes',
+    'Options:\n- non-rumor\n- rumor',
+    '```json\n{"answer": "Yes"}\n```\nThat is wrong, it is:\n```json\n{"answer": "No"}\n```',
+    '{"answer": "Yes"} {"answer": "No"}',
+    '{"answer": "Yes", "answer": "No"}',
+    '{"answer": "Yes", "\\u0061nswer": "No"}',
+    '{"answer": "Yes", "confidence": 0}',
+    '{"answer": ["Yes"]}',
+    '{"answer": "Yes?"}',
+    '{"answer": "not Yes"}',
+    '{"answer": true}',
+    '{"Answer": "Yes"}',
+    '{"answer": "Rumor"}',
+    '["Yes"]',
+    'true',
+    'null',
+    'Yes!',
+    'Yes...',
+    'Yes…',
+    'Yes*',
+    'Yes?',
+    'Yes/No',
+    'Yes or No',
+    'Yes\nNo',
+    'Yes, it is a rumor.',
+    'Yes - nobody confirms it',
+    'Yes 50%',
+    'Yes (low confidence)',
+    'Yes\n\nConfidence: 10%',
+    'Yes \u{1F914}',
+    'Yes ❌',
+    'Not yes',
+    'No doubt it is one',
+    'yesterday',
+    'Y',
+    'Answer: not a rumor',
+    'Answer: Answer: Yes',
+    'Final answer: Yes',
+    'The answer is Yes',
+    'My verdict: Yes',
+    'Wrong answer: Yes',
+    'Answer Yes',
+    'Non rumor',
+    'Nonrumor',
+    'It is a rumor: yes',
+    '№',
+    'Ⓨes',
+    'Ｙｅｓ',
+    'Yеs',
+    '%Yes%',
+    '/* Yes */',
+    '<!-- Yes -->',
+    '\\boxed{Yes}',
+    '$Yes$',
+    "I'm sorry, but I can't say Yes",
+    'As an AI language model I have no opinion',
+    'Respond Yes or No only.',
+    '"Yes" is what they say',
+    '"Yes" or "No"',
+    '**Yes** or **No**',
+    '',
+    ' ',
+    '.',
+    'Answer:',
+    '**',
+  ])('reads nothing in %j', (text) => {
+    expect(labelOf(text)).toBeNull();
+    expect(labelOf(text, { reasons: true })).toBeNull();
+  });
+});
+
+describe('a last line', () => {
+  const of = (text: string, own: typeof labels | typeof veracity = labels) =>
+    labelOf(text, { words: own, reasons: true });
+
+  it.each([
+    ['Some say it is no rumor.\n\nAnswer: rumor', 'rumor'],
+    ['So.\r\n**Answer: Rumor.**\r\n', 'rumor'],
+    ['So.\nAnswer: "non\u2011rumor"', 'non-rumor'],
+    ['Answer: rumor\nSo I said, and I say it again.\nAnswer: rumor', 'rumor'],
+    ['rumor', 'rumor'],
+    ['{"reason": "It is no rumor, they say.", "answer": "rumor"}', 'rumor'],
+    ['{"answer": "rumor", "reason": "because"}', 'rumor'],
+  ])('reads %j as %j', (text, label) => {
+    expect(of(text)).toBe(label);
+  });
+
+  it.each([
+    'So.\nrumor',
+    'Options:\n- non-rumor\n- rumor',
+    'Options:\nAnswer: non-rumor\nAnswer: rumor',
+    'Answer: non-rumor\nNo, wait.\nAnswer: rumor',
+    'Answer: <non-rumor or rumor>\nAnswer: rumor',
+    'Answer: rumor\nbut who knows',
+    'So. Answer: rumor',
+    'So.\n- Answer: rumor',
+    'So.\n> Answer: rumor',
+    'So.\nAnswer: rumor?',
+    'So.\nAnswer: not a rumor',
+    'So.\nAnswer: rumor, I think',
+    'So.\nAnswer: rumor or non-rumor',
+    'So.\nAnswer: ~~rumor~~',
+    'So.\nFinal answer: rumor',
+    'So.\nAnswer: rumor\n```',
+    '```\nSo.\nAnswer: rumor\n```',
+    'So.\nAnswer:',
+    '{"reason": "Answer: non-rumor", "answer": "rumor"}',
+    '{"reason": "So.\\nAnswer: non-rumor\\nNo:", "answer": "rumor"}',
+    '{"reason": "cut',
+    '{"answer": "rumor"}',
+    'Well: {"reason": "r", "answer": "rumor"}',
+    '{"reason": "r", "answer": "non-rumor"} Wait: {"reason": "r", "answer": "rumor"}',
+  ])('reads nothing in %j', (text) => {
+    expect(of(text)).toBeNull();
+  });
+
+  it('keeps what was said before it', () => {
+    const form = { words: labels, reasons: true };
+    const text = 'It is so.\nTruly.\n\nAnswer: rumor.';
+    expect(readVerdict({ text }, form)).toEqual({
+      value: { label: 'rumor', reason: 'It is so.\nTruly.', at: text.indexOf('rumor') },
+    });
+    const json = '{"reason": "\\"answer\\": \\"no\\" ", "answer": "rumor"}';
+    expect(readVerdict({ text: json }, form)).toMatchObject({
+      value: { reason: '"answer": "no"', at: json.indexOf('rumor') },
+    });
+  });
+});
+
+/** What may be taken away around an answer word, as the document says it, in other words than the reader's. */
+const spaces = fc.constantFrom('', ' ', '\n', '\t', '\u00a0', '\u200b');
+const quoted = fc.constantFrom<[string, string]>(
+  ['', ''],
+  ['"', '"'],
+  ['**', '**'],
+  ['“', '”'],
+  ['「', '」'],
+  ["'", "'"],
+);
+const anyText = fc.string({ unit: 'binary', maxLength: 12 });
+const likelyText = fc
+  .array(
+    fc.constantFrom(
+      'not',
+      'No',
+      'Yes',
+      'rumor',
+      '?',
+      '!',
+      '.',
+      ',',
+      ':',
+      '\n',
+      ' ',
+      '"',
+      '*',
+      '-',
+      'Answer:',
+      '{',
+      '}',
+      '`',
+    ),
+    {
+      maxLength: 6,
+    },
+  )
+  .map((pieces) => pieces.join(''));
+
+describe('random texts around an answer word', () => {
+  const forms = [
+    { words, reasons: false },
+    { words, reasons: true },
+  ];
+
+  it('are a verdict where they are marks, spaces, one stop and one "Answer:"', () => {
+    fc.assert(
+      fc.property(
+        spaces,
+        quoted,
+        fc.boolean(),
+        fc.boolean(),
+        spaces,
+        (space, [open, close], isLed, isStopped, after) => {
+          const text = `${space}${isLed ? 'Answer: ' : ''}${open}No${close}${isStopped ? '.' : ''}${after}`;
+          for (const form of forms) expect(labelOf(text, form)).toBe('non-rumor');
+        },
+      ),
+    );
+  });
+
+  it('are none where letters, digits or any other signs are left', () => {
+    const harmless = /[\s"'`*_.。．｡۔।“”„‘’‚«»‹›「」『』《》【】＂\u00ad\u200b\u200e\u200f\u2060\ufeff]/gu;
+    fc.assert(
+      fc.property(fc.oneof(anyText, likelyText), fc.oneof(anyText, likelyText), (before, after) => {
+        const text = `${before}Yes${after}`;
+        const left = text.replace(harmless, '').replace(/^Answer[:：]/i, '');
+        const isWord = ['yes', 'no', 'rumor'].includes(left.toLowerCase());
+        if (!isWord) expect([text, labelOf(text)]).toEqual([text, null]);
+        // In plain text that reasons, the last line is held to the same.
+        if (!isWord && !/(?:^|[\r\n])[\s"'`*_“„‘«‹「『《【＂]*Answer/i.test(text))
+          expect([text, labelOf(text, { reasons: true })]).toEqual([text, null]);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('come to an end, however long they are', () => {
+    for (const piece of ['"', '**', 'Answer:', '.', ' ', '\n', '{', '[', '```', '{"answer":', '“”', '\u200b'])
+      for (const form of forms)
+        expect(labelOf(`${piece.repeat(100_000)}Yes${piece.repeat(100_000)}`, form)).not.toBe('non-rumor');
+  });
+});
+
+describe('verdictProbabilities', () => {
+  const tokens = (...positions: Record<string, number>[]) =>
+    positions.map((alternatives) => {
+      const top = Object.entries(alternatives).map(([token, p]) => ({ token, logprob: Math.log(p) }));
+      return { ...top[0], top };
+    });
+  const of = (text: string, logprobs: ReturnType<typeof tokens> | null, reasons = false) => {
+    const read = readVerdict({ text }, { words, reasons });
+    if ('problem' in read) throw new Error(read.problem);
+    return verdictProbabilities({ answer: { text, logprobs }, verdict: read.value, words });
+  };
+
+  it.each([
+    ['No', tokens({ No: 0.75, Yes: 0.25 })],
+    [' No.', tokens({ ' No': 0.75, ' Yes': 0.25 }, { '.': 1 })],
+    ['Answer: No', tokens({ Answer: 1 }, { ':': 1 }, { ' No': 0.75, ' Yes': 0.25 })],
+    [
+      '{"answer": "No"}',
+      tokens({ '{"': 1 }, { answer: 1 }, { '":': 1 }, { ' "': 1 }, { No: 0.75, Yes: 0.25 }, { '"}': 1 }),
+    ],
+  ])('are those at the answer word of %j', (text, logprobs) => {
+    const { probabilities, isDropped } = of(text, logprobs);
+    expect(isDropped).toBe(false);
+    expect(probabilities?.['non-rumor']).toBeCloseTo(0.75, 12);
+  });
+
+  it('pass over the words of a reason', () => {
+    const logprobs = tokens(
+      { 'Yes?': 0.9, No: 0.1 },
+      { '\n': 1 },
+      { Answer: 1 },
+      { ':': 1 },
+      { ' No': 0.6, ' Yes': 0.4 },
+    );
+    expect(of('Yes?\nAnswer: No', logprobs, true).probabilities?.rumor).toBeCloseTo(0.4, 12);
+  });
+
+  it('are dropped where another label is likelier, or no token is one', () => {
+    expect(of('No', tokens({ No: 0.007, Yes: 0.993 }))).toEqual({ probabilities: null, isDropped: true });
+    expect(of('No', tokens({ Hm: 1 }))).toEqual({ probabilities: null, isDropped: true });
+    expect(of('No', [])).toEqual({ probabilities: null, isDropped: true });
+    expect(of('No', null)).toEqual({ probabilities: null, isDropped: false });
+  });
+});
+
+describe('askVerdict', () => {
+  const asking = async (rule: ScriptedRule, more: { reasons?: boolean; service?: LiveChatService } = {}) => {
+    const { reasons = false, service = quickService() } = more;
+    const server = await startServer(rule);
+    const request = { ...ask(endpointAt(server), 'Is it one?'), dryRunText: 'Yes', wantLogprobs: true };
+    return { server, asked: () => askVerdict({ service, request, words, reasons }) };
+  };
+  const formats = (server: ScriptedLlmServer) => server.requests.map(({ body }) => body.response_format);
+
+  it('gives the answers as an enum, after the reason where there is one', async () => {
+    const { server, asked } = await asking(() => '{"reason": "So.", "answer": "No"}', { reasons: true });
+    expect(await asked()).toMatchObject({ label: 'non-rumor', reason: 'So.', probabilities: null, isDropped: false });
+    const answer = { type: 'string', enum: ['Yes', 'No'] };
+    const schema = {
+      type: 'object',
+      properties: { reason: { type: 'string' }, answer },
+      required: ['reason', 'answer'],
+      additionalProperties: false,
+    };
+    expect(formats(server)).toEqual([{ type: 'json_schema', json_schema: { name: 'verdict', schema, strict: true } }]);
+    expect(server.requests[0].body.messages).toEqual([{ role: 'user', content: 'Is it one?' }]);
+  });
+
+  it('asks in plain text alone where the endpoint takes no schema, and remembers it', async () => {
+    const { server, asked } = await asking((body) =>
+      body.response_format === undefined ? 'No.' : { status: 400, message: 'response_format is not supported' },
+    );
+    expect((await asked()).label).toBe('non-rumor');
+    expect((await asked()).label).toBe('non-rumor');
+    expect(formats(server).map((format) => format !== undefined)).toEqual([true, false, false]);
+  });
+
+  it('asks once more, reads as strictly, and then gives up', async () => {
+    const { server, asked } = await asking(inTurn(['No, I think.', '{"answer": "No"}', 'No!', 'Yes, sorry.']));
+    const repaired = await asked();
+    expect(repaired).toMatchObject({ label: 'non-rumor', probabilities: null, isDropped: false });
+    expect(repaired.answers).toHaveLength(2);
+    expect(server.requests[1].body.messages.at(-1)?.content).toBe(
+      'Your answer could not be used: it is not exactly one of: Yes, No.\nAnswer with exactly one of: Yes, No.',
+    );
+    await expect(asked()).rejects.toThrow(/answered twice with something other than exactly one of: Yes, No/);
+    expect(server.requests).toHaveLength(4);
+  });
+
+  it('counts probabilities that do not belong to the label', async () => {
+    const text = '{"answer": "No"}';
+    const tokens = [{ '{"answer": "': 1 }, { No: 0.007, Yes: 0.993 }, { '"}': 1 }];
+    const { asked } = await asking(() => ({ text, tokens }));
+    expect(await asked()).toMatchObject({ label: 'non-rumor', probabilities: null, isDropped: true });
+  });
+});
