@@ -5,7 +5,7 @@ import { loadThreads } from '../../src/data/thread-file.ts';
 import { workContext } from '../../src/work-context.ts';
 import type { DetectorEvaluation } from '../judging/detect.ts';
 import { earlyDetectionReplies, type Replies } from '../judging/early-detection.ts';
-import { amount, budgetOf, positiveInteger, share } from './option-values.ts';
+import { amount, budgetOf, positiveInteger, share, wholeNumber } from './option-values.ts';
 import type { Terminal } from './terminal.ts';
 
 interface DetectCommandOptions {
@@ -16,6 +16,7 @@ interface DetectCommandOptions {
   budgetTokens?: number;
   budgetMoney?: number;
   limit?: number;
+  seed: number;
   concurrency?: number;
   retryUnreadable?: boolean;
   maxUnreadable?: number;
@@ -32,7 +33,8 @@ export function detectCommand(terminal: Terminal): Command {
       'detector file (.yaml) or saved local detector (.json); several side by side',
     )
     .option('--store <file>', 'annotation store that keeps the judgements; made when absent')
-    .option('--limit <count>', 'only the first so many threads of the file', positiveInteger)
+    .option('--limit <count>', 'only so many labelled threads, drawn with each label in proportion', positiveInteger)
+    .option('--seed <number>', 'seed of that draw', wholeNumber, 1)
     .option('--at <replies>', 'replies seen, such as 0,10,all; 0 is the claim alone', replies, earlyDetectionReplies)
     .option('--budget-requests <count>', 'send at most so many requests for each detector', positiveInteger)
     .option('--budget-tokens <count>', 'use at most so many tokens for each detector', positiveInteger)
@@ -62,7 +64,7 @@ Examples:
 
 async function detectIn(path: string, options: DetectCommandOptions & { terminal: Terminal }): Promise<void> {
   const { detector, store, at, concurrency, skipInvalid = false, json, terminal } = options;
-  const { retryUnreadable, maxUnreadable } = options;
+  const { limit, seed, retryUnreadable, maxUnreadable } = options;
   const { stdout } = terminal;
   const [{ usageSummary }, { detect }, { failureOf }, { stageProgress }] = await Promise.all([
     import('../../experts/llm/cost/budget.ts'),
@@ -73,15 +75,16 @@ async function detectIn(path: string, options: DetectCommandOptions & { terminal
   const signal = terminal.interruptSignal();
   const { done, ...told } = stageProgress(path, terminal, { signal });
   const context = workContext({ ...told, signal });
-  const loaded = await loadThreads(path, {
+  const threads = await loadThreads(path, {
     skipInvalid,
     onSkipped: (item) => context.onNote(`skipped ${formatBadItem(item)}`),
   });
-  const threads = loaded.slice(0, options.limit);
   let evaluations: DetectorEvaluation[];
   try {
     evaluations = await detect({
       threads,
+      limit,
+      seed,
       detectors: detector,
       replies: at,
       budget: budgetOf(options),
@@ -98,7 +101,7 @@ async function detectIn(path: string, options: DetectCommandOptions & { terminal
   else {
     const usage = evaluations.flatMap((evaluation) => evaluation.usage);
     const kept = store === undefined ? '' : `Annotations: ${store}\n`;
-    stdout.write(`${detectionTable(evaluations)}\n\n${usageSummary(usage)}\n${kept}`);
+    stdout.write(`${detectionTable(evaluations)}\n\n${supportLine(evaluations)}\n${usageSummary(usage)}\n${kept}`);
   }
   const failures = evaluations.flatMap((evaluation) => evaluation.failures);
   const unreadable = evaluations.reduce((sum, evaluation) => sum + evaluation.unreadable, 0);
@@ -140,6 +143,14 @@ function detectionTable(evaluations: readonly DetectorEvaluation[]): string {
     ...(costs ? ['cost/item'] : []),
   ];
   return markdownTable([header, ...rows], { align: ['l', ...Array<string>(header.length - 1).fill('r')] });
+}
+
+/** The same for every detector. */
+function supportLine([{ at }]: readonly DetectorEvaluation[]): string {
+  const supports = Object.entries(at[0].byLabel).map(([label, { support }]) => ({ label, support }));
+  const absent = supports.filter(({ support }) => support === 0).map(({ label }) => label);
+  const warning = absent.length === 0 ? '' : `; no thread is ${absent.join(' or ')}, whose F1 of 0 counts in macro-F1`;
+  return `Support: ${supports.map(({ label, support }) => `${label} ${support}`).join(', ')}${warning}`;
 }
 
 function replies(text: string): Replies[] {

@@ -5,6 +5,7 @@ import { addedUsage } from '../../experts/detectors/session.ts';
 import type { BudgetLimits, EndpointUsage } from '../../experts/llm/cost/budget.ts';
 import { type PrefixSchedule, scheduledLengths } from '../../experts/prefix-schedule.ts';
 import { categoriesOf } from '../../experts/tasks/task-file.ts';
+import { splitThreads } from '../../src/data/split.ts';
 import { prefixOf, type Thread } from '../../src/data/thread.ts';
 import { InputError, ProviderError } from '../../src/errors.ts';
 import { classificationScores } from '../../src/metrics/classification.ts';
@@ -94,6 +95,10 @@ export interface DetectorEvaluation {
 
 export interface DetectOptions {
   threads: readonly Thread[];
+  /** So many of the labelled threads, drawn with each label in proportion: the first of a file are often of one class. */
+  limit?: number | undefined;
+  /** Draws them. */
+  seed?: number | undefined;
   /** Detector files and saved detectors. */
   detectors: readonly string[];
   /** Keeps the judgements; without one they are forgotten. */
@@ -116,13 +121,16 @@ export async function detect(options: DetectOptions): Promise<DetectorEvaluation
     throw new InputError(
       `${detectors[0]} decides ${task.name} and ${detectors[other]} decides ${judges[other].task.name}; compare detectors of one task`,
     );
-  const labelled = options.threads.filter((thread) => task.goldLabel(thread) !== null);
-  if (labelled.length === 0)
+  const known = options.threads.filter((thread) => task.goldLabel(thread) !== null);
+  if (known.length === 0)
     throw new InputError(
       `none of the ${options.threads.length} threads has a label for ${task.name}; give labelled threads, or another task`,
     );
-  const without = options.threads.length - labelled.length;
+  const without = options.threads.length - known.length;
   if (without > 0) context.onNote(`${without} threads have no label for ${task.name} and are left out`);
+  const { limit = known.length, seed = 1 } = options;
+  const parts = { drawn: Math.min(limit, known.length) };
+  const labelled = splitThreads(known, { parts, seed, stratifyBy: task.goldLabel }).drawn;
   const store = AnnotationStore.open(options.store ?? ':memory:');
   try {
     const evaluations: DetectorEvaluation[] = [];

@@ -136,6 +136,39 @@ describe('detect', () => {
     expect(none.errors).toContain('none of the 5 threads has a label for news');
   });
 
+  it('draws a part with each label in proportion, and says how many threads each class has', async () => {
+    const server = await startServer(() => 'No');
+    // As in PHEME, the first half of the file is of one class.
+    const threads = Array.from({ length: 40 }, (_, index) => makeThread(`t${index}`, { posts: 1, rumor: index >= 20 }));
+    const model = { baseURL: server.baseURL, model: 'm' };
+    const cwd = temporaryFolder({
+      'threads.jsonl': threads.map((thread) => JSON.stringify(thread)).join('\n'),
+      'half.jsonl': threads
+        .slice(0, 20)
+        .map((thread) => JSON.stringify(thread))
+        .join('\n'),
+      'no.yaml': { detector: { name: 'single-prompt', model }, task: 'rumor' },
+    });
+    const words = (file: string, ...more: string[]) => ['detect', file, '--detector', 'no.yaml', '--at', '0', ...more];
+    const asked = async (...more: string[]) => {
+      const before = server.requests.length;
+      const run = await earshot(words('threads.jsonl', '--limit', '10', ...more), { cwd });
+      expect(run.code, run.errors).toBe(0);
+      const posts = server.requests.slice(before).map(({ body }) => lastMessage(body));
+      return { ...run, posts: posts.sort() };
+    };
+    const first = await asked();
+    expect(first.out).toMatch(/\| no +\| +0 \| +10 \| +0 \| +0\.500 \| +0\.333 \|/);
+    expect(first.out).toContain('\nSupport: non-rumor 5, rumor 5\n');
+    expect((await asked()).posts).toEqual(first.posts);
+    expect((await asked('--seed', '2')).posts).not.toEqual(first.posts);
+
+    const half = await earshot(words('half.jsonl', '--limit', '10'), { cwd });
+    expect(half.out).toContain(
+      '\nSupport: non-rumor 10, rumor 0; no thread is rumor, whose F1 of 0 counts in macro-F1\n',
+    );
+  });
+
   it('says whether what it stopped with is kept', async () => {
     const server = await startServer();
     const file = { detector: { name: 'single-prompt', model: { baseURL: server.baseURL, model: 'm' } }, task: 'rumor' };
