@@ -40,8 +40,10 @@ export function withoutEndTokens(text: string): string {
 function split(text: string): SplitText {
   if (text.includes('<|channel|>')) {
     const final = [...text.matchAll(FINAL_CHANNEL)].at(-1);
-    if (final === undefined) return { answer: '', thinking: text.trim() };
-    const answer = text.slice(final.index + final[0].length).split(/<\|(?:end|return|start|channel)\|>/, 1)[0];
+    const said = final === undefined ? '' : text.slice(final.index + final[0].length);
+    // Where another channel follows, it was not final.
+    if (final === undefined || said.includes('<|channel|>')) return { answer: '', thinking: text.trim() };
+    const [answer] = said.split(/<\|(?:end|return|start)\|>/, 1);
     return { answer: answer.trim(), thinking: text.slice(0, final.index).trim() || null };
   }
   const bare = BARE_CHANNELS.exec(text);
@@ -49,10 +51,10 @@ function split(text: string): SplitText {
   const closing = [...text.matchAll(CLOSING)].at(-1);
   const end = closing === undefined ? 0 : closing.index + closing[0].length;
   const rest = text.slice(end);
-  const unclosed = OPENING.exec(rest);
-  if (closing === undefined && unclosed === null) return { answer: text, thinking: null };
+  const isUnclosed = OPENING.test(rest);
+  if (closing === undefined && !isUnclosed) return { answer: text, thinking: null };
   const before = closing === undefined ? '' : text.slice(0, closing.index).replace(OPENING, '').trim();
-  const after = unclosed === null ? '' : rest.slice(unclosed.index + unclosed[0].length).trim();
-  const answer = unclosed === null ? rest : rest.slice(0, unclosed.index);
-  return { answer: answer.trim(), thinking: [before, after].filter(Boolean).join('\n') || null };
+  // Whatever it said before, it had not done with thinking.
+  const after = isUnclosed ? rest.replace(OPENING, '').trim() : '';
+  return { answer: isUnclosed ? '' : rest.trim(), thinking: [before, after].filter(Boolean).join('\n') || null };
 }

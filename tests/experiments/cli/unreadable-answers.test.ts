@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { AnnotationStore } from '../../../experts/annotations/annotation-store.ts';
 import { startServer } from '../../experts/llm/service.ts';
-import { lastMessage, type ScriptedReply, type ScriptedRule } from '../../llm-server/scripted-rule.ts';
+import type { ScriptedReply, ScriptedRule } from '../../llm-server/scripted-rule.ts';
 import { makeThread, temporaryFolder } from '../../src/data/fixtures.ts';
 import { earshot } from './command-line.ts';
 

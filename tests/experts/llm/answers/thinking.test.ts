@@ -15,7 +15,8 @@ describe('splitThinking', () => {
     ['No, or is it?\n</think>\n\nYes', 'Yes', 'No, or is it?'],
     ['<think>a</think>No<think>b</think>Yes', 'Yes', 'a</think>No<think>b'],
     ['<think>No', '', 'No'],
-    ['Yes\n<think>No', 'Yes', 'No'],
+    ['Yes\n<think>No', '', 'Yes\nNo'],
+    ['<think>a</think>Yes<think>No, ', '', 'a\nYesNo,'],
     ['<think></think>Yes', 'Yes', null],
     [
       '<|channel|>analysis<|message|>No?<|end|><|start|>assistant<|channel|>final<|message|>Yes<|return|>',
@@ -23,6 +24,11 @@ describe('splitThinking', () => {
       '<|channel|>analysis<|message|>No?<|end|><|start|>assistant',
     ],
     ['<|channel|>analysis<|message|>It is No', '', '<|channel|>analysis<|message|>It is No'],
+    [
+      '<|channel|>final<|message|>Yes<|end|><|start|>assistant<|channel|>analysis<|message|>No!',
+      '',
+      '<|channel|>final<|message|>Yes<|end|><|start|>assistant<|channel|>analysis<|message|>No!',
+    ],
     ['analysisThe user asks. No?assistantfinalYes', 'Yes', 'analysisThe user asks. No?assistantfinal'],
     ['Yes<|im_end|>', 'Yes', null],
     ['<answer>Yes</answer>', 'Yes', null],
