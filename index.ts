@@ -26,7 +26,7 @@ export { createDetector } from './experts/detectors/create-detector.ts';
 export { LocalDetector } from './experts/detectors/local/local-detector.ts';
 export { trainLocalDetector } from './experts/detectors/local/train-local-detector.ts';
 export { type JudgementSequence, judgementSequence } from './experts/judgement-sequence.ts';
-export { askedLengths, type PrefixSchedule } from './experts/prefix-schedule.ts';
+export { queriedLengths, type PrefixSchedule } from './experts/prefix-schedule.ts';
 export { allPosts, afterHours, confidentAt, firstPosts, labelAware, type StopRule } from './experts/stop-rules.ts';
 export { type ExpertName, expertNames } from './experts/trajectories.ts';
 

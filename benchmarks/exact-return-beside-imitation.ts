@@ -5,14 +5,14 @@
  *   node --import tsx benchmarks/exact-return-beside-imitation.ts --data threads.jsonl [--task rumor] [--seeds 41,42]
  *     [--detector 150] [--iterations 1000] [--runs runs]
  *
- * The first is the preset `paper`; the second sees eight components of the mean of the posts instead; the third is told its
+ * The first is the preset `paper`; the second sees eight components of the mean of the posts instead; the third sees its
  * detector's judgements and climbs the exact return, as in experiments/recipes/asking.yaml.
  */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { markdownTable } from 'markdown-table';
 import { openCache } from '../experiments/stop-agent/cache.ts';
-import { agentName, askingOf, decide, testThreads } from '../experiments/stop-agent/decisions.ts';
+import { agentName, decide, queryingOf, testThreads } from '../experiments/stop-agent/decisions.ts';
 import { resolveExperiment, taskOf } from '../experiments/stop-agent/experiment.ts';
 import { scoreSystem } from '../experiments/stop-agent/metrics.ts';
 import { loadData } from '../experiments/stop-agent/parts.ts';
@@ -39,8 +39,13 @@ console.log(`backend ${backend.name} (${backend.device})`);
 const iterations = Number(given.iterations);
 
 const trainings = {
-  'exact return, told': {
-    state: { posts: 'none', judgement: 'last', actsAt: 'asked-posts', askSchedule: { name: 'geometric', factor: 1.5 } },
+  'exact return, detector-aware': {
+    state: {
+      posts: 'none',
+      observesDetector: true,
+      actsAt: 'queried-posts',
+      querySchedule: { name: 'geometric', factor: 1.5 },
+    },
     agent: {
       algorithm: 'exact-return',
       iterations: 100,
@@ -122,7 +127,7 @@ async function measure(parts: { state: object; agent: object }, seed: number) {
     agentName,
     testThreads(tested, { sequences, task }),
     stops.map(({ stopStep }) => stopStep),
-    askingOf(schedule),
+    queryingOf(schedule),
   );
   const { values } = scoreSystem(decided, { labels: task.labels });
   return {

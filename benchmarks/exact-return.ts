@@ -9,7 +9,7 @@ import { parseArgs } from 'node:util';
 import { markdownTable } from 'markdown-table';
 import { buildStateTable } from '../envs/state-table.ts';
 import { paperShapedProblem } from '../experiments/run/time-training-step.ts';
-import { askedLengths } from '../experts/prefix-schedule.ts';
+import { queriedLengths } from '../experts/prefix-schedule.ts';
 import { selectBackend } from '../src/tensor/backend.ts';
 import { Random } from '../src/tensor/random.ts';
 import { workContext } from '../src/work-context.ts';
@@ -40,8 +40,8 @@ const trainings = [
     problem: paperShapedProblem(256),
     times: 1000 / timed,
   },
-  { name: 'exact return, 50 threads', config: exact, skipped: 0, problem: toldProblem(50), times: 1 },
-  { name: 'exact return, 450 threads', config: exact, skipped: 0, problem: toldProblem(450), times: 1 },
+  { name: 'exact return, 50 threads', config: exact, skipped: 0, problem: detectorAwareProblem(50), times: 1 },
+  { name: 'exact return, 450 threads', config: exact, skipped: 0, problem: detectorAwareProblem(450), times: 1 },
 ];
 const seconds = trainings.map((): number[] => []);
 for (let round = 0; round < Number(options.rounds); round++)
@@ -83,10 +83,10 @@ async function train({
 }
 
 /** Threads of 50 posts with five features of noise, a step at 1, 2, 3, 5, 8, … posts. */
-function toldProblem(threads: number): StopProblem {
+function detectorAwareProblem(threads: number): StopProblem {
   const random = Random.seeded({ seed: 1, purpose: 'benchmark' });
   const posts = 50;
-  const asked = askedLengths({ schedule: { name: 'geometric', start: 1, factor: 1.5 }, posts });
+  const asked = queriedLengths({ schedule: { name: 'geometric', start: 1, factor: 1.5 }, posts });
   const postsSeen = [...new Set([...asked, posts])];
   const noise = (length: number) => Float32Array.from({ length }, () => random.normal());
   const table = buildStateTable({

@@ -36,7 +36,7 @@ export type PrefixSchedule = z.infer<typeof prefixScheduleSchema>;
 export function scheduledLengths(options: { schedule: PrefixSchedule; posts: number }): number[] {
   const { schedule, posts } = options;
   if (schedule.name === 'lengths') return increasing(schedule.lengths.map((length) => Math.min(length, posts)));
-  const lengths = askedLengths(options);
+  const lengths = queriedLengths(options);
   return lengths.at(-1) === posts ? lengths : [...lengths, posts];
 }
 
@@ -44,7 +44,7 @@ export function scheduledLengths(options: { schedule: PrefixSchedule; posts: num
  * The lengths of a schedule up to `posts`, increasing; none where it starts later. What a reader asks who does not know
  * whether further posts will come.
  */
-export function askedLengths({ schedule, posts }: { schedule: PrefixSchedule; posts: number }): number[] {
+export function queriedLengths({ schedule, posts }: { schedule: PrefixSchedule; posts: number }): number[] {
   if (schedule.name === 'lengths') return increasing(schedule.lengths.filter((length) => length <= posts));
   const lengths: number[] = [];
   const start = schedule.name === 'geometric' ? schedule.start : 1;
@@ -63,7 +63,7 @@ export interface Asking {
 /** The lengths asked about by a reader that stops after `stop` posts: those of the schedule up to there, and the stop. */
 export function lengthsUntil(stop: number, { schedule, maxPosts }: Asking): number[] {
   const posts = Math.min(stop, maxPosts);
-  const lengths = schedule === null ? [] : askedLengths({ schedule, posts });
+  const lengths = schedule === null ? [] : queriedLengths({ schedule, posts });
   return lengths.at(-1) === posts ? lengths : [...lengths, posts];
 }
 

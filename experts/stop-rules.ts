@@ -1,5 +1,5 @@
 import type { JudgementSequence } from './judgement-sequence.ts';
-import { askedLengths, lengthsUntil, type PrefixSchedule } from './prefix-schedule.ts';
+import { lengthsUntil, type PrefixSchedule, queriedLengths } from './prefix-schedule.ts';
 import { earlyActionStop } from './trajectories.ts';
 
 /*
@@ -67,7 +67,7 @@ export function confidentAt(threshold: number, schedule: PrefixSchedule = { name
     calls: schedule.name === 'every' ? 'every' : 'schedule',
     schedule,
     stopStep({ sequence: { confidence } }) {
-      const asked = askedLengths({ schedule, posts: confidence.length });
+      const asked = queriedLengths({ schedule, posts: confidence.length });
       const first = asked.find((length) => confidence[length - 1] >= threshold);
       return (first ?? confidence.length) - 1;
     },
@@ -76,7 +76,7 @@ export function confidentAt(threshold: number, schedule: PrefixSchedule = { name
 
 /** A schedule in a table: `1, 2, 3, 5, 8, …` posts. */
 export function scheduleName(schedule: PrefixSchedule): string {
-  const [first, ...lengths] = askedLengths({ schedule, posts: 1000 });
+  const [first, ...lengths] = queriedLengths({ schedule, posts: 1000 });
   return `${[first, ...lengths.slice(0, 4)].join(', ')}${lengths.length > 4 ? ', …' : ''}`;
 }
 

@@ -7,7 +7,7 @@ Needs numpy and onnxruntime, nothing else. From a program:
     decision = policy.decide(["the claim", "a reply", "another reply"])
     decision.stop_step, decision.stopped, decision.stop_probability, decision.verdict, decision.calls
 
-An agent that is told what its detector says (manifest.json, state.judgement) has the detector asked while it reads. Where the
+A detector-aware agent (manifest.json, state.queryPlan) queries its detector while it reads. Where the
 bundle does not hold the detector, give it: Policy(folder, judge=f), f(texts) -> {"label": ..., "probabilities": {...} or None}.
 
 From a shell, threads as JSON Lines on standard input, {"id": ..., "posts": [{"text": ...}, ...]}:
@@ -270,12 +270,12 @@ def student_features(probabilities):
     return np.array(rows, np.float32)
 
 
-def last_judgement_features(told, labels, posts):
-    """What is known of the judgements after each post, [posts, labels + 3]; `told` by the number of posts asked about."""
+def last_judgement_features(outputs, labels, posts):
+    """What is known of the judgements after each post, [posts, labels + 3]; `outputs` by the number of posts queried."""
     rows, logs, said, streak, asked_at = [], np.zeros(len(labels)), None, 0, 0
     for length in range(1, posts + 1):
-        if length in told:
-            label, probabilities = told[length]["label"], told[length]["probabilities"]
+        if length in outputs:
+            label, probabilities = outputs[length]["label"], outputs[length]["probabilities"]
             streak = 0 if label is None else streak + 1 if label == said else 1
             if label is None:
                 logs = np.zeros(len(labels))
@@ -298,7 +298,7 @@ class Decision:
     """0-based; the last post where the policy never stops."""
     stopped: bool
     stop_probability: np.ndarray
-    """At every post, given that the agent has continued so far. Of an agent that is told judgements up to the stop only,
+    """At every post, given that the agent has continued so far. Of a detector-aware agent up to the stop only,
     and 0 where it does not act."""
     verdict: dict | None
     """Label and probabilities by the detector at the stop; None where there is no detector."""
@@ -328,7 +328,7 @@ class Policy:
         self.detector = PrefixReader(self.json(detector), characters) if detector else None
         self.judge = judge or (self.judge_locally if detector else None)
         self.labels = self.manifest["task"]["labels"]
-        self.told = self.manifest["state"].get("judgement")
+        self.query_plan = self.manifest["state"].get("queryPlan")
         self.check_golden()
 
     def decide(self, texts):
@@ -336,7 +336,7 @@ class Policy:
         return self.decide_with(list(texts)[: self.max_posts], self.judge)
 
     def decide_with(self, texts, judge):
-        if self.told:
+        if self.query_plan:
             return self.ask_and_decide(texts, judge)
         decision = self.decide_states(self.states(texts))
         if judge is not None:
@@ -346,21 +346,21 @@ class Policy:
     def ask_and_decide(self, texts, judge):
         """The detector is asked at listed posts until the agent stops, and at the stop unless it was just asked there."""
         if judge is None:
-            raise BundleError("the agent is told what its detector says, and the bundle holds none; give Policy(folder, judge=...)")
-        asked = [length for length in self.told["asked"] if length <= len(texts)]
-        told = {}
-        for start in asked if asked[:1] == [1] else [1, *asked]:
-            if start in asked:
-                told[start] = judge(texts[:start])
-            end = next((length for length in asked if length > start), len(texts) + 1) - 1
-            decision = self.decide_states(self.states(texts[:end], told))
+            raise BundleError("the agent observes its detector, and the bundle holds none; give Policy(folder, judge=...)")
+        lengths = [length for length in self.query_plan["queriedLengths"] if length <= len(texts)]
+        outputs = {}
+        for start in lengths if lengths[:1] == [1] else [1, *lengths]:
+            if start in lengths:
+                outputs[start] = judge(texts[:start])
+            end = next((length for length in lengths if length > start), len(texts) + 1) - 1
+            decision = self.decide_states(self.states(texts[:end], outputs))
             if decision.stopped:
                 break
-        length = min(decision.stop_step + 1, self.told["maxPosts"])
-        if length not in told:
-            told[length] = judge(texts[:length])
+        length = min(decision.stop_step + 1, self.query_plan["maxPosts"])
+        if length not in outputs:
+            outputs[length] = judge(texts[:length])
         decision.stop_probability = decision.stop_probability[: decision.stop_step + 1]
-        decision.verdict, decision.calls = verdict_of(told[length]), len(told)
+        decision.verdict, decision.calls = verdict_of(outputs[length]), len(outputs)
         return decision
 
     def judge_locally(self, texts):
@@ -371,8 +371,8 @@ class Policy:
     def decide_states(self, states):
         """The same, given states made elsewhere, as manifest.json defines them, [posts, columns]."""
         probability = self.probabilities(states)
-        if self.told and self.told["actsAt"] == "asked-posts":
-            acts = np.isin(np.arange(1, len(probability) + 1), self.told["asked"])
+        if self.query_plan and self.query_plan["actsAt"] == "queried-posts":
+            acts = np.isin(np.arange(1, len(probability) + 1), self.query_plan["queriedLengths"])
             probability = np.where(acts, probability, np.float32(0))
         stops = np.flatnonzero(probability > 0.5)
         step = int(stops[0]) if len(stops) else len(probability) - 1
@@ -382,9 +382,9 @@ class Policy:
         (probability,) = self.session.run(["stop_probability"], {"state": np.ascontiguousarray(states, np.float32)})
         return probability
 
-    def states(self, texts, told=None):
+    def states(self, texts, outputs=None):
         """[posts, columns]: the posts' embeddings as one vector and that of the previous action; then what the student and the
-        detector say; `told` is what the detector said of prefixes, by their numbers of posts, where the agent is told."""
+        detector say; `outputs` is what the detector said of prefixes, by their numbers of posts, where the agent observes it."""
         if not texts:
             raise ValueError("a thread needs at least one post, the claim")
         if not self.reads_texts:
@@ -405,8 +405,8 @@ class Policy:
                 parts.append(np.log(counts).astype(np.float32))
         if self.student is not None:
             parts.append(student_features(self.student.read(texts)))
-        if self.told:
-            parts.append(last_judgement_features(told or {}, self.labels, len(texts)))
+        if self.query_plan:
+            parts.append(last_judgement_features(outputs or {}, self.labels, len(texts)))
         return np.concatenate(parts, axis=1)
 
     def check_golden(self):

@@ -13,7 +13,7 @@ export const goldenSchema = z.object({
   states: z.string(),
   stopProbability: z.array(z.number()),
   stopStep: z.int(),
-  /** What the detector said where it was asked, if the agent is told; `probabilities` in the order of the task's labels. */
+  /** What the detector said where it was queried, if the agent is detector-aware; `probabilities` in the order of the task's labels. */
   judgements: z.optional(
     z.array(
       z.object({ posts: z.int(), label: z.nullable(z.string()), probabilities: z.nullable(z.array(z.number())) }),
@@ -22,7 +22,7 @@ export const goldenSchema = z.object({
 });
 export type Golden = z.infer<typeof goldenSchema>;
 
-/** The same up to the stop: as far as an agent's decision tells that is told judgements. */
+/** The same up to the stop: as far as the decision of a detector-aware agent tells. */
 export function untilStop(golden: Golden): Golden {
   return { ...golden, stopProbability: golden.stopProbability.slice(0, golden.stopStep + 1) };
 }

@@ -60,14 +60,14 @@ export const manifestSchema = z.object({
     previousActions: z.object({ continue: z.string(), stop: z.string() }),
     /** Later posts are not read. */
     maxPosts: z.int(),
-    /** Of an agent that is told its detector's judgements; null or absent for one that asks at the stop only. */
-    judgement: z.optional(
+    /** Of a detector-aware agent; null or absent for one that queries its detector at the stop only. */
+    queryPlan: z.optional(
       z.nullable(
         z.object({
-          /** Numbers of posts at which the detector is asked until the agent stops, increasing. */
-          asked: z.array(z.int()),
-          actsAt: z.enum(['every-post', 'asked-posts']),
-          /** The detector reads no further: at a later stop it is asked about this many posts. */
+          /** Numbers of posts at which the detector is queried until the agent stops, increasing. */
+          queriedLengths: z.array(z.int()),
+          actsAt: z.enum(['every-post', 'queried-posts']),
+          /** The detector reads no further: at a later stop it is queried about this many posts. */
           maxPosts: z.int(),
         }),
       ),

@@ -3,6 +3,16 @@ import { floatsFromBase64 } from '../../src/base64-floats.ts';
 import { poolDivisor } from '../../src/data/post-pooling.ts';
 import { likeliest } from '../../src/data/student-features.ts';
 import { InputError } from '../../src/errors.ts';
+import {
+  actedUpon,
+  type DetectorOutput,
+  decideDetectorAware,
+  observedFeatures,
+  outputWhenQueried,
+  recordedOutputs,
+  type Verdict,
+  verdictOfOutput,
+} from './detector-aware-agent.ts';
 import { checkGolden, firstStop, goldenSchema, untilStop } from './golden.ts';
 import {
   bundleFiles,
@@ -15,24 +25,14 @@ import {
 import { stopProbabilitiesOf } from './network.ts';
 import { embedder, hashingModelSchema, type PrefixReader, prefixReader, studentFeatures } from './prefix-reader.ts';
 import { readWeights } from './read-weights.ts';
-import {
-  actedUpon,
-  decideTold,
-  type Said,
-  saidBefore,
-  sayingWhenAsked,
-  toldFeatures,
-  type Verdict,
-  verdictOfSaid,
-} from './told-agent.ts';
 
 /*
  * `earshot/policy`: loads a bundle and decides, in Node and in browsers. No tensors, no files, no other package than the
  * schemas, so that it stays small.
  */
 
+export type { DetectorOutput, Verdict } from './detector-aware-agent.ts';
 export type { Manifest } from './manifest.ts';
-export type { Said, Verdict } from './told-agent.ts';
 
 export interface PolicySource {
   /**
@@ -46,10 +46,10 @@ export interface PolicySource {
    */
   readonly embed?: ((texts: readonly string[]) => Promise<Float32Array>) | undefined;
   /**
-   * The detector: what it says of these posts. Needed where the agent is told its detector's judgements and the bundle does
+   * The detector: what it says of these posts. Needed where the agent observes its detector and the bundle does
    * not hold the detector, which is then a language model; `manifest.training.experiment.detector` names it.
    */
-  readonly judge?: ((posts: PolicyThread['posts']) => Promise<Said>) | undefined;
+  readonly judge?: ((posts: PolicyThread['posts']) => Promise<DetectorOutput>) | undefined;
 }
 
 /** A thread, as far as a policy reads it: the claim, then the replies in time order. */
@@ -63,8 +63,8 @@ export interface PolicyDecision {
   /** False where the thread ended before the policy stopped: with further posts the decision may change. */
   readonly stopped: boolean;
   /**
-   * π(stop) at every post, given that the agent has continued so far; [posts]. An agent that is told its detector's
-   * judgements has them up to the stop only, and 0 where it does not act.
+   * π(stop) at every post, given that the agent has continued so far; [posts]. A detector-aware agent
+   * has them up to the stop only, and 0 where it does not act.
    */
   readonly stopProbability: Float32Array;
   /** What the detector says of the posts seen at the stop; null where there is none. */
@@ -77,12 +77,12 @@ export interface PolicyDecision {
 export interface GrowingThread {
   /**
    * Reads the next posts; each costs the same, however many came before it. One call at a time.
-   * @param told what the detector said of the thread's prefixes up to these posts, at the places where it was asked, [posts so
-   *   far]. For an agent that is told its judgements and whose bundle does not hold the detector; otherwise that is asked
+   * @param outputs what the detector said of the thread's prefixes up to these posts, at the places where it was queried, [posts so
+   *   far]. For a detector-aware agent whose bundle does not hold the detector; otherwise that is queried
    * @returns π(stop) at each of them, given that the agent has continued so far; [texts]
-   * @throws InputError where the bundle does not read texts, or the agent is told judgements and there are none
+   * @throws InputError where the bundle does not read texts, or the agent observes its detector and there are no outputs
    */
-  read(texts: readonly string[], told?: readonly (Said | undefined)[]): Promise<Float32Array>;
+  read(texts: readonly string[], outputs?: readonly (DetectorOutput | undefined)[]): Promise<Float32Array>;
 }
 
 export interface Policy {
@@ -125,7 +125,7 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
   const detector = await reader(manifest.detector);
   const needsStudent = manifest.state.fields.some(({ name }) => name === 'student') && student === null;
   const readsTexts = manifest.readsTexts || (embed !== undefined && !needsStudent);
-  const asking = manifest.state.judgement ?? null;
+  const queryPlan = manifest.state.queryPlan ?? null;
   const openStates = stateMaker(manifest, { embed, student });
   const own: PolicySource['judge'] =
     detector === null
@@ -138,41 +138,41 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
   const decide = async (posts: PolicyThread['posts'], judgeOf: PolicySource['judge']): Promise<PolicyDecision> => {
     const texts = posts.map(({ text }) => text);
     const thread = policy.open();
-    if (asking !== null) {
+    if (queryPlan !== null) {
       if (judgeOf === undefined) throw new InputError(needsJudge);
       const known: number[] = [];
-      const { said, ...decision } = await decideTold(posts, {
-        asking,
+      const { said, ...decision } = await decideDetectorAware(posts, {
+        queryPlan,
         judge: judgeOf,
-        async probabilities(told) {
+        async probabilities(outputs) {
           // What is said later changes nothing about the posts before.
-          known.push(...(await thread.read(texts.slice(known.length, told.length), told)));
+          known.push(...(await thread.read(texts.slice(known.length, outputs.length), outputs)));
           return Float32Array.from(known);
         },
       });
-      return { ...decision, verdict: verdictOfSaid(said) };
+      return { ...decision, verdict: verdictOfOutput(said) };
     }
     const stopProbability = await thread.read(texts);
     const { stopStep, stopped } = firstStop(stopProbability);
     const said = judgeOf === undefined ? null : await judgeOf(posts.slice(0, stopStep + 1));
-    const verdict = said === null ? null : verdictOfSaid(said);
+    const verdict = said === null ? null : verdictOfOutput(said);
     return { stopStep, stopped, stopProbability, verdict, calls: Number(said !== null) };
   };
   const policy: Policy = {
     manifest,
     open() {
       const statesOf = openStates();
-      const ownSaid =
-        asking !== null && detector !== null ? sayingWhenAsked(readingOf(detector), asking) : () => undefined;
-      const said: (Said | undefined)[] = [];
+      const ownOutput =
+        queryPlan !== null && detector !== null ? outputWhenQueried(readingOf(detector), queryPlan) : () => undefined;
+      const said: (DetectorOutput | undefined)[] = [];
       return {
-        async read(texts, told) {
-          if (asking !== null && told === undefined && detector === null) throw new InputError(needsJudge);
+        async read(texts, outputs) {
+          if (queryPlan !== null && outputs === undefined && detector === null) throw new InputError(needsJudge);
           const before = said.length;
-          for (const text of texts) said.push(told === undefined ? ownSaid(text) : undefined);
+          for (const text of texts) said.push(outputs === undefined ? ownOutput(text) : undefined);
           if (readsTexts) {
-            const states = await statesOf(texts, told ?? said);
-            return actedUpon(stopProbabilitiesOf(network, states), asking, before);
+            const states = await statesOf(texts, outputs ?? said);
+            return actedUpon(stopProbabilitiesOf(network, states), queryPlan, before);
           }
           throw new InputError(
             `this bundle's states need ${needsStudent ? 'a student whose encoder is' : `the encoder ${JSON.stringify(manifest.encoder)}, which is`} not part of it; ${needsStudent ? '' : 'give `embed`, or '}make the states yourself and call stopProbabilities`,
@@ -197,11 +197,11 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
   for (const line of golden.split('\n')) {
     if (line === '') continue;
     const thread = parseBundleJson(line, { name: bundleFiles.golden, schema: goldenSchema });
-    checkGolden(thread, actedUpon(policy.stopProbabilities(floatsFromBase64(thread.states)), asking));
+    checkGolden(thread, actedUpon(policy.stopProbabilities(floatsFromBase64(thread.states)), queryPlan));
     if (!readsTexts) continue;
     const posts = thread.texts.map((of) => ({ text: of }));
-    const { stopProbability } = await decide(posts, own ?? saidBefore(thread, manifest.task.labels));
-    checkGolden(asking !== null ? untilStop(thread) : thread, stopProbability);
+    const { stopProbability } = await decide(posts, own ?? recordedOutputs(thread, manifest.task.labels));
+    checkGolden(queryPlan !== null ? untilStop(thread) : thread, stopProbability);
   }
   return policy;
 }
@@ -220,12 +220,12 @@ function fetched(base: URL | string): PolicySource {
 /**
  * Begins threads whose states are made post by post, the action before each being "continue". The function that comes
  * back takes the texts of the next posts, with what the detector said of each prefix up to them that it was asked about, if
- * the agent is told; it returns a state for each text, row-major [texts, columns].
+ * the agent observes it; it returns a state for each text, row-major [texts, columns].
  */
 function stateMaker(
   manifest: Manifest,
   options: { embed: PolicySource['embed']; student: PrefixReader | null },
-): () => (texts: readonly string[], told: readonly (Said | undefined)[]) => Promise<Float32Array> {
+): () => (texts: readonly string[], outputs: readonly (DetectorOutput | undefined)[]) => Promise<Float32Array> {
   const { student } = options;
   const { encoder, state } = manifest;
   const dimensions = state.fields.find(({ name }) => name === 'posts')?.count ?? 0;
@@ -240,7 +240,7 @@ function stateMaker(
       return rows;
     });
   const fromOf = (field: string) => state.fields.find(({ name }) => name === field)?.from ?? state.columns;
-  const [countFrom, studentFrom, toldFrom] = ['posts seen', 'student', 'judgement'].map(fromOf);
+  const [countFrom, studentFrom, observedFrom] = ['posts seen', 'student', 'judgement'].map(fromOf);
   const pooling = state.pooling ?? 'sum';
   const embedded = async (texts: readonly string[]) => (dimensions === 0 ? new Float32Array(0) : embed(texts));
   let continued: Float32Array | null = null;
@@ -248,9 +248,9 @@ function stateMaker(
     const sum = new Float64Array(dimensions);
     const features = student === null ? null : studentFeatures(student);
     let posts = 0;
-    return async (texts, told) => {
-      const judged = toldFeatures(told, manifest);
-      const judgedCount = state.columns - toldFrom;
+    return async (texts, outputs) => {
+      const judged = observedFeatures(outputs, manifest);
+      const judgedCount = state.columns - observedFrom;
       const embeddings = await embedded(texts);
       continued ??= await embedded([state.previousActions.continue]);
       const states = new Float32Array(texts.length * state.columns);
@@ -263,7 +263,7 @@ function stateMaker(
         }
         if (countFrom < state.columns) row[countFrom] = Math.log(posts + 1);
         if (features !== null) row.set(features(text), studentFrom);
-        row.set(judged.subarray(posts * judgedCount, (posts + 1) * judgedCount), toldFrom);
+        row.set(judged.subarray(posts * judgedCount, (posts + 1) * judgedCount), observedFrom);
         posts++;
       }
       return states;
@@ -293,5 +293,4 @@ function readingOf({ labels, open }: PrefixReader): (text: string) => Verdict {
   };
 }
 
-const needsJudge =
-  "this bundle's agent is told what its detector says, and the detector is not part of it; give `judge`";
+const needsJudge = "this bundle's agent observes its detector, and the detector is not part of it; give `judge`";

@@ -79,7 +79,7 @@ An answer that cannot be read is a failure: it is counted, its text is kept (ear
 for again by --retry-unreadable only.
 
 Examples:
-  earshot annotate threads.jsonl --store judged.sqlite --detector runs/quickstart/student-and-task/seed-1/detector.json
+  earshot annotate threads.jsonl --store judged.sqlite --detector runs/quickstart/one-call/seed-1/detector.json
   earshot annotate threads.jsonl --store judged.sqlite --detector mine.json --train-on labelled.jsonl
   earshot annotate threads.jsonl --store judged.sqlite --detector mine.json --schedule geometric:1.5 --max-posts 200
   earshot annotate threads.jsonl --store judged.sqlite --detector experiments/detectors/s2mad.yaml --dry-run

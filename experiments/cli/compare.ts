@@ -48,9 +48,9 @@ are over seeds and the threads of each; replies are drawn with their thread.
 
 Examples:
   earshot compare runs/published-vs-paper/paper runs/published-vs-paper/published
-  earshot compare runs/quickstart/student-and-task runs/quickstart/student-and-task --second-system "first 4 posts"
+  earshot compare runs/quickstart/one-call runs/quickstart/one-call --second-system "first 4 posts"
   earshot compare runs/selector-quickstart/agent runs/selector-quickstart/agent --second-system random
-  earshot compare runs/quickstart/student-and-task runs/quickstart/paper --html --out comparison.html`,
+  earshot compare runs/quickstart/one-call runs/quickstart/paper --html --out comparison.html`,
     )
     .action(async (first: string, second: string, options: CompareOptions) => {
       const isSelector = kindOf(first) === 'selector';

@@ -13,7 +13,7 @@ export function decideCommand(terminal: Terminal): Command {
   return new Command('decide')
     .description('Decide when a trained agent stops in threads that need no labels; one line of JSON a thread.')
     .argument('[threads]', 'thread file; without one, lines of standard input are decided as they arrive')
-    .option('--run <run>', 'the agent of a run directory, such as runs/quickstart/student-and-task/seed-1')
+    .option('--run <run>', 'the agent of a run directory, such as runs/quickstart/one-call/seed-1')
     .option('--bundle <folder>', 'the agent of a bundle that `earshot export` made')
     .option('--runs <folder>', 'where the shared cache is; only with --run', 'runs')
     .option('--include-trained', 'keep threads that the agent was trained on, known by their id and claim')
@@ -29,11 +29,11 @@ export function decideCommand(terminal: Terminal): Command {
       `
 A line says at which post the agent stops and when that was posted, the probability of stopping at each post, the share of the
 thread that was seen (er), what the agent's local detector says of it (verdict), and how often that was asked (calls). With
-"stopped": false the thread ended before the agent stopped; with further posts the decision may change. An agent that is told its
-detector's judgements has the detector asked while it reads, language models too, and gives probabilities up to the stop.
+"stopped": false the thread ended before the agent stopped; with further posts the decision may change. A detector-aware
+agent queries its detector while it reads, language models too, and gives probabilities up to the stop.
 
 Examples:
-  earshot decide threads.jsonl --run runs/quickstart/student-and-task/seed-1 > decisions.jsonl
+  earshot decide threads.jsonl --run runs/quickstart/one-call/seed-1 > decisions.jsonl
   tail -f threads.jsonl | earshot decide --bundle policy
   earshot decide threads.jsonl --bundle policy --detector experiments/detectors/s2mad.yaml --budget-requests 1000`,
     )

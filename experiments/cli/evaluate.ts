@@ -14,7 +14,7 @@ import type { Terminal } from './terminal.ts';
 export function evaluateCommand(terminal: Terminal): Command {
   return new Command('evaluate')
     .description('Test the agent or the selector of a run on another data set.')
-    .argument('<run>', 'run directory, such as runs/quickstart/student-and-task/seed-1')
+    .argument('<run>', 'run directory, such as runs/quickstart/one-call/seed-1')
     .requiredOption('--data <path>', 'thread file; every labelled thread of it is tested that is new to the run')
     .option('--runs <folder>', 'where the shared cache is', 'runs')
     .option('--skip-invalid', 'leave invalid lines out instead of stopping')
@@ -28,7 +28,7 @@ An agent stands beside the rules, a selector beside its task models alone. Threa
 known by their id and claim.
 
 Example:
-  earshot evaluate runs/quickstart/student-and-task/seed-1 --data other-threads.jsonl`,
+  earshot evaluate runs/quickstart/one-call/seed-1 --data other-threads.jsonl`,
     )
     .action((run: string, options: EvaluateOptions) => evaluate(run, { ...options, terminal }));
 }

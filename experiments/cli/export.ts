@@ -11,7 +11,7 @@ export function exportCommand({ stdout, stderr }: Terminal): Command {
     .description(
       'Write the policy of a run as a bundle that other programs load: ONNX, weights, Python, a policy card.',
     )
-    .argument('<run>', 'run directory of a stop agent, such as runs/quickstart/student-and-task/seed-1')
+    .argument('<run>', 'run directory of a stop agent, such as runs/quickstart/one-call/seed-1')
     .requiredOption('--out <folder>', 'a new folder for the bundle')
     .option('--data <path>', "where the run's thread file is now (default: where it was at the training)")
     .option('--runs <folder>', 'where the shared cache is', 'runs')
@@ -24,7 +24,7 @@ differ, nothing is written. A few test threads of the run, with their texts, bec
 \`earshot select\`, not exported.
 
 Example:
-  earshot export runs/quickstart/student-and-task/seed-1 --out policy
+  earshot export runs/quickstart/one-call/seed-1 --out policy
   python policy/earshot_policy.py < threads.jsonl`,
     )
     .action(async (run: string, { out, data, runs, json }: ExportOptions) => {

@@ -44,7 +44,7 @@ export function trainCommand(terminal: Terminal): Command {
     )
     .option('--set <path=value>', 'change a setting, such as agent.imitation.alpha=0.5; may be repeated', collect, [])
     .option('--seeds <list>', 'seeds instead of those of the file, such as 1,2,3', integers)
-    .option('--variants <list>', 'only these variants of the file, such as paper,told', names)
+    .option('--variants <list>', 'only these variants of the file, such as paper,one-call', names)
     .option('--runs <folder>', 'where runs and their shared cache go', defaultRuns)
     .option(
       '--jobs <count>',

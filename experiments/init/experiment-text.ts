@@ -77,14 +77,14 @@ const agents: Readonly<Record<Exclude<Goal, 'ratio-sweep'>, readonly string[]>> 
     '  # What waiting for a whole thread costs, where a right answer is worth 1: more is earlier.',
     '  task: { learningRate: 0.01, delayCost: 0.2 }',
   ],
-  earliest: told(0.4),
-  'best-f1': told(0.1),
+  earliest: detectorAware(0.4),
+  'best-f1': detectorAware(0.1),
 };
 
-function told(delayCost: number): string[] {
+function detectorAware(delayCost: number): string[] {
   return [
-    '# The agent is told what the detector said after 1, 2, 3, 5, 8, … posts, and decides there whether to go on.',
-    'state: { posts: none, judgement: last, actsAt: asked-posts, askSchedule: { name: geometric, factor: 1.5 } }',
+    '# The agent sees what the detector said after 1, 2, 3, 5, 8, … posts, and decides there whether to go on.',
+    'state: { posts: none, observesDetector: true, actsAt: queried-posts, querySchedule: { name: geometric, factor: 1.5 } }',
     'agent:',
     '  algorithm: exact-return',
     '  iterations: 100',

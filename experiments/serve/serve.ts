@@ -75,9 +75,9 @@ export async function serve(options: ServeOptions): Promise<Serving> {
         : 'the detector does not decide on these posts';
     const ask = judge === null ? localVerdict(policy) : judgedVerdict(judge, policy);
     const { sha256, state } = policy.manifest;
-    if ((state.judgement ?? null) !== null && policy.manifest.detector === null)
+    if ((state.queryPlan ?? null) !== null && policy.manifest.detector === null)
       throw new InputError(
-        `the agent of ${folder} is told what its detector says while it reads, and the bundle does not hold the detector, so it cannot be served; decide with --run`,
+        `the agent of ${folder} observes its detector while it reads, and the bundle does not hold the detector, so it cannot be served; decide with --run`,
       );
     logger.info({ model: name, sha256 }, 'the golden threads are decided as at the export');
     return {

@@ -1,5 +1,5 @@
+import { verdictOfOutput } from '../../checkpoints/bundle/detector-aware-agent.ts';
 import type { Policy, Verdict } from '../../checkpoints/bundle/policy.ts';
-import { verdictOfSaid } from '../../checkpoints/bundle/told-agent.ts';
 import type { Prefix } from '../../src/data/thread.ts';
 import { ProviderError } from '../../src/errors.ts';
 import { sleep } from '../../src/sleep.ts';
@@ -20,7 +20,7 @@ export interface Asked {
 
 /** Asks the local detector of a bundle. */
 export function localVerdict(policy: Policy): AskVerdict {
-  const { maxPosts } = policy.manifest.state.judgement ?? policy.manifest.state;
+  const { maxPosts } = policy.manifest.state.queryPlan ?? policy.manifest.state;
   return async ({ posts }) => policy.judge(posts.slice(0, maxPosts).map(({ text }) => text));
 }
 
@@ -30,7 +30,7 @@ export function localVerdict(policy: Policy): AskVerdict {
  */
 export function judgedVerdict(judge: PrefixJudge, { manifest: { task } }: Policy): AskVerdict {
   checkDecides(judge, task);
-  return async (prefix) => verdictOfSaid(await judge.judge(prefix));
+  return async (prefix) => verdictOfOutput(await judge.judge(prefix));
 }
 
 /**

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod/mini';
+import { verdictOfOutput } from '../../checkpoints/bundle/detector-aware-agent.ts';
 import { bundleFiles, checkDigest, parseBundleJson, readManifest } from '../../checkpoints/bundle/manifest.ts';
 import {
   loadPolicy,
@@ -9,7 +10,6 @@ import {
   type PolicySource,
   type Verdict,
 } from '../../checkpoints/bundle/policy.ts';
-import { verdictOfSaid } from '../../checkpoints/bundle/told-agent.ts';
 import type { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
 import type { LocalDetectorOptions } from '../../experts/detectors/local/train-local-detector.ts';
 import { endsAllCalls } from '../../experts/llm/failures.ts';
@@ -22,11 +22,11 @@ import type { WorkContext } from '../../src/work-context.ts';
 import { decideStops } from '../../trainers/stop-agent/policy.ts';
 import { checkDecides, type PrefixJudge } from '../judging/judge-single-prefixes.ts';
 import { threadIdentity } from '../run/parts-file.ts';
-import { askAndDecide, type Judge } from './ask-and-decide.ts';
 import { localModelOfRun } from './cache.ts';
 import { judgeForTraining, judgeOfRun } from './judge-for-training.ts';
 import { type OpenedRun, openStopAgentRun } from './open-run.ts';
 import { trainedThreads } from './parts.ts';
+import { type Judge, queryAndDecide } from './query-and-decide.ts';
 
 /** A thread as a trained agent decides it, labelled or not: one line of what `earshot decide` prints. */
 export interface DecidedThread {
@@ -43,7 +43,7 @@ export interface DecidedThread {
   /** postsUsed / posts. */
   readonly er: number;
   /**
-   * π(stop) at every post, given that the agent has continued so far. An agent that is told its detector's judgements has
+   * π(stop) at every post, given that the agent has continued so far. A detector-aware agent has
    * them up to the stop only, and 0 where it does not act.
    */
   readonly stopProbability: readonly number[];
@@ -63,7 +63,7 @@ export interface Decider {
   /** Whether a detector is at hand for verdicts. */
   readonly hasDetector: boolean;
   /** Whether the agent asks that detector while it reads. */
-  readonly isTold: boolean;
+  readonly observesDetector: boolean;
   /** Whether it learnt from this thread. */
   isTrainedOn(thread: Thread): boolean;
   decide(thread: Thread): Promise<DecidedThread>;
@@ -85,12 +85,12 @@ export async function deciderOfRun(options: { run: string; runs: string; context
       name: run.path,
       task: opened.task,
       hasDetector: true,
-      isTold: true,
+      observesDetector: true,
       isTrainedOn,
       async decide(whole) {
         const thread = shownPart(whole, experiment.agent.maxPosts);
-        const { said, ...decision } = await askAndDecide(thread, { ...opened, schedule, judge: judgeOf(thread) });
-        return decided(thread, { ...decision, verdict: verdictOfSaid(said) });
+        const { said, ...decision } = await queryAndDecide(thread, { ...opened, schedule, judge: judgeOf(thread) });
+        return decided(thread, { ...decision, verdict: verdictOfOutput(said) });
       },
     };
   }
@@ -99,7 +99,7 @@ export async function deciderOfRun(options: { run: string; runs: string; context
     name: run.path,
     task: opened.task,
     hasDetector: detector !== null,
-    isTold: false,
+    observesDetector: false,
     isTrainedOn,
     async decide(whole) {
       const thread = shownPart(whole, experiment.agent.maxPosts);
@@ -108,7 +108,7 @@ export async function deciderOfRun(options: { run: string; runs: string; context
         tableOf: (own) => tableOf(own, { sequences: new Map() }),
       });
       const judgement = detector === null ? null : await detector.judge(prefixOf(thread, stopStep + 1));
-      const verdict = judgement === null ? null : verdictOfSaid(judgement);
+      const verdict = judgement === null ? null : verdictOfOutput(judgement);
       const stopped = stopProbability[stopStep] > 0.5;
       return decided(thread, { stopStep, stopped, stopProbability, verdict, calls: Number(verdict !== null) });
     },
@@ -156,9 +156,9 @@ async function judgesOf(
 export async function deciderOfBundle(folder: string): Promise<Decider> {
   const policy = await policyOfBundle(folder);
   const { state, detector } = policy.manifest;
-  if ((state.judgement ?? null) !== null && detector === null)
+  if ((state.queryPlan ?? null) !== null && detector === null)
     throw new InputError(
-      `the agent of ${folder} is told what its detector says, and the bundle does not hold the detector; decide with --run, or from a program that gives \`judge\` to loadPolicy`,
+      `the agent of ${folder} observes its detector, and the bundle does not hold the detector; decide with --run, or from a program that gives \`judge\` to loadPolicy`,
     );
   const name = bundleFiles.trained;
   const bytes = await bundleFile(folder, name);
@@ -168,7 +168,7 @@ export async function deciderOfBundle(folder: string): Promise<Decider> {
     name: folder,
     task: policy.manifest.task,
     hasDetector: detector !== null,
-    isTold: (state.judgement ?? null) !== null,
+    observesDetector: (state.queryPlan ?? null) !== null,
     isTrainedOn: (thread) => trained.has(threadIdentity(thread)),
     async decide(whole) {
       const thread = shownPart(whole, state.maxPosts);
@@ -179,15 +179,15 @@ export async function deciderOfBundle(folder: string): Promise<Decider> {
 
 /**
  * The same agent with verdicts by a detector on language models, which is asked once a thread, at the stop.
- * @throws InputError where the two decide different things, or the agent has its own detector asked while it reads
+ * @throws InputError where the two decide different things, or the agent queries its own detector while it reads
  */
 export function withVerdictsBy(judge: PrefixJudge, decider: Decider): Decider {
   checkDecides(judge, decider.task);
   /** Why nothing more is asked. */
   let end: string | null = null;
-  if (decider.isTold)
+  if (decider.observesDetector)
     throw new InputError(
-      `the agent of ${decider.name} is told what its own detector says, so the verdict is that detector's; leave --detector out`,
+      `the agent of ${decider.name} observes its own detector, so the verdict is that detector's; leave --detector out`,
     );
   return {
     ...decider,
@@ -196,7 +196,7 @@ export function withVerdictsBy(judge: PrefixJudge, decider: Decider): Decider {
       const decision = await decider.decide(thread);
       if (end !== null) return { ...decision, verdict: null, verdictMissing: end, calls: 0 };
       try {
-        const verdict = verdictOfSaid(await judge.judge(prefixOf(thread, decision.postsUsed)));
+        const verdict = verdictOfOutput(await judge.judge(prefixOf(thread, decision.postsUsed)));
         return {
           ...decision,
           verdict,

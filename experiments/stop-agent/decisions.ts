@@ -89,15 +89,15 @@ export async function withStudent(
 }
 
 /** How a system asks the detector: once at the stop unless said otherwise. */
-export type AskingSystem = Pick<StopRule, 'calls' | 'schedule'>;
-const asksOnce: AskingSystem = { calls: 'one', schedule: null };
+export type QueryingSystem = Pick<StopRule, 'calls' | 'schedule'>;
+const asksOnce: QueryingSystem = { calls: 'one', schedule: null };
 
 /** What the stops of a system make of the cached judgements. */
 export function decide(
   system: string,
   threads: readonly TestThread[],
   stopSteps: readonly number[],
-  { calls, schedule }: AskingSystem = asksOnce,
+  { calls, schedule }: QueryingSystem = asksOnce,
 ): SystemDecisions {
   const decisions = threads.map(({ threadId, input, hours }, index) => {
     const step = stopSteps[index];
@@ -117,7 +117,7 @@ export function decide(
 }
 
 /** How an agent asks that reads with this schedule; null for one that asks at the stop only. */
-export function askingOf(schedule: PrefixSchedule | null): AskingSystem {
+export function queryingOf(schedule: PrefixSchedule | null): QueryingSystem {
   if (schedule === null) return asksOnce;
   return { calls: schedule.name === 'every' ? 'every' : 'schedule', schedule };
 }

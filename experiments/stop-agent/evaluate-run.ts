@@ -3,7 +3,7 @@ import { InputError } from '../../src/errors.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { decideStops } from '../../trainers/stop-agent/policy.ts';
 import { withoutTrained } from '../run/parts-file.ts';
-import { agentName, askingOf, decide, decideByRules, isShown, testThreads } from './decisions.ts';
+import { agentName, decide, decideByRules, isShown, queryingOf, testThreads } from './decisions.ts';
 import { labelField } from './experiment.ts';
 import { judgeForTraining, judgeOfRun } from './judge-for-training.ts';
 import { type SystemScores, scoreSystem } from './metrics.ts';
@@ -62,7 +62,7 @@ export async function evaluateRun(
       agentName,
       tested,
       stops.map(({ stopStep }) => stopStep),
-      askingOf(schedule),
+      queryingOf(schedule),
     ),
     ...decideByRules(experiment.evaluation, tested, schedule),
   ];

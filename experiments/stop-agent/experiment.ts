@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { studentFittings, studentTargets } from '../../experts/detectors/local/student.ts';
 import { localDetectorOptionsSchema } from '../../experts/detectors/local/train-local-detector.ts';
 import {
-  askedLengths,
   type PrefixSchedule,
   prefixScheduleSchema,
   prefixSchedules,
+  queriedLengths,
   scheduledLengths,
 } from '../../experts/prefix-schedule.ts';
 import { postPoolings } from '../../src/data/post-pooling.ts';
@@ -69,8 +69,8 @@ const splitSchema = z
   })
   .describe('which threads are used for what; no thread is used twice');
 
-/** The posts at which an agent that is told its detector's judgements has it asked. */
-const askScheduleSchema = z
+/** The posts at which a detector-aware agent queries its detector. */
+const queryScheduleSchema = z
   .discriminatedUnion('name', [
     ...prefixSchedules,
     z.strictObject({
@@ -86,8 +86,8 @@ const askScheduleSchema = z
     }),
   ])
   .default({ name: 'every' })
-  .describe('with judgement: last, the posts at which the detector is asked while the agent reads');
-export type AskSchedule = z.infer<typeof askScheduleSchema>;
+  .describe('with observesDetector, the posts at which the detector is queried while the agent reads');
+export type QuerySchedule = z.infer<typeof queryScheduleSchema>;
 
 const stateSchema = z
   .strictObject({
@@ -130,18 +130,18 @@ const stateSchema = z
     studentOptions: localDetectorOptionsSchema
       .prefault({ l2: [1e-4, 1e-3], folds: 3, steps: 200 })
       .describe('how the student is trained'),
-    judgement: z
-      .enum(['none', 'last'])
-      .default('none')
+    observesDetector: z
+      .boolean()
+      .default(false)
       .describe(
-        'last: the agent is told what its detector last said (log-odds, their size, how long ago, for how many judgements in a row), and how many posts it has seen',
+        'the agent sees what its detector last said (log-odds, their size, how long ago, for how many judgements in a row), and how many posts it has seen',
       ),
-    askSchedule: askScheduleSchema,
+    querySchedule: queryScheduleSchema,
     actsAt: z
-      .enum(['every-post', 'asked-posts'])
+      .enum(['every-post', 'queried-posts'])
       .default('every-post')
       .describe(
-        'asked-posts: the agent decides where the detector is asked, and nowhere else; at the last post a thread is decided in any case',
+        'queried-posts: the agent decides where the detector is queried, and nowhere else; at the last post a thread is decided in any case',
       ),
   })
   .describe('what the agent sees, and where it decides');
@@ -219,36 +219,36 @@ export const experimentSchema = z
   })
   .superRefine(({ state, split, evaluation, detector, maxJudgedPosts }, context) => {
     const problem = (path: string[], message: string) => context.addIssue({ code: 'custom', path, message });
-    if (state.posts === 'none' && !state.student && state.judgement === 'none')
+    if (state.posts === 'none' && !state.student && !state.observesDetector)
       problem(['state'], 'the agent would see nothing: give it posts, a student or its detector’s judgements');
     if (state.posts === 'none' && state.components !== null)
       problem(['state', 'components'], 'posts are left out, so there is nothing to project; leave components out, too');
-    if (state.judgement === 'none' && (state.actsAt !== 'every-post' || state.askSchedule.name !== 'every'))
+    if (!state.observesDetector && (state.actsAt !== 'every-post' || state.querySchedule.name !== 'every'))
       problem(
-        ['state', 'judgement'],
-        'askSchedule and actsAt are about the detector’s judgements; set judgement: last',
+        ['state', 'observesDetector'],
+        'querySchedule and actsAt are about the detector’s judgements; set observesDetector: true',
       );
     if (evaluation.part === 'development' && split.development === 0)
       problem(['evaluation', 'part'], 'the split has no development part; set split.development');
-    if (state.judgement === 'none' || !('file' in detector)) return;
+    if (!state.observesDetector || !('file' in detector)) return;
     const judged = new Set(scheduledLengths({ schedule: detector.schedule, posts: maxJudgedPosts }));
-    const unjudged = schedulesOf(state.askSchedule).flatMap((schedule) =>
-      askedLengths({ schedule, posts: maxJudgedPosts }).filter((length) => !judged.has(length)),
+    const unjudged = schedulesOf(state.querySchedule).flatMap((schedule) =>
+      queriedLengths({ schedule, posts: maxJudgedPosts }).filter((length) => !judged.has(length)),
     );
     if (unjudged.length > 0)
       problem(
         ['detector', 'schedule'],
-        `state.askSchedule asks about ${unjudged[0]} posts, which this schedule leaves out; judge every prefix that the agent may ask about`,
+        `state.querySchedule queries ${unjudged[0]} posts, which this schedule leaves out; judge every prefix that the agent may query`,
       );
   })
   .describe('an experiment: one question, its data, its agent, its seeds');
 export type Experiment = z.infer<typeof experimentSchema>;
 
-/** The schedules that an agent may turn out to ask on. */
-export function schedulesOf(asked: AskSchedule): PrefixSchedule[] {
-  if (asked.name !== 'best') return [asked];
-  return asked.starts.flatMap((start) =>
-    asked.factors.map((factor) => ({ name: 'geometric' as const, start, factor })),
+/** The schedules that an agent may turn out to query on. */
+export function schedulesOf(wanted: QuerySchedule): PrefixSchedule[] {
+  if (wanted.name !== 'best') return [wanted];
+  return wanted.starts.flatMap((start) =>
+    wanted.factors.map((factor) => ({ name: 'geometric' as const, start, factor })),
   );
 }
 

@@ -12,11 +12,11 @@ import { loadMember } from '../../trainers/member-checkpoint.ts';
 import { policyOfState } from '../../trainers/stop-agent/network-state.ts';
 import type { StopPolicy } from '../../trainers/stop-agent/policy.ts';
 import { runKind } from '../run/run-kind.ts';
-import { scheduleOfRun } from './ask-schedule.ts';
 import { type Cache, openCache } from './cache.ts';
 import { type Experiment, experimentSchema, taskOf } from './experiment.ts';
 import { projectionOfRun } from './projection.ts';
-import { stateIdentityOf, statesOf, studentOfRun, type Told } from './states.ts';
+import { scheduleOfRun } from './query-schedule.ts';
+import { stateIdentityOf, statesOf, studentOfRun, type ThreadKnowledge } from './states.ts';
 
 /** A trained stop agent, ready to decide. */
 export interface OpenedRun {
@@ -30,10 +30,10 @@ export interface OpenedRun {
   readonly cache: Cache;
   /** Null where the agent sees posts whole, or none. */
   readonly projection: Projection | null;
-  /** When the detector is asked while the agent reads; null where the agent is not told its judgements. */
+  /** When the detector is queried while the agent reads; null where the agent does not observe it. */
   readonly schedule: PrefixSchedule | null;
   /** Builds the states of threads the way those of the training were built. */
-  readonly tableOf: (threads: readonly Thread[], told: Told) => Promise<StateTable>;
+  readonly tableOf: (threads: readonly Thread[], known: ThreadKnowledge) => Promise<StateTable>;
 }
 
 /**
@@ -51,7 +51,7 @@ export async function openStopAgentRun(options: {
   const kind = runKind(run);
   if (kind !== 'stop-agent')
     throw new InputError(
-      `${run.path} is a run of kind ${JSON.stringify(kind)}, and one of a stop agent is needed; give a folder such as runs/quickstart/student-and-task/seed-1`,
+      `${run.path} is a run of kind ${JSON.stringify(kind)}, and one of a stop agent is needed; give a folder such as runs/quickstart/one-call/seed-1`,
     );
   const latest = run.latestCheckpoint();
   if (latest === null)
@@ -76,6 +76,6 @@ export async function openStopAgentRun(options: {
     cache,
     projection,
     schedule,
-    tableOf: (threads, told) => statesOf(threads, { ...materials, ...told }),
+    tableOf: (threads, known) => statesOf(threads, { ...materials, ...known }),
   };
 }

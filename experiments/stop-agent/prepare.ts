@@ -9,12 +9,12 @@ import type { WorkContext } from '../../src/work-context.ts';
 import type { StopProblem } from '../../trainers/stop-agent/problem.ts';
 import { buildStopProblem, judgedThread, readsPseudoLabels } from '../../trainers/stop-agent/problem.ts';
 import { detectorHash } from '../judging/judge.ts';
-import { chooseSchedule } from './ask-schedule.ts';
 import { type Cache, cachedStudent } from './cache.ts';
 import { type Experiment, taskOf } from './experiment.ts';
 import { annotationsHash, judgeForTraining, trainedOrFromFile } from './judge-for-training.ts';
 import { type Parts, splitParts, threadsHash } from './parts.ts';
 import { projectionOf } from './projection.ts';
+import { chooseSchedule } from './query-schedule.ts';
 import { stateIdentityOf, statesOf } from './states.ts';
 
 export interface PreparedTrial {
@@ -23,7 +23,7 @@ export interface PreparedTrial {
   readonly student: Student | null;
   /** Null where the agent sees posts whole, or none. */
   readonly projection: Projection | null;
-  /** When the detector is asked while the agent reads; null where the agent is not told its judgements. */
+  /** When the detector is queried while the agent reads; null where the agent does not observe it. */
   readonly schedule: PrefixSchedule | null;
   /** Judgements of the demonstration threads and of those that are decided, by thread id. */
   readonly sequences: ReadonlyMap<string, JudgementSequence>;
@@ -110,8 +110,8 @@ export async function prepareTrial(settings: {
 
 /** The threads that the detector is asked about. */
 export function judgedThreads(parts: Parts, experiment: Experiment): Thread[] {
-  const isTold = experiment.state.judgement !== 'none' && roams(experiment);
-  const isRead = isTold || readsPseudoLabels(experiment.agent) || studentReadsEnvironment(experiment);
+  const observes = experiment.state.observesDetector && roams(experiment);
+  const isRead = observes || readsPseudoLabels(experiment.agent) || studentReadsEnvironment(experiment);
   const environment = isRead ? parts.environment : [];
   const decided = decidedParts(parts, experiment).flatMap((part) => parts[part]);
   return [...parts.demonstrations, ...environment, ...decided];
@@ -123,9 +123,9 @@ export function decidedParts(parts: Parts, { evaluation }: Experiment): readonly
   return parts.development.length === 0 ? ['test'] : ['test', 'development'];
 }
 
-/** Whether the agent meets the environment's threads; where it is told judgements, those that it does not meet need none. */
+/** Whether the agent meets the environment's threads; where it observes its detector, those that it does not meet need no judgements. */
 function roams({ agent, state }: Experiment): boolean {
-  return state.judgement === 'none' || agent.algorithm === 'imitation' || readsPseudoLabels(agent);
+  return !state.observesDetector || agent.algorithm === 'imitation' || readsPseudoLabels(agent);
 }
 
 function studentReadsEnvironment({ state }: Experiment): boolean {

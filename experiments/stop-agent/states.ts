@@ -1,7 +1,7 @@
 import type { StateTable } from '../../envs/state-table.ts';
 import { type Student, studentFeatures } from '../../experts/detectors/local/student.ts';
 import type { JudgementSequence } from '../../experts/judgement-sequence.ts';
-import { askedLengths, type PrefixSchedule } from '../../experts/prefix-schedule.ts';
+import { type PrefixSchedule, queriedLengths } from '../../experts/prefix-schedule.ts';
 import { canonicalJson, sha256 } from '../../src/content-hash.ts';
 import { lastJudgementFeatureCount, lastJudgementFeatures } from '../../src/data/last-judgement.ts';
 import { tellsPostCount } from '../../src/data/post-pooling.ts';
@@ -19,13 +19,13 @@ export interface StateMaterials {
   readonly student: Student | null;
   /** To the principal components of pooled posts; null where the agent sees posts whole, or none. */
   readonly projection: Projection | null;
-  /** When the detector is asked while the agent reads; null where the agent is not told its judgements. */
+  /** When the detector is queried while the agent reads; null where the agent does not observe it. */
   readonly schedule: PrefixSchedule | null;
 }
 
 /** What is known of some threads beyond their posts. */
-export interface Told {
-  /** The judgements of each thread, as far as they are asked for; only read where the agent is told them. */
+export interface ThreadKnowledge {
+  /** The judgements of each thread, as far as they are queried; only read where the agent observes its detector. */
   readonly sequences: ReadonlyMap<string, JudgementSequence>;
   /** Makes a step of every post, also where the agent decides at some only. */
   readonly everyPost?: boolean;
@@ -34,7 +34,7 @@ export interface Told {
 }
 
 /** The table of these threads' states. @throws Error where a thread's judgements are needed and missing */
-export function statesOf(threads: readonly Thread[], settings: StateMaterials & Told): Promise<StateTable> {
+export function statesOf(threads: readonly Thread[], settings: StateMaterials & ThreadKnowledge): Promise<StateTable> {
   const { experiment, student, schedule, sequences, everyPost = false } = settings;
   const { posts } = experiment.state;
   const { labels } = taskOf(experiment);
@@ -52,9 +52,9 @@ export function statesOf(threads: readonly Thread[], settings: StateMaterials & 
       of: async ({ id, posts }) => {
         const sequence = sequences.get(id);
         if (sequence === undefined)
-          throw new Error(`the agent is told the judgements of thread ${id}, and there are none`);
-        const asked = askedLengths({ schedule, posts: Math.min(posts.length, sequence.predicted.length) });
-        return lastJudgementFeatures(sequence, { labels: labels.length, asked, posts: posts.length });
+          throw new Error(`the agent observes the judgements of thread ${id}, and there are none`);
+        const lengths = queriedLengths({ schedule, posts: Math.min(posts.length, sequence.predicted.length) });
+        return lastJudgementFeatures(sequence, { labels: labels.length, queriedLengths: lengths, posts: posts.length });
       },
     });
   return stateTableOf(threads, {
@@ -65,7 +65,7 @@ export function statesOf(threads: readonly Thread[], settings: StateMaterials & 
 }
 
 /** What each post is embedded by: projecting posts and actions is projecting their pooled vectors, because both are linear. */
-function embeddingOf({ cache, projection, beforeProjection = false }: StateMaterials & Told) {
+function embeddingOf({ cache, projection, beforeProjection = false }: StateMaterials & ThreadKnowledge) {
   const { embeddings } = cache;
   if (projection === null || beforeProjection)
     return { dimensions: embeddings.dimensions, embed: (texts: readonly string[]) => embeddings.embed(texts) };
@@ -83,8 +83,8 @@ function logPostCounts({ posts }: Thread): Float32Array {
 function stepsOf({ experiment, schedule }: { experiment: Experiment; schedule: PrefixSchedule }) {
   if (experiment.state.actsAt === 'every-post') return undefined;
   return (posts: number) => {
-    const asked = askedLengths({ schedule, posts: Math.min(posts, experiment.maxJudgedPosts) });
-    return asked.at(-1) === posts ? asked : [...asked, posts];
+    const lengths = queriedLengths({ schedule, posts: Math.min(posts, experiment.maxJudgedPosts) });
+    return lengths.at(-1) === posts ? lengths : [...lengths, posts];
   };
 }
 

@@ -16,14 +16,13 @@ import { detectorHash } from '../judging/judge.ts';
 import { writeDecisions } from '../run/decisions-file.ts';
 import { writeParts } from '../run/parts-file.ts';
 import { trainInDirectories } from '../run/train-in-directories.ts';
-import { saveSchedule } from './ask-schedule.ts';
 import type { Cache } from './cache.ts';
 import { writeJudged, writeStopProbabilities } from './decided-files.ts';
 import {
   agentName,
-  askingOf,
   cloningName,
   decide,
+  queryingOf,
   type SystemDecisions,
   type TestThread,
   testThreads,
@@ -34,6 +33,7 @@ import { annotationsHash, judgeOfRun, recallForTraining } from './judge-for-trai
 import { notedParts, splitParts, threadsHash } from './parts.ts';
 import { decidedParts, judgedThreads, type PreparedTrial, prepareTrial } from './prepare.ts';
 import { saveProjection } from './projection.ts';
+import { saveSchedule } from './query-schedule.ts';
 import { readStoredResult, type StoredResult, storedResult } from './result.ts';
 import { watchTraining } from './watch-training.ts';
 
@@ -104,7 +104,8 @@ async function trainTogether(group: readonly (BegunTrial & StopMember)[], contex
     if (!isTrained && !isPaused) return false;
     const policies = await trainer.policies();
     if (isPaused) {
-      for (const [index, trial] of group.entries()) await lookAtDevelopment(trial, policies[index], trainer.iteration);
+      for (const [index, trial] of group.entries())
+        await evaluateOnDevelopment(trial, policies[index], trainer.iteration);
       return false;
     }
     for (const [index, trial] of group.entries()) {
@@ -170,7 +171,7 @@ async function isFinishedAlready(trial: TrialSettings, { backend, context }: Sur
 }
 
 /** Writes what an agent that is paused decides of the development part. */
-async function lookAtDevelopment(trial: BegunTrial, policy: StopPolicy, iteration: number): Promise<void> {
+async function evaluateOnDevelopment(trial: BegunTrial, policy: StopPolicy, iteration: number): Promise<void> {
   const { prepared, experiment, run } = trial;
   const agent = { [agentName]: policy };
   const { systems } = await decideAll(agent, prepared.parts.development, { prepared, experiment });
@@ -236,7 +237,7 @@ async function decideAll(
   for (const [name, policy] of Object.entries(learnt)) {
     const own = await decideStops(policy, { threads, tableOf, lastPost: experiment.agent.lastPost });
     const steps = own.map(({ stopStep }) => stopStep);
-    systems.push(decide(name, judged, steps, askingOf(schedule)));
+    systems.push(decide(name, judged, steps, queryingOf(schedule)));
     stops.push(own);
   }
   return { judged, systems, stops };

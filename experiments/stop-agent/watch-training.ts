@@ -1,7 +1,7 @@
 import type { WorkContext } from '../../src/work-context.ts';
 import { type StopPolicy, stopProbabilities } from '../../trainers/stop-agent/policy.ts';
 import type { Metrics, Trainer } from '../../trainers/trainer.ts';
-import { agentName, askingOf, decide, testThreads } from './decisions.ts';
+import { agentName, decide, queryingOf, testThreads } from './decisions.ts';
 import { type Experiment, taskOf } from './experiment.ts';
 import { scoreSystem } from './metrics.ts';
 import type { PreparedTrial } from './prepare.ts';
@@ -38,7 +38,7 @@ export async function watchTraining(
       const first = probabilities.findIndex((probability) => probability > 0.5);
       return (first < 0 ? threads[thread].posts.length : table.postsSeen[thread][first]) - 1;
     });
-    const { values } = scoreSystem(decide(agentName, tested, stops, askingOf(prepared.schedule)), {
+    const { values } = scoreSystem(decide(agentName, tested, stops, queryingOf(prepared.schedule)), {
       labels: taskOf(experiment).labels,
     });
     onMeasured({ 'macro-F1': values.macroF1 ?? 0, ER: values.er ?? 0 });

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import {
-  askedLengths,
   lengthsUntil,
   type PrefixSchedule,
   prefixScheduleSchema,
+  queriedLengths,
   scheduledLengths,
 } from '../../experts/prefix-schedule.ts';
 
@@ -13,19 +13,19 @@ const fromThree: PrefixSchedule = { name: 'geometric', start: 3, factor: 1.5 };
 describe('a schedule', () => {
   it('judges the whole thread in any case, and asks a reader who does not know its end only at its own lengths', () => {
     expect(scheduledLengths({ schedule: doubling, posts: 10 })).toEqual([1, 2, 4, 8, 10]);
-    expect(askedLengths({ schedule: doubling, posts: 10 })).toEqual([1, 2, 4, 8]);
-    expect(askedLengths({ schedule: fromThree, posts: 10 })).toEqual([3, 5, 8]);
-    expect(askedLengths({ schedule: fromThree, posts: 2 })).toEqual([]);
-    expect(askedLengths({ schedule: { name: 'every' }, posts: 3 })).toEqual([1, 2, 3]);
-    expect(askedLengths({ schedule: { name: 'lengths', lengths: [7, 2, 2] }, posts: 5 })).toEqual([2]);
-    expect(askedLengths({ schedule: { name: 'step', posts: 5 }, posts: 12 })).toEqual([1, 5, 10]);
+    expect(queriedLengths({ schedule: doubling, posts: 10 })).toEqual([1, 2, 4, 8]);
+    expect(queriedLengths({ schedule: fromThree, posts: 10 })).toEqual([3, 5, 8]);
+    expect(queriedLengths({ schedule: fromThree, posts: 2 })).toEqual([]);
+    expect(queriedLengths({ schedule: { name: 'every' }, posts: 3 })).toEqual([1, 2, 3]);
+    expect(queriedLengths({ schedule: { name: 'lengths', lengths: [7, 2, 2] }, posts: 5 })).toEqual([2]);
+    expect(queriedLengths({ schedule: { name: 'step', posts: 5 }, posts: 12 })).toEqual([1, 5, 10]);
   });
 
   it('asks the same of a thread whatever comes later', () => {
     for (const schedule of [doubling, fromThree])
       for (let posts = 1; posts < 30; posts++) {
-        const longer = askedLengths({ schedule, posts: 30 });
-        expect(askedLengths({ schedule, posts })).toEqual(longer.filter((length) => length <= posts));
+        const longer = queriedLengths({ schedule, posts: 30 });
+        expect(queriedLengths({ schedule, posts })).toEqual(longer.filter((length) => length <= posts));
       }
   });
 

@@ -11,9 +11,9 @@ import { runPython } from './python.ts';
 
 /**
  * Agents that read posts, one of them components of their mean; one whose student's confidence is part of the state, and one
- * told what its detector says.
+ * detector-aware.
  */
-const variants = ['posts', 'pooled', 'student', 'told'] as const;
+const variants = ['posts', 'pooled', 'student', 'aware'] as const;
 const { encoder, l2, folds, steps } = tiny.detector;
 const runOf = (variant: string) => `runs/tiny/${variant}/seed-1`;
 
@@ -27,8 +27,12 @@ beforeAll(async () => {
       posts: {},
       pooled: { state: { posts: 'mean', components: 6 } },
       student: { state: student },
-      told: {
-        state: { judgement: 'last', actsAt: 'asked-posts', askSchedule: { name: 'geometric', start: 2, factor: 2 } },
+      aware: {
+        state: {
+          observesDetector: true,
+          actsAt: 'queried-posts',
+          querySchedule: { name: 'geometric', start: 2, factor: 2 },
+        },
       },
     },
   });
@@ -76,7 +80,7 @@ describe.each(variants)('a bundle in Python (%s)', (variant) => {
   });
 
   it('asks the detector that it is given in place of its own', async () => {
-    if (variant !== 'told') return;
+    if (variant !== 'aware') return;
     const script = `
 import json, sys
 sys.path.insert(0, sys.argv[1])

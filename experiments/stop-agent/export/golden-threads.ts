@@ -3,7 +3,7 @@ import { joinedStates } from '../../../checkpoints/bundle/probe-states.ts';
 import { unicodeThreads } from '../../../checkpoints/bundle/unicode-threads.ts';
 import { CONTINUE, stateRow } from '../../../envs/state-table.ts';
 import { type JudgementSequence, judgementSequence } from '../../../experts/judgement-sequence.ts';
-import { askedLengths } from '../../../experts/prefix-schedule.ts';
+import { queriedLengths } from '../../../experts/prefix-schedule.ts';
 import { floatsToBase64 } from '../../../src/base64-floats.ts';
 import { prefixOf, type Thread } from '../../../src/data/thread.ts';
 import type { WorkContext } from '../../../src/work-context.ts';
@@ -32,7 +32,7 @@ export async function goldenThreads(
   const { tableOf, schedule, experiment } = opened;
   const { scoreStates, context } = options;
   const tested = options.tested.slice(0, goldenTestThreads);
-  const told = await toldOf(tested, opened, context);
+  const told = await detectorOf(tested, opened, context);
   // Language models are not asked for the sake of an export: then the golden threads are those they have judged.
   const made = schedule !== null && told.detector === null ? [] : unicodeThreads.map(threadOfTexts);
   const threads = [...tested.map(firstPosts), ...made];
@@ -47,9 +47,9 @@ export async function goldenThreads(
   const lines: string[] = [];
   const all: Float32Array[] = [];
   for (const [thread, { id, posts }] of threads.entries()) {
-    const asked =
-      schedule === null ? null : askedLengths({ schedule, posts: Math.min(posts.length, experiment.maxJudgedPosts) });
-    const actsAt = experiment.state.actsAt === 'asked-posts' && asked !== null ? new Set(asked) : null;
+    const lengths =
+      schedule === null ? null : queriedLengths({ schedule, posts: Math.min(posts.length, experiment.maxJudgedPosts) });
+    const actsAt = experiment.state.actsAt === 'queried-posts' && lengths !== null ? new Set(lengths) : null;
     const states = new Float32Array(posts.length * columns);
     for (let step = 0; step < posts.length; step++) {
       const row = stateRow(table, { thread, step, previous: CONTINUE }) * columns;
@@ -64,7 +64,7 @@ export async function goldenThreads(
       states: floatsToBase64(states),
       stopProbability: [...stopProbability],
       stopStep: greedyStop(stopProbability),
-      ...(asked !== null && { judgements: goldenJudgements(sequences.get(id), asked) }),
+      ...(lengths !== null && { judgements: goldenJudgements(sequences.get(id), lengths) }),
     };
     lines.push(`${JSON.stringify(golden)}\n`);
     all.push(states);
@@ -72,8 +72,12 @@ export async function goldenThreads(
   return { lines: lines.join(''), states: joinedStates(all), count: lines.length };
 }
 
-/** What a run's detector says of threads, where its agent is told; language models are not asked again. */
-async function toldOf(threads: readonly Thread[], { run, experiment, cache, task }: OpenedRun, context: WorkContext) {
+/** What a run's detector says of threads, where its agent observes it; language models are not asked again. */
+async function detectorOf(
+  threads: readonly Thread[],
+  { run, experiment, cache, task }: OpenedRun,
+  context: WorkContext,
+) {
   if (!('file' in experiment.detector)) {
     const { encoder } = experiment.detector;
     const detector = await localModelOfRun(run.path, { name: 'detector.json', encoder, cache });
@@ -101,10 +105,10 @@ async function inTurn<T>(count: number, make: (index: number) => Promise<T>): Pr
   return made;
 }
 
-function goldenJudgements(sequence: JudgementSequence | undefined, asked: readonly number[]) {
+function goldenJudgements(sequence: JudgementSequence | undefined, lengths: readonly number[]) {
   if (sequence === undefined) return [];
   const { labels, predicted, probabilities } = sequence;
-  return asked.map((posts) => {
+  return lengths.map((posts) => {
     const row = [...probabilities.subarray((posts - 1) * labels.length, posts * labels.length)];
     return { posts, label: labels[predicted[posts - 1]] ?? null, probabilities: row.some(Number.isNaN) ? null : row };
   });

@@ -1,5 +1,5 @@
 import type { Manifest } from '../../../checkpoints/bundle/manifest.ts';
-import { askedLengths } from '../../../experts/prefix-schedule.ts';
+import { queriedLengths } from '../../../experts/prefix-schedule.ts';
 import { lastJudgementFeatureCount, lastJudgementMeaning } from '../../../src/data/last-judgement.ts';
 import { tellsPostCount } from '../../../src/data/post-pooling.ts';
 import { actionTexts } from '../../../trainers/stop-agent/states.ts';
@@ -25,7 +25,7 @@ export function stateDefinition({
   const dimensions = pooling === 'none' ? 0 : cache.embeddings.dimensions;
   const columns = policy.parameters.w1.rows + (projection === null ? 0 : projection.inputs - projection.components);
   const counted = pooling !== 'none' && tellsPostCount(pooling) ? 1 : 0;
-  const told = schedule === null ? 0 : lastJudgementFeatureCount(task.labels.length);
+  const observed = schedule === null ? 0 : lastJudgementFeatureCount(task.labels.length);
   const [first, ...others] = task.labels;
   const posts = {
     name: 'posts',
@@ -37,13 +37,13 @@ export function stateDefinition({
   const student = {
     name: 'student',
     from: dimensions + counted,
-    count: columns - dimensions - counted - told,
+    count: columns - dimensions - counted - observed,
     meaning: `log-odds of ${others.join(', ')} against ${first} by the student (probabilities at least 1e-4), the margin between its likeliest label and the next in log-odds, ln of the posts seen, ln of how many posts in a row its label is unchanged`,
   };
   const judgement = {
     name: 'judgement',
-    from: columns - told,
-    count: told,
+    from: columns - observed,
+    count: observed,
     meaning: lastJudgementMeaning(task.labels),
   };
   const { maxPosts } = experiment.agent;
@@ -54,8 +54,8 @@ export function stateDefinition({
     previousActions: { continue: actionTexts[0], stop: actionTexts[1] },
     maxPosts,
     ...(schedule !== null && {
-      judgement: {
-        asked: askedLengths({ schedule, posts: Math.min(maxPosts, experiment.maxJudgedPosts) }),
+      queryPlan: {
+        queriedLengths: queriedLengths({ schedule, posts: Math.min(maxPosts, experiment.maxJudgedPosts) }),
         actsAt: experiment.state.actsAt,
         maxPosts: experiment.maxJudgedPosts,
       },

@@ -58,7 +58,7 @@ export function renderReport(options: {
     ),
     '',
     'ER is the share of a thread’s posts seen at the decision; lower is earlier. Calls are those of the detector: at the stop, and',
-    'for confidence rules and agents that are told its judgements at the posts where they have it asked. The label-aware bound',
+    'for confidence rules and detector-aware agents at the posts where they query it. The label-aware bound',
     'sees the labels and is out of reach. Rules are those of the',
     `${several ? `splits of the variant ${variants[0].variant}` : 'same splits'}; of ${variants[0].systems.filter(({ name }) => !isLearnt(name)).length} rules ${rules.length} are shown, and all are compared with below.`,
     '',

@@ -121,7 +121,7 @@ function verdict(variants: readonly SummedVariant[]): string {
     clauses.push(`${list(own)} ${say(own.length > 1, clauses.length === 0 ? them : 'them')}`);
   };
   clause(of('above'), (isMany, what) => `${isMany ? 'are' : 'is'} above ${what}`);
-  clause(of('level'), (_, what) => `cannot be told from ${what}`);
+  clause(of('level'), (isMany, what) => `${isMany ? 'bring' : 'brings'} no measurable gain over ${what}`);
   clause(of('below'), (isMany, what) => `${isMany ? 'are' : 'is'} below ${what}`);
   const earliest = of('earliest');
   if (earliest.length > 0)

@@ -30,7 +30,7 @@ const fileSchema = z.strictObject({ formatVersion: z.literal(1), refusals: z.rec
 const TRIAL_MS = 2000;
 
 /** What endpoints have refused so far. */
-export class LearntForms {
+export class EndpointCapabilities {
   private readonly path: string | null;
   private readonly onNote: (line: string) => void;
   private readonly refusals: Map<string, Refusals>;

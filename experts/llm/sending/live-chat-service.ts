@@ -19,7 +19,7 @@ import type { Environment } from '../secrets.ts';
 import { CircuitBreaker } from './circuit-breaker.ts';
 import { ConcurrencyLimiter } from './concurrency-limiter.ts';
 import { endpointClient, send } from './endpoint-client.ts';
-import { LearntForms, namedRefusal, type Refusals, weakerForm, withoutRefused } from './learnt-forms.ts';
+import { EndpointCapabilities, namedRefusal, type Refusals, weakerForm, withoutRefused } from './learnt-forms.ts';
 import { RateLimiter } from './rate-limiter.ts';
 import { RetriesEndedError, type RetryPolicy, retrySchema, withRetries } from './retry.ts';
 
@@ -70,7 +70,7 @@ export class LiveChatService implements ChatService {
   private readonly graceMs: number;
   private readonly ledger = new UsageLedger();
   private readonly lines = new Map<string, Line>();
-  private readonly forms: LearntForms;
+  private readonly forms: EndpointCapabilities;
   // Hard private, so that no dump or log of the service shows a key.
   readonly #clients = new WeakMap<Endpoint, Promise<OpenAI>>();
   readonly #env: Environment;
@@ -82,7 +82,10 @@ export class LiveChatService implements ChatService {
     this.signal = options.signal ?? null;
     this.graceMs = options.graceMs ?? 5000;
     this.#env = options.env ?? process.env;
-    this.forms = new LearntForms({ path: options.learntFormsPath ?? null, onNote: options.onNote ?? (() => {}) });
+    this.forms = new EndpointCapabilities({
+      path: options.learntFormsPath ?? null,
+      onNote: options.onNote ?? (() => {}),
+    });
   }
 
   usage(): EndpointUsage[] {

@@ -5,7 +5,7 @@ const none = Number.NaN;
 /** Rows of [log-odds, size, ln(1 + posts since), ln(1 + streak), ln posts]. */
 function rows(
   judgements: { predicted: number[]; probabilities: number[] },
-  options: { asked: number[]; posts: number; labels?: number },
+  options: { queriedLengths: number[]; posts: number; labels?: number },
 ) {
   const { labels = 2 } = options;
   const probabilities = Float32Array.from(judgements.probabilities);
@@ -17,44 +17,44 @@ function rows(
 const close = (values: number[]) => values.map((value) => expect.closeTo(value, 5));
 const ln = Math.log;
 
-describe('what an agent is told', () => {
+describe('what a detector-aware agent sees', () => {
   it('is the last judgement asked for, how long ago it was, and how often in a row', () => {
     const judgements = { predicted: [1, 0, 1, 0, 0], probabilities: [0.2, 0.8, 0, 0, 0.1, 0.9, 0, 0, 0.75, 0.25] };
-    const told = rows(judgements, { asked: [1, 3, 5], posts: 6 });
-    expect(told[0]).toEqual(close([ln(4), ln(4), 0, ln(2), 0]));
-    expect(told[1]).toEqual(close([ln(4), ln(4), ln(2), ln(2), ln(2)]));
-    expect(told[2]).toEqual(close([ln(9), ln(9), 0, ln(3), ln(3)]));
-    expect(told[4]).toEqual(close([-ln(3), ln(3), 0, ln(2), ln(5)]));
-    expect(told[5]).toEqual(close([-ln(3), ln(3), ln(2), ln(2), ln(6)]));
+    const seen = rows(judgements, { queriedLengths: [1, 3, 5], posts: 6 });
+    expect(seen[0]).toEqual(close([ln(4), ln(4), 0, ln(2), 0]));
+    expect(seen[1]).toEqual(close([ln(4), ln(4), ln(2), ln(2), ln(2)]));
+    expect(seen[2]).toEqual(close([ln(9), ln(9), 0, ln(3), ln(3)]));
+    expect(seen[4]).toEqual(close([-ln(3), ln(3), 0, ln(2), ln(5)]));
+    expect(seen[5]).toEqual(close([-ln(3), ln(3), ln(2), ln(2), ln(6)]));
   });
 
   it('does not depend on what was not asked, or comes later', () => {
     const judgements = { predicted: [1, 0, 1], probabilities: [0.2, 0.8, 0.9, 0.1, 0.1, 0.9] };
     const other = { predicted: [1, 1, 0], probabilities: [0.2, 0.8, 0.5, 0.5, 0.6, 0.4] };
-    const options = { asked: [1, 3], posts: 3 };
+    const options = { queriedLengths: [1, 3], posts: 3 };
     expect(rows(other, options).slice(0, 2)).toEqual(rows(judgements, options).slice(0, 2));
     expect(rows(other, options)[2]).not.toEqual(rows(judgements, options)[2]);
   });
 
   it('is nothing before the first judgement, and of an answer without a label', () => {
     const judgements = { predicted: [1, 1, -1, 1], probabilities: [0, 1, 0.2, 0.8, none, none, 0.2, 0.8] };
-    const told = rows(judgements, { asked: [2, 3, 4], posts: 4 });
-    expect(told[0]).toEqual(close([0, 0, ln(2), 0, 0]));
-    expect(told[2]).toEqual(close([0, 0, 0, 0, ln(3)]));
+    const seen = rows(judgements, { queriedLengths: [2, 3, 4], posts: 4 });
+    expect(seen[0]).toEqual(close([0, 0, ln(2), 0, 0]));
+    expect(seen[2]).toEqual(close([0, 0, 0, 0, ln(3)]));
     // The streak begins again after it.
-    expect(told[3]).toEqual(close([ln(4), ln(4), 0, ln(2), ln(4)]));
+    expect(seen[3]).toEqual(close([ln(4), ln(4), 0, ln(2), ln(4)]));
   });
 
   it('of a detector that says labels alone is as sure as can be', () => {
     const judgements = { predicted: [1, 0], probabilities: [none, none, none, none] };
     const sure = ln(1e4);
-    const told = rows(judgements, { asked: [1, 2], posts: 2 });
-    expect(told.map(([odds, size]) => [odds, size])).toEqual([close([sure, sure]), close([-sure, sure])]);
+    const seen = rows(judgements, { queriedLengths: [1, 2], posts: 2 });
+    expect(seen.map(([odds, size]) => [odds, size])).toEqual([close([sure, sure]), close([-sure, sure])]);
   });
 
   it('has the margin to the next label where there are more than two', () => {
     const judgements = { predicted: [2], probabilities: [0.2, 0.3, 0.5] };
-    const [row] = rows(judgements, { asked: [1], posts: 1, labels: 3 });
+    const [row] = rows(judgements, { queriedLengths: [1], posts: 1, labels: 3 });
     expect(row).toEqual(close([ln(1.5), ln(2.5), ln(5 / 3), 0, ln(2), 0]));
   });
 });

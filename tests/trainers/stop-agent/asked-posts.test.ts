@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { judgementSequence } from '../../../experts/judgement-sequence.ts';
-import { askedLengths, lengthsUntil, type PrefixSchedule } from '../../../experts/prefix-schedule.ts';
+import { lengthsUntil, type PrefixSchedule, queriedLengths } from '../../../experts/prefix-schedule.ts';
 import { rumorTask } from '../../../src/data/task.ts';
 import { Random } from '../../../src/tensor/random.ts';
 import { expectedReturn } from '../../../trainers/exact-return.ts';
@@ -49,7 +49,7 @@ async function worthsOn(schedule: PrefixSchedule) {
       stateTableOf(own, {
         posts: null,
         features: { count: 1, of: async ({ posts }) => new Float32Array(posts.length) },
-        postsSeen: (posts) => [...new Set([...askedLengths({ schedule, posts }), posts])],
+        postsSeen: (posts) => [...new Set([...queriedLengths({ schedule, posts }), posts])],
       }),
     callsAt: (posts) => lengthsUntil(posts, { schedule, maxPosts: 500 }).length,
     config,
@@ -64,7 +64,7 @@ async function worthsOn(schedule: PrefixSchedule) {
  */
 function enumerated(index: number, schedule: PrefixSchedule, stopAt: (posts: number) => number): number {
   const { id, posts, rumor } = threads[index];
-  const asked = askedLengths({ schedule, posts: posts.length });
+  const asked = queriedLengths({ schedule, posts: posts.length });
   let total = 0;
   for (let actions = 0; actions < 2 ** posts.length; actions++) {
     let probability = 1;

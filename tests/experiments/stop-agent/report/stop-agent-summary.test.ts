@@ -43,18 +43,18 @@ describe('the summary of an experiment', () => {
   const trial = (agent: Parameters<typeof decidedTrial>[1]) => decidedTrial(1, agent, rules);
 
   it('puts under each agent the best rule that calls once, and the best that calls as often', () => {
-    const told = trial({ macroF1: 0.9, er: 0.5, callsPerThread: 4 });
+    const aware = trial({ macroF1: 0.9, er: 0.5, callsPerThread: 4 });
     const once = trial({ macroF1: 0.6, er: 0.5 });
     const summary = summarizeExperiment({
       name: 'x',
       results: [
-        { variant: 'told', trials: [told] },
+        { variant: 'detector-in-state', trials: [aware] },
         { variant: 'once', trials: [once] },
       ],
     });
     const names = summary.split('\n').map((line) => line.replace(/ {2,}[\d.]+ {2}.*/, ''));
     expect(names.slice(4, 10)).toEqual([
-      'told',
+      'detector-in-state',
       '  1 call: first 4 posts',
       '  as many: confidence ≥ 0.7, asked at 1, 2, 3, 5, …',
       'once',
@@ -64,7 +64,7 @@ describe('the summary of an experiment', () => {
     expect(widest(summary)).toBeLessThanOrEqual(100);
   });
 
-  it('says which agents are above the rules, which cannot be told from them, and which are below', () => {
+  it('says which agents are above the rules, which bring no measurable gain, and which are below', () => {
     const summary = summarizeExperiment({
       name: 'x',
       results: [
@@ -75,7 +75,7 @@ describe('the summary of an experiment', () => {
       ],
     }).replaceAll('\n', ' ');
     expect(summary).toMatch(
-      /Verdict: good \(\+0\.\d+ \[.*?\]\) is above the best mixtures of rules that are as early and call the detector as often; fair \(.*?\) cannot be told from them; poor \(−0\.\d+ \[.*?\]\) is below them; hasty stops earlier than any rule that calls as seldom\./,
+      /Verdict: good \(\+0\.\d+ \[.*?\]\) is above the best mixtures of rules that are as early and call the detector as often; fair \(.*?\) brings no measurable gain over them; poor \(−0\.\d+ \[.*?\]\) is below them; hasty stops earlier than any rule that calls as seldom\./,
     );
   });
 

@@ -3,11 +3,11 @@ import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { loadPolicy, type Said } from '../../checkpoints/bundle/policy.ts';
-import { askAndDecide } from '../../experiments/stop-agent/ask-and-decide.ts';
+import { type DetectorOutput, loadPolicy } from '../../checkpoints/bundle/policy.ts';
 import { decisionSchema } from '../../experiments/stop-agent/decisions.ts';
 import { openStopAgentRun } from '../../experiments/stop-agent/open-run.ts';
 import { testThreadsOfRun } from '../../experiments/stop-agent/parts.ts';
+import { queryAndDecide } from '../../experiments/stop-agent/query-and-decide.ts';
 import { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
 import { lengthsUntil } from '../../experts/prefix-schedule.ts';
 import { synthesizeThreads } from '../../src/data/synthetic/stream.ts';
@@ -15,8 +15,8 @@ import { prefixOf, type Thread } from '../../src/data/thread.ts';
 import { workContext } from '../../src/work-context.ts';
 import { earshot, tiny, writeExperiment } from '../experiments/cli/command-line.ts';
 
-/** An agent that decides at every post, told at some; one that decides where it asks; one whose schedule was chosen. */
-const variants = ['told', 'asked', 'chosen'] as const;
+/** An agent that decides at every post and queries at some; one that decides where it queries; one whose schedule was chosen. */
+const variants = ['every-post', 'queried', 'chosen'] as const;
 const runOf = (variant: string) => `runs/tiny/${variant}/seed-1`;
 const fresh = synthesizeThreads({ threads: 12, seed: 2 }).map((thread) => ({ ...thread, rumor: null, veracity: null }));
 const parsed = (text: string) => text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]));
@@ -25,7 +25,7 @@ let cwd: string;
 beforeAll(async () => {
   cwd = mkdtempSync(join(tmpdir(), 'earshot-asking-'));
   writeFileSync(join(cwd, 'fresh.jsonl'), fresh.map((thread) => `${JSON.stringify(thread)}\n`).join(''));
-  const state = { posts: 'none', judgement: 'last' };
+  const state = { posts: 'none', observesDetector: true };
   const doubling = { name: 'geometric', start: 2, factor: 2 };
   writeExperiment(join(cwd, 'tiny.yaml'), {
     agent: {
@@ -35,10 +35,10 @@ beforeAll(async () => {
       task: { learningRate: 0.02, delayCost: 0.3, callCost: 0.01 },
     },
     variants: {
-      told: { state: { ...state, posts: 'sum', askSchedule: doubling } },
-      asked: { state: { ...state, actsAt: 'asked-posts', askSchedule: doubling } },
+      'every-post': { state: { ...state, posts: 'sum', querySchedule: doubling } },
+      queried: { state: { ...state, actsAt: 'queried-posts', querySchedule: doubling } },
       chosen: {
-        state: { ...state, actsAt: 'asked-posts', askSchedule: { name: 'best', starts: [1, 3], factors: [2] } },
+        state: { ...state, actsAt: 'queried-posts', querySchedule: { name: 'best', starts: [1, 3], factors: [2] } },
       },
     },
   });
@@ -57,7 +57,7 @@ async function inFolder<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-describe.each(variants)('an agent that is told judgements (%s)', (variant) => {
+describe.each(variants)('a detector-aware agent (%s)', (variant) => {
   it('calls a counting detector as often as its decisions and its table say, and decides the same', async () => {
     await inFolder(async () => {
       const context = workContext();
@@ -79,7 +79,7 @@ describe.each(variants)('an agent that is told judgements (%s)', (variant) => {
           asked.push(length);
           return detector.judge(prefixOf(thread, length));
         };
-        const decision = await askAndDecide(thread, { ...opened, schedule, judge });
+        const decision = await queryAndDecide(thread, { ...opened, schedule, judge });
         const stop = decision.stopStep + 1;
         expect(asked).toEqual(lengthsUntil(stop, { schedule, maxPosts: experiment.maxJudgedPosts }));
         expect(reported.get(thread.id)).toMatchObject({ calls: asked.length, postsUsed: stop });
@@ -106,7 +106,7 @@ describe.each(variants)('an agent that is told judgements (%s)', (variant) => {
         expect(Math.abs(byBundle[index].stopProbability[post] - probability)).toBeLessThan(1e-5);
       // An agent that acts at 2, 4, 8, … posts cannot stop in between.
       const between = stopProbability.filter((_: number, post: number) => ![2, 4, 8].includes(post + 1));
-      if (variant === 'asked') expect(Math.max(0, ...between)).toBe(0);
+      if (variant === 'queried') expect(Math.max(0, ...between)).toBe(0);
     }
   });
 });
@@ -125,12 +125,12 @@ it.each(variants)('post by post a bundle decides as at once (%s)', async (varian
 });
 
 it('a bundle without its detector asks the one it is given, with what it has seen', async () => {
-  const read = (name: string) => readFile(join(cwd, 'asked', name));
-  const detector = await LocalDetector.load({ path: join(cwd, runOf('asked'), 'detector.json') });
+  const read = (name: string) => readFile(join(cwd, 'queried', name));
+  const detector = await LocalDetector.load({ path: join(cwd, runOf('queried'), 'detector.json') });
   const own = await loadPolicy({ read });
   for (const thread of fresh) {
     const seen: number[] = [];
-    const judge = async (posts: readonly { text: string }[]): Promise<Said> => {
+    const judge = async (posts: readonly { text: string }[]): Promise<DetectorOutput> => {
       seen.push(posts.length);
       return detector.judge(prefixOf(thread, posts.length));
     };
@@ -143,11 +143,11 @@ it('a bundle without its detector asks the one it is given, with what it has see
 it('an agent may not ask about prefixes that its detector does not judge', async () => {
   writeExperiment(join(cwd, 'gap.yaml'), {
     detector: { file: 'any.yaml', schedule: { name: 'geometric', factor: 2 } },
-    state: { judgement: 'last', askSchedule: { name: 'geometric', factor: 1.5 } },
+    state: { observesDetector: true, querySchedule: { name: 'geometric', factor: 1.5 } },
   });
   const { code, errors } = await earshot(['train', 'gap.yaml'], { cwd });
   expect(code).toBe(1);
-  expect(errors).toContain('state.askSchedule asks about 3 posts, which this schedule leaves out');
+  expect(errors).toContain('state.querySchedule queries 3 posts, which this schedule leaves out');
 });
 
 it('a run whose chosen schedule is gone says so', async () => {
@@ -162,7 +162,7 @@ it('a run whose chosen schedule is gone says so', async () => {
 /** Settings that are at odds with each other. */
 it.each<[string, Record<string, unknown>, string]>([
   ['nothing to see', { state: { posts: 'none' } }, 'the agent would see nothing'],
-  ['a schedule without judgements', { state: { actsAt: 'asked-posts' } }, 'set judgement: last'],
+  ['a schedule without judgements', { state: { actsAt: 'queried-posts' } }, 'set observesDetector: true'],
   ['no development part', { evaluation: { part: 'development' } }, 'set split.development'],
 ])('refuses %s', async (_, parts, message) => {
   writeExperiment(join(cwd, 'bad.yaml'), parts);
@@ -175,7 +175,7 @@ it('decides the development part alone where that is asked for', async () => {
   writeExperiment(join(cwd, 'development.yaml'), {
     name: 'development',
     split: { ...tiny.split, development: 10, test: 6 },
-    state: { posts: 'none', judgement: 'last' },
+    state: { posts: 'none', observesDetector: true },
     agent: { ...tiny.agent, algorithm: 'exact-return' },
     evaluation: { ...tiny.evaluation, part: 'development' },
   });

@@ -7,7 +7,7 @@ import type { StopProblem } from '../../trainers/stop-agent/problem.ts';
 import { type Experiment, schedulesOf } from './experiment.ts';
 
 /*
- * When an agent has its detector asked. `askSchedule: best` trains an exact-return agent for each candidate and takes the
+ * When an agent queries its detector. `querySchedule: best` trains an exact-return agent for each candidate and takes the
  * one with the largest expected return on the demonstration threads, calls included. It is kept in the run's
  * `schedule.json`.
  */
@@ -21,16 +21,16 @@ export interface ChosenSchedule {
 }
 
 /**
- * @param options.problemOf what an agent learns from that asks on a schedule
- * @returns null where the agent is not told the judgements
+ * @param options.problemOf what an agent learns from that queries on a schedule
+ * @returns null where the agent does not observe its detector
  */
 export async function chooseSchedule(
   { state, agent }: Experiment,
   options: { problemOf: (schedule: PrefixSchedule) => Promise<StopProblem>; seed: number; context: WorkContext },
 ): Promise<ChosenSchedule | null> {
-  if (state.judgement === 'none') return null;
+  if (!state.observesDetector) return null;
   const { problemOf, seed, context } = options;
-  const candidates = schedulesOf(state.askSchedule);
+  const candidates = schedulesOf(state.querySchedule);
   if (candidates.length === 1) return { schedule: candidates[0], expectedReturn: null };
   const config = {
     ...agent,
@@ -47,7 +47,7 @@ export async function chooseSchedule(
       expectedReturn = metrics['task/expected_return'];
     }
     trainer.dispose();
-    context.onProgress('choosing when to ask', index + 1, candidates.length);
+    context.onProgress('choosing when to query', index + 1, candidates.length);
     if (best === null || expectedReturn > best.expectedReturn) best = { schedule, expectedReturn };
   }
   return best;
@@ -58,11 +58,11 @@ export function saveSchedule(directory: string, schedule: PrefixSchedule): void 
 }
 
 /**
- * The schedule that a run's agent asks on; null where it is not told the judgements.
+ * The schedule that a run's agent queries on; null where it does not observe its detector.
  * @throws InputError when it was chosen and its file is missing or damaged
  */
 export function scheduleOfRun(directory: string, { state }: Experiment): PrefixSchedule | null {
-  if (state.judgement === 'none') return null;
-  if (state.askSchedule.name !== 'best') return state.askSchedule;
+  if (!state.observesDetector) return null;
+  if (state.querySchedule.name !== 'best') return state.querySchedule;
   return readJsonFile(join(directory, fileName), prefixScheduleSchema.unwrap());
 }

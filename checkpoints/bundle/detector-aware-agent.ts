@@ -3,12 +3,12 @@ import type { Golden } from './golden.ts';
 import type { Manifest } from './manifest.ts';
 
 /*
- * An agent that is told what its detector says: the detector is asked at listed posts until the agent stops, and at the stop
+ * A detector-aware agent sees what its detector last said: the detector is asked at listed posts until the agent stops, and at the stop
  * unless it was just asked there.
  */
 
 /** What a detector says. */
-export interface Said {
+export interface DetectorOutput {
   /** Null where it gives none. */
   readonly label: string | null;
   /** Of every label; null where it gives none. */
@@ -21,106 +21,119 @@ export interface Verdict {
 }
 
 /** A detector that gives no label gives no verdict. */
-export function verdictOfSaid({ label, probabilities }: Said): Verdict | null {
+export function verdictOfOutput({ label, probabilities }: DetectorOutput): Verdict | null {
   return label === null ? null : { label, probabilities: probabilities ?? {} };
 }
 
 /** When the detector is asked, and where the agent acts. */
-export interface Asking {
+export interface QueryPlan {
   /** Numbers of posts at which the detector is asked until the agent stops, increasing. */
-  readonly asked: readonly number[];
-  readonly actsAt: 'every-post' | 'asked-posts';
+  readonly queriedLengths: readonly number[];
+  readonly actsAt: 'every-post' | 'queried-posts';
   /** The detector reads no further: at a later stop it is asked about this many posts. */
   readonly maxPosts: number;
 }
 
-export interface ToldDecision {
+export interface DetectorAwareDecision {
   /** 0-based; the last post where the agent never stops. */
   readonly stopStep: number;
   readonly stopped: boolean;
   /** π(stop) at every post up to the stop; 0 where the agent does not act. Later ones would need further judgements. */
   readonly stopProbability: Float32Array;
   /** What the detector said of the posts up to the stop. */
-  readonly said: Said;
+  readonly said: DetectorOutput;
   /** How often it was asked. */
   readonly calls: number;
 }
 
 /** Decides a thread as it comes in, asking the detector on the way. */
-export async function decideTold<Post>(
+export async function decideDetectorAware<Post>(
   posts: readonly Post[],
   options: {
-    asking: Asking;
-    judge: (posts: readonly Post[]) => Promise<Said>;
-    /** π(stop) at each of the first posts, given what was said of them; [told.length]. */
-    probabilities: (told: readonly (Said | undefined)[]) => Promise<Float32Array>;
+    queryPlan: QueryPlan;
+    judge: (posts: readonly Post[]) => Promise<DetectorOutput>;
+    /** π(stop) at each of the first posts, given what was said of them; [outputs.length]. */
+    probabilities: (outputs: readonly (DetectorOutput | undefined)[]) => Promise<Float32Array>;
   },
-): Promise<ToldDecision> {
-  const { asking, judge, probabilities } = options;
-  const said = new Map<number, Said>();
+): Promise<DetectorAwareDecision> {
+  const { queryPlan, judge, probabilities } = options;
+  const said = new Map<number, DetectorOutput>();
   const ask = async (length: number) => {
     const known = said.get(length) ?? (await judge(posts.slice(0, length)));
     said.set(length, known);
     return known;
   };
-  const lengths = asking.asked.filter((length) => length <= posts.length);
+  const lengths = queryPlan.queriedLengths.filter((length) => length <= posts.length);
   let stopProbability: Float32Array = new Float32Array(0);
   let stop = -1;
   for (const from of lengths[0] === 1 ? lengths : [1, ...lengths]) {
     if (lengths.includes(from)) await ask(from);
     const until = (lengths.find((length) => length > from) ?? posts.length + 1) - 1;
-    const told = Array.from({ length: until }, (_, index) => said.get(index + 1));
-    stopProbability = actedUpon(await probabilities(told), asking);
+    const outputs = Array.from({ length: until }, (_, index) => said.get(index + 1));
+    stopProbability = actedUpon(await probabilities(outputs), queryPlan);
     stop = stopProbability.findIndex((probability) => probability > 0.5);
     if (stop >= 0) break;
   }
   const stopStep = stop < 0 ? posts.length - 1 : stop;
-  const last = await ask(Math.min(stopStep + 1, asking.maxPosts));
+  const last = await ask(Math.min(stopStep + 1, queryPlan.maxPosts));
   stopProbability = stopProbability.slice(0, stopStep + 1);
   return { stopStep, stopped: stop >= 0, stopProbability, said: last, calls: said.size };
 }
 
 /**
  * The probabilities with 0 where the agent does not act.
- * @param asking null or undefined for an agent that is not told
+ * @param queryPlan null or undefined for an agent that does not see its detector
  * @param before posts of the thread that come before those of the probabilities
  */
-export function actedUpon(stopProbability: Float32Array, asking: Asking | null | undefined, before = 0): Float32Array {
-  if (asking?.actsAt !== 'asked-posts') return stopProbability;
-  const asked = new Set(asking.asked);
-  return stopProbability.map((probability, index) => (asked.has(before + index + 1) ? probability : 0));
+export function actedUpon(
+  stopProbability: Float32Array,
+  queryPlan: QueryPlan | null | undefined,
+  before = 0,
+): Float32Array {
+  if (queryPlan?.actsAt !== 'queried-posts') return stopProbability;
+  const queried = new Set(queryPlan.queriedLengths);
+  return stopProbability.map((probability, index) => (queried.has(before + index + 1) ? probability : 0));
 }
 
 /** A function that reads the posts of a thread one by one and says what the detector says where it is asked. */
-export function sayingWhenAsked(read: (text: string) => Said, asking: Asking): (text: string) => Said | undefined {
-  const asked = new Set(asking.asked);
+export function outputWhenQueried(
+  read: (text: string) => DetectorOutput,
+  queryPlan: QueryPlan,
+): (text: string) => DetectorOutput | undefined {
+  const queried = new Set(queryPlan.queriedLengths);
   let posts = 0;
   return (text) => {
     posts++;
     const said = read(text);
-    return asked.has(posts) ? said : undefined;
+    return queried.has(posts) ? said : undefined;
   };
 }
 
-/** The numbers that the judgements add to the states, row-major [posts, labels + 3]; none where the agent is not told. */
-export function toldFeatures(told: readonly (Said | undefined)[], { task, state }: Manifest): Float32Array {
-  const asking = state.judgement ?? null;
-  if (asking === null) return new Float32Array(0);
+/** The numbers that the judgements add to the states, row-major [posts, labels + 3]; none where the agent does not see its detector. */
+export function observedFeatures(
+  outputs: readonly (DetectorOutput | undefined)[],
+  { task, state }: Manifest,
+): Float32Array {
+  const queryPlan = state.queryPlan ?? null;
+  if (queryPlan === null) return new Float32Array(0);
   const { labels } = task;
-  const probabilities = new Float32Array(told.length * labels.length).fill(Number.NaN);
-  for (const [index, said] of told.entries())
+  const probabilities = new Float32Array(outputs.length * labels.length).fill(Number.NaN);
+  for (const [index, said] of outputs.entries())
     for (const [label, name] of labels.entries())
       probabilities[index * labels.length + label] = said?.probabilities?.[name] ?? Number.NaN;
-  const predicted = told.map((said) => labels.indexOf(said?.label ?? ''));
-  const { asked } = asking;
-  return lastJudgementFeatures({ predicted, probabilities }, { labels: labels.length, asked, posts: told.length });
+  const predicted = outputs.map((said) => labels.indexOf(said?.label ?? ''));
+  const { queriedLengths } = queryPlan;
+  return lastJudgementFeatures(
+    { predicted, probabilities },
+    { labels: labels.length, queriedLengths, posts: outputs.length },
+  );
 }
 
 /** The detector of a golden thread: it says what it said when the bundle was made. */
-export function saidBefore(
+export function recordedOutputs(
   { judgements }: Golden,
   labels: readonly string[],
-): ((posts: readonly unknown[]) => Promise<Said>) | undefined {
+): ((posts: readonly unknown[]) => Promise<DetectorOutput>) | undefined {
   if (judgements === undefined) return undefined;
   return async (posts) => {
     const said = judgements.find((own) => own.posts === posts.length);
