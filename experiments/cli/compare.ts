@@ -5,7 +5,7 @@ import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { counted } from '../../src/counted.ts';
 import { signed } from '../report/shown-numbers.ts';
 import { type ComparedSystem, runsIn } from '../run/decisions-file.ts';
-import { runKind } from '../run/run-kind.ts';
+import { kindOfRun } from '../run/kind-name.ts';
 import { selectorName } from '../selector/system-names.ts';
 import type { compareSystems } from '../stop-agent/compare-runs.ts';
 import { agentName } from '../stop-agent/decisions.ts';
@@ -53,13 +53,14 @@ Examples:
   earshot compare runs/quickstart/one-call runs/quickstart/paper --html --out comparison.html`,
     )
     .action(async (first: string, second: string, options: CompareOptions) => {
-      const isSelector = kindOf(first) === 'selector';
-      const { system = isSelector ? selectorName : agentName } = options;
+      const kind = kindOfRun(RunDirectory.open(join(first, runsIn(first)[0])));
+      const { learnt, compare } = kinds[kind];
+      const { system = learnt } = options;
       const compared = [
         { folder: first, system },
         { folder: second, system: options.secondSystem ?? system },
       ] as const;
-      const { json, text, page } = await (isSelector ? selectors : agents)(compared, options);
+      const { json, text, page } = await compare(compared, options);
       const heading = `${compared[0].system} of ${first}\nminus ${compared[1].system} of ${second}`;
       stdout.write(options.json ? `${JSON.stringify(json, null, 2)}\n` : `${heading}${text}`);
       if (!options.html) return;
@@ -119,6 +120,11 @@ async function selectors(compared: Pair, options: { seed: number }) {
   };
 }
 
+const kinds = {
+  'stop-agent': { learnt: agentName, compare: agents },
+  selector: { learnt: selectorName, compare: selectors },
+};
+
 type Metrics = ReturnType<typeof compareSystems>['metrics'];
 
 function byName(metrics: Metrics) {
@@ -133,8 +139,4 @@ function lines(metrics: Metrics): string {
         `${title.padEnd(width)}  ${signed(difference, 4)}  95 % [${signed(low, 4)}, ${signed(high, 4)}]  p = ${pValue.toFixed(4)}\n`,
     )
     .join('');
-}
-
-function kindOf(folder: string): unknown {
-  return runKind(RunDirectory.open(join(folder, runsIn(folder)[0])));
 }

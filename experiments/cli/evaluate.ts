@@ -3,7 +3,7 @@ import { markdownTable } from 'markdown-table';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { workContext } from '../../src/work-context.ts';
-import { runKind } from '../run/run-kind.ts';
+import { kindOfRun } from '../run/kind-name.ts';
 import type { TaskScores } from '../selector/scores.ts';
 import type { evaluateSelectorRun } from '../selector/trained-selector.ts';
 import type { evaluateRun } from '../stop-agent/evaluate-run.ts';
@@ -52,10 +52,7 @@ async function evaluate(run: string, options: EvaluateOptions & { terminal: Term
   const settings = { run, data, runs, skipInvalid, includeTrained, context };
   let evaluated: { scores: object; text: string };
   try {
-    evaluated =
-      runKind(RunDirectory.open(run)) === 'selector'
-        ? await evaluatedSelector(settings)
-        : await evaluatedAgent(settings);
+    evaluated = await kinds[kindOfRun(RunDirectory.open(run))](settings);
   } finally {
     done();
   }
@@ -65,6 +62,8 @@ async function evaluate(run: string, options: EvaluateOptions & { terminal: Term
   writeFileAtomically(out, scores);
   stderr.write(`\nScores: ${out}\n`);
 }
+
+const kinds = { 'stop-agent': evaluatedAgent, selector: evaluatedSelector };
 
 async function evaluatedAgent(settings: Parameters<typeof evaluateRun>[0]) {
   const { evaluateRun } = await import('../stop-agent/evaluate-run.ts');

@@ -3,7 +3,7 @@ import type { Parity } from '../../checkpoints/bundle/parity.ts';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { InputError } from '../../src/errors.ts';
 import { workContext } from '../../src/work-context.ts';
-import { runKind } from '../run/run-kind.ts';
+import { kindOfRun } from '../run/kind-name.ts';
 import type { Terminal } from './terminal.ts';
 
 export function exportCommand({ stdout, stderr }: Terminal): Command {
@@ -29,7 +29,7 @@ Example:
     )
     .action(async (run: string, { out, data, runs, json }: ExportOptions) => {
       const context = workContext({ onNote: (line) => stderr.write(`earshot: ${line}\n`) });
-      if (runKind(RunDirectory.open(run)) === 'selector')
+      if (kindOfRun(RunDirectory.open(run)) === 'selector')
         throw new InputError(`${run} is a selector: it is applied with \`earshot select ${run}\`, not exported`);
       const { exportRun } = await import('../stop-agent/export/export-run.ts');
       const exported = await exportRun({ run, out, data: data ?? null, runs, context });

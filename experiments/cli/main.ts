@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import packageJson from '../../package.json' with { type: 'json' };
 import { InputError, ProviderError } from '../../src/errors.ts';
 import { severityOf } from '../run/severity.ts';
-import { Interrupted, ReportedElsewhere, type Terminal } from './terminal.ts';
+import { Interrupted, type Terminal } from './terminal.ts';
 
 /** Every command, in the order of the help. Each declares its options cheaply, and its action loads what it needs. */
 const commands: Readonly<Record<string, () => Promise<(terminal: Terminal) => Command>>> = {
@@ -76,7 +76,6 @@ function passSettingsDown(command: Command): void {
 
 /** Prints an error the way its reader needs it and returns the exit code. */
 function report(error: unknown, { stderr }: Terminal): number {
-  if (error instanceof ReportedElsewhere) return exitCodeOf(error.cause);
   const code = exitCodeOf(error);
   if (isCommanders(error)) return code;
   if (code === 130) {

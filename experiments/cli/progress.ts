@@ -59,7 +59,7 @@ export type StageProgress = Pick<WorkContext, 'onProgress' | 'onNote' | 'onMeasu
 export function stageProgress(
   title: string,
   terminal: Pick<Terminal, 'stderr'>,
-  options: { signal?: AbortSignal; lines?: LiveLines } = {},
+  options: { signal?: AbortSignal; lines?: LiveLines | undefined } = {},
 ): StageProgress {
   if (!hasScreen(terminal)) return plainProgress(title, terminal.stderr);
   const lines = options.lines ?? watchedLines(terminal, options.signal);
@@ -67,12 +67,18 @@ export function stageProgress(
   return {
     ...live,
     onProgress: (stage, done, total, note) => live.onProgress(stage, { done, total, note }),
-    onNote: (line) => lines.note(`earshot: ${line}`),
+    onNote: notesTo(terminal, lines),
     done() {
       if (options.lines === undefined) lines.stop();
       else live.done();
     },
   };
+}
+
+/** Tells a line on stderr, above what is drawn. Lines of other processes have our name already. */
+export function notesTo({ stderr }: Pick<Terminal, 'stderr'>, lines?: LiveLines): (line: string) => void {
+  const show = lines?.note ?? ((line: string) => void stderr.write(`${line}\n`));
+  return (line) => show(line.startsWith('earshot:') ? line : `earshot: ${line}`);
 }
 
 /** Lines on a terminal that stand still once the signal aborts. */
@@ -90,7 +96,7 @@ function plainProgress(title: string, stderr: Stream): StageProgress {
       if (stage?.name !== name) stage = { name, show: lines.start({ label: `${title}: ${name}`, unit: unitOf(name) }) };
       stage.show({ done, total, note });
     },
-    onNote: (line) => void stderr.write(`earshot: ${line}\n`),
+    onNote: notesTo({ stderr }),
     onMeasured: null,
     done: lines.end,
   };

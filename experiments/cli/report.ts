@@ -66,16 +66,19 @@ type Reporting = ReportOptions & { readonly terminal: Terminal };
 
 async function reportFile(path: string, { runs, set, json, html, out, terminal }: Reporting): Promise<void> {
   const { stdout, stderr } = terminal;
-  const { openExperiment } = await import('../kinds/open-experiment.ts');
+  const { finishedTrials, openExperiment, writeExperimentPage, writeReport } = await import(
+    '../kinds/open-experiment.ts'
+  );
   const experiment = await openExperiment({ path, overrides: set.map(parseOverride), runs });
-  const finished = experiment.finished().length;
+  const finished = finishedTrials(experiment).length;
   if (finished === 0)
     throw new InputError(`no run of ${experiment.name} is finished in ${runs}; run \`earshot train ${path}\` first`);
   const total = experiment.trials.length;
   const command = ['earshot', 'train', path, ...set.flatMap((each) => ['--set', each])].map(quoted).join(' ');
-  const { report } = experiment.writeReport(command);
-  if (json) stdout.write(`${JSON.stringify(experiment.results(), null, 2)}\n`);
-  if (html || out !== undefined) stderr.write(`Page: ${await experiment.writePage({ command, path: out })}\n`);
+  const { report, results } = await writeReport(experiment, { command });
+  if (json) stdout.write(`${JSON.stringify(results, null, 2)}\n`);
+  if (html || out !== undefined)
+    stderr.write(`Page: ${await writeExperimentPage(experiment, { command, path: out })}\n`);
   else if (!json) stdout.write(report);
   if (finished < total) stderr.write(`\nearshot: ${total - finished} of ${total} runs are not finished yet\n`);
 }
@@ -84,14 +87,20 @@ async function reportFolder(path: string, options: Reporting): Promise<void> {
   const { runs, set, json, html, out = join(path, 'report.html'), terminal } = options;
   const { stdout, stderr } = terminal;
   if (set.length > 0) throw new InputError(`--set ${set[0]} is for experiment files; ${path} is a folder of runs`);
-  const { findRuns } = await import('../kinds/report-runs.ts');
+  const [{ reportOf }, { findRuns }] = await Promise.all([
+    import('../kinds/kinds.ts'),
+    import('../kinds/report-runs.ts'),
+  ]);
   const found = findRuns(path);
-  const command = ['earshot', 'report', path].map(quoted).join(' ');
-  if (json) stdout.write(`${JSON.stringify(found.json(), null, 2)}\n`);
+  const report = await reportOf(found.kind);
+  const source = { ...found, command: ['earshot', 'report', path].map(quoted).join(' ') };
+  if (json) stdout.write(`${JSON.stringify(report.json(found.variants), null, 2)}\n`);
   if (html || options.out !== undefined) {
-    writePage(out, await found.page({ command, cache: join(runs, 'cache') }));
+    const [{ variant }, ...others] = found.variants;
+    const name = others.length === 0 ? `${found.name}: ${variant}` : found.name;
+    writePage(out, await report.page({ ...source, name, cache: join(runs, 'cache') }));
     stderr.write(`Page: ${out}\n`);
-  } else if (!json) stdout.write(found.text(command));
+  } else if (!json) stdout.write(report.text(source).report);
 }
 
 /** Writes the files of a sweep anew, from the trials that are finished. */

@@ -1,16 +1,16 @@
-import type { TrialTask } from '../kinds/swept-kind.ts';
+import { failureTeller } from '../run/failures.ts';
+import type { RunGroup, TrialFailure, TrialTask } from '../run/trial.ts';
 import { objectiveOf } from '../sweep/objective.ts';
 import type { SweepPlan } from '../sweep/plan.ts';
-import type { RunGroup } from '../sweep/trial-pool.ts';
 import { trialsOfPlan } from '../sweep/trials-of-plan.ts';
-import { liveStages, pacedLines, watchedLines } from './progress.ts';
+import { liveStages, notesTo, pacedLines, watchedLines } from './progress.ts';
 import { hasScreen, type Terminal } from './terminal.ts';
 
 /** What `sweep` shows while it runs. */
 export interface SweepProgress {
   readonly onTrials: (counts: { done: number; total: number }) => void;
   readonly onNote: (line: string) => void;
-  readonly onFailure: (label: string, message: string) => void;
+  readonly onFailure: (label: string, failure: TrialFailure) => void;
   /** The same runner, its trials shown while they run. */
   watching(run: RunGroup): RunGroup;
   stop(): void;
@@ -22,24 +22,13 @@ export function sweepProgress(plan: SweepPlan, options: { terminal: Terminal; si
   return hasScreen(terminal) ? watchedSweep(plan, options) : plainSweep(plan, terminal);
 }
 
-/** Lines of other processes, and our own, with our name once. */
-export function notesOf({ stderr }: Pick<Terminal, 'stderr'>): (line: string) => void {
-  return (line) => void stderr.write(`${named(line)}\n`);
-}
-
-function named(line: string): string {
-  return line.startsWith('earshot:') ? line : `earshot: ${line}`;
-}
-
-function failureText(label: string, message: string): string {
-  return `failed: ${label}: ${message}`;
-}
-
 /** Iterations pass too quickly for a log; that they pass at all is worth a line a minute. */
 const underWayEveryMs = 60_000;
 
 function plainSweep({ name }: SweepPlan, terminal: Terminal): SweepProgress {
   const lines = pacedLines(terminal.stderr);
+  const onNote = notesTo(terminal);
+  const tellFailure = failureTeller(onNote);
   const show = lines.start({ label: name, unit: 'trials' });
   const begun = trialsUnderWay();
   let counts = { done: 0, total: 0 };
@@ -51,10 +40,10 @@ function plainSweep({ name }: SweepPlan, terminal: Terminal): SweepProgress {
       counts = now;
       show(stand());
     },
-    onNote: notesOf(terminal),
-    onFailure(label, message) {
+    onNote,
+    onFailure(label, failure) {
       failed++;
-      notesOf(terminal)(failureText(label, message));
+      tellFailure(label, failure);
     },
     watching: (run) => async (tasks, told) => {
       const outcomes = await run(tasks, {
@@ -108,6 +97,8 @@ function watchedSweep(
   { terminal, signal }: { terminal: Terminal; signal: AbortSignal },
 ): SweepProgress {
   const lines = watchedLines(terminal, signal);
+  const onNote = notesTo(terminal, lines);
+  const tellFailure = failureTeller(onNote);
   const objective = objectiveOf(plan);
   const aim = plan.sweep.objective.maximise ?? plan.kind.objective;
   const scores: number[] = [];
@@ -139,10 +130,10 @@ function watchedSweep(
       counts = now;
       show();
     },
-    onNote: (line) => lines.note(named(line)),
-    onFailure(label, message) {
+    onNote,
+    onFailure(label, failure) {
       failed++;
-      lines.note(named(failureText(label, message)));
+      tellFailure(label, failure);
     },
     watching: (run) => async (tasks, told) => {
       const others = tasks.length > 1 ? ` and ${tasks.length - 1} more` : '';

@@ -1,13 +1,14 @@
 import { Command } from 'commander';
 import { counted } from '../../src/counted.ts';
-import { InputError, ProviderError } from '../../src/errors.ts';
+import { InputError } from '../../src/errors.ts';
 import type { PlainObject } from '../config/overrides.ts';
 import { wrapped } from '../report/narrow-table.ts';
+import { failedCount, failureOf } from '../run/failures.ts';
 import type { Programs } from '../run/programs.ts';
+import { trialEnd } from '../run/trial.ts';
+import type { TrialPool } from '../run/trial-pool.ts';
 import type { SweepPlan } from '../sweep/plan.ts';
 import type { SweepFolder } from '../sweep/sweep-folder.ts';
-import type { TrialPool } from '../sweep/trial-pool.ts';
-import { trialEnd } from '../sweep/trial-process.ts';
 import { sizeOf, trialsOfPlan } from '../sweep/trials-of-plan.ts';
 import { collect, indexOfShares, positiveInteger } from './option-values.ts';
 import { quoted } from './shell-words.ts';
@@ -119,16 +120,16 @@ async function sweep(file: string, options: SweepOptions & { terminal: Terminal 
 }
 
 async function loadPlan(file: string, { data, set }: SweepOptions): Promise<SweepPlan> {
-  const [{ parseOverride }, { sweptKindOf }, { planSweep }, { loadSweepFile }] = await Promise.all([
+  const [{ parseOverride }, { kindOf }, { planSweep }, { loadSweepFile }] = await Promise.all([
     import('../config/overrides.ts'),
-    import('../kinds/swept-kind.ts'),
+    import('../kinds/kinds.ts'),
     import('../sweep/plan.ts'),
     import('../sweep/sweep-file.ts'),
   ]);
   const overrides: PlainObject[] = set.map(parseOverride);
   const loaded = await loadSweepFile(file, { overrides });
   if (data === undefined) return planSweep(loaded);
-  const kind = sweptKindOf(loaded.experiment.kind, loaded.source);
+  const kind = kindOf(loaded.experiment.kind, loaded.source);
   return planSweep(await loadSweepFile(file, { overrides: [...overrides, kind.dataOverride(data)] }));
 }
 
@@ -141,9 +142,10 @@ interface Running extends SweepOptions {
 /** Runs the trials here, or with the workers of a queue. */
 async function runTrials(plan: SweepPlan, options: Running): Promise<void> {
   const { folder, signal, shard = { index: 0, of: 1 }, terminal } = options;
-  const [{ runSweep }, { trialPool }, { sweepProgress }] = await Promise.all([
+  const [{ startTrials }, { runSweep }, { trialPool }, { sweepProgress }] = await Promise.all([
+    import('../kinds/kinds.ts'),
     import('../sweep/run-sweep.ts'),
-    import('../sweep/trial-pool.ts'),
+    import('../run/trial-pool.ts'),
     import('./sweep-progress.ts'),
   ]);
   const programs = options.queue === undefined ? await programsOf(plan, options) : null;
@@ -151,7 +153,12 @@ async function runTrials(plan: SweepPlan, options: Running): Promise<void> {
   // A queue may refuse or be away, so what is shown on the terminal begins after it. The pool notes nothing before it runs.
   const { run, close } =
     programs !== null
-      ? trialPool({ jobs: programs.jobs, onNote: (line) => progress.onNote(line), signal })
+      ? trialPool({
+          jobs: programs.jobs,
+          start: startTrials,
+          signal,
+          onNote: (line) => progress.onNote(line),
+        })
       : await onQueue(plan, options);
   const progress = sweepProgress(plan, { terminal, signal });
   try {
@@ -164,7 +171,7 @@ async function runTrials(plan: SweepPlan, options: Running): Promise<void> {
       // What the workers of a queue run on is not known here.
       population: programs?.population ?? options.population ?? 1,
       onTrials: progress.onTrials,
-      onFailure: ({ label }, message) => progress.onFailure(label, message),
+      onFailure: ({ label }, failure) => progress.onFailure(label, failure),
     });
   } finally {
     progress.stop();
@@ -195,7 +202,7 @@ function opening(
 function wayOf(programs: Programs | null): string {
   if (programs === null) return 'by the workers of the queue (`earshot worker` with the same --queue starts one)';
   const { jobs, population } = programs;
-  const processes = jobs === 1 ? 'in one process' : `in ${jobs} processes`;
+  const processes = jobs === 1 ? 'in this process' : `in ${jobs} processes`;
   return population === 1 ? processes : `${processes}, up to ${population} together in each`;
 }
 
@@ -219,12 +226,12 @@ async function onQueue(plan: SweepPlan, { queue = '', ...options }: Running): Pr
       '--queue cannot take trials that ask language models: a budget holds for one process, and answers are kept on one machine. Annotate the threads first, and run the sweep without --queue',
     );
   // Loaded for those alone who ask for it.
-  const [{ connectQueue }, { queueTrials }, { notesOf }] = await Promise.all([
+  const [{ connectQueue }, { queueTrials }, { notesTo }] = await Promise.all([
     import('../sweep/queue/connection.ts'),
     import('../sweep/queue/queue-trials.ts'),
-    import('./sweep-progress.ts'),
+    import('./progress.ts'),
   ]);
-  const redis = await connectQueue(queue, { onNote: notesOf(terminal) });
+  const redis = await connectQueue(queue, { onNote: notesTo(terminal) });
   const trials = queueTrials({
     redis,
     fileHashes: folder.fileHashes,
@@ -252,9 +259,8 @@ function asksModels({ members, kind, name }: SweepPlan): boolean {
 function failIfAny(plan: SweepPlan, folder: SweepFolder): void {
   const failures = trialsOfPlan(plan).flatMap((trial) => folder.failureOf(trial) ?? []);
   if (failures.length === 0) return;
-  const message = `${failures.length} of ${trialsOfPlan(plan).length} trials failed (${failures[0].label}${failures.length > 1 ? ', …' : ''}); the report names each. Give the command again to try them once more`;
-  const worst = Math.max(...failures.map(({ severity }) => severity));
-  throw worst === 2 ? new ProviderError(message) : new InputError(message);
+  const count = failedCount(failures, { total: trialsOfPlan(plan).length, what: 'trials' });
+  throw failureOf(failures, `${count}; the report names each. Give the command again to try them once more`);
 }
 
 function missingTrials(plan: SweepPlan, folder: SweepFolder): number {

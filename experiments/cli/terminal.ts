@@ -59,19 +59,12 @@ function endUnwritten(error: Error, what: string): never {
   process.exit(1);
 }
 
-/**
- * Aborts at the first Ctrl-C or SIGTERM, so that a command can save and stop. A second one of the same kind ends the
- * process at once. The kinds count apart because a terminal sends Ctrl-C to worker processes too, and they get the
- * parent's SIGTERM on top.
- */
+/** Aborts at the first Ctrl-C or SIGTERM, so that a command can save and stop. A second one ends the process at once. */
 function interruptSignal(doing: string | null = 'saving and stopping'): AbortSignal {
   const controller = new AbortController();
-  const received = new Set<string>();
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.on(signal, () => {
-      if (received.has(signal)) process.exit(130);
-      received.add(signal);
-      if (controller.signal.aborted) return;
+      if (controller.signal.aborted) process.exit(130);
       // First, so that what is drawn on the terminal stands still before the message.
       controller.abort();
       if (doing !== null) process.stderr.write(`\nearshot: ${doing}; press Ctrl-C again to stop at once\n`);
@@ -81,10 +74,3 @@ function interruptSignal(doing: string | null = 'saving and stopping'): AbortSig
 
 /** The user stopped the command; the message says what is left. The exit code is 130. */
 export class Interrupted extends Error {}
-
-/** Ends a worker whose parent prints the error: nothing is left to say but the exit code. */
-export class ReportedElsewhere extends Error {
-  constructor(cause: unknown) {
-    super('reported elsewhere', { cause });
-  }
-}

@@ -1,18 +1,13 @@
 import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, InvalidArgumentError } from 'commander';
 import { counted } from '../../src/counted.ts';
 import { InputError } from '../../src/errors.ts';
 import type { PlainObject } from '../config/overrides.ts';
-import type { Trial } from '../kinds/experiment-kind.ts';
-import type { OpenedExperiment, RunOptions } from '../kinds/open-experiment.ts';
+import type { OpenedExperiment } from '../kinds/open-experiment.ts';
 import { wrapped } from '../report/narrow-table.ts';
-import type { Programs } from '../run/programs.ts';
-import { hasParent, runInProcesses, tellParent, type WatchedWork, watchedByParent } from '../run/run-in-processes.ts';
-import type { LiveLines } from './live-lines.ts';
-import { collect, indexOfShares, positiveInteger } from './option-values.ts';
+import { collect, positiveInteger } from './option-values.ts';
 import { quoted } from './shell-words.ts';
-import { hasScreen, Interrupted, proseWidth, ReportedElsewhere, type Terminal } from './terminal.ts';
+import { proseWidth, type Terminal } from './terminal.ts';
 
 const defaultRuns = 'runs';
 
@@ -28,8 +23,6 @@ interface TrainOptions {
   resume?: boolean;
   json?: boolean;
   html: boolean;
-  share?: { index: number; of: number };
-  watched?: true;
 }
 
 export function trainCommand(terminal: Terminal): Command {
@@ -60,8 +53,6 @@ export function trainCommand(terminal: Terminal): Command {
     .option('--restart', 'remove earlier runs of this experiment and start anew')
     .option('--json', 'print the results as JSON instead of the table')
     .option('--no-html', 'leave out the page of the results, report.html')
-    .option('--share <index/of>', 'run only every of-th trial, as a worker of another process', indexOfShares)
-    .addOption(new Option('--watched', 'as a worker: tell the other process how the work stands').hideHelp())
     .addHelpText(
       'after',
       `
@@ -83,64 +74,33 @@ Examples:
 }
 
 async function train(path: string, options: TrainOptions & { terminal: Terminal }): Promise<void> {
-  const [{ parseOverride }, { openExperiment }, { stageProgress, watchedLines }] = await Promise.all([
+  const [{ removeRun }, { parseOverride }, opened, { programsOf, trainAll }] = await Promise.all([
+    import('../../checkpoints/run-lock.ts'),
     import('../config/overrides.ts'),
     import('../kinds/open-experiment.ts'),
-    import('./progress.ts'),
+    import('./train-all.ts'),
   ]);
   const overrides: PlainObject[] = [
     ...options.set.map(parseOverride),
     ...(options.seeds === undefined ? [] : [{ seeds: options.seeds }]),
   ];
-  const { runs, data, terminal } = options;
+  const { runs, data, restart = false, terminal } = options;
   const { stdout, stderr } = terminal;
-  const experiment = await openExperiment({ path, overrides, variants: options.variants, data, runs });
+  const experiment = await opened.openExperiment({ path, overrides, variants: options.variants, data, runs });
   const { name, trials } = experiment;
-  const signal = terminal.interruptSignal(options.share !== undefined && hasParent() ? null : undefined);
-  if (options.resume && !hasStarted(trials))
+  const signal = terminal.interruptSignal();
+  if (options.resume && !trials.some(({ directory }) => existsSync(`${directory}/config.json`)))
     throw new InputError(`--resume: no run of ${name} has begun in ${runs}; leave --resume out to start one`);
 
-  const { jobs, population } = await programsOf(experiment, options);
-  if (options.share === undefined)
-    stderr.write(opening(experiment, { jobs, runs, restart: options.restart ?? false, width: proseWidth(terminal) }));
-  if (jobs > 1) {
-    const words = trainingWords(path, { ...options, population });
-    const worker = [launcher, ...words, ...(options.restart ? ['--restart'] : [])];
-    const lines = hasScreen(terminal) ? watchedLines(terminal, signal) : null;
-    await runInProcesses({
-      jobs,
-      worker: ({ index, of }) => [...worker, '--share', `${index}/${of}`, ...(lines === null ? [] : ['--watched'])],
-      signal,
-      ...(lines === null ? { stderr } : { stderr: { write: notesTo(lines) }, onWork: await shownOn(lines) }),
-    }).finally(() => lines?.stop());
-  } else {
-    const { share, restart = false, watched } = options;
-    const lines = hasScreen(terminal) ? watchedLines(terminal, signal) : null;
-    const run: Omit<RunOptions, 'share'> = {
-      restart,
-      signal,
-      population,
-      contextFor(group, { first, total }) {
-        const title = `${placeOf(group, first)}/${total}] ${namesOf(group)}`;
-        const shown = stageProgress(title, terminal, lines === null ? { signal } : { lines });
-        return watched ? { ...shown, ...watchedByParent(title) } : shown;
-      },
-      onBackend({ name, device }) {
-        const line = `earshot: backend ${name} (${device})`;
-        if (lines === null) stderr.write(`${line}\n`);
-        else lines.note(line);
-      },
-    };
-    // One worker speaks for all of them.
-    const quietly = share !== undefined && share.index > 0 ? { ...run, onBackend: undefined } : run;
-    if (share !== undefined) return asWorker(() => experiment.run({ share, ...quietly }), signal);
-    await experiment.run({ share: { index: 0, of: 1 }, ...run }).finally(() => lines?.stop());
-  }
-  if (signal.aborted) throw new Interrupted('stopped');
+  if (restart) for (const { directory } of trials) await removeRun(directory);
+  const programs = await programsOf(experiment, options);
+  const left = trials.length - opened.finishedTrials(experiment).length;
+  stderr.write(opening(experiment, { left, jobs: programs.jobs, width: proseWidth(terminal) }));
+  await trainAll(experiment, { ...programs, terminal, signal });
   const command = ['earshot', ...trainingWords(path, options)].map(quoted).join(' ');
-  const { summary } = experiment.writeReport(command);
-  stdout.write(options.json ? `${JSON.stringify(experiment.results(), null, 2)}\n` : summary);
-  const page = options.html ? `   Page: ${await experiment.writePage({ command })}` : '';
+  const { summary, results } = await opened.writeReport(experiment, { command });
+  stdout.write(options.json ? `${JSON.stringify(results, null, 2)}\n` : summary);
+  const page = options.html ? `   Page: ${await opened.writeExperimentPage(experiment, { command })}` : '';
   stderr.write(
     `\nRuns: ${runs}/${name}   Report: ${runs}/${name}/report.md${page}\n${options.json ? '' : nextSteps(experiment)}`,
   );
@@ -148,11 +108,9 @@ async function train(path: string, options: TrainOptions & { terminal: Terminal 
 
 /** What will happen: said before anything does. Nothing where all is there already. */
 function opening(
-  experiment: OpenedExperiment,
-  { jobs, runs, restart, width }: { jobs: number; runs: string; restart: boolean; width: number },
+  { name, description, runs, trials }: OpenedExperiment,
+  { left, jobs, width }: { left: number; jobs: number; width: number },
 ): string {
-  const { name, description, trials } = experiment;
-  const left = restart ? trials.length : trials.length - experiment.finished().length;
   if (left === 0) return '';
   const all = left === trials.length ? `${counted(left, 'run')}` : `${left} of ${counted(trials.length, 'run')}`;
   const where = `${name}: ${all} in ${jobs === 1 ? 'this process' : `${jobs} processes`}, into ${runs}/${name}; then a table and a report. Ctrl-C saves, and the same command goes on.`;
@@ -174,48 +132,6 @@ function nextSteps({ kind, trials }: OpenedExperiment): string {
   return `Next: ${[...steps, 'npx earshot init (the same with your own threads)'].join('\n      ')}\n`;
 }
 
-/** At most one process for each program that is not finished. */
-async function programsOf(
-  experiment: OpenedExperiment,
-  { jobs, share, restart, population }: TrainOptions,
-): Promise<Programs> {
-  const chosen = await experiment.programs({ jobs: share === undefined ? jobs : 1, population });
-  const left = restart ? experiment.trials.length : experiment.trials.length - experiment.finished().length;
-  return { ...chosen, jobs: Math.max(1, Math.min(chosen.jobs, Math.ceil(left / chosen.population))) };
-}
-
-/** Notes of workers stay on the terminal, above what is drawn. */
-function notesTo(lines: LiveLines): (text: string) => boolean {
-  return (text) => {
-    lines.note(text.trimEnd());
-    return true;
-  };
-}
-
-/** A line for each piece of work that a worker is at. */
-async function shownOn(lines: LiveLines): Promise<(work: WatchedWork) => void> {
-  const { liveStages } = await import('./progress.ts');
-  const stages = new Map<string, ReturnType<typeof liveStages>>();
-  return (work) => {
-    const own = stages.get(work.title) ?? liveStages(work.title, lines);
-    stages.set(work.title, own);
-    if (work.say === 'progress') own.onProgress(work.stage, work);
-    else if (work.say === 'measured') own.onMeasured?.(work.measured);
-    else own.done();
-  };
-}
-
-/** Runs as a worker: an error goes to the parent process, which prints it. */
-async function asWorker(run: () => Promise<void>, signal: AbortSignal): Promise<void> {
-  try {
-    await run();
-  } catch (error) {
-    if (signal.aborted || !(await tellParent(error))) throw error;
-    throw new ReportedElsewhere(error);
-  }
-  if (signal.aborted) throw new ReportedElsewhere(new Interrupted('stopped'));
-}
-
 /** The arguments of a command that trains the same runs. */
 function trainingWords(path: string, options: TrainOptions): string[] {
   const { data, set, seeds, variants, runs, population } = options;
@@ -229,22 +145,6 @@ function trainingWords(path: string, options: TrainOptions): string[] {
     ...(runs === defaultRuns ? [] : ['--runs', runs]),
     ...(population === undefined ? [] : ['--population', String(population)]),
   ];
-}
-
-const launcher = fileURLToPath(new URL('./earshot.mjs', import.meta.url));
-
-/** `[3`, or `[3–5` for a group. */
-function placeOf(group: readonly unknown[], first: number): string {
-  return group.length === 1 ? `[${first}` : `[${first}–${first + group.length - 1}`;
-}
-
-function namesOf(group: readonly Trial<unknown>[]): string {
-  const [{ variant, seed }] = group;
-  return group.length === 1 ? `${variant}, seed ${seed}` : `${group.length} runs from ${variant}, seed ${seed}`;
-}
-
-function hasStarted(trials: readonly Trial<unknown>[]): boolean {
-  return trials.some(({ directory }) => existsSync(`${directory}/config.json`));
 }
 
 function names(text: string): string[] {

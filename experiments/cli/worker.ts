@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { Command, Option } from 'commander';
 import { InputError } from '../../src/errors.ts';
+import type { StartTrials } from '../run/trials-here.ts';
 import { amount, positiveInteger } from './option-values.ts';
 import { Interrupted, type Terminal } from './terminal.ts';
 
@@ -49,28 +50,32 @@ Examples:
 async function work(options: WorkerCommandOptions & { terminal: Terminal }): Promise<void> {
   const { queue, runs, jobs = availableParallelism(), lostAfter, idle, terminal } = options;
   if (options.parent) {
-    const { serveTrials } = await import('../sweep/trial-process.ts');
-    return serveTrials(terminal.interruptSignal(null));
+    const { serveTrials } = await import('../run/trial-process.ts');
+    return serveTrials({ start, signal: terminal.interruptSignal(null) });
   }
   if (queue === undefined)
     throw new InputError('--queue is missing; give the address that the sweep was given, such as redis://host:6379');
   // Not loaded by the processes of a local sweep.
-  const [{ connectQueue }, { workOnQueue }, { trialPool }] = await Promise.all([
+  const [{ connectQueue }, { workOnQueue }, { trialProcesses }, { notesTo }] = await Promise.all([
     import('../sweep/queue/connection.ts'),
     import('../sweep/queue/queue-worker.ts'),
-    import('../sweep/trial-pool.ts'),
+    import('../run/trial-pool.ts'),
+    import('./progress.ts'),
   ]);
-  const onNote = (line: string) => void terminal.stderr.write(`earshot: ${line}\n`);
+  const onNote = notesTo(terminal);
   const redis = await connectQueue(queue, { onNote });
   const signal = terminal.interruptSignal();
-  const pool = trialPool({ jobs, onNote, signal });
+  const pool = trialProcesses({ jobs, signal, onNote });
   onNote(`waiting for trials, ${jobs} at a time`);
   try {
     const idleMs = idle === undefined ? null : idle * 1000;
-    await workOnQueue({ redis, pool, jobs, runs, lostAfterMs: lostAfter * 1000, idleMs, signal, onNote });
+    await workOnQueue({ redis, run: pool.run, jobs, runs, lostAfterMs: lostAfter * 1000, idleMs, signal, onNote });
   } finally {
     await pool.close();
     redis.disconnect();
   }
   if (signal.aborted) throw new Interrupted('stopped');
 }
+
+/** What trains is loaded when there is something to train. */
+const start: StartTrials = async (first, told) => (await import('../kinds/kinds.ts')).startTrials(first, told);

@@ -1,67 +1,54 @@
-import { join } from 'node:path';
-import type { RunDirectory } from '../../checkpoints/run-directory.ts';
-import type { BackendChoice } from '../../src/tensor/backend.ts';
-import type { WorkContext } from '../../src/work-context.ts';
-import type { ExperimentFile, ExperimentHead } from '../config/experiment-file.ts';
+import type { ExperimentHead } from '../config/experiment-file.ts';
 import type { PlainObject } from '../config/overrides.ts';
-import type { Page } from '../report/page/page.ts';
-import type { PageSource, VariantResults } from '../report/variant-results.ts';
+import type { EvaluationSplit } from '../run/decisions-file.ts';
+import type { KindName } from '../run/kind-name.ts';
 import type { RequestedBackend } from '../run/programs.ts';
+import type { Trial } from '../run/trial.ts';
+import type { StartTrials } from '../run/trials-here.ts';
+import type { ScoredSystem, SweepMetric } from './scores.ts';
 
-/** A variant with one seed. */
-export interface Trial<Experiment> {
-  readonly variant: string;
-  readonly experiment: Experiment;
-  readonly seed: number;
-  readonly directory: string;
-  /** Training stops there, with a checkpoint and decisions on the development part, to go on later or never. */
-  readonly pauseAt?: number | undefined;
+/** An experiment of either kind: what those must know of it that run it. */
+export interface ResolvedExperiment extends ExperimentHead {
+  /** With every default filled in. */
+  readonly config: PlainObject;
+  /** Files that it reads. */
+  readonly files: readonly string[];
+  /** Why it cannot be swept; null if it can. */
+  readonly sweepProblem: string | null;
+  /** Whether it sends paid requests to language models. Their budget holds for one process. */
+  readonly asksModels: boolean;
+  /** Experiments with the same one train the same detector for the same seed; null where none is trained. */
+  readonly detectorKey: string | null;
+  /** The tensor backend that it asks for; null where trials cannot be trained together. */
+  readonly backend: RequestedBackend | null;
+  /** Trials with the same one may be trained in one program, as a population; null where a trial must be alone. */
+  readonly shape: string | null;
+  /** Iterations of the whole training; null where it cannot be paused. */
+  readonly iterations: number | null;
 }
 
-export function trialsOf<Experiment extends ExperimentHead>(
-  file: ExperimentFile<Experiment>,
-  runs: string,
-): Trial<Experiment>[] {
-  return file.variants.flatMap(({ name, experiment }) =>
-    experiment.seeds.map((seed) => ({
-      variant: name,
-      experiment,
-      seed,
-      directory: join(runs, file.name, name, `seed-${seed}`),
-    })),
-  );
-}
-
-/** What differs between experiments on the stop agent and on the selector. All else about running them is shared. */
-export interface ExperimentKind<Experiment extends ExperimentHead, Result> {
-  load(path: string, overrides: readonly PlainObject[]): Promise<ExperimentFile<Experiment>>;
+/** What differs between experiments on the stop agent and on the selector, up to the scores of a run. All else is shared. */
+export interface ExperimentKind {
+  readonly name: KindName;
+  /** @throws InputError naming each problem: place, value, reason, and the nearest key for an unknown one */
+  resolve(raw: PlainObject, source: string): ResolvedExperiment;
   /** What `--data` means. */
   dataOverride(path: string): PlainObject;
-  /** Whether trials send paid requests to language models. Their budget holds for one process. */
-  asksModels(experiment: Experiment): boolean;
-  /** The tensor backend that trials ask for; null where trials cannot be trained together. */
-  backendOf(experiment: Experiment): RequestedBackend | null;
-  /** Trials of the same shape may be trained in one program, as a population; null where a trial must be alone. */
-  shapeOf(experiment: Experiment): string | null;
-  /** Prepares what the trials of this process share. The function it returns runs trials of one shape to their end. */
-  start(options: {
-    experiments: readonly Experiment[];
-    runs: string;
-    onBackend: (backend: BackendChoice) => void;
-  }): Promise<(trials: readonly Trial<Experiment>[], context: WorkContext) => Promise<unknown>>;
-  /** What a finished run came to, with scores computed from its decisions. */
-  readResult(run: RunDirectory): Result;
-  /** The same as `--json` prints it, intervals included. */
-  readJson(run: RunDirectory): unknown;
-  /** The report in Markdown. */
-  render(report: {
-    name: string;
-    description: string;
-    command: string;
-    results: readonly VariantResults<Result>[];
-  }): string;
-  /** What it came to, for a screen: no line is longer than 100 characters. */
-  summarize(report: { name: string; results: readonly VariantResults<Result>[] }): string;
-  /** The report as a page. */
-  page(report: PageSource): Promise<Page>;
+  readonly start: StartTrials;
+  /** What a sweep may choose by. */
+  readonly metrics: readonly SweepMetric[];
+  /** What a sweep maximises unless its file says otherwise. */
+  readonly objective: string;
+  /** What the systems of a run score on one part, the learnt one first. */
+  score(run: string, part: EvaluationSplit): ScoredSystem[];
+}
+
+/** A training of an experiment with one of its seeds. */
+export function trialOf(
+  kind: ExperimentKind,
+  { config, detectorKey, shape }: ResolvedExperiment,
+  of: Pick<Trial, 'seed' | 'label'>,
+): Omit<Trial, 'directory' | 'runs' | 'pauseAt'> {
+  const key = detectorKey === null ? null : JSON.stringify([detectorKey, of.seed]);
+  return { ...of, kind: kind.name, config, detectorKey: key, shape };
 }

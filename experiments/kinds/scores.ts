@@ -1,5 +1,5 @@
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
-import { type DecidedPart, readDecisions } from '../run/decisions-file.ts';
+import { type EvaluationSplit, readDecisions } from '../run/decisions-file.ts';
 import { readSelectorResult } from '../selector/result.ts';
 import { selectorName } from '../selector/system-names.ts';
 import { agentName, decisionSchema, type SystemDecisions } from '../stop-agent/decisions.ts';
@@ -37,7 +37,7 @@ export const selectorSweepMetrics: readonly SweepMetric[] = ['veracity', 'stance
 ]);
 
 /** The agent comes first. A run that is paused has decisions of the agent alone. */
-export function scoreStopAgentRun(path: string, part: DecidedPart): ScoredSystem[] {
+export function scoreStopAgentRun(path: string, part: EvaluationSplit): ScoredSystem[] {
   const run = RunDirectory.open(path);
   const { labels } = taskOf(run.readConfig(experimentSchema));
   const systems: SystemDecisions[] =
@@ -52,7 +52,7 @@ export function scoreStopAgentRun(path: string, part: DecidedPart): ScoredSystem
 }
 
 /** Means over the test sets. The development part is what was held out of them. */
-export function scoreSelectorRun(path: string, part: DecidedPart): ScoredSystem[] {
+export function scoreSelectorRun(path: string, part: EvaluationSplit): ScoredSystem[] {
   const { systems } = readSelectorResult(RunDirectory.open(path));
   return systems.map(({ name, tests, heldOut }) => {
     const scored = Object.values(part === 'test' ? tests : heldOut);

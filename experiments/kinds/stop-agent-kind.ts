@@ -1,40 +1,48 @@
 import { join } from 'node:path';
-import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { canonicalJson } from '../../src/content-hash.ts';
-import { selectBackend } from '../../src/tensor/backend.ts';
 import { sharedOptions } from '../../trainers/stop-agent/population.ts';
-import { openCache } from '../stop-agent/cache.ts';
-import { type Experiment, loadExperiment } from '../stop-agent/experiment.ts';
-import { loadData } from '../stop-agent/parts.ts';
-import { renderReport } from '../stop-agent/report/stop-agent-report.ts';
-import { summarizeExperiment } from '../stop-agent/report/stop-agent-summary.ts';
-import { readTrialResult, type TrialResult, trialJson } from '../stop-agent/result.ts';
+import { experimentSchema, resolveExperiment } from '../stop-agent/experiment.ts';
 import type { TrialSettings } from '../stop-agent/trial.ts';
 import type { ExperimentKind } from './experiment-kind.ts';
+import { scoreStopAgentRun, stopSweepMetrics } from './scores.ts';
 
-export const stopAgentKind: ExperimentKind<Experiment, TrialResult> = {
-  load: loadExperiment,
+export const stopAgentKind: ExperimentKind = {
+  name: 'stop-agent',
+  metrics: stopSweepMetrics,
+  objective: 'macroF1',
+  score: scoreStopAgentRun,
   dataOverride: (path) => ({ data: { threads: path } }),
-  asksModels: ({ detector }) => 'file' in detector,
-  backendOf: ({ backend }) => backend,
-  shapeOf: ({ agent, state, encoder, backend, checkpointEvery }) =>
-    canonicalJson([Object.fromEntries(sharedOptions(agent)), state, encoder, backend, checkpointEvery]),
-  readResult: (run) => readTrialResult(run, { withIntervals: false }),
-  readJson: trialJson,
-  render: renderReport,
-  summarize: summarizeExperiment,
-  async page({ variants, ...source }) {
-    const { stopAgentPage } = await import('../stop-agent/report/stop-agent-page.ts');
-    const read = (directory: string) => ({
-      directory,
-      result: readTrialResult(RunDirectory.open(directory), { withIntervals: false }),
-    });
-    const placed = variants.map(({ variant, directories }) => ({ variant, trials: directories.map(read) }));
-    return stopAgentPage({ ...source, variants: placed });
+  resolve({ kind: _, ...raw }, source) {
+    const experiment = resolveExperiment(raw, source);
+    const { name, description, seeds, data, split, detector, task, agent, state, encoder, backend, checkpointEvery } =
+      experiment;
+    const isModel = 'file' in detector;
+    return {
+      name,
+      description,
+      seeds,
+      config: { ...experiment },
+      files: [data.threads, isModel ? detector.file : null].filter((file) => file !== null),
+      sweepProblem:
+        split.development > 0
+          ? null
+          : 'settings are chosen on a development part, and split.development is 0; give it threads, such as 100',
+      asksModels: isModel,
+      detectorKey: isModel ? null : JSON.stringify([data, split.detector, split.events, split.seed, detector, task]),
+      backend,
+      shape: canonicalJson([Object.fromEntries(sharedOptions(agent)), state, encoder, backend, checkpointEvery]),
+      iterations: agent.iterations,
+    };
   },
-  async start({ experiments, runs, onBackend }) {
-    const { runTrials } = await import('../stop-agent/trial.ts');
-    const backend = await selectBackend(experiments[0].backend);
+  async start({ config, runs }, { onBackend }) {
+    // Loaded by the process that trains, and not by those that only divide the work.
+    const [{ selectBackend }, { openCache }, { loadData }, { runTrials }] = await Promise.all([
+      import('../../src/tensor/backend.ts'),
+      import('../stop-agent/cache.ts'),
+      import('../stop-agent/parts.ts'),
+      import('../stop-agent/trial.ts'),
+    ]);
+    const backend = await selectBackend(experimentSchema.parse(config).backend);
     onBackend(backend);
     const data = new Map<string, ReturnType<typeof loadData>>();
     const caches = new Map<string, ReturnType<typeof openCache>>();
@@ -43,15 +51,16 @@ export const stopAgentKind: ExperimentKind<Experiment, TrialResult> = {
       map.set(key, made);
       return made;
     };
-    return async (trials, context) => {
+    return async (tasks, context) => {
       const settings: TrialSettings[] = [];
-      for (const { experiment, seed, directory, pauseAt } of trials) {
+      for (const { config: own, seed, directory, pauseAt } of tasks) {
+        const experiment = experimentSchema.parse(own);
         const dataKey = JSON.stringify([experiment.data, experiment.agent.maxPosts]);
         const threads = await once(data, dataKey, () => loadData(experiment, context.onNote));
         const cache = await once(caches, JSON.stringify(experiment.encoder), () =>
           openCache(join(runs, 'cache'), experiment),
         );
-        settings.push({ experiment, seed, directory, pauseAt, threads, cache });
+        settings.push({ experiment, seed, directory, pauseAt: pauseAt ?? undefined, threads, cache });
       }
       return runTrials(settings, { backend, context });
     };

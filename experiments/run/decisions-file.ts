@@ -11,9 +11,9 @@ import { readJsonLines, writeJsonLines } from '../../src/json-file.ts';
  */
 
 /** Which threads of a run decisions are about, and at which iteration, where that is not the last. */
-export type DecidedPart = 'test' | 'development' | { readonly developmentAt: number };
+export type EvaluationSplit = 'test' | 'development' | { readonly developmentAt: number };
 
-function fileNameOf(part: DecidedPart): string {
+function fileNameOf(part: EvaluationSplit): string {
   if (part === 'test') return 'decisions.jsonl';
   if (part === 'development') return 'development-decisions.jsonl';
   return `development-decisions-at-${String(part.developmentAt).padStart(8, '0')}.jsonl`;
@@ -26,12 +26,12 @@ interface Decided {
 }
 
 /** On this part; without one, on either. */
-export function hasDecisions(run: string, part?: DecidedPart): boolean {
-  const parts: readonly DecidedPart[] = part === undefined ? ['test', 'development'] : [part];
+export function hasDecisions(run: string, part?: EvaluationSplit): boolean {
+  const parts: readonly EvaluationSplit[] = part === undefined ? ['test', 'development'] : [part];
   return parts.some((own) => existsSync(join(run, fileNameOf(own))));
 }
 
-export function writeDecisions(run: string, decisions: readonly Decided[], part: DecidedPart = 'test'): void {
+export function writeDecisions(run: string, decisions: readonly Decided[], part: EvaluationSplit = 'test'): void {
   writeJsonLines(join(run, fileNameOf(part)), decisions);
 }
 
@@ -39,7 +39,7 @@ export function writeDecisions(run: string, decisions: readonly Decided[], part:
 export function readDecisions<Decision extends Decided>(
   run: string,
   schema: z.ZodType<Decision>,
-  part: DecidedPart = 'test',
+  part: EvaluationSplit = 'test',
 ): Decision[] {
   const path = join(run, fileNameOf(part));
   if (!existsSync(path)) {

@@ -1,16 +1,63 @@
+import type { RunGroup, Trial, TrialOutcome } from './trial.ts';
+
+/** A trial and what became of it. */
+export interface EndedTrial<Of extends Trial> {
+  readonly trial: Of;
+  readonly outcome: TrialOutcome;
+}
+
+/**
+ * Runs trials in populations. A trial that fails does not stop the others.
+ * @param options.known how a trial stands that needs nothing more; null for one that is to be run
+ * @param options.onEnded told once for all trials of a population, which end together
+ */
+export async function runInPopulations<Of extends Trial>(
+  trials: readonly Of[],
+  options: {
+    population: number;
+    run: RunGroup;
+    known?: (trial: Of) => TrialOutcome | null;
+    onEnded: (ended: readonly EndedTrial<Of>[]) => void;
+  },
+): Promise<void> {
+  const { population: size, run, known = () => null, onEnded } = options;
+  await Promise.all(
+    // Which trials are together depends on all of them, and not on what is finished: a command that was killed goes on with the
+    // same populations.
+    inPopulations(trials, { size }).map(async (population) => {
+      const before = population.flatMap((trial) => {
+        const outcome = known(trial);
+        return outcome === null ? [] : [{ trial, outcome }];
+      });
+      if (before.length > 0) onEnded(before);
+      const left = population.filter((trial) => before.every((ended) => ended.trial !== trial));
+      if (left.length === 0) return;
+      const outcomes = await outcomesOf(left, run);
+      onEnded(left.map((trial, index) => ({ trial, outcome: outcomes[index] })));
+    }),
+  );
+}
+
+/** One member that diverges or is refused ends the program that all of a population share. Each then goes on alone. */
+async function outcomesOf(trials: readonly Trial[], run: RunGroup): Promise<readonly TrialOutcome[]> {
+  const together = await run(trials);
+  if (trials.length === 1 || together.every(({ how }) => how !== 'failed')) return together;
+  const alone = await Promise.all(trials.map((trial) => run([trial])));
+  return alone.flat();
+}
+
 /**
  * Trials in groups of one shape, each as large as the size allows, in the order of their first trials. A trial whose shape is
  * null is alone.
  */
-export function inPopulations<Trial>(
-  trials: readonly Trial[],
-  options: { size: number; shapeOf: (trial: Trial) => string | null },
-): Trial[][] {
-  const { size, shapeOf } = options;
-  const groups: Trial[][] = [];
-  const open = new Map<string, Trial[]>();
+export function inPopulations<Of extends Pick<Trial, 'shape'>>(
+  trials: readonly Of[],
+  { size }: { size: number },
+): Of[][] {
+  const groups: Of[][] = [];
+  const open = new Map<string, Of[]>();
   for (const trial of trials) {
-    const shape = shapeOf(trial);
+    const { shape } = trial;
     const group = shape === null ? undefined : open.get(shape);
     if (group !== undefined && group.length < size) {
       group.push(trial);

@@ -9,7 +9,7 @@ import { plantedStanceOptionsSchema } from '../../src/data/synthetic/planted-sta
 import { encoderSchema } from '../../src/text/create-encoder.ts';
 import { selectorSchema } from '../../trainers/selector/config.ts';
 import { checkedConfig } from '../config/config-problems.ts';
-import { type ExperimentFile, experimentName, experimentSeeds, loadVariants } from '../config/experiment-file.ts';
+import { experimentName, experimentSeeds } from '../config/experiment-file.ts';
 import type { PlainObject } from '../config/overrides.ts';
 
 const threadFile = z.string().min(1);
@@ -120,13 +120,6 @@ export const selectorExperimentSchema = z
 export type SelectorExperiment = z.output<typeof selectorExperimentSchema>;
 
 /** @throws InputError naming each problem: place, value, reason, and the nearest key for an unknown one. */
-export function loadSelectorExperiment(
-  path: string,
-  overrides: readonly PlainObject[] = [],
-): Promise<ExperimentFile<SelectorExperiment>> {
-  return loadVariants({ path, overrides, resolve: resolveSelectorExperiment });
-}
-
 export function resolveSelectorExperiment(input: PlainObject, source: string): SelectorExperiment {
   return checkedConfig({ schema: selectorExperimentSchema, input, wrong: `${source} is not a valid experiment` });
 }

@@ -10,8 +10,8 @@ import type { WorkContext } from '../../src/work-context.ts';
 import { loadMember } from '../../trainers/member-checkpoint.ts';
 import { createSelector } from '../../trainers/selector/jsdrv.ts';
 import type { SelectorClaim, SelectorTraining } from '../../trainers/selector/setup.ts';
+import { kindOfRun } from '../run/kind-name.ts';
 import { missingThreads, readParts, withoutTrained } from '../run/parts-file.ts';
-import { runKind } from '../run/run-kind.ts';
 import type { EvaluateRunSettings } from '../stop-agent/evaluate-run.ts';
 import { loadSelectorData, loadSelectorThreads } from './data.ts';
 import { decideTest } from './decisions.ts';
@@ -49,7 +49,7 @@ export async function openSelectorRun(options: {
 }): Promise<OpenedSelectorRun> {
   const { workshop, context, budget } = options;
   const run = RunDirectory.open(options.run);
-  const kind = runKind(run);
+  const kind = kindOfRun(run);
   if (kind !== 'selector')
     throw new InputError(
       `${run.path} is a run of kind ${JSON.stringify(kind)}, and one of a selector is needed; give a folder such as runs/selector-quickstart/agent/seed-1`,

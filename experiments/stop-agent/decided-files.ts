@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { readJsonLines, writeJsonLines } from '../../src/json-file.ts';
 import type { StopDecision } from '../../trainers/stop-agent/policy.ts';
-import type { DecidedPart } from '../run/decisions-file.ts';
+import type { EvaluationSplit } from '../run/decisions-file.ts';
 import type { TestThread } from './decisions.ts';
 
 /*
@@ -12,7 +12,7 @@ import type { TestThread } from './decisions.ts';
  * development part begin with `development-`.
  */
 
-function pathOf(run: string, part: DecidedPart, name: 'judged.jsonl' | 'stop-probabilities.jsonl'): string {
+function pathOf(run: string, part: EvaluationSplit, name: 'judged.jsonl' | 'stop-probabilities.jsonl'): string {
   return join(run, part === 'test' ? name : `development-${name}`);
 }
 
@@ -27,7 +27,7 @@ const judgedSchema = z.strictObject({
   student: z.array(z.number()).nullable(),
 });
 
-export function writeJudged(run: string, threads: readonly TestThread[], part: DecidedPart): void {
+export function writeJudged(run: string, threads: readonly TestThread[], part: EvaluationSplit): void {
   const lines = threads.map(
     ({ threadId, input, hours, studentConfidence }): z.infer<typeof judgedSchema> => ({
       threadId,
@@ -42,7 +42,7 @@ export function writeJudged(run: string, threads: readonly TestThread[], part: D
 }
 
 /** @throws InputError for a file that is missing or damaged */
-export function readJudged(run: string, part: DecidedPart): TestThread[] {
+export function readJudged(run: string, part: EvaluationSplit): TestThread[] {
   return readJsonLines(pathOf(run, part, 'judged.jsonl'), judgedSchema).map((line) => {
     const { threadId, gold, predicted, confidence, hours, student } = line;
     const sequence = {
@@ -60,7 +60,7 @@ const stopProbabilitiesSchema = z.strictObject({
   stopProbability: z.array(z.number()),
 });
 
-export function writeStopProbabilities(run: string, stops: readonly StopDecision[], part: DecidedPart): void {
+export function writeStopProbabilities(run: string, stops: readonly StopDecision[], part: EvaluationSplit): void {
   const lines = stops.map(
     ({ threadId, stopProbability }): z.infer<typeof stopProbabilitiesSchema> => ({
       threadId,
@@ -71,7 +71,7 @@ export function writeStopProbabilities(run: string, stops: readonly StopDecision
 }
 
 /** By thread. @throws InputError for a file that is missing or damaged */
-export function readStopProbabilities(run: string, part: DecidedPart): ReadonlyMap<string, readonly number[]> {
+export function readStopProbabilities(run: string, part: EvaluationSplit): ReadonlyMap<string, readonly number[]> {
   const lines = readJsonLines(pathOf(run, part, 'stop-probabilities.jsonl'), stopProbabilitiesSchema);
   return new Map(lines.map(({ threadId, stopProbability }) => [threadId, stopProbability]));
 }

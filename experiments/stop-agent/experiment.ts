@@ -15,7 +15,7 @@ import { backendSchema } from '../../src/tensor/backend.ts';
 import { encoderSchema } from '../../src/text/create-encoder.ts';
 import { stopAgentPresetNames, stopAgentPresets, stopAgentSchema } from '../../trainers/stop-agent/config.ts';
 import { checkedConfig } from '../config/config-problems.ts';
-import { type ExperimentFile, experimentName, experimentSeeds, loadVariants } from '../config/experiment-file.ts';
+import { experimentName, experimentSeeds } from '../config/experiment-file.ts';
 import { isPlainObject, mergeDeep, type PlainObject } from '../config/overrides.ts';
 
 const dataSchema = z
@@ -263,15 +263,10 @@ export function labelField({ name, labels }: Task): string {
   return `${name === 'rumor-veracity' ? 'veracity' : name}: ${labels.join(', ')}`;
 }
 
-/** @throws InputError naming each problem: place, value, reason, and the nearest key for an unknown one. */
-export function loadExperiment(
-  path: string,
-  overrides: readonly PlainObject[] = [],
-): Promise<ExperimentFile<Experiment>> {
-  return loadVariants({ path, overrides, resolve: resolveExperiment });
-}
-
-/** Fills in the preset's and the schema's defaults. */
+/**
+ * Fills in the preset's and the schema's defaults.
+ * @throws InputError naming each problem: place, value, reason, and the nearest key for an unknown one.
+ */
 export function resolveExperiment(raw: PlainObject, source: string): Experiment {
   const agent = isPlainObject(raw.agent) ? raw.agent : {};
   const preset = stopAgentPresetNames.find((known) => known === agent.preset) ?? 'paper';

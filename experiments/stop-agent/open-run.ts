@@ -11,7 +11,7 @@ import type { WorkContext } from '../../src/work-context.ts';
 import { loadMember } from '../../trainers/member-checkpoint.ts';
 import { policyOfState } from '../../trainers/stop-agent/network-state.ts';
 import type { StopPolicy } from '../../trainers/stop-agent/policy.ts';
-import { runKind } from '../run/run-kind.ts';
+import { kindOfRun } from '../run/kind-name.ts';
 import { type Cache, openCache } from './cache.ts';
 import { type Experiment, experimentSchema, taskOf } from './experiment.ts';
 import { projectionOfRun } from './projection.ts';
@@ -48,7 +48,7 @@ export async function openStopAgentRun(options: {
 }): Promise<OpenedRun> {
   const { runs, context } = options;
   const run = RunDirectory.open(options.run);
-  const kind = runKind(run);
+  const kind = kindOfRun(run);
   if (kind !== 'stop-agent')
     throw new InputError(
       `${run.path} is a run of kind ${JSON.stringify(kind)}, and one of a stop agent is needed; give a folder such as runs/quickstart/one-call/seed-1`,

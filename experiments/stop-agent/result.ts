@@ -3,7 +3,7 @@ import type { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { prefixScheduleSchema } from '../../experts/prefix-schedule.ts';
 import { groupBy } from '../../src/data/group-by.ts';
 import { InputError } from '../../src/errors.ts';
-import { type DecidedPart, readDecisions } from '../run/decisions-file.ts';
+import { type EvaluationSplit, readDecisions } from '../run/decisions-file.ts';
 import { readJudged } from './decided-files.ts';
 import { decideByRules, decisionSchema, isShown, type SystemDecisions } from './decisions.ts';
 import { type Experiment, experimentSchema, taskOf } from './experiment.ts';
@@ -57,7 +57,7 @@ export function readStoredResult(run: RunDirectory): StoredResult {
  * @param part of the threads; the one that the run is evaluated on unless given
  * @throws InputError when a file of the run is missing or damaged
  */
-export function systemsOfRun(run: RunDirectory, part?: DecidedPart): SystemDecisions[] {
+export function systemsOfRun(run: RunDirectory, part?: EvaluationSplit): SystemDecisions[] {
   const { systems, schedule } = readStoredResult(run);
   const { evaluation }: Experiment = run.readConfig(experimentSchema);
   const decidedPart = part ?? evaluation.part;
@@ -77,7 +77,7 @@ export function systemsOfRun(run: RunDirectory, part?: DecidedPart): SystemDecis
  */
 export function readTrialResult(
   run: RunDirectory,
-  options: { withIntervals: boolean; part?: DecidedPart },
+  options: { withIntervals: boolean; part?: EvaluationSplit },
 ): TrialResult {
   const { formatVersion: _, systems: __, ...stored } = readStoredResult(run);
   const experiment: Experiment = run.readConfig(experimentSchema);

@@ -1,7 +1,9 @@
 import { sha256 } from '../../src/content-hash.ts';
 import { InputError } from '../../src/errors.ts';
 import { isPlainObject, type PlainObject } from '../config/overrides.ts';
-import { type SweptKind, sweptKindOf } from '../kinds/swept-kind.ts';
+import { type ExperimentKind, trialOf } from '../kinds/experiment-kind.ts';
+import { kindOf } from '../kinds/kinds.ts';
+import type { Trial } from '../run/trial.ts';
 import { type Expression, parsedExpression } from './expression.ts';
 import { type Point, samplePoints } from './sample.ts';
 import type { LoadedSweep, SweepFile } from './sweep-file.ts';
@@ -16,22 +18,15 @@ export interface SweepMember {
 }
 
 /** One training of a sweep. */
-export interface SweepTrial {
+export interface SweepTrial extends Omit<Trial, 'directory' | 'runs' | 'pauseAt'> {
   /** Hash of the resolved configuration, seed included. */
   readonly id: string;
-  readonly seed: number;
-  /** The resolved experiment with this seed alone. */
-  readonly config: PlainObject;
-  /** Trials with the same one may be trained in one program; null where a trial must be alone. */
-  readonly shape: string | null;
-  /** For people: `alpha=0.5 beta=0.25, seed 1`. */
-  readonly label: string;
 }
 
 export interface SweepPlan {
   readonly name: string;
   readonly description: string;
-  readonly kind: SweptKind;
+  readonly kind: ExperimentKind;
   readonly sweep: SweepFile;
   /** Swept and derived paths, in the order of the file. */
   readonly paths: readonly string[];
@@ -48,7 +43,7 @@ export interface SweepPlan {
  */
 export function planSweep(loaded: LoadedSweep): SweepPlan {
   const { sweep, experiment, source } = loaded;
-  const kind = sweptKindOf(experiment.kind, source);
+  const kind = kindOf(experiment.kind, source);
   checkPaths(sweep);
   checkObjective(sweep, kind);
   const seeds = sweep.seeds ?? kind.resolve({ ...experiment, name: sweep.name }, source).seeds;
@@ -83,14 +78,9 @@ export function planSweep(loaded: LoadedSweep): SweepPlan {
     const trials = seeds.map((seed): SweepTrial => {
       const resolved = kind.resolve({ ...raw, seeds: [seed] }, place);
       for (const file of resolved.files) files.add(file);
-      if (resolved.problem !== null) throw new InputError(`${place}: ${resolved.problem}`);
-      return {
-        id: idOf(resolved.config, seed),
-        seed,
-        config: resolved.config,
-        shape: resolved.shape,
-        label: `${describe(settings)}, seed ${seed}`,
-      };
+      if (resolved.sweepProblem !== null) throw new InputError(`${place}: ${resolved.sweepProblem}`);
+      const label = `${describe(settings)}, seed ${seed}`;
+      return { ...trialOf(kind, resolved, { seed, label }), id: idOf(resolved.config, seed) };
     });
     const id = idOf(trials[0].config, null);
     if (!members.has(id)) members.set(id, { id, settings, trials });
@@ -148,7 +138,7 @@ function checkPaths({ space, derived, name, pictures }: SweepFile): void {
 }
 
 /** Before anything runs: the objective is first needed when all trials are done. */
-function checkObjective({ name, objective }: SweepFile, kind: SweptKind): void {
+function checkObjective({ name, objective }: SweepFile, kind: ExperimentKind): void {
   const known = kind.metrics.map((metric) => metric.name);
   for (const text of [objective.maximise ?? kind.objective, ...objective.where])
     for (const metric of parsedExpression(text).names)

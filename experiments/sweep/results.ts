@@ -1,12 +1,13 @@
 import type { ScoredSystem } from '../kinds/scores.ts';
 import { hasDecisions } from '../run/decisions-file.ts';
+import { headlineOf } from '../run/failures.ts';
+import { trialEnd } from '../run/trial.ts';
 import { conditionsOf, objectiveOf } from './objective.ts';
 import { describe, type SweepMember, type SweepPlan, type SweepTrial } from './plan.ts';
 import { rungsOf } from './run-sweep.ts';
 import type { Point } from './sample.ts';
 import { type SeedInterval, seedInterval } from './seed-interval.ts';
 import type { SweepFolder } from './sweep-folder.ts';
-import { trialEnd } from './trial-process.ts';
 
 /** How a trial stands. stopped: successive halving did not let it go on. */
 export type TrialStatus = 'finished' | 'stopped' | 'failed' | 'missing';
@@ -49,8 +50,8 @@ export function readRows(plan: SweepPlan, folder: SweepFolder): TrialRow[] {
       const directory = folder.directoryOf(trial);
       const failure = folder.failureOf(trial);
       const nothing = { trial, member, iterations: null, systems: [], objective: null };
-      if (failure !== null) return { ...nothing, status: 'failed', message: failure.message };
-      const isFinished = trialEnd({ directory, pauseAt: null }) === 'finished';
+      if (failure !== null) return { ...nothing, status: 'failed', message: headlineOf(failure) };
+      const isFinished = trialEnd({ directory, pauseAt: null }) !== null;
       const rung = rungs.findLast((at) => hasDecisions(directory, { developmentAt: at }));
       if (!isFinished && rung === undefined) return { ...nothing, status: 'missing', message: null };
       const at = isFinished || rung === undefined ? 'development' : { developmentAt: rung };

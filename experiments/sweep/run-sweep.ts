@@ -1,13 +1,11 @@
 import { InputError } from '../../src/errors.ts';
-import type { TrialTask } from '../kinds/swept-kind.ts';
-import { type DecidedPart, hasDecisions } from '../run/decisions-file.ts';
-import { inPopulations } from '../run/populations.ts';
+import { type EvaluationSplit, hasDecisions } from '../run/decisions-file.ts';
+import { runInPopulations } from '../run/populations.ts';
+import { type RunGroup, type TrialFailure, trialEnd } from '../run/trial.ts';
 import { objectiveOf } from './objective.ts';
 import type { SweepMember, SweepPlan, SweepTrial } from './plan.ts';
 import type { Method } from './sweep-file.ts';
 import type { SweepFolder } from './sweep-folder.ts';
-import type { RunGroup, TrialOutcome } from './trial-pool.ts';
-import { trialEnd } from './trial-process.ts';
 import { trialsOfPlan } from './trials-of-plan.ts';
 
 export interface SweepRun {
@@ -20,7 +18,7 @@ export interface SweepRun {
   readonly shard: { readonly index: number; readonly of: number };
   readonly signal: AbortSignal;
   readonly onTrials: (counts: { done: number; total: number }) => void;
-  readonly onFailure: (trial: SweepTrial, message: string) => void;
+  readonly onFailure: (trial: SweepTrial, failure: TrialFailure) => void;
 }
 
 /**
@@ -43,51 +41,31 @@ export async function runSweep(run: SweepRun): Promise<void> {
 }
 
 async function runAll(
-  run: SweepRun,
+  { folder, population, runGroup: run, signal, onTrials, onFailure }: SweepRun,
   trials: readonly SweepTrial[],
   { pauseAt }: { pauseAt: number | null },
 ): Promise<void> {
-  const { plan, folder, signal, onTrials, onFailure } = run;
+  const { runs } = folder;
   let done = 0;
-  const ended = (trial: SweepTrial, outcome: TrialOutcome) => {
-    if (outcome.how === 'interrupted' && signal.aborted) return;
-    folder.note(trial, outcome);
-    if (outcome.how === 'failed') onFailure(trial, outcome.message);
-    done++;
-  };
-  /** Once for all trials of a population, which end together. */
   const tell = () => onTrials({ done, total: trials.length });
   tell();
-  await Promise.all(
-    // Which trials are together depends on the plan alone, and not on what is finished: a sweep that was killed goes on with the
-    // same populations.
-    inPopulations(trials, { size: run.population, shapeOf: ({ shape }) => shape }).map(async (population) => {
-      const left: SweepTrial[] = [];
-      for (const trial of population) {
-        const known = trialEnd({ directory: folder.directoryOf(trial), pauseAt });
-        if (known === null) left.push(trial);
-        else ended(trial, { how: known });
-      }
-      if (left.length < population.length) tell();
-      if (left.length === 0) return;
-      const tasks = left.map((trial): TrialTask => {
-        const { config, seed, label } = trial;
-        const directory = folder.directoryOf(trial);
-        return { kind: plan.kind.name, config, seed, label, directory, runs: folder.runs, pauseAt };
-      });
-      const outcomes = await outcomesOf(tasks, run);
-      for (const [index, trial] of left.entries()) ended(trial, outcomes[index]);
-      tell();
-    }),
+  await runInPopulations(
+    trials.map((trial) => ({ ...trial, directory: folder.directoryOf(trial), runs, pauseAt })),
+    {
+      population,
+      run,
+      known: trialEnd,
+      onEnded(ended) {
+        for (const { trial, outcome } of ended) {
+          if (outcome.how === 'interrupted' && signal.aborted) continue;
+          folder.note(trial, outcome);
+          if (outcome.how === 'failed') onFailure(trial, outcome);
+          done++;
+        }
+        tell();
+      },
+    },
   );
-}
-
-/** One member that diverges or is refused ends the program that all of a population share. Each then goes on alone. */
-async function outcomesOf(tasks: readonly TrialTask[], { runGroup }: SweepRun): Promise<readonly TrialOutcome[]> {
-  const together = await runGroup(tasks);
-  if (tasks.length === 1 || together.every(({ how }) => how !== 'failed')) return together;
-  const alone = await Promise.all(tasks.map((task) => runGroup([task])));
-  return alone.flat();
 }
 
 /**
@@ -113,7 +91,7 @@ async function halve(run: SweepRun, { firstRung, factor }: Extract<Method, { nam
         const end = folder.failureOf(trial) === null ? trialEnd({ directory, pauseAt }) : null;
         if (end === null) return null;
         // A trial that went on since counts with what it was at the rung. One without a rung was finished by another method.
-        const atRung: DecidedPart = { developmentAt: pauseAt };
+        const atRung: EvaluationSplit = { developmentAt: pauseAt };
         const part = hasDecisions(directory, atRung) ? atRung : 'development';
         return objective(plan.kind.score(directory, part)[0].values);
       });

@@ -7,9 +7,9 @@ import { removeRun } from '../../checkpoints/run-lock.ts';
 import { makeFolder } from '../../src/atomic-file.ts';
 import { diskError, InputError } from '../../src/errors.ts';
 import { readJsonFile, writeJsonFile } from '../../src/json-file.ts';
+import type { TrialOutcome } from '../run/trial.ts';
 import { planSweep, type SweepPlan, type SweepTrial } from './plan.ts';
 import { loadedSweepSchema } from './sweep-file.ts';
-import type { TrialOutcome } from './trial-pool.ts';
 import { trialsOfPlan } from './trials-of-plan.ts';
 
 /*

@@ -2,7 +2,6 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
-import { openExperiment } from '../../experiments/kinds/open-experiment.ts';
 import { compareSystems } from '../../experiments/stop-agent/compare-runs.ts';
 import { evaluateRun } from '../../experiments/stop-agent/evaluate-run.ts';
 import { shownMetrics, stopMetrics } from '../../experiments/stop-agent/metrics.ts';
@@ -10,7 +9,7 @@ import { readTrialResult, trialJson } from '../../experiments/stop-agent/result.
 import { veracityTask } from '../../src/data/task.ts';
 import { type Thread, threadSchema } from '../../src/data/thread.ts';
 import { workContext } from '../../src/work-context.ts';
-import { tiny, writeExperiment } from '../experiments/cli/command-line.ts';
+import { earshot, tiny, writeExperiment } from '../experiments/cli/command-line.ts';
 import { makeThread, temporaryFolder } from '../src/data/fixtures.ts';
 
 vi.setConfig({ testTimeout: 180_000, hookTimeout: 180_000 });
@@ -45,10 +44,9 @@ const runOf = (variant: string) => join(cwd, `runs/four/${variant}/seed-1`);
 
 async function train(parts: Record<string, unknown>): Promise<string> {
   writeExperiment(join(cwd, 'four.yaml'), { ...settings, data: { threads: join(cwd, 'four.jsonl') }, ...parts });
-  const experiment = await openExperiment({ path: join(cwd, 'four.yaml'), overrides: [], runs: join(cwd, 'runs') });
-  const { signal } = new AbortController();
-  await experiment.run({ share: { index: 0, of: 1 }, restart: false, population: 1, contextFor: () => ({}), signal });
-  return experiment.writeReport('earshot train four.yaml').report;
+  const { code, errors } = await earshot(['train', 'four.yaml'], { cwd });
+  if (code !== 0) throw new Error(errors);
+  return readFileSync(join(cwd, 'runs/four/report.md'), 'utf8');
 }
 
 describe('an experiment whose task has four classes', () => {

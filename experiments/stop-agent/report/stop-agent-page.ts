@@ -1,28 +1,23 @@
 import { drawAll, picturesOf } from '../../report/page/chart.ts';
 import { html } from '../../report/page/html.ts';
 import { type Page, type PageSection, renderPage } from '../../report/page/page.ts';
+import { type PageSource, resultsOf } from '../../report/variant-results.ts';
 import { taskOf } from '../experiment.ts';
+import { readTrialResult } from '../result.ts';
 import { frontChart, frontSection } from './front.ts';
 import { inspectedRuns, inspectorData, inspectorSection } from './inspector.ts';
-import { type PlacedVariant, plottedSystems } from './operating-points.ts';
+import { plottedSystems } from './operating-points.ts';
 import { readRuns } from './read-runs.ts';
 import { stopsSection } from './stops.ts';
 import { trainingSection } from './training.ts';
 
-/** What a page of stop agents is made from. */
-export interface StopAgentPageSource {
-  readonly name: string;
-  readonly description: string;
-  /** What trained the runs. */
-  readonly command: string;
-  readonly variants: readonly PlacedVariant[];
-  /** Folder of the cache that runs share, where debates are. */
-  readonly cache: string;
-}
-
 /** The page of an experiment on stop agents, or of one run: front, training, stops, and every thread. */
-export async function stopAgentPage(source: StopAgentPageSource): Promise<Page> {
-  const { name, description, command, variants } = source;
+export async function stopAgentPage(source: PageSource): Promise<Page> {
+  const { name, description, command } = source;
+  const variants = resultsOf(source.variants, (run) => ({
+    directory: run.path,
+    result: readTrialResult(run, { withIntervals: false }),
+  }));
   const runs = await readRuns(variants);
   const labels = taskOf(runs[0].experiment).labels;
   const systems = plottedSystems(variants, { command });

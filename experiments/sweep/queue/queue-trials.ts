@@ -2,8 +2,8 @@ import { basename } from 'node:path';
 import { type Job, Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { sleep } from '../../../src/sleep.ts';
-import type { TrialTask } from '../../kinds/swept-kind.ts';
-import type { RunGroup, TrialOutcome } from '../trial-pool.ts';
+import type { TrialOutcome, TrialTask } from '../../run/trial.ts';
+import type { TrialPool } from '../../run/trial-pool.ts';
 import { keyPrefix, queueName } from './connection.ts';
 import { offerFiles } from './files-by-hash.ts';
 import { dropParcel, fetchParcel, progressOf, sendParcel } from './run-parcel.ts';
@@ -16,11 +16,6 @@ import {
   trialJobSchema,
   trialName,
 } from './trial-job.ts';
-
-export interface QueueTrials {
-  readonly run: RunGroup;
-  close(): Promise<void>;
-}
 
 const nowhere: ReadonlyMap<string, string> = new Map();
 
@@ -36,7 +31,7 @@ export function queueTrials(options: {
   filesOf: (task: TrialTask) => readonly string[];
   signal: AbortSignal;
   pollMs: number;
-}): QueueTrials {
+}): TrialPool {
   const { redis, fileHashes, filesOf, signal, pollMs } = options;
   const queue = new Queue(queueName, { connection: redis, prefix: keyPrefix });
 
@@ -72,11 +67,11 @@ export function queueTrials(options: {
         const message = known.failedReason ?? 'its worker failed';
         return tasks.map(() => ({ how: 'failed', severity: 3, message }));
       } else if (state === 'completed') {
-        const outcome = jobOutcomeSchema.parse(known.returnvalue);
-        const isHere = outcome.how === 'ended' && (await collect(job, tasks));
+        // Read once more: it may have ended after it was read.
+        const outcomes = jobOutcomeSchema.parse((await queue.getJob(jobId))?.returnvalue);
+        const isOver = outcomes.some(({ how }) => how === 'failed') || (await collect(job, tasks));
         await known.remove();
-        if (outcome.how === 'failed') return tasks.map(() => outcome);
-        if (isHere) return outcome.trials;
+        if (isOver) return outcomes;
         // The answer is there and a run is not: the queue has lost it, and the trials begin again.
       }
       await sleep(pollMs, signal).catch(() => {});

@@ -4,17 +4,16 @@ import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { makeFolder } from '../../../src/atomic-file.ts';
 import { InputError } from '../../../src/errors.ts';
-import type { TrialTask } from '../../kinds/swept-kind.ts';
 import { severityOf } from '../../run/severity.ts';
-import type { TrialPool } from '../trial-pool.ts';
+import type { RunGroup, TrialOutcome, TrialTask } from '../../run/trial.ts';
 import { keyPrefix, queueName } from './connection.ts';
 import { locateFiles, relocated } from './files-by-hash.ts';
 import { fetchParcel, type Parcel, progressOf, sendParcel } from './run-parcel.ts';
-import { type JobOutcome, jobVersion, type TrialJob, trialJobSchema } from './trial-job.ts';
+import { jobVersion, type TrialJob, trialJobSchema } from './trial-job.ts';
 
 export interface WorkerOptions {
   readonly redis: Redis;
-  readonly pool: TrialPool;
+  readonly run: RunGroup;
   readonly jobs: number;
   /** Folder for runs, and for the cache that they share. */
   readonly runs: string;
@@ -67,8 +66,8 @@ export async function workOnQueue(options: WorkerOptions): Promise<void> {
 async function work(
   job: Job,
   { token, ...options }: WorkerOptions & { token: string | undefined },
-): Promise<JobOutcome> {
-  const { redis, pool, runs, onNote } = options;
+): Promise<readonly TrialOutcome[]> {
+  const { redis, run, runs, onNote } = options;
   const told = trialJobSchema.parse(job.data);
   const name = nameOf(told);
   try {
@@ -86,7 +85,7 @@ async function work(
       parcels.push(parcel);
     }
     const sending = parcels.map((parcel) => sender(() => sendParcel(redis, parcel), parcel.directory));
-    const outcomes = await pool.run(tasks, {
+    const outcomes = await run(tasks, {
       onProgress() {
         for (const { atCheckpoint } of sending) atCheckpoint();
       },
@@ -95,10 +94,9 @@ async function work(
     const failure = outcomes.find((outcome) => outcome.how === 'failed');
     if (failure !== undefined) {
       onNote(`failed ${name}: ${failure.message}`);
-      return failure;
+      return outcomes;
     }
-    const trials = outcomes.flatMap(({ how }) => (how === 'finished' || how === 'paused' ? [{ how }] : []));
-    const isInterrupted = trials.length < outcomes.length;
+    const isInterrupted = outcomes.some(({ how }) => how === 'interrupted');
     for (const parcel of parcels)
       if (!(await sendParcel(redis, parcel)) && !isInterrupted)
         throw new Error(`the run ${parcel.directory} changed while it was sent`);
@@ -107,13 +105,13 @@ async function work(
       await job.moveToDelayed(Date.now(), token);
       throw new DelayedError();
     }
-    onNote(`${trials[0].how} ${name}`);
-    return { how: 'ended', trials };
+    onNote(`${outcomes[0].how} ${name}`);
+    return outcomes;
   } catch (error) {
     if (error instanceof DelayedError) throw error;
     const message = error instanceof Error ? error.message : String(error);
     onNote(`failed ${name}: ${message}`);
-    return { how: 'failed', severity: severityOf(error), message };
+    return told.trials.map(() => ({ how: 'failed', severity: severityOf(error), message }));
   }
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import packageJson from '../../../package.json' with { type: 'json' };
 import { sha256 } from '../../../src/content-hash.ts';
-import { trialTaskSchema } from '../trial-process.ts';
+import { trialOutcomeSchema, trialTaskSchema } from '../../run/trial.ts';
 
 const queuedTrialSchema = z.object({
   task: trialTaskSchema.omit({ directory: true, runs: true }),
@@ -20,16 +20,8 @@ export type TrialJob = z.output<typeof trialJobSchema>;
 
 export const jobVersion = packageJson.version;
 
-/** What a worker answers: how each trial ended, and the run directories lie in Redis then; or that they failed together. */
-export const jobOutcomeSchema = z.discriminatedUnion('how', [
-  z.object({ how: z.literal('ended'), trials: z.array(z.object({ how: z.enum(['finished', 'paused']) })) }),
-  z.object({
-    how: z.literal('failed'),
-    severity: z.union([z.literal(1), z.literal(2), z.literal(3)]),
-    message: z.string(),
-  }),
-]);
-export type JobOutcome = z.output<typeof jobOutcomeSchema>;
+/** What a worker answers: what became of each trial. Run directories of those that have not failed lie in Redis then. */
+export const jobOutcomeSchema = z.array(trialOutcomeSchema);
 
 /** The same trial on other data is another one, and so is one of another version. */
 export function trialName(of: { id: string; files: QueuedTrial['files'] }): string {

@@ -2,9 +2,10 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
+import { loadVariants } from '../../../experiments/config/experiment-file.ts';
 import { fittingParts } from '../../../experiments/init/found-threads.ts';
 import { goals } from '../../../experiments/init/goals.ts';
-import { loadExperiment } from '../../../experiments/stop-agent/experiment.ts';
+import { resolveExperiment } from '../../../experiments/stop-agent/experiment.ts';
 import { planSweep } from '../../../experiments/sweep/plan.ts';
 import { loadSweepFile } from '../../../experiments/sweep/sweep-file.ts';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
@@ -33,7 +34,7 @@ describe('init', () => {
       expect(planSweep(await loadSweepFile(path, { overrides: [] })).members).toHaveLength(9);
     } else {
       expect(made.out).toContain('Next: npx earshot train mine.yaml');
-      const [{ experiment }] = (await loadExperiment(path)).variants;
+      const [{ experiment }] = (await loadVariants({ path, overrides: [], resolve: resolveExperiment })).variants;
       expect(experiment).toMatchObject({
         data: { threads: 'threads.jsonl' },
         seeds: [1, 2, 3],
@@ -112,7 +113,8 @@ describe('init', () => {
     expect(made.out).toContain(
       'npx earshot annotate threads.jsonl --store judged.sqlite --detector judge.yaml --dry-run',
     );
-    const [{ experiment }] = (await loadExperiment(join(cwd, 'my-threads.yaml'))).variants;
+    const path = join(cwd, 'my-threads.yaml');
+    const [{ experiment }] = (await loadVariants({ path, overrides: [], resolve: resolveExperiment })).variants;
     expect(experiment.detector).toMatchObject({ file: 'judge.yaml', schedule: { name: 'geometric', factor: 1.5 } });
   });
 

@@ -3,7 +3,8 @@ import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
-import { fromProcessSchema } from '../../../experiments/sweep/trial-process.ts';
+import type { TrialOutcome } from '../../../experiments/run/trial.ts';
+import { fromProcessSchema } from '../../../experiments/run/trial-process.ts';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
 import { tiny } from './command-line.ts';
 
@@ -34,12 +35,12 @@ async function loadedBy(words: readonly string[], speak: (say: (message: object)
     env: { ...process.env, NODE_V8_COVERAGE: coverage },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
-  const ends: string[] = [];
+  const ends: TrialOutcome[] = [];
   child.on('message', (message) => {
     const said = fromProcessSchema.parse(message);
-    if (said.say === 'failed') ends.push(said.message);
-    if (said.say === 'ended') ends.push(...said.hows);
-    if (said.say === 'failed' || said.say === 'ended') child.send({ say: 'stop' });
+    if (said.say !== 'ended') return;
+    ends.push(...said.outcomes);
+    child.send({ say: 'stop' });
   });
   speak((message) => child.send(message));
   const code = await new Promise((resolve) => child.on('close', resolve));
@@ -69,24 +70,24 @@ it('says its version with hardly more than the parser of the command line', asyn
 
 it('says what train takes without what trains', async () => {
   const { own, ofPackages, packages } = await loadedBy(['train', '--help']);
-  expect([...packages].sort()).toEqual(['commander', 'zod']);
+  expect([...packages]).toEqual(['commander']);
   expect(own).toBeLessThanOrEqual(14);
-  expect(ofPackages).toBeLessThanOrEqual(115);
+  expect(ofPackages).toBeLessThanOrEqual(10);
 });
 
 it('starts a worker that waits for trials without what trains', async () => {
   const { own, ofPackages, packages } = await loadedBy(['worker', '--parent'], (say) => say({ say: 'stop' }));
   expect([...packages].sort()).toEqual(['commander', 'zod']);
-  expect(own).toBeLessThanOrEqual(14);
+  expect(own).toBeLessThanOrEqual(18);
   expect(ofPackages).toBeLessThanOrEqual(115);
 });
 
 it('trains without pages, servers, queues, language models and tables', async () => {
-  const place = { label: 'tiny', directory: 'runs/tiny', runs: 'runs', pauseAt: null };
+  const place = { label: 'tiny', directory: 'runs/tiny', runs: 'runs', pauseAt: null, detectorKey: null };
   const { own, ofPackages, packages, ends } = await loadedBy(['worker', '--parent'], (say) =>
-    say({ say: 'run', tasks: [{ kind: 'stop-agent', config: tiny, seed: 1, ...place }] }),
+    say({ say: 'run', isWatched: false, tasks: [{ kind: 'stop-agent', config: tiny, seed: 1, ...place }] }),
   );
-  expect(ends).toEqual(['finished']);
+  expect(ends).toEqual([{ how: 'finished' }]);
   for (const name of ['openai', 'undici', 'vega', 'vega-lite', 'fastify', 'bullmq', 'ioredis', 'umap-js', 'ml-matrix'])
     expect(packages).not.toContain(name);
   expect(own).toBeLessThanOrEqual(240);

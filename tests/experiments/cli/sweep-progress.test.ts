@@ -2,10 +2,9 @@ import { Writable } from 'node:stream';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { sweepProgress } from '../../../experiments/cli/sweep-progress.ts';
 import type { Terminal } from '../../../experiments/cli/terminal.ts';
-import type { TrialTask } from '../../../experiments/kinds/swept-kind.ts';
+import type { RunGroup, TrialOutcome, TrialTask } from '../../../experiments/run/trial.ts';
 import { planSweep } from '../../../experiments/sweep/plan.ts';
 import { loadSweepFile } from '../../../experiments/sweep/sweep-file.ts';
-import type { RunGroup, TrialOutcome } from '../../../experiments/sweep/trial-pool.ts';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
 import { writeSweep } from '../sweep/tiny-sweep.ts';
 
@@ -31,11 +30,22 @@ class Stderr extends Writable {
   }
 }
 
+const failure = { how: 'failed', severity: 1, message: 'no room' } as const;
+
 /** A group of trials that the test moves on. */
 function group(label: string, size: number) {
   const tasks = Array.from(
     { length: size },
-    (): TrialTask => ({ kind: 'stop-agent', config: {}, seed: 1, label, directory: label, runs: '', pauseAt: null }),
+    (): TrialTask => ({
+      kind: 'stop-agent',
+      config: {},
+      seed: 1,
+      label,
+      directory: label,
+      runs: '',
+      pauseAt: null,
+      detectorKey: null,
+    }),
   );
   let tell: (done: number) => void = () => {};
   let end: (outcomes: readonly TrialOutcome[]) => void = () => {};
@@ -49,7 +59,7 @@ function group(label: string, size: number) {
     tasks,
     run,
     tell: (done: number) => tell(done),
-    fail: () => end(tasks.map(() => ({ how: 'failed', severity: 1, message: 'no room' }))),
+    fail: () => end(tasks.map(() => failure)),
   };
 }
 
@@ -85,7 +95,7 @@ it('tells a pipe once a minute how far trials are that end together, and how lon
   );
   fail();
   await outcome;
-  for (let trial = 0; trial < 15; trial++) progress.onFailure('alpha=0.6, seed 1', 'no room');
+  for (let trial = 0; trial < 15; trial++) progress.onFailure('alpha=0.6, seed 1', failure);
   vi.advanceTimersByTime(5000);
   progress.onTrials({ done: 15, total: 30 });
   expect(stderr.text).toContain('earshot: failed: alpha=0.6, seed 1: no room\n');
@@ -111,7 +121,7 @@ it('shows the same on a terminal, the group on a line of its own', async () => {
   );
   fail();
   await outcome;
-  progress.onFailure('alpha=0.6, seed 1', 'no room');
+  progress.onFailure('alpha=0.6, seed 1', failure);
   progress.onTrials({ done: 3, total: 6 });
   progress.stop();
   expect(stderr.text).toContain('3/6 trials');

@@ -4,7 +4,7 @@ import { parquetReadObjects } from 'hyparquet';
 import { describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
 import { tinySweep, writeSweep } from '../sweep/tiny-sweep.ts';
-import { earshot, logged, startProcess, tiny, until } from './command-line.ts';
+import { earshot, logged, start, startProcess, tiny, until } from './command-line.ts';
 
 const resultFiles = [
   'trials.csv',
@@ -39,7 +39,7 @@ describe('a sweep', () => {
     const listed = await earshot(['sweep', 'sweep.yaml', '--dry-run'], { cwd });
     expect(listed.out).toMatch(/^[0-9a-f]{12} {2}alpha=0\.6, seed 1\n.*\n6 trials: 3 settings, 2 seeds each\n$/s);
     expect(readdirSync(cwd)).toEqual(['sweep.yaml']);
-    const first = await earshot(['sweep', 'sweep.yaml', '--jobs', '2'], { cwd });
+    const first = await earshot(['sweep', 'sweep.yaml'], { cwd });
     expect(first.code, first.errors).toBe(0);
     expect(first.out).toMatch(/^tiny-sweep: 6 trials, 6 finished\n/);
     expect(first.out).toMatch(/\nVerdict: alpha=0\.\d is recommended\. /);
@@ -70,7 +70,7 @@ describe('a sweep', () => {
     for (const name of ['front.svg', 'seeds.svg']) expect(readFileSync(join(folder, name), 'utf8')).toMatch(/^<svg /);
 
     expect(first.errors).toMatch(/Page: runs\/tiny-sweep\/report\.html\n$/);
-    expect(first.errors).toMatch(/^tiny-sweep: \d+ trials \(\d+ settings\), in .*process/);
+    expect(first.errors).toMatch(/^tiny-sweep: 6 trials \(3 settings\), in this process, /);
     const page = readFileSync(join(folder, 'report.html'), 'utf8');
     expect(page).toMatch(/<h2 id="recommended-title">Recommended<\/h2>\n<p><b>alpha=0\.\d<\/b>/);
     expect(page.match(/<th scope="row">[0-9a-f]{12}<\/th>/g)).toHaveLength(3);
@@ -98,13 +98,13 @@ describe('a sweep', () => {
   it('chooses without the test: other decisions there change nothing but the scores that are shown', async () => {
     const cwd = temporaryFolder();
     writeSweep(join(cwd, 'sweep.yaml'));
-    const first = await earshot(['sweep', 'sweep.yaml', '--json', '--jobs', '1'], { cwd });
+    const first = await earshot(['sweep', 'sweep.yaml', '--json'], { cwd });
     const trials = join(cwd, 'runs/tiny-sweep/trials');
     for (const id of readdirSync(trials)) {
       const path = join(trials, id, 'decisions.jsonl');
       writeFileSync(path, readFileSync(path, 'utf8').replaceAll('"predicted":1', '"predicted":0'));
     }
-    const second = await earshot(['sweep', 'sweep.yaml', '--json', '--jobs', '1'], { cwd });
+    const second = await earshot(['sweep', 'sweep.yaml', '--json'], { cwd });
     const [{ recommended: before, ...left }, { recommended: after, ...right }] = [first, second].map(({ out }) =>
       JSON.parse(out),
     );
@@ -116,7 +116,7 @@ describe('a sweep', () => {
   it('names the trials that fail, runs the others, and says so by its exit code', async () => {
     const cwd = temporaryFolder();
     writeSweep(join(cwd, 'sweep.yaml'), { space: { 'split.demonstrations': [12, 1000] } });
-    const swept = await earshot(['sweep', 'sweep.yaml', '--jobs', '1'], { cwd });
+    const swept = await earshot(['sweep', 'sweep.yaml'], { cwd });
     expect(swept.code).toBe(1);
     expect(swept.errors).toMatch(/failed: demonstrations=1000, seed 1: the parts need/);
     expect(swept.errors).toMatch(/2 of 4 trials failed \(demonstrations=1000, seed 1, …\)/);
@@ -130,8 +130,8 @@ describe('a sweep', () => {
   it('trains trials together to the same bytes as alone, and lets those that cannot be trained fail alone', async () => {
     const cwd = temporaryFolder();
     writeSweep(join(cwd, 'sweep.yaml'));
-    await earshot(['sweep', 'sweep.yaml', '--jobs', '1', '--runs', 'alone'], { cwd });
-    const words = ['sweep', 'sweep.yaml', '--jobs', '1', '--population', '4', '--runs', 'together'];
+    await earshot(['sweep', 'sweep.yaml', '--runs', 'alone'], { cwd });
+    const words = ['sweep', 'sweep.yaml', '--population', '4', '--runs', 'together'];
     const together = await earshot(words, { cwd });
     expect(together.code, together.errors).toBe(0);
     for (const file of ['trials.csv', 'trials.parquet', 'front.svg'])
@@ -141,7 +141,7 @@ describe('a sweep', () => {
     expect(readFileSync(join(cwd, 'together/tiny-sweep/report.md'), 'utf8')).toContain('--population 4');
 
     writeSweep(join(cwd, 'failing.yaml'), { space: { 'split.demonstrations': [12, 1000] } });
-    const failing = await earshot(['sweep', 'failing.yaml', '--jobs', '1', '--population', '4'], { cwd });
+    const failing = await earshot(['sweep', 'failing.yaml', '--population', '4'], { cwd });
     expect(failing.code).toBe(1);
     expect(failing.out).toContain('2 finished, 2 failed\n');
   });
@@ -158,12 +158,12 @@ describe('a sweep', () => {
   it('is divided into shards, the last of which writes the report', async () => {
     const cwd = temporaryFolder();
     writeSweep(join(cwd, 'sweep.yaml'));
-    await earshot(['sweep', 'sweep.yaml', '--jobs', '1', '--runs', 'whole'], { cwd });
-    const first = await earshot(['sweep', 'sweep.yaml', '--jobs', '1', '--shard', '0/2', '--runs', 'runs'], { cwd });
+    await earshot(['sweep', 'sweep.yaml', '--runs', 'whole'], { cwd });
+    const first = await earshot(['sweep', 'sweep.yaml', '--shard', '0/2', '--runs', 'runs'], { cwd });
     expect(first.code, first.errors).toBe(0);
     expect([first.out, readdirSync(join(cwd, 'runs/tiny-sweep/trials')).length]).toEqual(['', 3]);
     expect(first.errors).toContain('3 trials of the others are not');
-    const second = await earshot(['sweep', 'sweep.yaml', '--jobs', '1', '--shard', '1/2', '--runs', 'runs'], { cwd });
+    const second = await earshot(['sweep', 'sweep.yaml', '--shard', '1/2', '--runs', 'runs'], { cwd });
     expect(second.code, second.errors).toBe(0);
     expect(readFileSync(join(cwd, 'runs/tiny-sweep/trials.csv'))).toEqual(
       readFileSync(join(cwd, 'whole/tiny-sweep/trials.csv')),
@@ -179,20 +179,21 @@ describe('a sweep', () => {
         seeds: [1],
       });
     }
-    const words = ['sweep', 'sweep.yaml', '--jobs', '2'];
+    const words = ['sweep', 'sweep.yaml'];
     const undisturbed = await earshot(words, { cwd: whole });
     expect(undisturbed.code, undisturbed.errors).toBe(0);
     for (const [moment, alone] of [
       [4, true],
       [20, false],
     ] as const) {
-      const victim = startProcess(words, { cwd: killed });
+      const victim = startProcess([...words, '--jobs', '2'], { cwd: killed });
       await until(() => progressOf(join(killed, 'runs')) >= moment);
       victim.signal('SIGKILL', { alone });
       expect((await victim.outcome).code).toBeNull();
     }
     const resumed = await earshot(words, { cwd: killed });
     expect(resumed.code, resumed.errors).toBe(0);
+    expect(resumed.errors).toMatch(/^tiny-sweep: (\d of )?3 trials \(3 settings\), in this process, /);
     expect(results(killed, 'runs')).toEqual(results(whole, 'runs'));
   }, 300_000);
 
@@ -201,45 +202,36 @@ describe('a sweep', () => {
     writeSweep(join(cwd, 'sweep.yaml'), {
       experiment: { ...tinySweep.experiment, agent: { ...tiny.agent, iterations: 400 }, checkpointEvery: 1000 },
     });
-    const stopped = startProcess(['sweep', 'sweep.yaml', '--jobs', '2'], { cwd });
+    const stopped = start(['sweep', 'sweep.yaml'], { cwd });
     await until(() => progressOf(join(cwd, 'runs')) >= 5);
-    stopped.signal('SIGINT');
+    stopped.interrupt();
     const { code, errors } = await stopped.outcome;
     expect(code, errors).toBe(130);
     expect(errors).toContain('stopped; give the same command again to go on');
+    expect(errors).not.toContain('failed');
     const trials = join(cwd, 'runs/tiny-sweep/trials');
-    const [id] = readdirSync(trials).filter((name) => logged(join(trials, name)) > 0);
-    expect(readdirSync(join(trials, id, 'checkpoints'))).toHaveLength(1);
+    const begun = readdirSync(trials).filter((name) => logged(join(trials, name)) > 0);
+    expect(begun).toHaveLength(1);
+    expect(readdirSync(join(trials, begun[0], 'checkpoints'))).toHaveLength(1);
   });
 
-  it('refuses to go on where the threads were changed', async () => {
-    const cwd = temporaryFolder();
-    writeSweep(join(cwd, 'sweep.yaml'));
-    await earshot(['data', 'synth', '--threads', '60', '--seed', '1', '--out', 'threads.jsonl'], { cwd });
-    const words = ['sweep', 'sweep.yaml', '--data', 'threads.jsonl', '--jobs', '1'];
-    const first = await earshot(words, { cwd });
-    expect(first.code, first.errors).toBe(0);
-    await earshot(['data', 'synth', '--threads', '61', '--seed', '1', '--out', 'threads.jsonl'], { cwd });
-    const second = await earshot(words, { cwd });
-    expect(second.code).toBe(1);
-    expect(second.errors).toContain('threads.jsonl was changed since trials of runs/tiny-sweep read it; restore it');
-  });
-
-  it('refuses that also where other threads were swept in between', async () => {
+  it('refuses to go on where the threads were changed, also where others were swept in between', async () => {
     const cwd = temporaryFolder();
     writeSweep(join(cwd, 'sweep.yaml'), { seeds: [1], space: { 'agent.imitation.alpha': [0.6] } });
     const synthesize = (threads: number, out: string) =>
       earshot(['data', 'synth', '--threads', String(threads), '--out', out], { cwd });
-    const sweep = (data: string) => earshot(['sweep', 'sweep.yaml', '--data', data, '--jobs', '1'], { cwd });
+    const sweep = (data: string) => earshot(['sweep', 'sweep.yaml', '--data', data], { cwd });
     await synthesize(60, 'first.jsonl');
     await synthesize(62, 'second.jsonl');
-    for (const data of ['first.jsonl', 'second.jsonl']) expect((await sweep(data)).code).toBe(0);
+    expect((await sweep('first.jsonl')).code).toBe(0);
     await synthesize(61, 'first.jsonl');
-    const { code, errors } = await sweep('first.jsonl');
-    expect({ code, errors }).toMatchObject({
+    const changed = {
       code: 1,
-      errors: expect.stringContaining('first.jsonl was changed since trials of runs/tiny-sweep read it'),
-    });
+      errors: expect.stringContaining('first.jsonl was changed since trials of runs/tiny-sweep read it; restore it'),
+    };
+    expect(await sweep('first.jsonl')).toMatchObject(changed);
+    expect((await sweep('second.jsonl')).code).toBe(0);
+    expect(await sweep('first.jsonl')).toMatchObject(changed);
   });
 
   it('is reported, with nothing recommended, where the objective has no value', async () => {
@@ -252,7 +244,7 @@ describe('a sweep', () => {
     await earshot(['data', 'synth', '--threads', '60', '--out', 'threads.jsonl'], { cwd });
     const path = join(cwd, 'threads.jsonl');
     writeFileSync(path, readFileSync(path, 'utf8').replaceAll(/"time":"[^"]*"/g, '"time":null'));
-    const swept = await earshot(['sweep', 'sweep.yaml', '--data', 'threads.jsonl', '--jobs', '1'], { cwd });
+    const swept = await earshot(['sweep', 'sweep.yaml', '--data', 'threads.jsonl'], { cwd });
     expect(swept.code, swept.errors).toBe(0);
     expect(swept.out).toMatch(/Verdict: nothing can be recommended: macroF1 - 0\.01 \* delayHours has no\s+value/);
     const report = readFileSync(join(cwd, 'runs/tiny-sweep/report.md'), 'utf8');
@@ -283,7 +275,7 @@ describe('successive halving', () => {
   it('lets the better half go on at each rung, to the very run that was never paused', async () => {
     const cwd = temporaryFolder();
     writeSweep(join(cwd, 'sweep.yaml'), halving);
-    const swept = await earshot(['sweep', 'sweep.yaml', '--jobs', '2'], { cwd });
+    const swept = await earshot(['sweep', 'sweep.yaml'], { cwd });
     expect(swept.code, swept.errors).toBe(0);
     const rows: Record<string, unknown>[] = JSON.parse(readFileSync(join(cwd, 'runs/tiny-sweep/trials.json'), 'utf8'));
     const reached = rows.map(({ iterations }) => iterations);
@@ -292,13 +284,13 @@ describe('successive halving', () => {
 
     const grid = { ...halving, method: { name: 'grid' } };
     writeSweep(join(cwd, 'grid.yaml'), grid);
-    await earshot(['sweep', 'grid.yaml', '--jobs', '1', '--runs', 'grid'], { cwd });
+    await earshot(['sweep', 'grid.yaml', '--runs', 'grid'], { cwd });
     for (const { trial } of rows.filter(({ status }) => status === 'finished'))
       for (const name of ['development-decisions.jsonl', 'decisions.jsonl', 'metrics.jsonl'])
         expect(readFileSync(join(cwd, `runs/tiny-sweep/trials/${trial}`, name))).toEqual(
           readFileSync(join(cwd, `grid/tiny-sweep/trials/${trial}`, name)),
         );
-    const again = await earshot(['sweep', 'sweep.yaml', '--jobs', '2'], { cwd });
+    const again = await earshot(['sweep', 'sweep.yaml'], { cwd });
     expect(again.out).toBe(swept.out);
   });
 

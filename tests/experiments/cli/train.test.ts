@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -13,6 +14,15 @@ const outcomeOf = (run: string) => ({
   ),
   checkpoints: checkpoints(run).map((name) => [name, readFileSync(join(run, 'checkpoints', name)).toString('base64')]),
 });
+
+/** Processes that this one has started and that still run. */
+function childrenOf(parent: number): number[] {
+  const words = execFileSync('ps', ['-A', '-o', 'pid=,ppid=,args='], { encoding: 'utf8' }).split('\n');
+  return words.flatMap((line) => {
+    const [pid, of, ...command] = line.trim().split(/ +/);
+    return Number(of) === parent && command.includes('--parent') ? [Number(pid)] : [];
+  });
+}
 
 describe('train', () => {
   it('trains, leaves a whole run behind and prints its table; again, it reads what is there', async () => {
@@ -78,36 +88,28 @@ describe('train', () => {
     expect(statSync(join(run, 'result.json')).mtimeMs).not.toBe(written);
   });
 
-  it('gives the same results in two processes as in one, for every variant and seed', async () => {
+  it('trains every variant with every seed, or those that are asked for', async () => {
     const cwd = temporaryFolder();
     const variants = { paper: {}, published: { agent: { preset: 'published' } } };
     writeExperiment(join(cwd, 'tiny.yaml'), { variants });
     const words = ['train', 'tiny.yaml', '--seeds', '1,2', '--set', 'agent.iterations=3', '--json'];
-    const [alone, shared] = await Promise.all([
-      earshot([...words, '--runs', 'alone', '--jobs', '1'], { cwd }),
-      earshot([...words, '--runs', 'shared', '--jobs', '2'], { cwd }),
-    ]);
-    expect(alone.code, alone.errors).toBe(0);
-    expect(shared.code, shared.errors).toBe(0);
-    expect(shared.errors.match(/training: 3\/3 iterations/g)).toHaveLength(4);
-    expect(JSON.parse(shared.out)).toEqual(JSON.parse(alone.out));
-    expect(JSON.parse(alone.out)).toMatchObject([
+    const all = await earshot(words, { cwd });
+    expect(all.code, all.errors).toBe(0);
+    expect(all.errors.match(/training: 3\/3 iterations/g)).toHaveLength(4);
+    expect(JSON.parse(all.out)).toMatchObject([
       { variant: 'paper', trials: [{ seed: 1 }, { seed: 2 }] },
       { variant: 'published', trials: [{ seed: 1 }, { seed: 2 }] },
     ]);
-    for (const run of ['paper/seed-1', 'paper/seed-2', 'published/seed-1', 'published/seed-2']) {
-      const twin = outcomeOf(join(cwd, 'alone/tiny', run));
-      expect(outcomeOf(join(cwd, 'shared/tiny', run))).toEqual(twin);
-      expect(logged(join(cwd, 'alone/tiny', run))).toBe(3);
-    }
-    expect(read(cwd, 'alone/tiny/report.md')).toContain('| **stop agent: published** ');
-    const some = await earshot([...words, '--runs', 'shared', '--variants', 'published'], { cwd });
+    for (const run of ['paper/seed-1', 'paper/seed-2', 'published/seed-1', 'published/seed-2'])
+      expect(logged(join(cwd, 'runs/tiny', run))).toBe(3);
+    expect(read(cwd, 'runs/tiny/report.md')).toContain('| **stop agent: published** ');
+    const some = await earshot([...words, '--variants', 'published'], { cwd });
     expect(JSON.parse(some.out).map(({ variant }: { variant: string }) => variant)).toEqual(['published']);
-    expect(read(cwd, 'shared/tiny/report.md')).toContain('--variants published');
+    expect(read(cwd, 'runs/tiny/report.md')).toContain('--variants published');
     const wrong = await earshot([...words, '--variants', 'publisht'], { cwd });
     expect(wrong.errors).toContain('tiny has no variant "publisht"; there are paper, published');
-    expect(read(cwd, 'alone/tiny/paper/seed-1/metrics.jsonl')).not.toBe(
-      read(cwd, 'alone/tiny/paper/seed-2/metrics.jsonl'),
+    expect(read(cwd, 'runs/tiny/paper/seed-1/metrics.jsonl')).not.toBe(
+      read(cwd, 'runs/tiny/paper/seed-2/metrics.jsonl'),
     );
   });
 
@@ -139,14 +141,24 @@ describe('train', () => {
     expect(outcomeOf(begun)).toEqual(outcomeOf(join(cwd, 'alone/tiny/ratio/seed-1')));
   });
 
-  it('ends the workers’ failure as what it is: wrong input', async () => {
+  it('names what fails, once where all fail alike, and trains the others', async () => {
     const cwd = temporaryFolder();
-    writeExperiment(join(cwd, 'tiny.yaml'), { data: { threads: 'none.jsonl' }, seeds: [1, 2] });
-    const run = await earshot(['train', 'tiny.yaml', '--jobs', '2'], { cwd });
-    expect(run.code).toBe(1);
-    expect(run.errors.split('none.jsonl does not exist')).toHaveLength(2);
+    writeExperiment(join(cwd, 'none.yaml'), { data: { threads: 'none.jsonl' }, seeds: [1, 2] });
+    const alike = await earshot(['train', 'none.yaml'], { cwd });
+    expect(alike.code).toBe(1);
+    expect(alike.errors.split('none.jsonl does not exist')).toHaveLength(2);
     // Running it again would not help.
-    expect(run.errors).not.toContain('Run again');
+    expect(alike.errors).toMatch(/\nearshot: all 2 runs failed alike\n$/);
+    const single = await earshot(['train', 'none.yaml', '--seeds', '1'], { cwd });
+    expect(single.errors).toMatch(/\n\nearshot: backend wasm .*\nearshot: .*none\.jsonl does not exist.*\n$/);
+
+    const many = { split: { ...tiny.split, demonstrations: 1000 } };
+    writeExperiment(join(cwd, 'some.yaml'), { variants: { many, few: {} } });
+    const some = await earshot(['train', 'some.yaml'], { cwd });
+    expect(some).toMatchObject({ code: 1, out: '' });
+    expect(some.errors).toMatch(/\nearshot: failed: many, seed 1: the parts need .*\n/);
+    expect(some.errors).toMatch(/\nearshot: 1 of 2 runs failed \(many, seed 1\)\. Give the command again to try .*\n$/);
+    expect(existsSync(join(cwd, 'runs/tiny/few/seed-1/result.json'))).toBe(true);
   });
 });
 
@@ -219,20 +231,42 @@ describe('a run that is cut off', () => {
     expect(logged(run)).toBe(4);
   });
 
-  it('is saved by every worker when the terminal interrupts them all', async () => {
+  it('goes on to the same bytes where the terminal interrupted two processes, or they were killed', async () => {
     const cwd = temporaryFolder();
-    writeExperiment(join(cwd, 'tiny.yaml'), { ...long, seeds: [1, 2], checkpointEvery: 1000 });
-    const runs = [1, 2].map((seed) => join(cwd, `runs/tiny/agent/seed-${seed}`));
-    const process_ = startProcess(['train', 'tiny.yaml', '--jobs', '2'], { cwd });
-    await until(() => runs.every((run) => logged(run) >= 3));
-    process_.signal('SIGINT');
-    const { code, errors } = await process_.outcome;
+    writeExperiment(join(cwd, 'tiny.yaml'), { ...long, seeds: [1, 2] });
+    const train = ['train', 'tiny.yaml', '--runs'];
+    const runsIn = (runs: string) => [1, 2].map((seed) => join(cwd, runs, `tiny/agent/seed-${seed}`));
+    const whole = await earshot([...train, 'whole'], { cwd });
+    expect(whole.code, whole.errors).toBe(0);
+    const expected = runsIn('whole').map(outcomeOf);
+
+    const interrupted = startProcess([...train, 'shared', '--jobs', '2'], { cwd });
+    await until(() => runsIn('shared').every((run) => logged(run) >= 3));
+    interrupted.signal('SIGINT');
+    const { code, errors } = await interrupted.outcome;
     expect(code, errors).toBe(130);
-    // Once, though the terminal interrupts the workers, too.
+    // Once, though the terminal interrupts the other processes, too; and one of them speaks for both.
     expect(errors.split('earshot: saving and stopping; press Ctrl-C again to stop at once')).toHaveLength(2);
+    expect(errors.split('earshot: backend wasm')).toHaveLength(2);
     expect(errors).toMatch(/earshot: stopped; give the same command again to go on\n$/);
-    for (const run of runs) expect(checkpoints(run)).toHaveLength(1);
-  });
+    for (const run of runsIn('shared'))
+      expect(checkpoints(run).at(-1)).toBe(`step-${String(logged(run)).padStart(8, '0')}.safetensors`);
+
+    const begun = start([...train, 'shared', '--jobs', '2'], { cwd });
+    const isResumed = (run: string) => JSON.parse(read(run, 'run.json')).resumed.length > 0;
+    await until(() => runsIn('shared').some(isResumed));
+    for (const child of childrenOf(process.pid)) process.kill(child, 'SIGKILL');
+    const killed = await begun.outcome;
+    expect(killed.code, killed.errors).toBe(1);
+    expect(killed.errors).toContain('its process was ended by SIGKILL; if memory ran out, give fewer --jobs\n');
+    expect(killed.errors).toMatch(
+      /earshot: (1 of 2 runs failed \(agent, seed \d\)\. Give |all 2 runs failed alike\n$)/,
+    );
+    const resumed = await earshot([...train, 'shared'], { cwd });
+    expect(resumed.code, resumed.errors).toBe(0);
+    expect(resumed.errors).toMatch(/resuming shared\/tiny\/agent\/seed-\d at iteration \d+ of 80/);
+    expect(runsIn('shared').map(outcomeOf)).toEqual(expected);
+  }, 300_000);
 
   it('stops before the training, too', async () => {
     const cwd = temporaryFolder();

@@ -1,15 +1,17 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { trialsOf } from '../../../experiments/kinds/experiment-kind.ts';
+import { loadVariants } from '../../../experiments/config/experiment-file.ts';
+import type { PlainObject } from '../../../experiments/config/overrides.ts';
 import { openExperiment } from '../../../experiments/kinds/open-experiment.ts';
-import { experimentSchema, loadExperiment, resolveExperiment } from '../../../experiments/stop-agent/experiment.ts';
+import { experimentSchema, resolveExperiment } from '../../../experiments/stop-agent/experiment.ts';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
 
 const recipes = join(import.meta.dirname, '../../../experiments/recipes');
 
-function load(yaml: string, overrides: Parameters<typeof loadExperiment>[1] = []) {
-  return loadExperiment(join(temporaryFolder({ 'my.yaml': yaml }), 'my.yaml'), overrides);
+function load(yaml: string, overrides: readonly PlainObject[] = []) {
+  const path = join(temporaryFolder({ 'my.yaml': yaml }), 'my.yaml');
+  return loadVariants({ path, overrides, resolve: resolveExperiment });
 }
 
 describe('recipes', () => {
@@ -19,7 +21,7 @@ describe('recipes', () => {
   it.each(names)('%s is a valid experiment, named after its file', async (name) => {
     const experiment = await openExperiment({ path: join(recipes, name), overrides: [], runs: 'runs' });
     expect(`${experiment.name}.yaml`).toBe(name);
-    expect(experiment.trials.map((trial) => trial.experiment.description)).not.toContain('');
+    expect(experiment.description).not.toBe('');
     const directories = experiment.trials.map(({ directory }) => directory);
     expect(new Set(directories).size).toBe(directories.length);
   });
@@ -36,7 +38,9 @@ describe('an experiment file', () => {
   it('needs only a name, and is one variant then', async () => {
     const file = await load('name: x');
     expect(file.variants).toEqual([{ name: 'agent', experiment: experimentSchema.parse({ name: 'x' }) }]);
-    expect(trialsOf(file, 'runs').map(({ directory }) => directory)).toEqual(
+    const path = join(temporaryFolder({ 'my.yaml': 'name: x' }), 'my.yaml');
+    const { trials } = await openExperiment({ path, overrides: [], runs: 'runs' });
+    expect(trials.map(({ directory }) => directory)).toEqual(
       [1, 2, 3, 4, 5].map((seed) => `runs/x/agent/seed-${seed}`),
     );
   });
@@ -44,7 +48,7 @@ describe('an experiment file', () => {
   it('has variants on top of what they share, and overrides on top of both', async () => {
     const yaml =
       'name: x\nagent: { iterations: 3, imitation: { alpha: 0.6 } }\nvariants:\n  a: {}\n  b: { agent: { iterations: 5 }, seeds: [9] }';
-    const iterations = async (...overrides: Parameters<typeof load>[1] & object) =>
+    const iterations = async (...overrides: PlainObject[]) =>
       (await load(yaml, overrides)).variants.map(({ experiment }) => experiment.agent.iterations);
     expect(await iterations()).toEqual([3, 5]);
     expect(await iterations({ agent: { iterations: 7 } })).toEqual([7, 7]);

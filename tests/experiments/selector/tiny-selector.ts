@@ -1,6 +1,11 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { startTrials } from '../../../experiments/kinds/kinds.ts';
 import { openExperiment } from '../../../experiments/kinds/open-experiment.ts';
+import { failureOf } from '../../../experiments/run/failures.ts';
+import { runInPopulations } from '../../../experiments/run/populations.ts';
+import type { TrialFailure } from '../../../experiments/run/trial.ts';
+import { trialsHere } from '../../../experiments/run/trials-here.ts';
 import { plantedStances } from '../../../src/data/synthetic/planted-stances.ts';
 import type { Thread } from '../../../src/data/thread.ts';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
@@ -31,14 +36,17 @@ export function tinyFolder(parts: Record<string, unknown> = {}, files: Record<st
 export async function trainHere(cwd: string, overrides: Record<string, unknown> = {}): Promise<string[]> {
   const notes: string[] = [];
   const runs = join(cwd, 'runs');
-  const experiment = await openExperiment({ path: join(cwd, 'tiny.yaml'), overrides: [overrides], runs });
-  await experiment.run({
-    share: { index: 0, of: 1 },
-    restart: false,
+  const { trials } = await openExperiment({ path: join(cwd, 'tiny.yaml'), overrides: [overrides], runs });
+  const { signal } = new AbortController();
+  const failures: TrialFailure[] = [];
+  await runInPopulations(trials, {
     population: 1,
-    contextFor: () => ({ onNote: (line) => notes.push(line) }),
-    signal: new AbortController().signal,
+    run: trialsHere({ start: startTrials, signal, onNote: (line) => notes.push(line) }),
+    onEnded(ended) {
+      for (const { outcome } of ended) if (outcome.how === 'failed') failures.push(outcome);
+    },
   });
+  if (failures.length > 0) throw failureOf(failures, failures[0].message);
   return notes;
 }
 

@@ -23,7 +23,7 @@ function folder(parts: Record<string, unknown>): string {
 
 it('sweeps a selector, chosen by the threads that are held out of its tests', async () => {
   const cwd = folder({ space: { 'selector.learningRate': [0.01, 0.05] } });
-  const swept = await earshot(['sweep', 'sweep.yaml', '--jobs', '2'], { cwd });
+  const swept = await earshot(['sweep', 'sweep.yaml'], { cwd });
   expect(swept.code, swept.errors).toBe(0);
   expect(swept.out).toMatch(/\n→ learningRate=0\.0\d +-?0\.\d{3} \[/);
   const report = readFileSync(join(cwd, 'runs/selectors/report.md'), 'utf8');

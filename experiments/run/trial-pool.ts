@@ -1,27 +1,9 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { sweptKindOf, type TrialTask } from '../kinds/swept-kind.ts';
-import { type FromParent, type FromProcess, fromProcessSchema, type TrialEnd } from './trial-process.ts';
-
-/** What became of a trial. */
-export type TrialOutcome =
-  | { readonly how: TrialEnd }
-  | {
-      readonly how: 'failed';
-      /** As exit codes go: 1 the user's input, 2 a provider, 3 a defect. */
-      readonly severity: 1 | 2 | 3;
-      readonly message: string;
-    };
-
-/**
- * Runs trials of one shape somewhere, to their end, and tells what became of each. It never throws for what goes wrong in a
- * trial.
- */
-export type RunGroup = (
-  tasks: readonly TrialTask[],
-  told?: { onProgress?: (stage: string, done: number, total: number) => void },
-) => Promise<readonly TrialOutcome[]>;
+import type { RunGroup, ToldOfTrials, TrialOutcome, TrialTask } from './trial.ts';
+import { type FromParent, fromProcessSchema } from './trial-process.ts';
+import { type StartTrials, trialsHere } from './trials-here.ts';
 
 export interface TrialPool {
   readonly run: RunGroup;
@@ -29,11 +11,24 @@ export interface TrialPool {
   close(): Promise<void>;
 }
 
+interface PoolOptions {
+  /** Groups of trials that run at the same time. */
+  readonly jobs: number;
+  readonly signal: AbortSignal;
+  readonly onNote: (line: string) => void;
+}
+
+/** Runs groups of trials on this machine: a single one at a time in this process, several each in a process of its own. */
+export function trialPool({ start, ...options }: PoolOptions & { start: StartTrials }): TrialPool {
+  if (options.jobs > 1) return trialProcesses(options);
+  return { run: trialsHere({ start, ...options }), close: async () => {} };
+}
+
 interface Waiting {
   readonly tasks: readonly TrialTask[];
   /** Of the detectors that the trials learn from. */
   readonly detectorKeys: readonly string[];
-  readonly onProgress: ((stage: string, done: number, total: number) => void) | undefined;
+  readonly told: ToldOfTrials;
   readonly resolve: (outcomes: readonly TrialOutcome[]) => void;
 }
 
@@ -44,13 +39,13 @@ const launcher = fileURLToPath(new URL('../cli/earshot.mjs', import.meta.url));
  * tables are loaded once. Of groups with the same detector the first goes ahead alone until the detector is trained and has
  * judged; the others then find it in the cache.
  */
-export function trialPool(options: { jobs: number; onNote: (line: string) => void; signal: AbortSignal }): TrialPool {
-  const { jobs, onNote, signal } = options;
+export function trialProcesses({ jobs, signal, onNote }: PoolOptions): TrialPool {
   const queue: Waiting[] = [];
   const ready = new Set<string>();
   const beingPrepared = new Set<string>();
   const idle: ChildProcess[] = [];
   const busy = new Map<ChildProcess, Waiting>();
+  const backends = new Set<string>();
   let isClosed = false;
 
   function next(): Waiting | undefined {
@@ -69,7 +64,7 @@ export function trialPool(options: { jobs: number; onNote: (line: string) => voi
       for (const key of group.detectorKeys) if (!ready.has(key)) beingPrepared.add(key);
       const child = idle.pop() ?? startProcess();
       busy.set(child, group);
-      say(child, { say: 'run', tasks: [...group.tasks] });
+      say(child, { say: 'run', tasks: [...group.tasks], isWatched: Boolean(group.told.onMeasured) });
     }
   }
 
@@ -93,19 +88,22 @@ export function trialPool(options: { jobs: number; onNote: (line: string) => voi
     const child = fork(launcher, ['worker', '--parent'], { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
     if (child.stderr !== null) createInterface({ input: child.stderr }).on('line', onNote);
     child.on('message', (message) => {
-      const said: FromProcess = fromProcessSchema.parse(message);
+      const said = fromProcessSchema.parse(message);
       const group = busy.get(child);
       if (group === undefined) return;
       if (said.say === 'note') onNote(said.line);
-      else if (said.say === 'progress') {
-        group.onProgress?.(said.stage, said.done, said.total);
+      else if (said.say === 'measured') group.told.onMeasured?.(said.measured);
+      else if (said.say === 'backend') {
+        // One process speaks for all of them.
+        if (!backends.has(said.line)) onNote(said.line);
+        backends.add(said.line);
+      } else if (said.say === 'progress') {
+        group.told.onProgress?.(said.stage, said.done, said.total, said.note);
         if (said.stage === 'training') isPrepared(group);
       } else {
-        if (said.say === 'failed' && said.severity === 3 && said.stack !== null) onNote(said.stack);
         isPrepared(group);
         taken(child);
-        if (said.say === 'ended') group.resolve(said.hows.map((how) => ({ how })));
-        else resolveAll(group, { how: 'failed', severity: said.severity, message: said.message });
+        group.resolve(said.outcomes);
         idle.push(child);
         dispatch();
       }
@@ -128,13 +126,10 @@ export function trialPool(options: { jobs: number; onNote: (line: string) => voi
   signal.addEventListener('abort', stopAll, { once: true });
 
   return {
-    run: (tasks, { onProgress } = {}) =>
+    run: (tasks, told = {}) =>
       new Promise((resolve) => {
-        const keys = tasks.map(
-          ({ kind, config }) => sweptKindOf(kind, 'the trial').resolve(config, 'the trial').detectorKey,
-        );
-        const detectorKeys = [...new Set(keys.filter((key) => key !== null))];
-        queue.push({ tasks, detectorKeys, onProgress, resolve });
+        const detectorKeys = [...new Set(tasks.flatMap(({ detectorKey }) => detectorKey ?? []))];
+        queue.push({ tasks, detectorKeys, told, resolve });
         dispatch();
       }),
     async close() {

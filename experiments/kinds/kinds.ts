@@ -1,0 +1,22 @@
+import { type KindName, kindName } from '../run/kind-name.ts';
+import type { StartTrials } from '../run/trials-here.ts';
+import type { ExperimentKind } from './experiment-kind.ts';
+import type { KindReport } from './kind-report.ts';
+import { selectorKind } from './selector-kind.ts';
+import { stopAgentKind } from './stop-agent-kind.ts';
+
+const kinds: Readonly<Record<KindName, ExperimentKind>> = { 'stop-agent': stopAgentKind, selector: selectorKind };
+
+/** @throws InputError for a kind that is not known */
+export function kindOf(name: unknown, source: string): ExperimentKind {
+  return kinds[kindName(name, source)];
+}
+
+/** Begins to train trials of whatever kind the first one has. */
+export const startTrials: StartTrials = (first, told) => kinds[first.kind].start(first, told);
+
+/** What shows runs of a kind. Pages and charts are loaded for those alone who ask for it. */
+export async function reportOf(kind: KindName): Promise<KindReport> {
+  if (kind === 'selector') return (await import('./selector-report.ts')).selectorReport;
+  return (await import('./stop-agent-report.ts')).stopAgentReport;
+}

@@ -1,0 +1,15 @@
+import { resultsOf } from '../report/variant-results.ts';
+import { stopAgentPage } from '../stop-agent/report/stop-agent-page.ts';
+import { renderReport } from '../stop-agent/report/stop-agent-report.ts';
+import { summarizeExperiment } from '../stop-agent/report/stop-agent-summary.ts';
+import { readTrialResult, trialJson } from '../stop-agent/result.ts';
+import type { KindReport } from './kind-report.ts';
+
+export const stopAgentReport: KindReport = {
+  json: (variants) => resultsOf(variants, trialJson),
+  text(source) {
+    const results = resultsOf(source.variants, (run) => readTrialResult(run, { withIntervals: false }));
+    return { report: renderReport({ ...source, results }), summary: summarizeExperiment({ ...source, results }) };
+  },
+  page: stopAgentPage,
+};

@@ -1,0 +1,61 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { WorkContext } from '../../src/work-context.ts';
+import { hasDecisions } from './decisions-file.ts';
+import { kindNames } from './kind-name.ts';
+
+/** A trial as the process that trains it is told. */
+export const trialTaskSchema = z.object({
+  kind: z.enum(kindNames),
+  /** The resolved experiment. */
+  config: z.record(z.string(), z.unknown()),
+  seed: z.int(),
+  /** For people. */
+  label: z.string(),
+  directory: z.string(),
+  /** Folder of the shared cache. */
+  runs: z.string(),
+  /** Training stops there, with a checkpoint and decisions on the development part, to go on later or never. */
+  pauseAt: z.int().nullable(),
+  /** Trials with the same one train the same detector; null where none is trained. */
+  detectorKey: z.string().nullable(),
+});
+export type TrialTask = Readonly<z.output<typeof trialTaskSchema>>;
+
+/** One training: an experiment with one seed. */
+export interface Trial extends TrialTask {
+  /** Trials with the same one may be trained in one program, as a population; null where a trial must be alone. */
+  readonly shape: string | null;
+}
+
+/** What became of a trial. */
+export const trialOutcomeSchema = z.discriminatedUnion('how', [
+  z.object({ how: z.literal('finished') }),
+  z.object({ how: z.literal('paused') }),
+  z.object({ how: z.literal('interrupted') }),
+  z.object({
+    how: z.literal('failed'),
+    /** As exit codes go: 1 the user's input, 2 a provider, 3 a defect. */
+    severity: z.union([z.literal(1), z.literal(2), z.literal(3)]),
+    message: z.string(),
+  }),
+]);
+export type TrialOutcome = Readonly<z.output<typeof trialOutcomeSchema>>;
+export type TrialFailure = Extract<TrialOutcome, { how: 'failed' }>;
+
+/** What is told of a group of trials while it runs. Who gives `onMeasured` watches how well the training does. */
+export type ToldOfTrials = Partial<Pick<WorkContext, 'onProgress' | 'onMeasured'>>;
+
+/**
+ * Runs trials of one shape somewhere, to their end, and tells what became of each. It never throws for what goes wrong in a
+ * trial.
+ */
+export type RunGroup = (tasks: readonly TrialTask[], told?: ToldOfTrials) => Promise<readonly TrialOutcome[]>;
+
+/** @returns how the trial in this folder stands; null while there is something left to do */
+export function trialEnd({ directory, pauseAt }: Pick<TrialTask, 'directory' | 'pauseAt'>) {
+  if (existsSync(join(directory, 'result.json'))) return { how: 'finished' } as const;
+  const isPaused = pauseAt !== null && hasDecisions(directory, { developmentAt: pauseAt });
+  return isPaused ? ({ how: 'paused' } as const) : null;
+}

@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+import { type EndedTrial, runInPopulations } from '../../../experiments/run/populations.ts';
+import type { RunGroup, Trial, TrialOutcome } from '../../../experiments/run/trial.ts';
+
+function trial(label: string, shape: string | null = 'same'): Trial {
+  const task = { kind: 'stop-agent', config: {}, seed: 1, directory: label, runs: '', pauseAt: null } as const;
+  return { ...task, label, shape, detectorKey: null };
+}
+
+const failed: TrialOutcome = { how: 'failed', severity: 1, message: 'bad' };
+const finished: TrialOutcome = { how: 'finished' };
+
+/** Runs trials, of which each group that has a bad one fails; returns who ran with whom, and what was told. */
+async function ran(
+  trials: readonly Trial[],
+  options: { bad?: string; known?: string; population?: number } = {},
+): Promise<{ groups: string[]; told: string[] }> {
+  const { bad, known, population = 2 } = options;
+  const groups: string[] = [];
+  const told: string[] = [];
+  const run: RunGroup = async (tasks) => {
+    const labels = tasks.map(({ label }) => label);
+    groups.push(labels.join(' '));
+    return labels.map(() => (bad !== undefined && labels.includes(bad) ? failed : finished));
+  };
+  await runInPopulations(trials, {
+    population,
+    run,
+    known: ({ label }) => (label === known ? finished : null),
+    onEnded: (ended: readonly EndedTrial<Trial>[]) =>
+      told.push(ended.map(({ trial: { label }, outcome }) => `${label} ${outcome.how}`).join(', ')),
+  });
+  return { groups, told };
+}
+
+describe('trials', () => {
+  it('are trained in populations of one shape, in the order of the first of each', async () => {
+    const trials = [trial('a'), trial('b', 'other'), trial('c'), trial('d'), trial('e', null), trial('f', null)];
+    expect(await ran(trials)).toEqual({
+      groups: ['a c', 'b', 'd', 'e', 'f'],
+      told: ['a finished, c finished', 'b finished', 'd finished', 'e finished', 'f finished'],
+    });
+    expect((await ran(trials, { population: 1 })).groups).toEqual(['a', 'b', 'c', 'd', 'e', 'f']);
+  });
+
+  it('stay in their populations where some need nothing more', async () => {
+    expect(await ran([trial('a'), trial('b'), trial('c'), trial('d')], { known: 'b' })).toEqual({
+      groups: ['a', 'c d'],
+      told: ['b finished', 'a finished', 'c finished, d finished'],
+    });
+  });
+
+  it('go on alone where one of their population fails, and fail alone', async () => {
+    expect(await ran([trial('a'), trial('b'), trial('c')], { bad: 'b' })).toEqual({
+      groups: ['a b', 'c', 'a', 'b'],
+      told: ['c finished', 'a finished, b failed'],
+    });
+  });
+});

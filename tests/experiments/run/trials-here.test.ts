@@ -1,0 +1,72 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, it } from 'vitest';
+import type { TrialTask } from '../../../experiments/run/trial.ts';
+import { type StartTrials, type TrainTogether, trialsHere } from '../../../experiments/run/trials-here.ts';
+import { InputError, ProviderError } from '../../../src/errors.ts';
+import { temporaryFolder } from '../../src/data/fixtures.ts';
+
+function task(config: TrialTask['config'] = {}): TrialTask {
+  const directory = temporaryFolder();
+  return { kind: 'selector', config, seed: 1, label: 'x', directory, runs: '', pauseAt: null, detectorKey: null };
+}
+
+const finish: TrainTogether = async (tasks) => {
+  for (const { directory } of tasks) writeFileSync(join(directory, 'result.json'), '{}');
+};
+
+/** A runner that trains so, what it noted, and what was started. */
+function here(train: TrainTogether) {
+  const controller = new AbortController();
+  const notes: string[] = [];
+  const starts: unknown[] = [];
+  const start: StartTrials = async ({ config }, { onBackend }) => {
+    starts.push(config.backend);
+    onBackend({ name: 'wasm', device: 'processor', skipped: [] });
+    return train;
+  };
+  const run = trialsHere({ start, signal: controller.signal, onNote: (line) => notes.push(line) });
+  return { run, notes, starts, interrupt: () => controller.abort() };
+}
+
+it('says how trials ended by what lies in their folders', async () => {
+  expect(await here(finish).run([task(), task()])).toEqual([{ how: 'finished' }, { how: 'finished' }]);
+  const { run, interrupt } = here(async (_, { signal }) => {
+    interrupt();
+    expect(signal.aborted).toBe(true);
+  });
+  expect(await run([task()])).toEqual([{ how: 'interrupted' }]);
+  // What waited is not begun.
+  expect(await run([task()])).toEqual([{ how: 'interrupted' }]);
+});
+
+it('never throws: a failure is told as what it is', async () => {
+  const failing = (error: unknown) => here(() => Promise.reject(error)).run([task()]);
+  expect(await failing(new InputError('no such file'))).toEqual([
+    { how: 'failed', severity: 1, message: 'no such file' },
+  ]);
+  expect(await failing(new ProviderError('busy'))).toMatchObject([{ severity: 2, message: 'busy' }]);
+  expect(await failing(new TypeError('x'))).toMatchObject([
+    { severity: 3, message: expect.stringMatching(/^TypeError: x\n {4}at /) },
+  ]);
+  const { run, interrupt } = here((_, { signal }) => {
+    interrupt();
+    return delay(1000, undefined, { signal });
+  });
+  expect(await run([task()])).toEqual([{ how: 'interrupted' }]);
+});
+
+it('runs one group after the other, and prepares anew only for other needs', async () => {
+  let underWay = 0;
+  const { run, starts, notes } = here(async (tasks, context) => {
+    expect(underWay++).toBe(0);
+    await delay(1);
+    underWay--;
+    return finish(tasks, context);
+  });
+  const groups = ['wasm', 'wasm', 'cpu'].map((backend) => run([task({ backend })]));
+  expect(await Promise.all(groups)).toEqual([[{ how: 'finished' }], [{ how: 'finished' }], [{ how: 'finished' }]]);
+  expect(starts).toEqual(['wasm', 'cpu']);
+  expect(notes).toEqual(['backend wasm (processor)', 'backend wasm (processor)']);
+});
