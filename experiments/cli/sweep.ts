@@ -195,7 +195,7 @@ function opening(
   if (left.length === 0) return '';
   const all = `${left.length === trials.length ? '' : `${left.length} of `}${counted(trials.length, 'trial')}`;
   const which = shard.of === 1 ? '' : `, shard ${shard.index} of ${shard.of}`;
-  const text = `${plan.name}: ${all} (${counted(plan.members.length, 'setting')}${which}), ${wayOf(programs)}, into ${folder.path}; then a table, a recommended setting and a report. Ctrl-C saves, and the same command goes on.`;
+  const text = `${plan.name}: ${all} (${counted(plan.settings.length, 'setting')}${which}), ${wayOf(programs)}, into ${folder.path}; then a table, a recommended setting and a report. Ctrl-C saves, and the same command goes on.`;
   return `${wrapped(text, { width })}\n\n`;
 }
 
@@ -251,8 +251,8 @@ async function onQueue(plan: SweepPlan, { queue = '', ...options }: Running): Pr
 /** How often the queue is asked what has ended. */
 const pollMs = 500;
 
-function asksModels({ members, kind, name }: SweepPlan): boolean {
-  return members.some(({ trials: [{ config }] }) => kind.resolve(config, name).asksModels);
+function asksModels({ settings, kind, name }: SweepPlan): boolean {
+  return settings.some(({ trials: [{ config }] }) => kind.resolve(config, name).asksModels);
 }
 
 /** @throws the error whose exit code says how bad the worst failure was */

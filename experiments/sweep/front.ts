@@ -1,4 +1,4 @@
-import type { MemberSummary, SystemMean } from './results.ts';
+import type { SettingSummary, SystemMean } from './results.ts';
 
 /** A system in the plane of its aims: a swept setting or a baseline. */
 export interface FrontPoint {
@@ -15,8 +15,8 @@ export interface FrontPoint {
 }
 
 /** Settings and baselines by macro-F1, ER and calls, means over seeds. Systems that see the labels are left out. */
-export function frontPoints(members: readonly MemberSummary[], baselines: readonly SystemMean[]): FrontPoint[] {
-  const swept = members
+export function frontPoints(settings: readonly SettingSummary[], baselines: readonly SystemMean[]): FrontPoint[] {
+  const swept = settings
     .filter(({ isComplete }) => isComplete)
     .map(({ label, values }) => ({ name: label, isSwept: true, values }));
   const others = baselines

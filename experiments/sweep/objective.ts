@@ -18,7 +18,7 @@ export function objectiveOf({
   };
 }
 
-/** Whether the means of a member meet every condition of `objective.where`. A metric that is not known meets none. */
+/** Whether the means of a setting meet every condition of `objective.where`. A metric that is not known meets none. */
 export function conditionsOf({ sweep }: Pick<SweepPlan, 'sweep'>): (values: MetricValues) => boolean {
   const conditions = sweep.objective.where.map(parsedExpression);
   return (values) => conditions.every((condition) => evaluated(condition, values) === true);

@@ -9,11 +9,11 @@ import { type Point, samplePoints } from './sample.ts';
 import type { LoadedSweep, SweepFile } from './sweep-file.ts';
 
 /** One setting of what is swept. It is run with every seed. */
-export interface SweepMember {
+export interface Setting {
   /** Hash of the resolved configuration without its seed. */
   readonly id: string;
   /** Values of the swept and the derived paths. */
-  readonly settings: Point;
+  readonly point: Point;
   readonly trials: readonly SweepTrial[];
 }
 
@@ -30,7 +30,7 @@ export interface SweepPlan {
   readonly sweep: SweepFile;
   /** Swept and derived paths, in the order of the file. */
   readonly paths: readonly string[];
-  readonly members: readonly SweepMember[];
+  readonly settings: readonly Setting[];
   /** Thread files and detector files that the trials read. */
   readonly files: readonly string[];
   /** What the plan was made from. */
@@ -66,24 +66,24 @@ export function planSweep(loaded: LoadedSweep): SweepPlan {
     return constraints.every((constraint) => truth(constraint, { read, place: `${sweep.name}: constraints` }));
   };
 
-  const members = new Map<string, SweepMember>();
+  const settings = new Map<string, Setting>();
   const files = new Set<string>();
-  for (const point of samplePoints(sweep.space, { sampler, isAllowed })) {
-    const settings = complete(point);
-    const raw = Object.entries(settings).reduce<PlainObject>(
+  for (const drawn of samplePoints(sweep.space, { sampler, isAllowed })) {
+    const point = complete(drawn);
+    const raw = Object.entries(point).reduce<PlainObject>(
       (config, [path, value]) => replaced(config, path.split('.'), value),
       common,
     );
-    const place = `${source} with ${describe(settings)}`;
+    const place = `${source} with ${describe(point)}`;
     const trials = seeds.map((seed): SweepTrial => {
       const resolved = kind.resolve({ ...raw, seeds: [seed] }, place);
       for (const file of resolved.files) files.add(file);
       if (resolved.sweepProblem !== null) throw new InputError(`${place}: ${resolved.sweepProblem}`);
-      const label = `${describe(settings)}, seed ${seed}`;
+      const label = `${describe(point)}, seed ${seed}`;
       return { ...trialOf(kind, resolved, { seed, label }), id: idOf(resolved.config, seed) };
     });
     const id = idOf(trials[0].config, null);
-    if (!members.has(id)) members.set(id, { id, settings, trials });
+    if (!settings.has(id)) settings.set(id, { id, point, trials });
   }
   return {
     name: sweep.name,
@@ -91,16 +91,16 @@ export function planSweep(loaded: LoadedSweep): SweepPlan {
     kind,
     sweep,
     paths: [...Object.keys(sweep.space), ...Object.keys(sweep.derived)],
-    members: [...members.values()],
+    settings: [...settings.values()],
     files: [...files].sort(),
     loaded,
   };
 }
 
 /** `alpha=0.5 beta=0.25`: the last part of each path, or more of it where two would read the same. */
-export function describe(settings: Point): string {
-  const names = shortNames(Object.keys(settings));
-  return Object.entries(settings)
+export function describe(point: Point): string {
+  const names = shortNames(Object.keys(point));
+  return Object.entries(point)
     .map(([path, value]) => `${names.get(path)}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
     .join(' ');
 }
@@ -164,11 +164,11 @@ function truth(
 }
 
 /** Reads a name as a swept path, as the end of exactly one of them, or as a path of the experiment. */
-function settingReader(settings: Point, base: PlainObject): (name: string) => unknown {
+function settingReader(point: Point, base: PlainObject): (name: string) => unknown {
   return (name) => {
-    if (name in settings) return settings[name];
-    const ending = Object.keys(settings).filter((path) => endsIn(path, name));
-    if (ending.length === 1) return settings[ending[0]];
+    if (name in point) return point[name];
+    const ending = Object.keys(point).filter((path) => endsIn(path, name));
+    if (ending.length === 1) return point[ending[0]];
     return name.split('.').reduce<unknown>((value, key) => (isPlainObject(value) ? value[key] : undefined), base);
   };
 }

@@ -1,26 +1,26 @@
 import { counted } from '../../src/counted.ts';
 import type { SweepPlan } from './plan.ts';
-import type { MemberSummary } from './results.ts';
+import type { SettingSummary } from './results.ts';
 import { seedInterval, shownInterval } from './seed-interval.ts';
 
 export interface Recommendation {
-  readonly member: MemberSummary;
+  readonly setting: SettingSummary;
   /** Sentences. */
   readonly why: readonly string[];
 }
 
 /**
- * The member with the highest mean objective of those that are complete, have it with every seed and are allowed, and what
+ * The setting with the highest mean objective of those that are complete, have it with every seed and are allowed, and what
  * speaks for it; null if none is.
  */
-export function recommend(plan: SweepPlan, members: readonly MemberSummary[]): Recommendation | null {
+export function recommend(plan: SweepPlan, settings: readonly SettingSummary[]): Recommendation | null {
   const { maximise, where } = plan.sweep.objective;
   const aim = maximise ?? plan.kind.objective;
-  const complete = members.filter(({ isComplete }) => isComplete);
+  const complete = settings.filter(({ isComplete }) => isComplete);
   const ranked = complete
     .filter(({ isAllowed }) => isAllowed)
-    .flatMap((member) =>
-      member.objective === null || !isScored(member) ? [] : [{ member, objective: member.objective }],
+    .flatMap((setting) =>
+      setting.objective === null || !isScored(setting) ? [] : [{ setting, objective: setting.objective }],
     )
     .sort((a, b) => b.objective.mean - a.objective.mean);
   const [best, second] = ranked;
@@ -30,15 +30,15 @@ export function recommend(plan: SweepPlan, members: readonly MemberSummary[]): R
   ];
   if (where.length > 0)
     why.push(`${ranked.length} of ${counted(complete.length, 'setting')} meet ${where.join(' and ')}.`);
-  if (second !== undefined) why.push(againstSecond(best.member, second.member));
+  if (second !== undefined) why.push(againstSecond(best.setting, second.setting));
   if (ranked.length > 1)
     why.push('The best of many is partly the luckiest of many, so its score on the test is expected to be lower.');
-  return { member: best.member, why };
+  return { setting: best.setting, why };
 }
 
 /** Why none is recommended; the end of a sentence. */
-export function whyNone({ kind, sweep }: SweepPlan, members: readonly MemberSummary[]): string {
-  const complete = members.filter(({ isComplete }) => isComplete);
+export function whyNone({ kind, sweep }: SweepPlan, settings: readonly SettingSummary[]): string {
+  const complete = settings.filter(({ isComplete }) => isComplete);
   if (complete.length === 0) return 'no setting is finished with every seed';
   const { maximise, where } = sweep.objective;
   if (!complete.some(isScored))
@@ -47,11 +47,11 @@ export function whyNone({ kind, sweep }: SweepPlan, members: readonly MemberSumm
 }
 
 /** Whether every seed has an objective. */
-function isScored({ rows }: MemberSummary): boolean {
+function isScored({ rows }: SettingSummary): boolean {
   return rows.every(({ objective }) => objective !== null);
 }
 
-function againstSecond(best: MemberSummary, second: MemberSummary): string {
+function againstSecond(best: SettingSummary, second: SettingSummary): string {
   const bySeed = new Map(second.rows.map(({ trial, objective }) => [trial.seed, objective]));
   const differences = best.rows.flatMap(({ trial, objective }) => {
     const other = bySeed.get(trial.seed) ?? null;

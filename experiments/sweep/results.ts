@@ -3,7 +3,7 @@ import { hasDecisions } from '../run/decisions-file.ts';
 import { headlineOf } from '../run/failures.ts';
 import { trialEnd } from '../run/trial.ts';
 import { conditionsOf, objectiveOf } from './objective.ts';
-import { describe, type SweepMember, type SweepPlan, type SweepTrial } from './plan.ts';
+import { describe, type Setting, type SweepPlan, type SweepTrial } from './plan.ts';
 import { rungsOf } from './run-sweep.ts';
 import type { Point } from './sample.ts';
 import { type SeedInterval, seedInterval } from './seed-interval.ts';
@@ -15,7 +15,7 @@ export type TrialStatus = 'finished' | 'stopped' | 'failed' | 'missing';
 /** A trial with what it scores on the development part. Nothing here knows the test. */
 export interface TrialRow {
   readonly trial: SweepTrial;
-  readonly member: SweepMember;
+  readonly setting: Setting;
   readonly status: TrialStatus;
   /** Null where the kind of experiment does not count any, or nothing was trained. */
   readonly iterations: number | null;
@@ -26,10 +26,10 @@ export interface TrialRow {
 }
 
 /** A setting, summed up over its seeds. */
-export interface MemberSummary {
+export interface SettingSummary {
   readonly id: string;
   readonly label: string;
-  readonly settings: Point;
+  readonly point: Point;
   readonly rows: readonly TrialRow[];
   /** Whether every seed is finished: only then can it be recommended. */
   readonly isComplete: boolean;
@@ -44,12 +44,12 @@ export function readRows(plan: SweepPlan, folder: SweepFolder): TrialRow[] {
   const objective = objectiveOf(plan);
   const { method } = plan.sweep;
   const rungs = method.name === 'halving' ? rungsOf(plan, method).filter((rung) => rung !== null) : [];
-  return plan.members.flatMap((member) => {
-    const { iterations } = plan.kind.resolve(member.trials[0].config, plan.name);
-    return member.trials.map((trial): TrialRow => {
+  return plan.settings.flatMap((setting) => {
+    const { iterations } = plan.kind.resolve(setting.trials[0].config, plan.name);
+    return setting.trials.map((trial): TrialRow => {
       const directory = folder.directoryOf(trial);
       const failure = folder.failureOf(trial);
-      const nothing = { trial, member, iterations: null, systems: [], objective: null };
+      const nothing = { trial, setting, iterations: null, systems: [], objective: null };
       if (failure !== null) return { ...nothing, status: 'failed', message: headlineOf(failure) };
       const isFinished = trialEnd({ directory, pauseAt: null }) !== null;
       const rung = rungs.findLast((at) => hasDecisions(directory, { developmentAt: at }));
@@ -58,7 +58,7 @@ export function readRows(plan: SweepPlan, folder: SweepFolder): TrialRow[] {
       const systems = plan.kind.score(directory, at);
       return {
         trial,
-        member,
+        setting,
         status: isFinished ? 'finished' : 'stopped',
         iterations: isFinished ? iterations : (rung ?? null),
         systems,
@@ -69,11 +69,11 @@ export function readRows(plan: SweepPlan, folder: SweepFolder): TrialRow[] {
   });
 }
 
-/** Means over seeds, members in the order of the plan. */
-export function summarizeMembers(plan: SweepPlan, rows: readonly TrialRow[]): MemberSummary[] {
+/** Means over seeds, settings in the order of the plan. */
+export function summarizeSettings(plan: SweepPlan, rows: readonly TrialRow[]): SettingSummary[] {
   const isAllowed = conditionsOf(plan);
-  return plan.members.map((member) => {
-    const own = rows.filter((row) => row.member === member);
+  return plan.settings.map((setting) => {
+    const own = rows.filter((row) => row.setting === setting);
     const known = own.flatMap(({ objective }) => objective ?? []);
     const values = Object.fromEntries(
       plan.kind.metrics.map(({ name }) => [
@@ -84,9 +84,9 @@ export function summarizeMembers(plan: SweepPlan, rows: readonly TrialRow[]): Me
     const means = Object.fromEntries(Object.entries(values).map(([name, interval]) => [name, interval?.mean ?? null]));
     const isComplete = own.every(({ status }) => status === 'finished');
     return {
-      id: member.id,
-      label: describe(member.settings),
-      settings: member.settings,
+      id: setting.id,
+      label: describe(setting.point),
+      point: setting.point,
       rows: own,
       isComplete,
       isAllowed: known.length > 0 && isAllowed(means),
@@ -101,7 +101,7 @@ function overSeeds(values: readonly (number | null)[]): SeedInterval | null {
   return known.length === 0 ? null : seedInterval(known);
 }
 
-/** A system as a mean over the seeds of one member. */
+/** A system as a mean over the seeds of one setting. */
 export interface SystemMean {
   readonly name: string;
   readonly role: ScoredSystem['role'];

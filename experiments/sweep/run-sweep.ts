@@ -3,7 +3,7 @@ import { type EvaluationSplit, hasDecisions } from '../run/decisions-file.ts';
 import { runInPopulations } from '../run/populations.ts';
 import { type RunGroup, type TrialFailure, trialEnd } from '../run/trial.ts';
 import { objectiveOf } from './objective.ts';
-import type { SweepMember, SweepPlan, SweepTrial } from './plan.ts';
+import type { Setting, SweepPlan, SweepTrial } from './plan.ts';
 import type { Method } from './sweep-file.ts';
 import type { SweepFolder } from './sweep-folder.ts';
 import { trialsOfPlan } from './trials-of-plan.ts';
@@ -71,22 +71,22 @@ async function runAll(
 /**
  * Successive halving (K. Jamieson & A. Talwalkar, "Non-stochastic best arm identification and hyperparameter optimization",
  * AISTATS 2016). A rung is a pause, not a shorter training: the learning rate falls over all iterations from the first, so
- * that a member that goes on ends as the very run that was never paused.
+ * that a setting that goes on ends as the very run that was never paused.
  */
 async function halve(run: SweepRun, { firstRung, factor }: Extract<Method, { name: 'halving' }>): Promise<void> {
   const { plan, folder, signal } = run;
   const rungs = rungsOf(plan, { firstRung, factor });
   const objective = objectiveOf(plan);
-  let members: readonly SweepMember[] = plan.members;
+  let settings: readonly Setting[] = plan.settings;
   for (const pauseAt of rungs) {
     await runAll(
       run,
-      members.flatMap(({ trials }) => trials),
+      settings.flatMap(({ trials }) => trials),
       { pauseAt },
     );
     if (signal.aborted || pauseAt === null) return;
-    const scored = members.flatMap((member) => {
-      const means = member.trials.map((trial) => {
+    const scored = settings.flatMap((setting) => {
+      const means = setting.trials.map((trial) => {
         const directory = folder.directoryOf(trial);
         const end = folder.failureOf(trial) === null ? trialEnd({ directory, pauseAt }) : null;
         if (end === null) return null;
@@ -96,21 +96,21 @@ async function halve(run: SweepRun, { firstRung, factor }: Extract<Method, { nam
         return objective(plan.kind.score(directory, part)[0].values);
       });
       const known = means.filter((value) => value !== null);
-      // A member of which a seed failed cannot be compared with the others.
+      // A setting of which a seed failed cannot be compared with the others.
       if (known.length < means.length) return [];
-      return [{ member, score: known.reduce((sum, value) => sum + value, 0) / known.length }];
+      return [{ setting, score: known.reduce((sum, value) => sum + value, 0) / known.length }];
     });
     scored.sort((a, b) => b.score - a.score);
-    members = scored.slice(0, Math.ceil(members.length / factor)).map(({ member }) => member);
+    settings = scored.slice(0, Math.ceil(settings.length / factor)).map(({ setting }) => setting);
   }
 }
 
-/** The iterations at which members are compared; null for the end. */
+/** The iterations at which settings are compared; null for the end. */
 export function rungsOf(
-  { kind, members, name }: SweepPlan,
+  { kind, settings, name }: SweepPlan,
   { firstRung, factor }: { firstRung: number; factor: number },
 ): (number | null)[] {
-  const totals = new Set(members.map(({ trials: [{ config }] }) => kind.resolve(config, name).iterations));
+  const totals = new Set(settings.map(({ trials: [{ config }] }) => kind.resolve(config, name).iterations));
   const [iterations] = totals;
   if (totals.size !== 1 || iterations === null)
     throw new InputError(

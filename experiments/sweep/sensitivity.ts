@@ -17,14 +17,14 @@ const groupsAtMost = 10;
 
 /** Of every option that is swept; trials without an objective are left out. */
 export function sensitivities(plan: SweepPlan, rows: readonly TrialRow[]): Sensitivity[] {
-  const scored = rows.flatMap(({ member, objective }) => (objective === null ? [] : [{ member, objective }]));
+  const scored = rows.flatMap(({ setting, objective }) => (objective === null ? [] : [{ setting, objective }]));
   if (scored.length === 0) return [];
   const mean = average(scored.map(({ objective }) => objective));
   const total = scored.reduce((sum, { objective }) => sum + (objective - mean) ** 2, 0);
   return Object.keys(plan.sweep.space).map((path) => {
-    const nameOf = grouping(scored.map(({ member }) => member.settings[path]));
+    const nameOf = grouping(scored.map(({ setting }) => setting.point[path]));
     const groups = Array.from(
-      groupBy(scored, ({ member }) => nameOf(member.settings[path])),
+      groupBy(scored, ({ setting }) => nameOf(setting.point[path])),
       ([values, own]) => ({ values, trials: own.length, mean: average(own.map(({ objective }) => objective)) }),
     );
     const means = groups.map((group) => group.mean);

@@ -24,13 +24,13 @@ export function trialTable(plan: SweepPlan, rows: readonly TrialRow[]): TrialTab
       ...metrics.map((name) => `development.${name}`),
       'message',
     ],
-    rows: rows.map(({ trial, member, status, iterations, systems, objective, message }) => [
+    rows: rows.map(({ trial, setting, status, iterations, systems, objective, message }) => [
       trial.id,
-      member.id,
+      setting.id,
       trial.seed,
       status,
       iterations,
-      ...plan.paths.map((path) => cellOf(member.settings[path])),
+      ...plan.paths.map((path) => cellOf(setting.point[path])),
       objective,
       ...metrics.map((name) => systems[0]?.values[name] ?? null),
       message,

@@ -8,7 +8,7 @@ import { sweepPage } from './report/sweep-page.ts';
 import { sweepPictures } from './report/sweep-pictures.ts';
 import { renderSweepReport, type SweepReport } from './report/sweep-report.ts';
 import { summarizeSweep } from './report/sweep-summary.ts';
-import { meanSystems, readRows, summarizeMembers } from './results.ts';
+import { meanSystems, readRows, summarizeSettings } from './results.ts';
 import { sensitivities } from './sensitivity.ts';
 import type { SweepFolder } from './sweep-folder.ts';
 import { tableCsv, tableJson, tableParquet, trialTable } from './trial-table.ts';
@@ -33,22 +33,22 @@ export async function writeResults(
   { folder, command, page = null }: { folder: SweepFolder; command: string; page?: string | null },
 ): Promise<SweepResults> {
   const rows = readRows(plan, folder);
-  const members = summarizeMembers(plan, rows);
-  const recommendation = recommend(plan, members);
-  const shownFor = recommendation?.member ?? members.find(({ isComplete }) => isComplete);
+  const settings = summarizeSettings(plan, rows);
+  const recommendation = recommend(plan, settings);
+  const shownFor = recommendation?.setting ?? settings.find(({ isComplete }) => isComplete);
   const beside = meanSystems((shownFor?.rows ?? []).map(({ systems }) => systems));
   const tested =
     recommendation === null
       ? []
-      : meanSystems(recommendation.member.rows.map(({ trial }) => plan.kind.score(folder.directoryOf(trial), 'test')));
-  const front = frontPoints(members, beside);
+      : meanSystems(recommendation.setting.rows.map(({ trial }) => plan.kind.score(folder.directoryOf(trial), 'test')));
+  const front = frontPoints(settings, beside);
   const sensitivity = sensitivities(plan, rows);
-  const pictures = await sweepPictures({ plan, members, front });
+  const pictures = await sweepPictures({ plan, settings, front });
   const report: SweepReport = {
     plan,
     command,
     rows,
-    members,
+    settings,
     front,
     sensitivities: sensitivity,
     recommendation,
@@ -62,14 +62,14 @@ export async function writeResults(
       recommendation === null
         ? null
         : {
-            member: recommendation.member.id,
-            settings: recommendation.member.settings,
+            member: recommendation.setting.id,
+            settings: recommendation.setting.point,
             why: recommendation.why,
             test: tested,
           },
-    members: members.map(({ id, settings, isComplete, isAllowed, objective, values, rows: own }) => ({
+    members: settings.map(({ id, point, isComplete, isAllowed, objective, values, rows: own }) => ({
       id,
-      settings,
+      settings: point,
       trials: own.map(({ trial }) => trial.id),
       isComplete,
       isAllowed,

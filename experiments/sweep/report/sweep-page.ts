@@ -7,7 +7,7 @@ import { percent } from '../../report/shown-numbers.ts';
 import { isShown } from '../../stop-agent/decisions.ts';
 import { shortNames } from '../plan.ts';
 import { type Recommendation, whyNone } from '../recommend.ts';
-import type { MemberSummary } from '../results.ts';
+import type { SettingSummary } from '../results.ts';
 import { type SeedInterval, shownInterval } from '../seed-interval.ts';
 import { sizeOf } from '../trials-of-plan.ts';
 import type { SweepReport } from './sweep-report.ts';
@@ -17,12 +17,12 @@ import type { SweepReport } from './sweep-report.ts';
  * @param pictures SVG by file name, as `sweepPictures` draws them
  */
 export function sweepPage(report: SweepReport, pictures: Readonly<Record<string, string>>): string {
-  const { plan, command, rows, members, recommendation } = report;
+  const { plan, command, rows, settings, recommendation } = report;
   const count = (status: string) => rows.filter((row) => row.status === status).length;
   const introduction = html`${plan.description.trim() === '' ? null : html`<p>${plan.description.trim()}</p>`}
 <p class="facts">${sizeOf(plan)} · ${count('finished')} finished${count('stopped') > 0 ? `, ${count('stopped')} stopped at a rung` : ''}${count('failed') > 0 ? `, ${count('failed')} failed` : ''}${count('missing') > 0 ? `, ${count('missing')} missing` : ''}</p>
 <p class="command"><code>${command}</code></p>
-${recommendation === null ? html`<p class="warning">Nothing is recommended: ${whyNone(plan, members)}.</p>` : null}`;
+${recommendation === null ? html`<p class="warning">Nothing is recommended: ${whyNone(plan, settings)}.</p>` : null}`;
   const drawn = Object.entries(pictures).map(([file, svg]) => ({ file, svg, ...known[file] }));
   const sections: PageSection[] = [
     ...(recommendation === null
@@ -63,12 +63,12 @@ const known: Readonly<Record<string, { title: string; caption: string }>> = {
 
 const callsMetric = 'callsPerThread';
 
-function recommendedSection({ plan, tested }: SweepReport, { member, why }: Recommendation): Markup {
+function recommendedSection({ plan, tested }: SweepReport, { setting, why }: Recommendation): Markup {
   const metrics = plan.kind.metrics.filter(({ isShown: own }) => own);
   const shown = tested.filter(({ name }) => isShown(name));
-  return html`<p><b>${member.label}</b> <code>${member.id}</code></p>
+  return html`<p><b>${setting.label}</b> <code>${setting.id}</code></p>
 <p>${why.join(' ')}</p>
-<p>Its runs: ${member.rows.map(({ trial }) => html`<code>trials/${trial.id}</code> (seed ${trial.seed}) `)}</p>
+<p>Its runs: ${setting.rows.map(({ trial }) => html`<code>trials/${trial.id}</code> (seed ${trial.seed}) `)}</p>
 ${table({
   caption: 'On the test, which no choice was made by',
   columns: [{ title: 'system' }, ...metrics.map(({ title }) => ({ title, isNumber: true }))],
@@ -84,21 +84,21 @@ ${table({
 })}`;
 }
 
-function settingsSection({ plan, members, recommendation, front }: SweepReport): Markup {
+function settingsSection({ plan, settings, recommendation, front }: SweepReport): Markup {
   const names = shortNames(plan.paths);
   const metrics = plan.kind.metrics.filter(({ isShown: own }) => own);
   const aim = plan.sweep.objective.maximise;
   const onFront = new Set(front.filter(({ isSwept, isOnFront }) => isSwept && isOnFront).map(({ name }) => name));
-  const notes = (member: MemberSummary) =>
+  const notes = (setting: SettingSummary) =>
     [
-      ...(recommendation?.member === member ? ['recommended'] : []),
-      ...(onFront.has(member.label) ? ['on the front'] : []),
-      ...(member.isComplete ? [] : ['not complete']),
-      ...(member.isComplete && !member.isAllowed ? ['does not meet the conditions'] : []),
+      ...(recommendation?.setting === setting ? ['recommended'] : []),
+      ...(onFront.has(setting.label) ? ['on the front'] : []),
+      ...(setting.isComplete ? [] : ['not complete']),
+      ...(setting.isComplete && !setting.isAllowed ? ['does not meet the conditions'] : []),
     ].join(', ');
   return html`<p>On the development part: mean and 95 % interval over seeds (Student’s t). A click on a heading sorts.</p>
 ${table({
-  caption: counted(members.length, 'setting'),
+  caption: counted(settings.length, 'setting'),
   columns: [
     { title: 'setting' },
     ...plan.paths.map((path) => ({ title: names.get(path) ?? path, isNumber: true })),
@@ -107,15 +107,15 @@ ${table({
     ...metrics.map(({ title }) => ({ title, isNumber: true })),
     { title: 'notes' },
   ],
-  rows: members.map((member): Cell[] => [
-    member.id,
-    ...plan.paths.map((path) => settingCell(member.settings[path])),
-    numberCell(member.objective?.seeds ?? 0, 0),
-    ...(aim === null ? [] : [intervalCell(member.objective, 3)]),
-    ...metrics.map(({ name, decimals }) => metricCell(name, { value: member.values[name], decimals })),
-    notes(member),
+  rows: settings.map((setting): Cell[] => [
+    setting.id,
+    ...plan.paths.map((path) => settingCell(setting.point[path])),
+    numberCell(setting.objective?.seeds ?? 0, 0),
+    ...(aim === null ? [] : [intervalCell(setting.objective, 3)]),
+    ...metrics.map(({ name, decimals }) => metricCell(name, { value: setting.values[name], decimals })),
+    notes(setting),
   ]),
-  isMarked: (row) => recommendation?.member === members[row],
+  isMarked: (row) => recommendation?.setting === settings[row],
 })}`;
 }
 

@@ -4,12 +4,12 @@ import { legible } from '../../report/legible-labels.ts';
 import { draw, palette, quiet } from '../../report/page/chart.ts';
 import type { FrontPoint } from '../front.ts';
 import { type SweepPlan, shortNames } from '../plan.ts';
-import type { MemberSummary } from '../results.ts';
+import type { SettingSummary } from '../results.ts';
 import { grouping } from '../sensitivity.ts';
 
 interface Pictured {
   readonly plan: SweepPlan;
-  readonly members: readonly MemberSummary[];
+  readonly settings: readonly SettingSummary[];
   readonly front: readonly FrontPoint[];
 }
 
@@ -119,13 +119,13 @@ function nameOfPlace(systems: readonly FrontPoint[]): string {
 const cellsAtMost = 20;
 
 /** The mean objective over two swept options, averaged over all others. Drawn numbers, of which no two are alike, are grouped. */
-export function heatMapSpec({ plan, members }: Pictured): TopLevelSpec | null {
+export function heatMapSpec({ plan, settings }: Pictured): TopLevelSpec | null {
   const swept = Object.keys(plan.sweep.space);
   const [first, second] = plan.sweep.pictures.heatMap ?? swept;
   if (second === undefined) return null;
   const names = shortNames(plan.paths);
-  const values = members.flatMap(({ settings, objective }) =>
-    objective === null ? [] : [{ first: settings[first], second: settings[second], value: objective.mean }],
+  const values = settings.flatMap(({ point, objective }) =>
+    objective === null ? [] : [{ first: point[first], second: point[second], value: objective.mean }],
   );
   if (values.length === 0) return null;
   const groupNames = {
@@ -186,12 +186,12 @@ export function heatMapSpec({ plan, members }: Pictured): TopLevelSpec | null {
 const weights = ['alpha', 'beta', 'gamma'].map((name) => `agent.imitation.${name}`);
 
 /** Where each corner stands for all weight on one expert: α conservative on top, β early action left, γ misleading right. */
-export function triangleSpec({ plan, members }: Pictured): TopLevelSpec | null {
+export function triangleSpec({ plan, settings }: Pictured): TopLevelSpec | null {
   if (!weights.every((path) => plan.paths.includes(path))) return null;
   const height = Math.sqrt(3) / 2;
   const place = (alpha: number, gamma: number) => ({ x: gamma + alpha / 2, y: alpha * height });
-  const values = members.flatMap(({ settings, objective, label }) => {
-    const [alpha, beta, gamma] = weights.map((path) => Number(settings[path]));
+  const values = settings.flatMap(({ point, objective, label }) => {
+    const [alpha, beta, gamma] = weights.map((path) => Number(point[path]));
     const sum = alpha + beta + gamma;
     if (objective === null || !(sum > 0)) return [];
     return [
@@ -241,8 +241,8 @@ export function triangleSpec({ plan, members }: Pictured): TopLevelSpec | null {
 }
 
 /** The objective of every seed of every setting, with the means. */
-export function seedsSpec({ plan, members }: Pictured): TopLevelSpec | null {
-  const scored = members.filter(({ objective }) => objective !== null);
+export function seedsSpec({ plan, settings }: Pictured): TopLevelSpec | null {
+  const scored = settings.filter(({ objective }) => objective !== null);
   if (scored.length === 0) return null;
   const values = scored.flatMap(({ label, rows }) =>
     rows.flatMap(({ trial, objective }) =>

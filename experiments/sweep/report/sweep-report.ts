@@ -4,7 +4,7 @@ import { isShown } from '../../stop-agent/decisions.ts';
 import type { FrontPoint } from '../front.ts';
 import { type SweepPlan, shortNames } from '../plan.ts';
 import { type Recommendation, whyNone } from '../recommend.ts';
-import type { MemberSummary, SystemMean, TrialRow } from '../results.ts';
+import type { SettingSummary, SystemMean, TrialRow } from '../results.ts';
 import { type SeedInterval, shownInterval } from '../seed-interval.ts';
 import type { Sensitivity } from '../sensitivity.ts';
 import { sizeOf } from '../trials-of-plan.ts';
@@ -14,7 +14,7 @@ export interface SweepReport {
   readonly plan: SweepPlan;
   readonly command: string;
   readonly rows: readonly TrialRow[];
-  readonly members: readonly MemberSummary[];
+  readonly settings: readonly SettingSummary[];
   readonly front: readonly FrontPoint[];
   readonly sensitivities: readonly Sensitivity[];
   readonly recommendation: Recommendation | null;
@@ -43,7 +43,7 @@ export function renderSweepReport(report: SweepReport): string {
     '',
     'Mean and 95 % interval over seeds (Student’s t).',
     '',
-    membersTable(report),
+    settingsTable(report),
     '',
     ...frontLines(report),
     ...sensitivityLines(report),
@@ -68,19 +68,19 @@ function countsOf(rows: readonly TrialRow[]): string {
   return `${shown.map(([status, count]) => `${count} ${status === 'stopped' ? 'stopped at a rung' : status}`).join(', ')}.`;
 }
 
-function recommended({ plan, members, recommendation, tested }: SweepReport): string[] {
-  if (recommendation === null) return ['## Recommended', '', `Nothing: ${whyNone(plan, members)}.`, ''];
-  const { member, why } = recommendation;
+function recommended({ plan, settings, recommendation, tested }: SweepReport): string[] {
+  if (recommendation === null) return ['## Recommended', '', `Nothing: ${whyNone(plan, settings)}.`, ''];
+  const { setting, why } = recommendation;
   const metrics = plan.kind.metrics.filter((metric) => metric.isShown);
   const rows = tested.filter(({ name }) => isShown(name));
   return [
     '## Recommended',
     '',
-    `**${member.label}** (\`${member.id}\`)`,
+    `**${setting.label}** (\`${setting.id}\`)`,
     '',
     why.join(' '),
     '',
-    `Its runs: ${member.rows.map(({ trial }) => `\`trials/${trial.id}\` (seed ${trial.seed})`).join(', ')}.`,
+    `Its runs: ${setting.rows.map(({ trial }) => `\`trials/${trial.id}\` (seed ${trial.seed})`).join(', ')}.`,
     '',
     'On the test, which no choice was made by:',
     '',
@@ -102,7 +102,7 @@ function recommended({ plan, members, recommendation, tested }: SweepReport): st
   ];
 }
 
-function membersTable({ plan, members, recommendation, front }: SweepReport): string {
+function settingsTable({ plan, settings, recommendation, front }: SweepReport): string {
   const names = shortNames(plan.paths);
   const metrics = plan.kind.metrics.filter(({ isShown }) => isShown);
   const aim = plan.sweep.objective.maximise;
@@ -118,20 +118,20 @@ function membersTable({ plan, members, recommendation, front }: SweepReport): st
         ...metrics.map(({ title }) => title),
         'notes',
       ],
-      ...members.map((member) => [
-        `\`${member.id}\``,
-        ...plan.paths.map((path) => shown(member.settings[path])),
-        String(member.objective?.seeds ?? 0),
-        ...(aim === null ? [] : [member.objective === null ? '–' : shownInterval(member.objective, 3)]),
+      ...settings.map((setting) => [
+        `\`${setting.id}\``,
+        ...plan.paths.map((path) => shown(setting.point[path])),
+        String(setting.objective?.seeds ?? 0),
+        ...(aim === null ? [] : [setting.objective === null ? '–' : shownInterval(setting.objective, 3)]),
         ...metrics.map(({ name, decimals }) => {
-          const value = member.values[name];
+          const value = setting.values[name];
           return shownMetric(name, { value, decimals });
         }),
         [
-          ...(recommendation?.member === member ? ['**recommended**'] : []),
-          ...(onFront.has(member.label) ? ['on the front'] : []),
-          ...(hasConditions && member.isComplete && !member.isAllowed ? ['does not meet the conditions'] : []),
-          ...(member.isComplete ? [] : ['not complete']),
+          ...(recommendation?.setting === setting ? ['**recommended**'] : []),
+          ...(onFront.has(setting.label) ? ['on the front'] : []),
+          ...(hasConditions && setting.isComplete && !setting.isAllowed ? ['does not meet the conditions'] : []),
+          ...(setting.isComplete ? [] : ['not complete']),
         ].join(', '),
       ]),
     ],

@@ -20,7 +20,7 @@ const metricsShown: ReadonlySet<string> = new Set([
  * What a sweep came to, on a screen: the best settings on the development part, the recommended one on the test beside what a
  * reader would use instead, and why it is recommended. No line is longer than 100 characters.
  */
-export function summarizeSweep({ plan, rows, members, recommendation, tested }: SweepReport): string {
+export function summarizeSweep({ plan, rows, settings, recommendation, tested }: SweepReport): string {
   const counts = (['finished', 'stopped', 'failed', 'missing'] as const).flatMap((status) => {
     const count = rows.filter((row) => row.status === status).length;
     return count === 0 ? [] : [`${count} ${status}`];
@@ -28,8 +28,8 @@ export function summarizeSweep({ plan, rows, members, recommendation, tested }: 
   const metrics = plan.kind.metrics.filter(({ name }) => metricsShown.has(name));
   const cells = (values: SystemMean['values']) =>
     metrics.map(({ name, decimals }) => values[name]?.mean.toFixed(decimals) ?? '–');
-  const ranked = members
-    .flatMap((member) => (member.objective === null ? [] : [{ member, objective: member.objective }]))
+  const ranked = settings
+    .flatMap((setting) => (setting.objective === null ? [] : [{ setting, objective: setting.objective }]))
     .sort((a, b) => b.objective.mean - a.objective.mean);
   const titles = metrics.map(({ title }) => title);
   const aim = plan.sweep.objective.maximise ?? plan.kind.objective;
@@ -42,28 +42,28 @@ export function summarizeSweep({ plan, rows, members, recommendation, tested }: 
       ['setting, on the development part', ...(isMetric ? [] : ['objective']), ...titles],
       ...ranked
         .slice(0, settingsShown)
-        .map(({ member, objective }) => [
-          `${member === recommendation?.member ? '→' : ' '} ${member.label}`,
+        .map(({ setting, objective }) => [
+          `${setting === recommendation?.setting ? '→' : ' '} ${setting.label}`,
           ...(isMetric ? [] : [shownInterval(objective, 3)]),
           ...metrics.map(({ name, decimals }) =>
-            name === aim ? shownInterval(objective, 3) : (member.values[name]?.mean.toFixed(decimals) ?? '–'),
+            name === aim ? shownInterval(objective, 3) : (setting.values[name]?.mean.toFixed(decimals) ?? '–'),
           ),
         ]),
     ]),
     ...(ranked.length > settingsShown ? [`  … and ${ranked.length - settingsShown} more in the report`] : []),
     '',
     ...(recommendation === null
-      ? [wrapped(`Verdict: nothing can be recommended: ${whyNone(plan, members)}.`)]
+      ? [wrapped(`Verdict: nothing can be recommended: ${whyNone(plan, settings)}.`)]
       : [
           narrowTable([
             ['on the test, which chose nothing', ...titles],
             ...besideOnTest(tested).map(({ name, role, values }) => [
-              role === 'learnt' ? recommendation.member.label : name,
+              role === 'learnt' ? recommendation.setting.label : name,
               ...cells(values),
             ]),
           ]),
           '',
-          wrapped(`Verdict: ${recommendation.member.label} is recommended. ${recommendation.why.join(' ')}`),
+          wrapped(`Verdict: ${recommendation.setting.label} is recommended. ${recommendation.why.join(' ')}`),
         ]),
     '',
   ].join('\n');

@@ -15,7 +15,7 @@ async function planned(parts: Record<string, unknown>, overrides: Record<string,
 }
 
 const alpha = 'agent.imitation.alpha';
-const settingsOf = ({ members }: Awaited<ReturnType<typeof planned>>) => members.map(({ settings }) => settings);
+const settingsOf = ({ settings }: Awaited<ReturnType<typeof planned>>) => settings.map(({ point }) => point);
 
 describe('a grid', () => {
   it('has every combination that meets the constraints, with every seed, and what follows from them', async () => {
@@ -31,7 +31,7 @@ describe('a grid', () => {
       { [alpha]: 0.8, 'agent.imitation.beta': 0.2, 'agent.imitation.gamma': 0 },
     ]);
     expect(trialsOfPlan(plan).map(({ seed }) => seed)).toEqual([1, 2, 1, 2, 1, 2]);
-    expect(plan.members[0].trials[1]).toMatchObject({
+    expect(plan.settings[0].trials[1]).toMatchObject({
       label: 'alpha=0.2 beta=0.4 gamma=0.4, seed 2',
       config: { seeds: [2], agent: { imitation: { alpha: 0.2, beta: 0.4, gamma: 0.4 } } },
     });
@@ -42,7 +42,7 @@ describe('a grid', () => {
       settings: { detector: { encoder: { name: 'hashing', dimensions: 32 } } },
       space: { 'detector.encoder.name': ['hashing', 'universal-sentence-encoder'] },
     });
-    const encoders = plan.members.map(({ trials: [{ config }] }) => config.detector);
+    const encoders = plan.settings.map(({ trials: [{ config }] }) => config.detector);
     expect(encoders).toMatchObject([
       { encoder: { dimensions: 32 } },
       { encoder: { name: 'universal-sentence-encoder' } },
@@ -162,7 +162,7 @@ describe('recipes', () => {
   ])('%s has its settings and seeds, and is named after its file', async (name, settings, seeds) => {
     const path = join(import.meta.dirname, `../../../experiments/recipes/${name}.yaml`);
     const plan = planSweep(await loadSweepFile(path, { overrides: [] }));
-    expect([plan.name, plan.members.length, plan.members[0].trials.length]).toEqual([name, settings, seeds]);
+    expect([plan.name, plan.settings.length, plan.settings[0].trials.length]).toEqual([name, settings, seeds]);
     expect(plan.description).not.toBe('');
   });
 });

@@ -5,7 +5,7 @@ import { frontPoints } from '../../../experiments/sweep/front.ts';
 import { objectiveOf } from '../../../experiments/sweep/objective.ts';
 import { planSweep, type SweepPlan } from '../../../experiments/sweep/plan.ts';
 import { recommend } from '../../../experiments/sweep/recommend.ts';
-import { summarizeMembers, type TrialRow } from '../../../experiments/sweep/results.ts';
+import { summarizeSettings, type TrialRow } from '../../../experiments/sweep/results.ts';
 import { seedInterval } from '../../../experiments/sweep/seed-interval.ts';
 import { sensitivities } from '../../../experiments/sweep/sensitivity.ts';
 import { loadSweepFile } from '../../../experiments/sweep/sweep-file.ts';
@@ -21,18 +21,18 @@ async function planned(parts: Record<string, unknown> = {}): Promise<SweepPlan> 
   return planSweep(await loadSweepFile(path, { overrides: [] }));
 }
 
-/** Rows of made-up scores: `scoresOf` a member's place in the plan and a seed. */
+/** Rows of made-up scores: `scoresOf` a setting's place in the plan and a seed. */
 function rowsOf(
   plan: SweepPlan,
   scoresOf: (place: number, seed: number) => { macroF1: number; er: number } | null,
 ): TrialRow[] {
-  return plan.members.flatMap((member, place) =>
-    member.trials.map((trial): TrialRow => {
+  return plan.settings.flatMap((setting, place) =>
+    setting.trials.map((trial): TrialRow => {
       const values = scoresOf(place, trial.seed);
       if (values === null)
         return {
           trial,
-          member,
+          setting,
           status: 'failed',
           iterations: null,
           systems: [],
@@ -40,7 +40,7 @@ function rowsOf(
           message: 'a "b",\nc',
         };
       const systems = [{ name: 'stop agent', role: 'learnt' as const, values: { ...values, callsPerThread: 1 } }];
-      return { trial, member, status: 'finished', iterations: 4, systems, objective: values.macroF1, message: null };
+      return { trial, setting, status: 'finished', iterations: 4, systems, objective: values.macroF1, message: null };
     }),
   );
 }
@@ -53,9 +53,9 @@ describe('the recommended setting', () => {
       if (place === 1 && seed === 2) return null;
       return { macroF1: [0.9, 0.8, 0.6, 0.5][place] + 0.02 * seed, er: place === 0 ? 0.7 : 0.3 };
     });
-    const members = summarizeMembers(plan, rows);
-    const chosen = recommend(plan, members);
-    expect(chosen?.member).toBe(members[2]);
+    const settings = summarizeSettings(plan, rows);
+    const chosen = recommend(plan, settings);
+    expect(chosen?.setting).toBe(settings[2]);
     expect(chosen?.why.join(' ')).toMatch(
       /It has the highest macroF1 .* 0\.630 .* of 2 settings\. 2 of 3 settings meet er <= 0\.5/,
     );
@@ -64,7 +64,7 @@ describe('the recommended setting', () => {
 
   it('says where the seeds do not tell two apart, and is none where nothing is complete', async () => {
     const plan = await planned();
-    const close = summarizeMembers(
+    const close = summarizeSettings(
       plan,
       rowsOf(plan, (place, seed) => ({ macroF1: place === 0 ? 0.5 + 0.1 * seed : 0.6 + 0.001 * place, er: 0.5 })),
     );
@@ -72,7 +72,7 @@ describe('the recommended setting', () => {
     expect(
       recommend(
         plan,
-        summarizeMembers(
+        summarizeSettings(
           plan,
           rowsOf(plan, () => null),
         ),
@@ -96,7 +96,7 @@ it('puts settings and baselines on one front, with calls as a third aim', async 
     [0.7, 0.3],
     [0.6, 0.6],
   ];
-  const members = summarizeMembers(
+  const settings = summarizeSettings(
     plan,
     rowsOf(plan, (place) => ({ macroF1: points[place][0], er: points[place][1] })),
   );
@@ -105,7 +105,7 @@ it('puts settings and baselines on one front, with calls as a third aim', async 
     er: seedInterval([er]),
     callsPerThread: seedInterval([callsPerThread]),
   });
-  const front = frontPoints(members, [
+  const front = frontPoints(settings, [
     { name: 'asks often', role: 'baseline', values: single(0.9, 0.4, 9) },
     { name: 'sees labels', role: 'oracle', values: single(1, 0, 1) },
   ]);

@@ -16,17 +16,17 @@ it('fits many drawn settings on a page: one short name for a place, drawn number
   };
   writeFileSync(path, JSON.stringify({ ...tinySweep, space, method: { name: 'sobol', trials: 40 } }));
   const plan = await planSweep(await loadSweepFile(path, { overrides: [] }));
-  const members = plan.members.map(({ id, settings }, place) => ({
+  const settings = plan.settings.map(({ id, point }, place) => ({
     id,
     label: `setting ${place}`,
-    settings,
+    point,
     rows: [],
     isComplete: true,
     isAllowed: true,
     objective: seedInterval([place / 40]),
     values: {},
   }));
-  const front = members.map(({ label }) => ({
+  const front = settings.map(({ label }) => ({
     name: label,
     isSwept: true,
     macroF1: 0.7,
@@ -35,7 +35,7 @@ it('fits many drawn settings on a page: one short name for a place, drawn number
     isOnFront: true,
     isOnFrontWithCalls: true,
   }));
-  const pictures = await sweepPictures({ plan, members, front });
+  const pictures = await sweepPictures({ plan, settings, front });
   const widthOf = (name: string) => Number(/ width="(\d+)"/.exec(pictures[name])?.[1]);
   expect(pictures['front.svg']).toContain('>setting 0 and 39 more<');
   expect(widthOf('front.svg')).toBeLessThan(900);
