@@ -1,10 +1,6 @@
 import { markdownTable } from 'markdown-table';
-import type {
-  AnnotationFilter,
-  AnnotationStore,
-  ListedAnnotation,
-  StoredAnnotation,
-} from '../../experts/annotations/annotation-store.ts';
+import type { AnnotationFilter, ListedAnnotation } from '../../experts/annotations/annotation-list.ts';
+import type { AnnotationStore, StoredAnnotation } from '../../experts/annotations/annotation-store.ts';
 import { InputError } from '../../src/errors.ts';
 import { wrapped } from '../report/narrow-table.ts';
 

@@ -12,7 +12,8 @@ export class DryRunStore {
 
   constructor(store: AnnotationStore) {
     this.store = store;
-    this.unreadable = { find: (keys) => store.unreadable.find(keys), put: () => {}, forget: () => {} };
+    const { unreadable } = store;
+    this.unreadable = { find: (...asked) => unreadable.find(...asked), last: () => unreadable.last(), put: () => {} };
   }
 
   keyOf(request: AnnotationRequest): string {

@@ -1,5 +1,6 @@
 import { annotate } from '../../experts/annotate.ts';
-import { KeptCalls, type KeptParts } from '../../experts/annotations/kept-calls.ts';
+import { CallJournal } from '../../experts/annotations/call-journal.ts';
+import { type KeptParts, partsKeptIn } from '../../experts/annotations/parts.ts';
 import type { Detector } from '../../experts/detector.ts';
 import { createDetector } from '../../experts/detectors/create-detector.ts';
 import type { ChatService } from '../../experts/llm/chat.ts';
@@ -44,7 +45,7 @@ export async function judgeWithModels(options: JudgeWithModelsOptions): Promise<
 /** The service that sends the calls of a detector, what keeps them, and the detector that makes them. */
 export async function openLive(
   options: Omit<JudgeWithModelsOptions, 'threads' | 'mode'> & { readonly random: Random },
-): Promise<{ service: LiveChatService; calls: KeptCalls; detector: Detector }> {
+): Promise<{ service: LiveChatService; calls: CallJournal; detector: Detector }> {
   const { file, store, env, keepsParts = true, context = workContext(), random } = options;
   const service = new LiveChatService({
     random,
@@ -55,14 +56,10 @@ export async function openLive(
     learntFormsPath: store.path === ':memory:' ? null : `${store.path}.endpoints.json`,
     onNote: context.onNote,
   });
-  const calls = new KeptCalls({
-    service,
-    store,
-    table: keepsCalls(options) ? store.keptCalls : null,
-    signal: context.signal,
-    retryUnreadable: options.retryUnreadable,
-  });
-  const detector = await detectorFor(options, { service: calls, keptParts: keepsParts ? calls : undefined });
+  const calls = new CallJournal({ service, table: keepsCalls(options) ? store.answeredCalls : null });
+  const { retryUnreadable } = options;
+  const keptParts = keepsParts ? partsKeptIn({ store, calls, signal: context.signal, retryUnreadable }) : undefined;
+  const detector = await detectorFor(options, { service: calls, keptParts });
   return { service, calls, detector };
 }
 
@@ -71,7 +68,7 @@ async function pretend(options: JudgeWithModelsOptions, bound: 'lower' | 'upper'
   const service = new DryRunChatService({ bound });
   const store = new DryRunStore(options.store);
   const { retryUnreadable } = options;
-  const keptParts = new KeptCalls({ service, store, table: null, retryUnreadable });
+  const keptParts = partsKeptIn({ store, calls: new CallJournal({ service, table: null }), retryUnreadable });
   const detector = await detectorFor(options, { service, keptParts });
   const result = await annotate(annotateOptions(options, { detector, store, concurrency }));
   return { service, detector, result };

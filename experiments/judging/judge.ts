@@ -62,8 +62,8 @@ export function judgeBy(detector: Detector, { name, task }: { name: string; task
     async judge(options) {
       const store = options.mode === 'dry-run' ? new DryRunStore(options.store) : options.store;
       // Asking such a detector twice is cheaper than to keep others from asking it.
-      const claims = false;
-      const result = await annotate({ ...annotateOptions(options, { detector, store, concurrency: 1 }), claims });
+      const leases = false;
+      const result = await annotate({ ...annotateOptions(options, { detector, store, concurrency: 1 }), leases });
       return { detector, result, usage: [], estimates: null };
     },
     costOf: () => 0,

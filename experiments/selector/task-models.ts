@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
-import { KeptCalls, type KeptParts } from '../../experts/annotations/kept-calls.ts';
+import { CallJournal } from '../../experts/annotations/call-journal.ts';
+import { type KeptParts, partsKeptIn } from '../../experts/annotations/parts.ts';
 import type { ChatService } from '../../experts/llm/chat.ts';
 import { LiveChatService } from '../../experts/llm/sending/live-chat-service.ts';
 import { createChatStanceModel } from '../../experts/task-models/chat/stance.ts';
@@ -75,10 +76,10 @@ async function localSettings<Options extends { encoder: EncoderConfig; name: 'lo
 
 function chatSettings({ service, annotations, context: { onNote, signal } }: ModelContext) {
   // An answer that cannot be read is paid for as well. It is kept until the one that replaces it is there.
-  const calls = new KeptCalls({ service, store: annotations, table: annotations.keptCalls });
+  const calls = new CallJournal({ service, table: annotations.answeredCalls });
   return {
     service: calls,
-    keptParts: calls,
+    keptParts: partsKeptIn({ store: annotations, calls, signal }),
     onFile: ({ path, examples }: { path: string; examples: number }) =>
       onNote(`${examples} examples for fine-tuning: ${path}`),
     onStatus: (status: string) => onNote(`fine-tuning: ${status}`),

@@ -1,5 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Judgement } from '../detector.ts';
 import type { AnnotationRow } from './annotation-row.ts';
 
 /** Rows are committed after this time at the latest, or when there are this many of them. */
@@ -15,7 +16,7 @@ export class CommitQueue {
   private readonly onFailure: (error: unknown) => void;
   /** Whether a question had another answer already, which stays. */
   hasLost = false;
-  private rows: AnnotationRow[] = [];
+  private readonly rows = new Map<string, AnnotationRow>();
   private lastCommit = performance.now();
   private timer: NodeJS.Timeout | null = null;
   private failure: unknown = null;
@@ -29,42 +30,41 @@ export class CommitQueue {
     this.onFailure = options.onFailure;
   }
 
-  add(row: AnnotationRow): void {
-    this.rows.push(row);
+  add(key: string, row: AnnotationRow): void {
+    this.rows.set(key, row);
     // A slow detector's next answer may be minutes away.
     this.timer ??= setTimeout(() => this.commitOnTimer(), INTERVAL_MS);
   }
 
+  /** What waits for its commit, or could not be committed. */
+  get keys(): string[] {
+    return [...this.rows.keys()];
+  }
+
+  find(key: string): Judgement | undefined {
+    return this.rows.get(key)?.judgement;
+  }
+
   async commitWhenDue(): Promise<void> {
     if (this.failure !== null) throw this.failure;
-    if (this.rows.length < ROWS && performance.now() - this.lastCommit < INTERVAL_MS) return;
-    this.commit();
+    if (this.rows.size < ROWS && performance.now() - this.lastCommit < INTERVAL_MS) return;
+    this.flush();
     // With a detector that never waits, nothing else would let Ctrl-C be heard.
     await nextTurn();
   }
 
-  /** Commits what is there now. */
-  flush(): void {
-    if (this.failure !== null) throw this.failure;
-    if (this.rows.length > 0) this.commit();
-  }
-
   /**
-   * Commits what is left.
+   * Commits what is there now.
    * @throws whatever an earlier commit on the timer failed with
    */
-  close(): void {
+  flush(): void {
     if (this.failure !== null) throw this.failure;
-    this.commit();
-  }
-
-  private commit(): void {
     if (this.timer !== null) clearTimeout(this.timer);
     this.timer = null;
-    const rows = this.rows;
-    this.rows = [];
+    if (this.rows.size === 0) return;
     try {
-      if (this.store.putMany(rows) < rows.length) this.hasLost = true;
+      if (this.store.putMany([...this.rows.values()]) < this.rows.size) this.hasLost = true;
+      this.rows.clear();
     } catch (error) {
       this.failure = error;
       this.onFailure(error);
@@ -76,7 +76,7 @@ export class CommitQueue {
   /** Nobody awaits a timer; its failure is kept for the next call. */
   private commitOnTimer(): void {
     try {
-      this.commit();
+      this.flush();
     } catch {
       // In `failure`.
     }

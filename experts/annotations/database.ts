@@ -4,11 +4,12 @@ import Database from 'libsql';
 import { z } from 'zod';
 import { InputError, notOurs } from '../../src/errors.ts';
 
-export type AnnotationDatabase = InstanceType<typeof Database>;
+type Connection = InstanceType<typeof Database>;
+type Value = string | number | null;
 
 /** "EARS" in SQLite's header, so that another program's database is never written to by mistake. */
 const APPLICATION_ID = 0x45415253;
-const SCHEMA_VERSION = 2;
+const SCHEMA_VERSION = 3;
 const BUSY_TIMEOUT_MS = 30_000;
 
 const SCHEMA = `
@@ -37,9 +38,10 @@ const SCHEMA = `
     date TEXT NOT NULL,
     PRIMARY KEY (judgement, call)
   );
-  -- What was said instead of a judgement; it goes when the judgement comes.
+  -- What was said instead of a judgement; it goes when the judgement comes. Later answers have larger numbers.
   CREATE TABLE unreadable_answer (
-    key TEXT PRIMARY KEY,
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    key TEXT NOT NULL UNIQUE,
     detector TEXT NOT NULL,
     thread_id TEXT NOT NULL,
     prefix_length INTEGER NOT NULL,
@@ -48,19 +50,63 @@ const SCHEMA = `
     date TEXT NOT NULL
   );
   -- What is being asked right now, and by whom.
-  CREATE TABLE claim (key TEXT PRIMARY KEY, owner TEXT NOT NULL) WITHOUT ROWID;
-  CREATE TABLE claimant (
-    owner TEXT PRIMARY KEY, host TEXT NOT NULL, pid INTEGER NOT NULL, expires INTEGER NOT NULL
+  CREATE TABLE lease (key TEXT PRIMARY KEY, owner TEXT NOT NULL) WITHOUT ROWID;
+  CREATE TABLE lease_owner (
+    owner TEXT PRIMARY KEY, place TEXT NOT NULL, pid INTEGER NOT NULL, started TEXT, expires INTEGER NOT NULL
   ) WITHOUT ROWID;
   PRAGMA application_id = ${APPLICATION_ID};
   PRAGMA user_version = ${SCHEMA_VERSION};
 `;
 
+/** The database of an annotation store. Statements are prepared once, and what fails is told in words. */
+export class AnnotationDatabase {
+  readonly path: string;
+  private readonly connection: Connection;
+  private readonly statements = new Map<string, Database.Statement<unknown[]>>();
+
+  constructor(path: string) {
+    this.path = path;
+    this.connection = openConnection(path);
+  }
+
+  /** What a query finds, each row made into what it says. */
+  read<T>(sql: string, values: readonly Value[], parse: (row: unknown) => T): T[] {
+    return describingFailures(this.path, () => {
+      const rows = this.prepared(sql)
+        .raw()
+        .all(...values);
+      return rows.map((row) => parse(row));
+    });
+  }
+
+  /** Returns how many rows were changed. */
+  write(sql: string, ...values: readonly Value[]): number {
+    return describingFailures(this.path, () => this.prepared(sql).run(...values).changes);
+  }
+
+  /** Does all of `work` or nothing. It takes the write lock at once, so that any waiting happens here and not half-way. */
+  transaction<T>(work: () => T): T {
+    return describingFailures(this.path, () => inTransaction(this.connection, work));
+  }
+
+  close(): void {
+    closeConnection(this.connection);
+  }
+
+  private prepared(sql: string): Database.Statement<unknown[]> {
+    const known = this.statements.get(sql);
+    if (known !== undefined) return known;
+    const statement = this.connection.prepare<unknown[]>(sql);
+    this.statements.set(sql, statement);
+    return statement;
+  }
+}
+
 /**
  * Opens or creates the file, ready for many processes at once. A store that cannot be written, such as one on a shared
  * read-only disk, is opened for reading; writing to it then fails.
  */
-export function openAnnotationDatabase(path: string): AnnotationDatabase {
+function openConnection(path: string): Connection {
   return describingFailures(path, () => {
     try {
       return openForWriting(path);
@@ -77,7 +123,7 @@ function isWhole(path: string): boolean {
   return size(path) > 0 && size(`${path}-wal`) === 0;
 }
 
-function openForReading(path: string): AnnotationDatabase {
+function openForReading(path: string): Connection {
   const address = encodeURI(resolve(path)).replace(/[?#]/g, encodeURIComponent);
   const database = new Database(`file:${address}?immutable=1`);
   try {
@@ -95,7 +141,7 @@ function isReadOnly(error: unknown): boolean {
   return error instanceof Error && READ_ONLY.test(`${'code' in error ? error.code : ''} ${error.message}`);
 }
 
-function openForWriting(path: string): AnnotationDatabase {
+function openForWriting(path: string): Connection {
   if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true });
   const database = new Database(path, { timeout: BUSY_TIMEOUT_MS });
   try {
@@ -111,7 +157,7 @@ function openForWriting(path: string): AnnotationDatabase {
 }
 
 /** Moves everything into the one file, as far as other processes allow, so that a copy of that file is complete. */
-export function closeAnnotationDatabase(database: AnnotationDatabase): void {
+function closeConnection(database: Connection): void {
   try {
     database.pragma('busy_timeout = 0');
     database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').all();
@@ -121,7 +167,7 @@ export function closeAnnotationDatabase(database: AnnotationDatabase): void {
   database.close();
 }
 
-function prepareSchema(database: AnnotationDatabase, path: string): void {
+function prepareSchema(database: Connection, path: string): void {
   const tables = database.prepare('SELECT name FROM sqlite_master').all().length;
   if (tables === 0) {
     database.exec(SCHEMA);
@@ -130,7 +176,7 @@ function prepareSchema(database: AnnotationDatabase, path: string): void {
   checkFormat(database, path);
 }
 
-function checkFormat(database: AnnotationDatabase, path: string): void {
+function checkFormat(database: Connection, path: string): void {
   const applicationId = pragmaNumber(database, 'application_id');
   if (applicationId !== APPLICATION_ID)
     throw new InputError(`${path} is an SQLite database, but not an annotation store; name another file`);
@@ -143,15 +189,12 @@ function checkFormat(database: AnnotationDatabase, path: string): void {
     );
 }
 
-function pragmaNumber(database: AnnotationDatabase, name: string): number {
+function pragmaNumber(database: Connection, name: string): number {
   const [row] = database.prepare(`PRAGMA ${name}`).raw().all() as [number][];
   return row[0];
 }
 
-/**
- * Runs `work` as one transaction. It takes the write lock at once, so that any waiting happens here and not half-way.
- */
-export function inTransaction<T>(database: AnnotationDatabase, work: () => T): T {
+function inTransaction<T>(database: Connection, work: () => T): T {
   database.exec('BEGIN IMMEDIATE');
   try {
     const result = work();
@@ -193,7 +236,7 @@ function reasonIn(error: z.ZodError | SyntaxError): string {
 }
 
 /** Runs `work` and turns what SQLite and the file system throw into errors that say what to do. */
-export function describingFailures<T>(path: string, work: () => T): T {
+function describingFailures<T>(path: string, work: () => T): T {
   try {
     return work();
   } catch (error) {

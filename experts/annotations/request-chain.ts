@@ -16,15 +16,13 @@ interface Fragment {
  * with the items of its input (a single item where the input is not a list). The id of its last fragment names it.
  */
 export class RequestChain {
-  private readonly insert;
-  private readonly select;
+  private readonly database: AnnotationDatabase;
   /** The chain written last. The next prefix of the same thread repeats all of it and adds to it. */
   private written: { readonly json: string; readonly id: string }[] = [];
   private readonly remembered = new Map<string, Fragment>();
 
   constructor(database: AnnotationDatabase) {
-    this.insert = database.prepare('INSERT OR IGNORE INTO fragment (id, parent, json) VALUES (?, ?, ?)');
-    this.select = database.prepare('SELECT parent, json FROM fragment WHERE id = ?').raw();
+    this.database = database;
   }
 
   write(request: AnnotationRequest): string {
@@ -42,7 +40,7 @@ export class RequestChain {
         .update(`${parent ?? ''}\n${json}`)
         .digest('hex')
         .slice(0, 32);
-      this.insert.run(id, parent, json);
+      this.database.write('INSERT OR IGNORE INTO fragment (id, parent, json) VALUES (?, ?, ?)', id, parent, json);
       chain.push({ json, id });
     }
     this.written = chain;
@@ -68,8 +66,10 @@ export class RequestChain {
   private fragment(id: string): Fragment {
     const known = this.remembered.get(id);
     if (known !== undefined) return known;
-    const row = storedFragmentSchema.parse(this.select.all(id)[0]);
-    const fragment = { parent: row[0], json: row[1] };
+    const sql = 'SELECT parent, json FROM fragment WHERE id = ?';
+    const [found] = this.database.read(sql, [id], (row) => storedFragmentSchema.parse(row));
+    const [parent, json] = storedFragmentSchema.parse(found);
+    const fragment = { parent, json };
     if (this.remembered.size >= MAX_REMEMBERED) this.remembered.clear();
     this.remembered.set(id, fragment);
     return fragment;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { KeptParts } from '../annotations/kept-calls.ts';
+import type { KeptParts } from '../annotations/parts.ts';
 import type { Detector } from '../detector.ts';
 import type { ChatService } from '../llm/chat.ts';
 import type { Environment } from '../llm/secrets.ts';

@@ -1,22 +1,14 @@
 import { z } from 'zod';
 import { InputError } from '../../src/errors.ts';
 import { jsonOrUndefined } from '../../src/json.ts';
-import type { PromiseCache } from '../../src/promise-cache.ts';
-import type { KeptParts, PartQuestion } from '../annotations/kept-calls.ts';
-import type { Usage } from '../detector.ts';
+import type { AskPart, PartQuestion } from '../annotations/parts.ts';
 import { chatJson } from '../llm/answers/chat-json.ts';
-import { type ChatAnswer, type ChatService, usageOf } from '../llm/chat.ts';
+import type { ChatAnswer, ChatService } from '../llm/chat.ts';
 import type { Endpoint } from '../llm/endpoint.ts';
 
-export interface SharedQuestion<T> extends Omit<PartQuestion, 'threadId' | 'prefixLength'> {
+interface SharedQuestion<T> extends Omit<PartQuestion, 'threadId' | 'prefixLength'> {
   /** What a kept answer must still be. */
   readonly schema: z.ZodType<T>;
-}
-
-/** An answer, as JSON, with what it took where it is kept as a part. */
-export interface SharedAnswer {
-  readonly json: string;
-  readonly usage: Usage | null;
 }
 
 /** Asks a question whose answer is plain JSON; once for all who put the same question. */
@@ -25,39 +17,22 @@ export type AskShared = <T>(
   ask: () => Promise<{ readonly value: T; readonly answers?: readonly ChatAnswer[] }>,
 ) => Promise<T>;
 
-/** An asker for one judgement. Its answers are those of all judgements that use the same cache or the same kept parts. */
+/** Asks such questions as parts of one judgement. */
 export function sharedAsker(options: {
-  /** Questions under way in this process; without kept parts, the answered ones, too. */
-  cache: PromiseCache<SharedAnswer>;
-  keptParts: KeptParts | undefined;
+  askPart: AskPart;
   /** Where the question is asked now. */
-  place: { readonly threadId: string; readonly prefixLength: number };
-  /** Without kept parts: gets the answers of the questions that nobody has asked before. */
-  onAnswers: (answers: readonly ChatAnswer[]) => void;
-  /** With kept parts: gets what the answer took, whoever asked for it first. */
-  onPart: (usage: Usage) => void;
+  place: Pick<PartQuestion, 'threadId' | 'prefixLength'>;
+  /** What the judgement took so far. */
+  counts: Parameters<AskPart>[1];
 }): AskShared {
-  const { cache, keptParts, place, onAnswers, onPart } = options;
+  const { askPart, place, counts } = options;
   return async ({ schema, ...question }, ask) => {
-    const askOrFind = async (): Promise<SharedAnswer> => {
-      if (keptParts === undefined) {
-        const { value, answers = [] } = await ask();
-        onAnswers(answers);
-        return { json: JSON.stringify(value), usage: null };
-      }
-      const { transcript, usage } = await keptParts.part({ ...question, ...place }, async () => {
-        const { value, answers = [] } = await ask();
-        const transcript = [{ role: question.detector, text: JSON.stringify(value) }];
-        return { label: null, probabilities: null, explanation: '', transcript, usage: usageOf(answers) };
-      });
-      return { json: transcript[0]?.text ?? '', usage };
-    };
-    const key = JSON.stringify(question);
-    const { json, usage } = await cache.get(key, askOrFind);
-    if (usage !== null) onPart(usage);
-    // From now on the store knows the answer, so this process need not hold it as well.
-    if (keptParts !== undefined) cache.delete(key);
-    const parsed = schema.safeParse(jsonOrUndefined(json));
+    const { transcript } = await askPart({ ...question, ...place }, counts, async () => {
+      const { value, answers = [] } = await ask();
+      const transcript = [{ role: question.detector, text: JSON.stringify(value) }];
+      return { label: null, explanation: '', transcript, answers };
+    });
+    const parsed = schema.safeParse(jsonOrUndefined(transcript[0]?.text ?? ''));
     if (parsed.success) return parsed.data;
     throw new InputError(
       `the annotation store holds a damaged answer of ${question.detector} for thread ${place.threadId}; restore the store ` +

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { annotate } from '../../experts/annotate.ts';
 import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
-import { KeptCalls } from '../../experts/annotations/kept-calls.ts';
+import { CallJournal } from '../../experts/annotations/call-journal.ts';
 import { InputError } from '../../src/errors.ts';
 import { temporaryFolder } from '../src/data/fixtures.ts';
 import { detectorOf, role, rumorTask, verdict } from './detectors/roles.ts';
@@ -53,7 +53,7 @@ it('sends nothing more once a call could not be kept', async () => {
   const server = await startServer((body) => (body.messages[0].content.includes('JSON') ? verdict('rumor') : 'So.'));
   const store = AnnotationStore.open(`${temporaryFolder()}/judged.sqlite`);
   const table = { find: () => null, keep: full, forget: () => {} };
-  const calls = new KeptCalls({ service: quickService(), store, table });
+  const calls = new CallJournal({ service: quickService(), table });
   const detector = await detectorOf({
     config: { name: 'debate-single', models: { proponent: role(server, 'm') } },
     task: rumorTask,
@@ -64,22 +64,5 @@ it('sends nothing more once a call could not be kept', async () => {
   await calls.settled();
   // The openings of four debates: two calls each.
   expect(server.requests.length).toBeLessThanOrEqual(8);
-  store.close();
-});
-
-it('asks once for a part that several judgements want at the same time', async () => {
-  const store = AnnotationStore.open(':memory:');
-  const calls = new KeptCalls({ service: { chat: () => Promise.reject(new Error()) }, store, table: null });
-  let asked = 0;
-  const part = { detector: 'a/part', version: '1', options: {}, input: 'i', threadId: 't', prefixLength: 1 };
-  const usage = { requests: 1, inputTokens: 1, outputTokens: 1 };
-  const ask = async () => {
-    asked++;
-    await delay(10);
-    return { label: null, probabilities: null, explanation: `${asked}`, transcript: [{ role: 'a', text: 'b' }], usage };
-  };
-  const answers = await Promise.all([1, 2, 3].map(() => calls.part(part, ask)));
-  expect(asked).toBe(1);
-  expect(new Set(answers.map(({ explanation }) => explanation))).toEqual(new Set(['1']));
   store.close();
 });

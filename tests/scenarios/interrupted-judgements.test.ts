@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { type DetectorFile, loadDetectorFile } from '../../experiments/config/detector-file.ts';
 import { judgeWithModels } from '../../experiments/judging/judge-with-models.ts';
 import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
-import { KeptCallTable } from '../../experts/annotations/kept-call-table.ts';
+import { CallTable } from '../../experts/annotations/call-table.ts';
 import { workContext } from '../../src/work-context.ts';
 import { startServer } from '../experts/llm/service.ts';
 import { startService, webResults, wikipediaAnswer } from '../experts/retrieval/fake-service.ts';
@@ -196,7 +196,7 @@ it('asks again for a score that could not be read, once it is told to', async ()
 });
 
 it('keeps no calls of a detector whose call is its judgement, nor of a dry run', async () => {
-  const keep = vi.spyOn(KeptCallTable.prototype, 'keep');
+  const keep = vi.spyOn(CallTable.prototype, 'keep');
   const debate = await setUp('debate-single');
   await debate.run('judged.sqlite', { mode: 'dry-run' });
   const alone = await setUp('single-prompt, one sample');

@@ -1,12 +1,10 @@
 import { z } from 'zod';
 import { InputError } from '../../../src/errors.ts';
 import { jsonOrUndefined } from '../../../src/json.ts';
-import { PromiseCache } from '../../../src/promise-cache.ts';
-import type { KeptParts, PartQuestion } from '../../annotations/kept-calls.ts';
-import type { Judgement } from '../../detector.ts';
+import { type AskPart, type KeptParts, type PartQuestion, partAsker } from '../../annotations/parts.ts';
 import { chatJson } from '../../llm/answers/chat-json.ts';
 import { askVerdict } from '../../llm/answers/verdict.ts';
-import { type ChatAnswer, type ChatService, usageOf } from '../../llm/chat.ts';
+import type { ChatService } from '../../llm/chat.ts';
 import type { Endpoint } from '../../llm/endpoint.ts';
 import { MalformedAnswerError, orUnreadable } from '../../llm/failures.ts';
 import { quotedEvidence } from '../../llm/prompt-text.ts';
@@ -43,10 +41,10 @@ interface Settings {
 
 /** How far a comment supports the claim, in [−1, 1]; null where no score could be read, even after one repair. */
 export function createCommentScorer({ prompts, service, endpoint, keptParts }: Settings) {
-  const askOnce = oncePerThread(keptParts);
+  const askReadable = readablePart(keptParts);
   return async (question: { claim: string; comment: Comment; threadId: string; session: Session }) => {
     const { claim, comment, threadId, session } = question;
-    const judgement = await askOnce({
+    const judgement = await askReadable({
       part: {
         detector: 's2mad/comment-score',
         version: '1',
@@ -91,10 +89,10 @@ export function createCommentScorer({ prompts, service, endpoint, keptParts }: S
 
 /** Whether a claim is nothing but an opinion (§3.3); what cannot be read even after one repair counts as no. */
 export function createSubjectivityClassifier({ prompts, service, endpoint, keptParts }: Settings) {
-  const askOnce = oncePerThread(keptParts);
+  const askReadable = readablePart(keptParts);
   return async (question: { claim: string; threadId: string; session: Session }) => {
     const { claim, threadId, session } = question;
-    const judgement = await askOnce({
+    const judgement = await askReadable({
       part: {
         detector: 's2mad/claim-subjectivity',
         // 2: endpoints that take JSON schemas are sent Yes and No as an enum.
@@ -121,28 +119,14 @@ export function createSubjectivityClassifier({ prompts, service, endpoint, keptP
   };
 }
 
-type Answered = Pick<Judgement, 'label' | 'explanation' | 'transcript'> & { readonly answers: readonly ChatAnswer[] };
-
-/**
- * Asks each question once in this process, and once in all where parts are kept. The kept part counts its usage, and so
- * does every judgement that uses it, as part usage; without kept parts the judgement that asked first counts it alone.
- * The answer is null where it could not be read.
- */
-function oncePerThread(keptParts: KeptParts | undefined) {
-  const cache = new PromiseCache<Judgement | null>();
-  return async (question: { part: PartQuestion; session: Session; ask: () => Promise<Answered> }) => {
+/** Asks a part that a judgement can do without: null where the answer could not be read. */
+function readablePart(keptParts: KeptParts | undefined) {
+  const askPart = partAsker(keptParts);
+  return async (question: { part: PartQuestion; session: Session; ask: Parameters<AskPart>[2] }) => {
     const { part, session, ask } = question;
-    const askFirst = async (): Promise<Judgement> => {
-      const { label, explanation, transcript, answers } = await ask();
-      if (keptParts === undefined) session.answers.push(...answers);
-      return { label, probabilities: null, explanation, transcript, usage: usageOf(answers) };
-    };
-    const judgement = await cache.get(JSON.stringify(part.input), async () => {
-      const answer = await orUnreadable(keptParts ? keptParts.part(part, askFirst) : askFirst());
-      return answer instanceof MalformedAnswerError ? null : answer;
-    });
-    if (judgement === null) session.unreadableParts++;
-    else if (keptParts !== undefined) session.parts.push(judgement.usage);
-    return judgement;
+    const judgement = await orUnreadable(askPart(part, session, ask));
+    if (!(judgement instanceof MalformedAnswerError)) return judgement;
+    session.unreadableParts++;
+    return null;
   };
 }

@@ -1,6 +1,6 @@
 import type { Prefix } from '../../../src/data/thread.ts';
 import { InputError } from '../../../src/errors.ts';
-import type { KeptParts } from '../../annotations/kept-calls.ts';
+import type { KeptParts } from '../../annotations/parts.ts';
 import type { Detector, Judgement } from '../../detector.ts';
 import { namesAsWords } from '../../llm/answers/answer-words.ts';
 import {

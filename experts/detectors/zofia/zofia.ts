@@ -1,7 +1,6 @@
 import type { Prefix } from '../../../src/data/thread.ts';
-import { PromiseCache } from '../../../src/promise-cache.ts';
 import type { Random } from '../../../src/tensor/random.ts';
-import type { KeptParts } from '../../annotations/kept-calls.ts';
+import { type KeptParts, partAsker } from '../../annotations/parts.ts';
 import type { Detector, Judgement } from '../../detector.ts';
 import type { ChatService } from '../../llm/chat.ts';
 import { DryRunChatService } from '../../llm/cost/dry-run-chat-service.ts';
@@ -9,7 +8,7 @@ import { dialogueOf, quotedEvidence, quotedPosts, type TranscriptEntry } from '.
 import type { Environment } from '../../llm/secrets.ts';
 import type { RetryPolicy } from '../../llm/sending/retry.ts';
 import { createRetrieval } from '../../retrieval/retrieval.ts';
-import { type SharedAnswer, sharedAsker } from '../../retrieval/shared-questions.ts';
+import { sharedAsker } from '../../retrieval/shared-questions.ts';
 import { type JudgingTask, judgementLabels } from '../../tasks/task-file.ts';
 import { speakerOptions } from '../models-by-role.ts';
 import { loadPrompts } from '../prompt-templates.ts';
@@ -96,17 +95,15 @@ export async function createZofia(settings: {
     signal,
   });
   const analystSettings: AnalystSettings = { prompts, options, endpoints, service, sides, retrieval };
-  const cache = new PromiseCache<SharedAnswer>();
+  const askPart = partAsker(keptParts);
 
   async function judge(prefix: Prefix, session: Session): Promise<Judgement> {
     const [claim, ...reactions] = prefix.posts;
     const askShared = sharedAsker({
-      cache,
-      keptParts,
+      askPart,
       // The analysts read only the first post, so the store should not name a later one.
       place: { threadId: prefix.threadId, prefixLength: 1 },
-      onAnswers: (answers) => session.answers.push(...answers),
-      onPart: (usage) => session.parts.push(usage),
+      counts: session,
     });
     const input: AnalystInput = { claim, askShared };
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { InputError, ProviderError } from '../../../src/errors.ts';
 import { PromiseCache } from '../../../src/promise-cache.ts';
-import type { KeptParts } from '../../annotations/kept-calls.ts';
+import type { KeptParts } from '../../annotations/parts.ts';
 import type { Judgement } from '../../detector.ts';
 import { endpointOf } from '../../detectors/models-by-role.ts';
 import { askVerdict, verdictInWords } from '../../llm/answers/verdict.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { withAskingProgress } from '../../../experiments/selector/task-models.ts';
-import type { KeptParts } from '../../../experts/annotations/kept-calls.ts';
+import type { KeptParts } from '../../../experts/annotations/parts.ts';
 import type { Judgement } from '../../../experts/detector.ts';
 import type { TaskPrediction } from '../../../experts/task-models/task-model.ts';
 import { scriptedModel } from '../../trainers/selector/scripted-task-models.ts';

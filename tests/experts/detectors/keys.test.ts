@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { annotationRequest } from '../../../experts/annotate.ts';
 import { AnnotationStore } from '../../../experts/annotations/annotation-store.ts';
-import { callKey } from '../../../experts/annotations/kept-calls.ts';
+import { callKey } from '../../../experts/annotations/call-key.ts';
 import {
   createDetector,
   type DetectorConfigInput,

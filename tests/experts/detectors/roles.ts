@@ -1,5 +1,5 @@
 import { parse } from 'yaml';
-import type { KeptParts } from '../../../experts/annotations/kept-calls.ts';
+import type { KeptParts } from '../../../experts/annotations/parts.ts';
 import {
   createDetector,
   type DetectorConfigInput,

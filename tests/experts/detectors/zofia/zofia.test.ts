@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { z } from 'zod';
 import { AnnotationStore } from '../../../../experts/annotations/annotation-store.ts';
-import type { KeptParts } from '../../../../experts/annotations/kept-calls.ts';
+import type { KeptParts } from '../../../../experts/annotations/parts.ts';
 import { zofiaInputOf, zofiaOptionsSchema } from '../../../../experts/detectors/zofia/options.ts';
 import { createZofia } from '../../../../experts/detectors/zofia/zofia.ts';
 import type { ChatService } from '../../../../experts/llm/chat.ts';

@@ -1,4 +1,4 @@
-import type { KeptParts } from '../../../../experts/annotations/kept-calls.ts';
+import type { KeptParts } from '../../../../experts/annotations/parts.ts';
 import type { ChatService } from '../../../../experts/llm/chat.ts';
 import type { EndpointInput } from '../../../../experts/llm/endpoint.ts';
 import type { FineTuningContext } from '../../../../experts/task-models/chat/fine-tuning.ts';

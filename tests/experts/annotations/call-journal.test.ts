@@ -1,19 +1,16 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import Database from 'libsql';
 import { afterEach, describe, expect, it } from 'vitest';
 import { AnnotationStore } from '../../../experts/annotations/annotation-store.ts';
-import { callKey, KeptCalls } from '../../../experts/annotations/kept-calls.ts';
+import { CallJournal } from '../../../experts/annotations/call-journal.ts';
+import { partsKeptIn } from '../../../experts/annotations/parts.ts';
 import type { Judgement } from '../../../experts/detector.ts';
 import { inSession } from '../../../experts/detectors/session.ts';
 import type { ChatAnswer, ChatRequest, ChatService } from '../../../experts/llm/chat.ts';
-import { type EndpointInput, endpointSchema } from '../../../experts/llm/endpoint.ts';
 import { BudgetSpentError, MalformedAnswerError } from '../../../experts/llm/failures.ts';
 import { ProviderError } from '../../../src/errors.ts';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
 import { ask, endpointAt } from '../llm/service.ts';
-import { keptPartsIn } from './kept-parts.ts';
 
 const endpoint = endpointAt({ baseURL: 'http://localhost:1/v1' });
 const judgement: Judgement = {
@@ -53,9 +50,10 @@ function processOn(path: string, { retryUnreadable = false } = {}) {
   const store = AnnotationStore.open(path);
   opened.push(store);
   const service = new Counting();
-  const calls = new KeptCalls({ service, store, table: store.keptCalls, retryUnreadable });
+  const calls = new CallJournal({ service, table: store.answeredCalls });
+  const { part } = partsKeptIn({ store, calls, retryUnreadable });
   const say = async (content: string) => (await calls.chat(ask(endpoint, content))).text;
-  return { store, service, calls, say, key: store.keyOf(request) };
+  return { store, service, calls, part, say, key: store.keyOf(request) };
 }
 
 const storePath = () => `${temporaryFolder()}/judged.sqlite`;
@@ -67,7 +65,7 @@ function keptIn(path: string): number {
   return kept;
 }
 
-describe('KeptCalls', () => {
+describe('CallJournal', () => {
   it('gives another process whole answers back, and asks it only for the rest', async () => {
     const path = storePath();
     const first = processOn(path);
@@ -179,18 +177,19 @@ describe('KeptCalls', () => {
   it('does not ask again for a part that could not be read, until it is told to', async () => {
     const path = storePath();
     const question = { detector: 'part', version: '1', options: {}, input: 'text', threadId: 't', prefixLength: 1 };
-    const unreadable = ({ calls }: ReturnType<typeof processOn>) =>
+    const unreadable = ({ calls, part }: ReturnType<typeof processOn>) =>
       calls.ofJudgement('judgement', async () => {
         const asking = async () => {
           throw new MalformedAnswerError('no JSON', { answers: [await calls.chat(ask(endpoint, 'score'))] });
         };
-        await expect(calls.part(question, asking)).rejects.toThrow('no JSON');
+        await expect(part(question, asking)).rejects.toThrow('no JSON');
       });
-    const [first, second, again] = [processOn(path), processOn(path), processOn(path, { retryUnreadable: true })];
+    const [first, second] = [processOn(path), processOn(path)];
     await unreadable(first);
     await unreadable(second);
     expect(second.service.asked).toEqual([]);
     expect(first.store.unreadable.list()).toMatchObject([{ detector: 'part', problem: 'no JSON', threadId: 't' }]);
+    const again = processOn(path, { retryUnreadable: true });
     await unreadable(again);
     await unreadable(again);
     expect(again.service.asked).toEqual(['score']);
@@ -244,123 +243,5 @@ describe('KeptCalls', () => {
       expect(service.asked).toEqual(['one']);
     }
     database.close();
-  });
-});
-
-function asking(more: Partial<ChatRequest> = {}, endpoint: Partial<EndpointInput> = {}): ChatRequest {
-  return {
-    endpoint: endpointSchema.parse({ name: 'e', baseURL: 'http://a/v1', model: 'm', ...endpoint }),
-    messages: [{ role: 'user', content: 'Is it true?' }],
-    dryRunText: 'yes',
-    ...more,
-  };
-}
-const jsonSchema = { name: 'verdict', schema: { type: 'object' } };
-
-describe('callKey', () => {
-  it('changes with all that can change the answer', () => {
-    const keys = [
-      asking(),
-      asking({}, { baseURL: 'http://b/v1' }),
-      asking({}, { model: 'n' }),
-      asking({}, { temperature: 0.5 }),
-      asking({}, { topP: 0.9 }),
-      asking({}, { seed: 1 }),
-      asking({}, { maxTokens: 7 }),
-      asking({}, { extraBody: { reasoning_effort: 'low' } }),
-      asking({ messages: [{ role: 'user', content: 'Is it false?' }] }),
-      asking({ messages: [{ role: 'system', content: 'Is it true?' }] }),
-      asking({ messages: [...asking().messages, { role: 'assistant', content: 'yes' }] }),
-      asking({ temperature: null }),
-      asking({ maxTokens: null }),
-      asking({ sampleIndex: 1 }),
-      asking({ wantLogprobs: true }),
-      asking({ wantLogprobs: true }, { logprobs: 'off' }),
-      asking({ wantLogprobs: true }, { topLogprobs: 5 }),
-      asking({ jsonSchema }),
-      asking({ jsonSchema: { ...jsonSchema, schema: { type: 'array' } } }),
-      asking({ jsonSchema: { ...jsonSchema, name: 'score' } }),
-    ].map(callKey);
-    expect(new Set(keys).size).toBe(keys.length);
-    for (const key of keys) expect(key).toMatch(/^[0-9a-f]{64}$/);
-  });
-
-  it('changes with nothing else', () => {
-    const same = [
-      asking({}, { name: 'other' }),
-      asking({}, { apiKeyEnv: 'ANOTHER_KEY' }),
-      asking({}, { timeoutMs: 5 }),
-      asking({}, { concurrency: 1 }),
-      asking({}, { prices: { inputPerMillion: 3 } }),
-      asking({}, { contextLength: 9 }),
-      asking({}, { maxTokensField: 'max_completion_tokens' }),
-      // No log-probabilities are asked for.
-      asking({}, { logprobs: 'off', topLogprobs: 5 }),
-      // What the endpoint says and what the request says instead come to the same.
-      asking({ temperature: 0, maxTokens: 7 }, { temperature: 1, maxTokens: 8 }),
-      asking({ dryRunText: 'no', sampleIndex: 0, wantLogprobs: false, signal: new AbortController().signal }),
-    ].map(callKey);
-    expect(new Set(same.toSpliced(8, 1))).toEqual(new Set([callKey(asking())]));
-    expect(same[8]).toBe(callKey(asking({}, { maxTokens: 7 })));
-  });
-});
-
-const part = {
-  detector: 'some/part',
-  version: '1',
-  options: { scorer: 'm' },
-  input: ['claim', 'comment'],
-  threadId: 't',
-  prefixLength: 2,
-};
-const scored: Judgement = {
-  label: 'support',
-  probabilities: null,
-  explanation: 'r',
-  transcript: [{ role: 'scorer', text: '{"score":0.5}' }],
-  usage: { requests: 1, inputTokens: 2, outputTokens: 3 },
-};
-
-/** Counts how often it is asked. */
-function asker() {
-  let asked = 0;
-  return { ask: async () => ({ ...scored, explanation: `${++asked}` }), count: () => asked };
-}
-
-describe('parts', () => {
-  it('asks once for each question, whatever thread it comes from', async () => {
-    const kept = keptPartsIn(AnnotationStore.open(':memory:'));
-    const { ask, count } = asker();
-    await kept.part(part, ask);
-    expect(await kept.part({ ...part, threadId: 'u', prefixLength: 5 }, ask)).toMatchObject({
-      explanation: '1',
-    });
-    await kept.part({ ...part, input: ['claim', 'other'] }, ask);
-    await kept.part({ ...part, options: { scorer: 'n' } }, ask);
-    expect(count()).toBe(3);
-  });
-
-  it('survives an export and an import', async () => {
-    const path = join(temporaryFolder(), 'export.jsonl');
-    const first = AnnotationStore.open(':memory:');
-    const { ask, count } = asker();
-    await keptPartsIn(first).part(part, ask);
-    expect(await first.export(path)).toBe(1);
-    expect(JSON.parse(readFileSync(path, 'utf8'))).toMatchObject({
-      request: { detector: 'some/part', input: ['claim', 'comment'] },
-      rawResponse: '{"score":0.5}',
-      threadId: 't',
-    });
-    const second = AnnotationStore.open(':memory:');
-    expect(await second.import(path)).toEqual({ read: 1, added: 1 });
-    await keptPartsIn(second).part(part, ask);
-    expect(count()).toBe(1);
-  });
-
-  it('keeps no failures', async () => {
-    const store = AnnotationStore.open(':memory:');
-    const failing = () => Promise.reject(new Error('no answer'));
-    await expect(keptPartsIn(store).part(part, failing)).rejects.toThrow('no answer');
-    expect(store.stats().annotations).toBe(0);
   });
 });

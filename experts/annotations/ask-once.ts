@@ -1,0 +1,127 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { LeaseTable } from './lease-table.ts';
+
+/** What is known of a question: its answer, or why what was answered is of no use. */
+export type Known<Answer> = { readonly answer: Answer } | { readonly failure: Error };
+
+/** Times between two looks at what other processes are asking: longer and longer while nothing of it comes. */
+const FIRST_LOOK_MS = 10;
+const LONGEST_LOOK_MS = 500;
+
+interface Waiting<Answer> {
+  /** With null, the question is to be asked here. */
+  resolve(known: Known<Answer> | null): void;
+  reject(error: unknown): void;
+}
+
+/**
+ * Asks each question once, however many ask for it: in this process they share one promise; of several processes one
+ * holds the lease and the others wait for what it is told; and what was answered is found where it is kept. Only what
+ * nobody can use again, such as a service that failed, is asked for anew by the next one who wants it.
+ */
+export class AskOnce<Answer> {
+  private readonly find: (keys: readonly string[]) => ReadonlyMap<string, Known<Answer>>;
+  private readonly leases: Pick<LeaseTable, 'take' | 'release'> | null;
+  private readonly signal: AbortSignal;
+  private readonly underWay = new Map<string, Promise<Answer>>();
+  /** What is asked in this turn of the event loop: looked up and leased in one go. */
+  private newcomers = new Map<string, Waiting<Answer>>();
+  /** What other processes are asking. */
+  private readonly elsewhere = new Map<string, Waiting<Answer>>();
+
+  constructor(options: {
+    /** What is kept of these questions, whoever asked them. */
+    find: (keys: readonly string[]) => ReadonlyMap<string, Known<Answer>>;
+    /** Keeps other processes from asking the same at the same time; null where no other could. */
+    leases: Pick<LeaseTable, 'take' | 'release'> | null;
+    /** Aborting ends the waiting, and nothing new is asked. */
+    signal: AbortSignal;
+  }) {
+    this.find = options.find;
+    this.leases = options.leases;
+    this.signal = options.signal;
+  }
+
+  /**
+   * The answer to the question of this key.
+   * @param ask asks, and keeps what it is told: what it stores ends the lease, what it throws gives the lease up
+   */
+  askOnce(key: string, ask: () => Promise<Answer>): Promise<Answer> {
+    const shared = this.underWay.get(key);
+    if (shared !== undefined) return shared;
+    const answer = this.knownOrAsked(key, ask);
+    this.underWay.set(key, answer);
+    const end = () => this.underWay.delete(key);
+    answer.then(end, end);
+    return answer;
+  }
+
+  private async knownOrAsked(key: string, ask: () => Promise<Answer>): Promise<Answer> {
+    const known = await new Promise<Known<Answer> | null>((resolve, reject) => {
+      if (this.newcomers.size === 0) queueMicrotask(() => this.admitNewcomers());
+      this.newcomers.set(key, { resolve, reject });
+    });
+    if (known !== null && 'failure' in known) throw known.failure;
+    if (known !== null) return known.answer;
+    try {
+      return await ask();
+    } catch (error) {
+      this.giveUp([key]);
+      throw error;
+    }
+  }
+
+  private admitNewcomers(): void {
+    const { newcomers } = this;
+    this.newcomers = new Map();
+    const isWatching = this.elsewhere.size > 0;
+    this.admit(newcomers);
+    if (!isWatching) void this.watch();
+  }
+
+  /** Answers those who wait from what is kept, lets one of all processes ask, and has the others wait. */
+  private admit(waiting: ReadonlyMap<string, Waiting<Answer>>): void {
+    let own: ReadonlySet<string> = new Set();
+    try {
+      this.signal.throwIfAborted();
+      const known = new Map(this.find([...waiting.keys()]));
+      const unknown = [...waiting.keys()].filter((key) => !known.has(key));
+      own = this.leases?.take(unknown) ?? new Set(unknown);
+      // What another process stored in between ended its lease.
+      if (this.leases !== null) for (const [key, answer] of this.find([...own])) known.set(key, answer);
+      this.giveUp([...own].filter((key) => known.has(key)));
+      for (const [key, each] of waiting) {
+        const isElsewhere = !known.has(key) && !own.has(key);
+        if (isElsewhere) this.elsewhere.set(key, each);
+        else {
+          this.elsewhere.delete(key);
+          each.resolve(known.get(key) ?? null);
+        }
+      }
+    } catch (error) {
+      this.giveUp([...own]);
+      for (const [key, { reject }] of waiting) {
+        this.elsewhere.delete(key);
+        reject(error);
+      }
+    }
+  }
+
+  private giveUp(keys: readonly string[]): void {
+    try {
+      this.leases?.release(keys);
+    } catch {
+      // Where that cannot be written, as on a full disk, the leases end with this process.
+    }
+  }
+
+  private async watch(): Promise<void> {
+    for (let waitMs = FIRST_LOOK_MS; this.elsewhere.size > 0; ) {
+      // An abort ends the wait, and the next look tells it to those who wait.
+      await delay(waitMs, undefined, { signal: this.signal }).catch(() => {});
+      const before = this.elsewhere.size;
+      this.admit(new Map(this.elsewhere));
+      waitMs = this.elsewhere.size < before ? FIRST_LOOK_MS : Math.min(2 * waitMs, LONGEST_LOOK_MS);
+    }
+  }
+}

@@ -1,0 +1,152 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { z } from 'zod';
+import { ProviderError } from '../../src/errors.ts';
+import { jsonOrUndefined } from '../../src/json.ts';
+import type { ChatAnswer, ChatRequest, ChatService } from '../llm/chat.ts';
+import { MalformedAnswerError, type UnreadableAnswer } from '../llm/failures.ts';
+import { AskOnce } from './ask-once.ts';
+import { callKey } from './call-key.ts';
+import type { CallId, CallTable } from './call-table.ts';
+
+/** A judgement, or a part of one, that is being made. */
+interface UnfinishedJudgement {
+  readonly key: string;
+  /** How often each call has been made for it so far. */
+  readonly timesMade: Map<string, number>;
+}
+
+/**
+ * Keeps every answer as soon as it arrives, so that a judgement of many calls that was killed half-way goes on where it
+ * stopped. A call belongs to the judgement that it is made for, whichever service the detector sends it through:
+ * `ofJudgement` runs the work of one judgement, and the async context tells which calls were made by it. Judgements do
+ * not share calls, so they stay as independent of each other as they are without this class, and the calls of a judgement
+ * can be deleted when it is stored. What judgements do share are parts, each of which becomes an annotation of its own.
+ *
+ * A kept answer keeps its usage: a judgement counts all that it took, the service below only what was sent just now.
+ */
+export class CallJournal implements ChatService {
+  private readonly service: ChatService;
+  private readonly table: Pick<CallTable, 'find' | 'keep' | 'forget'> | null;
+  /** The lease of the judgement covers its calls. */
+  private readonly calls: AskOnce<ChatAnswer>;
+  private readonly current = new AsyncLocalStorage<UnfinishedJudgement>();
+  private readonly underWay = new Set<Promise<unknown>>();
+  /** Where each answer is kept, for the day that it turns out to be unreadable. */
+  private readonly places = new WeakMap<UnreadableAnswer, CallId>();
+  private readonly ending = new AbortController();
+  /** Aborted where nothing can be kept any more, so that asking on would pay for what is lost, and at the end. */
+  readonly ended = this.ending.signal;
+
+  constructor(options: {
+    service: ChatService;
+    /** Null for judgements of one call, and for stores that do not outlive the process. */
+    table: Pick<CallTable, 'find' | 'keep' | 'forget'> | null;
+  }) {
+    this.service = options.service;
+    this.table = options.table;
+    this.calls = new AskOnce({ find: (keys) => this.find(keys), leases: null, signal: this.ended });
+  }
+
+  /** Does the work of the judgement, or of the part of one, that will be annotated under this key. */
+  ofJudgement<T>(key: string, work: () => Promise<T>): Promise<T> {
+    return this.followed(this.work(key, work));
+  }
+
+  chat(request: ChatRequest): Promise<ChatAnswer> {
+    if (this.ended.aborted) return Promise.reject(this.ended.reason);
+    const judgement = this.current.getStore();
+    return judgement === undefined ? this.service.chat(request) : this.followed(this.answer(judgement, request));
+  }
+
+  /** Keeps something, or ends all asking. */
+  kept<T>(keep: () => T): T {
+    try {
+      return keep();
+    } catch (error) {
+      this.ending.abort(error);
+      throw error;
+    }
+  }
+
+  /**
+   * To be called at the end. Waits for the calls that failed judgements left under way: they are paid for, so the store
+   * should still be open.
+   */
+  async settled(): Promise<void> {
+    this.ending.abort(new ProviderError('it was still to be asked, here or by another process, when the run ended'));
+    while (this.underWay.size > 0) await Promise.allSettled(this.underWay);
+  }
+
+  private async work<T>(key: string, work: () => Promise<T>): Promise<T> {
+    try {
+      return await this.current.run({ key, timesMade: new Map() }, work);
+    } catch (error) {
+      // Whoever asks anew must not be given these answers, but all others of the judgement are as good as before.
+      if (error instanceof MalformedAnswerError)
+        this.table?.forget(error.answers.flatMap((answer) => this.places.get(answer) ?? []));
+      throw error;
+    }
+  }
+
+  private async answer({ key, timesMade }: UnfinishedJudgement, request: ChatRequest): Promise<ChatAnswer> {
+    request.signal?.throwIfAborted();
+    const { table } = this;
+    if (table === null) return this.service.chat(request);
+    const call = callKey(request);
+    // Two debaters may be asked the same in the same words. Their answers are two samples all the same.
+    const before = timesMade.get(call) ?? 0;
+    timesMade.set(call, before + 1);
+    const id: CallId = { judgement: key, call: before === 0 ? call : `${call}-${before + 1}` };
+    const answer = await this.calls.askOnce(nameOf(id), async () => {
+      const sent = await this.service.chat(request);
+      const isFirst = this.kept(() => table.keep(id, JSON.stringify(sent)));
+      // Where another process was first, both go on with the same answer and can use each other's.
+      return isFirst ? sent : (this.read(id) ?? sent);
+    });
+    this.places.set(answer, id);
+    return answer;
+  }
+
+  private find(names: readonly string[]) {
+    return new Map(
+      names.flatMap((name) => {
+        const answer = this.read(idNamed(name));
+        return answer === null ? [] : [[name, { answer }] as const];
+      }),
+    );
+  }
+
+  /** Null also where the kept answer cannot be read, which costs no more than asking again. */
+  private read(id: CallId): ChatAnswer | null {
+    const json = this.table?.find(id) ?? null;
+    return json === null ? null : (answerSchema.safeParse(jsonOrUndefined(json)).data ?? null);
+  }
+
+  private followed<T>(promise: Promise<T>): Promise<T> {
+    this.underWay.add(promise);
+    const end = () => this.underWay.delete(promise);
+    promise.then(end, end);
+    return promise;
+  }
+}
+
+/** A call's own key has no slash in it. */
+function nameOf({ judgement, call }: CallId): string {
+  return `${judgement}/${call}`;
+}
+
+function idNamed(name: string): CallId {
+  const slash = name.lastIndexOf('/');
+  return { judgement: name.slice(0, slash), call: name.slice(slash + 1) };
+}
+
+const count = z.number().nonnegative();
+const tokenSchema = z.object({ token: z.string(), logprob: z.number() });
+const answerSchema: z.ZodType<ChatAnswer> = z.object({
+  text: z.string(),
+  thinking: z.string().optional(),
+  logprobs: z.array(tokenSchema.extend({ top: z.array(tokenSchema) })).nullable(),
+  usage: z.object({ requests: count, inputTokens: count, cachedInputTokens: count, outputTokens: count }),
+  latencyMs: count,
+  finishReason: z.string(),
+});

@@ -1,0 +1,107 @@
+import Database from 'libsql';
+import { afterEach, describe, expect, it } from 'vitest';
+import { AnnotationStore } from '../../../experts/annotations/annotation-store.ts';
+import { AnnotationDatabase } from '../../../experts/annotations/database.ts';
+import { LeaseTable } from '../../../experts/annotations/lease-table.ts';
+import { ownIdentity, type ProcessIdentity } from '../../../experts/annotations/process-identity.ts';
+import { temporaryFolder } from '../../src/data/fixtures.ts';
+
+const opened: { close(): void }[] = [];
+afterEach(() => {
+  for (const each of opened.splice(0).reverse()) each.close();
+});
+
+const newPath = () => `${temporaryFolder()}/judged.sqlite`;
+
+/** The leases that a process of this identity takes in a store. */
+function leasesOf(path: string, more: Partial<ProcessIdentity> = {}): LeaseTable {
+  const database = new AnnotationDatabase(path);
+  const table = new LeaseTable(database, { ...ownIdentity(), ...more });
+  opened.push(database, table);
+  return table;
+}
+
+function run(path: string, sql: string): void {
+  const database = new Database(path);
+  database.exec(sql);
+  database.close();
+}
+
+/** Larger than any that a system gives. */
+const nobody = 4_194_305;
+
+describe('leases', () => {
+  it('belong to one at a time, until they are released or closed', () => {
+    const path = newPath();
+    const [one, other] = [leasesOf(path), leasesOf(path)];
+    expect(one.take(['a', 'b'])).toEqual(new Set(['a', 'b']));
+    expect(other.take(['a', 'c'])).toEqual(new Set(['c']));
+    // Who else asks in this process waits like any other.
+    expect(one.take(['a'])).toEqual(new Set());
+    one.release(['a', 'c']);
+    expect(other.take(['a', 'b'])).toEqual(new Set(['a']));
+    expect(one.take(['c'])).toEqual(new Set());
+    one.close();
+    expect(other.take(['b'])).toEqual(new Set(['b']));
+  });
+
+  it('end with the transaction that stores the judgement', () => {
+    const path = newPath();
+    const store = AnnotationStore.open(path);
+    opened.push(store);
+    const request = { detector: 'd', version: '1', options: {}, input: 'i', sampleIndex: 0 };
+    const usage = { requests: 1, inputTokens: 1, outputTokens: 1 };
+    const judgement = { label: 'rumor', probabilities: null, explanation: '', transcript: [], usage };
+    const key = store.keyOf(request);
+    store.leases?.take([key]);
+    const other = leasesOf(path);
+    expect(other.take([key])).toEqual(new Set());
+    store.put({ request, judgement, rawResponse: null, latencyMs: 1, threadId: 't', prefixLength: 1 });
+    expect(other.take([key])).toEqual(new Set([key]));
+  });
+
+  const { place, started } = ownIdentity();
+  it.each([
+    ['who died', 'UPDATE lease_owner SET pid = 4194305'],
+    ['whose number another process has by now', `UPDATE lease_owner SET started = '1'`],
+    ['who is elsewhere and did not renew them', `UPDATE lease_owner SET place = 'elsewhere', expires = 1`],
+    ['of whom there is no row', 'DELETE FROM lease_owner'],
+  ])('pass at once from one %s', (_name, sql) => {
+    const path = newPath();
+    leasesOf(path).take(['a', 'b', 'c']);
+    const other = leasesOf(path);
+    expect(other.take(['a', 'b', 'c'])).toEqual(new Set());
+    run(path, sql);
+    expect(other.take(['a', 'b', 'c'])).toEqual(new Set(['a', 'b', 'c']));
+  });
+
+  it.each([
+    ['on another boot of a host of the same name', place.replace(/ [0-9a-f-]{36} /, ' 0-another-boot-0 ')],
+    ['in another namespace of processes', place.replace(/pid:\[\d+\]/, 'pid:[1]')],
+    ['on another host', `another-${place}`],
+  ])('do not pass from one who lives %s, whether its number means a process here or not', (_name, elsewhere) => {
+    for (const pid of [process.pid, nobody]) {
+      const path = newPath();
+      leasesOf(path, { place: elsewhere, pid }).take(['a']);
+      expect(leasesOf(path).take(['a'])).toEqual(new Set());
+      run(path, 'UPDATE lease_owner SET expires = 1');
+      expect(leasesOf(path).take(['a'])).toEqual(new Set(['a']));
+    }
+  });
+
+  it.skipIf(started === null)('stay with one who lives here, however long it did not renew them', () => {
+    const path = newPath();
+    leasesOf(path).take(['a']);
+    run(path, 'UPDATE lease_owner SET expires = 1');
+    expect(leasesOf(path).take(['a'])).toEqual(new Set());
+  });
+
+  it('are renewed whenever more of them are taken, also by one whose row was taken away', () => {
+    const path = newPath();
+    const one = leasesOf(path);
+    one.take(['a']);
+    run(path, 'DELETE FROM lease_owner');
+    one.take(['b']);
+    expect(leasesOf(path).take(['a', 'b'])).toEqual(new Set());
+  });
+});
