@@ -53,7 +53,7 @@ export function queriedLengths({ schedule, posts }: { schedule: PrefixSchedule; 
 }
 
 /** How a detector is asked while a thread is read. */
-export interface Asking {
+export interface QueryPolicy {
   /** Null where it is asked at the stop only. */
   readonly schedule: PrefixSchedule | null;
   /** Later posts are not judged: a longer prefix has the judgement of this many posts. */
@@ -61,7 +61,7 @@ export interface Asking {
 }
 
 /** The lengths asked about by a reader that stops after `stop` posts: those of the schedule up to there, and the stop. */
-export function lengthsUntil(stop: number, { schedule, maxPosts }: Asking): number[] {
+export function lengthsUntil(stop: number, { schedule, maxPosts }: QueryPolicy): number[] {
   const posts = Math.min(stop, maxPosts);
   const lengths = schedule === null ? [] : queriedLengths({ schedule, posts });
   return lengths.at(-1) === posts ? lengths : [...lengths, posts];
