@@ -26,6 +26,9 @@ export class ScriptedLlmServer {
   rule: ScriptedRule;
   /** The most requests that were under way at once. */
   maxConcurrency = 0;
+  /** Nothing is answered before so many requests were under way at once, however slow the machine is. */
+  gathers = 0;
+  private readonly waiting: (() => void)[] = [];
   private underWay = 0;
   private readonly server;
 
@@ -68,6 +71,8 @@ export class ScriptedLlmServer {
     this.underWay++;
     this.maxConcurrency = Math.max(this.maxConcurrency, this.underWay);
     response.once('close', () => this.underWay--);
+    if (this.maxConcurrency < this.gathers) await new Promise<void>((resolve) => this.waiting.push(resolve));
+    else for (const proceed of this.waiting.splice(0)) proceed();
     const asked = chatBodySchema.parse(JSON.parse(body.toString()));
     const index = this.requests.length;
     this.requests.push({ body: asked, headers: plainHeaders(request), query: Object.fromEntries(searchParams) });

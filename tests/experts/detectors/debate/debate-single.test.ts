@@ -70,6 +70,7 @@ describe('debate-single', () => {
   it('debates each category by itself and applies the implications', async () => {
     const judge: Part = (body) => verdict(/Does this hold.*a study/.test(body.messages[0].content) ? 'yes' : 'no');
     const { server, detector } = await setUp(judge, { rounds: 0, task: categoryTask });
+    server.gathers = 3;
     const judgement = await detector.judge(prefix(1));
     expect(judgement.label).toBe('reference + entities');
     expect(server.requests).toHaveLength(3 * 5);

@@ -97,6 +97,7 @@ describe('adaptive concurrency', () => {
 
   it('is shared by all that ask the same model at the same address', async () => {
     const server = await startServer(() => ({ text: 'yes', delayMs: 5 }));
+    server.gathers = 3;
     const endpoints = ['one', 'two'].map((name) => endpointAt(server, { name, temperature: 0.5, concurrency: 3 }));
     const service = quickService();
     await Promise.all(Array.from({ length: 20 }, (_, index) => service.chat(ask(endpoints[index % 2]))));

@@ -190,6 +190,7 @@ describe('the chat stance model', () => {
 
   it('predicts many items side by side, but not more than the endpoint takes', async () => {
     const server = await startServer(() => ({ text: 'Answer: Deny', delayMs: 5 }));
+    server.gathers = 4;
     const model = stanceModel({ server, endpoint: { concurrency: 4 } });
     await model.predict(Array.from({ length: 40 }, (_, index) => reply(`${index}`)));
     expect(server.maxConcurrency).toBe(4);
