@@ -49,7 +49,7 @@ export default defineConfig({
       {
         text: 'Decisions',
         collapsed: true,
-        items: ['stop-agent', 'selector', 'trainers', 'backends', 'bundles', 'dependencies'].map((page) => ({
+        items: ['house', 'stop-agent', 'selector', 'trainers', 'backends', 'bundles', 'dependencies'].map((page) => ({
           text: page,
           link: `/decisions/${page}`,
         })),
