@@ -12,7 +12,10 @@ export default defineConfig({
     isolate: false,
     restoreMocks: true,
     // The bytes that tests expect are those of wasm, whatever library was compiled on this machine. The interop tests name one.
-    env: { EARSHOT_TENSORFLOW: process.env.EARSHOT_TENSORFLOW ?? 'none' },
+    env: {
+      EARSHOT_TENSORFLOW: process.env.EARSHOT_TENSORFLOW ?? 'none',
+      EARSHOT_ONNX: process.env.EARSHOT_ONNX ?? 'none',
+    },
     maxWorkers: 2,
     // For machines that do other things, too. Nothing passes or fails by its speed.
     testTimeout: 120_000,

@@ -19,7 +19,7 @@ import { occupancyOf } from '../trainers/exact-gail.ts';
 import { type StopAgentConfig, stopAgentSchema } from '../trainers/stop-agent/config.ts';
 import { createImitation } from '../trainers/stop-agent/imitation-trainer.ts';
 import { pairsOf } from '../trainers/stop-agent/setup.ts';
-import { chainStates } from '../trainers/stopping-chain.ts';
+import { threadStates } from '../trainers/thread-mdp.ts';
 import type { MemberState } from '../trainers/trainer.ts';
 
 const { values: options } = parseArgs({
@@ -82,14 +82,14 @@ async function relativeLoss(state: MemberState, config: StopAgentConfig): Promis
   const { alpha, beta, gamma } = config.imitation;
   const { table, environment } = problem;
   let loss = 0;
-  const chains = Array.from(environment, (thread) => ({ steps: table.lengths[thread], goesOn: true }));
+  const mdps = Array.from(environment, (thread) => ({ steps: table.lengths[thread], goesOn: true }));
   const occupancy = occupancyOf(
-    chains,
-    new Float64Array(chains.reduce((sum, chain) => sum + chainStates(chain), 0)).fill(0.5),
+    mdps,
+    new Float64Array(mdps.reduce((sum, mdp) => sum + threadStates(mdp), 0)).fill(0.5),
   );
   let place = 0;
   for (const [index, thread] of environment.entries())
-    for (let own = 0; own < chainStates(chains[index]); own++, place++) {
+    for (let own = 0; own < threadStates(mdps[index]); own++, place++) {
       const row = table.firstRows[thread] + own;
       loss += occupancy.continuing[place] * softplus(logits[2 * row]);
       loss += occupancy.stopping[place] * softplus(logits[2 * row + 1]);
@@ -126,7 +126,7 @@ async function logitsOf({ arrays }: MemberState): Promise<Float32Array> {
       b3: tensor('b3'),
     };
     const { data, columns } = states;
-    return logitsOfBothActions(parameters, tf.tensor3d(data, [1, data.length / columns, columns]));
+    return logitsOfBothActions({ parameters, states: tf.tensor3d(data, [1, data.length / columns, columns]) });
   });
   const values = await logits.data<'float32'>();
   logits.dispose();

@@ -1,12 +1,12 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { z } from 'zod';
 import { InputError } from '../src/errors.ts';
-import { adamUpdate, type Tensors } from '../src/tensor/adam.ts';
-import type { MlpName } from '../src/tensor/mlp.ts';
+import { descent } from '../src/tensor/descent.ts';
+import type { MlpName } from '../src/tensor/population-ops.ts';
 import type { Random } from '../src/tensor/random.ts';
 import type { RowTables } from '../src/tensor/row-tables.ts';
 import type { Pairs } from './gail.ts';
-import { type PolicyValue, policyValueBackward, policyValueForward } from './policy-value.ts';
+import { type BlockMasks, masked, type PolicyValue, policyValueForward } from './policy-value.ts';
 
 /*
  * Behaviour cloning (Pomerleau 1991): maximum likelihood of the demonstrated actions. Trains the policy half of a network
@@ -56,40 +56,37 @@ export async function cloneEpoch(
     );
   const batch = Math.min(config.batchSize, count);
   const order = random.permutation(count);
-  const losses: tf.Scalar[] = [];
-  for (let start = 0; start + batch <= count; start += batch) {
-    const chosen = order.subarray(start, start + batch);
-    const { gradients, loss } = tf.tidy(() =>
-      cloningGradients(network, {
-        observations: states.gather([chosen.map((pair) => pairs.rows[pair])]),
-        actions: Array.from(chosen, (pair) => pairs.actions[pair]),
-        weights: Float32Array.from(chosen, (pair) => pairs.weights[pair] / batch),
-      }),
-    );
-    losses.push(loss);
-    adamUpdate(network, gradients, { learningRates: [config.learningRate], epsilon: 1e-8 });
-  }
-  const mean = tf.tidy(() => tf.mean(tf.stack(losses)));
-  const [value] = await mean.data();
-  tf.dispose([mean, losses]);
-  return value;
+  const minibatches = Array.from({ length: Math.floor(count / batch) }, (_, index) => {
+    const chosen = order.subarray(index * batch, (index + 1) * batch);
+    const oneHot = new Float32Array(batch * 2);
+    for (const [row, pair] of chosen.entries()) oneHot[row * 2 + pairs.actions[pair]] = pairs.weights[pair] / batch;
+    return {
+      observations: states.gather([chosen.map((pair) => pairs.rows[pair])]),
+      weights: tf.tensor3d(oneHot, [1, batch, 2]),
+    };
+  });
+  const seen = descendCloning(network, {
+    batches: minibatches,
+    shared: network.blockMasks,
+    adam: { learningRates: [config.learningRate], epsilon: 1e-8 },
+  });
+  let sum = 0;
+  for (const { loss } of seen) sum += (await loss.data())[0];
+  tf.dispose(seen.map(({ loss }) => loss));
+  return sum / seen.length;
 }
 
-/** The loss −Σ weight · log π(action) and its gradient; `weights` and `actions` are [rows]. */
-function cloningGradients(
-  network: PolicyValue,
-  batch: { observations: tf.Tensor3D; actions: readonly number[]; weights: Float32Array },
-): { gradients: Tensors<MlpName>; loss: tf.Scalar } {
-  const { activations, logProbabilities } = policyValueForward(network.parameters, batch.observations);
-  const [members, rows, actions] = logProbabilities.shape;
-  const oneHot = new Float32Array(rows * actions);
-  for (const [row, action] of batch.actions.entries()) oneHot[row * actions + action] = 1;
-  const demonstrated = tf.tensor3d(oneHot, [members, rows, actions]);
-  const weights = tf.tensor3d(batch.weights, [members, rows, 1]);
-  const logitGradient = tf.mul(tf.sub(tf.exp(logProbabilities), demonstrated), weights);
-  const outputGradient = tf.concat([logitGradient, tf.zeros([members, rows, 1])], 2) as tf.Tensor3D;
-  return {
-    gradients: policyValueBackward(network, { observations: batch.observations, activations, outputGradient }),
-    loss: tf.reshape(tf.neg(tf.sum(tf.mul(tf.mul(logProbabilities, demonstrated), weights))), []),
-  };
+interface CloningMinibatch {
+  readonly observations: tf.Tensor3D;
+  /** The weight of a demonstrated action, 0 of the other: [1, rows, 2]. */
+  readonly weights: tf.Tensor3D;
 }
+
+/** −Σ weight · log π(action). */
+const descendCloning = descent<MlpName, CloningMinibatch, BlockMasks, { loss: tf.Tensor }>(
+  (parameters, { observations, weights }, blockMasks) => {
+    const { logProbabilities } = policyValueForward(masked(parameters, blockMasks), observations);
+    const loss = tf.neg(tf.sum(tf.mul(logProbabilities, weights)));
+    return { loss, seen: { loss } };
+  },
+);

@@ -1,22 +1,32 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { STOP } from '../envs/state-table.ts';
-import { adamUpdate } from '../src/tensor/adam.ts';
-import { columnOf } from '../src/tensor/population-ops.ts';
+import { descent } from '../src/tensor/descent.ts';
+import { paddedCount } from '../src/tensor/onnx/compiled.ts';
+import { columnOf, matMul, sliceRows, type Tensors } from '../src/tensor/population-ops.ts';
 import type { RowTables } from '../src/tensor/row-tables.ts';
 import {
   type Discriminator,
+  type DiscriminatorName,
+  type DiscriminatorSeen,
+  discriminatorLoss,
   type GailRowWeights,
-  gradientPenalty,
   logitsOfBothActions,
-  type OccupancyMinibatch,
-  occupancyGradients,
+  statePreActivation,
 } from './discriminator.ts';
-import { type DiscriminatorHealth, type ExpertWeight, type GailMember, meanPenalties, nextPair } from './gail.ts';
-import { chainStates, chainValues, type StoppingChain, visitProbabilities } from './stopping-chain.ts';
+import {
+  type DiscriminatorHealth,
+  discriminatorAdam,
+  disposeSeen,
+  type ExpertWeight,
+  type GailMember,
+  meanPenalties,
+  nextPair,
+} from './gail.ts';
+import { actionValues, type ThreadMdp, threadStates, visitProbabilities } from './thread-mdp.ts';
 
 /*
- * GAIL without rollouts. What gail.ts estimates from sampled steps is known here, because every thread is a small chain
- * (stopping-chain.ts). With d(s) the probability that an episode on a random thread visits s, L its expected length and
+ * GAIL without rollouts. What gail.ts estimates from sampled steps is known here, because every thread is a small MDP
+ * (thread-mdp.ts). With d(s) the probability that an episode on a random thread visits s, L its expected length and
  * ρ(s, a) = d(s) π(a | s) / L the share of steps that take a in s,
  *
  *   the discriminator's term   E_π[softplus(l)]   = Σ_s Σ_a ρ(s, a) softplus(l(s, a))        (l: logit, high for experts)
@@ -37,9 +47,9 @@ import { chainStates, chainValues, type StoppingChain, visitProbabilities } from
 
 /** What one member sees in an iteration. */
 export interface SeenThreads {
-  /** Rows of the table, thread after thread: the states of `chains`, [states]. */
+  /** Rows of the table, thread after thread: the states of `mdps`, [states]. */
   readonly rows: Int32Array;
-  readonly chains: readonly StoppingChain[];
+  readonly mdps: readonly ThreadMdp[];
 }
 
 /** How much each state and each pair of it weighs, [states] each; the pairs of all states together weigh 1. */
@@ -50,12 +60,12 @@ export interface Occupancy {
 }
 
 /** The share of steps that a policy spends in each state and pair. `stopProbability` is [states]. */
-export function occupancyOf(chains: readonly StoppingChain[], stopProbability: Float64Array): Occupancy {
+export function occupancyOf(mdps: readonly ThreadMdp[], stopProbability: Float64Array): Occupancy {
   const visits = new Float64Array(stopProbability.length);
   let first = 0;
-  for (const chain of chains) {
-    const states = chainStates(chain);
-    visits.set(visitProbabilities(chain, stopProbability.subarray(first, first + states)), first);
+  for (const mdp of mdps) {
+    const states = threadStates(mdp);
+    visits.set(visitProbabilities(mdp, stopProbability.subarray(first, first + states)), first);
     first += states;
   }
   const steps = visits.reduce((sum, visit) => sum + visit, 0);
@@ -77,17 +87,17 @@ export interface ExactAdvantages {
  * @param options.rewards r(s, CONTINUE) and r(s, STOP) of each state in turn, [states, 2]
  */
 export function exactAdvantages(
-  chains: readonly StoppingChain[],
+  mdps: readonly ThreadMdp[],
   options: { stopProbability: Float64Array; rewards: Float32Array; discount: number },
 ): ExactAdvantages {
   const { stopProbability, rewards, discount } = options;
   const ofStopping = new Float32Array(stopProbability.length);
   const ofContinuing = new Float32Array(stopProbability.length);
   let first = 0;
-  for (const chain of chains) {
-    const states = chainStates(chain);
+  for (const mdp of mdps) {
+    const states = threadStates(mdp);
     const own = Array.from({ length: states }, (_, state) => 2 * (first + state));
-    const q = chainValues(chain, {
+    const q = actionValues(mdp, {
       stopProbability: stopProbability.subarray(first, first + states),
       continueRewards: own.map((place) => rewards[place]),
       stopRewards: own.map((place) => rewards[place + 1]),
@@ -109,36 +119,64 @@ export interface ExactGailMember extends GailMember {
   readonly experts: readonly ExpertWeight[];
 }
 
+/** A minibatch with both actions of every state of the agent's: their pairs have weights, and are not drawn. */
+export interface OccupancyMinibatch {
+  /** The agent's states, then the experts': [members, agent states + expert rows, inputs]. */
+  readonly states: tf.Tensor3D;
+  /** Actions of the experts' rows, [members, expert rows, 1]. */
+  readonly expertActions: tf.Tensor3D;
+  /**
+   * Each mixture of an expert's pair with one of the agent's, as shares of the pairs: [members, expert rows, pairs], the
+   * pairs being the agent's states with CONTINUE, the same with STOP, and the experts' rows.
+   */
+  readonly mixtures: tf.Tensor3D;
+}
+
+/** `gailLoss` over all pairs, in the order of `OccupancyMinibatch.mixtures`. Both actions share the product of their state. */
+export function occupancyLoss(
+  parameters: Tensors<DiscriminatorName>,
+  { states, expertActions, mixtures }: OccupancyMinibatch,
+  rowWeights: GailRowWeights,
+) {
+  const { wAction } = parameters;
+  const expertRows = expertActions.shape[1];
+  const agentStates = states.shape[1] - expertRows;
+  const perState = statePreActivation(parameters, states);
+  const continuing = sliceRows(perState, 0, agentStates);
+  const ofExperts = tf.add<tf.Tensor3D>(sliceRows(perState, agentStates, expertRows), tf.mul(expertActions, wAction));
+  const pairs = tf.concat([continuing, tf.add<tf.Tensor3D>(continuing, wAction), ofExperts], 1);
+  return discriminatorLoss(
+    parameters,
+    { pairs, mixtures: () => matMul(mixtures, pairs, { leftIsData: true }) },
+    rowWeights,
+  );
+}
+
+const descendOccupancy = descent<DiscriminatorName, OccupancyMinibatch, GailRowWeights, DiscriminatorSeen>(
+  occupancyLoss,
+);
+
 /** Epochs of one update each over all pairs of the agent, beside a minibatch of every expert. */
 export async function updateDiscriminatorExactly(
   discriminator: Discriminator,
   members: readonly ExactGailMember[],
-  options: { states: RowTables; penaltyTarget: tf.Tensor3D; epochs: number },
+  { states, epochs }: { states: RowTables; epochs: number },
 ): Promise<DiscriminatorHealth[]> {
-  const { states, penaltyTarget, epochs } = options;
-  const adam = { learningRates: members.map(({ config }) => config.discriminator.learningRate), epsilon: 1e-8 };
-  const agentStates = Math.max(...members.map(({ seen }) => seen.rows.length));
-  const rowWeights = { ...occupancyRowWeights(members, agentStates), penaltyTarget };
-  let lastLogits: Float32Array = new Float32Array(0);
-  let penalties: readonly (number | null)[] = [];
+  const agentStates = paddedCount(Math.max(...members.map(({ seen }) => seen.rows.length)));
+  const shared = occupancyRowWeights(members, agentStates);
+  let seen: DiscriminatorSeen[] = [];
   for (let epoch = 0; epoch < epochs; epoch++) {
-    const minibatch = drawMinibatch(members, { states, agentStates });
-    const { gradients, logits, mixtureNorms } = occupancyGradients(discriminator.parameters, minibatch, rowWeights);
-    adamUpdate(discriminator, gradients, adam);
-    if (epoch === epochs - 1) {
-      lastLogits = await logits.data<'float32'>();
-      const weights = rowWeights.penalties;
-      const isPenalized = mixtureNorms !== undefined && weights !== null;
-      penalties = await meanPenalties(members, isPenalized ? [gradientPenalty(mixtureNorms, weights, rowWeights)] : []);
-    }
-    tf.dispose([logits, ...Object.values(minibatch)]);
-    mixtureNorms?.dispose();
+    disposeSeen(seen);
+    const batches = [drawMinibatch(members, { states, agentStates })];
+    seen = descendOccupancy(discriminator, { batches, shared, adam: discriminatorAdam(members) });
   }
-  tf.dispose([rowWeights.labelsExpertIsOne, rowWeights.weights]);
-  rowWeights.penalties?.dispose();
-  const rows = lastLogits.length / members.length;
+  const logits = await seen[0].logits.data<'float32'>();
+  const penalties = await meanPenalties(members, seen);
+  disposeSeen(seen);
+  tf.dispose([shared.labelsExpertIsOne, shared.weights, shared.penalties ?? []]);
+  const rows = logits.length / members.length;
   return members.map((member, index) => ({
-    ...accuracyOf(member, { logits: lastLogits.subarray(index * rows, (index + 1) * rows), agentStates }),
+    ...accuracyOf(member, { logits: logits.subarray(index * rows, (index + 1) * rows), agentStates }),
     penalty: penalties[index],
   }));
 }
@@ -148,25 +186,15 @@ export async function exactRewards(
   discriminator: Discriminator,
   { states, seen }: { states: RowTables; seen: readonly SeenThreads[] },
 ): Promise<Float32Array[]> {
-  const most = Math.max(...seen.map(({ rows }) => rows.length));
-  const gathered = states.gather(seen.map(({ rows }) => padded(rows, most)));
-  const logits = logitsOfBothActions(discriminator.parameters, gathered);
+  const gathered = states.gatherPadded(seen.map(({ rows }) => rows));
+  const most = gathered.shape[1];
+  const logits = logitsOfBothActions({ parameters: discriminator.parameters, states: gathered });
   const values = await logits.data<'float32'>();
   tf.dispose([gathered, logits]);
   return seen.map(({ rows }, member) => values.subarray(2 * member * most, 2 * (member * most + rows.length)));
 }
 
-/** Row numbers with row 0 behind them: every member of a population reads as many. */
-export function padded(rows: Int32Array, length: number): Int32Array {
-  const filled = new Int32Array(length);
-  filled.set(rows);
-  return filled;
-}
-
-function occupancyRowWeights(
-  members: readonly ExactGailMember[],
-  agentStates: number,
-): Omit<GailRowWeights, 'penaltyTarget'> {
+function occupancyRowWeights(members: readonly ExactGailMember[], agentStates: number): GailRowWeights {
   const { batchSize } = members[0].config.discriminator;
   const expertRows = members[0].experts.length * batchSize;
   const column = (
@@ -219,7 +247,8 @@ function drawMinibatch(
   const mixtures = new Float32Array(members.length * expertRows * pairs);
   const actions: Float32Array[] = [];
   const rows = members.map(({ seen, occupancy, streams, random }, index) => {
-    const own = padded(seen.rows, agentStates + expertRows);
+    const own = new Int32Array(agentStates + expertRows);
+    own.set(seen.rows);
     const ownActions = new Float32Array(expertRows);
     const drawPair = pairDrawer(occupancy, agentStates);
     for (const [set, stream] of streams.entries()) {

@@ -1,17 +1,16 @@
 import * as tf from '@tensorflow/tfjs-core';
-import { adamUpdate, type Tensors } from '../src/tensor/adam.ts';
-import type { MlpName } from '../src/tensor/mlp.ts';
-import { columnOf, perMember } from '../src/tensor/population-ops.ts';
+import { columnOf, type MlpName, type Tensors } from '../src/tensor/population-ops.ts';
 import type { RowTables } from '../src/tensor/row-tables.ts';
-import { type ExactAdvantages, type Occupancy, padded, type SeenThreads } from './exact-gail.ts';
-import { type PolicyValue, policyValueBackward, policyValueForward } from './policy-value.ts';
+import type { ExactAdvantages, Occupancy, SeenThreads } from './exact-gail.ts';
+import { type PolicyValue, policyValueForward } from './policy-value.ts';
 import {
-  ADAM_EPSILON,
-  addedGradients,
-  clampTo,
-  decayedLearningRate,
+  clippedSurrogate,
+  entropyOf,
   type PpoCoefficients,
   type PpoConfig,
+  type PpoOptions,
+  policyDescent,
+  updatePolicies,
 } from './ppo.ts';
 
 /*
@@ -59,81 +58,38 @@ export function standardizedAdvantages(
   };
 }
 
-/** Epochs of one update each. The options are those of `ppoUpdate`. */
+/** Epochs of one update each. Options and result are those of `ppoUpdate`. */
 export async function exactPpoUpdate(
   agent: PolicyValue,
   members: readonly ExactPpoMember[],
-  options: { states: RowTables; remaining: number; alsoDescend?: (() => Promise<Tensors<MlpName>>) | null },
-): Promise<void> {
-  const { states, remaining, alsoDescend = null } = options;
+  options: PpoOptions,
+): Promise<Float32Array | null> {
   const configs = members.map(({ config }) => config);
-  const coefficients = {
-    clip: perMember(configs.map(({ clip }) => clip)),
-    entropy: perMember(configs.map(({ entropyCoefficient }) => entropyCoefficient)),
-  };
-  const adam = {
-    learningRates: configs.map((config) => decayedLearningRate(config, remaining)),
-    epsilon: ADAM_EPSILON,
-    maxGradientNorm: configs.map(({ maxGradientNorm }) => maxGradientNorm),
-  };
-  const batch = batchOf(members, states);
-  for (let epoch = 0; epoch < configs[0].epochs; epoch++) {
-    const gradients = exactPpoGradients(agent, batch, coefficients);
-    adamUpdate(agent, alsoDescend === null ? gradients : addedGradients(gradients, await alsoDescend()), adam);
-  }
-  tf.dispose([Object.values(batch), Object.values(coefficients)]);
+  const common = batchOf(members, options.states);
+  const updates = [() => Array.from({ length: configs[0].epochs }, () => ({}))];
+  const before = await updatePolicies(descendExactPpo, { agent, updates, common, configs, ...options });
+  tf.dispose(Object.values(common));
+  return before;
 }
-
-type Coefficients = Pick<PpoCoefficients, 'clip' | 'entropy'>;
 
 /** The loss of each member, [members, 1, 1]: −Σ ρ(s, a) min(x A, clip(x) A) − c_e Σ ρ(s) H(s). */
 export function exactPpoLoss(
   parameters: Tensors<MlpName>,
   { observations, oldLogProbabilities, advantages, weights, visits }: ExactPpoBatch,
-  { clip, entropy: c_e }: Coefficients,
+  { clip, entropy: c_e }: Pick<PpoCoefficients, 'clip' | 'entropy'>,
 ): tf.Tensor3D {
-  return tf.tidy(() => {
-    const { logProbabilities } = policyValueForward(parameters, observations);
-    const ratio = tf.exp(tf.sub(logProbabilities, oldLogProbabilities));
-    const clippedRatio = clampTo(ratio, tf.sub(1, clip), tf.add(1, clip));
-    const surrogate = tf.minimum(tf.mul(ratio, advantages), tf.mul(clippedRatio, advantages));
-    const minusEntropy = tf.mul(tf.exp(logProbabilities), logProbabilities);
-    const perPair = tf.sub(tf.mul(tf.mul(minusEntropy, visits), c_e), tf.mul(surrogate, weights));
-    return tf.sum<tf.Tensor3D>(tf.sum(perPair, 2, true), 1, true);
-  });
+  const { logProbabilities } = policyValueForward(parameters, observations);
+  const surrogate = clippedSurrogate(tf.sub(logProbabilities, oldLogProbabilities), advantages, clip);
+  const objective = tf.sum<tf.Tensor3D>(tf.mul(surrogate, weights), 2, true);
+  const entropy = tf.mul(tf.mul(entropyOf(logProbabilities), visits), c_e);
+  return tf.neg(tf.sum<tf.Tensor3D>(tf.add(objective, entropy), 1, true));
 }
 
-/** The gradient of `exactPpoLoss` with respect to the parameters. */
-export function exactPpoGradients(
-  agent: Pick<PolicyValue, 'parameters' | 'blockMasks'>,
-  { observations, oldLogProbabilities, advantages, weights, visits }: ExactPpoBatch,
-  { clip, entropy: c_e }: Coefficients,
-): Tensors<MlpName> {
-  return tf.tidy(() => {
-    const { activations, logProbabilities, values } = policyValueForward(agent.parameters, observations);
-    const probabilities = tf.exp(logProbabilities);
-
-    const ratio = tf.exp(tf.sub(logProbabilities, oldLogProbabilities));
-    const unclipped = tf.mul(ratio, advantages);
-    const clipped = tf.mul(clampTo(ratio, tf.sub(1, clip), tf.add(1, clip)), advantages);
-    const ratioActive = tf.cast(tf.lessEqual(unclipped, clipped), 'float32');
-    const perLogProbability = tf.neg(tf.mul(tf.mul(unclipped, ratioActive), weights));
-    const ofBoth = tf.sum(perLogProbability, 2, true);
-    const surrogateGradient = tf.sub(perLogProbability, tf.mul(probabilities, ofBoth));
-
-    const entropy = tf.neg(tf.sum(tf.mul(probabilities, logProbabilities), 2, true));
-    const entropyGradient = tf.mul(tf.mul(tf.mul(probabilities, tf.add(logProbabilities, entropy)), visits), c_e);
-
-    const outputGradient = tf.concat(
-      [tf.add<tf.Tensor3D>(surrogateGradient, entropyGradient), tf.zerosLike(values)],
-      2,
-    );
-    return policyValueBackward(agent, { observations, activations, outputGradient });
-  });
-}
+const descendExactPpo = policyDescent<object, ExactPpoBatch>(exactPpoLoss);
 
 function batchOf(members: readonly ExactPpoMember[], states: RowTables): ExactPpoBatch {
-  const most = Math.max(...members.map(({ seen }) => seen.rows.length));
+  const observations = states.gatherPadded(members.map(({ seen }) => seen.rows));
+  const most = observations.shape[1];
   // Padding weighs nothing, whatever its ratio.
   const pairs = (of: (member: ExactPpoMember) => { continuing: Float32Array; stopping: Float32Array }) => {
     const all = new Float32Array(members.length * most * 2);
@@ -163,6 +119,6 @@ function batchOf(members: readonly ExactPpoMember[], states: RowTables): ExactPp
         return all;
       }),
     ),
-    observations: states.gather(members.map(({ seen }) => padded(seen.rows, most))),
+    observations,
   };
 }

@@ -1,19 +1,17 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { z } from 'zod';
-import type { Tensors } from '../src/tensor/adam.ts';
-import type { MlpName } from '../src/tensor/mlp.ts';
-import { type PolicyValue, policyValueBackward, policyValueForward } from './policy-value.ts';
-import { chainValues, visitProbabilities } from './stopping-chain.ts';
+import { descent } from '../src/tensor/descent.ts';
+import { type MlpName, perMember, rearranged, type Tensors } from '../src/tensor/population-ops.ts';
+import { type BlockMasks, masked, policyValueForward } from './policy-value.ts';
 
 /*
  * The task's own return on labelled threads: what the detector's judgement at the stop is worth, less the delay and the
- * calls of the detector. The states of a thread and the worth of stopping at each are known, so the expected return of a
+ * calls of the detector. The states of a thread and the reward of stopping at each are known, so the expected return of a
  * policy is a closed form,
  *
- *   J = Σ_k S_k p_k R_k,   S_k = Π_{j<k} (1 − p_j),   p_k = π(stop | s_k),   p = 1 at the last step,
+ *   J = Σ_k S_k p_k R_k,   S_k = Π_{j<k} (1 − p_j),   p_k = π(stop | s_k),   p = 1 at the last step.
  *
- * and so is its gradient: with V_k = p_k R_k + (1 − p_k) V_{k+1}, ∂J/∂z_k = S_k p_k (1 − p_k) (R_k − V_{k+1}) for the stop
- * logit z_k. Nothing is sampled: fifty threads are few enough that the noise of rollouts would drown the signal.
+ * Nothing is sampled: fifty threads are few enough that the noise of rollouts would drown the signal.
  */
 
 export const taskSchema = z.strictObject({
@@ -40,73 +38,93 @@ export const taskSchema = z.strictObject({
 });
 export type TaskConfig = z.infer<typeof taskSchema>;
 
-/** J and ∂J/∂z of one thread; `stopProbability` and `worth` are [steps]. */
-export function expectedReturn(
-  stopProbability: ArrayLike<number>,
-  worth: ArrayLike<number>,
-): { value: number; gradient: Float64Array } {
-  const chain = { steps: worth.length, goesOn: false };
-  // Whoever has not stopped by the last post is judged there.
-  const continueRewards = new Float64Array(worth.length);
-  continueRewards[worth.length - 1] = worth[worth.length - 1];
-  const visits = visitProbabilities(chain, stopProbability);
-  const { values, ofStopping, ofContinuing } = chainValues(chain, {
-    stopProbability,
-    stopRewards: worth,
-    continueRewards,
-    discount: 1,
-  });
-  const gradient = visits.map((visit, step) => {
-    const p = stopProbability[step];
-    return visit * p * (1 - p) * (ofStopping[step] - ofContinuing[step]);
-  });
-  return { value: values[0], gradient };
+/** The reward of a stop at each step of each labelled thread of one member, [threads][steps]. */
+export type StopRewards = readonly Float32Array[];
+
+/** The members' labelled threads as tensors, a row a step, one thread after the other; the caller disposes them. */
+export type LabelledBatch = {
+  /** [members, rows, inputs]; a member with fewer rows is padded at its end. */
+  readonly observations: tf.Tensor3D;
+  /** How the rows of all members, one after the other, become [members, threads, steps of the longest] and back. */
+  readonly order: { readonly places: tf.Tensor3D; readonly back: tf.Tensor1D; readonly isMoved: tf.Tensor1D };
+  /** R over the member's number of threads, 0 behind a thread's end; 1 before the last step, else 0: [members, threads, steps]. */
+  readonly stopRewards: tf.Tensor3D;
+  readonly goesOn: tf.Tensor3D;
+  /** What each member's return counts in the gradient, [members, 1, 1]. */
+  readonly weights: tf.Tensor3D;
+};
+
+/** Takes ownership of the observations. A member may have no threads. */
+export function labelledBatch(
+  observations: tf.Tensor3D,
+  { stopRewards, weights }: { stopRewards: readonly StopRewards[]; weights: readonly number[] },
+): LabelledBatch {
+  const [members, rows] = observations.shape;
+  const threads = Math.max(...stopRewards.map(({ length }) => length));
+  const longest = Math.max(...stopRewards.flat().map(({ length }) => length));
+  const shape: [number, number, number] = [members, threads, longest];
+  const places = new Int32Array(members * threads * longest);
+  const back = new Int32Array(members * rows);
+  const isMoved = new Float32Array(back.length);
+  const rewards = new Float32Array(places.length);
+  const goesOn = new Float32Array(places.length);
+  for (const [member, own] of stopRewards.entries()) {
+    let row = member * rows;
+    for (const [thread, rewardsOfThread] of own.entries())
+      for (const [step, reward] of rewardsOfThread.entries()) {
+        const place = (member * threads + thread) * longest + step;
+        places[place] = row;
+        back[row] = place;
+        isMoved[row] = 1;
+        rewards[place] = reward / own.length;
+        goesOn[place] = Number(step < rewardsOfThread.length - 1);
+        row++;
+      }
+  }
+  return {
+    observations,
+    order: {
+      places: tf.tensor3d(places, shape, 'int32'),
+      back: tf.tensor1d(back, 'int32'),
+      isMoved: tf.tensor1d(isMoved),
+    },
+    stopRewards: tf.tensor3d(rewards, shape),
+    goesOn: tf.tensor3d(goesOn, shape),
+    weights: perMember(weights),
+  };
 }
 
-/** A member's labelled threads: the worth of a stop at each step of each thread, [threads][steps]. */
-export type StopWorths = readonly Float32Array[];
+/** J of each policy on labelled threads. */
+export function returnsOf(network: Tensors<MlpName>, labelled: LabelledBatch): tf.Tensor3D {
+  return expectedReturns(policyValueForward(network, labelled.observations).logProbabilities, labelled);
+}
 
 /**
- * The mean expected return of each member's threads before the update (NaN for a member without threads, whose gradient
- * is zero), and the gradient of −weight · mean.
- * @param options.observations states of the members' threads, one thread after the other and one row a step,
- *   [members, rows, inputs]; a member with fewer rows is padded at its end
- * @param options.worths one entry a member
- * @param options.weights one a member
+ * J of each member, the mean over its threads: [members, 1, 1]; 0 without threads.
+ * @param logProbabilities of both actions in each row, [members, rows, 2]
  */
-export async function returnGradients(
-  agent: PolicyValue,
-  options: { observations: tf.Tensor3D; worths: readonly StopWorths[]; weights: readonly number[] },
-): Promise<{ returns: number[]; gradients: Tensors<MlpName> }> {
-  const { observations, worths, weights } = options;
-  const [members, rows] = observations.shape;
-  const outputs = 3;
-  const { activations, logProbabilities, values } = policyValueForward(agent.parameters, observations);
-  const logs = await logProbabilities.data();
-  const outputGradient = new Float32Array(members * rows * outputs);
-  const returns = worths.map((threads, member) => {
-    let row = member * rows;
-    let total = 0;
-    for (const worth of threads) {
-      const stopProbability = Float64Array.from(worth, (_, step) => Math.exp(logs[2 * (row + step) + 1]));
-      const { value, gradient } = expectedReturn(stopProbability, worth);
-      total += value;
-      for (let step = 0; step < worth.length; step++, row++) {
-        // Adam descends; the stop logit is the difference of the two.
-        const down = (-weights[member] * gradient[step]) / threads.length;
-        outputGradient[row * outputs] = -down;
-        outputGradient[row * outputs + 1] = down;
-      }
-    }
-    return total / threads.length;
-  });
-  const gradients = tf.tidy(() =>
-    policyValueBackward(agent, {
-      observations,
-      activations,
-      outputGradient: tf.tensor3d(outputGradient, [members, rows, outputs]),
-    }),
-  );
-  tf.dispose([activations.hidden1, activations.hidden2, activations.output, logProbabilities, values]);
-  return { returns, gradients };
+export function expectedReturns(
+  logProbabilities: tf.Tensor3D,
+  { order, stopRewards, goesOn }: Omit<LabelledBatch, 'observations'>,
+): tf.Tensor3D {
+  const [members, rows] = logProbabilities.shape;
+  // Whoever has not stopped by the last post is judged there: log p = 0.
+  const logOf = (action: number) => {
+    const flat = tf.reshape<tf.Rank.R1>(tf.slice(logProbabilities, [0, 0, action], [members, rows, 1]), [-1]);
+    return tf.mul<tf.Tensor3D>(rearranged(flat, order), goesOn);
+  };
+  const logReached = tf.cumsum(logOf(0), 2, true);
+  const stopping = tf.exp(tf.add(logReached, logOf(1)));
+  return tf.sum(tf.sum(tf.mul<tf.Tensor3D>(stopping, stopRewards), 2, true), 1, true);
 }
+
+/** Climbs the expected returns; a batch is empty, for every update takes all threads. */
+export const climbReturns = descent<
+  MlpName,
+  object,
+  { blockMasks: BlockMasks; task: LabelledBatch },
+  { returns: tf.Tensor3D }
+>((parameters, _, { blockMasks, task }) => {
+  const returns = returnsOf(masked(parameters, blockMasks), task);
+  return { loss: tf.neg(tf.mul(returns, task.weights)), seen: { returns } };
+});

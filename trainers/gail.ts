@@ -1,21 +1,19 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { z } from 'zod';
 import type { ExpertName } from '../experts/trajectories.ts';
-import { adamUpdate, type Tensors } from '../src/tensor/adam.ts';
-import { upperForward } from '../src/tensor/mlp.ts';
-import { columnOf, perMember, sumRows } from '../src/tensor/population-ops.ts';
+import type { AdamOptions } from '../src/tensor/adam.ts';
+import { descent } from '../src/tensor/descent.ts';
+import { columnOf, type Tensors } from '../src/tensor/population-ops.ts';
 import type { Random } from '../src/tensor/random.ts';
 import type { RowTables } from '../src/tensor/row-tables.ts';
 import {
   type Discriminator,
   type DiscriminatorName,
+  type DiscriminatorSeen,
+  discriminatorLoss,
   firstPreActivation,
-  type GailMinibatch,
   type GailRowWeights,
-  gailGradients,
-  gradientPenalty,
   mixPreActivations,
-  mixtureGradient,
 } from './discriminator.ts';
 
 /*
@@ -29,8 +27,7 @@ import {
  *                                                    agent's label, the same direction with a bounded loss
  *   penalty     not in the paper; in the code        (‖∂logit/∂[s; a]‖ − 1)² at mixtures of expert and agent pairs
  *
- * `gailLoss` is the specification; `gailGradients` (discriminator.ts) is its gradient, and the tests hold one to the
- * other. Every tensor is [members, rows, columns]: the leading axis is the population.
+ * Every tensor is [members, rows, columns]: the leading axis is the population.
  */
 
 /** GAIL's part of the imitation options. */
@@ -48,7 +45,7 @@ export const gailOptions = {
     .enum(['add', 'subtract'])
     .default('add')
     .describe("sign of the misleading set's penalty; subtract is what the published code does"),
-  furtherPairs: z
+  otherExpertSampling: z
     .enum(['passes', 'with-replacement'])
     .default('passes')
     .describe(
@@ -90,7 +87,7 @@ export interface Pairs {
 /** One expert's pairs without end: passes in a fresh random order each, or draws with replacement. */
 export interface ExpertStream {
   readonly pairs: Pairs;
-  readonly drawn: GailConfig['furtherPairs'];
+  readonly drawn: GailConfig['otherExpertSampling'];
   order: Int32Array;
   position: number;
 }
@@ -140,27 +137,25 @@ export function gailRowWeights(members: readonly GailMember[], experts: readonly
     penalties: members.every(({ config }) => config.discriminator.penalty === 0)
       ? null
       : perRow((own) => own.map(({ penalty }) => penalty / batchSize)),
-    penaltyTarget: perMember(members.map(() => 1)),
   };
 }
 
-/** The loss of each member, [members, 1, 1]: weighted cross-entropy plus gradient penalty. */
-export function gailLoss(
-  parameters: Tensors<DiscriminatorName>,
-  batch: GailMinibatch,
-  { labelsExpertIsOne, weights, penalties, penaltyTarget }: GailRowWeights,
-): tf.Tensor3D {
-  return tf.tidy(() => {
-    const preActivation1 = firstPreActivation(parameters, batch.states, batch.actions);
-    const logits = upperForward(parameters, preActivation1).output;
-    // Cross-entropy with logits: softplus(l) − label·l.
-    const crossEntropy = tf.sub(tf.softplus(logits), tf.mul(labelsExpertIsOne, logits));
-    const imitation = sumRows(tf.mul(crossEntropy, weights));
-    if (penalties === null) return imitation;
-    const { norm } = mixtureGradient(parameters, mixPreActivations(preActivation1, batch.mixture));
-    return tf.add(imitation, gradientPenalty(norm, penalties, { penaltyTarget }));
-  });
+/** A minibatch: the agent's rows first, then as many of each expert. */
+export interface GailMinibatch {
+  /** [members, (1 + experts)·batch, inputs] and [members, (1 + experts)·batch, 1]. */
+  readonly states: tf.Tensor3D;
+  readonly actions: tf.Tensor3D;
+  /** Share of the expert in each mixture, uniform in [0, 1): [members, experts·batch, 1]. */
+  readonly mixture: tf.Tensor3D;
 }
+
+/** The loss of each member, [members, 1, 1]: weighted cross-entropy plus gradient penalty. */
+export function gailLoss(parameters: Tensors<DiscriminatorName>, batch: GailMinibatch, rowWeights: GailRowWeights) {
+  const pairs = firstPreActivation(parameters, batch);
+  return discriminatorLoss(parameters, { pairs, mixtures: () => mixPreActivations(pairs, batch.mixture) }, rowWeights);
+}
+
+const descendGail = descent<DiscriminatorName, GailMinibatch, GailRowWeights, DiscriminatorSeen>(gailLoss);
 
 /** How well the discriminator tells a member's pairs apart, before its updates of the last epoch. */
 export interface DiscriminatorHealth {
@@ -185,51 +180,48 @@ export async function updateDiscriminator(
   const { members, states, rowWeights, epochs } = options;
   const steps = agentSteps[0].rows.length;
   const batch = members[0].config.discriminator.batchSize;
-  const adam = {
-    learningRates: members.map(({ config }) => config.discriminator.learningRate),
-    epsilon: 1e-8,
-  };
-  const lastLogits: tf.Tensor3D[] = [];
-  const lastPenalties: tf.Tensor3D[] = [];
+  let seen: DiscriminatorSeen[] = [];
   for (let epoch = 0; epoch < epochs; epoch++) {
     const orders = members.map(({ random }) => random.permutation(steps));
-    for (let start = 0; start + batch <= steps; start += batch) {
-      const chosen = orders.map((order) => order.subarray(start, start + batch));
-      const minibatch = takeMinibatch(agentSteps, { chosen, members, states });
-      const { gradients, logits, mixtureNorms } = gailGradients(discriminator.parameters, minibatch, rowWeights);
-      adamUpdate(discriminator, gradients, adam);
-      tf.dispose(Object.values(minibatch));
-      if (epoch === epochs - 1) {
-        lastLogits.push(logits);
-        if (mixtureNorms !== undefined && rowWeights.penalties !== null)
-          lastPenalties.push(gradientPenalty(mixtureNorms, rowWeights.penalties, rowWeights));
-      } else logits.dispose();
-      mixtureNorms?.dispose();
-    }
+    const batches = Array.from({ length: Math.floor(steps / batch) }, (_, index) => {
+      const chosen = orders.map((order) => order.subarray(index * batch, (index + 1) * batch));
+      return takeMinibatch(agentSteps, { chosen, members, states });
+    });
+    disposeSeen(seen);
+    seen = descendGail(discriminator, { batches, shared: rowWeights, adam: discriminatorAdam(members) });
   }
-  const accuracies = await accuraciesOf(members, lastLogits);
-  const penalties = await meanPenalties(members, lastPenalties);
+  const accuracies = await accuraciesOf(
+    members,
+    seen.map(({ logits }) => logits),
+  );
+  const penalties = await meanPenalties(members, seen);
+  disposeSeen(seen);
   return members.map((_, member) => ({ ...accuracies[member], penalty: penalties[member] }));
 }
 
-/** Each member's mean over the minibatches; null for a member without a penalty. Disposes what it is given. */
-export async function meanPenalties(
-  members: readonly GailMember[],
-  minibatches: readonly tf.Tensor3D[],
-): Promise<(number | null)[]> {
-  if (minibatches.length === 0) return members.map(() => null);
-  const all = tf.concat([...minibatches], 1);
-  const values = await all.data<'float32'>();
-  tf.dispose([all, ...minibatches]);
-  const { length } = minibatches;
-  return members.map(({ config }, member) => {
-    // In a population, the others' penalty is computed for a member that has none, with weight 0.
-    if (config.discriminator.penalty === 0) return null;
-    return values.subarray(member * length, (member + 1) * length).reduce((sum, value) => sum + value, 0) / length;
-  });
+export function discriminatorAdam(members: readonly Pick<GailMember, 'config'>[]): AdamOptions {
+  return { learningRates: members.map(({ config }) => config.discriminator.learningRate), epsilon: 1e-8 };
 }
 
-/** Counts the positive logits of each set of rows. Disposes the logits. */
+export function disposeSeen(seen: readonly DiscriminatorSeen[]): void {
+  for (const { logits, penalty } of seen) tf.dispose([logits, penalty ?? []]);
+}
+
+/** Each member's mean over the updates; null for a member without a penalty. */
+export async function meanPenalties(
+  members: readonly Pick<GailMember, 'config'>[],
+  seen: readonly DiscriminatorSeen[],
+): Promise<(number | null)[]> {
+  const sums = members.map(() => 0);
+  for (const { penalty } of seen) {
+    const values = (await penalty?.data()) ?? [];
+    for (const [member, value] of values.entries()) sums[member] += value;
+  }
+  // In a population, the others' penalty is computed for a member that has none, with weight 0.
+  return members.map(({ config }, member) => (config.discriminator.penalty === 0 ? null : sums[member] / seen.length));
+}
+
+/** Counts the positive logits of each set of rows. */
 async function accuraciesOf(
   members: readonly GailMember[],
   minibatches: readonly tf.Tensor3D[],
@@ -239,7 +231,6 @@ async function accuraciesOf(
   const saysExpert = members.map(() => new Float64Array(sets));
   for (const logits of minibatches) {
     const values = await logits.data();
-    logits.dispose();
     for (const [row, value] of values.entries()) {
       const set = Math.floor(row / batchSize);
       if (value > 0) saysExpert[Math.floor(set / sets)][set % sets]++;

@@ -1,8 +1,8 @@
 import * as tf from '@tensorflow/tfjs-core';
-import { disposeOptimized, mapTensors, type Optimized, optimized, type Tensors } from '../src/tensor/adam.ts';
+import { disposeOptimized, type Optimized, optimized } from '../src/tensor/adam.ts';
 import { orthogonal, stackMembers } from '../src/tensor/initializers.ts';
-import { type Activations, type MlpName, upperBackward, upperForward } from '../src/tensor/mlp.ts';
-import { matMul, sumRows } from '../src/tensor/population-ops.ts';
+import { compiled } from '../src/tensor/onnx/compiled.ts';
+import { type MlpName, mapTensors, matMul, type Tensors, upperForward } from '../src/tensor/population-ops.ts';
 import type { Random } from '../src/tensor/random.ts';
 
 /*
@@ -100,38 +100,32 @@ export function disposePolicyValue(network: PolicyValue): void {
   tf.dispose([network.blockMasks.w2, network.blockMasks.w3]);
 }
 
-/** Log-probabilities of the actions [members, rows, actions] and state values [members, rows, 1]. */
-export function policyValueForward(parameters: Tensors<MlpName>, observations: tf.Tensor3D) {
-  const { activations, logProbabilities, values } = tf.tidy(() => {
-    const activations = upperForward(parameters, tf.add(matMul(observations, parameters.w1), parameters.b1));
-    const [members, rows, outputs] = activations.output.shape;
-    const logits = tf.slice(activations.output, [0, 0, 0], [members, rows, outputs - 1]);
-    return {
-      activations,
-      logProbabilities: tf.logSoftmax(logits) as tf.Tensor3D,
-      values: tf.slice(activations.output, [0, 0, outputs - 1], [members, rows, 1]),
-    };
-  });
-  return { activations, logProbabilities, values };
+/** The parameters with zeros off the blocks, where a loss must not move them. */
+export function masked(parameters: Tensors<MlpName>, { w2, w3 }: BlockMasks): Tensors<MlpName> {
+  return { ...parameters, w2: tf.mul(parameters.w2, w2), w3: tf.mul(parameters.w3, w3) };
 }
 
-/**
- * Gradients of a loss given its gradient with respect to the outputs, [members, rows, actions + 1]. Call it in a tidy.
- */
-export function policyValueBackward(
-  { parameters, blockMasks }: Pick<PolicyValue, 'parameters' | 'blockMasks'>,
-  at: { observations: tf.Tensor3D; activations: Activations; outputGradient: tf.Tensor3D },
-): Tensors<MlpName> {
-  const { gradients, preActivation1Gradient } = upperBackward(parameters, at.activations, at.outputGradient);
-  return {
-    w1: matMul(at.observations, preActivation1Gradient, { transposeLeft: true }),
-    b1: sumRows(preActivation1Gradient),
-    w2: tf.mul(gradients.w2, blockMasks.w2),
-    b2: gradients.b2,
-    w3: tf.mul(gradients.w3, blockMasks.w3),
-    b3: gradients.b3,
-  };
+/** Log-probabilities of the actions [members, rows, actions] and state values [members, rows, 1]. */
+export function policyValueForward(parameters: Tensors<MlpName>, observations: tf.Tensor3D) {
+  return tf.tidy(() => {
+    const product = matMul(observations, parameters.w1, { leftIsData: true });
+    const { output } = upperForward(parameters, tf.add(product, parameters.b1));
+    const [members, rows, outputs] = output.shape;
+    return {
+      logProbabilities: tf.logSoftmax(tf.slice(output, [0, 0, 0], [members, rows, outputs - 1])) as tf.Tensor3D,
+      values: tf.slice(output, [0, 0, outputs - 1], [members, rows, 1]),
+    };
+  });
 }
+
+/** log π(stop) and V of two-action networks, [members, rows, 1] each. */
+export const scored = compiled(
+  ({ parameters, observations }: { parameters: Tensors<MlpName>; observations: tf.Tensor3D }) => {
+    const { logProbabilities, values } = policyValueForward(parameters, observations);
+    const [members, rows] = values.shape;
+    return { stopLogProbabilities: tf.slice(logProbabilities, [0, 0, 1], [members, rows, 1]), values };
+  },
+);
 
 /** Below any log-complement that float32 can hold: the largest probability under 1 is 1 − 6e-8, whose is −16.6. */
 const lowestLogComplement = -20;

@@ -1,11 +1,11 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { z } from 'zod';
-import { adamUpdate, type Tensors } from '../src/tensor/adam.ts';
-import type { MlpName } from '../src/tensor/mlp.ts';
-import { columnOf, perMember } from '../src/tensor/population-ops.ts';
+import { descent } from '../src/tensor/descent.ts';
+import { columnOf, type MlpName, perMember, type Tensors } from '../src/tensor/population-ops.ts';
 import type { Random } from '../src/tensor/random.ts';
 import type { RowTables } from '../src/tensor/row-tables.ts';
-import { type PolicyValue, policyValueBackward, policyValueForward } from './policy-value.ts';
+import { type LabelledBatch, returnsOf } from './exact-return.ts';
+import { type BlockMasks, masked, type PolicyValue, policyValueForward } from './policy-value.ts';
 
 /*
  * PPO-clip (Schulman et al. 2017) for discrete actions, with the details of the OpenAI Baselines implementation that
@@ -20,8 +20,7 @@ import { type PolicyValue, policyValueBackward, policyValueForward } from './pol
  * defaults are neither's: the advantages are standardised in each minibatch (the code: over all steps of the iteration), and
  * the value head starts with gain 1 (the code: √2); the preset `published` has theirs.
  *
- * `ppoLoss` is the specification; `ppoGradients` is its gradient written out, and the tests hold one to the other. Every
- * tensor is [members, rows, columns]: the leading axis is the population, and nothing here mixes its members.
+ * Every tensor is [members, rows, columns]: the leading axis is the population, and nothing here mixes its members.
  */
 
 export const ppoSchema = z.strictObject({
@@ -92,50 +91,96 @@ export interface PpoCoefficients {
   readonly value: tf.Tensor3D;
 }
 
-/**
- * Epochs of minibatch updates on one iteration's steps (EARD Algorithm 1, lines 6 and 7).
- * @param options.remaining share of the training that lies ahead, 1 … 0, for the learning rate's decay
- * @param options.alsoDescend a further gradient, taken anew before each update and added to PPO's
- */
-export async function ppoUpdate(
-  agent: PolicyValue,
-  members: readonly PpoMember[],
-  options: { states: RowTables; remaining: number; alsoDescend?: (() => Promise<Tensors<MlpName>>) | null },
-): Promise<void> {
-  const { states, remaining, alsoDescend = null } = options;
-  const configs = members.map(({ config }) => config);
-  const { epochs, minibatches } = configs[0];
-  const steps = members[0].steps.rows.length;
-  const rowsPerMinibatch = Math.floor(steps / minibatches);
-  const coefficients = {
-    clip: perMember(configs.map((config) => config.clip)),
-    entropy: perMember(configs.map((config) => config.entropyCoefficient)),
-    value: perMember(configs.map((config) => config.valueCoefficient)),
-  };
-  const adam = {
-    learningRates: configs.map((config) => decayedLearningRate(config, remaining)),
-    epsilon: ADAM_EPSILON,
-    maxGradientNorm: configs.map((config) => config.maxGradientNorm),
-  };
-  for (let epoch = 0; epoch < epochs; epoch++) {
-    const orders = members.map(({ random }) => random.permutation(steps));
-    for (let start = 0; start + rowsPerMinibatch <= steps; start += rowsPerMinibatch) {
-      const chosen = orders.map((order) => order.subarray(start, start + rowsPerMinibatch));
-      const minibatch = takeMinibatch(members, { chosen, states, actions: agent.blockMasks.w3.shape[2] - 1 });
-      const gradients = ppoGradients(agent, minibatch, coefficients);
-      adamUpdate(agent, alsoDescend === null ? gradients : addedGradients(gradients, await alsoDescend()), adam);
-      tf.dispose(Object.values(minibatch));
-    }
-  }
-  tf.dispose(Object.values(coefficients));
+/** What an update of the policy takes besides its steps. */
+export interface PpoOptions {
+  readonly states: RowTables;
+  /** Share of the training that lies ahead, 1 … 0, for the learning rate's decay. */
+  readonly remaining: number;
+  /** The task's own return, which every update climbs as well; null for PPO alone. */
+  readonly task?: LabelledBatch | null;
 }
 
-/** Adam's learning rate when the share `remaining` of the training lies ahead. */
-export function decayedLearningRate(
-  { learningRate, learningRateDecay }: Pick<PpoConfig, 'learningRate' | 'learningRateDecay'>,
-  remaining: number,
-): number {
-  return learningRate * (learningRateDecay === 'linear' ? remaining : 1);
+/**
+ * Epochs of minibatch updates on one iteration's steps (EARD Algorithm 1, lines 6 and 7).
+ * @returns the members' expected returns before the first update; null without a task
+ */
+export function ppoUpdate(
+  agent: PolicyValue,
+  members: readonly PpoMember[],
+  options: PpoOptions,
+): Promise<Float32Array | null> {
+  const { epochs, minibatches } = members[0].config;
+  const steps = members[0].steps.rows.length;
+  const rows = Math.floor(steps / minibatches);
+  const actions = agent.blockMasks.w3.shape[2] - 1;
+  const updates = Array.from({ length: epochs }, () => () => {
+    const orders = members.map(({ random }) => random.permutation(steps));
+    return Array.from({ length: Math.floor(steps / rows) }, (_, index) => {
+      const chosen = orders.map((order) => order.subarray(index * rows, (index + 1) * rows));
+      return takeMinibatch(members, { chosen, states: options.states, actions });
+    });
+  });
+  return updatePolicies(descendPpo, {
+    agent,
+    updates,
+    common: {},
+    configs: members.map(({ config }) => config),
+    ...options,
+  });
+}
+
+/** What all updates of an iteration share. */
+interface PolicyUpdates<Common> {
+  readonly common: Common;
+  readonly blockMasks: BlockMasks;
+  readonly coefficients: PpoCoefficients;
+  readonly task: LabelledBatch | null;
+}
+
+/** Descends a loss of the policy, and that of the task beside it. */
+export function policyDescent<Batch extends object, Common extends object>(
+  lossOf: (network: Tensors<MlpName>, batch: Batch & Common, coefficients: PpoCoefficients) => tf.Tensor3D,
+) {
+  return descent<MlpName, Batch, PolicyUpdates<Common>, { returns: tf.Tensor3D | null }>(
+    (parameters, batch, { common, blockMasks, coefficients, task }) => {
+      const network = masked(parameters, blockMasks);
+      const loss = lossOf(network, { ...batch, ...common }, coefficients);
+      if (task === null) return { loss, seen: { returns: null } };
+      const returns = returnsOf(network, task);
+      return { loss: tf.sub(loss, tf.mul(task.weights, returns)), seen: { returns } };
+    },
+  );
+}
+
+/** Updates of the policy, epoch after epoch: see `ppoUpdate` for what is returned. */
+export async function updatePolicies<Batch extends object, Common extends object>(
+  descend: ReturnType<typeof policyDescent<Batch, Common>>,
+  options: Pick<PpoOptions, 'remaining' | 'task'> & {
+    agent: PolicyValue;
+    /** Draws the batches of each epoch. */
+    updates: readonly (() => Batch[])[];
+    common: Common;
+    configs: readonly PpoConfig[];
+  },
+): Promise<Float32Array | null> {
+  const { agent, updates, common, configs, remaining, task = null } = options;
+  const coefficients = {
+    clip: perMember(configs.map(({ clip }) => clip)),
+    entropy: perMember(configs.map(({ entropyCoefficient }) => entropyCoefficient)),
+    value: perMember(configs.map(({ valueCoefficient }) => valueCoefficient)),
+  };
+  const adam = {
+    learningRates: configs.map(
+      ({ learningRate, learningRateDecay }) => learningRate * (learningRateDecay === 'linear' ? remaining : 1),
+    ),
+    epsilon: ADAM_EPSILON,
+    maxGradientNorm: configs.map(({ maxGradientNorm }) => maxGradientNorm),
+  };
+  const shared = { common, blockMasks: agent.blockMasks, coefficients, task };
+  const seen = updates.flatMap((batches) => descend(agent, { batches: batches(), shared, adam }));
+  const before = await seen[0].returns?.data<'float32'>();
+  tf.dispose([Object.values(coefficients), seen.map(({ returns }) => returns ?? [])]);
+  return before ?? null;
 }
 
 /** The loss of each member, [members, 1, 1]: −L^CLIP + c_v·½ max((V−R)², (V_clipped−R)²) − c_e·H, means over rows. */
@@ -144,83 +189,35 @@ export function ppoLoss(
   batch: PpoMinibatch,
   { clip, entropy: c_e, value: c_v }: PpoCoefficients,
 ): tf.Tensor3D {
-  return tf.tidy(() => {
-    const { logProbabilities, values } = policyValueForward(parameters, batch.observations);
-    const logProbability = tf.sum(tf.mul(logProbabilities, batch.oneHotActions), 2, true);
-    const ratio = tf.exp(tf.sub(logProbability, batch.oldLogProbabilities));
-    const clippedRatio = clampTo(ratio, tf.sub(1, clip), tf.add(1, clip));
-    const surrogate = tf.minimum(tf.mul(ratio, batch.advantages), tf.mul(clippedRatio, batch.advantages));
+  const { logProbabilities, values } = policyValueForward(parameters, batch.observations);
+  const logProbability = tf.sum<tf.Tensor3D>(tf.mul(logProbabilities, batch.oneHotActions), 2, true);
+  const surrogate = clippedSurrogate(tf.sub(logProbability, batch.oldLogProbabilities), batch.advantages, clip);
 
-    const clippedChange = clampTo(tf.sub(values, batch.oldValues), tf.neg(clip), clip);
-    const clippedValues = tf.add(batch.oldValues, clippedChange);
-    const valueError = tf.squaredDifference(values, batch.returns);
-    const valueLoss = tf.mul(0.5, tf.maximum(valueError, tf.squaredDifference(clippedValues, batch.returns)));
+  const clippedValues = tf.add(batch.oldValues, clampTo(tf.sub(values, batch.oldValues), tf.neg(clip), clip));
+  const valueError = tf.squaredDifference(values, batch.returns);
+  const valueLoss = tf.mul(0.5, tf.maximum(valueError, tf.squaredDifference(clippedValues, batch.returns)));
 
-    const entropy = tf.neg(tf.sum(tf.mul(tf.exp(logProbabilities), logProbabilities), 2, true));
-
-    const loss = tf.sub(tf.mul(valueLoss, c_v), tf.add(surrogate, tf.mul(entropy, c_e)));
-    return tf.mean(loss, 1, true) as tf.Tensor3D;
-  });
+  const loss = tf.sub(tf.mul(valueLoss, c_v), tf.add(surrogate, tf.mul(entropyOf(logProbabilities), c_e)));
+  return tf.mul(tf.sum<tf.Tensor3D>(loss, 1, true), 1 / values.shape[1]);
 }
 
-/** The gradient of `ppoLoss` with respect to the parameters. */
-export function ppoGradients(
-  agent: Pick<PolicyValue, 'parameters' | 'blockMasks'>,
-  batch: PpoMinibatch,
-  { clip, entropy: c_e, value: c_v }: PpoCoefficients,
-): Tensors<MlpName> {
-  return tf.tidy(() => {
-    const rows = batch.observations.shape[1];
-    const { activations, logProbabilities, values } = policyValueForward(agent.parameters, batch.observations);
-    const probabilities = tf.exp(logProbabilities);
-
-    // Surrogate: the ratio r has gradient −A·r where the unclipped branch is the smaller, else 0.
-    const logProbability = tf.sum(tf.mul(logProbabilities, batch.oneHotActions), 2, true);
-    const ratio = tf.exp(tf.sub(logProbability, batch.oldLogProbabilities));
-    const unclipped = tf.mul(ratio, batch.advantages);
-    const clipped = tf.mul(clampTo(ratio, tf.sub(1, clip), tf.add(1, clip)), batch.advantages);
-    const ratioActive = tf.cast(tf.lessEqual(unclipped, clipped), 'float32');
-    const perLogProbability = tf.neg(tf.mul(unclipped, ratioActive));
-    const surrogateGradient = tf.mul(tf.sub(batch.oneHotActions, probabilities), perLogProbability);
-
-    // Entropy: dH/dlogit = −p (log p + H); the loss holds −c_e·H.
-    const entropy = tf.neg(tf.sum(tf.mul(probabilities, logProbabilities), 2, true));
-    const entropyGradient = tf.mul(tf.mul(probabilities, tf.add(logProbabilities, entropy)), c_e);
-
-    // Value: V − R where the unclipped error is the larger, or where the clip is not active; else 0.
-    const change = tf.sub(values, batch.oldValues);
-    const clippedValues = tf.add(batch.oldValues, clampTo(change, tf.neg(clip), clip));
-    const error = tf.sub(values, batch.returns);
-    const unclippedLarger = tf.greaterEqual(tf.square(error), tf.squaredDifference(clippedValues, batch.returns));
-    const inside = tf.less(tf.abs(change), clip);
-    const valueActive = tf.cast(tf.logicalOr(unclippedLarger, inside), 'float32');
-    const valueGradient = tf.mul(tf.mul(error, valueActive), c_v);
-
-    const outputGradient = tf.div(
-      tf.concat([tf.add(surrogateGradient, entropyGradient), valueGradient], 2),
-      rows,
-    ) as tf.Tensor3D;
-    return policyValueBackward(agent, { observations: batch.observations, activations, outputGradient });
-  });
+/** min(x A, clip(x) A), where x is the ratio of a probability to the old one. */
+export function clippedSurrogate(logRatio: tf.Tensor3D, advantages: tf.Tensor3D, clip: tf.Tensor3D): tf.Tensor3D {
+  const ratio = tf.exp(logRatio);
+  const clipped = clampTo(ratio, tf.sub(1, clip), tf.add(1, clip));
+  return tf.minimum(tf.mul(ratio, advantages), tf.mul(clipped, advantages));
 }
 
-export function clampTo(x: tf.Tensor, low: tf.Tensor, high: tf.Tensor): tf.Tensor {
+/** H of each row, [members, rows, 1]. */
+export function entropyOf(logProbabilities: tf.Tensor3D): tf.Tensor3D {
+  return tf.neg(tf.sum<tf.Tensor3D>(tf.mul(tf.exp(logProbabilities), logProbabilities), 2, true));
+}
+
+function clampTo(x: tf.Tensor3D, low: tf.Tensor, high: tf.Tensor): tf.Tensor3D {
   return tf.maximum(low, tf.minimum(high, x));
 }
 
-/** The sum. Takes ownership of both. */
-export function addedGradients(one: Tensors<MlpName>, other: Tensors<MlpName>): Tensors<MlpName> {
-  const sum = tf.tidy(() => ({
-    w1: tf.add(one.w1, other.w1) as tf.Tensor3D,
-    b1: tf.add(one.b1, other.b1) as tf.Tensor3D,
-    w2: tf.add(one.w2, other.w2) as tf.Tensor3D,
-    b2: tf.add(one.b2, other.b2) as tf.Tensor3D,
-    w3: tf.add(one.w3, other.w3) as tf.Tensor3D,
-    b3: tf.add(one.b3, other.b3) as tf.Tensor3D,
-  }));
-  tf.dispose([one, other]);
-  return sum;
-}
+const descendPpo = policyDescent<PpoMinibatch, object>(ppoLoss);
 
 function takeMinibatch(
   members: readonly PpoMember[],

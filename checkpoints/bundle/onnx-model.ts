@@ -1,5 +1,5 @@
+import { double, float, int64, type OnnxNode, type OnnxTensor, onnxFile } from '../../src/tensor/onnx/onnx-file.ts';
 import { actionCount, type PolicyNetwork, widthOf } from './network.ts';
-import { double, float, int64, type OnnxNode, type OnnxTensor, onnxFile } from './onnx-file.ts';
 
 /*
  * A stop agent's policy as an ONNX graph:

@@ -14,8 +14,8 @@ export interface Programs {
 
 /**
  * How trials are divided into programs where the user does not say. `benchmarks/backends.ts` measured what pays: on wasm and cpu a
- * process a core and a trial a process; with TensorFlow on the processor populations of eight, which go nearly as fast as any
- * larger one. A GPU is shared, so it gets one program, and a large one; no GPU was at hand to measure that.
+ * process a core and a trial a process; with ONNX Runtime, or TensorFlow on the processor, populations of eight, which go nearly as
+ * fast as any larger one. A GPU is shared, so it gets one program, and a large one; no GPU was at hand to measure that.
  * @param options.trials all of them, finished or not: a command that is given again divides them as before
  * @param options.backend null where trials cannot be trained together
  */
@@ -31,7 +31,7 @@ export async function choosePrograms(options: {
   const { trials, asksModels } = options;
   const { name, isGpu } = await deviceOf(options);
   const most = options.jobs ?? (asksModels || isGpu ? 1 : availableParallelism());
-  const pays = isGpu ? onGpu : name === 'tensorflow' ? onProcessor : 1;
+  const pays = isGpu ? onGpu : name === 'tensorflow' || name === 'onnx' ? onProcessor : 1;
   const population = options.population ?? Math.min(pays, Math.ceil(trials / Math.min(most, trials)));
   return { jobs: Math.min(most, Math.ceil(trials / population)), population };
 }

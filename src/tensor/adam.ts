@@ -1,17 +1,14 @@
 import * as tf from '@tensorflow/tfjs-core';
-import { perMember } from './population-ops.ts';
+import { mapTensors, namesOf, perMember, type Tensors } from './population-ops.ts';
 
 /*
- * Adam (Kingma & Ba, "Adam: A Method for Stochastic Optimization", ICLR 2015, Algorithm 1) in two forms: `adamUpdate`
+ * Adam (Kingma & Ba, "Adam: A Method for Stochastic Optimization", ICLR 2015, Algorithm 1) in two forms: `adamStep`
  * on the tensors of a population, `adamUpdateArrays` on one flat vector for models too small to be worth a tensor. Both
  * use the paper's decay rates β₁ = 0.9 and β₂ = 0.999 and add epsilon outside the root of the corrected second moment,
  * as PyTorch does.
  */
 
-/** Tensors by name, all [members, rows, columns]. */
-export type Tensors<Name extends string = string> = Record<Name, tf.Tensor3D>;
-
-/** Parameters with their Adam moments. Owns its tensors; `disposeOptimized` frees them. */
+/** Parameters with their Adam moments. Owns its tensors; `disposeOptimized` frees them, `descent` (descent.ts) moves them. */
 export interface Optimized<Name extends string = string> {
   parameters: Tensors<Name>;
   firstMoments: Tensors<Name>;
@@ -47,37 +44,62 @@ export function optimized<Name extends string>(parameters: Tensors<Name>): Optim
   };
 }
 
+/** What an update moves. */
+export type Moving<Name extends string = string> = Pick<
+  Optimized<Name>,
+  'parameters' | 'firstMoments' | 'secondMoments'
+>;
+
+/** The numbers of one step as tensors, so that a compiled step takes others each time. */
+export interface AdamStep {
+  /** [members, 1, 1]. */
+  readonly stepSize: tf.Tensor3D;
+  readonly epsilon: tf.Scalar;
+  /** [members, 1, 1]; null for gradients as they are. */
+  readonly maxGradientNorm: tf.Tensor3D | null;
+}
+
 /**
- * One Adam step downhill for every member. The bias corrections are folded into step size and epsilon (the paper's §2,
- * last paragraph), which spares the device two divisions a tensor. Replaces the tensors in `state` and disposes of
- * `gradients`, which have the shapes of the parameters.
+ * Counts an update and returns its numbers, which the caller disposes. The bias corrections are folded into step size and epsilon
+ * (the paper's §2, last paragraph), which spares the device two divisions a tensor.
  */
-export function adamUpdate<Name extends string>(
-  state: Optimized<Name>,
-  gradients: Tensors<Name>,
-  options: AdamOptions,
-): void {
+export function nextAdamStep(state: Optimized, options: AdamOptions): AdamStep {
   state.updates++;
   const corrections = biasCorrections(state.updates);
   const rootOfSecond = Math.sqrt(corrections.second);
-  tf.tidy(() => {
-    const stepSize = perMember(options.learningRates.map((rate) => (rate * rootOfSecond) / corrections.first));
-    const epsilon = options.epsilon * rootOfSecond;
-    const scale = options.maxGradientNorm ? clipScale(gradients, options.maxGradientNorm) : null;
-    for (const name of namesOf(state.parameters)) {
-      const gradient = scale === null ? gradients[name] : tf.mul(gradients[name], scale);
-      const first = state.firstMoments[name];
-      const second = state.secondMoments[name];
-      const newFirst = tf.add<tf.Tensor3D>(first, tf.mul(tf.sub(gradient, first), 1 - beta1));
-      const newSecond = tf.add<tf.Tensor3D>(second, tf.mul(tf.sub(tf.square(gradient), second), 1 - beta2));
-      const step = tf.mul(tf.div(newFirst, tf.add(tf.sqrt(newSecond), epsilon)), stepSize);
-      const updated = tf.sub<tf.Tensor3D>(state.parameters[name], step);
-      replace(state.firstMoments, name, newFirst);
-      replace(state.secondMoments, name, newSecond);
-      replace(state.parameters, name, updated);
-    }
-  });
-  tf.dispose(gradients);
+  return {
+    stepSize: perMember(options.learningRates.map((rate) => (rate * rootOfSecond) / corrections.first)),
+    epsilon: tf.scalar(options.epsilon * rootOfSecond),
+    maxGradientNorm: options.maxGradientNorm ? perMember(options.maxGradientNorm) : null,
+  };
+}
+
+/** One Adam step downhill for every member; `gradients` have the shapes of the parameters. Call it in a tidy. */
+export function adamStep<Name extends string>(
+  { parameters, firstMoments, secondMoments }: Moving<Name>,
+  gradients: Tensors<Name>,
+  { stepSize, epsilon, maxGradientNorm }: AdamStep,
+): Moving<Name> {
+  const scale = maxGradientNorm === null ? null : clipScale(gradients, maxGradientNorm);
+  const clipped = mapTensors(gradients, (own) => (scale === null ? own : tf.mul(own, scale)));
+  const towards = (old: tf.Tensor3D, aim: tf.Tensor3D, rate: number) =>
+    tf.add<tf.Tensor3D>(old, tf.mul(tf.sub(aim, old), rate));
+  const first = mapTensors(firstMoments, (old, name) => towards(old, clipped[name], 1 - beta1));
+  const second = mapTensors(secondMoments, (old, name) => towards(old, tf.square(clipped[name]), 1 - beta2));
+  return {
+    parameters: mapTensors(parameters, (old, name) =>
+      tf.sub(old, tf.mul(tf.div(first[name], tf.add(tf.sqrt(second[name]), epsilon)), stepSize)),
+    ),
+    firstMoments: first,
+    secondMoments: second,
+  };
+}
+
+/** Puts moved tensors in the place of those that the state has, which are disposed. */
+export function adopt<Name extends string>(state: Optimized<Name>, moved: Moving<Name>): void {
+  const { parameters, firstMoments, secondMoments } = state;
+  tf.dispose([parameters, firstMoments, secondMoments]);
+  Object.assign(state, moved);
 }
 
 /** Parameters on one flat vector with their Adam moments, each [parameters]. */
@@ -117,28 +139,10 @@ export function adamUpdateArrays(
 }
 
 /** min(1, max / ‖g‖) for each member, [members, 1, 1]. */
-function clipScale(gradients: Tensors, maxGradientNorm: readonly number[]): tf.Tensor {
+function clipScale(gradients: Tensors, maxGradientNorm: tf.Tensor3D): tf.Tensor {
   const squares = Object.values(gradients).map((gradient) => tf.sum(tf.square(gradient), [1, 2], true));
   const norm = tf.sqrt(tf.addN(squares));
-  return tf.minimum(1, tf.div(perMember(maxGradientNorm), tf.add(norm, 1e-6)));
-}
-
-function replace<Name extends string>(tensors: Tensors<Name>, name: Name, next: tf.Tensor3D): void {
-  tensors[name].dispose();
-  tensors[name] = tf.keep(next);
-}
-
-/** The names of a record of tensors, in the order of its keys. */
-export function namesOf<Name extends string>(tensors: Tensors<Name>): Name[] {
-  return Object.keys(tensors) as Name[];
-}
-
-/** `f` of every tensor, by the same names. The inputs are left alone; the results belong to the caller. */
-export function mapTensors<Name extends string>(
-  tensors: Tensors<Name>,
-  f: (tensor: tf.Tensor3D, name: Name) => tf.Tensor3D,
-): Tensors<Name> {
-  return Object.fromEntries(namesOf(tensors).map((name) => [name, f(tensors[name], name)])) as Tensors<Name>;
+  return tf.minimum(1, tf.div(maxGradientNorm, tf.add(norm, 1e-6)));
 }
 
 /** Sets the moments and the count of updates back to zero; the parameters stay. */

@@ -3,6 +3,9 @@ import * as tf from '@tensorflow/tfjs-core';
 import { z } from 'zod';
 import { InputError } from '../errors.ts';
 import { type BackendName, backendNames } from './backend-names.ts';
+import { OnnxBackend } from './onnx/backend.ts';
+import { loadEngine } from './onnx/engine.ts';
+import { registerKernels } from './onnx/kernels.ts';
 import { describeTensorflow, registerTensorflow } from './tensorflow.ts';
 import { startWebgpu } from './webgpu.ts';
 
@@ -11,7 +14,7 @@ export const backendSchema = z
   .enum(['auto', ...backendNames])
   .default('auto')
   .describe(
-    'where tensors live: tensorflow (see `earshot backend install`), webgpu, wasm, cpu; auto takes the first that works, webgpu only on a GPU',
+    'where tensors live: tensorflow (see `earshot backend install`), webgpu, onnx, wasm, cpu; auto takes the first that works, webgpu only on a GPU',
   );
 
 /** Which backend was taken and why. */
@@ -27,6 +30,7 @@ export interface BackendChoice {
 const loaders: Readonly<Record<BackendName, (options: { isAsked: boolean }) => Promise<string>>> = {
   tensorflow: loadTensorflow,
   webgpu: ({ isAsked }) => startWebgpu({ hardwareOnly: !isAsked }),
+  onnx: ({ isAsked }) => loadOnnx({ isAsked }),
   wasm: loadWasm,
   cpu: loadCpu,
 };
@@ -76,6 +80,18 @@ async function loadTensorflow(): Promise<string> {
   registerTensorflow();
   await activate('tensorflow');
   return describeTensorflow();
+}
+
+async function loadOnnx({ isAsked }: { isAsked: boolean }): Promise<string> {
+  if (!isAsked && process.env.EARSHOT_ONNX === 'none')
+    throw new Error('EARSHOT_ONNX=none leaves it to those who ask for it');
+  const { engine, device } = await loadEngine();
+  if (tf.findBackendFactory('onnx') === null) {
+    registerKernels();
+    tf.registerBackend('onnx', () => new OnnxBackend(engine));
+  }
+  await activate('onnx');
+  return device;
 }
 
 async function loadWasm(): Promise<string> {

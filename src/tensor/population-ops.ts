@@ -5,6 +5,22 @@ import * as tf from '@tensorflow/tfjs-core';
  * the population, and a single run is a population of one. The caller disposes what these functions return.
  */
 
+/** Tensors by name, all [members, rows, columns]. */
+export type Tensors<Name extends string = string> = Record<Name, tf.Tensor3D>;
+
+/** The names of a record of tensors, in the order of its keys. */
+export function namesOf<Name extends string>(tensors: Tensors<Name>): Name[] {
+  return Object.keys(tensors) as Name[];
+}
+
+/** `f` of every tensor, by the same names. The inputs are left alone; the results belong to the caller. */
+export function mapTensors<Name extends string>(
+  tensors: Tensors<Name>,
+  f: (tensor: tf.Tensor3D, name: Name) => tf.Tensor3D,
+): Tensors<Name> {
+  return Object.fromEntries(namesOf(tensors).map((name) => [name, f(tensors[name], name)])) as Tensors<Name>;
+}
+
 /** Whether the current backend computes in memory of its own, so that what is read often belongs there. */
 export function isOnDevice(): boolean {
   return ['tensorflow', 'webgpu'].includes(tf.getBackend());
@@ -23,15 +39,56 @@ export function columnOf(values: readonly Float32Array[]): tf.Tensor3D {
   return tf.tensor3d(all, [values.length, length, 1]);
 }
 
+/** Which factors of a product are transposed first. */
+interface ProductOptions {
+  readonly transposeLeft?: boolean;
+  readonly transposeRight?: boolean;
+}
+
 /**
- * [members, m, k] · [members, k, n] → [members, m, n], with either factor transposed first where asked. The wasm backend
- * multiplies batched operands about twenty times slower than plain matrices, and transposed ones ten times, so there the
- * members are multiplied one by one, and transposed beforehand.
+ * [members, m, k] · [members, k, n] → [members, m, n], with either factor transposed first where asked.
+ * @param options.leftIsData nobody asks for the gradient of the left factor, the larger one of a first layer
  */
 export function matMul(
   left: tf.Tensor3D,
   right: tf.Tensor3D,
-  { transposeLeft = false, transposeRight = false }: { transposeLeft?: boolean; transposeRight?: boolean } = {},
+  options: ProductOptions & { leftIsData?: boolean } = {},
+): tf.Tensor3D {
+  const { transposeLeft = false, transposeRight = false, leftIsData = false } = options;
+  return withGradient(leftIsData ? [right] : [left, right], {
+    saved: [left, right],
+    value: () => product(left, right, options),
+    gradients: (dy, [left, right]) => {
+      const ofRight = () =>
+        transposeRight
+          ? product(dy, left, { transposeLeft: true, transposeRight: transposeLeft })
+          : product(left, dy, { transposeLeft: !transposeLeft });
+      if (leftIsData) return [ofRight()];
+      const ofLeft = transposeLeft
+        ? product(right, dy, { transposeLeft: transposeRight, transposeRight: true })
+        : product(dy, right, { transposeRight: !transposeRight });
+      return [ofLeft, ofRight()];
+    },
+  });
+}
+
+/** xᵀx. As a product of x with itself it would have two gradients as large as x, where one holds both. */
+export function gram(x: tf.Tensor3D): tf.Tensor3D {
+  return withGradient([x], {
+    saved: [x],
+    value: () => product(x, x, { transposeLeft: true }),
+    gradients: (dy, [x]) => [product(x, tf.add(dy, transpose(dy)))],
+  });
+}
+
+/**
+ * The wasm backend multiplies batched operands about twenty times slower than plain matrices, and transposed ones ten times, so
+ * there the members are multiplied one by one, and transposed beforehand.
+ */
+function product(
+  left: tf.Tensor3D,
+  right: tf.Tensor3D,
+  { transposeLeft = false, transposeRight = false }: ProductOptions = {},
 ): tf.Tensor3D {
   if (tf.getBackend() !== 'wasm') return tf.matMul(left, right, transposeLeft, transposeRight);
   return tf.tidy(() => {
@@ -47,6 +104,10 @@ export function matMul(
 
 /** [members, rows, columns] → [members, columns, rows]. */
 export function transpose(x: tf.Tensor3D): tf.Tensor3D {
+  return withGradient([x], { saved: [], value: () => swapped(x), gradients: (dy) => [swapped(dy)] });
+}
+
+function swapped(x: tf.Tensor3D): tf.Tensor3D {
   const [members, rows, columns] = x.shape;
   if (members > 1) return tf.transpose(x, [0, 2, 1]);
   return tf.tidy(() => tf.reshape(tf.transpose(memberMatrix(x, 0)), [1, columns, rows]));
@@ -57,10 +118,13 @@ function memberMatrix(x: tf.Tensor3D, member: number): tf.Tensor2D {
   return tf.reshape(members === 1 ? x : tf.slice(x, [member, 0, 0], [1, rows, columns]), [rows, columns]);
 }
 
-/** tanh x, on wasm as 2σ(2x) − 1: that backend has a fast sigmoid and a slow tanh. */
+/** tanh x, on wasm and cpu as 2σ(2x) − 1: wasm has a fast sigmoid and a slow tanh. */
 export function tanh(x: tf.Tensor3D): tf.Tensor3D {
-  if (isOnDevice()) return tf.tanh(x);
-  return tf.tidy(() => tf.sub(tf.mul(tf.sigmoid(tf.mul(x, 2)), 2), 1));
+  const value = () => {
+    if (isOnDevice() || tf.getBackend() === 'onnx') return tf.tanh(x);
+    return tf.tidy(() => tf.sub<tf.Tensor3D>(tf.mul(tf.sigmoid(tf.mul(x, 2)), 2), 1));
+  };
+  return withGradient([x], { saved: [], value, gradients: (dy, [y]) => [tf.mul(dy, tanhDerivative(y))] });
 }
 
 /** d tanh x / dx where `y` = tanh x. */
@@ -76,4 +140,69 @@ export function sumRows(x: tf.Tensor3D): tf.Tensor3D {
 /** Rows `start` to `start + count − 1` of every member: [members, count, columns]. */
 export function sliceRows(x: tf.Tensor3D, start: number, count: number): tf.Tensor3D {
   return tf.slice(x, [0, start, 0], [x.shape[0], count, x.shape[2]]);
+}
+
+/**
+ * Numbers in another order, some of them left out or repeated, such as rows of threads as a matrix of threads.
+ * @param x [numbers]
+ * @param order.places for each number of the result, its place in `x`
+ * @param order.back for each number of `x`, its place in the result; `isMoved` is 0 for those that have none, else 1
+ */
+export function rearranged(
+  x: tf.Tensor1D,
+  { places, back, isMoved }: { places: tf.Tensor; back: tf.Tensor1D; isMoved: tf.Tensor1D },
+): tf.Tensor {
+  const operation = tf.customGrad<tf.Tensor>((_, save) => {
+    if (typeof save === 'function') save([back, isMoved]);
+    return {
+      value: tf.gather(x, places),
+      gradFunc: (dy, [back, isMoved]) => {
+        const flat = Array.isArray(dy) ? dy[0] : dy;
+        return [tf.mul(tf.gather(tf.reshape(flat, [-1]), back), isMoved)];
+      },
+    };
+  });
+  return operation(x);
+}
+
+/** Parameters of a perceptron with two hidden tanh layers, above the product of its input with the first layer. */
+export type UpperName = 'w2' | 'b2' | 'w3' | 'b3';
+/** All parameters: weights are [members, in, out] and biases [members, 1, out]. */
+export type MlpName = 'w1' | 'b1' | UpperName;
+
+/**
+ * The network of Ho & Ermon ("Generative Adversarial Imitation Learning", 2016) and of EARD from the first layer's sum z₁ up, for
+ * the caller knows how its input is composed: h₁ = tanh z₁, h₂ = tanh(h₁·w2 + b2), output = h₂·w3 + b3.
+ * @returns tensors that the caller disposes
+ */
+export function upperForward({ w2, b2, w3, b3 }: Tensors<UpperName>, z1: tf.Tensor3D) {
+  const hidden1 = tanh(z1);
+  const { hidden2, output } = tf.tidy(() => {
+    const hidden2 = tanh(tf.add(matMul(hidden1, w2), b2));
+    return { hidden2, output: tf.add<tf.Tensor3D>(matMul(hidden2, w3), b3) };
+  });
+  return { hidden1, hidden2, output };
+}
+
+/**
+ * An operation whose gradient is written out.
+ * @param inputs those that a gradient is passed on to
+ * @param options.saved what `gradients` gets beside the gradient of the value, with the value as the last
+ */
+function withGradient(
+  inputs: readonly tf.Tensor3D[],
+  options: {
+    saved: readonly tf.Tensor3D[];
+    value: () => tf.Tensor3D;
+    gradients: (dy: tf.Tensor3D, saved: tf.Tensor3D[]) => tf.Tensor3D[];
+  },
+): tf.Tensor3D {
+  const { saved, value, gradients } = options;
+  const operation = tf.customGrad<tf.Tensor3D>((...given) => {
+    const result = value();
+    const save = given[given.length - 1];
+    if (typeof save === 'function') save([...saved, result]);
+    return { value: result, gradFunc: (dy, kept) => gradients(dy as tf.Tensor3D, kept as tf.Tensor3D[]) };
+  });
+  return operation(...inputs);
 }

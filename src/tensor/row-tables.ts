@@ -1,4 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core';
+import { paddedCount } from './onnx/compiled.ts';
 import { isOnDevice } from './population-ops.ts';
 
 /** Row-major rows, [rows, columns]. */
@@ -42,6 +43,19 @@ export class RowTables {
         copied.set(data.subarray(own[i] * columns, (own[i] + 1) * columns), (member * count + i) * columns);
     }
     return tf.tensor3d(copied, shape);
+  }
+
+  /** As many rows of every member as the longest list has; the others are padded with row 0. */
+  gatherPadded(rows: readonly Int32Array[]): tf.Tensor3D {
+    const most = paddedCount(Math.max(...rows.map(({ length }) => length)));
+    return this.gather(
+      rows.map((own) => {
+        if (own.length === most) return own;
+        const padded = new Int32Array(most);
+        padded.set(own);
+        return padded;
+      }),
+    );
   }
 
   dispose(): void {

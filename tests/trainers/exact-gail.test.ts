@@ -3,13 +3,14 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { buildStateTable, STOP } from '../../envs/state-table.ts';
 import { initialState, lookAhead, rollOut, type StopEnvOptions } from '../../envs/stop-env.ts';
 import { selectBackend } from '../../src/tensor/backend.ts';
+import { gradientsOf } from '../../src/tensor/gradients.ts';
 import { Random } from '../../src/tensor/random.ts';
 import { exactAdvantages, occupancyOf } from '../../trainers/exact-gail.ts';
-import { exactPpoGradients } from '../../trainers/exact-ppo.ts';
+import { exactPpoLoss } from '../../trainers/exact-ppo.ts';
 import { generalizedAdvantages } from '../../trainers/gae.ts';
-import { createPolicyValue, policyValueForward } from '../../trainers/policy-value.ts';
-import { ppoGradients } from '../../trainers/ppo.ts';
-import { chainValues } from '../../trainers/stopping-chain.ts';
+import { createPolicyValue, masked, policyValueForward } from '../../trainers/policy-value.ts';
+import { ppoLoss } from '../../trainers/ppo.ts';
+import { actionValues } from '../../trainers/thread-mdp.ts';
 import { testBackend } from '../src/tensor/test-backend.ts';
 
 beforeAll(() => selectBackend(testBackend()));
@@ -32,7 +33,7 @@ function sampledAndExact(episodeEnd: StopEnvOptions['episodeEnd'], passes = 6000
   });
   const rowCount = table.firstRows[lengths.length];
   const goesOn = episodeEnd === 'last-post';
-  const chains = lengths.map((steps) => ({ steps, goesOn }));
+  const mdps = lengths.map((steps) => ({ steps, goesOn }));
   const rows = lengths.flatMap((steps, thread) =>
     Array.from(
       { length: goesOn ? 2 * steps - 1 : steps },
@@ -44,8 +45,8 @@ function sampledAndExact(episodeEnd: StopEnvOptions['episodeEnd'], passes = 6000
   const rewardOfRow = vector(2 * rowCount);
   const stopProbability = Float64Array.from(rows, (row) => stopOfRow[row]);
   const rewards = Float32Array.from(rows.flatMap((row) => [rewardOfRow[2 * row], rewardOfRow[2 * row + 1]]));
-  const occupancy = occupancyOf(chains, stopProbability);
-  const advantages = exactAdvantages(chains, { stopProbability, rewards, discount });
+  const occupancy = occupancyOf(mdps, stopProbability);
+  const advantages = exactAdvantages(mdps, { stopProbability, rewards, discount });
 
   const environment: StopEnvOptions = {
     table,
@@ -61,11 +62,11 @@ function sampledAndExact(episodeEnd: StopEnvOptions['episodeEnd'], passes = 6000
     stopProbability: (row) => stopOfRow[row],
     uniform: () => random.uniform(),
   });
-  return { table, chains, rows, stopProbability, rewards, rewardOfRow, occupancy, advantages, rollout };
+  return { table, mdps, rows, stopProbability, rewards, rewardOfRow, occupancy, advantages, rollout };
 }
 
 describe.each(['last-post', 'stop'] as const)('expectations where an episode ends at the %s', (episodeEnd) => {
-  const { chains, rows, stopProbability, rewards, rewardOfRow, occupancy, advantages, rollout } =
+  const { mdps, rows, stopProbability, rewards, rewardOfRow, occupancy, advantages, rollout } =
     sampledAndExact(episodeEnd);
   const stateOfRow = new Map(rows.map((row, state) => [row, state]));
   const pairs = Array.from(rollout.rows, (row, step) => 2 * (stateOfRow.get(row) ?? -1) + rollout.actions[step]);
@@ -91,13 +92,13 @@ describe.each(['last-post', 'stop'] as const)('expectations where an episode end
   });
 
   it.each([0, 0.97])('hold the mean of generalised advantages with an exact critic, λ = %d', (lambda) => {
-    // The critic is the exact value of each state, found from any chain by its first advantage.
+    // The critic is the exact value of each state, found from any mdp by its first advantage.
     const valueOfState = new Float64Array(rows.length);
     let first = 0;
-    for (const chain of chains) {
-      const states = chain.goesOn ? 2 * chain.steps - 1 : chain.steps;
+    for (const mdp of mdps) {
+      const states = mdp.goesOn ? 2 * mdp.steps - 1 : mdp.steps;
       const own = Array.from({ length: states }, (_, state) => first + state);
-      const { values } = chainValues(chain, {
+      const { values } = actionValues(mdp, {
         stopProbability: own.map((state) => stopProbability[state]),
         continueRewards: own.map((state) => rewards[2 * state]),
         stopRewards: own.map((state) => rewards[2 * state + 1]),
@@ -158,45 +159,41 @@ describe('the gradient of PPO’s objective', () => {
     const column = (value: number) => tf.tensor3d([value], [1, 1, 1]);
     const clip = column(0.1);
     const entropy = column(0.02);
-    const exact = exactPpoGradients(
-      agent,
-      {
-        observations: statesOf(rows),
-        oldLogProbabilities: tensorOf(old, 2),
-        advantages: tensorOf(
-          Float32Array.from(counts, (_, pair) => advantageOf(pair)),
-          2,
-        ),
-        weights: tensorOf(
-          counts.map((count) => count / pairs.length),
-          2,
-        ),
-        visits: tensorOf(
-          rows.map((_, state) => (counts[2 * state] + counts[2 * state + 1]) / pairs.length),
-          1,
-        ),
-      },
-      { clip, entropy },
-    );
+    const exactBatch = {
+      observations: statesOf(rows),
+      oldLogProbabilities: tensorOf(old, 2),
+      advantages: tensorOf(
+        Float32Array.from(counts, (_, pair) => advantageOf(pair)),
+        2,
+      ),
+      weights: tensorOf(
+        counts.map((count) => count / pairs.length),
+        2,
+      ),
+      visits: tensorOf(
+        rows.map((_, state) => (counts[2 * state] + counts[2 * state + 1]) / pairs.length),
+        1,
+      ),
+    };
     const some = pairs.length;
-    const sampled = ppoGradients(
-      agent,
-      {
-        observations: statesOf(rollout.rows),
-        oneHotActions: tensorOf(
-          pairs.flatMap((pair) => (pair % 2 === STOP ? [0, 1] : [1, 0])),
-          2,
-        ),
-        oldLogProbabilities: tensorOf(
-          pairs.map((pair) => old[pair]),
-          1,
-        ),
-        oldValues: tf.zeros([1, some, 1]),
-        returns: tf.zeros([1, some, 1]),
-        advantages: tensorOf(pairs.map(advantageOf), 1),
-      },
-      { clip, entropy, value: column(0) },
-    );
+    const sampledBatch = {
+      observations: statesOf(rollout.rows),
+      oneHotActions: tensorOf(
+        pairs.flatMap((pair) => (pair % 2 === STOP ? [0, 1] : [1, 0])),
+        2,
+      ),
+      oldLogProbabilities: tensorOf(
+        pairs.map((pair) => old[pair]),
+        1,
+      ),
+      oldValues: tf.zeros<tf.Rank.R3>([1, some, 1]),
+      returns: tf.zeros<tf.Rank.R3>([1, some, 1]),
+      advantages: tensorOf(pairs.map(advantageOf), 1),
+    };
+    const gradientAt = (lossAt: (parameters: typeof agent.parameters) => tf.Tensor) =>
+      gradientsOf(agent.parameters, (own) => ({ loss: lossAt(masked(own, agent.blockMasks)), seen: {} })).gradients;
+    const exact = gradientAt((own) => exactPpoLoss(own, exactBatch, { clip, entropy }));
+    const sampled = gradientAt((own) => ppoLoss(own, sampledBatch, { clip, entropy, value: column(0) }));
     for (const name of ['w1', 'b1', 'w2', 'b2', 'w3', 'b3'] as const) {
       const expected = await sampled[name].data();
       for (const [i, value] of (await exact[name].data()).entries()) expect(value).toBeCloseTo(expected[i], 4);

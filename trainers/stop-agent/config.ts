@@ -140,7 +140,7 @@ export const stopAgentPresets = {
    *                   valueCoefficient 0.5, maxGradientNorm 0.5, minibatches 4 (its reading of "4"), orthogonal weights of
    *                   gain √2 and 0.01 (policy-value.ts); trajectories.keepEarlyAction differing, minPosts 3,
    *                   maxConservative 50; minPosts 3, maxPosts 1,000; episodeEnd last-post; maxJudgedPosts 500 (experiment)
-   *   ours            misleading as-agent and misleadingPenalty add (bounded), furtherPairs passes, advantages per-minibatch,
+   *   ours            misleading as-agent and misleadingPenalty add (bounded), otherExpertSampling passes, advantages per-minibatch,
    *                   valueGain 1, trajectories.ratio all, pairing same-step, lastPost decision, normalizer per-feature,
    *                   balance none, initialStopProbability 0.5, initialization random; the reward's scale (running-return.ts)
    *                   is the authors'
@@ -164,7 +164,7 @@ export const stopAgentPresets = {
     imitation: {
       misleading: 'subtract',
       misleadingPenalty: 'subtract',
-      furtherPairs: 'with-replacement',
+      otherExpertSampling: 'with-replacement',
       ppo: { advantages: 'per-iteration', valueGain: Math.SQRT2 },
     },
   },

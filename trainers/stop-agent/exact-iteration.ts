@@ -10,20 +10,18 @@ import {
 import { exactPpoUpdate, standardizedAdvantages } from '../exact-ppo.ts';
 import { type DiscriminatorHealth, expertWeights } from '../gail.ts';
 import { logComplement } from '../policy-value.ts';
-import { chainStates } from '../stopping-chain.ts';
+import { threadStates } from '../thread-mdp.ts';
 import type { Metrics } from '../trainer.ts';
 import { exactMetrics, type SeenPolicy } from './exact-metrics.ts';
 import { discriminatorEpochs, type Imitation, type ImitationMember, type ImitationPhase } from './imitation-state.ts';
 import { scoreRows } from './rollout.ts';
-import type { TaskDescent } from './task-descent.ts';
 
 /** One iteration of EARD's Algorithm 1 without a rollout: see trainers/exact-gail.ts. */
 export async function iterateExactly(
   training: Imitation,
-  options: { descent: TaskDescent | null; onPhase: (phase: ImitationPhase) => void },
+  { onPhase }: { onPhase: (phase: ImitationPhase) => void },
 ): Promise<Metrics[]> {
   const { members } = training;
-  const { descent, onPhase } = options;
   onPhase('rollout');
   const policies = await scoredPolicies(training, members.map(threadsToSee));
   onPhase('discriminator');
@@ -34,14 +32,14 @@ export async function iterateExactly(
     seen: policies.map(({ seen }) => seen),
   });
   const advantages = policies.map(({ seen, stopProbability }, member) =>
-    exactAdvantages(seen.chains, {
+    exactAdvantages(seen.mdps, {
       stopProbability,
       rewards: rewards[member],
       discount: members[member].config.ppo.discount,
     }),
   );
   onPhase('policy');
-  const task = await updatePolicy(training, { policies, advantages, descent });
+  const task = await updatePolicy(training, { policies, advantages });
   onPhase('metrics');
   const after = await scoreRows(
     training.learner,
@@ -67,16 +65,16 @@ function threadsToSee({ environment, environmentState, config, random }: Imitati
     shuffle: (length) => random.permutation(length),
   });
   const goesOn = environment.episodeEnd === 'last-post';
-  const chains = threads.map((thread) => ({ steps: episodeLength(environment, thread), goesOn }));
+  const mdps = threads.map((thread) => ({ steps: episodeLength(environment, thread), goesOn }));
   const { firstRows } = environment.table;
-  const rows = chains.flatMap((chain, index) =>
-    Array.from({ length: chainStates(chain) }, (_, state) => {
+  const rows = mdps.flatMap((mdp, index) =>
+    Array.from({ length: threadStates(mdp) }, (_, state) => {
       // Without states after a stop, only the first of each step's two rows is reached.
       const row = goesOn || state === 0 ? state : 2 * state - 1;
       return firstRows[threads[index]] + row;
     }),
   );
-  return { rows: Int32Array.from(rows), chains };
+  return { rows: Int32Array.from(rows), mdps };
 }
 
 async function scoredPolicies({ learner }: Imitation, seen: readonly SeenThreads[]): Promise<SeenPolicy[]> {
@@ -89,7 +87,7 @@ async function scoredPolicies({ learner }: Imitation, seen: readonly SeenThreads
     const stopProbability = Float64Array.from(stopLogProbabilities, Math.exp);
     return {
       seen: own,
-      occupancy: occupancyOf(own.chains, stopProbability),
+      occupancy: occupancyOf(own.mdps, stopProbability),
       stopProbability,
       stopLogProbabilities,
       continueLogProbabilities: stopLogProbabilities.map(logComplement),
@@ -98,7 +96,7 @@ async function scoredPolicies({ learner }: Imitation, seen: readonly SeenThreads
 }
 
 function discriminate(training: Imitation, policies: readonly SeenPolicy[]): Promise<DiscriminatorHealth[]> {
-  const { learner, members, discriminator, experts, rowWeights } = training;
+  const { learner, members, discriminator, experts } = training;
   const { states } = learner;
   return updateDiscriminatorExactly(
     discriminator,
@@ -110,31 +108,19 @@ function discriminate(training: Imitation, policies: readonly SeenPolicy[]): Pro
       occupancy: policies[index].occupancy,
       experts: expertWeights(member, experts),
     })),
-    { states, penaltyTarget: rowWeights.penaltyTarget, epochs: discriminatorEpochs(training) },
+    { states, epochs: discriminatorEpochs(training) },
   );
 }
 
-/** Returns the expected returns of the task before the update, where a member gives it a weight. */
-async function updatePolicy(
-  { learner, members, iteration }: Imitation,
-  options: {
-    policies: readonly SeenPolicy[];
-    advantages: readonly ExactAdvantages[];
-    descent: TaskDescent | null;
-  },
-): Promise<number[] | null> {
-  const { policies, advantages, descent } = options;
+function updatePolicy(
+  { learner, members, iteration, task }: Imitation,
+  { policies, advantages }: { policies: readonly SeenPolicy[]; advantages: readonly ExactAdvantages[] },
+): Promise<Float32Array | null> {
   const remaining = 1 - iteration / learner.members[0].config.iterations;
   const improved = policies.map((policy, member) => ({
     ...policy,
     config: members[member].config.ppo,
     advantages: standardizedAdvantages(advantages[member], policy.occupancy),
   }));
-  descent?.begin();
-  await exactPpoUpdate(learner.agent, improved, {
-    states: learner.states,
-    remaining,
-    alsoDescend: descent === null ? null : descent.alsoDescend,
-  });
-  return descent?.returnsBefore() ?? null;
+  return exactPpoUpdate(learner.agent, improved, { states: learner.states, remaining, task });
 }

@@ -3,7 +3,7 @@ import type { Occupancy, SeenThreads } from '../exact-gail.ts';
 import type { DiscriminatorHealth, GailConfig } from '../gail.ts';
 import { logComplement } from '../policy-value.ts';
 import type { PpoConfig } from '../ppo.ts';
-import { chainStates, chainValues } from '../stopping-chain.ts';
+import { actionValues, threadStates } from '../thread-mdp.ts';
 import type { Metrics } from '../trainer.ts';
 import { discriminatorMetrics } from './metrics.ts';
 
@@ -65,18 +65,18 @@ export function exactMetrics(iteration: {
 function meanStopStep({ seen, stopProbability }: SeenPolicy): number {
   let first = 0;
   let sum = 0;
-  for (const { steps, goesOn } of seen.chains) {
+  for (const { steps, goesOn } of seen.mdps) {
     const untilStop = { steps, goesOn: false };
     const own = Array.from({ length: steps }, (_, step) => first + (goesOn && step > 0 ? 2 * step - 1 : step));
     // Every post that is waited for counts one.
-    const { values } = chainValues(untilStop, {
+    const { values } = actionValues(untilStop, {
       stopProbability: own.map((state) => stopProbability[state]),
       stopRewards: new Float64Array(steps),
       continueRewards: own.map((_, step) => Number(step < steps - 1)),
       discount: 1,
     });
     sum += values[0];
-    first += chainStates({ steps, goesOn });
+    first += threadStates({ steps, goesOn });
   }
-  return sum / seen.chains.length;
+  return sum / seen.mdps.length;
 }

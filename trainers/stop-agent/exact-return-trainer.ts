@@ -1,9 +1,9 @@
+import * as tf from '@tensorflow/tfjs-core';
 import { z } from 'zod';
-import { adamUpdate } from '../../src/tensor/adam.ts';
-import { returnGradients } from '../exact-return.ts';
+import { climbReturns } from '../exact-return.ts';
 import { ADAM_EPSILON } from '../ppo.ts';
 import { type Trainer, valuesOf } from '../trainer.ts';
-import { labelledRows, labelledStates } from './labelled-threads.ts';
+import { labelledRows, labelledThreads } from './labelled-threads.ts';
 import {
   checkMembers,
   learnerPolicies,
@@ -27,10 +27,11 @@ const valuesSchema = z.strictObject({ iteration: z.int(), updates: z.int() });
  * @throws InputError when a member has no labelled thread, or the members do not fit together
  */
 export async function createExactReturn(members: readonly StopMember[]): Promise<Trainer<StopPolicy>> {
-  const labelled = members.map(labelledRows);
+  // Before there is a network to dispose.
+  members.forEach(labelledRows);
   const learner = await createLearner(members);
-  const observations = labelledStates(learner, labelled);
-  const { agent } = learner;
+  const { agent, states } = learner;
+  const task = labelledThreads(members, { states, weights: members.map(() => 1) });
   const configs = members.map(({ config }) => config.task);
   const { iterations } = members[0].config;
   let iteration = 0;
@@ -43,22 +44,20 @@ export async function createExactReturn(members: readonly StopMember[]): Promise
     },
     async iterate() {
       const remaining = 1 - iteration / iterations;
-      let before: readonly number[] = [];
-      for (let update = 0; update < configs[0].updates; update++) {
-        const { returns, gradients } = await returnGradients(agent, {
-          observations,
-          worths: labelled.map(({ worths }) => worths),
-          weights: members.map(() => 1),
-        });
-        before = returns;
-        adamUpdate(agent, gradients, {
+      const seen = climbReturns(agent, {
+        batches: Array.from({ length: configs[0].updates }, () => ({})),
+        shared: { blockMasks: agent.blockMasks, task },
+        adam: {
           learningRates: configs.map(({ learningRate }) => learningRate * remaining),
           epsilon: ADAM_EPSILON,
           maxGradientNorm: configs.map(() => MAX_GRADIENT_NORM),
-        });
-      }
+        },
+      });
+      // Before the last update.
+      const returns = await seen[seen.length - 1].returns.data();
+      tf.dispose(seen.map((own) => own.returns));
       iteration++;
-      return before.map((value) => ({ 'task/expected_return': value }));
+      return Array.from(returns, (value) => ({ 'task/expected_return': value }));
     },
     policies: () => learnerPolicies(learner),
     async state() {
@@ -80,7 +79,7 @@ export async function createExactReturn(members: readonly StopMember[]): Promise
       );
     },
     dispose() {
-      observations.dispose();
+      tf.dispose(task);
       disposeLearner(learner);
     },
   };

@@ -6,9 +6,11 @@ import { type ExpertName, expertNames } from '../../experts/trajectories.ts';
 import { disposeOptimized } from '../../src/tensor/adam.ts';
 import { Random } from '../../src/tensor/random.ts';
 import { createDiscriminator, type Discriminator, type GailRowWeights } from '../discriminator.ts';
+import type { LabelledBatch } from '../exact-return.ts';
 import { type GailMember, gailRowWeights } from '../gail.ts';
 import { type MemberState, valuesOf } from '../trainer.ts';
 import type { StopAgentConfig } from './config.ts';
+import { labelledThreads } from './labelled-threads.ts';
 import {
   checkMembers,
   integers,
@@ -29,6 +31,8 @@ export interface Imitation {
   readonly experts: readonly ExpertName[];
   readonly discriminator: Discriminator;
   readonly rowWeights: GailRowWeights;
+  /** The task's own return, which the policy climbs as well; null where no member gives it a weight. */
+  task: LabelledBatch | null;
   iteration: number;
 }
 
@@ -67,7 +71,7 @@ export function startImitation(learner: StopLearner): Imitation {
       runningReturn: initialRunningReturn(),
       streams: present.map((expert) => {
         const own = pairs[index][expertNames.indexOf(expert)];
-        const drawn = expert === 'conservative' ? 'passes' : config.imitation.furtherPairs;
+        const drawn = expert === 'conservative' ? 'passes' : config.imitation.otherExpertSampling;
         return own.rows.length === 0 ? null : { pairs: own, drawn, order: new Int32Array(0), position: 0 };
       }),
     }),
@@ -78,8 +82,24 @@ export function startImitation(learner: StopLearner): Imitation {
     experts: present,
     discriminator,
     rowWeights: gailRowWeights(imitating, present),
+    task: taskOf(learner),
     iteration: 0,
   };
+}
+
+/** @throws InputError when a member gives its task a weight and has no labelled thread */
+function taskOf({ members, states }: StopLearner): LabelledBatch | null {
+  const weights = members.map(({ config }) => config.imitation.taskWeight);
+  return weights.some((weight) => weight > 0) ? labelledThreads(members, { states, weights }) : null;
+}
+
+/** To be called when the moments have changed. */
+export function refreshTraining(training: Imitation): void {
+  const { learner, task } = training;
+  refreshStates(learner);
+  if (task === null) return;
+  tf.dispose(task);
+  training.task = taskOf(learner);
 }
 
 /** Epochs of the discriminator in the iteration to come. */
@@ -88,12 +108,11 @@ export function discriminatorEpochs({ members, iteration }: Imitation): number {
   return iteration < warmupIterations ? warmupEpochs : epochs;
 }
 
-export function disposeImitation({ learner, discriminator, rowWeights }: Imitation): void {
+export function disposeImitation({ learner, discriminator, rowWeights, task }: Imitation): void {
+  if (task !== null) tf.dispose(task);
   disposeLearner(learner);
   disposeOptimized(discriminator);
-  const { labelsExpertIsOne, weights, penalties, penaltyTarget } = rowWeights;
-  tf.dispose([labelsExpertIsOne, weights, penaltyTarget]);
-  penalties?.dispose();
+  tf.dispose([rowWeights.labelsExpertIsOne, rowWeights.weights, rowWeights.penalties ?? []]);
 }
 
 const valuesSchema = z.strictObject({
@@ -175,5 +194,5 @@ export function restoreImitation(training: Imitation, states: readonly MemberSta
       stream.position = values.streamPositions[set] ?? 0;
     }
   }
-  refreshStates(learner);
+  refreshTraining(training);
 }

@@ -15,6 +15,7 @@ import {
   type ImitationMember,
   type ImitationPhase,
   imitationStates,
+  refreshTraining,
   restoreImitation,
   startImitation,
 } from './imitation-state.ts';
@@ -24,8 +25,7 @@ import type { StopPolicy } from './policy.ts';
 import type { StopMember } from './problem.ts';
 import { type Collected, collect, scoredAgain, scoreRows } from './rollout.ts';
 import { scaleRewards } from './running-return.ts';
-import { createLearner, refreshStates } from './setup.ts';
-import { createTaskDescent, type TaskDescent } from './task-descent.ts';
+import { createLearner } from './setup.ts';
 
 /*
  * The stop agent of EARD (§4): PPO against a discriminator of three experts, over the states of a table. Where paper and
@@ -58,7 +58,6 @@ export async function createImitation(
   const learner = await createLearner(members);
   const training = startImitation(learner);
   const { iterations } = members[0].config;
-  const descent = createTaskDescent(learner);
   const { onPhase = () => {} } = options;
 
   return {
@@ -70,7 +69,7 @@ export async function createImitation(
     /** Algorithm 1, one round. */
     async iterate() {
       if (members[0].config.imitation.rollout === 'exact') {
-        const metrics = await iterateExactly(training, { descent, onPhase });
+        const metrics = await iterateExactly(training, { onPhase });
         training.iteration++;
         return metrics;
       }
@@ -84,7 +83,7 @@ export async function createImitation(
         withAdvantages(training.members[member], own, rewards[member].scaled),
       );
       onPhase('policy');
-      const task = await updatePolicy(training, steps, descent);
+      const task = await updatePolicy(training, steps);
       onPhase('metrics');
       const metrics = await measure(training, { collected, health, rewards, steps, task });
       training.iteration++;
@@ -94,7 +93,6 @@ export async function createImitation(
     state: () => imitationStates(training),
     restore: (states) => restoreImitation(training, states),
     dispose() {
-      descent?.dispose();
       disposeImitation(training);
     },
   };
@@ -119,7 +117,7 @@ async function withCurrentMoments(training: Imitation, collected: Collected[]): 
     for (const row of collected[index].rows)
       updateScalarMoments(moments, data.subarray(row * columns, (row + 1) * columns));
   }
-  refreshStates(learner);
+  refreshTraining(training);
   return scoredAgain(learner, collected);
 }
 
@@ -145,7 +143,7 @@ async function scoreSteps({ learner, members, discriminator }: Imitation, collec
   const logits = tf.tidy(() => {
     const states = learner.states.gather(collected.map(({ rows }) => rows));
     const actions = columnOf(collected.map((own) => Float32Array.from(own.actions)));
-    return logitsExpertIsHigh(discriminator.parameters, states, actions);
+    return logitsExpertIsHigh({ parameters: discriminator.parameters, states, actions });
   });
   const values = await logits.data<'float32'>();
   logits.dispose();
@@ -173,24 +171,17 @@ function withAdvantages({ config }: ImitationMember, collected: Collected, rewar
 }
 
 /** Lines 6 and 7, and the task's gradient where a member gives it a weight. Returns the expected returns before. */
-async function updatePolicy(
-  { learner, members, iteration }: Imitation,
+function updatePolicy(
+  { learner, members, iteration, task }: Imitation,
   steps: readonly PpoSteps[],
-  descent: TaskDescent | null,
-): Promise<number[] | null> {
+): Promise<Float32Array | null> {
   const remaining = 1 - iteration / learner.members[0].config.iterations;
   const ppoMembers = members.map(({ config, random }, member) => ({
     steps: steps[member],
     config: config.ppo,
     random,
   }));
-  descent?.begin();
-  await ppoUpdate(learner.agent, ppoMembers, {
-    states: learner.states,
-    remaining,
-    alsoDescend: descent === null ? null : descent.alsoDescend,
-  });
-  return descent?.returnsBefore() ?? null;
+  return ppoUpdate(learner.agent, ppoMembers, { states: learner.states, remaining, task });
 }
 
 async function measure(
@@ -200,7 +191,7 @@ async function measure(
     health: readonly DiscriminatorHealth[];
     rewards: readonly Rewards[];
     steps: readonly PpoSteps[];
-    task: readonly number[] | null;
+    task: Float32Array | null;
   },
 ): Promise<Metrics[]> {
   const after = await scoreRows(

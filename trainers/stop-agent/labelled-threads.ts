@@ -1,20 +1,33 @@
-import type * as tf from '@tensorflow/tfjs-core';
 import { CONTINUE, stateRow } from '../../envs/state-table.ts';
 import { InputError } from '../../src/errors.ts';
-import type { TaskConfig } from '../exact-return.ts';
+import type { RowTables } from '../../src/tensor/row-tables.ts';
+import { type LabelledBatch, labelledBatch, type StopRewards, type TaskConfig } from '../exact-return.ts';
 import type { LabelledThread, StopMember } from './problem.ts';
-import type { StopLearner } from './setup.ts';
 
-/** A member's labelled threads: the rows of all their steps, and what stopping at each is worth. */
+/** The labelled threads of one member: the rows of all their steps, one thread after the other, and the rewards of stops. */
 export interface LabelledRows {
-  /** One thread after the other. */
   readonly rows: Int32Array;
-  /** [threads][steps]. */
-  readonly worths: readonly Float32Array[];
+  readonly stopRewards: StopRewards;
 }
 
-/** Of a member that gives its task no weight. */
-export const noLabelledRows: LabelledRows = { rows: new Int32Array(0), worths: [] };
+/**
+ * The labelled threads of a population, as the loss takes them. The caller disposes it, and makes it anew where the states have
+ * changed.
+ * @throws InputError when a member gives its task a weight and has no labelled thread
+ */
+export function labelledThreads(
+  members: readonly StopMember[],
+  { states, weights }: { states: RowTables; weights: readonly number[] },
+): LabelledBatch {
+  const own = members.map(
+    (member, index): LabelledRows =>
+      weights[index] > 0 ? labelledRows(member) : { rows: new Int32Array(0), stopRewards: [] },
+  );
+  return labelledBatch(states.gatherPadded(own.map(({ rows }) => rows)), {
+    stopRewards: own.map(({ stopRewards }) => stopRewards),
+    weights,
+  });
+}
 
 /** @throws InputError when the member has no labelled thread */
 export function labelledRows({ problem, config }: StopMember): LabelledRows {
@@ -28,25 +41,13 @@ export function labelledRows({ problem, config }: StopMember): LabelledRows {
   );
   return {
     rows: Int32Array.from(rows.flat()),
-    worths: Array.from(labelled.values(), (thread) => worthOfStops(thread, config.task)),
+    stopRewards: Array.from(labelled.values(), (thread) => rewardsOfStops(thread, config.task)),
   };
 }
 
 /** What stopping at each step of a labelled thread is worth: its target, less delay and calls, times the thread's weight. */
-function worthOfStops(thread: LabelledThread, { target, delayCost, callCost }: TaskConfig): Float32Array {
+function rewardsOfStops(thread: LabelledThread, { target, delayCost, callCost }: TaskConfig): Float32Array {
   const { right, probability, shareSeen, calls, weight } = thread;
   const value = target === 'right' ? right : probability;
   return Float32Array.from(value, (own, step) => weight * (own - delayCost * shareSeen[step] - callCost * calls[step]));
-}
-
-/** States of the members' labelled threads, [members, rows, inputs], padded with row 0. The caller disposes them. */
-export function labelledStates({ states }: StopLearner, labelled: readonly LabelledRows[]): tf.Tensor3D {
-  const most = Math.max(...labelled.map(({ rows }) => rows.length));
-  return states.gather(
-    labelled.map(({ rows }) => {
-      const padded = new Int32Array(most);
-      padded.set(rows);
-      return padded;
-    }),
-  );
 }

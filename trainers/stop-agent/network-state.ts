@@ -1,8 +1,9 @@
 import * as tf from '@tensorflow/tfjs-core';
 import type { NamedArray, NamedArrays } from '../../checkpoints/tensor-file.ts';
 import { InputError } from '../../src/errors.ts';
-import { namesOf, type Optimized, type Tensors } from '../../src/tensor/adam.ts';
+import type { Optimized } from '../../src/tensor/adam.ts';
 import type { Moments } from '../../src/tensor/normalizer.ts';
+import { namesOf, type Tensors } from '../../src/tensor/population-ops.ts';
 import type { MemberState } from '../trainer.ts';
 import type { PolicyMatrix, StopPolicy } from './policy.ts';
 import type { LearnerMember, StopLearner } from './setup.ts';

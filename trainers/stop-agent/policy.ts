@@ -1,10 +1,10 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { CONTINUE, type StateTable, stateRow } from '../../envs/state-table.ts';
 import type { Thread } from '../../src/data/thread.ts';
-import type { Tensors } from '../../src/tensor/adam.ts';
-import type { MlpName } from '../../src/tensor/mlp.ts';
 import { type Moments, standardized } from '../../src/tensor/normalizer.ts';
-import { policyValueForward } from '../policy-value.ts';
+import { paddedCount } from '../../src/tensor/onnx/compiled.ts';
+import type { MlpName, Tensors } from '../../src/tensor/population-ops.ts';
+import { scored } from '../policy-value.ts';
 
 /** A trained stop agent: plain arrays, nothing to dispose. */
 export interface StopPolicy {
@@ -60,12 +60,13 @@ export async function stopProbabilitiesOfStates(
     const raw = states.data.subarray(start * columns, (start + rowsAtOnce) * columns);
     const rows = raw.length / columns;
     const { data } = standardized({ data: raw, columns }, policy.moments);
-    const probabilities = tf.tidy(() => {
-      const { logProbabilities } = policyValueForward(parameters, tf.tensor3d(data, [1, rows, columns]));
-      return tf.exp(tf.slice(logProbabilities, [0, 0, 1], [1, rows, 1]));
-    });
-    all.set(await probabilities.data(), start);
-    probabilities.dispose();
+    const padded = new Float32Array(paddedCount(rows) * columns);
+    padded.set(data);
+    const observations = tf.tensor3d(padded, [1, paddedCount(rows), columns]);
+    const { stopLogProbabilities, values } = scored({ parameters, observations });
+    const logs = await stopLogProbabilities.data<'float32'>();
+    all.set(logs.subarray(0, rows).map(Math.exp), start);
+    tf.dispose([observations, stopLogProbabilities, values]);
   }
   tf.dispose(parameters);
   return all;

@@ -9,7 +9,7 @@ const ownOptions: ReadonlySet<string> = new Set([
   'imitation.gamma',
   'imitation.misleading',
   'imitation.misleadingPenalty',
-  'imitation.furtherPairs',
+  'imitation.otherExpertSampling',
   'imitation.taskWeight',
   'imitation.discriminator.learningRate',
   'imitation.discriminator.penalty',

@@ -2,7 +2,7 @@ import * as tf from '@tensorflow/tfjs-core';
 import { STOP } from '../../envs/state-table.ts';
 import { lookAhead, type Rollout, rollOut, type StopEnvOptions, type StopEnvState } from '../../envs/stop-env.ts';
 import type { Random } from '../../src/tensor/random.ts';
-import { logComplement, policyValueForward } from '../policy-value.ts';
+import { logComplement, scored } from '../policy-value.ts';
 import type { StopLearner } from './setup.ts';
 
 /** Where one member roams. */
@@ -81,22 +81,14 @@ export interface RowScores {
   readonly values: Float32Array;
 }
 
-/** Scores of each member's rows. Members with fewer rows than others are padded for the pass. */
+/** Scores of each member's rows. */
 export async function scoreRows(learner: StopLearner, rows: readonly Int32Array[]): Promise<RowScores[]> {
-  const most = Math.max(...rows.map((own) => own.length));
-  const padded = rows.map((own) => {
-    if (own.length === most) return own;
-    const filled = new Int32Array(most);
-    filled.set(own);
-    return filled;
-  });
-  const observations = learner.states.gather(padded);
-  const [stop, value] = tf.tidy(() => {
-    const { logProbabilities, values } = policyValueForward(learner.agent.parameters, observations);
-    return [tf.slice(logProbabilities, [0, 0, 1], [rows.length, most, 1]), values];
-  });
-  const [stops, values] = await Promise.all([stop.data<'float32'>(), value.data<'float32'>()]);
-  tf.dispose([observations, stop, value]);
+  const observations = learner.states.gatherPadded(rows);
+  const most = observations.shape[1];
+  const tensors = scored({ parameters: learner.agent.parameters, observations });
+  const stops = await tensors.stopLogProbabilities.data<'float32'>();
+  const values = await tensors.values.data<'float32'>();
+  tf.dispose([observations, ...Object.values(tensors)]);
   return rows.map(({ length }, member) => ({
     stopLogProbabilities: stops.subarray(member * most, member * most + length),
     values: values.subarray(member * most, member * most + length),

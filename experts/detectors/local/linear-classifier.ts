@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import * as tf from '@tensorflow/tfjs-core';
+import { compiled } from '../../../src/tensor/onnx/compiled.ts';
 
 /** One of the fits made side by side, with its own rows (weight 0 leaves a row out) and its own penalty. */
 export interface LinearProblem {
@@ -45,53 +46,68 @@ export async function fitLinearClassifiers(options: {
   const { targets, shares } = targetsAndShares({ targets: options.targets, classCount, problems });
 
   const features = tf.tensor2d(options.features, [rows, featureCount]);
-  const target = tf.tensor2d(targets, [rows, columns]);
+  const target = tf.tensor3d(targets, [rows, problems.length, classCount - 1]);
   const share = tf.tensor2d(shares, [rows, columns]);
   const penalty = tf.tensor2d(penaltyMatrix({ classCount, problems }), [columns, columns]);
-  const referenceLogit = tf.zeros([rows * problems.length, 1]);
-  const constants: tf.Tensor[] = [features, target, share, penalty, referenceLogit];
   // Weights are kept as [columns, features], so that the gradient is (small residual)ᵀ · features: no second copy of the
   // features, and no product with a transposed operand, which the wasm backend is slow at.
   let state = [0, 1].map(() => tf.zeros<tf.Rank.R2>([columns, featureCount]));
   const { rates, momenta } = stepsOf({ features: options.features, classCount, problems });
   const rate = tf.tensor2d(rates, [columns, 1]);
-  constants.push(rate);
+  const constants: tf.Tensor[] = [features, target, share, penalty, rate];
 
-  const score = (weights: tf.Tensor2D) => tf.tidy(() => tf.matMul(features, tf.transpose(weights)));
-  const step = (done: number) =>
-    tf.tidy(() => {
-      const [weights, previous] = state;
+  try {
+    for (let done = 0; done < steps; done++) {
       const momentum = tf.tensor2d(
         momenta.map((limit) => Math.min(limit, done / (done + 3))),
         [columns, 1],
       );
-      const ahead = tf.add(weights, tf.mul(tf.sub(weights, previous), momentum)) as tf.Tensor2D;
-      const logits = tf.reshape(score(ahead), [rows * problems.length, classCount - 1]);
-      const all = tf.softmax(tf.concat([referenceLogit, logits], 1));
-      const predicted = tf.reshape(tf.slice(all, [0, 1], [-1, classCount - 1]), [rows, columns]);
-      const residual = tf.mul(tf.sub(predicted, target), share);
-      const gradient = tf.add(tf.matMul(tf.transpose(residual), features), tf.matMul(penalty, ahead));
-      return [tf.sub(ahead, tf.mul(gradient, rate)) as tf.Tensor2D, tf.clone(weights)];
-    });
-
-  try {
-    for (let done = 0; done < steps; done++) {
-      const next = step(done);
-      tf.dispose(state);
-      state = next;
+      const [weights, previous] = state;
+      const next = nesterovStep({ weights, previous, momentum, features, target, share, penalty, rate });
+      tf.dispose([previous, momentum]);
+      state = [next, weights];
       options.onStep?.(done + 1);
       if ((done + 1) % STEPS_A_TURN === 0) {
         await nextTurn();
         options.signal?.throwIfAborted();
       }
     }
-    const logits = score(state[0]);
+    const logits = scores({ features, weights: state[0] });
     constants.push(logits);
     return { weights: await readFloats(state[0]), logits: await readFloats(logits) };
   } finally {
     tf.dispose([...constants, ...state]);
   }
 }
+
+/** [rows, columns]. */
+const scores = compiled(({ features, weights }: { features: tf.Tensor2D; weights: tf.Tensor2D }) =>
+  tf.matMul(features, tf.transpose(weights)),
+);
+
+/** The weights after a step; see `fitLinearClassifiers` for what it takes, [rows, columns] each but the columns' own numbers. */
+const nesterovStep = compiled(
+  (inputs: {
+    weights: tf.Tensor2D;
+    previous: tf.Tensor2D;
+    momentum: tf.Tensor2D;
+    features: tf.Tensor2D;
+    target: tf.Tensor3D;
+    share: tf.Tensor2D;
+    penalty: tf.Tensor2D;
+    rate: tf.Tensor2D;
+  }): tf.Tensor2D => {
+    const { weights, previous, momentum, features, target, share, penalty, rate } = inputs;
+    const [rows, problems, classes] = target.shape;
+    const ahead = tf.add<tf.Tensor2D>(weights, tf.mul(tf.sub(weights, previous), momentum));
+    const logits = tf.reshape(scores({ features, weights: ahead }), [rows * problems, classes]);
+    const all = tf.softmax(tf.concat([tf.zeros([rows * problems, 1]), logits], 1));
+    const predicted = tf.reshape(tf.slice(all, [0, 1], [-1, classes]), share.shape);
+    const residual = tf.mul<tf.Tensor2D>(tf.sub(predicted, tf.reshape(target, share.shape)), share);
+    const gradient = tf.add(tf.matMul(tf.transpose(residual), features), tf.matMul(penalty, ahead));
+    return tf.sub(ahead, tf.mul(gradient, rate));
+  },
+);
 
 async function readFloats(tensor: tf.Tensor): Promise<Float32Array> {
   return Float32Array.from(await tensor.data());

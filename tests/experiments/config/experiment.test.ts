@@ -63,7 +63,7 @@ describe('an experiment file', () => {
       preset: 'published',
       pairing: 'same-step',
       lastPost: 'dropped',
-      imitation: { misleading: 'subtract', alpha: 0.7, furtherPairs: 'with-replacement' },
+      imitation: { misleading: 'subtract', alpha: 0.7, otherExpertSampling: 'with-replacement' },
     });
     expect(resolveExperiment({ name: 'x' }, 'x').agent).toMatchObject({ preset: 'paper', lastPost: 'decision' });
   });

@@ -2,15 +2,21 @@ import * as tf from '@tensorflow/tfjs-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import {
   type AdamOptions,
-  adamUpdate,
+  type AdamStep,
+  adamStep,
   adamUpdateArrays,
+  adopt,
   disposeOptimized,
+  type Moving,
+  nextAdamStep,
   type Optimized,
   optimized,
   optimizedArrays,
   resetOptimizer,
 } from '../../../src/tensor/adam.ts';
 import { selectBackend } from '../../../src/tensor/backend.ts';
+import { compiled } from '../../../src/tensor/onnx/compiled.ts';
+import type { Tensors } from '../../../src/tensor/population-ops.ts';
 import { Random } from '../../../src/tensor/random.ts';
 import { testBackends } from './test-backend.ts';
 
@@ -60,6 +66,18 @@ const memberOf = (values: Record<Name, Float32Array>, member: number): Member =>
   bias: [...values.bias.subarray(member * 2, member * 2 + 2)],
 });
 
+function update(state: Optimized<Name>, gradients: Record<Name, Float32Array>, options: AdamOptions): void {
+  const given = { gradients: tensors(gradients), step: nextAdamStep(state, options) };
+  const { parameters, firstMoments, secondMoments } = state;
+  adopt(state, compiledStep({ ...given, state: { parameters, firstMoments, secondMoments } }));
+  tf.dispose([given.gradients, given.step.stepSize, given.step.epsilon, given.step.maxGradientNorm ?? []]);
+}
+
+const compiledStep = compiled(
+  ({ state, gradients, step }: { state: Moving<Name>; gradients: Tensors<Name>; step: AdamStep }) =>
+    adamStep(state, gradients, step),
+);
+
 /** Largest difference of any parameter of the state from the plain ones. */
 function difference(state: Optimized<Name>, plain: readonly PlainAdam[]): number {
   const differences = names.flatMap((name) =>
@@ -71,7 +89,7 @@ function difference(state: Optimized<Name>, plain: readonly PlainAdam[]): number
   return Math.max(...differences);
 }
 
-describe.each(testBackends)('adamUpdate on %s', (backend) => {
+describe.each(testBackends)('adamStep on %s', (backend) => {
   beforeAll(() => selectBackend(backend));
 
   it.each<[string, AdamOptions]>([
@@ -86,7 +104,7 @@ describe.each(testBackends)('adamUpdate on %s', (backend) => {
     const plain = [0, 1].map((member) => new PlainAdam(memberOf(start, member)));
     for (let step = 0; step < 25; step++) {
       const gradients = draw(step % 3 === 0 ? 4 : 0.2);
-      adamUpdate(state, tensors(gradients), options);
+      update(state, gradients, options);
       for (const [member, own] of plain.entries())
         own.update(memberOf(gradients, member), {
           learningRate: options.learningRates[member],
@@ -99,12 +117,12 @@ describe.each(testBackends)('adamUpdate on %s', (backend) => {
     disposeOptimized(state);
   });
 
-  it('owns its tensors: gradients are freed, the state keeps its three sets, dispose frees all', () => {
+  it('owns its tensors: the state keeps its three sets, dispose frees all', () => {
     const before = tf.memory().numTensors;
     const state = optimized(tensors(draw(1)));
     expect(tf.memory().numTensors).toBe(before + 6);
     for (let step = 0; step < 3; step++)
-      adamUpdate(state, tensors(draw(1)), { learningRates: [0.1, 0.1], epsilon: 1e-8, maxGradientNorm: [1, 1] });
+      update(state, draw(1), { learningRates: [0.1, 0.1], epsilon: 1e-8, maxGradientNorm: [1, 1] });
     resetOptimizer(state);
     expect(tf.memory().numTensors).toBe(before + 6);
     disposeOptimized(state);
@@ -115,12 +133,12 @@ describe.each(testBackends)('adamUpdate on %s', (backend) => {
     const start = draw(1);
     const state = optimized(tensors(start));
     const options = { learningRates: [0.1, 0.1], epsilon: 1e-8 };
-    adamUpdate(state, tensors(draw(1)), options);
+    update(state, draw(1), options);
     resetOptimizer(state);
     const reached = { weights: state.parameters.weights.dataSync(), bias: state.parameters.bias.dataSync() };
     const plain = [0, 1].map((member) => new PlainAdam(memberOf(reached as Record<Name, Float32Array>, member)));
     const gradients = draw(1);
-    adamUpdate(state, tensors(gradients), options);
+    update(state, gradients, options);
     for (const [member, own] of plain.entries())
       own.update(memberOf(gradients, member), { learningRate: 0.1, epsilon: 1e-8, maxNorm: Infinity });
     expect(difference(state, plain)).toBeLessThan(1e-6);

@@ -13,4 +13,7 @@ export function testBackend(usual: BackendName = 'wasm'): BackendName {
 }
 
 /** For what must hold on several at once. */
-export const testBackends: readonly BackendName[] = asked === undefined ? ['cpu', 'wasm'] : [asked];
+export const testBackends: readonly BackendName[] = asked === undefined ? ['cpu', 'wasm', 'onnx'] : [asked];
+
+/** Every trainer runs on these. */
+export const trainerBackends: readonly BackendName[] = asked === undefined ? ['wasm', 'onnx'] : [asked];

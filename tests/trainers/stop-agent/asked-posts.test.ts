@@ -1,14 +1,19 @@
-import { describe, expect, it } from 'vitest';
+import * as tf from '@tensorflow/tfjs-core';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { judgementSequence } from '../../../experts/judgement-sequence.ts';
 import { lengthsUntil, type PrefixSchedule, queriedLengths } from '../../../experts/prefix-schedule.ts';
 import { rumorTask } from '../../../src/data/task.ts';
+import { selectBackend } from '../../../src/tensor/backend.ts';
+import { gradientsOf } from '../../../src/tensor/gradients.ts';
 import { Random } from '../../../src/tensor/random.ts';
-import { expectedReturn } from '../../../trainers/exact-return.ts';
+import { expectedReturns, labelledBatch } from '../../../trainers/exact-return.ts';
 import { labelledRows } from '../../../trainers/stop-agent/labelled-threads.ts';
 import { buildStopProblem } from '../../../trainers/stop-agent/problem.ts';
 import { stateTableOf } from '../../../trainers/stop-agent/states.ts';
 import { threadOf } from '../../experts/threads.ts';
 import { smallConfig } from './small-problem.ts';
+
+beforeAll(() => selectBackend('cpu'));
 
 const [delayCost, callCost] = [0.3, 0.05];
 const random = Random.seeded({ seed: 7, purpose: 'task return' });
@@ -33,8 +38,8 @@ const sequences = new Map(
   ]),
 );
 
-/** The worth of stops at the posts asked, as training has them. */
-async function worthsOn(schedule: PrefixSchedule) {
+/** The rewards of stops at the posts asked, as training has them. */
+async function rewardsOn(schedule: PrefixSchedule) {
   const config = smallConfig({
     algorithm: 'exact-return',
     minPosts: 1,
@@ -55,7 +60,7 @@ async function worthsOn(schedule: PrefixSchedule) {
     config,
     seed: 1,
   });
-  return { worths: labelledRows({ seed: 1, config, problem }).worths, postsSeen: problem.table.postsSeen };
+  return { stopRewards: labelledRows({ seed: 1, config, problem }).stopRewards, postsSeen: problem.table.postsSeen };
 }
 
 /**
@@ -84,6 +89,20 @@ function enumerated(index: number, schedule: PrefixSchedule, stopAt: (posts: num
   return total;
 }
 
+/** The return on one thread and its gradient, from the stop logit of each step. */
+function returnAt(logits: readonly number[], rewards: Float32Array) {
+  return tf.tidy(() => {
+    const labelled = labelledBatch(tf.zeros([1, logits.length, 1]), { stopRewards: [[rewards]], weights: [1] });
+    const at = gradientsOf({ z: tf.tensor3d([...logits], [1, logits.length, 1]) }, ({ z }) => {
+      const value = expectedReturns(tf.logSoftmax(tf.concat([tf.zeros<tf.Rank.R3>(z.shape), z], 2)), labelled);
+      return { loss: value, seen: { value } };
+    });
+    const [value] = at.seen.value.dataSync();
+    at.seen.value.dispose();
+    return { value, gradient: at.gradients.z.dataSync() };
+  });
+}
+
 describe.each<[string, PrefixSchedule]>([
   ['every post', { name: 'every' }],
   ['1, 2, 4', { name: 'geometric', start: 1, factor: 2 }],
@@ -91,17 +110,17 @@ describe.each<[string, PrefixSchedule]>([
   ['3 alone', { name: 'lengths', lengths: [3] }],
 ])('the exact return of an agent that acts at %s', (_, schedule) => {
   it('and its gradient are those of enumerating all sequences of actions', async () => {
-    const { worths, postsSeen } = await worthsOn(schedule);
-    for (const [index, worth] of worths.entries()) {
-      const logits = Array.from(worth, () => random.normal());
+    const { stopRewards, postsSeen } = await rewardsOn(schedule);
+    for (const [index, rewards] of stopRewards.entries()) {
+      const logits = Array.from(rewards, () => random.normal());
       const sigmoid = (z: number) => 1 / (1 + Math.exp(-z));
-      const { value, gradient } = expectedReturn(logits.map(sigmoid), worth);
+      const { value, gradient } = returnAt(logits, rewards);
       const seen = [...postsSeen[index]];
       const at = (own: readonly number[]) => enumerated(index, schedule, (posts) => sigmoid(own[seen.indexOf(posts)]));
-      expect(value).toBeCloseTo(at(logits), 6);
+      expect(value).toBeCloseTo(at(logits), 5);
       for (let step = 0; step < logits.length; step++) {
         const moved = (by: number) => at(logits.map((z, other) => (other === step ? z + by : z)));
-        expect(gradient[step]).toBeCloseTo((moved(1e-5) - moved(-1e-5)) / 2e-5, 6);
+        expect(gradient[step]).toBeCloseTo((moved(1e-5) - moved(-1e-5)) / 2e-5, 5);
       }
     }
   });

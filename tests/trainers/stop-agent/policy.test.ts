@@ -2,8 +2,8 @@ import * as tf from '@tensorflow/tfjs-core';
 import { describe, expect, it } from 'vitest';
 import { buildStateTable, CONTINUE, stateRow } from '../../../envs/state-table.ts';
 import { selectBackend } from '../../../src/tensor/backend.ts';
-import type { MlpName } from '../../../src/tensor/mlp.ts';
 import { columnMoments } from '../../../src/tensor/normalizer.ts';
+import type { MlpName } from '../../../src/tensor/population-ops.ts';
 import { Random } from '../../../src/tensor/random.ts';
 import { createPolicyValue, disposePolicyValue } from '../../../trainers/policy-value.ts';
 import {

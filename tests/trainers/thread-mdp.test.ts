@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { Random } from '../../src/tensor/random.ts';
-import { chainStates, chainValues, type StoppingChain, visitProbabilities } from '../../trainers/stopping-chain.ts';
+import { actionValues, type ThreadMdp, threadStates, visitProbabilities } from '../../trainers/thread-mdp.ts';
 
 const steps = 5;
-const chains: [string, StoppingChain][] = [
+const mdps: [string, ThreadMdp][] = [
   ['goes on after a stop', { steps, goesOn: true }],
   ['ends with the stop', { steps, goesOn: false }],
   ['has one step', { steps: 1, goesOn: true }],
@@ -11,17 +11,17 @@ const chains: [string, StoppingChain][] = [
 
 /** Every sequence of actions with its probability, the states it visits and its discounted return from each of them. */
 function enumerated(
-  chain: StoppingChain,
+  mdp: ThreadMdp,
   { stop, rewards, discount }: { stop: Float64Array; rewards: Float64Array; discount: number },
 ) {
-  const visits = new Float64Array(chainStates(chain));
+  const visits = new Float64Array(threadStates(mdp));
   const walk = (step: number, previous: number, probability: number): number => {
-    const state = !chain.goesOn || step === 0 ? step : 2 * step - 1 + previous;
+    const state = !mdp.goesOn || step === 0 ? step : 2 * step - 1 + previous;
     visits[state] += probability;
     let value = 0;
     for (const action of [0, 1]) {
       const share = action === 1 ? stop[state] : 1 - stop[state];
-      const goesOn = step + 1 < chain.steps && (chain.goesOn || action === 0);
+      const goesOn = step + 1 < mdp.steps && (mdp.goesOn || action === 0);
       const ahead = goesOn ? walk(step + 1, action, probability * share) : 0;
       value += share * (rewards[2 * state + action] + discount * ahead);
     }
@@ -30,13 +30,13 @@ function enumerated(
   return { value: walk(0, 0, 1), visits };
 }
 
-describe.each(chains)('a chain that %s', (_, chain) => {
-  const random = Random.seeded({ seed: 1, purpose: 'chains' });
-  const stop = Float64Array.from({ length: chainStates(chain) }, () => random.uniform());
+describe.each(mdps)('a mdp that %s', (_, mdp) => {
+  const random = Random.seeded({ seed: 1, purpose: 'mdps' });
+  const stop = Float64Array.from({ length: threadStates(mdp) }, () => random.uniform());
   const rewards = Float64Array.from({ length: 2 * stop.length }, () => random.normal());
   const by = (action: number) => stop.map((_, state) => rewards[2 * state + action]);
   const discount = 0.9;
-  const values = chainValues(chain, {
+  const values = actionValues(mdp, {
     stopProbability: stop,
     continueRewards: by(0),
     stopRewards: by(1),
@@ -44,20 +44,20 @@ describe.each(chains)('a chain that %s', (_, chain) => {
   });
 
   it('has the visits and the value of all its action sequences', () => {
-    const expected = enumerated(chain, { stop, rewards, discount });
-    const visits = visitProbabilities(chain, stop);
+    const expected = enumerated(mdp, { stop, rewards, discount });
+    const visits = visitProbabilities(mdp, stop);
     for (const [state, visit] of visits.entries()) expect(visit).toBeCloseTo(expected.visits[state], 12);
     expect(values.values[0]).toBeCloseTo(expected.value, 12);
   });
 
   it('has the same return from either end: visits times rewards, without discount', () => {
-    const undiscounted = chainValues(chain, {
+    const undiscounted = actionValues(mdp, {
       stopProbability: stop,
       continueRewards: by(0),
       stopRewards: by(1),
       discount: 1,
     });
-    const visits = visitProbabilities(chain, stop);
+    const visits = visitProbabilities(mdp, stop);
     const total = visits.reduce(
       (sum, visit, state) =>
         sum + visit * (stop[state] * rewards[2 * state + 1] + (1 - stop[state]) * rewards[2 * state]),

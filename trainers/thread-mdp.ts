@@ -1,31 +1,31 @@
 import { CONTINUE, STOP } from '../envs/state-table.ts';
 
 /*
- * A thread under a stopping policy is a known Markov chain: one state at its first post and, where the episode goes on
+ * A thread under a stopping policy is a known MDP: one state at its first post and, where the episode goes on
  * after a stop, two at every later one, by the action before. Transitions are deterministic, so all expectations over
  * rollouts are one forward pass (where the agent gets to) and one backward pass (what comes of it).
  */
 
-/** One thread's chain. Its states are numbered as the thread's rows in a state table. */
-export interface StoppingChain {
+/** One thread's MDP. Its states are numbered as the thread's rows in a state table. */
+export interface ThreadMdp {
   /** Steps of an episode that is not stopped, at least 1. */
   readonly steps: number;
   /** Whether an episode goes on after a stop, with the stop in its state; else there is one state a step. */
   readonly goesOn: boolean;
 }
 
-/** How many states the chain has: 2 · steps − 1 or steps. */
-export function chainStates({ steps, goesOn }: StoppingChain): number {
+/** How many states the MDP has: 2 · steps − 1 or steps. */
+export function threadStates({ steps, goesOn }: ThreadMdp): number {
   return goesOn ? 2 * steps - 1 : steps;
 }
 
-function stateOf({ goesOn }: StoppingChain, step: number, previous: number): number {
+function stateOf({ goesOn }: ThreadMdp, step: number, previous: number): number {
   return !goesOn || step === 0 ? step : 2 * step - 1 + previous;
 }
 
 /** The states of a step are the ones from its CONTINUE state to this. */
-function lastStateOf(chain: StoppingChain, step: number): number {
-  return stateOf(chain, step, STOP);
+function lastStateOf(mdp: ThreadMdp, step: number): number {
+  return stateOf(mdp, step, STOP);
 }
 
 /**
@@ -33,21 +33,21 @@ function lastStateOf(chain: StoppingChain, step: number): number {
  * d(s_{t+1}, a) = Σ_s d(s) π(a | s).
  * @param stopProbability π(stop | s), [states]
  */
-export function visitProbabilities(chain: StoppingChain, stopProbability: ArrayLike<number>): Float64Array {
-  const visits = new Float64Array(chainStates(chain));
+export function visitProbabilities(mdp: ThreadMdp, stopProbability: ArrayLike<number>): Float64Array {
+  const visits = new Float64Array(threadStates(mdp));
   visits[0] = 1;
-  for (let step = 0; step < chain.steps - 1; step++) {
-    const [afterContinue, afterStop] = [stateOf(chain, step + 1, CONTINUE), stateOf(chain, step + 1, STOP)];
-    for (let state = stateOf(chain, step, CONTINUE); state <= lastStateOf(chain, step); state++) {
+  for (let step = 0; step < mdp.steps - 1; step++) {
+    const [afterContinue, afterStop] = [stateOf(mdp, step + 1, CONTINUE), stateOf(mdp, step + 1, STOP)];
+    for (let state = stateOf(mdp, step, CONTINUE); state <= lastStateOf(mdp, step); state++) {
       visits[afterContinue] += visits[state] * (1 - stopProbability[state]);
-      if (chain.goesOn) visits[afterStop] += visits[state] * stopProbability[state];
+      if (mdp.goesOn) visits[afterStop] += visits[state] * stopProbability[state];
     }
   }
   return visits;
 }
 
 /** What is to come from each state, [states] each. */
-export interface ChainValues {
+export interface ActionValues {
   /** V(s), and Q(s, a) of either action. */
   readonly values: Float64Array;
   readonly ofStopping: Float64Array;
@@ -58,25 +58,25 @@ export interface ChainValues {
  * The backward pass: Q(s, a) = r(s, a) + discount · V(next), V(s) = Σ_a π(a | s) Q(s, a).
  * @param options.stopRewards r(s, stop), [states]; `continueRewards` likewise
  */
-export function chainValues(
-  chain: StoppingChain,
+export function actionValues(
+  mdp: ThreadMdp,
   options: {
     stopProbability: ArrayLike<number>;
     stopRewards: ArrayLike<number>;
     continueRewards: ArrayLike<number>;
     discount: number;
   },
-): ChainValues {
+): ActionValues {
   const { stopProbability, stopRewards, continueRewards, discount } = options;
-  const states = chainStates(chain);
+  const states = threadStates(mdp);
   const values = new Float64Array(states);
   const ofStopping = new Float64Array(states);
   const ofContinuing = new Float64Array(states);
-  for (let step = chain.steps - 1; step >= 0; step--) {
-    const isLast = step === chain.steps - 1;
-    const afterContinue = isLast ? 0 : discount * values[stateOf(chain, step + 1, CONTINUE)];
-    const afterStop = isLast || !chain.goesOn ? 0 : discount * values[stateOf(chain, step + 1, STOP)];
-    for (let state = stateOf(chain, step, CONTINUE); state <= lastStateOf(chain, step); state++) {
+  for (let step = mdp.steps - 1; step >= 0; step--) {
+    const isLast = step === mdp.steps - 1;
+    const afterContinue = isLast ? 0 : discount * values[stateOf(mdp, step + 1, CONTINUE)];
+    const afterStop = isLast || !mdp.goesOn ? 0 : discount * values[stateOf(mdp, step + 1, STOP)];
+    for (let state = stateOf(mdp, step, CONTINUE); state <= lastStateOf(mdp, step); state++) {
       const p = stopProbability[state];
       ofStopping[state] = stopRewards[state] + afterStop;
       ofContinuing[state] = continueRewards[state] + afterContinue;

@@ -9,16 +9,18 @@ const opset = 17;
 
 /** TensorProto.DataType. */
 export const float = 1;
+export const int32 = 6;
 export const int64 = 7;
+export const bool = 9;
 export const double = 11;
 
-/** Field numbers of onnx.proto, as far as this graph needs them. */
+/** Field numbers of onnx.proto, as far as our graphs need them. */
 const modelField = { irVersion: 1, producer: 2, graph: 7, opset: 8 } as const;
 const opsetVersionField = 2;
 const graphField = { node: 1, name: 2, initializer: 5, input: 11, output: 12 } as const;
 const nodeField = { input: 1, output: 2, name: 3, type: 4, attribute: 5 } as const;
-const attributeField = { name: 1, integer: 3, type: 20 } as const;
-const integerAttribute = 2;
+const attributeField = { name: 1, integer: 3, integers: 8, type: 20 } as const;
+const attributeType = { integer: 2, integers: 7 } as const;
 const tensorField = { dimension: 1, type: 2, name: 8, bytes: 9 } as const;
 const valueField = { name: 1, type: 2, doc: 10 } as const;
 const typeTensorField = 1;
@@ -30,13 +32,14 @@ export interface OnnxNode {
   readonly type: string;
   readonly inputs: readonly string[];
   readonly output: string;
-  readonly integers?: Readonly<Record<string, number>>;
+  /** Its attributes: a number each, or several. */
+  readonly integers?: Readonly<Record<string, number | readonly number[]>>;
 }
 
 export interface OnnxTensor {
   readonly name: string;
   readonly shape: readonly number[];
-  readonly data: Float32Array | Float64Array | BigInt64Array;
+  readonly data: Float32Array | Float64Array | Int32Array | BigInt64Array | Uint8Array;
 }
 
 export interface OnnxValue {
@@ -44,7 +47,7 @@ export interface OnnxValue {
   readonly type: number;
   /** A name for a length that is free. */
   readonly shape: readonly (string | number)[];
-  readonly doc: string;
+  readonly doc?: string;
 }
 
 export interface OnnxGraph {
@@ -82,10 +85,11 @@ function writeNode({ type, inputs, output, integers = {} }: OnnxNode, pbf: Pbf):
   for (const attribute of Object.entries(integers)) pbf.writeMessage(nodeField.attribute, writeAttribute, attribute);
 }
 
-function writeAttribute([name, value]: [string, number], pbf: Pbf): void {
+function writeAttribute([name, value]: [string, number | readonly number[]], pbf: Pbf): void {
   pbf.writeStringField(attributeField.name, name);
-  pbf.writeVarintField(attributeField.integer, value);
-  pbf.writeVarintField(attributeField.type, integerAttribute);
+  if (typeof value === 'number') pbf.writeVarintField(attributeField.integer, value);
+  else for (const one of value) pbf.writeVarintField(attributeField.integers, one);
+  pbf.writeVarintField(attributeField.type, attributeType[typeof value === 'number' ? 'integer' : 'integers']);
 }
 
 function writeTensor({ name, shape, data }: OnnxTensor, pbf: Pbf): void {
@@ -98,6 +102,8 @@ function writeTensor({ name, shape, data }: OnnxTensor, pbf: Pbf): void {
 
 function elementType(data: OnnxTensor['data']): number {
   if (data instanceof Float32Array) return float;
+  if (data instanceof Int32Array) return int32;
+  if (data instanceof Uint8Array) return bool;
   return data instanceof Float64Array ? double : int64;
 }
 
@@ -108,7 +114,7 @@ function writeValue({ name, type, shape, doc }: OnnxValue, pbf: Pbf): void {
     (value: Pick<OnnxValue, 'type' | 'shape'>, own) => own.writeMessage(typeTensorField, writeTensorType, value),
     { type, shape },
   );
-  pbf.writeStringField(valueField.doc, doc);
+  if (doc !== undefined) pbf.writeStringField(valueField.doc, doc);
 }
 
 function writeTensorType({ type, shape }: Pick<OnnxValue, 'type' | 'shape'>, pbf: Pbf): void {

@@ -1,0 +1,45 @@
+import * as tf from '@tensorflow/tfjs-core';
+import { type AdamOptions, type AdamStep, adamStep, adopt, type Moving, nextAdamStep, type Optimized } from './adam.ts';
+import { gradientsOf } from './gradients.ts';
+import { compiled, tidied } from './onnx/compiled.ts';
+import type { Tensors } from './population-ops.ts';
+
+/**
+ * Descent of a loss by Adam, compiled: as many steps as there are batches, in one graph. The loss also says what else of it is
+ * wanted (`seen`), as it was before the step.
+ * @param lossOf the loss of each member, from the parameters, one of the batches, and what all batches share
+ * @returns a function that moves the state, disposes the batches, and returns what was seen at each step, for the caller to dispose
+ */
+export function descent<Name extends string, Batch extends object, Shared extends object, Seen extends object>(
+  lossOf: (parameters: Tensors<Name>, batch: Batch, shared: Shared) => { loss: tf.Tensor; seen: Seen },
+) {
+  const steps = compiled(
+    (inputs: { state: Moving<Name>; batches: readonly Batch[]; shared: Shared; adam: AdamStep[] }) => {
+      let { state } = inputs;
+      const seen: Seen[] = [];
+      for (const [index, batch] of inputs.batches.entries()) {
+        const step = tidied(() => {
+          const at = gradientsOf(state.parameters, (parameters) => lossOf(parameters, batch, inputs.shared));
+          return { state: adamStep(state, at.gradients, inputs.adam[index]), seen: at.seen };
+        });
+        // Parameters that no later step reads.
+        if (index > 0) tf.dispose(state);
+        state = step.state;
+        seen.push(step.seen);
+      }
+      return { state, seen };
+    },
+  );
+  return (
+    state: Optimized<Name>,
+    options: { batches: readonly Batch[]; shared: Shared; adam: AdamOptions },
+  ): Seen[] => {
+    const { batches, shared } = options;
+    const adam = batches.map(() => nextAdamStep(state, options.adam));
+    const { parameters, firstMoments, secondMoments } = state;
+    const moved = steps({ state: { parameters, firstMoments, secondMoments }, batches, shared, adam });
+    adopt(state, moved.state);
+    for (const own of [...batches, ...adam]) tf.dispose(Object.values(own));
+    return moved.seen;
+  };
+}

@@ -1,0 +1,136 @@
+import * as tf from '@tensorflow/tfjs-core';
+import { namesOf, type Tensors } from './population-ops.ts';
+
+/*
+ * Automatic gradients, so that a loss is all that an algorithm states. tfjs keeps the tape; what each operation passes back is
+ * here for the operations that our losses are made of, because its core package comes without. Products, tanh and what else is
+ * worth a gradient of its own have it in population-ops.ts.
+ */
+
+/**
+ * The gradient of the sum of a loss, and what the loss saw on its way; the caller owns both. Members of a population do not
+ * mix, so the gradient of the sum is that of each member's loss.
+ */
+export function gradientsOf<Name extends string, Seen extends object>(
+  parameters: Tensors<Name>,
+  lossOf: (parameters: Tensors<Name>) => { loss: tf.Tensor; seen: Seen },
+): { gradients: Tensors<Name>; seen: Seen } {
+  const names = namesOf(parameters);
+  let seen: Seen | null = null;
+  const gradients = tf.grads((...tensors: tf.Tensor[]) => {
+    const own = lossOf(Object.fromEntries(names.map((name, index) => [name, tensors[index]])) as Tensors<Name>);
+    for (const tensor of Object.values(own.seen)) if (tensor instanceof tf.Tensor) tf.keep(tensor);
+    seen = own.seen;
+    return own.loss;
+  })(names.map((name) => parameters[name]));
+  if (seen === null) throw new Error('the loss was not computed');
+  return { gradients: Object.fromEntries(names.map((name, index) => [name, gradients[index]])) as Tensors<Name>, seen };
+}
+
+/** What the inputs of an operation get of the gradient of its output, from the inputs and the output. */
+type Passed = (dy: tf.Tensor, x: tf.Tensor, y: tf.Tensor) => tf.Tensor;
+type PassedToBoth = (dy: tf.Tensor, a: tf.Tensor, b: tf.Tensor) => tf.Tensor;
+
+const ofOne: Readonly<Record<string, Passed>> = {
+  Identity: (dy) => tf.clone(dy),
+  Neg: (dy) => tf.neg(dy),
+  Exp: (dy, _, y) => tf.mul(dy, y),
+  Log: (dy, x) => tf.div(dy, x),
+  Sqrt: (dy, _, y) => tf.div(dy, tf.mul(y, 2)),
+  Square: (dy, x) => tf.mul(dy, tf.mul(x, 2)),
+  Softplus: (dy, x) => tf.mul(dy, tf.sigmoid(x)),
+  Reshape: (dy, x) => tf.reshape(dy, x.shape),
+};
+
+/** For each of the two inputs, before the sum over what was broadcast. */
+const ofTwo: Readonly<Record<string, readonly [PassedToBoth, PassedToBoth]>> = {
+  Add: [(dy) => dy, (dy) => dy],
+  Sub: [(dy) => dy, (dy) => tf.neg(dy)],
+  Multiply: [(dy, _, b) => tf.mul(dy, b), (dy, a) => tf.mul(dy, a)],
+  Minimum: [
+    (dy, a, b) => tf.mul(dy, tf.cast(tf.lessEqual(a, b), 'float32')),
+    (dy, a, b) => tf.mul(dy, tf.cast(tf.greater(a, b), 'float32')),
+  ],
+  Maximum: [
+    (dy, a, b) => tf.mul(dy, tf.cast(tf.greaterEqual(a, b), 'float32')),
+    (dy, a, b) => tf.mul(dy, tf.cast(tf.less(a, b), 'float32')),
+  ],
+  SquaredDifference: [
+    (dy, a, b) => tf.mul(dy, tf.mul(tf.sub(a, b), 2)),
+    (dy, a, b) => tf.mul(dy, tf.mul(tf.sub(b, a), 2)),
+  ],
+};
+
+for (const [kernelName, passed] of Object.entries(ofOne))
+  tf.registerGradient({
+    kernelName,
+    inputsToSave: ['x'],
+    outputsToSave: [true],
+    gradFunc: (dy, [x, y]) => ({ x: () => passed(single(dy), x, y) }),
+  });
+
+for (const [kernelName, [toA, toB]] of Object.entries(ofTwo))
+  tf.registerGradient({
+    kernelName,
+    inputsToSave: ['a', 'b'],
+    gradFunc: (dy, [a, b]) => ({
+      a: () => summedTo(a.shape, toA(single(dy), a, b)),
+      b: () => summedTo(b.shape, toB(single(dy), a, b)),
+    }),
+  });
+
+tf.registerGradient({
+  kernelName: 'Sum',
+  inputsToSave: ['x'],
+  gradFunc: (dy, [x], { axis }) => {
+    const summed = Array.isArray(axis) ? axis.map(Number) : axis === null ? x.shape.map((_, own) => own) : Number(axis);
+    const axes = tf.util.parseAxisParam(summed, x.shape);
+    const kept = x.shape.map((length, own) => (axes.includes(own) ? 1 : length));
+    return { x: () => tf.mul(tf.reshape(single(dy), kept), tf.onesLike(x)) };
+  },
+});
+
+tf.registerGradient({
+  kernelName: 'Slice',
+  inputsToSave: ['x'],
+  gradFunc: (dy, [x], { begin }) => {
+    const from = Array.isArray(begin) ? begin.map(Number) : [Number(begin)];
+    const around = x.shape.map((length, own): [number, number] => {
+      const before = from[own] ?? 0;
+      return [before, length - before - single(dy).shape[own]];
+    });
+    return { x: () => tf.pad(single(dy), around) };
+  },
+});
+
+tf.registerGradient({
+  kernelName: 'Concat',
+  saveAllInputs: true,
+  gradFunc: (dy, inputs, { axis }) => {
+    let start = 0;
+    const parts = inputs.map(({ shape }) => {
+      const begin = shape.map((_, own) => (own === axis ? start : 0));
+      start += shape[Number(axis)];
+      return () => tf.slice(single(dy), begin, shape);
+    });
+    return Object.fromEntries(parts.entries());
+  },
+});
+
+tf.registerGradient({
+  kernelName: 'Cumsum',
+  gradFunc: (dy, _, { axis, exclusive, reverse }) => ({
+    x: () => tf.cumsum(single(dy), Number(axis), exclusive === true, reverse !== true),
+  }),
+});
+
+function single(dy: tf.Tensor | tf.Tensor[]): tf.Tensor {
+  if (Array.isArray(dy)) throw new Error('no operation of ours has several outputs');
+  return dy;
+}
+
+/** The sum over the axes along which something of that shape was broadcast. */
+function summedTo(shape: number[], gradient: tf.Tensor): tf.Tensor {
+  const axes = tf.broadcast_util.getReductionAxes(shape, gradient.shape);
+  return axes.length === 0 ? gradient : tf.reshape(tf.sum(gradient, axes), shape);
+}

@@ -1,0 +1,201 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import * as tf from '@tensorflow/tfjs-core';
+import type { Engine, Numbers, Session } from './engine.ts';
+import { type Kind, Recorder, type Value } from './recorder.ts';
+
+/*
+ * A tfjs backend whose kernels (kernels.ts) append nodes to a graph instead of computing. The graph runs when one of its
+ * tensors is read, or when it has become long; `compiled` (compiled.ts) keeps graphs and runs them without the kernels.
+ */
+
+/** Longer graphs run although nobody reads them. */
+const mostNodes = 1000;
+/** Sessions kept; the one that was used longest ago goes first. */
+const mostSessions = 48;
+/** Whoever awaits a tensor lets timers and signals have their turn as often as this. */
+const longestTurnMs = 100;
+
+export class OnnxBackend extends tf.KernelBackend {
+  private readonly values: tf.DataStorage<Value>;
+  private readonly sessions = new Map<string, Session>();
+  private readonly engine: Engine;
+  private recorder = new Recorder();
+  private turnMs = performance.now();
+  /** Whether a function is being traced, so that nothing can be read. */
+  isTracing = false;
+
+  constructor(engine: Engine) {
+    super();
+    this.engine = engine;
+    this.values = new tf.DataStorage(this, tf.engine());
+  }
+
+  /** Sessions kept. */
+  get sessionCount(): number {
+    return this.sessions.size;
+  }
+
+  valueBehind({ dataId }: tf.TensorInfo): Value {
+    return this.values.get(dataId);
+  }
+
+  /** What a kernel returns for a value. */
+  tensorOf(value: Value): tf.TensorInfo {
+    const dataId = {};
+    this.values.set(dataId, value);
+    return { dataId, shape: [...value.shape], dtype: value.kind };
+  }
+
+  /** The same numbers under another tensor: for kernels that change nothing. */
+  shared({ dataId, shape, dtype }: tf.TensorInfo): tf.TensorInfo {
+    this.incRef(dataId);
+    return { dataId, shape, dtype };
+  }
+
+  /** An array as a value of its own. */
+  made(array: Numbers | null, { shape, kind }: { shape: readonly number[]; kind: Kind }): Value {
+    return { shape, kind, recorder: this.recorder, array, references: 1 };
+  }
+
+  /** Appends a node to the graph in hand; see `Recorder.append`. */
+  append(
+    node: Parameters<Recorder['append']>[0],
+    inputs: readonly tf.TensorInfo[],
+    output: Parameters<Recorder['append']>[2],
+  ): tf.TensorInfo {
+    const operands = inputs.map((input) => this.valueBehind(input));
+    if (!this.isTracing && this.recorder.length >= mostNodes) this.settle();
+    return this.tensorOf(this.recorder.append(node, operands, output));
+  }
+
+  /** Runs what was recorded. */
+  settle(): void {
+    const { recorder } = this;
+    this.recorder = new Recorder();
+    const outputs = recorder.made.filter(({ references }) => references > 0);
+    if (outputs.length === 0) return;
+    const inputs = recorder.read;
+    const session = this.session(recorder.file({ inputs, outputs }));
+    const results = session.run(
+      new Map(inputs.map((value) => [recorder.nameOf(value), { shape: value.shape, array: arrayOf(value) }])),
+      outputs.map((value) => recorder.nameOf(value)),
+    );
+    for (const value of outputs) value.array = results.get(recorder.nameOf(value)) ?? null;
+  }
+
+  /** What `f` records, in a graph of its own. Nothing in it may be read. */
+  traced<T>(f: () => T): { result: T; recorder: Recorder } {
+    this.settle();
+    const recorder = this.recorder;
+    this.isTracing = true;
+    try {
+      return { result: f(), recorder };
+    } finally {
+      this.isTracing = false;
+      this.recorder = new Recorder();
+    }
+  }
+
+  /** The session of an ONNX file; kept until others are used more. */
+  session(file: Uint8Array, key = Buffer.from(file).toString('latin1')): Session {
+    const session = this.sessions.get(key) ?? this.engine(file);
+    this.sessions.delete(key);
+    this.sessions.set(key, session);
+    for (const [oldest, own] of this.sessions) {
+      if (this.sessions.size <= mostSessions) break;
+      own.dispose();
+      this.sessions.delete(oldest);
+    }
+    return session;
+  }
+
+  override async read(dataId: object): Promise<tf.backend_util.TypedArray> {
+    const array = this.readSync(dataId);
+    if (performance.now() - this.turnMs > longestTurnMs) {
+      await nextTurn();
+      this.turnMs = performance.now();
+    }
+    return array;
+  }
+
+  override readSync(dataId: object): Numbers {
+    const value = this.values.get(dataId);
+    if (value.array === null) {
+      if (this.isTracing) throw new Error('a compiled step cannot read a tensor; return it and read the result');
+      this.settle();
+    }
+    return arrayOf(value);
+  }
+
+  override write(values: tf.backend_util.BackendValues, shape: number[], dtype: tf.DataType): object {
+    const { dataId } = this.tensorOf(this.made(numbersOf(values, dtype), { shape, kind: kindOf(dtype) }));
+    return dataId;
+  }
+
+  override move(
+    dataId: object,
+    values: tf.backend_util.BackendValues,
+    shape: number[],
+    dtype: tf.DataType,
+    references: number,
+  ): void {
+    this.values.set(dataId, { ...this.made(numbersOf(values, dtype), { shape, kind: kindOf(dtype) }), references });
+  }
+
+  override disposeData(dataId: object, force = false): boolean {
+    if (!this.values.has(dataId)) return true;
+    const value = this.values.get(dataId);
+    value.references--;
+    if (!force && value.references > 0) return false;
+    value.references = 0;
+    this.values.delete(dataId);
+    return true;
+  }
+
+  override numDataIds(): number {
+    return this.values.numDataIds();
+  }
+
+  override refCount(dataId: object): number {
+    return this.values.has(dataId) ? this.values.get(dataId).references : 0;
+  }
+
+  override incRef(dataId: object): void {
+    this.values.get(dataId).references++;
+  }
+
+  override floatPrecision(): 32 {
+    return 32;
+  }
+
+  override epsilon(): number {
+    return 1e-7;
+  }
+
+  override memory(): { unreliable: boolean } {
+    return { unreliable: false };
+  }
+
+  override dispose(): void {
+    for (const session of this.sessions.values()) session.dispose();
+    this.sessions.clear();
+  }
+}
+
+/** The array of a value whose graph has run. */
+export function arrayOf({ array }: Value): Numbers {
+  if (array === null) throw new Error('a tensor was asked for whose graph was never run');
+  return array;
+}
+
+/** @throws Error for types that no graph of ours holds */
+export function kindOf(dtype: tf.DataType): Kind {
+  if (dtype === 'float32' || dtype === 'int32' || dtype === 'bool') return dtype;
+  throw new Error(`the onnx backend holds float32, int32 and bool, not ${dtype}`);
+}
+
+function numbersOf(values: tf.backend_util.BackendValues, dtype: tf.DataType): Numbers {
+  const arrays = { float32: Float32Array, int32: Int32Array, bool: Uint8Array } as const;
+  const Own = arrays[kindOf(dtype)];
+  return values instanceof Own ? values : Own.from(Array.from(values, Number));
+}

@@ -1,0 +1,106 @@
+import type { Numbers } from './engine.ts';
+import { bool, float, int32, type OnnxNode, type OnnxTensor, type OnnxValue, onnxFile } from './onnx-file.ts';
+
+/** The types of tensors that this backend knows. */
+export type Kind = 'float32' | 'int32' | 'bool';
+
+const onnxTypes: Readonly<Record<Kind, number>> = { float32: float, int32, bool };
+
+/** TensorProto.DataType of a tensor's type, for casts. */
+export function onnxTypeOf(kind: Kind): number {
+  return onnxTypes[kind];
+}
+
+/** What one or several tensors of tfjs stand for: an array, or a node of a graph that has not run. */
+export interface Value {
+  readonly shape: readonly number[];
+  readonly kind: Kind;
+  /** The graph during which it came up. */
+  readonly recorder: Recorder;
+  /** Null while its node has not run. */
+  array: Numbers | null;
+  /** How many tensors share it. */
+  references: number;
+}
+
+/** A graph while kernels append nodes to it. */
+export class Recorder {
+  private readonly nodes: { readonly node: OnnxNode; readonly value: Value }[] = [];
+  private readonly constants: OnnxTensor[] = [];
+  private readonly names = new Map<Value, string>();
+
+  /** Nodes so far. */
+  get length(): number {
+    return this.nodes.length;
+  }
+
+  /** Values that nodes made, in their order. */
+  get made(): Value[] {
+    return this.nodes.map(({ value }) => value);
+  }
+
+  /** Values with arrays that nodes read, in the order of their first use. */
+  get read(): Value[] {
+    return Array.from(this.names.keys()).filter(({ array }) => array !== null);
+  }
+
+  /** The value's name in the graph; nodes need unique ones, and so do the values that they read. */
+  nameOf(value: Value): string {
+    const known = this.names.get(value);
+    if (known !== undefined) return known;
+    const name = `v${this.names.size}`;
+    this.names.set(value, name);
+    return name;
+  }
+
+  /** Appends a node. `operands` are further inputs that are known, such as the axes of a sum. */
+  append(
+    node: Pick<OnnxNode, 'type'> & Partial<Pick<OnnxNode, 'integers'>>,
+    inputs: readonly Value[],
+    output: { shape: readonly number[]; kind: Kind; operands?: readonly (readonly number[] | number)[] },
+  ): Value {
+    const { shape, kind, operands = [] } = output;
+    const names = [...inputs.map((input) => this.nameOf(input)), ...operands.map((own) => this.constant(own))];
+    const value: Value = { shape, kind, recorder: this, array: null, references: 1 };
+    this.nodes.push({ node: { ...node, inputs: names, output: this.nameOf(value) }, value });
+    return value;
+  }
+
+  private constant(operand: readonly number[] | number): string {
+    const name = `c${this.constants.length}`;
+    this.constants.push(
+      typeof operand === 'number'
+        ? { name, shape: [], data: Float32Array.of(operand) }
+        : { name, shape: [operand.length], data: BigInt64Array.from(operand, BigInt) },
+    );
+    return name;
+  }
+
+  /** The ONNX file of what the outputs need. Values that were read and are not inputs become constants. */
+  file({ inputs, outputs }: { inputs: readonly Value[]; outputs: readonly Value[] }): Uint8Array {
+    const needed = new Set(outputs.map((value) => this.nameOf(value)));
+    const nodes: OnnxNode[] = [];
+    for (const { node } of this.nodes.toReversed())
+      if (needed.has(node.output)) {
+        nodes.unshift(node);
+        for (const input of node.inputs) needed.add(input);
+      }
+    const fixed = this.read.flatMap((value): OnnxTensor[] =>
+      value.array === null || inputs.includes(value)
+        ? []
+        : [{ name: this.nameOf(value), shape: value.shape, data: value.array }],
+    );
+    const described = (value: Value): OnnxValue => ({
+      name: this.nameOf(value),
+      type: onnxTypeOf(value.kind),
+      shape: value.shape,
+    });
+    return onnxFile({
+      name: 'step',
+      nodes,
+      constants: [...this.constants, ...fixed].filter(({ name }) => needed.has(name)),
+      inputs: inputs.map(described),
+      outputs: outputs.map(described),
+    });
+  }
+}

@@ -1,0 +1,109 @@
+import * as tf from '@tensorflow/tfjs-core';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { selectBackend } from '../../../../src/tensor/backend.ts';
+import { compiled } from '../../../../src/tensor/onnx/compiled.ts';
+
+describe('a compiled function', () => {
+  beforeEach(() => selectBackend('onnx'));
+
+  it('computes from its inputs at every call, and runs no kernel from the third on', () => {
+    let traces = 0;
+    const scaled = compiled(({ x, rate }: { x: tf.Tensor; rate: tf.Tensor }) => {
+      traces++;
+      return { both: [tf.mul(x, rate), tf.sum(x)], none: null };
+    });
+    const before = tf.memory().numTensors;
+    for (let call = 1; call <= 4; call++) {
+      const inputs = { x: tf.tensor1d([1, 2, 3]), rate: tf.scalar(1 / call) };
+      const { both, none } = scaled(inputs);
+      for (const [index, value] of both[0].dataSync().entries()) expect(value).toBeCloseTo((index + 1) / call, 6);
+      expect([...both[1].dataSync()]).toEqual([6]);
+      expect(none).toBeNull();
+      tf.dispose([both, inputs]);
+      expect(tf.memory().numTensors).toBe(before);
+    }
+    expect(traces).toBe(2);
+    // Other shapes are another graph.
+    const inputs = { x: tf.tensor2d([[1], [2]]), rate: tf.scalar(2) };
+    const { both } = scaled(inputs);
+    expect([...both[0].dataSync()]).toEqual([2, 4]);
+    tf.dispose([both, inputs]);
+  });
+
+  it('takes gradients, one tensor as two inputs, and results of kernels that have not run', () => {
+    const step = compiled(({ a, b }: { a: tf.Tensor; b: tf.Tensor }) => tf.sub(tf.mul(a, 3), b));
+    const pending = tf.add(tf.tensor1d([1, 2]), 1);
+    for (let call = 0; call < 3; call++) {
+      const result = step({ a: pending, b: pending });
+      expect([...result.dataSync()]).toEqual([4, 6]);
+      result.dispose();
+    }
+    const nested = compiled(({ a }: { a: tf.Tensor }) => tf.add(step({ a, b: a }), 1));
+    const result = nested({ a: pending });
+    expect([...result.dataSync()]).toEqual([5, 7]);
+    tf.dispose([pending, result]);
+  });
+
+  it('is refused at its second call where a number was baked in', () => {
+    let calls = 0;
+    const baked = compiled(({ x }: { x: tf.Tensor }) => tf.mul(x, 1 / ++calls));
+    const x = tf.tensor1d([1, 2, 3]);
+    baked({ x }).dispose();
+    expect(() => baked({ x })).toThrow(/computes something else at its second call.*pass it in as a tensor/);
+    x.dispose();
+  });
+
+  it('is refused where it reads what is not among its inputs, reads a value, or returns what it did not compute', () => {
+    const before = tf.memory().numTensors;
+    const [x, other] = [tf.tensor1d([1, 2]), tf.tensor2d([[1, 2]])];
+    expect(() => compiled((inputs: { x: tf.Tensor }) => tf.add(inputs.x, other))({ x })).toThrow(
+      /reads a tensor of shape \[1,2\] that is not among its inputs/,
+    );
+    expect(() =>
+      compiled((inputs: { x: tf.Tensor }) => tf.mul(inputs.x, tf.sum(inputs.x).dataSync()[0]))({ x }),
+    ).toThrow(/cannot read a tensor/);
+    expect(() => compiled((inputs: { x: tf.Tensor }) => inputs)({ x })).toThrow(
+      /returns a tensor that it did not compute/,
+    );
+    expect(() =>
+      compiled((inputs: { x: tf.Tensor; rate: number }) => tf.mul(inputs.x, inputs.rate))({ x, rate: 2 }),
+    ).toThrow(/was given \.rate = 2; make it a tensor/);
+    tf.dispose([x, other]);
+    expect(tf.memory().numTensors).toBe(before);
+  });
+
+  it('keeps a bounded number of programs, and traces again what it has forgotten', () => {
+    let traces = 0;
+    const doubled = compiled(({ x }: { x: tf.Tensor }) => {
+      traces++;
+      return tf.mul(x, 2);
+    });
+    const call = (length: number) => {
+      const x = tf.ones([length]);
+      const result = doubled({ x });
+      expect([...result.dataSync()]).toEqual(Array(length).fill(2));
+      tf.dispose([x, result]);
+    };
+    for (let length = 1; length <= 60; length++) call(length);
+    expect(traces).toBe(60);
+    call(60);
+    expect(traces).toBe(61);
+    call(1);
+    expect(traces).toBe(62);
+  });
+});
+
+it('is the function in a tidy on other backends', async () => {
+  await selectBackend('cpu');
+  const before = tf.memory().numTensors;
+  const x = tf.tensor1d([1, 2]);
+  let calls = 0;
+  const step = compiled((inputs: { x: tf.Tensor }) => tf.mul(tf.add(inputs.x, 1), ++calls));
+  for (const factor of [1, 2, 3]) {
+    const result = step({ x });
+    expect([...result.dataSync()]).toEqual([2 * factor, 3 * factor]);
+    result.dispose();
+  }
+  x.dispose();
+  expect(tf.memory().numTensors).toBe(before);
+});
