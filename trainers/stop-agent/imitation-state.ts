@@ -7,6 +7,7 @@ import { disposeOptimized } from '../../src/tensor/adam.ts';
 import { Random } from '../../src/tensor/random.ts';
 import { createDiscriminator, type Discriminator, type GailRowWeights } from '../discriminator.ts';
 import type { LabelledBatch } from '../exact-return.ts';
+import { initialRunningReturn, type RunningReturn } from '../gae.ts';
 import { type GailMember, gailRowWeights } from '../gail.ts';
 import { type MemberState, valuesOf } from '../trainer.ts';
 import type { StopAgentConfig } from './config.ts';
@@ -20,7 +21,6 @@ import {
   restoreNetwork,
   sameForAll,
 } from './network-state.ts';
-import { initialRunningReturn, type RunningReturn } from './running-return.ts';
 import { disposeLearner, pairsOf, refreshStates, type StopLearner } from './setup.ts';
 
 /** A population in training: everything that changes from one iteration to the next. */

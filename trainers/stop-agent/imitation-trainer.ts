@@ -3,7 +3,7 @@ import { InputError } from '../../src/errors.ts';
 import { updateScalarMoments } from '../../src/tensor/normalizer.ts';
 import { columnOf } from '../../src/tensor/population-ops.ts';
 import { logitsExpertIsHigh } from '../discriminator.ts';
-import { generalizedAdvantages } from '../gae.ts';
+import { generalizedAdvantages, scaleRewards } from '../gae.ts';
 import { type DiscriminatorHealth, updateDiscriminator } from '../gail.ts';
 import { type PpoSteps, ppoUpdate } from '../ppo.ts';
 import type { Metrics, Trainer } from '../trainer.ts';
@@ -24,7 +24,6 @@ import { learnerPolicies } from './network-state.ts';
 import type { StopPolicy } from './policy.ts';
 import type { StopMember } from './problem.ts';
 import { type Collected, collect, scoredAgain, scoreRows } from './rollout.ts';
-import { scaleRewards } from './running-return.ts';
 import { createLearner } from './setup.ts';
 
 /*

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { Random } from '../../../src/tensor/random.ts';
-import { initialRunningReturn, scaleRewards } from '../../../trainers/stop-agent/running-return.ts';
+import { Random } from '../../src/tensor/random.ts';
+import { initialRunningReturn, scaleRewards } from '../../trainers/gae.ts';
 
 const steps = 40;
 const discount = 0.9;
