@@ -4,10 +4,12 @@ import { stackMembers, uniformFanIn } from '../src/tensor/initializers.ts';
 import { compiled } from '../src/tensor/onnx/compiled.ts';
 import {
   gram,
+  layer,
   matMul,
   sliceRows,
   sumRows,
   type Tensors,
+  tanh,
   tanhDerivative,
   transpose,
   type UpperName,
@@ -68,7 +70,7 @@ interface Pairs {
 /** Logits, [members, rows, 1]. */
 export const logitsExpertIsHigh = compiled(
   ({ parameters, ...pairs }: Pairs & { parameters: Tensors<DiscriminatorName> }) =>
-    upperForward(parameters, firstPreActivation(parameters, pairs)).output,
+    upperForward(parameters, tanh(firstPreActivation(parameters, pairs))).output,
 );
 
 /** Logits of both actions of each state, CONTINUE then STOP: [members, states, 2]. */
@@ -77,7 +79,7 @@ export const logitsOfBothActions = compiled(
     const continuing = statePreActivation(parameters, states);
     const stopping = tf.add<tf.Tensor3D>(continuing, parameters.wAction);
     return tf.concat(
-      [continuing, stopping].map((z1) => upperForward(parameters, z1).output),
+      [continuing, stopping].map((z1) => upperForward(parameters, tanh(z1)).output),
       2,
     );
   },
@@ -90,7 +92,7 @@ export function firstPreActivation(parameters: Tensors<DiscriminatorName>, { sta
 
 /** z₁ of CONTINUE, whose input is 0. */
 export function statePreActivation({ w1, b1 }: Tensors<DiscriminatorName>, states: tf.Tensor3D): tf.Tensor3D {
-  return tf.add(matMul(states, w1, { leftIsData: true }), b1);
+  return layer(states, { weights: w1, bias: b1 }, { inputIsData: true });
 }
 
 /** z₁ of mixed inputs is the mixture of their z₁: expert share ε of each expert row with the agent row beside it. */
@@ -106,7 +108,8 @@ export function mixPreActivations(preActivation1: tf.Tensor3D, mixture: tf.Tenso
 /** ‖∂logit/∂x‖ = √(vᵀGv) at each mixture, with v = ∂logit/∂z₁ and G = W₁ᵀW₁ over [state; action]: [members, mixtures, 1]. */
 export function inputGradientNorm(parameters: Tensors<DiscriminatorName>, preActivation1: tf.Tensor3D): tf.Tensor3D {
   const { w1, wAction, w2, w3 } = parameters;
-  const { hidden1, hidden2 } = upperForward(parameters, preActivation1);
+  const hidden1 = tanh(preActivation1);
+  const { hidden2 } = upperForward(parameters, hidden1);
   const v2 = tf.mul<tf.Tensor3D>(tanhDerivative(hidden2), transpose(w3));
   const v = tf.mul<tf.Tensor3D>(matMul(v2, w2, { transposeRight: true }), tanhDerivative(hidden1));
   const gramV = matMul(v, tf.add(gram(w1), gram(wAction)));
@@ -127,7 +130,7 @@ export function discriminatorLoss(
   { pairs, mixtures }: { pairs: tf.Tensor3D; mixtures: () => tf.Tensor3D },
   { labelsExpertIsOne, weights, penalties }: GailRowWeights,
 ): { loss: tf.Tensor3D; seen: DiscriminatorSeen } {
-  const logits = upperForward(parameters, pairs).output;
+  const logits = upperForward(parameters, tanh(pairs)).output;
   // Cross-entropy with logits: softplus(l) − label·l.
   const crossEntropy = tf.sub(tf.softplus(logits), tf.mul(labelsExpertIsOne, logits));
   const imitation = sumRows(tf.mul(crossEntropy, weights));

@@ -2,7 +2,7 @@ import * as tf from '@tensorflow/tfjs-core';
 import { disposeOptimized, type Optimized, optimized } from '../src/tensor/adam.ts';
 import { orthogonal, stackMembers } from '../src/tensor/initializers.ts';
 import { compiled } from '../src/tensor/onnx/compiled.ts';
-import { type MlpName, mapTensors, matMul, type Tensors, upperForward } from '../src/tensor/population-ops.ts';
+import { layer, type MlpName, mapTensors, type Tensors, upperForward } from '../src/tensor/population-ops.ts';
 import type { Random } from '../src/tensor/random.ts';
 
 /*
@@ -108,8 +108,8 @@ export function masked(parameters: Tensors<MlpName>, { w2, w3 }: BlockMasks): Te
 /** Log-probabilities of the actions [members, rows, actions] and state values [members, rows, 1]. */
 export function policyValueForward(parameters: Tensors<MlpName>, observations: tf.Tensor3D) {
   return tf.tidy(() => {
-    const product = matMul(observations, parameters.w1, { leftIsData: true });
-    const { output } = upperForward(parameters, tf.add(product, parameters.b1));
+    const first = { weights: parameters.w1, bias: parameters.b1 };
+    const { output } = upperForward(parameters, layer(observations, first, { isTanh: true, inputIsData: true }));
     const [members, rows, outputs] = output.shape;
     return {
       logProbabilities: tf.logSoftmax(tf.slice(output, [0, 0, 0], [members, rows, outputs - 1])) as tf.Tensor3D,

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { type ExpertName, expertNames as experts } from '../../experts/trajectories.ts';
 import { selectBackend } from '../../src/tensor/backend.ts';
 import { gradientsOf } from '../../src/tensor/gradients.ts';
-import { matMul, namesOf, type Tensors, upperForward } from '../../src/tensor/population-ops.ts';
+import { layer, namesOf, type Tensors, upperForward } from '../../src/tensor/population-ops.ts';
 import { Random } from '../../src/tensor/random.ts';
 import { createDiscriminator, type DiscriminatorName, type DiscriminatorSeen } from '../../trainers/discriminator.ts';
 import { occupancyLoss } from '../../trainers/exact-gail.ts';
@@ -275,7 +275,8 @@ describe('the gradient of the GAIL loss', () => {
     const mixed = tf.add(agent, tf.mul(mixture, tf.sub(expert, agent)));
     const whole = tf.concat([parameters.w1, parameters.wAction], 1);
     const { gradients } = gradientsOf({ mixed: tf.reshape<tf.Rank.R3>(mixed, [1, -1, inputs + 1]) }, (own) => ({
-      loss: upperForward(parameters, tf.add(matMul(own.mixed, whole), parameters.b1)).output,
+      loss: upperForward(parameters, layer(own.mixed, { weights: whole, bias: parameters.b1 }, { isTanh: true }))
+        .output,
       seen: {},
     }));
     const norms = Array.from(tf.norm(tf.reshape(gradients.mixed, [-1, inputs + 1]), 2, 1).dataSync());
