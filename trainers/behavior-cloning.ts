@@ -65,7 +65,7 @@ export async function cloneEpoch(
       weights: tf.tensor3d(oneHot, [1, batch, 2]),
     };
   });
-  const seen = descendCloning(network, {
+  const seen = await descendCloning(network, {
     batches: minibatches,
     shared: network.blockMasks,
     adam: { learningRates: [config.learningRate], epsilon: 1e-8 },

@@ -168,7 +168,7 @@ export async function updateDiscriminatorExactly(
   for (let epoch = 0; epoch < epochs; epoch++) {
     disposeSeen(seen);
     const batches = [drawMinibatch(members, { states, agentStates })];
-    seen = descendOccupancy(discriminator, { batches, shared, adam: discriminatorAdam(members) });
+    seen = await descendOccupancy(discriminator, { batches, shared, adam: discriminatorAdam(members) });
   }
   const logits = await seen[0].logits.data<'float32'>();
   const penalties = await meanPenalties(members, seen);

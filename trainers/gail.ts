@@ -188,7 +188,7 @@ export async function updateDiscriminator(
       return takeMinibatch(agentSteps, { chosen, members, states });
     });
     disposeSeen(seen);
-    seen = descendGail(discriminator, { batches, shared: rowWeights, adam: discriminatorAdam(members) });
+    seen = await descendGail(discriminator, { batches, shared: rowWeights, adam: discriminatorAdam(members) });
   }
   const accuracies = await accuraciesOf(
     members,

@@ -177,7 +177,8 @@ export async function updatePolicies<Batch extends object, Common extends object
     maxGradientNorm: configs.map(({ maxGradientNorm }) => maxGradientNorm),
   };
   const shared = { common, blockMasks: agent.blockMasks, coefficients, task };
-  const seen = updates.flatMap((batches) => descend(agent, { batches: batches(), shared, adam }));
+  const seen: { returns: tf.Tensor3D | null }[] = [];
+  for (const batches of updates) seen.push(...(await descend(agent, { batches: batches(), shared, adam })));
   const before = await seen[0].returns?.data<'float32'>();
   tf.dispose([Object.values(coefficients), seen.map(({ returns }) => returns ?? [])]);
   return before ?? null;

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import * as tf from '@tensorflow/tfjs-core';
 import { type AdamOptions, type AdamStep, adamStep, adopt, type Moving, nextAdamStep, type Optimized } from './adam.ts';
 import { gradientsOf } from './gradients.ts';
@@ -30,16 +31,35 @@ export function descent<Name extends string, Batch extends object, Shared extend
       return { state, seen };
     },
   );
-  return (
+  return async (
     state: Optimized<Name>,
     options: { batches: readonly Batch[]; shared: Shared; adam: AdamOptions },
-  ): Seen[] => {
+  ): Promise<Seen[]> => {
     const { batches, shared } = options;
-    const adam = batches.map(() => nextAdamStep(state, options.adam));
-    const { parameters, firstMoments, secondMoments } = state;
-    const moved = steps({ state: { parameters, firstMoments, secondMoments }, batches, shared, adam });
-    adopt(state, moved.state);
-    for (const own of [...batches, ...adam]) tf.dispose(Object.values(own));
-    return moved.seen;
+    const seen: Seen[] = [];
+    for (let start = 0; start < batches.length; start += mostSteps) {
+      const some = batches.slice(start, start + mostSteps);
+      const adam = some.map(() => nextAdamStep(state, options.adam));
+      const { parameters, firstMoments, secondMoments } = state;
+      const moved = steps({ state: { parameters, firstMoments, secondMoments }, batches: some, shared, adam });
+      adopt(state, moved.state);
+      seen.push(...moved.seen);
+      for (const own of [...some, ...adam]) tf.dispose(Object.values(own));
+      await turn();
+    }
+    return seen;
   };
+}
+
+/** Steps in one graph: an epoch of most trainings. */
+const mostSteps = 8;
+
+/** Steps block the event loop; timers and signals have their turn as often as this. */
+const longestTurnMs = 100;
+let turnMs = performance.now();
+
+async function turn(): Promise<void> {
+  if (performance.now() - turnMs < longestTurnMs) return;
+  await nextTurn();
+  turnMs = performance.now();
 }

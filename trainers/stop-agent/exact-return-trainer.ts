@@ -44,7 +44,7 @@ export async function createExactReturn(members: readonly StopMember[]): Promise
     },
     async iterate() {
       const remaining = 1 - iteration / iterations;
-      const seen = climbReturns(agent, {
+      const seen = await climbReturns(agent, {
         batches: Array.from({ length: configs[0].updates }, () => ({})),
         shared: { blockMasks: agent.blockMasks, task },
         adam: {

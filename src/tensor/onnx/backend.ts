@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import * as tf from '@tensorflow/tfjs-core';
 import type { Engine, Numbers, Session } from './engine.ts';
 import { type Kind, Recorder, type Value } from './recorder.ts';
@@ -10,17 +9,14 @@ import { type Kind, Recorder, type Value } from './recorder.ts';
 
 /** Longer graphs run although nobody reads them. */
 const mostNodes = 1000;
-/** Sessions kept; the one that was used longest ago goes first. */
-const mostSessions = 48;
-/** Whoever awaits a tensor lets timers and signals have their turn as often as this. */
-const longestTurnMs = 100;
+/** Sessions kept, each with the memory of its largest run; the one that was used longest ago goes first. */
+const mostSessions = 32;
 
 export class OnnxBackend extends tf.KernelBackend {
   private readonly values: tf.DataStorage<Value>;
   private readonly sessions = new Map<string, Session>();
   private readonly engine: Engine;
   private recorder = new Recorder();
-  private turnMs = performance.now();
   /** Whether a function is being traced, so that nothing can be read. */
   isTracing = false;
 
@@ -110,12 +106,7 @@ export class OnnxBackend extends tf.KernelBackend {
   }
 
   override async read(dataId: object): Promise<tf.backend_util.TypedArray> {
-    const array = this.readSync(dataId);
-    if (performance.now() - this.turnMs > longestTurnMs) {
-      await nextTurn();
-      this.turnMs = performance.now();
-    }
-    return array;
+    return this.readSync(dataId);
   }
 
   override readSync(dataId: object): Numbers {

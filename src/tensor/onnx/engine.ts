@@ -30,15 +30,13 @@ export type Engine = (file: Uint8Array) => Session;
 
 /**
  * One thread: two are no faster on graphs of this size, spin while they wait, and may round otherwise, so that a run would
- * depend on the machine's cores. Blocks are given back after each run; a session would otherwise keep as much as its largest.
+ * depend on the machine's cores.
  */
 const sessionOptions = {
   intraOpNumThreads: 1,
   interOpNumThreads: 1,
   executionMode: 'sequential',
   graphOptimizationLevel: 'all',
-  enableCpuMemArena: process.env.ARENA !== '0',
-  enableMemPattern: process.env.PATTERN !== '0',
   logSeverityLevel: 3,
   extra: { session: { intra_op: { allow_spinning: '0' } } },
 } as const;

@@ -30,7 +30,7 @@ it('tells a script what it timed and what auto chose', async () => {
 it('refuses a backend that is not known and a width that is no number', async () => {
   const cwd = temporaryFolder();
   const unknown = await earshot(['doctor', 'cuda'], { cwd });
-  expect(unknown.errors).toContain('Allowed choices are tensorflow, webgpu, wasm, cpu.');
+  expect(unknown.errors).toContain('Allowed choices are tensorflow, webgpu, onnx, wasm, cpu.');
   const wrong = await earshot(['doctor', '--dimensions', 'wide'], { cwd });
   expect(wrong.code).toBe(1);
   expect(wrong.errors).toContain("argument 'wide' is invalid. It must be a whole number.");

@@ -10,6 +10,7 @@ const asked = { trials: 45, asksModels: false, jobs: undefined, population: unde
 const found = (name: BackendName, device: string) => ({ start: async () => ({ name, device }) });
 const onWasm = found('wasm', 'processor, one thread');
 const onProcessor = found('tensorflow', 'TensorFlow 2.20.0 on the processor');
+const onOnnx = found('onnx', 'ONNX Runtime 1.21.0, one thread of a processor x64 with avx2');
 const onGpu = found('tensorflow', 'TensorFlow 2.20.0 on a GPU');
 const never = { start: () => Promise.reject(new Error('nothing has to be started')) };
 
@@ -21,9 +22,10 @@ describe('how trials are divided into programs', () => {
     expect(await choosePrograms({ ...asked, ...onWasm, backend: 'auto' })).toEqual(each);
   });
 
-  it('is eight at a time with TensorFlow on the processor, or fewer, so that each core has its share', async () => {
+  it('is eight at a time with ONNX Runtime, or TensorFlow on the processor, or fewer, so that each core has its share', async () => {
     const auto = { ...asked, ...onProcessor, backend: 'auto', jobs: 2 } as const;
     expect(await choosePrograms(auto)).toEqual({ jobs: 2, population: 8 });
+    expect(await choosePrograms({ ...auto, ...onOnnx })).toEqual({ jobs: 2, population: 8 });
     expect(await choosePrograms({ ...auto, trials: 6 })).toEqual({ jobs: 2, population: 3 });
     expect(await choosePrograms({ ...auto, trials: 1, jobs: 4 })).toEqual({ jobs: 1, population: 1 });
   });

@@ -278,6 +278,28 @@ describe.each(trainerBackends)('on %s', (backend) => {
         expect(difference(results[0], results[1])).toBeLessThan(1e-4);
       },
     );
+
+    // From the third iteration on, the graphs are neither traced nor compared any more.
+    it.each(everyAlgorithm)('agree after each of three iterations of a population: %s', async (_, more) => {
+      const members = [1, 2, 3, 4].map((seed) =>
+        smallMember({ seed, more: { ...more, imitation: { ...more.imitation, taskWeight: seed } } }),
+      );
+      const states: MemberState[][][] = [];
+      for (const own of [backend, 'cpu'] as const) {
+        await selectBackend(own);
+        const trainer = await createStopAgent(members);
+        const reached: MemberState[][] = [];
+        for (let iteration = 0; iteration < 3; iteration++) {
+          await trainer.iterate(workContext());
+          reached.push([...(await trainer.state())]);
+        }
+        trainer.dispose();
+        states.push(reached);
+      }
+      for (const [iteration, reached] of states[0].entries())
+        for (const [member, state] of reached.entries())
+          expect(difference(state, states[1][iteration][member])).toBeLessThan(1e-4);
+    });
   });
 
   describe('what cannot be trained', () => {

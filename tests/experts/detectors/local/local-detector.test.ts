@@ -140,7 +140,7 @@ describe('the local detector', () => {
     expect(await train(toyThreads({ count: 60, seed: 4 }))).not.toMatchObject({ options: detector.options });
   });
 
-  it('is the same, to four digits, on the wasm and cpu backends', async () => {
+  it('is the same, to four digits, on the wasm, cpu and onnx backends', async () => {
     // Short, for the cpu backend is slow; a kernel that rounds otherwise shows within a few steps.
     const trainBriefly = () =>
       trainLocalDetector({
@@ -150,11 +150,13 @@ describe('the local detector', () => {
         seed: 7,
       });
     const onWasm = await judgeAll(await trainBriefly(), unseen.slice(0, 10));
-    await selectBackend('cpu');
     try {
-      const onCpu = await judgeAll(await trainBriefly(), unseen.slice(0, 10));
-      for (const [index, { rumor }] of onWasm.entries())
-        expect(Math.abs(onCpu[index].rumor - rumor)).toBeLessThan(1e-4);
+      for (const backend of ['cpu', 'onnx'] as const) {
+        await selectBackend(backend);
+        const there = await judgeAll(await trainBriefly(), unseen.slice(0, 10));
+        for (const [index, { rumor }] of onWasm.entries())
+          expect(Math.abs(there[index].rumor - rumor)).toBeLessThan(1e-4);
+      }
     } finally {
       await selectBackend('wasm');
     }

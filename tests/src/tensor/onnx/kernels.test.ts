@@ -142,5 +142,5 @@ it('runs a graph that has become long, and keeps a bounded number of sessions', 
     own.dataSync();
     own.dispose();
   }
-  expect(backend.sessionCount).toBeLessThanOrEqual(48);
+  expect(backend.sessionCount).toBeLessThanOrEqual(32);
 });
