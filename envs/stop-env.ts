@@ -83,16 +83,13 @@ export function lookAhead(
 ): Int32Array {
   const { table, threads, episodeEnd } = options;
   const rows: number[] = [];
-  let { position, step } = state;
+  const order = Array.from(state.order.subarray(state.position));
+  let position = 0;
+  let { step } = state;
   let ahead = 0;
   while (ahead <= steps) {
-    if (position === state.order.length) {
-      const remaining = state.order.subarray(state.position);
-      position -= state.position;
-      state.position = 0;
-      state.order = Int32Array.from([...remaining, ...shuffle(threads.length)]);
-    }
-    const thread = threads[state.order[position]];
+    if (position === order.length) for (const index of shuffle(threads.length)) order.push(index);
+    const thread = threads[order[position]];
     const length = episodeLength(options, thread);
     for (; step < length && (ahead <= steps || episodeEnd === 'stop'); step++) {
       rows.push(stateRow(table, { thread, step, previous: CONTINUE }));
@@ -104,6 +101,8 @@ export function lookAhead(
     step = 0;
     position++;
   }
+  state.order = Int32Array.from(order);
+  state.position = 0;
   return Int32Array.from(rows);
 }
 
