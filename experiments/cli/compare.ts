@@ -125,13 +125,13 @@ const kinds = {
   selector: { learnt: selectorName, compare: selectors },
 };
 
-type Metrics = ReturnType<typeof compareSystems>['metrics'];
+type Differences = ReturnType<typeof compareSystems>['metrics'];
 
-function byName(metrics: Metrics) {
+function byName(metrics: Differences) {
   return Object.fromEntries(metrics.map(({ name, title: _, ...difference }) => [name, difference]));
 }
 
-function lines(metrics: Metrics): string {
+function lines(metrics: Differences): string {
   const width = Math.max(...metrics.map(({ title }) => title.length));
   return metrics
     .map(

@@ -183,7 +183,7 @@ async function checkDetector(path: string): Promise<void> {
   await loadDetectorFile(path);
 }
 
-interface Question {
+interface Prompt {
   readonly choices?: readonly string[];
   /** What an empty answer means; the first choice unless given. */
   readonly fallback?: string;
@@ -196,7 +196,7 @@ interface Question {
 function questions({ stdin, stderr }: Terminal) {
   const reader = createInterface({ input: stdin });
   const lines = reader[Symbol.asyncIterator]();
-  const ask = async (question: string, { choices, fallback = choices?.[0] }: Question): Promise<string> => {
+  const ask = async (question: string, { choices, fallback = choices?.[0] }: Prompt): Promise<string> => {
     const options =
       choices === undefined
         ? ''

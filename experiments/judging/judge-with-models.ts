@@ -53,7 +53,7 @@ export async function openLive(
     retry: file.retry,
     signal: context.signal,
     env,
-    learntFormsPath: store.path === ':memory:' ? null : `${store.path}.endpoints.json`,
+    capabilitiesPath: store.path === ':memory:' ? null : `${store.path}.endpoints.json`,
     onNote: context.onNote,
   });
   const calls = new CallJournal({ service, table: keepsCalls(options) ? store.answeredCalls : null });

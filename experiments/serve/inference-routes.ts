@@ -5,7 +5,7 @@ import { InputError } from '../../src/errors.ts';
 import { compressedBody, HttpProblem } from './http-problem.ts';
 import { binaryAnswer, infer, tensorsOf, versionOf } from './infer.ts';
 import { inferenceRequest, inferenceResponse, modelMetadata, serverMetadata } from './inference-schemas.ts';
-import type { Metrics } from './metrics.ts';
+import type { ServerMetrics } from './metrics.ts';
 import type { Models, ServedBundle } from './models.ts';
 import { problems } from './schemas.ts';
 import { inferenceBody, jsonLengthHeader } from './tensors.ts';
@@ -19,7 +19,7 @@ const inferenceContent = {
 };
 
 /** The Open Inference Protocol, version 2, and of Triton's model repository what loads a bundle anew. */
-export function inferenceRoutes(options: { models: Models; metrics: Metrics }): FastifyPluginAsyncZod {
+export function inferenceRoutes(options: { models: Models; metrics: ServerMetrics }): FastifyPluginAsyncZod {
   const { models, metrics } = options;
   const tags = ['inference'];
   /** The bundle of a route, in the version that it names, if it names one. */

@@ -2,7 +2,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 import type { ThreadView } from './schemas.ts';
 import type { ThreadStore } from './thread-store.ts';
 
-export interface Metrics {
+export interface ServerMetrics {
   readonly registry: Registry;
   countRequest(request: { method: string; route: string; status: number; seconds: number }): void;
   countPosts(view: ThreadView): void;
@@ -11,7 +11,7 @@ export interface Metrics {
 }
 
 /** What Prometheus reads. Labels have few values: routes and not addresses, models and not threads. */
-export function serverMetrics(threads: ThreadStore): Metrics {
+export function serverMetrics(threads: ThreadStore): ServerMetrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });

@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { apiPage } from './api-page.ts';
 import { unavailable } from './http-problem.ts';
-import type { Metrics } from './metrics.ts';
+import type { ServerMetrics } from './metrics.ts';
 import type { Models } from './models.ts';
 import { problems } from './schemas.ts';
 import type { ThreadStore } from './thread-store.ts';
@@ -17,7 +17,7 @@ export interface ServerState {
 export function operationRoutes(options: {
   models: Models;
   store: ThreadStore;
-  metrics: Metrics;
+  metrics: ServerMetrics;
   state: ServerState;
 }): FastifyPluginAsyncZod {
   const { models, store, metrics, state } = options;

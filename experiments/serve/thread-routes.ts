@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { jsonOrUndefined } from '../../src/json.ts';
 import type { GrowingThreads } from './growing-threads.ts';
 import { compressedBody, HttpProblem } from './http-problem.ts';
-import type { Metrics } from './metrics.ts';
+import type { ServerMetrics } from './metrics.ts';
 import type { Models } from './models.ts';
 import { additionSchema, modelQuery, problems, threadParams, threadViewSchema } from './schemas.ts';
 
@@ -11,7 +11,7 @@ import { additionSchema, modelQuery, problems, threadParams, threadViewSchema } 
 export function threadRoutes(options: {
   models: Models;
   threads: GrowingThreads;
-  metrics: Metrics;
+  metrics: ServerMetrics;
 }): FastifyPluginAsyncZod {
   const { models, threads, metrics } = options;
   const tags = ['threads'];

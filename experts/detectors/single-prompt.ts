@@ -96,7 +96,7 @@ export const singlePromptOptionsSchema = z.strictObject({
 });
 export type SinglePromptOptions = z.infer<typeof singlePromptOptionsSchema>;
 
-interface Question {
+interface CategoryQuestion {
   /** Null for a task of labels, which is a single question. */
   readonly category: string | null;
   readonly instruction: string;
@@ -128,7 +128,7 @@ export function createSinglePrompt(settings: {
     prompt === 'paper' ? prompts.render('instruction', parts) : publishedInstruction(parts);
   const questions = questionsOf(task, instructionOf);
 
-  async function ask(question: Question, prefix: Prefix, session: Session): Promise<Answer> {
+  async function ask(question: CategoryQuestion, prefix: Prefix, session: Session): Promise<Answer> {
     const { instruction, words } = question;
     const content =
       prompt === 'paper'
@@ -210,7 +210,7 @@ export function createSinglePrompt(settings: {
   };
 }
 
-function questionsOf(task: JudgingTask, instructionOf: (parts: InstructionParts) => string): Question[] {
+function questionsOf(task: JudgingTask, instructionOf: (parts: InstructionParts) => string): CategoryQuestion[] {
   const { subject, question, labels, categories = [] } = task;
   if (labels) {
     // By convention the last label is the positive one, and people ask "Yes or No" in that order.
@@ -233,7 +233,7 @@ function questionsOf(task: JudgingTask, instructionOf: (parts: InstructionParts)
 /** The label of a task: its only answer, or the combination of the categories that got a yes. */
 function combined(options: {
   task: JudgingTask;
-  questions: readonly Question[];
+  questions: readonly CategoryQuestion[];
   answers: readonly Answer[];
 }): Pick<Judgement, 'label' | 'probabilities'> {
   const { task, questions, answers } = options;

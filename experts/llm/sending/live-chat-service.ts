@@ -18,8 +18,14 @@ import { providerErrorOf } from '../provider-error.ts';
 import type { Environment } from '../secrets.ts';
 import { CircuitBreaker } from './circuit-breaker.ts';
 import { ConcurrencyLimiter } from './concurrency-limiter.ts';
+import {
+  EndpointCapabilities,
+  namedRefusal,
+  type Refusals,
+  weakerForm,
+  withoutRefused,
+} from './endpoint-capabilities.ts';
 import { endpointClient, send } from './endpoint-client.ts';
-import { EndpointCapabilities, namedRefusal, type Refusals, weakerForm, withoutRefused } from './learnt-forms.ts';
 import { RateLimiter } from './rate-limiter.ts';
 import { RetriesEndedError, type RetryPolicy, retrySchema, withRetries } from './retry.ts';
 
@@ -36,7 +42,7 @@ export interface LiveChatOptions {
   graceMs?: number | undefined;
   env?: Environment | undefined;
   /** Keeps what endpoints refuse, so that the next process need not ask for it; none where null. */
-  learntFormsPath?: string | null | undefined;
+  capabilitiesPath?: string | null | undefined;
   /** Hears, once, what an endpoint refuses. */
   onNote?: ((line: string) => void) | undefined;
 }
@@ -70,7 +76,7 @@ export class LiveChatService implements ChatService {
   private readonly graceMs: number;
   private readonly ledger = new UsageLedger();
   private readonly lines = new Map<string, Line>();
-  private readonly forms: EndpointCapabilities;
+  private readonly capabilities: EndpointCapabilities;
   // Hard private, so that no dump or log of the service shows a key.
   readonly #clients = new WeakMap<Endpoint, Promise<OpenAI>>();
   readonly #env: Environment;
@@ -82,8 +88,8 @@ export class LiveChatService implements ChatService {
     this.signal = options.signal ?? null;
     this.graceMs = options.graceMs ?? 5000;
     this.#env = options.env ?? process.env;
-    this.forms = new EndpointCapabilities({
-      path: options.learntFormsPath ?? null,
+    this.capabilities = new EndpointCapabilities({
+      path: options.capabilitiesPath ?? null,
       onNote: options.onNote ?? (() => {}),
     });
   }
@@ -101,8 +107,8 @@ export class LiveChatService implements ChatService {
     const { endpoint } = request;
     this.budget.checkPrices(endpoint);
     const signal = this.signalOf(request);
-    const form = this.forms.allowed(endpoint, fullForm(request));
-    return this.forms.afterTrial({ endpoint, form, signal }, () => this.ask(request, signal));
+    const form = this.capabilities.allowed(endpoint, fullForm(request));
+    return this.capabilities.afterTrial({ endpoint, form, signal }, () => this.ask(request, signal));
   }
 
   /** Asks with as much of the protocol as the endpoint takes. */
@@ -110,7 +116,7 @@ export class LiveChatService implements ChatService {
     const { endpoint } = request;
     const line = this.lineOf(endpoint);
     const counter = { requests: 0 };
-    let form = this.forms.allowed(endpoint, fullForm(request));
+    let form = this.capabilities.allowed(endpoint, fullForm(request));
     let learnt: Refusals = {};
     for (;;) {
       try {
@@ -121,7 +127,7 @@ export class LiveChatService implements ChatService {
           signal,
         });
         // Only remembered after a success: the request might have been refused for a reason of its own.
-        this.forms.learn(endpoint, learnt);
+        this.capabilities.learn(endpoint, learnt);
         return answer;
       } catch (error) {
         const refusal = refusalOf({ error, form, endpoint });

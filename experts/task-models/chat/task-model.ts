@@ -25,7 +25,7 @@ export interface ChatSettings<Options> extends FineTuningContext {
   readonly keptParts?: KeptParts | undefined;
 }
 
-interface Question {
+interface ItemQuestion {
   readonly text: string;
   readonly model: TunedModel;
   /** What of the model can change the answer, for annotation keys. */
@@ -57,7 +57,7 @@ export function createChatTaskModel<Item extends { readonly threadId: string }>(
   const subjectOf = (item: Item) => hashOf(task.subject(item)).slice(0, 16);
   const predicted = { items: 0, unreadable: 0 };
 
-  function questionOf(item: Item): Question {
+  function questionOf(item: Item): ItemQuestion {
     const { threadId } = item;
     const model = tuning.modelFor({ threadId, subject: subjectOf(item) });
     const modelOptions = {
@@ -74,7 +74,7 @@ export function createChatTaskModel<Item extends { readonly threadId: string }>(
     verdictInWords({ words: task.words, label, reason: oneLine(explanation) });
 
   /** One answer. If it names no class, it is sent back once. */
-  async function ask(question: Question, sample: number): Promise<Judgement> {
+  async function ask(question: ItemQuestion, sample: number): Promise<Judgement> {
     const { text, model } = question;
     const { label, reason, probabilities, isDropped, answers } = await askVerdict({
       service,
@@ -98,7 +98,7 @@ export function createChatTaskModel<Item extends { readonly threadId: string }>(
     };
   }
 
-  function keptAnswer(question: Question, sample: number): Promise<Judgement> {
+  function keptAnswer(question: ItemQuestion, sample: number): Promise<Judgement> {
     const part = {
       detector: task.asker,
       version,
@@ -112,7 +112,7 @@ export function createChatTaskModel<Item extends { readonly threadId: string }>(
   }
 
   /** The failure where none of the answers can be read. */
-  async function predictionFor(question: Question): Promise<TaskPrediction | MalformedAnswerError> {
+  async function predictionFor(question: ItemQuestion): Promise<TaskPrediction | MalformedAnswerError> {
     const first = await orUnreadable(keptAnswer(question, 0));
     const isEnough = samples === 1 || ('probabilities' in first && first.probabilities !== null);
     // Awaits them all even when one fails, so that every answer that was paid for is kept.

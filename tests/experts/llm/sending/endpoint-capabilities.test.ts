@@ -126,7 +126,7 @@ describe('what endpoints refuse', () => {
       'temperature' in body ? { status: 400, message: 'temperature is not supported' } : 'yes',
     );
     const notes: string[] = [];
-    const options = { learntFormsPath: path, onNote: (line: string) => notes.push(line) };
+    const options = { capabilitiesPath: path, onNote: (line: string) => notes.push(line) };
     await quickService(options).chat(ask(endpointAt(server)));
     await quickService(options).chat(ask(endpointAt(server)));
     expect(server.requests.map(({ body }) => 'temperature' in body)).toEqual([true, false, false]);
