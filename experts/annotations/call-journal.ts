@@ -35,7 +35,7 @@ export class CallJournal implements ChatService {
   private readonly places = new WeakMap<UnreadableAnswer, CallId>();
   private readonly ending = new AbortController();
   /** Aborted where nothing can be kept any more, so that asking on would pay for what is lost, and at the end. */
-  readonly ended = this.ending.signal;
+  readonly ended: AbortSignal = this.ending.signal;
 
   constructor(options: {
     service: ChatService;

@@ -69,7 +69,7 @@ describe('the webgpu backend', () => {
       `import { selectBackend } from ${backendFile};\nconsole.log(JSON.stringify(await selectBackend('auto')));`,
     );
     expect(choice).toMatchObject({
-      name: 'wasm',
+      name: 'onnx',
       skipped: [
         expect.any(String),
         expect.stringMatching(/webgpu: the only adapter \(SwiftShader.*computes on the processor/),
