@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { counted } from '../../src/counted.ts';
 import { InputError } from '../../src/errors.ts';
+import type { BackendName } from '../../src/tensor/backend-names.ts';
 import type { PlainObject } from '../config/overrides.ts';
 import { wrapped } from '../report/narrow-table.ts';
 import { failedCount, failureOf } from '../run/failures.ts';
@@ -33,7 +34,7 @@ interface SweepOptions {
 export function sweepCommand(terminal: Terminal): Command {
   return new Command('sweep')
     .description(
-      'Run an experiment with many settings: every setting with every seed, in parallel, then one table, a recommended setting and pictures.',
+      'Run an experiment with many settings: every setting with every seed, in parallel, then one table, a verdict and pictures.',
     )
     .argument('<file>', 'YAML sweep file, such as experiments/recipes/ratio-pareto.yaml')
     .option(
@@ -68,7 +69,7 @@ A trial is one setting with one seed; its id is the hash of its configuration. G
 are read, those that were cut off go on from their last checkpoint, those that failed are tried again. Trials that are added
 to the file later join the others.
 
-Settings are chosen on the development part (split.development). The test is scored once, for the setting that is recommended.
+Settings are chosen on the development part (split.development). The test is scored once, for the setting that leads.
 
 \`earshot options sweep\` lists what may stand in the file. docs/sweeps.md has templates for Slurm and Kubernetes.
 
@@ -195,7 +196,7 @@ function opening(
   if (left.length === 0) return '';
   const all = `${left.length === trials.length ? '' : `${left.length} of `}${counted(trials.length, 'trial')}`;
   const which = shard.of === 1 ? '' : `, shard ${shard.index} of ${shard.of}`;
-  const text = `${plan.name}: ${all} (${counted(plan.settings.length, 'setting')}${which}), ${wayOf(programs)}, into ${folder.path}; then a table, a recommended setting and a report. Ctrl-C saves, and the same command goes on.`;
+  const text = `${plan.name}: ${all} (${counted(plan.settings.length, 'setting')}${which}), ${wayOf(programs)}, into ${folder.path}; then a table, a verdict and a report. Ctrl-C saves, and the same command goes on.`;
   return `${wrapped(text, { width })}\n\n`;
 }
 
@@ -231,12 +232,16 @@ async function onQueue(plan: SweepPlan, { queue = '', ...options }: Running): Pr
     import('../sweep/queue/queue-trials.ts'),
     import('./progress.ts'),
   ]);
-  const redis = await connectQueue(queue, { onNote: notesTo(terminal) });
+  const onNote = notesTo(terminal);
+  const backendOf = await backendsOf(plan);
+  const redis = await connectQueue(queue, { onNote });
   const trials = queueTrials({
     redis,
     fileHashes: folder.fileHashes,
     filesOf: ({ config }) => plan.kind.resolve(config, plan.name).files,
+    backendOf,
     signal,
+    onNote,
     pollMs,
   });
   return {
@@ -245,6 +250,18 @@ async function onQueue(plan: SweepPlan, { queue = '', ...options }: Running): Pr
       await trials.close();
       redis.disconnect();
     },
+  };
+}
+
+/** What each trial is to be trained on, wherever that is: `auto` is what it would be here. */
+async function backendsOf({ kind, name, settings }: SweepPlan) {
+  const askedBy = ({ config }: { config: PlainObject }) => kind.resolve(config, name).backend;
+  const auto = settings.some(({ trials }) => askedBy(trials[0]) === 'auto')
+    ? (await (await import('../../src/tensor/backend.ts')).selectBackend('auto')).name
+    : null;
+  return (trial: { config: PlainObject }): BackendName | null => {
+    const asked = askedBy(trial);
+    return asked === 'auto' ? auto : asked;
   };
 }
 

@@ -36,7 +36,8 @@ export function workerCommand(terminal: Terminal): Command {
       'after',
       `
 Data files are taken from the same path where they have the right hash, else from the queue. Runs are sent at every checkpoint, so
-that another worker goes on where this one was lost. Ctrl-C saves, and leaves the trials to others.
+that another worker goes on where this one was lost. Ctrl-C saves, and leaves the trials to others. All trials of a sweep are
+trained by the same sources on the same backend: a worker that has others leaves them, and says why.
 
 Whoever can write to the queue decides what its workers run: keep it in a private network, or use rediss:// and a password.
 
@@ -69,7 +70,17 @@ async function work(options: WorkerCommandOptions & { terminal: Terminal }): Pro
   onNote(`waiting for trials, ${jobs} at a time`);
   try {
     const idleMs = idle === undefined ? null : idle * 1000;
-    await workOnQueue({ redis, run: pool.run, jobs, runs, lostAfterMs: lostAfter * 1000, idleMs, signal, onNote });
+    await workOnQueue({
+      redis,
+      run: pool.run,
+      startBackend: async (name) => (await import('../../src/tensor/backend.ts')).selectBackend(name),
+      jobs,
+      runs,
+      lostAfterMs: lostAfter * 1000,
+      idleMs,
+      signal,
+      onNote,
+    });
   } finally {
     await pool.close();
     redis.disconnect();

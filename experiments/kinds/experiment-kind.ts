@@ -50,5 +50,5 @@ export function trialOf(
   of: Pick<Trial, 'seed' | 'label'>,
 ): Omit<Trial, 'directory' | 'runs' | 'pauseAt'> {
   const key = detectorKey === null ? null : JSON.stringify([detectorKey, of.seed]);
-  return { ...of, kind: kind.name, config, detectorKey: key, shape };
+  return { ...of, kind: kind.name, config, detectorKey: key, backend: null, shape };
 }

@@ -20,20 +20,23 @@ export interface SweepMetric {
   readonly name: string;
   readonly title: string;
   readonly decimals: number;
+  /** The least and the most that it can be; no bounds when left out. */
+  readonly range?: readonly [number, number] | undefined;
   /** Whether it has a column in reports; the table of trials has every metric. */
   readonly isShown: boolean;
 }
 
-export const stopSweepMetrics: readonly SweepMetric[] = stopMetrics.map(({ name, title, decimals }) => ({
+export const stopSweepMetrics: readonly SweepMetric[] = stopMetrics.map(({ name, title, decimals, range }) => ({
   name,
   title: title ?? name,
   decimals,
+  range,
   isShown: title !== null,
 }));
 
 export const selectorSweepMetrics: readonly SweepMetric[] = ['veracity', 'stance'].flatMap((task) => [
-  { name: `${task}.macroF1`, title: `${task} macro-F1`, decimals: 3, isShown: true },
-  { name: `${task}.microF1`, title: `${task} micro-F1`, decimals: 3, isShown: true },
+  { name: `${task}.macroF1`, title: `${task} macro-F1`, decimals: 3, range: [0, 1], isShown: true },
+  { name: `${task}.microF1`, title: `${task} micro-F1`, decimals: 3, range: [0, 1], isShown: true },
 ]);
 
 /** The agent comes first. A run that is paused has decisions of the agent alone. */

@@ -34,7 +34,7 @@ export const stopAgentKind: ExperimentKind = {
       iterations: agent.iterations,
     };
   },
-  async start({ config, runs }, { onBackend }) {
+  async start({ config, backend: asked, runs }, { onBackend }) {
     // Loaded by the process that trains, and not by those that only divide the work.
     const [{ selectBackend }, { openCache }, { loadData }, { runTrials }] = await Promise.all([
       import('../../src/tensor/backend.ts'),
@@ -42,7 +42,7 @@ export const stopAgentKind: ExperimentKind = {
       import('../stop-agent/parts.ts'),
       import('../stop-agent/trial.ts'),
     ]);
-    const backend = await selectBackend(experimentSchema.parse(config).backend);
+    const backend = await selectBackend(asked ?? experimentSchema.parse(config).backend);
     onBackend(backend);
     const data = new Map<string, ReturnType<typeof loadData>>();
     const caches = new Map<string, ReturnType<typeof openCache>>();

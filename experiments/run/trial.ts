@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { backendNames } from '../../src/tensor/backend-names.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { hasDecisions } from './decisions-file.ts';
 import { kindNames } from './kind-name.ts';
@@ -20,6 +21,8 @@ export const trialTaskSchema = z.object({
   pauseAt: z.int().nullable(),
   /** Trials with the same one train the same detector; null where none is trained. */
   detectorKey: z.string().nullable(),
+  /** What it must be trained on; null for what its experiment asks for. */
+  backend: z.enum(backendNames).nullable(),
 });
 export type TrialTask = Readonly<z.output<typeof trialTaskSchema>>;
 

@@ -32,7 +32,7 @@ export function trialsHere(options: {
     if (signal.aborted) return all({ how: 'interrupted' });
     try {
       const [first] = tasks;
-      const by = JSON.stringify([first.kind, first.config.backend, first.runs]);
+      const by = JSON.stringify([first.kind, first.backend ?? first.config.backend, first.runs]);
       if (shared?.by !== by) shared = { by, train: await start(first, told) };
       const { train } = shared;
       // Loaded by a process that trains, and not by one that waits.

@@ -28,6 +28,8 @@ export interface StopMetric {
   /** Its heading in tables; null keeps it out of them. */
   readonly title: string | null;
   readonly decimals: number;
+  /** The least and the most that it can be, where intervals end; no bounds when left out. */
+  readonly range?: readonly [number, number];
   /** Compared by `earshot compare`, and given an interval over threads. It must then count `items`. */
   readonly isResampled: boolean;
   /** Makes no sense for a rule that sees the labels. */
@@ -36,21 +38,25 @@ export interface StopMetric {
   of(columns: DecisionColumns): number | null;
 }
 
+const share: StopMetric['range'] = [0, 1];
+
 /** Every metric of the stop agent, in the order of the tables. What is added here applies to old runs, too. */
 export const stopMetrics: readonly StopMetric[] = [
-  { name: 'macroF1', title: 'macro-F1', decimals: 3, isResampled: true, of: macroF1 },
+  { name: 'macroF1', title: 'macro-F1', decimals: 3, range: share, isResampled: true, of: macroF1 },
   {
     name: 'accuracy',
     title: null,
     decimals: 3,
+    range: share,
     isResampled: false,
     of: (columns) => classificationScores(columns).accuracy,
   },
-  { name: 'er', title: 'ER', decimals: 3, isResampled: true, of: earlyRate },
+  { name: 'er', title: 'ER', decimals: 3, range: share, isResampled: true, of: earlyRate },
   {
     name: 'delayPosts',
     title: 'delay, posts',
     decimals: 1,
+    range: [0, Infinity],
     isResampled: false,
     of: (columns) => meanDelay(columns).posts,
   },
@@ -58,6 +64,7 @@ export const stopMetrics: readonly StopMetric[] = [
     name: 'delayHours',
     title: 'delay, hours',
     decimals: 1,
+    range: [0, Infinity],
     isResampled: false,
     of: (columns) => meanDelay(columns).hours,
   },
@@ -65,6 +72,7 @@ export const stopMetrics: readonly StopMetric[] = [
     name: 'callsPerThread',
     title: 'calls a thread',
     decimals: 1,
+    range: [0, Infinity],
     isResampled: true,
     isNotForOracles: true,
     of: ({ calls, items }) =>
@@ -77,6 +85,7 @@ export const stopMetrics: readonly StopMetric[] = [
     name: 'callsSaved',
     title: null,
     decimals: 3,
+    range: share,
     isResampled: false,
     of: ({ calls, threadPosts }) => 1 - total(calls) / total(threadPosts),
   },

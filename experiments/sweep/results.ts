@@ -1,3 +1,5 @@
+import { RunDirectory } from '../../checkpoints/run-directory.ts';
+import { groupBy } from '../../src/data/group-by.ts';
 import type { ScoredSystem } from '../kinds/scores.ts';
 import { hasDecisions } from '../run/decisions-file.ts';
 import { headlineOf } from '../run/failures.ts';
@@ -6,7 +8,7 @@ import { conditionsOf, objectiveOf } from './objective.ts';
 import { describe, type Setting, type SweepPlan, type SweepTrial } from './plan.ts';
 import { rungsOf } from './run-sweep.ts';
 import type { Point } from './sample.ts';
-import { type SeedInterval, seedInterval } from './seed-interval.ts';
+import { type Range, type SeedInterval, seedInterval } from './seed-interval.ts';
 import type { SweepFolder } from './sweep-folder.ts';
 
 /** How a trial stands. stopped: successive halving did not let it go on. */
@@ -23,6 +25,8 @@ export interface TrialRow {
   readonly objective: number | null;
   /** Why it failed. */
   readonly message: string | null;
+  /** Backend and device; null where nothing was trained. */
+  readonly trainedOn: string | null;
 }
 
 /** A setting, summed up over its seeds. */
@@ -31,7 +35,7 @@ export interface SettingSummary {
   readonly label: string;
   readonly point: Point;
   readonly rows: readonly TrialRow[];
-  /** Whether every seed is finished: only then can it be recommended. */
+  /** Whether every seed is finished: only then can it lead. */
   readonly isComplete: boolean;
   /** Whether its means meet `objective.where`. */
   readonly isAllowed: boolean;
@@ -49,13 +53,14 @@ export function readRows(plan: SweepPlan, folder: SweepFolder): TrialRow[] {
     return setting.trials.map((trial): TrialRow => {
       const directory = folder.directoryOf(trial);
       const failure = folder.failureOf(trial);
-      const nothing = { trial, setting, iterations: null, systems: [], objective: null };
+      const nothing = { trial, setting, iterations: null, systems: [], objective: null, trainedOn: null };
       if (failure !== null) return { ...nothing, status: 'failed', message: headlineOf(failure) };
       const isFinished = trialEnd({ directory, pauseAt: null }) !== null;
       const rung = rungs.findLast((at) => hasDecisions(directory, { developmentAt: at }));
       if (!isFinished && rung === undefined) return { ...nothing, status: 'missing', message: null };
       const at = isFinished || rung === undefined ? 'development' : { developmentAt: rung };
       const systems = plan.kind.score(directory, at);
+      const { backend, device } = RunDirectory.open(directory).readRecord();
       return {
         trial,
         setting,
@@ -64,6 +69,7 @@ export function readRows(plan: SweepPlan, folder: SweepFolder): TrialRow[] {
         systems,
         objective: objective(systems[0].values),
         message: null,
+        trainedOn: `${backend} (${device})`,
       };
     });
   });
@@ -72,13 +78,17 @@ export function readRows(plan: SweepPlan, folder: SweepFolder): TrialRow[] {
 /** Means over seeds, settings in the order of the plan. */
 export function summarizeSettings(plan: SweepPlan, rows: readonly TrialRow[]): SettingSummary[] {
   const isAllowed = conditionsOf(plan);
+  const aim = plan.kind.metrics.find(({ name }) => name === (plan.sweep.objective.maximise ?? plan.kind.objective));
   return plan.settings.map((setting) => {
     const own = rows.filter((row) => row.setting === setting);
     const known = own.flatMap(({ objective }) => objective ?? []);
     const values = Object.fromEntries(
-      plan.kind.metrics.map(({ name }) => [
+      plan.kind.metrics.map(({ name, range }) => [
         name,
-        overSeeds(own.map(({ systems }) => systems[0]?.values[name] ?? null)),
+        overSeeds(
+          own.map(({ systems }) => systems[0]?.values[name] ?? null),
+          range,
+        ),
       ]),
     );
     const means = Object.fromEntries(Object.entries(values).map(([name, interval]) => [name, interval?.mean ?? null]));
@@ -90,15 +100,15 @@ export function summarizeSettings(plan: SweepPlan, rows: readonly TrialRow[]): S
       rows: own,
       isComplete,
       isAllowed: known.length > 0 && isAllowed(means),
-      objective: known.length === 0 ? null : seedInterval(known),
+      objective: known.length === 0 ? null : seedInterval(known, aim?.range),
       values,
     };
   });
 }
 
-function overSeeds(values: readonly (number | null)[]): SeedInterval | null {
+function overSeeds(values: readonly (number | null)[], range?: Range): SeedInterval | null {
   const known = values.filter((value) => value !== null);
-  return known.length === 0 ? null : seedInterval(known);
+  return known.length === 0 ? null : seedInterval(known, range);
 }
 
 /** A system as a mean over the seeds of one setting. */
@@ -109,7 +119,11 @@ export interface SystemMean {
 }
 
 /** Every system of some runs, each as a mean over them, in the order of the first. */
-export function meanSystems(runs: readonly (readonly ScoredSystem[])[]): SystemMean[] {
+export function meanSystems(
+  { kind }: Pick<SweepPlan, 'kind'>,
+  runs: readonly (readonly ScoredSystem[])[],
+): SystemMean[] {
+  const ranges = new Map(kind.metrics.map(({ name, range }) => [name, range]));
   const names = [...new Set(runs.flatMap((systems) => systems.map(({ name }) => name)))];
   return names.map((name) => {
     const own = runs.flatMap((systems) => systems.filter((system) => system.name === name));
@@ -117,7 +131,33 @@ export function meanSystems(runs: readonly (readonly ScoredSystem[])[]): SystemM
     return {
       name,
       role: own[0].role,
-      values: Object.fromEntries(metrics.map((metric) => [metric, overSeeds(own.map(({ values }) => values[metric]))])),
+      values: Object.fromEntries(
+        metrics.map((metric) => [
+          metric,
+          overSeeds(
+            own.map(({ values }) => values[metric]),
+            ranges.get(metric),
+          ),
+        ]),
+      ),
     };
   });
+}
+
+/** How many trials were trained on each backend and device. */
+export function trainedOn(rows: readonly TrialRow[]): Record<string, number> {
+  const devices = groupBy(
+    rows.filter((row) => row.trainedOn !== null),
+    (row) => row.trainedOn ?? '',
+  );
+  return Object.fromEntries(Array.from(devices, ([device, own]) => [device, own.length]));
+}
+
+/** The same as a sentence; null where nothing was trained. */
+export function whereTrained(rows: readonly TrialRow[]): string | null {
+  const devices = Object.entries(trainedOn(rows));
+  if (devices.length === 0) return null;
+  if (devices.length === 1) return `Trained on ${devices[0][0]}.`;
+  const counts = devices.map(([device, count]) => `${count} on ${device}`).join(', ');
+  return `Trained on different backends, whose last digits differ: ${counts}.`;
 }

@@ -15,15 +15,20 @@ const quantiles = [
   2.101, 2.093, 2.086, 2.08, 2.074, 2.069, 2.064, 2.06, 2.056, 2.052, 2.048, 2.045, 2.042,
 ];
 
+/** What a number can be at all. */
+export type Range = readonly [least: number, most: number];
+
+const anything: Range = [-Infinity, Infinity];
+
 /**
- * The mean and its 95 % interval by Student's t, seeds being the sample.
+ * The mean and its 95 % interval by Student's t, seeds being the sample, cut at what is possible: that takes no coverage away.
  * @throws InputError without values
  */
-export function seedInterval(values: readonly number[]): SeedInterval {
+export function seedInterval(values: readonly number[], [least, most]: Range = anything): SeedInterval {
   const { mean, deviation } = meanAndDeviation(values);
   if (deviation === null) return { mean, low: null, high: null, seeds: 1 };
   const half = (quantile(values.length - 1) * deviation) / Math.sqrt(values.length);
-  return { mean, low: mean - half, high: mean + half, seeds: values.length };
+  return { mean, low: Math.max(least, mean - half), high: Math.min(most, mean + half), seeds: values.length };
 }
 
 /** Above the table by the first term of the Cornish–Fisher expansion, which is right to three digits there. */

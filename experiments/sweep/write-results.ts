@@ -2,13 +2,13 @@ import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { frontPoints } from './front.ts';
+import { leaderOf } from './leader.ts';
 import type { SweepPlan } from './plan.ts';
-import { recommend } from './recommend.ts';
 import { sweepPage } from './report/sweep-page.ts';
 import { sweepPictures } from './report/sweep-pictures.ts';
 import { renderSweepReport, type SweepReport } from './report/sweep-report.ts';
 import { summarizeSweep } from './report/sweep-summary.ts';
-import { meanSystems, readRows, summarizeSettings } from './results.ts';
+import { meanSystems, readRows, summarizeSettings, trainedOn } from './results.ts';
 import { sensitivities } from './sensitivity.ts';
 import type { SweepFolder } from './sweep-folder.ts';
 import { tableCsv, tableJson, tableParquet, trialTable } from './trial-table.ts';
@@ -25,7 +25,7 @@ export interface SweepResults {
 
 /**
  * Writes the tables, the report and the pictures of a sweep from what lies in its folder: the same bytes for the same
- * trials, whatever was killed on the way. The test is looked at here alone, once the setting is chosen, and for that setting.
+ * trials, whatever was killed on the way. The test is looked at here alone, once the leading setting is known, and for that setting.
  * @param options.page where the page goes; null for none
  */
 export async function writeResults(
@@ -34,13 +34,19 @@ export async function writeResults(
 ): Promise<SweepResults> {
   const rows = readRows(plan, folder);
   const settings = summarizeSettings(plan, rows);
-  const recommendation = recommend(plan, settings);
-  const shownFor = recommendation?.setting ?? settings.find(({ isComplete }) => isComplete);
-  const beside = meanSystems((shownFor?.rows ?? []).map(({ systems }) => systems));
+  const leader = leaderOf(plan, settings);
+  const shownFor = leader?.setting ?? settings.find(({ isComplete }) => isComplete);
+  const beside = meanSystems(
+    plan,
+    (shownFor?.rows ?? []).map(({ systems }) => systems),
+  );
   const tested =
-    recommendation === null
+    leader === null
       ? []
-      : meanSystems(recommendation.setting.rows.map(({ trial }) => plan.kind.score(folder.directoryOf(trial), 'test')));
+      : meanSystems(
+          plan,
+          leader.setting.rows.map(({ trial }) => plan.kind.score(folder.directoryOf(trial), 'test')),
+        );
   const front = frontPoints(settings, beside);
   const sensitivity = sensitivities(plan, rows);
   const pictures = await sweepPictures({ plan, settings, front });
@@ -51,20 +57,24 @@ export async function writeResults(
     settings,
     front,
     sensitivities: sensitivity,
-    recommendation,
+    leader,
     tested,
     pictures: Object.keys(pictures),
   };
   const text = renderSweepReport(report);
   const json = {
     name: plan.name,
-    recommended:
-      recommendation === null
+    /** The leader, where the seeds tell it from all others. */
+    recommended: leader?.isToldApart ? leader.setting.id : null,
+    leader:
+      leader === null
         ? null
         : {
-            member: recommendation.setting.id,
-            settings: recommendation.setting.point,
-            why: recommendation.why,
+            member: leader.setting.id,
+            settings: leader.setting.point,
+            isToldApart: leader.isToldApart,
+            verdict: leader.verdict,
+            why: leader.why,
             test: tested,
           },
     members: settings.map(({ id, point, isComplete, isAllowed, objective, values, rows: own }) => ({
@@ -81,6 +91,7 @@ export async function writeResults(
       .map(({ name, role, values }) => ({ name, role, development: values })),
     front,
     sensitivity,
+    trainedOn: trainedOn(rows),
     failed: rows.flatMap(({ trial, status, message }) =>
       status === 'failed' ? [{ trial: trial.id, label: trial.label, message }] : [],
     ),

@@ -1,9 +1,17 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { appendFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { keyPrefix } from '../../experiments/sweep/queue/connection.ts';
 import { Random } from '../../src/tensor/random.ts';
-import { earshot, logged, type StartedProcess, startProcess, tiny, until } from '../experiments/cli/command-line.ts';
+import {
+  checkout,
+  earshot,
+  logged,
+  type StartedProcess,
+  startProcess,
+  tiny,
+  until,
+} from '../experiments/cli/command-line.ts';
 import { tinySweep, writeSweep } from '../experiments/sweep/tiny-sweep.ts';
 import { temporaryFolder } from '../src/data/fixtures.ts';
 import { type RedisServer, startRedis } from './redis-server.ts';
@@ -175,6 +183,38 @@ describe('a sweep on a queue', () => {
     expect(swept.out).toContain('2 finished, 2 failed\n');
   });
 
+  it('is trained by one program: a worker with other sources leaves its trials to others, and says why', async () => {
+    redis = await startRedis();
+    const cwd = await prepare(temporaryFolder());
+    const work = ['worker', '--queue', redis.address, '--jobs', '1'];
+    const differing = startProcess(work, { cwd: temporaryFolder(), program: changedCheckout() });
+    started.push(differing);
+    const head = begin([...sweep, '--queue', redis.address], cwd);
+    const declined =
+      /the worker on \S+ leaves trials to others: it is Earshot \S+ \(sources \w+\), and the sweep was started by/;
+    await until(() => declined.test(head.errors()));
+    expect(differing.errors()).toMatch(declined);
+
+    begin(work, temporaryFolder());
+    const { code, errors } = await head.outcome;
+    expect(code, errors).toBe(0);
+    expect(differing.errors()).not.toContain('begins');
+    expect(differing.errors().match(declined)).toHaveLength(1);
+    expect(readFileSync(join(cwd, 'runs/tiny-sweep/report.md'), 'utf8')).toContain('6 finished. Trained on wasm (');
+  });
+
+  it('is trained on one backend: a worker without it leaves its trials to others, and says why', async () => {
+    redis = await startRedis();
+    const cwd = await prepare(temporaryFolder());
+    begin(['worker', '--queue', redis.address, '--jobs', '1'], temporaryFolder());
+    const head = begin([...sweep, '--set', 'backend=tensorflow', '--queue', redis.address], cwd);
+    await until(() =>
+      /leaves trials to others: the sweep is trained on tensorflow, which does not start there \(/.test(head.errors()),
+    );
+    head.signal('SIGINT');
+    expect((await head.outcome).code).toBe(130);
+  });
+
   it('says where nothing answers', async () => {
     redis = await startRedis();
     await redis.kill();
@@ -185,6 +225,16 @@ describe('a sweep on a queue', () => {
     expect(swept.errors).not.toContain('secret');
   });
 });
+
+/** A copy of this program in which one comment is another. */
+function changedCheckout(): string {
+  const copy = temporaryFolder();
+  for (const name of ['checkpoints', 'envs', 'experiments', 'experts', 'src', 'trainers', 'index.ts', 'package.json'])
+    cpSync(join(checkout, name), join(copy, name), { recursive: true });
+  symlinkSync(join(checkout, 'node_modules'), join(copy, 'node_modules'));
+  appendFileSync(join(copy, 'trainers/gae.ts'), '// Another program.\n');
+  return copy;
+}
 
 function isResumed(run: string): boolean {
   const record = join(run, 'run.json');

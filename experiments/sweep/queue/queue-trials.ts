@@ -2,15 +2,17 @@ import { basename } from 'node:path';
 import { type Job, Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { sleep } from '../../../src/sleep.ts';
+import type { BackendName } from '../../../src/tensor/backend-names.ts';
 import type { TrialOutcome, TrialTask } from '../../run/trial.ts';
 import type { TrialPool } from '../../run/trial-pool.ts';
 import { keyPrefix, queueName } from './connection.ts';
 import { offerFiles } from './files-by-hash.ts';
 import { dropParcel, fetchParcel, progressOf, sendParcel } from './run-parcel.ts';
+import { thisProgram } from './this-program.ts';
 import {
+  declinedSchema,
   jobName,
   jobOutcomeSchema,
-  jobVersion,
   type QueuedTrial,
   type TrialJob,
   trialJobSchema,
@@ -29,10 +31,14 @@ export function queueTrials(options: {
   /** SHA-256 of what the trials read, by path. */
   fileHashes: Readonly<Record<string, string>>;
   filesOf: (task: TrialTask) => readonly string[];
+  /** What every worker must train the trial on, so that all are trained alike; null where it matters to none. */
+  backendOf: (task: TrialTask) => BackendName | null;
   signal: AbortSignal;
+  onNote: (line: string) => void;
   pollMs: number;
 }): TrialPool {
-  const { redis, fileHashes, filesOf, signal, pollMs } = options;
+  const { redis, fileHashes, filesOf, backendOf, signal, onNote, pollMs } = options;
+  const noted = new Set<string>();
   const queue = new Queue(queueName, { connection: redis, prefix: keyPrefix });
 
   async function add(job: TrialJob, { jobId, tasks }: { jobId: string; tasks: readonly TrialTask[] }): Promise<void> {
@@ -54,7 +60,7 @@ export function queueTrials(options: {
   }
 
   async function run(tasks: readonly TrialTask[]): Promise<readonly TrialOutcome[]> {
-    const job = trialJobSchema.parse({ version: jobVersion, trials: tasks.map(queued) });
+    const job = trialJobSchema.parse({ program: thisProgram(), trials: tasks.map(queued) });
     const jobId = jobName(job.trials);
     // The end of an earlier attempt, such as a failure that was mended since.
     await removeFailed(await queue.getJob(jobId));
@@ -73,16 +79,23 @@ export function queueTrials(options: {
         await known.remove();
         if (isOver) return outcomes;
         // The answer is there and a run is not: the queue has lost it, and the trials begin again.
-      }
+      } else noteWhoDeclined(known);
       await sleep(pollMs, signal).catch(() => {});
     }
     return tasks.map(() => ({ how: 'interrupted' }));
   }
 
+  function noteWhoDeclined({ progress }: Job): void {
+    const { success, data } = declinedSchema.safeParse(progress);
+    if (!success || noted.has(data.declined)) return;
+    noted.add(data.declined);
+    onNote(data.declined);
+  }
+
   function queued(task: TrialTask): QueuedTrial {
     const { directory, runs: _, ...told } = task;
     const files = filesOf(task).map((path) => ({ path, sha256: fileHashes[path] }));
-    return { task: told, files, id: trialName({ id: basename(directory), files }) };
+    return { task: { ...told, backend: backendOf(task) }, files, id: trialName({ id: basename(directory), files }) };
   }
 
   return { run, close: () => queue.close() };

@@ -1,19 +1,23 @@
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { DelayedError, type Job, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { makeFolder } from '../../../src/atomic-file.ts';
-import { InputError } from '../../../src/errors.ts';
+import type { BackendName } from '../../../src/tensor/backend-names.ts';
 import { severityOf } from '../../run/severity.ts';
 import type { RunGroup, TrialOutcome, TrialTask } from '../../run/trial.ts';
 import { keyPrefix, queueName } from './connection.ts';
 import { locateFiles, relocated } from './files-by-hash.ts';
 import { fetchParcel, type Parcel, progressOf, sendParcel } from './run-parcel.ts';
-import { jobVersion, type TrialJob, trialJobSchema } from './trial-job.ts';
+import { thisProgram } from './this-program.ts';
+import { type TrialJob, trialJobSchema } from './trial-job.ts';
 
 export interface WorkerOptions {
   readonly redis: Redis;
   readonly run: RunGroup;
+  /** @throws Error where this machine does not have it */
+  readonly startBackend: (name: BackendName) => Promise<unknown>;
   readonly jobs: number;
   /** Folder for runs, and for the cache that they share. */
   readonly runs: string;
@@ -28,34 +32,41 @@ export interface WorkerOptions {
 /** Takes trials from the queue until the signal, or until there was nothing to do for long enough. */
 export async function workOnQueue(options: WorkerOptions): Promise<void> {
   const { redis, jobs, lostAfterMs, idleMs, signal, onNote } = options;
-  const worker = new Worker(queueName, (job, token) => work(job, { ...options, token }), {
-    connection: redis,
-    prefix: keyPrefix,
-    concurrency: jobs,
-    lockDuration: lostAfterMs,
-    stalledInterval: lostAfterMs,
-    // A trial goes on from its last checkpoint, so being lost often costs little.
-    maxStalledCount: 1000,
-  });
+  let underWay = 0;
+  let onEnded = () => {};
+  const told = new Set<string>();
+  const onDeclined = (declined: string) => {
+    if (!told.has(declined)) onNote(declined);
+    told.add(declined);
+  };
+  const worker = new Worker(
+    queueName,
+    async (job, token) => {
+      underWay++;
+      return work(job, { ...options, token, onDeclined }).finally(() => {
+        underWay--;
+        onEnded();
+      });
+    },
+    {
+      connection: redis,
+      prefix: keyPrefix,
+      concurrency: jobs,
+      lockDuration: lostAfterMs,
+      stalledInterval: lostAfterMs,
+      // A trial goes on from its last checkpoint, so being lost often costs little.
+      maxStalledCount: 1000,
+    },
+  );
   // A lost lock or connection; what is to be done about either is done already.
   worker.on('error', () => {});
-  let underWay = 0;
-  worker.on('active', ({ data }: Job) => {
-    underWay++;
-    onNote(`begins ${nameOf(trialJobSchema.parse(data))}`);
-  });
   await new Promise<void>((resolve) => {
     let idle: NodeJS.Timeout | undefined;
     const wait = () => {
       clearTimeout(idle);
       if (idleMs !== null) idle = setTimeout(() => (underWay === 0 ? resolve() : undefined), idleMs);
     };
-    const ended = () => {
-      underWay = Math.max(0, underWay - 1);
-      wait();
-    };
-    worker.on('completed', ended);
-    worker.on('failed', ended);
+    onEnded = wait;
     signal.addEventListener('abort', () => resolve(), { once: true });
     wait();
     if (signal.aborted) resolve();
@@ -65,13 +76,21 @@ export async function workOnQueue(options: WorkerOptions): Promise<void> {
 
 async function work(
   job: Job,
-  { token, ...options }: WorkerOptions & { token: string | undefined },
+  { token, onDeclined, ...options }: WorkerOptions & { token: string | undefined; onDeclined: (why: string) => void },
 ): Promise<readonly TrialOutcome[]> {
   const { redis, run, runs, onNote } = options;
   const told = trialJobSchema.parse(job.data);
   const name = nameOf(told);
+  const reason = await whyDeclined(told, options);
+  if (reason !== null) {
+    const declined = `the worker on ${hostname()} leaves trials to others: ${reason}`;
+    onDeclined(declined);
+    await job.updateProgress({ declined });
+    await job.moveToDelayed(Date.now() + declinedMs, token);
+    throw new DelayedError();
+  }
+  onNote(`begins ${name}`);
   try {
-    checkVersion(told);
     makeFolder(join(runs, 'queue'));
     const tasks: TrialTask[] = [];
     const parcels: Parcel[] = [];
@@ -120,11 +139,24 @@ function nameOf({ trials }: TrialJob): string {
   return trials[0].task.label + (others === 0 ? '' : ` and ${others} more`);
 }
 
-function checkVersion({ version }: TrialJob): void {
-  if (version !== jobVersion)
-    throw new InputError(
-      `a worker of Earshot ${jobVersion} cannot run a trial of ${version}; install the same version on both machines`,
-    );
+/** How long a trial that was declined waits for the next worker, which may be the same one. */
+const declinedMs = 2000;
+
+/** Why another worker must take the trials, so that all of a sweep are trained alike; null where this one can. */
+async function whyDeclined(
+  { program, trials }: TrialJob,
+  { startBackend }: Pick<WorkerOptions, 'startBackend'>,
+): Promise<string | null> {
+  if (program !== thisProgram())
+    return `it is Earshot ${thisProgram()}, and the sweep was started by ${program}; install the same on both machines`;
+  for (const backend of new Set(trials.flatMap(({ task }) => task.backend ?? []))) {
+    try {
+      await startBackend(backend);
+    } catch (error) {
+      return `the sweep is trained on ${backend}, which does not start there (${error instanceof Error ? error.message : error}); see \`earshot doctor\`, or start the sweep with --set backend=wasm`;
+    }
+  }
+  return null;
 }
 
 /** Sends the run whenever it has a new checkpoint, one sending at a time. */

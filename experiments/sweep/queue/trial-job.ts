@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import packageJson from '../../../package.json' with { type: 'json' };
 import { sha256 } from '../../../src/content-hash.ts';
 import { trialOutcomeSchema, trialTaskSchema } from '../../run/trial.ts';
+import { thisProgram } from './this-program.ts';
 
 const queuedTrialSchema = z.object({
   task: trialTaskSchema.omit({ directory: true, runs: true }),
@@ -13,19 +13,20 @@ export type QueuedTrial = z.output<typeof queuedTrialSchema>;
 
 /** What a worker is told: the trials that it trains in one program. Folders are its own. */
 export const trialJobSchema = z.object({
-  version: z.string().describe('of Earshot: another one might come to other results'),
+  program: z.string().describe('of the sweep: another one might come to other results'),
   trials: z.array(queuedTrialSchema).nonempty(),
 });
 export type TrialJob = z.output<typeof trialJobSchema>;
 
-export const jobVersion = packageJson.version;
+/** What a worker notes on a job that it leaves to others. */
+export const declinedSchema = z.object({ declined: z.string().describe('by whom and why, for people') });
 
 /** What a worker answers: what became of each trial. Run directories of those that have not failed lie in Redis then. */
 export const jobOutcomeSchema = z.array(trialOutcomeSchema);
 
-/** The same trial on other data is another one, and so is one of another version. */
+/** The same trial on other data is another one, and so is one of another program. */
 export function trialName(of: { id: string; files: QueuedTrial['files'] }): string {
-  return `${of.id}-${sha256([jobVersion, of.files.map((file) => file.sha256)]).slice(0, 12)}`;
+  return `${of.id}-${sha256([thisProgram(), of.files.map((file) => file.sha256)]).slice(0, 12)}`;
 }
 
 /** Of a trial alone, or of the trials that share a program. */

@@ -5,29 +5,39 @@ import { type PageSection, renderPage } from '../../report/page/page.ts';
 import { type Cell, numberCell, table } from '../../report/page/tables.ts';
 import { percent } from '../../report/shown-numbers.ts';
 import { isShown } from '../../stop-agent/decisions.ts';
+import { type Leader, whyNone } from '../leader.ts';
 import { shortNames } from '../plan.ts';
-import { type Recommendation, whyNone } from '../recommend.ts';
-import type { SettingSummary } from '../results.ts';
+import { type SettingSummary, whereTrained } from '../results.ts';
 import { type SeedInterval, shownInterval } from '../seed-interval.ts';
 import { sizeOf } from '../trials-of-plan.ts';
 import type { SweepReport } from './sweep-report.ts';
 
 /**
- * The page of a sweep: the recommended setting, every setting in a table, and the pictures.
+ * The page of a sweep: the verdict, the leading setting, every setting in a table, and the pictures.
  * @param pictures SVG by file name, as `sweepPictures` draws them
  */
 export function sweepPage(report: SweepReport, pictures: Readonly<Record<string, string>>): string {
-  const { plan, command, rows, settings, recommendation } = report;
+  const { plan, command, rows, settings, leader } = report;
   const count = (status: string) => rows.filter((row) => row.status === status).length;
   const introduction = html`${plan.description.trim() === '' ? null : html`<p>${plan.description.trim()}</p>`}
-<p class="facts">${sizeOf(plan)} · ${count('finished')} finished${count('stopped') > 0 ? `, ${count('stopped')} stopped at a rung` : ''}${count('failed') > 0 ? `, ${count('failed')} failed` : ''}${count('missing') > 0 ? `, ${count('missing')} missing` : ''}</p>
+<p class="facts">${sizeOf(plan)} · ${count('finished')} finished${count('stopped') > 0 ? `, ${count('stopped')} stopped at a rung` : ''}${count('failed') > 0 ? `, ${count('failed')} failed` : ''}${count('missing') > 0 ? `, ${count('missing')} missing` : ''} · ${whereTrained(rows)}</p>
 <p class="command"><code>${command}</code></p>
-${recommendation === null ? html`<p class="warning">Nothing is recommended: ${whyNone(plan, settings)}.</p>` : null}`;
+${
+  leader?.isToldApart
+    ? html`<p><b>Verdict: ${leader.verdict}.</b></p>`
+    : html`<p class="warning">${leader === null ? `Nothing is recommended: ${whyNone(plan, settings)}` : `Verdict: ${leader.verdict}`}.</p>`
+}`;
   const drawn = Object.entries(pictures).map(([file, svg]) => ({ file, svg, ...known[file] }));
   const sections: PageSection[] = [
-    ...(recommendation === null
+    ...(leader === null
       ? []
-      : [{ id: 'recommended', title: 'Recommended', body: recommendedSection(report, recommendation) }]),
+      : [
+          {
+            id: 'leader',
+            title: leader.isToldApart ? 'Recommended' : 'Highest, but not told apart',
+            body: leaderSection(report, leader),
+          },
+        ]),
     { id: 'settings', title: 'Settings', body: settingsSection(report) },
     ...drawn.map(({ file, svg, title, caption }) => ({
       id: file.replace(/\.svg$/, ''),
@@ -63,7 +73,7 @@ const known: Readonly<Record<string, { title: string; caption: string }>> = {
 
 const callsMetric = 'callsPerThread';
 
-function recommendedSection({ plan, tested }: SweepReport, { setting, why }: Recommendation): Markup {
+function leaderSection({ plan, tested }: SweepReport, { setting, why }: Leader): Markup {
   const metrics = plan.kind.metrics.filter(({ isShown: own }) => own);
   const shown = tested.filter(({ name }) => isShown(name));
   return html`<p><b>${setting.label}</b> <code>${setting.id}</code></p>
@@ -84,19 +94,19 @@ ${table({
 })}`;
 }
 
-function settingsSection({ plan, settings, recommendation, front }: SweepReport): Markup {
+function settingsSection({ plan, settings, leader, front }: SweepReport): Markup {
   const names = shortNames(plan.paths);
   const metrics = plan.kind.metrics.filter(({ isShown: own }) => own);
   const aim = plan.sweep.objective.maximise;
   const onFront = new Set(front.filter(({ isSwept, isOnFront }) => isSwept && isOnFront).map(({ name }) => name));
   const notes = (setting: SettingSummary) =>
     [
-      ...(recommendation?.setting === setting ? ['recommended'] : []),
+      ...(leader?.setting === setting ? [leader.isToldApart ? 'recommended' : 'highest'] : []),
       ...(onFront.has(setting.label) ? ['on the front'] : []),
       ...(setting.isComplete ? [] : ['not complete']),
       ...(setting.isComplete && !setting.isAllowed ? ['does not meet the conditions'] : []),
     ].join(', ');
-  return html`<p>On the development part: mean and 95 % interval over seeds (Student’s t). A click on a heading sorts.</p>
+  return html`<p>On the development part: mean and 95 % interval over seeds (Student’s t, cut at what is possible). A click on a heading sorts.</p>
 ${table({
   caption: counted(settings.length, 'setting'),
   columns: [
@@ -115,7 +125,7 @@ ${table({
     ...metrics.map(({ name, decimals }) => metricCell(name, { value: setting.values[name], decimals })),
     notes(setting),
   ]),
-  isMarked: (row) => recommendation?.setting === settings[row],
+  isMarked: (row) => leader?.setting === settings[row],
 })}`;
 }
 

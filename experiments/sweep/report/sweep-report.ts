@@ -2,9 +2,9 @@ import { markdownTable } from 'markdown-table';
 import { percent } from '../../report/shown-numbers.ts';
 import { isShown } from '../../stop-agent/decisions.ts';
 import type { FrontPoint } from '../front.ts';
+import { type Leader, whyNone } from '../leader.ts';
 import { type SweepPlan, shortNames } from '../plan.ts';
-import { type Recommendation, whyNone } from '../recommend.ts';
-import type { SettingSummary, SystemMean, TrialRow } from '../results.ts';
+import { type SettingSummary, type SystemMean, type TrialRow, whereTrained } from '../results.ts';
 import { type SeedInterval, shownInterval } from '../seed-interval.ts';
 import type { Sensitivity } from '../sensitivity.ts';
 import { sizeOf } from '../trials-of-plan.ts';
@@ -17,8 +17,8 @@ export interface SweepReport {
   readonly settings: readonly SettingSummary[];
   readonly front: readonly FrontPoint[];
   readonly sensitivities: readonly Sensitivity[];
-  readonly recommendation: Recommendation | null;
-  /** What the recommended setting and the baselines beside it score on the test; empty without a recommendation. */
+  readonly leader: Leader | null;
+  /** What the leading setting and the baselines beside it score on the test; empty without a leader. */
   readonly tested: readonly SystemMean[];
   /** Names of the pictures, in the folder of the report. */
   readonly pictures: readonly string[];
@@ -35,13 +35,13 @@ export function renderSweepReport(report: SweepReport): string {
     ...(plan.description.trim() === '' ? [] : [plan.description.trim(), '']),
     `Command: \`${command}\``,
     '',
-    `${sizeOf(plan)}. ${countsOf(rows)}`,
+    [`${sizeOf(plan)}. ${countsOf(rows)}`, whereTrained(rows)].filter((part) => part !== null).join(' '),
     ...(missing === 0 ? [] : ['', `**${missing} trials are missing**: give the command again to run them.`]),
     '',
-    ...recommended(report),
+    ...leading(report),
     '## Settings, on the development part',
     '',
-    'Mean and 95 % interval over seeds (Student’s t).',
+    'Mean and 95 % interval over seeds (Student’s t, cut at what is possible).',
     '',
     settingsTable(report),
     '',
@@ -68,13 +68,15 @@ function countsOf(rows: readonly TrialRow[]): string {
   return `${shown.map(([status, count]) => `${count} ${status === 'stopped' ? 'stopped at a rung' : status}`).join(', ')}.`;
 }
 
-function recommended({ plan, settings, recommendation, tested }: SweepReport): string[] {
-  if (recommendation === null) return ['## Recommended', '', `Nothing: ${whyNone(plan, settings)}.`, ''];
-  const { setting, why } = recommendation;
+function leading({ plan, settings, leader, tested }: SweepReport): string[] {
+  if (leader === null) return [`**Nothing is recommended**: ${whyNone(plan, settings)}.`, ''];
+  const { setting, why, verdict, isToldApart } = leader;
   const metrics = plan.kind.metrics.filter((metric) => metric.isShown);
   const rows = tested.filter(({ name }) => isShown(name));
   return [
-    '## Recommended',
+    `**Verdict: ${verdict}.**`,
+    '',
+    isToldApart ? '## Recommended' : '## Highest, but not told apart',
     '',
     `**${setting.label}** (\`${setting.id}\`)`,
     '',
@@ -102,7 +104,7 @@ function recommended({ plan, settings, recommendation, tested }: SweepReport): s
   ];
 }
 
-function settingsTable({ plan, settings, recommendation, front }: SweepReport): string {
+function settingsTable({ plan, settings, leader, front }: SweepReport): string {
   const names = shortNames(plan.paths);
   const metrics = plan.kind.metrics.filter(({ isShown }) => isShown);
   const aim = plan.sweep.objective.maximise;
@@ -128,7 +130,7 @@ function settingsTable({ plan, settings, recommendation, front }: SweepReport): 
           return shownMetric(name, { value, decimals });
         }),
         [
-          ...(recommendation?.setting === setting ? ['**recommended**'] : []),
+          ...(leader?.setting === setting ? [leader.isToldApart ? '**recommended**' : 'highest'] : []),
           ...(onFront.has(setting.label) ? ['on the front'] : []),
           ...(hasConditions && setting.isComplete && !setting.isAllowed ? ['does not meet the conditions'] : []),
           ...(setting.isComplete ? [] : ['not complete']),

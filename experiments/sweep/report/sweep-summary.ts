@@ -1,5 +1,5 @@
 import { narrowTable, wrapped } from '../../report/narrow-table.ts';
-import { whyNone } from '../recommend.ts';
+import { whyNone } from '../leader.ts';
 import type { SystemMean } from '../results.ts';
 import { shownInterval } from '../seed-interval.ts';
 import type { SweepReport } from './sweep-report.ts';
@@ -17,10 +17,10 @@ const metricsShown: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * What a sweep came to, on a screen: the best settings on the development part, the recommended one on the test beside what a
- * reader would use instead, and why it is recommended. No line is longer than 100 characters.
+ * What a sweep came to, on a screen: the best settings on the development part, the leading one on the test beside what a
+ * reader would use instead, and whether it is recommended. No line is longer than 100 characters.
  */
-export function summarizeSweep({ plan, rows, settings, recommendation, tested }: SweepReport): string {
+export function summarizeSweep({ plan, rows, settings, leader, tested }: SweepReport): string {
   const counts = (['finished', 'stopped', 'failed', 'missing'] as const).flatMap((status) => {
     const count = rows.filter((row) => row.status === status).length;
     return count === 0 ? [] : [`${count} ${status}`];
@@ -43,7 +43,7 @@ export function summarizeSweep({ plan, rows, settings, recommendation, tested }:
       ...ranked
         .slice(0, settingsShown)
         .map(({ setting, objective }) => [
-          `${setting === recommendation?.setting ? '→' : ' '} ${setting.label}`,
+          `${setting === leader?.setting ? '→' : ' '} ${setting.label}`,
           ...(isMetric ? [] : [shownInterval(objective, 3)]),
           ...metrics.map(({ name, decimals }) =>
             name === aim ? shownInterval(objective, 3) : (setting.values[name]?.mean.toFixed(decimals) ?? '–'),
@@ -52,18 +52,20 @@ export function summarizeSweep({ plan, rows, settings, recommendation, tested }:
     ]),
     ...(ranked.length > settingsShown ? [`  … and ${ranked.length - settingsShown} more in the report`] : []),
     '',
-    ...(recommendation === null
+    ...(leader === null
       ? [wrapped(`Verdict: nothing can be recommended: ${whyNone(plan, settings)}.`)]
       : [
           narrowTable([
             ['on the test, which chose nothing', ...titles],
             ...besideOnTest(tested).map(({ name, role, values }) => [
-              role === 'learnt' ? recommendation.setting.label : name,
+              role === 'learnt' ? leader.setting.label : name,
               ...cells(values),
             ]),
           ]),
           '',
-          wrapped(`Verdict: ${recommendation.setting.label} is recommended. ${recommendation.why.join(' ')}`),
+          wrapped(
+            `Verdict: ${leader.verdict}. ${leader.isToldApart ? '' : `${leader.setting.label} is the highest: `}${leader.why.join(' ')}`,
+          ),
         ]),
     '',
   ].join('\n');

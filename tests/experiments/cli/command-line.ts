@@ -76,24 +76,27 @@ class TextCollector extends Writable {
   }
 }
 
-const launcher = join(import.meta.dirname, '../../../experiments/cli/earshot.mjs');
+/** The program that the tests belong to. */
+export const checkout = join(import.meta.dirname, '../../..');
 
 export interface StartedProcess {
   readonly outcome: Promise<Outcome>;
+  /** What it has written to standard error so far. */
+  errors(): string;
   /** To the process and its workers, as a terminal sends it; `alone`: to the process only. */
   signal(name: NodeJS.Signals, options?: { alone: boolean }): void;
 }
 
 /**
  * Starts the command line in a process of its own, where signals, workers or limits of the system are the subject. With
- * `fileKilobytes` no file may grow larger, as on a disk that fills up.
+ * `fileKilobytes` no file may grow larger, as on a disk that fills up. `program`: another checkout than this one.
  */
 export function startProcess(
   words: readonly string[],
-  options: { cwd: string; fileKilobytes?: number },
+  options: { cwd: string; fileKilobytes?: number; program?: string },
 ): StartedProcess {
-  const { cwd, fileKilobytes } = options;
-  const command = [process.execPath, launcher, ...words];
+  const { cwd, fileKilobytes, program: root = checkout } = options;
+  const command = [process.execPath, join(root, 'experiments/cli/earshot.mjs'), ...words];
   const [program, ...rest] =
     fileKilobytes === undefined
       ? command
@@ -115,6 +118,7 @@ export function startProcess(
   });
   return {
     outcome,
+    errors: () => errors,
     signal: (name, { alone } = { alone: false }) => void process.kill(alone ? child.pid! : -child.pid!, name),
   };
 }

@@ -45,6 +45,7 @@ function group(label: string, size: number) {
       runs: '',
       pauseAt: null,
       detectorKey: null,
+      backend: null,
     }),
   );
   let tell: (done: number) => void = () => {};

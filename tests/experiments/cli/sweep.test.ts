@@ -42,11 +42,13 @@ describe('a sweep', () => {
     const first = await earshot(['sweep', 'sweep.yaml'], { cwd });
     expect(first.code, first.errors).toBe(0);
     expect(first.out).toMatch(/^tiny-sweep: 6 trials, 6 finished\n/);
-    expect(first.out).toMatch(/\nVerdict: alpha=0\.\d is recommended\. /);
+    expect(first.out).toMatch(/\nVerdict: no setting is recommended, because 2 seeds do not tell\s+alpha=0\.\d from /);
     expect(Math.max(...first.out.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100);
     const report = readFileSync(join(cwd, 'runs/tiny-sweep/report.md'), 'utf8');
     expect(report).toContain('6 trials: 3 settings, 2 seeds each. 6 finished.');
-    expect(report).toMatch(/## Recommended\n\n\*\*alpha=0\.\d\*\* \(`[0-9a-f]{12}`\)/);
+    expect(report).toMatch(
+      /\n\*\*Verdict: no setting is recommended.*\n\n## Highest, but not told apart\n\n\*\*alpha=0\.\d\*\* \(`[0-9a-f]{12}`\)/,
+    );
     const folder = join(cwd, 'runs/tiny-sweep');
     const [, run] =
       /Its runs: `(trials\/[0-9a-f]{12})` \(seed 1\), `trials\/[0-9a-f]{12}` \(seed 2\)\./.exec(report) ?? [];
@@ -72,7 +74,7 @@ describe('a sweep', () => {
     expect(first.errors).toMatch(/Page: runs\/tiny-sweep\/report\.html\n$/);
     expect(first.errors).toMatch(/^tiny-sweep: 6 trials \(3 settings\), in this process, /);
     const page = readFileSync(join(folder, 'report.html'), 'utf8');
-    expect(page).toMatch(/<h2 id="recommended-title">Recommended<\/h2>\n<p><b>alpha=0\.\d<\/b>/);
+    expect(page).toMatch(/<h2 id="leader-title">Highest, but not told apart<\/h2>\n<p><b>alpha=0\.\d<\/b>/);
     expect(page.match(/<th scope="row">[0-9a-f]{12}<\/th>/g)).toHaveLength(3);
     for (const id of ['front', 'seeds']) expect(page).toContain(`<figure class="chart" id="chart-${id}">`);
     expect(page).not.toMatch(/https?:/);
@@ -105,7 +107,7 @@ describe('a sweep', () => {
       writeFileSync(path, readFileSync(path, 'utf8').replaceAll('"predicted":1', '"predicted":0'));
     }
     const second = await earshot(['sweep', 'sweep.yaml', '--json'], { cwd });
-    const [{ recommended: before, ...left }, { recommended: after, ...right }] = [first, second].map(({ out }) =>
+    const [{ leader: before, ...left }, { leader: after, ...right }] = [first, second].map(({ out }) =>
       JSON.parse(out),
     );
     expect(right).toEqual(left);
@@ -249,7 +251,7 @@ describe('a sweep', () => {
     expect(swept.out).toMatch(/Verdict: nothing can be recommended: macroF1 - 0\.01 \* delayHours has no\s+value/);
     const report = readFileSync(join(cwd, 'runs/tiny-sweep/report.md'), 'utf8');
     expect(report).toContain('1 trial: 1 setting, 1 seed each. 1 finished.');
-    expect(report).toContain('Nothing: macroF1 - 0.01 * delayHours has no value with every seed of any setting');
+    expect(report).toContain('Nothing is recommended**: macroF1 - 0.01 * delayHours has no value with every seed of any setting');
     const [row] = JSON.parse(readFileSync(join(cwd, 'runs/tiny-sweep/trials.json'), 'utf8'));
     expect(row).toMatchObject({ status: 'finished', objective: null, 'development.delayHours': null });
   });

@@ -3,7 +3,15 @@ import { type EndedTrial, runInPopulations } from '../../../experiments/run/popu
 import type { RunGroup, Trial, TrialOutcome } from '../../../experiments/run/trial.ts';
 
 function trial(label: string, shape: string | null = 'same'): Trial {
-  const task = { kind: 'stop-agent', config: {}, seed: 1, directory: label, runs: '', pauseAt: null } as const;
+  const task = {
+    kind: 'stop-agent',
+    config: {},
+    seed: 1,
+    directory: label,
+    runs: '',
+    pauseAt: null,
+    backend: null,
+  } as const;
   return { ...task, label, shape, detectorKey: null };
 }
 

@@ -9,7 +9,17 @@ import { temporaryFolder } from '../../src/data/fixtures.ts';
 
 function task(config: TrialTask['config'] = {}): TrialTask {
   const directory = temporaryFolder();
-  return { kind: 'selector', config, seed: 1, label: 'x', directory, runs: '', pauseAt: null, detectorKey: null };
+  return {
+    kind: 'selector',
+    config,
+    seed: 1,
+    label: 'x',
+    directory,
+    runs: '',
+    pauseAt: null,
+    detectorKey: null,
+    backend: null,
+  };
 }
 
 const finish: TrainTogether = async (tasks) => {

@@ -2,10 +2,10 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { frontPoints } from '../../../experiments/sweep/front.ts';
+import { leaderOf } from '../../../experiments/sweep/leader.ts';
 import { objectiveOf } from '../../../experiments/sweep/objective.ts';
 import { planSweep, type SweepPlan } from '../../../experiments/sweep/plan.ts';
-import { recommend } from '../../../experiments/sweep/recommend.ts';
-import { summarizeSettings, type TrialRow } from '../../../experiments/sweep/results.ts';
+import { summarizeSettings, type TrialRow, whereTrained } from '../../../experiments/sweep/results.ts';
 import { seedInterval } from '../../../experiments/sweep/seed-interval.ts';
 import { sensitivities } from '../../../experiments/sweep/sensitivity.ts';
 import { loadSweepFile } from '../../../experiments/sweep/sweep-file.ts';
@@ -38,14 +38,24 @@ function rowsOf(
           systems: [],
           objective: null,
           message: 'a "b",\nc',
+          trainedOn: null,
         };
       const systems = [{ name: 'stop agent', role: 'learnt' as const, values: { ...values, callsPerThread: 1 } }];
-      return { trial, setting, status: 'finished', iterations: 4, systems, objective: values.macroF1, message: null };
+      return {
+        trial,
+        setting,
+        status: 'finished',
+        iterations: 4,
+        systems,
+        objective: values.macroF1,
+        message: null,
+        trainedOn: 'wasm',
+      };
     }),
   );
 }
 
-describe('the recommended setting', () => {
+describe('the leading setting', () => {
   it('is the best on average of those that meet the conditions and failed with no seed', async () => {
     const plan = await planned({ objective: { where: ['er <= 0.5'] } });
     // The first is best but too late, the second better than the third but for a failed seed.
@@ -54,31 +64,74 @@ describe('the recommended setting', () => {
       return { macroF1: [0.9, 0.8, 0.6, 0.5][place] + 0.02 * seed, er: place === 0 ? 0.7 : 0.3 };
     });
     const settings = summarizeSettings(plan, rows);
-    const chosen = recommend(plan, settings);
+    const chosen = leaderOf(plan, settings);
     expect(chosen?.setting).toBe(settings[2]);
     expect(chosen?.why.join(' ')).toMatch(
       /It has the highest macroF1 .* 0\.630 .* of 2 settings\. 2 of 3 settings meet er <= 0\.5/,
     );
     expect(chosen?.why.join(' ')).toContain('is 0.100 below (paired by seed, 95 % interval 0.100 to 0.100).');
+    expect(chosen).toMatchObject({ isToldApart: true, verdict: `${settings[2].label} is recommended` });
   });
 
-  it('says where the seeds do not tell two apart, and is none where nothing is complete', async () => {
-    const plan = await planned();
-    const close = summarizeSettings(
+  it('is not recommended where the seeds do not tell it from all others; how many more might is said', async () => {
+    const plan = await planned({ seeds: [1, 2, 3] });
+    // Above the second by 0.04 ± 0.03: 2.6 times too wide for three seeds. Far above the two others.
+    const own = [0.84, 0.8, 0.76];
+    const second = [0.77, 0.76, 0.75];
+    const settings = summarizeSettings(
       plan,
-      rowsOf(plan, (place, seed) => ({ macroF1: place === 0 ? 0.5 + 0.1 * seed : 0.6 + 0.001 * place, er: 0.5 })),
+      rowsOf(plan, (place, seed) => ({
+        macroF1: [own, second, [0.1, 0.1, 0.1], [0.1, 0.1, 0.1]][place][seed - 1],
+        er: 0,
+      })),
     );
-    expect(recommend(plan, close)?.why.join(' ')).toContain('the seeds do not tell the two apart');
-    expect(
-      recommend(
-        plan,
-        summarizeSettings(
-          plan,
-          rowsOf(plan, () => null),
-        ),
-      ),
-    ).toBeNull();
+    const leader = leaderOf(plan, settings);
+    expect(leader?.setting).toBe(settings[0]);
+    expect(leader?.isToldApart).toBe(false);
+    // Student's t: the half width is 4.303 · 0.03 / √3 = 0.0745, and (0.0745 / 0.04)² · 3 = 10.4.
+    expect(leader?.verdict).toBe(
+      `no setting is recommended, because 3 seeds do not tell ${settings[0].label} from ${settings[1].label}; about 8 more seeds would if the differences stay as they are`,
+    );
   });
+
+  it('is not recommended with one seed, nor where all are the same, and is none where nothing is complete', async () => {
+    const verdictOf = async (seeds: number[], macroF1: (place: number) => number | null) => {
+      const plan = await planned({ seeds });
+      const rows = rowsOf(plan, (place) => {
+        const value = macroF1(place);
+        return value === null ? null : { macroF1: value, er: 0 };
+      });
+      return leaderOf(plan, summarizeSettings(plan, rows))?.verdict ?? null;
+    };
+    expect(await verdictOf([1], (place) => place / 10)).toBe(
+      'no setting is recommended, because one seed tells no setting from another; give at least three',
+    );
+    expect(await verdictOf([1, 2], () => 0.5)).toMatch(
+      /because 2 seeds do not tell .* from .* or 2 others, nor would 100 more$/,
+    );
+    expect(await verdictOf([1, 2], () => null)).toBeNull();
+  });
+
+  it('has intervals that end at what its metrics can be', async () => {
+    const plan = await planned({ seeds: [1, 2] });
+    const [first] = summarizeSettings(
+      plan,
+      rowsOf(plan, (_, seed) => ({ macroF1: seed === 1 ? 0.9 : 1, er: seed === 1 ? 0 : 0.1 })),
+    );
+    expect(first.objective).toMatchObject({ mean: 0.95, high: 1 });
+    expect(first.values.er).toMatchObject({ mean: 0.05, low: 0 });
+  });
+});
+
+it('says where trials were trained, and that different backends do not mix', async () => {
+  const plan = await planned();
+  const rows = rowsOf(plan, (place) => (place === 3 ? null : { macroF1: 0.5, er: 0.5 }));
+  expect(whereTrained(rows)).toBe('Trained on wasm.');
+  const mixed = rows.map((row, index) => (index < 2 ? { ...row, trainedOn: 'onnx (4 threads)' } : row));
+  expect(whereTrained(mixed)).toBe(
+    'Trained on different backends, whose last digits differ: 2 on onnx (4 threads), 4 on wasm.',
+  );
+  expect(whereTrained([])).toBeNull();
 });
 
 it('has no objective where it divides by 0', async () => {
