@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { writeExperiment } from '../experiments/cli/command-line.ts';
+import { startEarshot } from './serving.ts';
 
 const home = join(import.meta.dirname, '../..');
 const project = mkdtempSync(join(tmpdir(), 'earshot-consumer-'));
@@ -83,4 +85,36 @@ stopAgentSchema.parse({}).iteration;
     expect(await run(process.execPath, ['--input-type=module', '--eval', program])).toBe('function\n');
     expect(existsSync(join(project, 'node_modules/earshot/dist/checkpoints/bundle/earshot_policy.py'))).toBe(true);
   });
+
+  it('serves a decision after all that the Dockerfile takes away', async () => {
+    const dockerfile = readFileSync(join(home, 'docs/deploy/Dockerfile'), 'utf8').replaceAll(/ \\\n/g, '');
+    const [, pruning] = /^RUN (cd node_modules .*)$/m.exec(dockerfile) ?? [];
+    const before = await sizeOf(join(project, 'node_modules'));
+    await run('sh', ['-c', pruning]);
+    expect(await sizeOf(join(project, 'node_modules'))).toBeLessThan(0.4 * before);
+    const earshot = join(project, 'node_modules/.bin/earshot');
+    writeExperiment(join(project, 'tiny.yaml'), { backend: 'auto' });
+    await run(earshot, ['train', 'tiny.yaml']);
+    await run(earshot, ['export', 'runs/tiny/agent/seed-1', '--out', 'policy']);
+    const server = await startEarshot([join(project, 'policy')], { program: earshot });
+    try {
+      const posts = [
+        { id: '1', text: 'A claim.' },
+        { id: '2', text: 'Is that so?' },
+      ];
+      const answer = await fetch(`${server.address}/v1/threads/t/posts`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ posts, end: true }),
+      });
+      expect(await answer.json()).toMatchObject({ decision: { verdict: expect.any(String) } });
+    } finally {
+      await server.kill('SIGTERM');
+    }
+  });
 });
+
+/** Megabytes on disk. */
+async function sizeOf(folder: string): Promise<number> {
+  return Number.parseInt(await run('du', ['-sm', folder]), 10);
+}

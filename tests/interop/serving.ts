@@ -15,8 +15,11 @@ export interface Program {
 }
 
 /** `earshot serve` in a process of its own. */
-export async function startEarshot(words: readonly string[], { port = 0 }: { port?: number } = {}): Promise<Program> {
-  const child = spawn(process.execPath, [launcher, 'serve', ...words, '--port', String(port)], {
+export async function startEarshot(
+  words: readonly string[],
+  { port = 0, program: file = launcher }: { port?: number; program?: string } = {},
+): Promise<Program> {
+  const child = spawn(process.execPath, [file, 'serve', ...words, '--port', String(port)], {
     env: { ...process.env, NODE_OPTIONS: '' },
   });
   const program = followed(child);

@@ -251,7 +251,9 @@ describe('a sweep', () => {
     expect(swept.out).toMatch(/Verdict: nothing can be recommended: macroF1 - 0\.01 \* delayHours has no\s+value/);
     const report = readFileSync(join(cwd, 'runs/tiny-sweep/report.md'), 'utf8');
     expect(report).toContain('1 trial: 1 setting, 1 seed each. 1 finished.');
-    expect(report).toContain('Nothing is recommended**: macroF1 - 0.01 * delayHours has no value with every seed of any setting');
+    expect(report).toContain(
+      'Nothing is recommended**: macroF1 - 0.01 * delayHours has no value with every seed of any setting',
+    );
     const [row] = JSON.parse(readFileSync(join(cwd, 'runs/tiny-sweep/trials.json'), 'utf8'));
     expect(row).toMatchObject({ status: 'finished', objective: null, 'development.delayHours': null });
   });
