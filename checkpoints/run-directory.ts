@@ -144,7 +144,7 @@ export class RunDirectory {
     ];
     if (changed.length > 0)
       throw new InputError(
-        `${this.path} already holds another run; it differs in ${changed.join(', ')}. Choose another directory, restore those values to resume it, or delete the directory (\`earshot train --restart\` does)`,
+        `${this.path} already holds another run; it differs in ${changed.join(', ')}. Restore those values to go on with it, give another --name to make a run beside it, or --restart to replace it`,
       );
   }
 

@@ -14,6 +14,7 @@ const defaultRuns = 'runs';
 interface TrainOptions {
   data?: string;
   set: string[];
+  name?: string;
   seeds?: number[];
   variants?: string[];
   runs: string;
@@ -36,6 +37,10 @@ export function trainCommand(terminal: Terminal): Command {
       'thread file to run on; the same as --set data.threads=<path>, or data.train for a selector',
     )
     .option('--set <path=value>', 'change a setting, such as agent.imitation.alpha=0.5; may be repeated', collect, [])
+    .option(
+      '--name <name>',
+      'name of the runs instead of that of the file, to keep them beside those of other settings',
+    )
     .option('--seeds <list>', 'seeds instead of those of the file, such as 1,2,3', integers)
     .option('--variants <list>', 'only these variants of the file, such as paper,one-call', names)
     .option('--runs <folder>', 'where runs and their shared cache go', defaultRuns)
@@ -63,12 +68,12 @@ A selector whose task models are language models has no dry run: what it asks de
 --set budget.requests=<count>. To go on, give the same command with a larger budget; answers are kept in <runs>/cache.
 
 A finished run is kept only while all that shaped it stays the same: settings, threads, detector, annotations. Otherwise the
-command stops and says what differs; --restart then trains anew.
+command stops and says what differs; --name then makes new runs beside it, --restart replaces it.
 
 Examples:
   earshot train experiments/recipes/quickstart.yaml
   earshot train experiments/recipes/pheme-cross-event.yaml --data pheme.jsonl.gz --jobs 2
-  earshot train my.yaml --set agent.preset=published --seeds 1,2`,
+  earshot train my.yaml --set agent.preset=published --name my-published --seeds 1,2`,
     )
     .action((path: string, options: TrainOptions) => train(path, { ...options, terminal }));
 }
@@ -83,6 +88,7 @@ async function train(path: string, options: TrainOptions & { terminal: Terminal 
   const overrides: PlainObject[] = [
     ...options.set.map(parseOverride),
     ...(options.seeds === undefined ? [] : [{ seeds: options.seeds }]),
+    ...(options.name === undefined ? [] : [{ name: options.name }]),
   ];
   const { runs, data, restart = false, terminal } = options;
   const { stdout, stderr } = terminal;
@@ -134,12 +140,13 @@ function nextSteps({ kind, trials }: OpenedExperiment): string {
 
 /** The arguments of a command that trains the same runs. */
 function trainingWords(path: string, options: TrainOptions): string[] {
-  const { data, set, seeds, variants, runs, population } = options;
+  const { data, set, name, seeds, variants, runs, population } = options;
   return [
     'train',
     path,
     ...(data === undefined ? [] : ['--data', data]),
     ...set.flatMap((each) => ['--set', each]),
+    ...(name === undefined ? [] : ['--name', name]),
     ...(seeds === undefined ? [] : ['--seeds', seeds.join(',')]),
     ...(variants === undefined ? [] : ['--variants', variants.join(',')]),
     ...(runs === defaultRuns ? [] : ['--runs', runs]),

@@ -103,7 +103,7 @@ describe('creating a run where one stands', () => {
     const other = { kind: 'stop-agent', ppo: { learningRate: 1e-3, clip: 0.1 }, hidden: [64, 32], extra: true };
     expect(() => RunDirectory.create(path, { config: other, facts })).toThrow(
       new InputError(
-        `${path} already holds another run; it differs in ppo.learningRate (there 0.0003, now 0.001), hidden.1 (there 64, now 32), extra (there absent, now true). Choose another directory, restore those values to resume it, or delete the directory (\`earshot train --restart\` does)`,
+        `${path} already holds another run; it differs in ppo.learningRate (there 0.0003, now 0.001), hidden.1 (there 64, now 32), extra (there absent, now true). Restore those values to go on with it, give another --name to make a run beside it, or --restart to replace it`,
       ),
     );
     expect(readFileSync(join(path, 'config.json'), 'utf8')).toBe(before);
@@ -122,7 +122,7 @@ describe('creating a run where one stands', () => {
     const path = fresh();
     RunDirectory.create(path, { config: { list: Array(20).fill(0) }, facts });
     expect(() => RunDirectory.create(path, { config: { list: Array(20).fill(1) }, facts })).toThrow(
-      /list\.7 \(there 0, now 1\), and 12 more\. Choose/,
+      /list\.7 \(there 0, now 1\), and 12 more\. Restore/,
     );
   });
 

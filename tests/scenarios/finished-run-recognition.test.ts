@@ -50,7 +50,7 @@ describe('a finished run', () => {
     const changed = await earshot(train, { cwd });
     expect(changed.code).toBe(1);
     expect(changed.errors).toMatch(
-      /runs\/judged\/agent\/seed-1 already holds another run; it differs in hashes\.detector .*earshot train --restart/,
+      /runs\/judged\/agent\/seed-1 already holds another run; it differs in hashes\.detector .*--restart to replace it/,
     );
     expect(server.requests).toHaveLength(asked);
 
@@ -65,7 +65,7 @@ describe('a finished run', () => {
     await earshot(['annotate', 'threads.jsonl', '--store', 'judged.sqlite', '--detector', 'prompt.yaml'], { cwd });
     const otherwise = await earshot(train, { cwd });
     expect(otherwise.code).toBe(1);
-    expect(otherwise.errors).toMatch(/differs in hashes\.annotations .*earshot train --restart/);
+    expect(otherwise.errors).toMatch(/differs in hashes\.annotations .*--restart to replace it/);
 
     const anew = await earshot([...train, '--restart'], { cwd });
     expect(anew.code, anew.errors).toBe(0);

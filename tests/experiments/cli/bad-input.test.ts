@@ -146,8 +146,12 @@ describe('a run of other settings', () => {
     const { code, errors } = await earshot(['train', 'my.yaml'], { cwd });
     expect(code).toBe(1);
     expect(errors).toMatch(
-      /earshot: runs\/tiny\/agent\/seed-1 already holds another run; it differs in encoder\.dimensions \(there 32, now 16\), .*Choose another directory, restore those values to resume it, or delete the directory/,
+      /earshot: runs\/tiny\/agent\/seed-1 already holds another run; it differs in encoder\.dimensions \(there 32, now 16\), .*Restore those values to go on with it, give another --name to make a run beside it, or --restart to replace it/,
     );
+    const beside = await earshot(['train', 'my.yaml', '--name', 'narrow'], { cwd });
+    expect(beside.code, beside.errors).toBe(0);
+    expect(beside.errors).toContain('Runs: runs/narrow ');
+    expect((await earshot(['train', 'my.yaml', '--name', 'a/b'], { cwd })).errors).toMatch(/name.*letters, digits/);
   });
 
   it('cannot begin where nothing can be written', async () => {
