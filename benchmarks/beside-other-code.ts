@@ -21,7 +21,7 @@ import { openCache } from '../experiments/stop-agent/cache.ts';
 import { decide, testThreads } from '../experiments/stop-agent/decisions.ts';
 import { type Experiment, resolveExperiment, taskOf } from '../experiments/stop-agent/experiment.ts';
 import { scoreSystem } from '../experiments/stop-agent/metrics.ts';
-import { loadData } from '../experiments/stop-agent/parts.ts';
+import { openData } from '../experiments/stop-agent/parts.ts';
 import { type PreparedTrial, prepareTrial } from '../experiments/stop-agent/prepare.ts';
 import { allPosts, firstPosts } from '../experts/stop-rules.ts';
 import { InputError } from '../src/errors.ts';
@@ -92,8 +92,8 @@ async function makeWorld(dimensions: number): Promise<World> {
       'the benchmark',
     );
     const cache = await openCache(join(given.runs, 'cache'), experiment);
-    const threads = await loadData(experiment, () => {});
-    const trial = await prepareTrial({ experiment, seed: 1, threads, cache, context: workContext() });
+    const data = await openData(experiment, () => {});
+    const trial = await prepareTrial({ experiment, seed: 1, data, cache, context: workContext() });
     return { experiment, trial, embeddings: cache.embeddings };
   };
   const paper = await prepare('paper');

@@ -15,7 +15,7 @@ import { openCache } from '../experiments/stop-agent/cache.ts';
 import { agentName, decide, queryingOf, testThreads } from '../experiments/stop-agent/decisions.ts';
 import { resolveExperiment, taskOf } from '../experiments/stop-agent/experiment.ts';
 import { scoreSystem } from '../experiments/stop-agent/metrics.ts';
-import { loadData } from '../experiments/stop-agent/parts.ts';
+import { openData } from '../experiments/stop-agent/parts.ts';
 import { prepareTrial } from '../experiments/stop-agent/prepare.ts';
 import { selectBackend } from '../src/tensor/backend.ts';
 import { workContext } from '../src/work-context.ts';
@@ -110,9 +110,9 @@ async function measure(parts: { state: object; agent: object }, seed: number) {
     'the benchmark',
   );
   const cache = await openCache(join(given.runs, 'cache'), experiment);
-  const threads = await loadData(experiment, () => {});
+  const data = await openData(experiment, () => {});
   const context = workContext();
-  const prepared = await prepareTrial({ experiment, seed, threads, cache, context });
+  const prepared = await prepareTrial({ experiment, seed, data, cache, context });
   const { problem, sequences, schedule, tableOf } = prepared;
   const before = process.cpuUsage();
   const trainer = await createStopAgent([{ seed, config: experiment.agent, problem }]);

@@ -14,7 +14,7 @@ import { openCache } from '../experiments/stop-agent/cache.ts';
 import { agentName, decide, testThreads } from '../experiments/stop-agent/decisions.ts';
 import { resolveExperiment, taskOf } from '../experiments/stop-agent/experiment.ts';
 import { scoreSystem } from '../experiments/stop-agent/metrics.ts';
-import { loadData } from '../experiments/stop-agent/parts.ts';
+import { openData } from '../experiments/stop-agent/parts.ts';
 import { prepareTrial } from '../experiments/stop-agent/prepare.ts';
 import { postPoolings } from '../src/data/post-pooling.ts';
 import { selectBackend } from '../src/tensor/backend.ts';
@@ -87,12 +87,12 @@ async function measure(of: { posts: string; components: number | null; seed: num
     'the benchmark',
   );
   const cache = await openCache(join(given.runs, 'cache'), experiment);
-  const threads = await loadData(experiment, () => {});
+  const data = await openData(experiment, () => {});
   const context = workContext();
   const { parts, problem, projection, sequences, tableOf } = await prepareTrial({
     experiment,
     seed,
-    threads,
+    data,
     cache,
     context,
   });

@@ -13,7 +13,7 @@ import { parseArgs } from 'node:util';
 import { markdownTable } from 'markdown-table';
 import { openCache } from '../experiments/stop-agent/cache.ts';
 import { type Experiment, resolveExperiment } from '../experiments/stop-agent/experiment.ts';
-import { loadData } from '../experiments/stop-agent/parts.ts';
+import { openData } from '../experiments/stop-agent/parts.ts';
 import { prepareTrial } from '../experiments/stop-agent/prepare.ts';
 import { type Student, studentFeatures, studentFittings, studentTargets } from '../experts/detectors/local/student.ts';
 import { prefixOf, type Thread } from '../src/data/thread.ts';
@@ -76,12 +76,12 @@ async function measure(of: { fitting: string; targets: string; folds: number; se
     'the benchmark',
   );
   const cache = await openCache(join(given.runs, 'cache'), experiment);
-  const threads = await loadData(experiment, () => {});
+  const data = await openData(experiment, () => {});
   const before = process.cpuUsage();
   const { parts, student, sequences } = await prepareTrial({
     experiment,
     seed,
-    threads,
+    data,
     cache,
     context: workContext(),
   });

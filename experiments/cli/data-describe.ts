@@ -1,8 +1,8 @@
 import { basename } from 'node:path';
 import { Command } from 'commander';
 import { markdownTable } from 'markdown-table';
-import { describeOverlaps, describeThreads } from '../../src/data/describe.ts';
-import { loadThreads } from '../../src/data/thread-file.ts';
+import { describeOverlaps, describing } from '../../src/data/describe.ts';
+import { readThreads } from '../../src/data/thread-file.ts';
 import { comparisonTable, descriptionTable } from './description-table.ts';
 import { collectSkipped } from './progress.ts';
 import type { Terminal } from './terminal.ts';
@@ -38,11 +38,12 @@ async function describeFiles(paths: string[], options: Flags & { terminal: Termi
   const files = [];
   for (const path of paths) {
     const before = skipped.count();
-    const threads = await loadThreads(path, { skipInvalid, onSkipped: skipped.onSkipped });
-    files.push({ path, threads, skipped: skipped.count() - before, description: describeThreads(threads) });
+    const { add, description, ...texts } = describing();
+    for await (const thread of readThreads(path, { skipInvalid, onSkipped: skipped.onSkipped })) add(thread);
+    files.push({ path, texts, skipped: skipped.count() - before, description: description() });
   }
   skipped.report();
-  const overlaps = describeOverlaps(files.map(({ path, threads }) => ({ name: path, threads })));
+  const overlaps = describeOverlaps(files.map(({ path, texts }) => ({ name: path, ...texts })));
   if (json) {
     const described = files.map(({ path, skipped, description }) => ({ path, skipped, ...description }));
     stdout.write(`${JSON.stringify({ files: described, overlaps })}\n`);

@@ -4,8 +4,8 @@ import { markdownTable } from 'markdown-table';
 import type { PartSize } from '../../src/data/part-sizes.ts';
 import { splitThreads } from '../../src/data/split.ts';
 import { tasks } from '../../src/data/task.ts';
-import type { Thread } from '../../src/data/thread.ts';
-import { loadThreads, writeThreads } from '../../src/data/thread-file.ts';
+import { writeThreads } from '../../src/data/thread-file.ts';
+import { indexThreadFile, type ThreadFacts } from '../../src/data/thread-source.ts';
 import { collectSkipped } from './progress.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -21,11 +21,11 @@ interface Options {
   json?: true;
 }
 
-const labelOf: Record<string, (thread: Thread) => string> = {
+const labelOf: Record<string, (thread: ThreadFacts) => string> = {
   ...Object.fromEntries(
     Object.values(tasks).map((task) => [
       task.name,
-      (thread: Thread) => {
+      (thread: ThreadFacts) => {
         const label = task.goldLabel(thread);
         return label === null ? 'unlabelled' : task.labels[label];
       },
@@ -65,9 +65,9 @@ Examples:
 async function splitFile(path: string, options: Options & { terminal: Terminal }): Promise<void> {
   const { stdout } = options.terminal;
   const skipped = collectSkipped(options.terminal);
-  const threads = await loadThreads(path, { skipInvalid: options.skipInvalid, onSkipped: skipped.onSkipped });
+  const source = await indexThreadFile(path, { skipInvalid: options.skipInvalid, onSkipped: skipped.onSkipped });
   skipped.report();
-  const parts = splitThreads<string, string>(threads, {
+  const parts = splitThreads(source.threads, {
     parts: options.part,
     holdOutEvents: options.holdOut,
     keepEventsTogether: options.byEvent,
@@ -77,10 +77,10 @@ async function splitFile(path: string, options: Options & { terminal: Terminal }
   const summary = [];
   for (const [part, held] of Object.entries(parts)) {
     const out = join(options.out, `${part}.jsonl${options.gzip ? '.gz' : ''}`);
-    await writeThreads(out, held);
+    await writeThreads(out, source.read(held));
     summary.push({ part, out, threads: held.length, labels: countLabels(held, options) });
   }
-  const unused = threads.length - summary.reduce((sum, part) => sum + part.threads, 0);
+  const unused = source.threads.length - summary.reduce((sum, part) => sum + part.threads, 0);
   if (options.json) {
     stdout.write(`${JSON.stringify({ parts: summary, unused, skipped: skipped.count() })}\n`);
     return;
@@ -95,11 +95,11 @@ async function splitFile(path: string, options: Options & { terminal: Terminal }
   const table = [['part', 'threads', ...labels, 'file'], ...rows].map((row) => row.map(String));
   stdout.write(`${markdownTable(table)}\n`);
   if (skipped.count() > 0) stdout.write(`${skipped.count()} bad lines left out\n`);
-  if (unused > 0) stdout.write(`${unused} of ${threads.length} threads are in no part\n`);
+  if (unused > 0) stdout.write(`${unused} of ${source.threads.length} threads are in no part\n`);
   stdout.write(`${summary.length} parts: ${options.out}\n`);
 }
 
-function countLabels(threads: readonly Thread[], options: Options): Record<string, number> {
+function countLabels(threads: readonly ThreadFacts[], options: Options): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const thread of threads) {
     const label = (labelOf[options.byEvent ? 'event' : options.stratify] ?? labelOf.rumor)(thread);

@@ -36,7 +36,7 @@ export const stopAgentKind: ExperimentKind = {
   },
   async start({ config, backend: asked, runs }, { onBackend }) {
     // Loaded by the process that trains, and not by those that only divide the work.
-    const [{ selectBackend }, { openCache }, { loadData }, { runTrials }] = await Promise.all([
+    const [{ selectBackend }, { openCache }, { openData }, { runTrials }] = await Promise.all([
       import('../../src/tensor/backend.ts'),
       import('../stop-agent/cache.ts'),
       import('../stop-agent/parts.ts'),
@@ -44,7 +44,7 @@ export const stopAgentKind: ExperimentKind = {
     ]);
     const backend = await selectBackend(asked ?? experimentSchema.parse(config).backend);
     onBackend(backend);
-    const data = new Map<string, ReturnType<typeof loadData>>();
+    const sources = new Map<string, ReturnType<typeof openData>>();
     const caches = new Map<string, ReturnType<typeof openCache>>();
     const once = <T>(map: Map<string, T>, key: string, make: () => T): T => {
       const made = map.get(key) ?? make();
@@ -56,11 +56,11 @@ export const stopAgentKind: ExperimentKind = {
       for (const { config: own, seed, directory, pauseAt } of tasks) {
         const experiment = experimentSchema.parse(own);
         const dataKey = JSON.stringify([experiment.data, experiment.agent.maxPosts]);
-        const threads = await once(data, dataKey, () => loadData(experiment, context.onNote));
+        const data = await once(sources, dataKey, () => openData(experiment, context.onNote));
         const cache = await once(caches, JSON.stringify(experiment.encoder), () =>
           openCache(join(runs, 'cache'), experiment),
         );
-        settings.push({ experiment, seed, directory, pauseAt: pauseAt ?? undefined, threads, cache });
+        settings.push({ experiment, seed, directory, pauseAt: pauseAt ?? undefined, data, cache });
       }
       return runTrials(settings, { backend, context });
     };

@@ -4,7 +4,7 @@ import { formatBadItem } from '../../src/data/bad-item.ts';
 import { plantedStances } from '../../src/data/synthetic/planted-stances.ts';
 import { veracityTask } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
-import { loadThreads } from '../../src/data/thread-file.ts';
+import { readThreads } from '../../src/data/thread-file.ts';
 import { InputError } from '../../src/errors.ts';
 import { Random } from '../../src/tensor/random.ts';
 import { type SelectorClaim, stanceItem } from '../../trainers/selector/setup.ts';
@@ -92,11 +92,14 @@ export async function loadSelectorThreads(
   options: { data: SelectorExperiment['data']; onNote?: ((line: string) => void) | undefined },
 ): Promise<Thread[]> {
   const { data, onNote } = options;
-  const threads = await loadThreads(path, {
+  const threads: Thread[] = [];
+  // Cut one by one, so that the posts that nobody reads are never in memory together.
+  for await (const thread of readThreads(path, {
     skipInvalid: data.skipInvalid,
     onSkipped: (item) => onNote?.(`skipped ${formatBadItem(item)}`),
-  });
-  return threads.map((thread) => ({ ...thread, posts: thread.posts.slice(0, data.maxPosts) }));
+  }))
+    threads.push({ ...thread, posts: thread.posts.slice(0, data.maxPosts) });
+  return threads;
 }
 
 /** @throws InputError when no thread has a reply, so that there is nothing to read or to select */

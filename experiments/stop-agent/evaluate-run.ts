@@ -1,4 +1,5 @@
 import type { Thread } from '../../src/data/thread.ts';
+import { loadIndexed } from '../../src/data/thread-source.ts';
 import { InputError } from '../../src/errors.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { decideStops } from '../../trainers/stop-agent/policy.ts';
@@ -8,7 +9,7 @@ import { labelField } from './experiment.ts';
 import { judgeForTraining, judgeOfRun } from './judge-for-training.ts';
 import { type SystemScores, scoreSystem } from './metrics.ts';
 import { openStopAgentRun } from './open-run.ts';
-import { loadData, trainedThreads } from './parts.ts';
+import { openData, trainedThreads } from './parts.ts';
 
 /** A run, and other data to test it on. */
 export interface EvaluateRunSettings {
@@ -34,13 +35,16 @@ export async function evaluateRun(
   const { data, skipInvalid, includeTrained, context } = settings;
   const opened = await openStopAgentRun(settings);
   const { run, experiment, task, seed, cache, policy, schedule, tableOf } = opened;
-  const all = await loadData(
+  const all = await openData(
     { ...experiment, data: { ...experiment.data, threads: data, skipInvalid } },
     context.onNote,
   );
-  const labelled = all.filter((thread) => task.goldLabel(thread) !== null);
+  const labelled = await loadIndexed(
+    all,
+    all.threads.filter((thread) => task.goldLabel(thread) !== null),
+  );
   if (labelled.length === 0)
-    throw new InputError(`none of the ${all.length} threads of ${data} has a label (${labelField(task)})`);
+    throw new InputError(`none of the ${all.threads.length} threads of ${data} has a label (${labelField(task)})`);
   const trained = trainedThreads(run);
   const threads: Thread[] = withoutTrained(labelled, { trained, includeTrained, name: data, onNote: context.onNote });
 

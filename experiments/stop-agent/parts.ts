@@ -1,52 +1,95 @@
 import type { RunDirectory } from '../../checkpoints/run-directory.ts';
-import { sha256 } from '../../src/content-hash.ts';
+import { sha256, sha256OfList } from '../../src/content-hash.ts';
 import { formatBadItem } from '../../src/data/bad-item.ts';
 import { splitThreads } from '../../src/data/split.ts';
 import { synthesizeThreads } from '../../src/data/synthetic/stream.ts';
 import type { Thread } from '../../src/data/thread.ts';
-import { loadThreads } from '../../src/data/thread-file.ts';
+import {
+  type IndexedThread,
+  indexThreadFile,
+  loadIndexed,
+  sourceOfThreads,
+  type ThreadFacts,
+  type ThreadSource,
+} from '../../src/data/thread-source.ts';
 import { InputError } from '../../src/errors.ts';
 import { Random } from '../../src/tensor/random.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { missingThreads, type PartItem, readParts } from '../run/parts-file.ts';
 import { type Experiment, experimentSchema, labelField, taskOf } from './experiment.ts';
 
-/** Reads the data set, or makes the synthetic one, and cuts threads to the posts that the environment shows. */
-export async function loadData(experiment: Experiment, onNote: (line: string) => void): Promise<Thread[]> {
-  const { threads: path, synthetic, skipInvalid } = experiment.data;
-  const threads =
-    path === null
-      ? synthesizeThreads(synthetic)
-      : await loadThreads(path, { skipInvalid, onSkipped: (item) => onNote(`skipped ${formatBadItem(item)}`) });
-  const { maxPosts } = experiment.agent;
-  return threads.map((thread) =>
-    thread.posts.length > maxPosts ? { ...thread, posts: thread.posts.slice(0, maxPosts) } : thread,
-  );
+/** The threads of an experiment. */
+export interface ExperimentData extends ThreadSource {
+  /** Identifies the data set. */
+  readonly hash: string;
 }
 
-export interface Parts {
-  readonly detector: Thread[];
-  readonly demonstrations: Thread[];
-  readonly environment: Thread[];
-  readonly test: Thread[];
+/** Reads the data set, or makes the synthetic one, and cuts threads to the posts that the environment shows. */
+export async function openData(experiment: Experiment, onNote: (line: string) => void): Promise<ExperimentData> {
+  const { threads: path, synthetic, skipInvalid } = experiment.data;
+  const { maxPosts } = experiment.agent;
+  const cut = (thread: Thread) =>
+    thread.posts.length > maxPosts ? { ...thread, posts: thread.posts.slice(0, maxPosts) } : thread;
+  const hash = sha256OfList();
+  const indexed = async () => {
+    if (path !== null)
+      return indexThreadFile(path, {
+        skipInvalid,
+        onSkipped: (item) => onNote(`skipped ${formatBadItem(item)}`),
+        shaped: cut,
+        onThread: hash.add,
+      });
+    const threads = synthesizeThreads(synthetic).map(cut);
+    for (const thread of threads) hash.add(thread);
+    return sourceOfThreads(threads);
+  };
+  return { ...(await indexed()), hash: hash.digest() };
+}
+
+export interface Parts<Of = Thread> {
+  readonly detector: Of[];
+  readonly demonstrations: Of[];
+  readonly environment: Of[];
+  readonly test: Of[];
   /** What settings are chosen on; empty unless the split asks for it. */
-  readonly development: Thread[];
+  readonly development: Of[];
+}
+
+/** The parts of a seed, with their threads whole. */
+export async function loadParts(
+  data: ThreadSource,
+  { experiment, seed }: { experiment: Experiment; seed: number },
+): Promise<Parts> {
+  const parts = splitParts(data.threads, experiment, seed);
+  const loaded = await loadIndexed(data, Object.values<IndexedThread[]>({ ...parts }).flat());
+  const next = (of: readonly IndexedThread[]) => loaded.splice(0, of.length);
+  return {
+    detector: next(parts.detector),
+    demonstrations: next(parts.demonstrations),
+    environment: next(parts.environment),
+    test: next(parts.test),
+    development: next(parts.development),
+  };
 }
 
 /**
  * Disjoint parts, stratified by label. Threads without a label cannot demonstrate or be tested on, so the environment
  * takes those first and fills up with labelled ones.
  */
-export function splitParts(threads: readonly Thread[], experiment: Experiment, seed: number): Parts {
+export function splitParts<Of extends ThreadFacts>(
+  threads: readonly Of[],
+  experiment: Experiment,
+  seed: number,
+): Parts<Of> {
   const { events, demonstrations, environment, test, development } = experiment.split;
   // A detector file is not trained here, so no thread is set aside for it.
   const task = taskOf(experiment);
   const detector = 'file' in experiment.detector ? 0 : experiment.split.detector;
   const detectorEvents = typeof detector === 'number' ? [] : detector.events;
   checkEvents(threads, [...detectorEvents, ...(events ?? [])]);
-  const isLabelled = (thread: Thread) => task.goldLabel(thread) !== null;
-  const ofDetector = (thread: Thread) => thread.event !== null && detectorEvents.includes(thread.event);
-  const ofOthers = (thread: Thread) =>
+  const isLabelled = (thread: Of) => task.goldLabel(thread) !== null;
+  const ofDetector = (thread: Of) => thread.event !== null && detectorEvents.includes(thread.event);
+  const ofOthers = (thread: Of) =>
     !ofDetector(thread) && (events === null || (thread.event !== null && events.includes(thread.event)));
   const free = threads.filter((thread) => ofOthers(thread) && isLabelled(thread));
   if (free.length === 0)
@@ -63,7 +106,7 @@ export function splitParts(threads: readonly Thread[], experiment: Experiment, s
   const sizes = typeof detector === 'number' ? { detector, ...wanted } : wanted;
   const split = splitThreads(free, {
     seed: splitSeed,
-    stratifyBy: (thread: Thread) => task.goldLabel(thread),
+    stratifyBy: (thread) => task.goldLabel(thread),
     parts: Object.fromEntries(Object.entries(sizes).filter(([, size]) => size !== 0)),
   });
   return {
@@ -83,18 +126,13 @@ export function notedParts({ development, ...others }: Parts): Readonly<Record<s
   return development.length === 0 ? others : { ...others, development };
 }
 
-function checkEvents(threads: readonly Thread[], wanted: readonly string[]): void {
+function checkEvents(threads: readonly ThreadFacts[], wanted: readonly string[]): void {
   const known = new Set(threads.flatMap(({ event }) => event ?? []));
   for (const event of wanted)
     if (!known.has(event))
       throw new InputError(
         `no thread is of the event ${JSON.stringify(event)}; ${known.size === 0 ? 'these threads have no events' : `the data has ${[...known].join(', ')}`}`,
       );
-}
-
-/** Identifies the data set of a run. */
-export function threadsHash(threads: readonly Thread[]): string {
-  return sha256(threads);
 }
 
 /**
@@ -120,7 +158,7 @@ export async function testThreadsOfRun(
   const saved = run.readConfig(experimentSchema);
   const experiment = data === null ? saved : { ...saved, data: { ...saved.data, threads: data } };
   const { test } = partsOfRun(run);
-  const threads = await loadData(experiment, context.onNote);
+  const threads = await threadsOfItems(test, await openData(experiment, context.onNote));
   const missing = missingThreads(test, threads);
   if (missing !== null)
     throw new InputError(
@@ -128,6 +166,15 @@ export async function testThreadsOfRun(
     );
   const byHash = new Map(threads.map((thread) => [sha256(thread), thread]));
   return test.flatMap((item) => byHash.get(item.sha256) ?? []);
+}
+
+/** The threads of a source that have the ids of these items, in no order. They may have been changed since. */
+export async function threadsOfItems(items: readonly PartItem[], source: ThreadSource): Promise<Thread[]> {
+  const ids = new Set(items.map(({ id }) => id));
+  return loadIndexed(
+    source,
+    source.threads.filter(({ id }) => ids.has(id)),
+  );
 }
 
 type StopAgentParts = Readonly<Record<keyof Parts, readonly PartItem[]>>;

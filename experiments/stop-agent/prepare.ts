@@ -12,7 +12,7 @@ import { detectorHash } from '../judging/judge.ts';
 import { type Cache, cachedStudent } from './cache.ts';
 import { type Experiment, taskOf } from './experiment.ts';
 import { annotationsHash, judgeForTraining, trainedOrFromFile } from './judge-for-training.ts';
-import { type Parts, splitParts, threadsHash } from './parts.ts';
+import { type ExperimentData, loadParts, type Parts } from './parts.ts';
 import { projectionOf } from './projection.ts';
 import { chooseSchedule } from './query-schedule.ts';
 import { stateIdentityOf, statesOf } from './states.ts';
@@ -40,13 +40,13 @@ export interface PreparedTrial {
 export async function prepareTrial(settings: {
   experiment: Experiment;
   seed: number;
-  threads: readonly Thread[];
+  data: ExperimentData;
   cache: Cache;
   context: WorkContext;
 }): Promise<PreparedTrial> {
-  const { experiment, seed, threads, cache, context } = settings;
+  const { experiment, seed, data, cache, context } = settings;
   const task = taskOf(experiment);
-  const parts = splitParts(threads, experiment, seed);
+  const parts = await loadParts(data, { experiment, seed });
   const judge = await trainedOrFromFile({ experiment, seed, cache, context, detectorThreads: parts.detector });
   const judged = await judgeForTraining({
     judge,
@@ -100,7 +100,7 @@ export async function prepareTrial(settings: {
     stateIdentity: stateIdentityOf({ ...materials, schedule }),
     counts: judged.counts,
     hashes: {
-      data: threadsHash(threads),
+      data: data.hash,
       embeddings: cache.embeddings.identityHash,
       detector: detectorHash(detector),
       annotations: annotationsHash(sequences),

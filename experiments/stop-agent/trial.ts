@@ -30,7 +30,7 @@ import {
 } from './decisions.ts';
 import { type Experiment, taskOf } from './experiment.ts';
 import { annotationsHash, judgeOfRun, recallForTraining } from './judge-for-training.ts';
-import { notedParts, splitParts, threadsHash } from './parts.ts';
+import { type ExperimentData, loadParts, notedParts } from './parts.ts';
 import { decidedParts, judgedThreads, type PreparedTrial, prepareTrial } from './prepare.ts';
 import { saveProjection } from './projection.ts';
 import { saveSchedule } from './query-schedule.ts';
@@ -44,7 +44,7 @@ export interface TrialSettings {
   readonly directory: string;
   /** The same for all that are trained together. */
   readonly pauseAt?: number | undefined;
-  readonly threads: readonly Thread[];
+  readonly data: ExperimentData;
   readonly cache: Cache;
 }
 
@@ -143,7 +143,7 @@ async function begin(trial: TrialSettings, { backend, context }: Surroundings): 
  * again: the detector and the judgements are looked up where they are kept.
  */
 async function isFinishedAlready(trial: TrialSettings, { backend, context }: Surroundings): Promise<boolean> {
-  const { directory, experiment, seed, threads, cache } = trial;
+  const { directory, experiment, seed, data, cache } = trial;
   if (!existsSync(join(directory, 'result.json'))) return false;
   const run = RunDirectory.open(directory);
   readStoredResult(run);
@@ -153,10 +153,10 @@ async function isFinishedAlready(trial: TrialSettings, { backend, context }: Sur
       config: experiment,
       facts: { seed, backend: backend.name, device: backend.device, hashes: { ...hashes, ...now } },
     });
-  create({ data: threadsHash(threads), embeddings: cache.embeddings.identityHash });
+  create({ data: data.hash, embeddings: cache.embeddings.identityHash });
   const recalled = await recallForTraining({
     judge: await judgeOfRun(run, trial),
-    threads: judgedThreads(splitParts(threads, experiment, seed), experiment),
+    threads: judgedThreads(await loadParts(data, { experiment, seed }), experiment),
     store: cache.annotations,
     maxPosts: experiment.maxJudgedPosts,
     context,

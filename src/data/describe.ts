@@ -1,4 +1,5 @@
 import { quantile } from '../metrics/summary-statistics.ts';
+import { countShared, type TextFingerprints, textFingerprints } from './text-fingerprints.ts';
 import { hoursSinceClaim, type Thread } from './thread.ts';
 
 /** How a number is distributed over threads. */
@@ -39,24 +40,74 @@ export interface Description {
 
 /** Counts what is in `threads`: labels, lengths, times, and what would mislead a training. */
 export function describeThreads(threads: readonly Thread[]): Description {
-  const posts = threads.flatMap((thread) => thread.posts);
+  const described = describing();
+  for (const thread of threads) described.add(thread);
+  return described.description();
+}
+
+/** A description in the making, of threads that come one at a time and are not kept. */
+export interface Describing {
+  add(thread: Thread): void;
+  description(): Description;
+  /** To compare with those of other threads. */
+  readonly ids: TextFingerprints;
+  readonly claimTexts: TextFingerprints;
+}
+
+export function describing(): Describing {
+  const [rumor, veracity, stance, event, split] = [counts(), counts(), counts(), counts(), counts()];
+  const labels = new Map<string, Counts>();
+  const [ids, claimTexts, postTexts] = [textFingerprints(), textFingerprints(), textFingerprints()];
+  const lengths: number[] = [];
+  const spans: number[] = [];
+  const total = { posts: 0, withoutTime: 0, withoutText: 0, beforeClaim: 0 };
   return {
-    threads: threads.length,
-    posts: posts.length,
-    rumor: countBy(threads, ({ rumor }) => (rumor === null ? 'null' : rumor ? 'rumor' : 'non-rumor')),
-    veracity: countBy(threads, ({ veracity }) => veracity ?? 'null'),
-    stance: countBy(posts, ({ stance }) => stance ?? 'null'),
-    event: countBy(threads, ({ event }) => event ?? 'null'),
-    split: countBy(threads, ({ split }) => split ?? 'null'),
-    labels: countLabels(threads),
-    postsPerThread: spreadOf(threads.map((thread) => thread.posts.length)),
-    spanHours: spreadOf(threads.flatMap(spanHours)),
-    postsWithoutTime: posts.filter(({ time }) => time === null).length,
-    postsWithoutText: posts.filter(({ text }) => text.trim() === '').length,
-    threadsUnder3Posts: threads.filter((thread) => thread.posts.length < 3).length,
-    postsBeforeClaim: threads.reduce((sum, thread) => sum + countBeforeClaim(thread), 0),
-    repeatedClaimTexts: repeats(threads.map((thread) => thread.posts[0].text)),
-    repeatedPostTexts: repeats(posts.map(({ text }) => text)),
+    ids,
+    claimTexts,
+    add(thread) {
+      const { posts } = thread;
+      rumor.add(thread.rumor === null ? 'null' : thread.rumor ? 'rumor' : 'non-rumor');
+      veracity.add(thread.veracity ?? 'null');
+      event.add(thread.event ?? 'null');
+      split.add(thread.split ?? 'null');
+      for (const [name, value] of Object.entries(thread.labels ?? {})) {
+        const own = labels.get(name) ?? counts();
+        labels.set(name, own);
+        own.add(String(value));
+      }
+      ids.add(thread.id);
+      lengths.push(posts.length);
+      spans.push(...spanHours(thread));
+      total.posts += posts.length;
+      total.beforeClaim += countBeforeClaim(thread);
+      for (const [index, { text, time, stance: own }] of posts.entries()) {
+        stance.add(own ?? 'null');
+        if (time === null) total.withoutTime++;
+        if (text.trim() === '') total.withoutText++;
+        const compared = comparable(text);
+        if (compared === '') continue;
+        postTexts.add(compared);
+        if (index === 0) claimTexts.add(compared);
+      }
+    },
+    description: () => ({
+      threads: lengths.length,
+      posts: total.posts,
+      rumor: rumor.record(),
+      veracity: veracity.record(),
+      stance: stance.record(),
+      event: event.record(),
+      split: split.record(),
+      labels: Object.fromEntries(Array.from(labels, ([name, own]) => [name, own.record()])),
+      postsPerThread: spreadOf(lengths),
+      spanHours: spreadOf(spans),
+      postsWithoutTime: total.withoutTime,
+      postsWithoutText: total.withoutText,
+      threadsUnder3Posts: lengths.filter((length) => length < 3).length,
+      postsBeforeClaim: total.beforeClaim,
+      repeatedClaimTexts: repeats(claimTexts),
+      repeatedPostTexts: repeats(postTexts),
+    }),
   };
 }
 
@@ -71,11 +122,13 @@ export interface Overlap {
  * What pairs of files share: threads that must not be trained on in one and tested on in the other.
  * @returns an entry for each pair that shares anything
  */
-export function describeOverlaps(files: readonly { name: string; threads: readonly Thread[] }[]): Overlap[] {
-  const sets = files.map(({ name, threads }) => ({
+export function describeOverlaps(
+  files: readonly ({ name: string } & Pick<Describing, 'ids' | 'claimTexts'>)[],
+): Overlap[] {
+  const sets = files.map(({ name, ids, claimTexts }) => ({
     name,
-    ids: new Set(threads.map(({ id }) => id)),
-    texts: new Set(threads.map((thread) => comparable(thread.posts[0].text))),
+    ids: ids.distinct(),
+    texts: claimTexts.distinct(),
   }));
   return sets.flatMap((a, index) =>
     sets.slice(index + 1).flatMap((b) => {
@@ -88,27 +141,18 @@ export function describeOverlaps(files: readonly { name: string; threads: readon
   );
 }
 
-function countShared(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
-  let shared = 0;
-  for (const item of a) if (item !== '' && b.has(item)) shared++;
-  return shared;
+interface Counts {
+  add(name: string): void;
+  /** The most frequent first. */
+  record(): Record<string, number>;
 }
 
-/** Counts, the most frequent first. */
-function countBy<T>(items: readonly T[], nameOf: (item: T) => string): Record<string, number> {
-  const counts = new Map<string, number>();
-  for (const item of items) counts.set(nameOf(item), (counts.get(nameOf(item)) ?? 0) + 1);
-  return Object.fromEntries([...counts].sort((a, b) => b[1] - a[1]));
-}
-
-function countLabels(threads: readonly Thread[]): Record<string, Record<string, number>> {
-  const names = [...new Set(threads.flatMap(({ labels }) => Object.keys(labels ?? {})))];
-  return Object.fromEntries(
-    names.map((name) => {
-      const labelled = threads.flatMap(({ labels }) => labels?.[name] ?? []);
-      return [name, countBy(labelled, String)];
-    }),
-  );
+function counts(): Counts {
+  const counted = new Map<string, number>();
+  return {
+    add: (name) => void counted.set(name, (counted.get(name) ?? 0) + 1),
+    record: () => Object.fromEntries([...counted].sort((a, b) => b[1] - a[1])),
+  };
 }
 
 function spanHours(thread: Thread): number[] {
@@ -131,9 +175,8 @@ function comparable(text: string): string {
     .trim();
 }
 
-function repeats(texts: readonly string[]): number {
-  const filled = texts.map(comparable).filter((text) => text !== '');
-  return filled.length - new Set(filled).size;
+function repeats(texts: TextFingerprints): number {
+  return texts.count - texts.distinct().length;
 }
 
 function spreadOf(values: readonly number[]): Spread | null {

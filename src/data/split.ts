@@ -3,17 +3,17 @@ import { InputError } from '../errors.ts';
 import { Random } from '../tensor/random.ts';
 import { groupBy } from './group-by.ts';
 import { type PartSize, partSizes } from './part-sizes.ts';
-import type { Thread } from './thread.ts';
+import type { ThreadFacts } from './thread-source.ts';
 
 /** How to split threads into parts. */
-export interface SplitOptions<Part extends string, Held extends string> {
+export interface SplitOptions<Part extends string, Held extends string, Of extends ThreadFacts> {
   /**
    * For each part a number of threads (an integer), a share (below 1), or whatever is left ('rest', at most one part).
    */
   readonly parts: Readonly<Record<Part, PartSize>>;
   readonly seed: number;
   /** Each part gets the labels in the proportions of the whole; null counts as a label. `task.goldLabel` fits. */
-  readonly stratifyBy?: ((thread: Thread) => number | string | boolean | null) | undefined;
+  readonly stratifyBy?: ((thread: Of) => number | string | boolean | null) | undefined;
   /** Never divide an event between parts. Sizes are then targets, met as closely as the events allow. */
   readonly keepEventsTogether?: boolean | undefined;
   /** Further parts, each made of all threads of the events named. */
@@ -25,15 +25,15 @@ export interface SplitOptions<Part extends string, Held extends string> {
  * @returns the threads of every part by its name
  * @throws InputError for ids that repeat, events that no thread has, or parts that the threads cannot fill
  */
-export function splitThreads<Part extends string, Held extends string = never>(
-  threads: readonly Thread[],
-  options: SplitOptions<Part, Held>,
-): Record<Part | Held, Thread[]> {
+export function splitThreads<Of extends ThreadFacts, Part extends string, Held extends string = never>(
+  threads: readonly Of[],
+  options: SplitOptions<Part, Held, Of>,
+): Record<Part | Held, Of[]> {
   assertUniqueIds(threads);
   const heldOut = holdOut(threads, options);
   if (Object.keys({ ...options.parts, ...heldOut }).length === 0)
     throw new InputError('a split needs at least one part: a name with a count (100), a share (0.8) or rest');
-  const held = new Set(Object.values<readonly Thread[]>(heldOut).flat());
+  const held = new Set(Object.values<readonly Of[]>(heldOut).flat());
   const free = threads.filter((thread) => !held.has(thread));
   const sizes = partSizes(options.parts, free.length);
   const random = Random.seeded({ seed: options.seed, purpose: 'split' });
@@ -48,14 +48,14 @@ export function splitThreads<Part extends string, Held extends string = never>(
  * Each label's threads are shuffled and spread evenly over one line, and the parts are consecutive stretches of it. So
  * every part has every label in proportion, up to rounding.
  */
-function assignThreads(
-  threads: readonly Thread[],
+function assignThreads<Of extends ThreadFacts>(
+  threads: readonly Of[],
   options: {
     sizes: ReadonlyMap<string, number>;
     random: Random;
-    stratifyBy: SplitOptions<string, string>['stratifyBy'];
+    stratifyBy: SplitOptions<string, string, Of>['stratifyBy'];
   },
-): Map<Thread, string> {
+): Map<Of, string> {
   const strata = groupBy(threads, (thread) => options.stratifyBy?.(thread) ?? null);
   const line = [...strata.values()].flatMap((stratum) => {
     // A random start, instead of ½, leaves rounding to chance, so that no label is always the one that loses.
@@ -65,7 +65,7 @@ function assignThreads(
       .map((thread, index) => ({ thread, position: (index + start) / stratum.length }));
   });
   line.sort((a, b) => a.position - b.position);
-  const assigned = new Map<Thread, string>();
+  const assigned = new Map<Of, string>();
   let next = 0;
   for (const [part, size] of options.sizes) {
     for (const { thread } of line.slice(next, next + size)) assigned.set(thread, part);
@@ -75,10 +75,10 @@ function assignThreads(
 }
 
 /** Large events first, each to the part that is furthest from its size; events of equal size in random order. */
-function assignEvents(
-  threads: readonly Thread[],
+function assignEvents<Of extends ThreadFacts>(
+  threads: readonly Of[],
   options: { sizes: ReadonlyMap<string, number>; random: Random },
-): Map<Thread, string> {
+): Map<Of, string> {
   // A thread without an event counts as an event by itself.
   const groups = groupBy(threads, (thread) => thread.event ?? `\0${thread.id}`);
   if (groups.size < options.sizes.size)
@@ -89,7 +89,7 @@ function assignEvents(
   const lacks = (part: string) => lacking.get(part) ?? 0;
   const empty = new Set(lacking.keys());
   const allUsed = [...options.sizes.values()].reduce((sum, size) => sum + size, 0) === threads.length;
-  const assigned = new Map<Thread, string>();
+  const assigned = new Map<Of, string>();
   const bySize = options.random.shuffled([...groups.values()]).sort((a, b) => b.length - a.length);
   for (const [index, group] of bySize.entries()) {
     // The last events go to parts that would otherwise be empty.
@@ -104,10 +104,10 @@ function assignEvents(
   return assigned;
 }
 
-function holdOut<Part extends string, Held extends string>(
-  threads: readonly Thread[],
-  options: SplitOptions<Part, Held>,
-): Record<Held, Thread[]> {
+function holdOut<Part extends string, Held extends string, Of extends ThreadFacts>(
+  threads: readonly Of[],
+  options: SplitOptions<Part, Held, Of>,
+): Record<Held, Of[]> {
   const known = new Set(threads.flatMap(({ event }) => event ?? []));
   const partOf = new Map<string, string>();
   return mapRecord(options.holdOutEvents ?? ({} as Record<Held, readonly string[]>), (events, part) => {
@@ -129,7 +129,7 @@ function holdOut<Part extends string, Held extends string>(
   });
 }
 
-function assertUniqueIds(threads: readonly Thread[]): void {
+function assertUniqueIds(threads: readonly ThreadFacts[]): void {
   const seen = new Set<string>();
   for (const { id } of threads) {
     if (seen.has(id))

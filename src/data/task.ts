@@ -5,7 +5,7 @@ export interface Task {
   readonly name: string;
   readonly labels: readonly string[];
   /** The gold label of a thread as an index into `labels`, or null where the thread has none. */
-  goldLabel(thread: Thread): number | null;
+  goldLabel(thread: Pick<Thread, 'rumor' | 'veracity'>): number | null;
 }
 
 /** Rumor or not: the task of early rumor detection. */

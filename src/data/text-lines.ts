@@ -9,6 +9,13 @@ export interface TextLine {
   /** Counted from 1, as editors do. */
   readonly number: number;
   readonly text: string;
+  /** Where its bytes are in the file, once that is unpacked. */
+  readonly bytes: ByteRange;
+}
+
+export interface ByteRange {
+  readonly start: number;
+  readonly length: number;
 }
 
 /**
@@ -19,6 +26,8 @@ export async function* readLines(path: string): AsyncGenerator<TextLine> {
   yield* linesOf(await openBytes(path), { path });
 }
 
+const lineEnd = 0x0a;
+
 /**
  * The lines of a stream of UTF-8, each as soon as it is complete. Blank lines are counted but not returned.
  * @param source.path what messages call it
@@ -28,24 +37,90 @@ export async function* linesOf(
   bytes: AsyncIterable<Uint8Array | string>,
   { path }: { path: string },
 ): AsyncGenerator<TextLine> {
-  const decoder = new TextDecoder('utf-8', { fatal: true });
+  // A mark of the byte order may stand before the first line; elsewhere it is a character.
+  const first = new TextDecoder('utf-8', { fatal: true });
+  const further = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   let number = 0;
-  let rest = '';
+  let start = 0;
+  /** Of a line that is not complete. */
+  let pieces: Uint8Array[] = [];
+  const taken = (piece: Uint8Array): TextLine => {
+    const whole = pieces.length === 0 ? piece : Buffer.concat([...pieces, piece]);
+    pieces = [];
+    const line = { start, length: whole.length };
+    const text = (number === 0 ? first : further).decode(whole);
+    number++;
+    // The byte of the line's end, too.
+    start += whole.length + 1;
+    return { number, text, bytes: line };
+  };
   try {
     for await (const chunk of bytes) {
-      const text = typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true });
-      const lines = (rest + text).split('\n');
-      rest = lines.pop() ?? '';
-      for (const line of lines) {
-        number++;
-        if (line.trim() !== '') yield { number, text: line };
+      const buffer = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
+      let from = 0;
+      for (let end = buffer.indexOf(lineEnd); end >= 0; end = buffer.indexOf(lineEnd, from)) {
+        const line = taken(buffer.subarray(from, end));
+        from = end + 1;
+        if (line.text.trim() !== '') yield line;
       }
+      if (from < buffer.length) pieces.push(buffer.subarray(from));
     }
-    rest += decoder.decode();
+    const last = taken(new Uint8Array());
+    if (last.text.trim() !== '') yield last;
   } catch (error) {
     throw readingError(error, { path, line: number });
   }
-  if (rest.trim() !== '') yield { number: number + 1, text: rest };
+}
+
+/**
+ * Pieces of the bytes of a file, plain or gzip, in the order of the ranges.
+ * @param ranges in ascending order, without overlap
+ * @throws InputError for a file that cannot be read, or ends before the last of them
+ */
+export async function* readRanges(path: string, ranges: readonly ByteRange[]): AsyncGenerator<Buffer> {
+  if (await startsAsGzip(path)) yield* rangesOfStream(await openBytes(path), { path, ranges });
+  else yield* rangesOfFile(path, ranges);
+}
+
+async function* rangesOfStream(
+  bytes: AsyncIterable<Buffer>,
+  { path, ranges }: { path: string; ranges: readonly ByteRange[] },
+): AsyncGenerator<Buffer> {
+  let position = 0;
+  let next = 0;
+  /** Of a range that began in an earlier chunk. */
+  let pieces: Buffer[] = [];
+  for await (const chunk of bytes) {
+    while (next < ranges.length) {
+      const begin = ranges[next].start - position;
+      const end = begin + ranges[next].length;
+      if (begin >= chunk.length) break;
+      pieces.push(chunk.subarray(Math.max(begin, 0), end));
+      if (end > chunk.length) break;
+      yield Buffer.concat(pieces);
+      pieces = [];
+      next++;
+    }
+    if (next === ranges.length) return;
+    position += chunk.length;
+  }
+  throw cutOff(path);
+}
+
+async function* rangesOfFile(path: string, ranges: readonly ByteRange[]): AsyncGenerator<Buffer> {
+  const handle = await open(path).catch((error: unknown) => {
+    throw readingError(error, { path, line: 0 });
+  });
+  try {
+    for (const { start, length } of ranges) {
+      const buffer = Buffer.alloc(length);
+      const { bytesRead } = await handle.read(buffer, 0, length, start);
+      if (bytesRead < length) throw cutOff(path);
+      yield buffer;
+    }
+  } finally {
+    await handle.close();
+  }
 }
 
 /**
@@ -109,6 +184,10 @@ export async function assertFile(path: string): Promise<void> {
   });
   if (found.isDirectory()) throw new InputError(`${path} is a directory; a file is needed here`);
   if (found.size === 0) throw new InputError(`${path} is empty (0 bytes); was writing it interrupted?`);
+}
+
+function cutOff(path: string): InputError {
+  return new InputError(`${path} has become shorter while it was read; give the command again`);
 }
 
 function readingError(error: unknown, place: { path: string; line: number }): unknown {

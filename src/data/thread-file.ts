@@ -7,7 +7,7 @@ import { createGzip } from 'node:zlib';
 import { z } from 'zod';
 import { InputError } from '../errors.ts';
 import { BadItemError, orSkip, parseItem, type SkipOptions, shortened } from './bad-item.ts';
-import { linesOf, readLines, type TextLine } from './text-lines.ts';
+import { type ByteRange, linesOf, readLines, type TextLine } from './text-lines.ts';
 import { type Thread, threadSchema } from './thread.ts';
 
 /**
@@ -15,6 +15,14 @@ import { type Thread, threadSchema } from './thread.ts';
  * @throws InputError for a file that cannot be read or has no threads, or a bad line that is not to be skipped
  */
 export async function* readThreads(path: string, options: SkipOptions = {}): AsyncGenerator<Thread> {
+  for await (const { thread } of readPlacedThreads(path, options)) yield thread;
+}
+
+/** The threads of `readThreads`, each with where its line is. */
+export async function* readPlacedThreads(
+  path: string,
+  options: SkipOptions = {},
+): AsyncGenerator<{ readonly thread: Thread; readonly bytes: ByteRange }> {
   const lineOfId = new Map<string, number>();
   let bad = 0;
   const counting: SkipOptions = {
@@ -33,8 +41,8 @@ export async function* readThreads(path: string, options: SkipOptions = {}): Asy
         value: shortened(thread.id),
         reason: `repeats the thread id of line ${first}; ids are unique within a file`,
       });
-    lineOfId.set(thread.id, line);
-    return thread;
+    lineOfId.set(thread.id, line.number);
+    return { thread, bytes: line.bytes };
   });
   if (lineOfId.size === 0)
     throw new InputError(`${path} holds no threads${bad === 0 ? '' : `: all ${bad} lines are invalid`}`);
@@ -61,11 +69,11 @@ export function threadsOfStream(
 export async function* itemsOfLines<Item>(
   lines: AsyncIterable<TextLine>,
   { name, ...options }: SkipOptions & { name: string },
-  parse: (value: unknown, place: string, line: number) => Item,
+  parse: (value: unknown, place: string, line: TextLine) => Item,
 ): AsyncGenerator<Item> {
-  for await (const { number, text } of lines) {
-    const place = `${name}:${number}`;
-    const item = await orSkip(options, () => parse(parseJsonLine(text, place), place, number));
+  for await (const line of lines) {
+    const place = `${name}:${line.number}`;
+    const item = await orSkip(options, () => parse(parseJsonLine(line.text, place), place, line));
     if (item !== null) yield item;
   }
 }

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { openCache } from '../../experiments/stop-agent/cache.ts';
 import { resolveExperiment } from '../../experiments/stop-agent/experiment.ts';
-import { loadData } from '../../experiments/stop-agent/parts.ts';
+import { openData } from '../../experiments/stop-agent/parts.ts';
 import { compareToFront } from '../../experiments/stop-agent/report/aggregate.ts';
 import { readTrialResult } from '../../experiments/stop-agent/result.ts';
 import { runTrials } from '../../experiments/stop-agent/trial.ts';
@@ -47,12 +47,12 @@ describe('the null-expert control', () => {
       },
       'null-expert',
     );
-    const threads = await loadData(experiment, () => {});
+    const data = await openData(experiment, () => {});
     const cache = await openCache(join(folder, 'cache'), experiment);
     const trials = [];
     for (const seed of [2, 3]) {
       const directory = join(folder, `seed-${seed}`);
-      const trial = { experiment, seed, directory, threads, cache };
+      const trial = { experiment, seed, directory, data, cache };
       expect(await runTrials([trial], { backend, context: workContext() })).toBe(true);
       trials.push(readTrialResult(RunDirectory.open(directory), { withIntervals: false }));
     }

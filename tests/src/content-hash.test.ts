@@ -1,7 +1,8 @@
+import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { canonicalJson, sha256 } from '../../src/content-hash.ts';
+import { canonicalJson, sha256, sha256OfList } from '../../src/content-hash.ts';
 
 const runs = { seed: 20, numRuns: 300 };
 
@@ -45,6 +46,21 @@ describe('canonical JSON', () => {
     };
     fc.assert(fc.property(fc.oneof(alike, json), fc.oneof(alike, json), compare), { ...runs, numRuns: 1000 });
     expect(equal).toBeGreaterThan(10);
+  });
+
+  it('is what is hashed, in one piece or in several', () => {
+    const hashOf = (value: unknown) => createHash('sha256').update(canonicalJson(value)).digest('hex');
+    fc.assert(
+      fc.property(fc.oneof(json, fc.array(alike), fc.array(fc.array(alike))), (value) => {
+        expect(sha256(value)).toBe(hashOf(value));
+        if (!Array.isArray(value)) return;
+        const list = sha256OfList();
+        for (const item of value) list.add(item);
+        expect(list.digest()).toBe(hashOf(value));
+      }),
+      runs,
+    );
+    expect(sha256([{ a: undefined }, undefined])).toBe(hashOf([{}, null]));
   });
 
   it('leaves out what is undefined', () => {

@@ -1,12 +1,13 @@
 import { RunDirectory } from '../../../checkpoints/run-directory.ts';
 import { sha256 } from '../../../src/content-hash.ts';
 import type { Thread } from '../../../src/data/thread.ts';
+import type { ThreadSource } from '../../../src/data/thread-source.ts';
 import { InputError } from '../../../src/errors.ts';
 import { readParts } from '../../run/parts-file.ts';
 import { readJudged } from '../decided-files.ts';
 import { agentName, type SystemDecisions, type TestThread } from '../decisions.ts';
 import { type Experiment, experimentSchema } from '../experiment.ts';
-import { loadData } from '../parts.ts';
+import { openData, threadsOfItems } from '../parts.ts';
 import type { PlacedTrial, PlacedVariant } from './operating-points.ts';
 import type { PlacedDecision } from './stop-distribution.ts';
 
@@ -59,16 +60,17 @@ export interface ReadThreads {
 
 /** Reads data sets, each once for all runs that share it. */
 export function threadReader(): (run: string, experiment: Experiment) => Promise<ReadThreads> {
-  const loaded = new Map<string, Promise<Map<string, Thread> | string>>();
+  const opened = new Map<string, Promise<ThreadSource | string>>();
   return async (path, experiment) => {
     const source = experiment.data.threads ?? 'the synthetic stream';
     const key = JSON.stringify([experiment.data, experiment.agent.maxPosts]);
-    const known = loaded.get(key) ?? byHash(experiment);
-    loaded.set(key, known);
+    const known = opened.get(key) ?? sourceOf(experiment);
+    opened.set(key, known);
     const items = readParts(RunDirectory.open(path))[experiment.evaluation.part] ?? [];
     const all = await known;
     if (typeof all === 'string') return { threads: new Map(), problem: `${source} cannot be read: ${all}` };
-    const found = items.flatMap((item) => all.get(item.sha256) ?? []);
+    const byHash = new Map((await threadsOfItems(items, all)).map((thread) => [sha256(thread), thread]));
+    const found = items.flatMap((item) => byHash.get(item.sha256) ?? []);
     const missing = items.length - found.length;
     return {
       threads: new Map(found.map((thread) => [thread.id, thread])),
@@ -80,11 +82,10 @@ export function threadReader(): (run: string, experiment: Experiment) => Promise
   };
 }
 
-/** Threads by their hashes, or why there are none. */
-async function byHash(experiment: Experiment): Promise<Map<string, Thread> | string> {
+/** The threads of an experiment, or why they cannot be read. */
+async function sourceOf(experiment: Experiment): Promise<ThreadSource | string> {
   try {
-    const threads = await loadData(experiment, () => {});
-    return new Map(threads.map((thread) => [sha256(thread), thread]));
+    return await openData(experiment, () => {});
   } catch (error) {
     if (error instanceof InputError) return error.message;
     throw error;

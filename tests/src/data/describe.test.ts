@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { describeOverlaps, describeThreads } from '../../../src/data/describe.ts';
+import { describeOverlaps, describeThreads, describing } from '../../../src/data/describe.ts';
 import { threadSchema } from '../../../src/data/thread.ts';
 import { makeThread } from './fixtures.ts';
 
@@ -43,6 +43,10 @@ it('finds what files share', () => {
     { name: 'one', threads: [makeThread('a'), makeThread('b')] },
     { name: 'two', threads: [makeThread('b'), makeThread('c')] },
     { name: 'three', threads: [makeThread('d')] },
-  ];
+  ].map(({ name, threads }) => {
+    const described = describing();
+    for (const thread of threads) described.add(thread);
+    return { name, ...described };
+  });
   expect(describeOverlaps(files)).toEqual([{ files: ['one', 'two'], sharedIds: 1, sharedClaimTexts: 1 }]);
 });

@@ -92,7 +92,7 @@ describe('parts of whole events', () => {
 
 describe('a split that cannot be made', () => {
   const split = (parts: Record<string, number | 'rest'>, holdOutEvents: Record<string, string[]> = {}) =>
-    splitThreads<string, string>(threads, { parts, seed: 1, holdOutEvents });
+    splitThreads<Thread, string, string>(threads, { parts, seed: 1, holdOutEvents });
 
   it.each([
     [{ a: 150, b: 100 }, 'the parts need 250 threads (a: 150, b: 100) but there are 200'],

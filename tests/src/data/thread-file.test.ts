@@ -211,7 +211,7 @@ describe('threads of a stream', () => {
     };
     await expect(read(Buffer.from(`${good}{"i`))).rejects.toThrow(/^standard input:2: .*is not JSON/);
     await expect(read(Buffer.from([...Buffer.from(good), 0xff]))).rejects.toThrow(
-      'standard input: the text after line 0 is not UTF-8',
+      'standard input: the text after line 1 is not UTF-8',
     );
   });
 });
