@@ -13,7 +13,10 @@ const tested = { dimensions: 64, iterations: 5 };
 function backendInstallCommand({ stdout, stderr }: Terminal): Command {
   return new Command('install')
     .description('Compile the addon of the tensorflow backend against a Python package of TensorFlow, and test it.')
-    .option('--from-python <python>', 'an interpreter that has TensorFlow (default: one is made, for the processor)')
+    .option(
+      '--from-python <python>',
+      'an interpreter that has TensorFlow (default: one is made, with CUDA where there is an NVIDIA GPU)',
+    )
     .option('--json', 'print what was built as JSON')
     .addHelpText(
       'after',
@@ -22,9 +25,8 @@ Needs a C++ compiler; without --from-python also Python 3.9 to 3.13 and a packag
 ~/.cache/earshot/tensorflow (EARSHOT_TENSORFLOW names another folder), where every Earshot of this user finds it, and stays
 linked to the TensorFlow it was built against. Delete that folder to be rid of it. TensorFlow ${testedTensorflow} was tried.
 
-For an NVIDIA GPU it is the same command with another package. Nobody has run this on a GPU yet:
-  python3 -m venv gpu && gpu/bin/python -m pip install 'tensorflow[and-cuda]==${testedTensorflow}'
-  earshot backend install --from-python gpu/bin/python`,
+Where nvidia-smi or /dev/nvidia0 tells of an NVIDIA GPU, TensorFlow is fetched with CUDA's libraries. Nobody has run this on a
+GPU yet.`,
     )
     .action(async ({ fromPython, json }: { fromPython?: string; json?: boolean }) => {
       const [{ selectBackend }, { buildTensorflowAddon }, { compareBackends }] = await Promise.all([

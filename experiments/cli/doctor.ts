@@ -20,17 +20,21 @@ export function doctorCommand({ stdout }: Terminal): Command {
     .option('--json', 'print as JSON')
     .action(async (names: BackendName[], options: DoctorOptions) => {
       const { populations: sizes, dimensions } = options;
-      const { selectBackend } = await import('../../src/tensor/backend.ts');
+      const [{ selectBackend }, { nvidiaGpu }] = await Promise.all([
+        import('../../src/tensor/backend.ts'),
+        import('../../src/tensor/nvidia-gpu.ts'),
+      ]);
       const chosen = await selectBackend('auto');
       const rows: (Timing & { backend: BackendName })[] = [];
       for (const name of names) rows.push({ backend: name, ...(await timeBackend(name, { dimensions, sizes })) });
       const node = process.versions.node;
+      const gpu = nvidiaGpu();
       const cores = availableParallelism();
       const advice = rows.flatMap((row) =>
         row.problem === null ? [{ backend: row.backend, ...fastest(row, cores) }] : [],
       );
       if (options.json) {
-        stdout.write(`${JSON.stringify({ node, cores, chosen, backends: rows, advice }, null, 2)}\n`);
+        stdout.write(`${JSON.stringify({ node, cores, gpu, chosen, backends: rows, advice }, null, 2)}\n`);
         return;
       }
       const describe = ({ backend, iterationMs, device, problem }: (typeof rows)[number]): string[] => [
@@ -43,6 +47,7 @@ export function doctorCommand({ stdout }: Terminal): Command {
       ];
       const whole = rows.flatMap(({ backend, problem }) => (problem === null ? [] : [`${backend}: ${problem}`]));
       stdout.write(`Node ${node}, ${cores} processor cores. Chosen by auto: ${chosen.name} (${chosen.device}).\n\n`);
+      if (gpu !== null && !chosen.device.includes('GPU')) stdout.write(wayToGpu(gpu));
       stdout.write(`Iterations a second, all runs of a program together:\n\n`);
       const title = ['backend', ...sizes.map((size) => (size === 1 ? '1 run' : `${size} runs`)), 'device, or why not'];
       stdout.write(`${markdownTable([title, ...rows.map(describe)])}\n\n`);
@@ -55,6 +60,12 @@ export function doctorCommand({ stdout }: Terminal): Command {
         `\n${wrapped(`An iteration is 200 environment steps with 16 policy and 15 discriminator updates at ${dimensions} dimensions. Several processes are reckoned as that many times one run a process, at most one a core.`)}\n`,
       );
     });
+}
+
+/** What gets from a GPU that is there to a backend that uses it. */
+function wayToGpu(gpu: string): string {
+  const text = `This machine has a GPU (${gpu}), and auto does not use it. These commands build the tensorflow backend for it and time it; nobody has run them on a GPU yet:`;
+  return `${wrapped(text)}\n\n  earshot backend install\n  earshot doctor tensorflow\n\n`;
 }
 
 interface DoctorOptions {

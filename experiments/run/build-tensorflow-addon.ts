@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { z } from 'zod';
 import { makeFolder, writeFileAtomically } from '../../src/atomic-file.ts';
 import { InputError } from '../../src/errors.ts';
+import { nvidiaGpu } from '../../src/tensor/nvidia-gpu.ts';
 import { type BuiltAddon, builtAddonFile, tensorflowFolder, tensorflowPackage } from '../../src/tensor/tensorflow.ts';
 import { testedTensorflow } from './tested-tensorflow.ts';
 
@@ -25,7 +26,7 @@ const libraries = ['libtensorflow_cc.so.2', 'libtensorflow_framework.so.2'] as c
 
 /**
  * Compiles the addon and writes down where it is. A build that was there is replaced.
- * @param options.python an interpreter that has TensorFlow; null fetches the processor's build into the cache folder
+ * @param options.python an interpreter that has TensorFlow; null fetches one into the cache folder, with CUDA where there is an NVIDIA GPU
  * @throws InputError where something is missing, with what to install
  */
 export async function buildTensorflowAddon(options: {
@@ -80,21 +81,30 @@ async function libraryOf(python: string): Promise<string> {
   return (await run([python, '-c', script], advice)).trim();
 }
 
-/** A Python in the cache folder with the processor's TensorFlow and nothing else. */
+/** A Python in the cache folder with TensorFlow: the processor's and nothing else, or with CUDA's libraries for a GPU. */
 async function fetchedTensorflow(onNote: (line: string) => void): Promise<string> {
-  const folder = join(tensorflowFolder(), `python-${testedTensorflow}`);
+  const gpu = nvidiaGpu();
+  const folder = join(tensorflowFolder(), `python-${testedTensorflow}${gpu === null ? '' : '-cuda'}`);
   const python = join(folder, 'bin', 'python');
   const ready = join(folder, 'ready');
   if (existsSync(ready)) return python;
-  onNote(`fetching TensorFlow ${testedTensorflow} for the processor into ${folder} (250 MB, 1.2 GB unpacked)`);
+  onNote(
+    gpu === null
+      ? `fetching TensorFlow ${testedTensorflow} for the processor into ${folder} (250 MB, 1.2 GB unpacked)`
+      : `fetching TensorFlow ${testedTensorflow} with CUDA for ${gpu} into ${folder} (some gigabytes)`,
+  );
   rmSync(folder, { recursive: true, force: true });
   await run(
     ['python3', '-m', 'venv', folder],
     'Python 3.9 to 3.13 with venv is needed (on Debian: apt-get install python3-venv), or --from-python with one that has TensorFlow',
   );
-  const pip = [python, '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-cache-dir', '--no-deps'];
-  const wheel = `tensorflow-cpu==${testedTensorflow}`;
-  await run([...pip, wheel], `${wheel} cannot be installed; it needs Python 3.9 to 3.13 and a package registry`);
+  const pip = [python, '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-cache-dir'];
+  const wheel = `${gpu === null ? 'tensorflow-cpu' : 'tensorflow[and-cuda]'}==${testedTensorflow}`;
+  // CUDA's libraries are dependencies; those of the processor's wheel are for Python alone.
+  await run(
+    [...pip, ...(gpu === null ? ['--no-deps'] : []), wheel],
+    `${wheel} cannot be installed; it needs Python 3.9 to 3.13 and a package registry`,
+  );
   writeFileAtomically(ready, '');
   return python;
 }

@@ -1,3 +1,4 @@
+import { groupBy } from '../../src/data/group-by.ts';
 import type { RunGroup, Trial, TrialOutcome } from './trial.ts';
 
 /** A trial and what became of it. */
@@ -48,15 +49,17 @@ async function outcomesOf(trials: readonly Trial[], run: RunGroup): Promise<read
 
 /**
  * Trials in groups of one shape, each as large as the size allows, in the order of their first trials. A trial whose shape is
- * null is alone.
+ * null is alone. Trials with one detector are together as far as they can be: a program that waits for the detectors of
+ * another one then waits for few.
  */
-export function inPopulations<Of extends Pick<Trial, 'shape'>>(
+export function inPopulations<Of extends Pick<Trial, 'shape' | 'detectorKey'>>(
   trials: readonly Of[],
   { size }: { size: number },
 ): Of[][] {
   const groups: Of[][] = [];
   const open = new Map<string, Of[]>();
-  for (const trial of trials) {
+  const byDetector = () => [...groupBy(trials, ({ detectorKey }) => detectorKey).values()].flat();
+  for (const trial of size === 1 ? trials : byDetector()) {
     const { shape } = trial;
     const group = shape === null ? undefined : open.get(shape);
     if (group !== undefined && group.length < size) {

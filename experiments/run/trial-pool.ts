@@ -86,7 +86,12 @@ export function trialProcesses({ jobs, signal, onNote }: PoolOptions): TrialPool
 
   function startProcess(): ChildProcess {
     const child = fork(launcher, ['worker', '--parent'], { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
-    if (child.stderr !== null) createInterface({ input: child.stderr }).on('line', onNote);
+    let isHeapFull = false;
+    if (child.stderr !== null)
+      createInterface({ input: child.stderr }).on('line', (line) => {
+        isHeapFull ||= line.includes('heap out of memory');
+        onNote(line);
+      });
     child.on('message', (message) => {
       const said = fromProcessSchema.parse(message);
       const group = busy.get(child);
@@ -112,7 +117,8 @@ export function trialProcesses({ jobs, signal, onNote }: PoolOptions): TrialPool
       const place = idle.indexOf(child);
       if (place >= 0) idle.splice(place, 1);
       const group = taken(child);
-      const outcome = signal.aborted || isClosed ? ({ how: 'interrupted' } as const) : diedOutcome(code, killedBy);
+      const died = { code, killedBy, isHeapFull, jobs };
+      const outcome = signal.aborted || isClosed ? ({ how: 'interrupted' } as const) : diedOutcome(died);
       if (group !== undefined) resolveAll(group, outcome);
       if (!isClosed) dispatch();
     });
@@ -158,11 +164,26 @@ function say(child: ChildProcess, message: FromParent): void {
   if (child.connected) child.send(message, () => {});
 }
 
-function diedOutcome(code: number | null, killedBy: NodeJS.Signals | null): TrialOutcome {
+function diedOutcome(died: {
+  code: number | null;
+  killedBy: NodeJS.Signals | null;
+  isHeapFull: boolean;
+  jobs: number;
+}): TrialOutcome {
+  const { code, killedBy, isHeapFull, jobs } = died;
+  const fewer = jobs > 1 ? ', give fewer --jobs' : ', the machine has too little';
+  // Node's own limit, however much the machine has.
+  if (isHeapFull)
+    return {
+      how: 'failed',
+      severity: 1,
+      message:
+        'its process ran out of the memory that Node lets it take; raise that in megabytes, as in NODE_OPTIONS=--max-old-space-size=8192',
+    };
   if (killedBy === null) return { how: 'failed', severity: 3, message: `its process ended with exit code ${code}` };
   return {
     how: 'failed',
     severity: 1,
-    message: `its process was ended by ${killedBy}; if memory ran out, give fewer --jobs`,
+    message: `its process was ended by ${killedBy}; if memory ran out${fewer}`,
   };
 }

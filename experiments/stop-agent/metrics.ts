@@ -1,5 +1,5 @@
 import type { StopRule } from '../../experts/stop-rules.ts';
-import { bootstrapInterval } from '../../src/metrics/bootstrap.ts';
+import { bootstrapGroups } from '../../src/metrics/bootstrap.ts';
 import { classificationScores, macroF1 } from '../../src/metrics/classification.ts';
 import { earlyRate, meanDelay, mostCommonStopShare } from '../../src/metrics/earliness.ts';
 import type { Decision, SystemDecisions } from './decisions.ts';
@@ -142,28 +142,38 @@ export function scoreSystem(
   const { labels, metrics = stopMetrics, resample } = options;
   const columns = columnsOf(decisions, labels);
   const { perClass } = classificationScores(columns);
-  const interval = (metric: StopMetric, sampling: { seed: number; resamples: number }) => {
-    const { low, high } = bootstrapInterval({
-      ...sampling,
-      items: decisions.length,
-      statistic: (items) => metric.of({ ...columns, items }) ?? Number.NaN,
-    });
-    return [low, high] as const;
-  };
   return {
     name,
     calls,
     threads: decisions.length,
     values: Object.fromEntries(metrics.map((metric) => [metric.name, metric.of(columns)])),
-    intervals:
-      resample === undefined
-        ? {}
-        : Object.fromEntries(
-            metrics.filter(({ isResampled }) => isResampled).map((metric) => [metric.name, interval(metric, resample)]),
-          ),
+    intervals: resample === undefined ? {} : intervalsOf(columns, { metrics, resample }),
     f1ByLabel: Object.fromEntries(labels.map((label, index) => [label, perClass[index].f1])),
     mostCommonStop: mostCommonStopShare(columns),
   };
+}
+
+/** Of every metric that is resampled, all on the same samples. */
+function intervalsOf(
+  columns: DecisionColumns,
+  { metrics, resample }: { metrics: readonly StopMetric[]; resample: { seed: number; resamples: number } },
+): Record<string, readonly [low: number, high: number]> {
+  const resampled = metrics.filter(({ isResampled }) => isResampled);
+  const intervals = bootstrapGroups({
+    ...resample,
+    groups: [columns.gold.length],
+    statistics(_, items) {
+      const sample = { ...columns, items };
+      return resampled.map((metric) => definedOn(sample, metric));
+    },
+  });
+  return Object.fromEntries(resampled.map(({ name }, index) => [name, [intervals[index].low, intervals[index].high]]));
+}
+
+function definedOn(sample: DecisionColumns, metric: StopMetric): number {
+  const value = metric.of(sample);
+  if (value === null) throw new Error(`${metric.name} has no interval: it is not defined for every choice of threads`);
+  return value;
 }
 
 /** Scores as `--json` prints them: one key a metric, and `…Interval` where there is one. */

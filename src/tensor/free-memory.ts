@@ -1,6 +1,6 @@
-import { execFileSync } from 'node:child_process';
 import { freemem } from 'node:os';
 import type { BackendChoice } from './backend.ts';
+import { askDriver } from './nvidia-gpu.ts';
 
 /** A WebAssembly memory has 32-bit addresses, of which code and buffers of the backend take some. */
 const wasmBytes = 3 * 2 ** 30;
@@ -13,11 +13,6 @@ export function freeTensorBytes({ name, device }: BackendChoice): number {
 
 /** Free memory of the first NVIDIA GPU; null where its driver does not say. */
 function gpuBytes(): number | null {
-  try {
-    const query = ['--query-gpu=memory.free', '--format=csv,noheader,nounits'];
-    const [mebibytes] = execFileSync('nvidia-smi', query, { encoding: 'utf8' }).split('\n').map(Number);
-    return mebibytes > 0 ? mebibytes * 2 ** 20 : null;
-  } catch {
-    return null;
-  }
+  const mebibytes = Number(askDriver('memory.free') ?? 0);
+  return mebibytes > 0 ? mebibytes * 2 ** 20 : null;
 }

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
 import { earshot, logged, start, startProcess, tiny, until, writeExperiment } from './command-line.ts';
 
@@ -267,6 +267,43 @@ describe('a run that is cut off', () => {
     expect(resumed.errors).toMatch(/resuming shared\/tiny\/agent\/seed-\d at iteration \d+ of 80/);
     expect(runsIn('shared').map(outcomeOf)).toEqual(expected);
   }, 300_000);
+
+  it('hears Ctrl-C between updates on onnx, which blocks while it computes, and goes on to the same bytes', async () => {
+    const cwd = temporaryFolder();
+    writeExperiment(join(cwd, 'tiny.yaml'), { ...long, backend: 'onnx' });
+    const train = ['train', 'tiny.yaml', '--runs'];
+    const runIn = (runs: string) => join(cwd, runs, 'tiny/agent/seed-1');
+    const whole = await earshot([...train, 'whole'], { cwd });
+    expect(whole.code, whole.errors).toBe(0);
+
+    const interrupted = startProcess([...train, 'cut'], { cwd });
+    await until(() => logged(runIn('cut')) >= 3);
+    interrupted.signal('SIGINT');
+    const { code, errors } = await interrupted.outcome;
+    expect(code, errors).toBe(130);
+    expect(errors).toContain('earshot: backend onnx');
+    const last = logged(runIn('cut'));
+    expect(last).toBeLessThan(long.agent.iterations);
+    expect(checkpoints(runIn('cut')).at(-1)).toBe(`step-${String(last).padStart(8, '0')}.safetensors`);
+
+    const resumed = await earshot([...train, 'cut'], { cwd });
+    expect(resumed.code, resumed.errors).toBe(0);
+    expect(resumed.errors).toContain(`at iteration ${last} of ${long.agent.iterations}`);
+    expect(outcomeOf(runIn('cut'))).toEqual(outcomeOf(runIn('whole')));
+  });
+
+  it('says what to give Node where a process needs more memory than that lets it take', async () => {
+    const cwd = temporaryFolder();
+    writeExperiment(join(cwd, 'tiny.yaml'), { seeds: [1, 2] });
+    vi.stubEnv('NODE_OPTIONS', '--max-old-space-size=24');
+    const { code, errors } = await earshot(['train', 'tiny.yaml', '--jobs', '2'], { cwd }).finally(() =>
+      vi.unstubAllEnvs(),
+    );
+    expect(code, errors).toBe(1);
+    expect(errors).toContain(
+      'its process ran out of the memory that Node lets it take; raise that in megabytes, as in NODE_OPTIONS=--max-old-space-size=8192',
+    );
+  });
 
   it('stops before the training, too', async () => {
     const cwd = temporaryFolder();

@@ -15,6 +15,10 @@ function trial(label: string, shape: string | null = 'same'): Trial {
   return { ...task, label, shape, detectorKey: null };
 }
 
+function taught(label: string, detectorKey: string): Trial {
+  return { ...trial(label), detectorKey };
+}
+
 const failed: TrialOutcome = { how: 'failed', severity: 1, message: 'bad' };
 const finished: TrialOutcome = { how: 'finished' };
 
@@ -49,6 +53,13 @@ describe('trials', () => {
       told: ['a finished, c finished', 'b finished', 'd finished', 'e finished', 'f finished'],
     });
     expect((await ran(trials, { population: 1 })).groups).toEqual(['a', 'b', 'c', 'd', 'e', 'f']);
+  });
+
+  it('are with those of their detector, so that one program waits little for the detectors of another', async () => {
+    const trials = ['a1', 'a2', 'a3', 'b1', 'b2', 'b3'].map((label) => taught(label, label.slice(1)));
+    expect((await ran(trials)).groups).toEqual(['a1 b1', 'a2 b2', 'a3 b3']);
+    expect((await ran(trials, { population: 4 })).groups).toEqual(['a1 b1 a2 b2', 'a3 b3']);
+    expect((await ran(trials, { population: 1 })).groups).toEqual(['a1', 'a2', 'a3', 'b1', 'b2', 'b3']);
   });
 
   it('stay in their populations where some need nothing more', async () => {
