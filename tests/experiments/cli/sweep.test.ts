@@ -148,6 +148,29 @@ describe('a sweep', () => {
     expect(failing.out).toContain('2 finished, 2 failed\n');
   });
 
+  it('trains trials together on onnx unless told otherwise, and comes to the same but for rounding', async () => {
+    const cwd = temporaryFolder();
+    writeSweep(join(cwd, 'sweep.yaml'), { experiment: { ...tinySweep.experiment, backend: 'onnx' } });
+    const together = await earshot(['sweep', 'sweep.yaml', '--runs', 'together'], { cwd });
+    expect(together.code, together.errors).toBe(0);
+    expect(together.errors.replaceAll('\n', ' ')).toContain('in this process, up to 6 together in each');
+    const alone = await earshot(['sweep', 'sweep.yaml', '--runs', 'alone', '--population', '1'], { cwd });
+    expect(alone.code, alone.errors).toBe(0);
+    const measured = (runs: string) => {
+      const trials = join(cwd, runs, 'tiny-sweep/trials');
+      return readdirSync(trials).map((id): Record<string, number> => {
+        const lines = readFileSync(join(trials, id, 'metrics.jsonl'), 'utf8')
+          .trimEnd()
+          .split('\n');
+        return JSON.parse(lines[lines.length - 1]);
+      });
+    };
+    const own = measured('alone');
+    expect(own).toHaveLength(6);
+    for (const [index, metrics] of measured('together').entries())
+      for (const [name, value] of Object.entries(metrics)) expect(value, name).toBeCloseTo(own[index][name], 3);
+  });
+
   it.each(['/2', '0/', '2/2', '0/2/3', '0.5/2'])('refuses %s as a shard', async (shard) => {
     const cwd = temporaryFolder();
     writeSweep(join(cwd, 'sweep.yaml'));

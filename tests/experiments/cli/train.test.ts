@@ -290,7 +290,7 @@ describe('a run that is cut off', () => {
     expect(resumed.code, resumed.errors).toBe(0);
     expect(resumed.errors).toContain(`at iteration ${last} of ${long.agent.iterations}`);
     expect(outcomeOf(runIn('cut'))).toEqual(outcomeOf(runIn('whole')));
-  });
+  }, 300_000);
 
   it('says what to give Node where a process needs more memory than that lets it take', async () => {
     const cwd = temporaryFolder();
