@@ -83,7 +83,14 @@ it('starts a worker that waits for trials without what trains', async () => {
 });
 
 it('trains without pages, servers, queues, language models and tables', async () => {
-  const place = { label: 'tiny', directory: 'runs/tiny', runs: 'runs', pauseAt: null, detectorKey: null, backend: null };
+  const place = {
+    label: 'tiny',
+    directory: 'runs/tiny',
+    runs: 'runs',
+    pauseAt: null,
+    detectorKey: null,
+    backend: null,
+  };
   const { own, ofPackages, packages, ends } = await loadedBy(['worker', '--parent'], (say) =>
     say({ say: 'run', isWatched: false, tasks: [{ kind: 'stop-agent', config: tiny, seed: 1, ...place }] }),
   );
