@@ -12,18 +12,6 @@ export function canonicalJson(value: unknown): string {
   return stringify(value) ?? 'null';
 }
 
-/** `sha256` of a list whose items come one at a time, and need not be in memory together. */
-export function sha256OfList(): { add(item: unknown): void; digest(): string } {
-  const hash = createHash('sha256').update('[');
-  let count = 0;
-  return {
-    add(item) {
-      hash.update(`${count++ === 0 ? '' : ','}${canonicalJson(item)}`);
-    },
-    digest: () => hash.update(']').digest('hex'),
-  };
-}
-
 /**
  * SHA-256 of a value's canonical JSON, in hexadecimal: names the value by its content.
  * @throws Error for what JSON cannot hold
@@ -34,15 +22,38 @@ export function sha256(value: unknown): string {
   return hash.digest('hex');
 }
 
+/** `sha256` of a list whose items come one at a time, and need not be in memory together. */
+export function sha256OfList(): { add(item: unknown): void; digest(): string } {
+  const hash = createHash('sha256');
+  const list = listInto(hash);
+  return {
+    add: list.add,
+    digest() {
+      list.end();
+      return hash.digest('hex');
+    },
+  };
+}
+
 /** A list of lists or objects goes in item by item: as one text, that of many threads would be longer than a string can be. */
 function updateWith(hash: Hash, value: unknown): void {
   if (!Array.isArray(value) || typeof value[0] !== 'object') {
     hash.update(canonicalJson(value));
     return;
   }
-  for (const [index, item] of value.entries()) {
-    hash.update(index === 0 ? '[' : ',');
-    updateWith(hash, item);
-  }
-  hash.update(']');
+  const list = listInto(hash);
+  for (const item of value) list.add(item);
+  list.end();
+}
+
+function listInto(hash: Hash): { add(item: unknown): void; end(): void } {
+  let before = '[';
+  return {
+    add(item) {
+      hash.update(before);
+      updateWith(hash, item);
+      before = ',';
+    },
+    end: () => void hash.update(before === '[' ? '[]' : ']'),
+  };
 }

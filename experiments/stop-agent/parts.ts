@@ -164,17 +164,18 @@ export async function testThreadsOfRun(
     throw new InputError(
       `${experiment.data.threads ?? 'the synthetic stream'} lacks ${missing.count} of the ${test.length} threads that ${run.path} was tested on, or they were changed: ${missing.ids}. Restore the file, or say where it is with --data`,
     );
-  const byHash = new Map(threads.map((thread) => [sha256(thread), thread]));
-  return test.flatMap((item) => byHash.get(item.sha256) ?? []);
+  return threads;
 }
 
-/** The threads of a source that have the ids of these items, in no order. They may have been changed since. */
+/** The threads of these items, in their order, without those that the source lacks or that were changed since. */
 export async function threadsOfItems(items: readonly PartItem[], source: ThreadSource): Promise<Thread[]> {
   const ids = new Set(items.map(({ id }) => id));
-  return loadIndexed(
+  const threads = await loadIndexed(
     source,
     source.threads.filter(({ id }) => ids.has(id)),
   );
+  const byHash = new Map(threads.map((thread) => [sha256(thread), thread]));
+  return items.flatMap((item) => byHash.get(item.sha256) ?? []);
 }
 
 type StopAgentParts = Readonly<Record<keyof Parts, readonly PartItem[]>>;

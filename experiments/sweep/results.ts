@@ -159,5 +159,5 @@ export function whereTrained(rows: readonly TrialRow[]): string | null {
   if (devices.length === 0) return null;
   if (devices.length === 1) return `Trained on ${devices[0][0]}.`;
   const counts = devices.map(([device, count]) => `${count} on ${device}`).join(', ');
-  return `Trained on different backends, whose last digits differ: ${counts}.`;
+  return `Trained on different backends or processors, whose last digits may differ: ${counts}.`;
 }

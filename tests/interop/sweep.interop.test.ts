@@ -1,7 +1,9 @@
 import { appendFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import { Queue } from 'bullmq';
+import { Redis } from 'ioredis';
 import { afterEach, describe, expect, it } from 'vitest';
-import { keyPrefix } from '../../experiments/sweep/queue/connection.ts';
+import { keyPrefix, queueName } from '../../experiments/sweep/queue/connection.ts';
 import { Random } from '../../src/tensor/random.ts';
 import {
   checkout,
@@ -201,6 +203,21 @@ describe('a sweep on a queue', () => {
     expect(differing.errors()).not.toContain('begins');
     expect(differing.errors().match(declined)).toHaveLength(1);
     expect(readFileSync(join(cwd, 'runs/tiny-sweep/report.md'), 'utf8')).toContain('6 finished. Trained on wasm (');
+  });
+
+  it('is not taken from a version that writes jobs in another form', async () => {
+    redis = await startRedis();
+    const connection = new Redis(redis.address, { maxRetriesPerRequest: null });
+    const queue = new Queue(queueName, { connection, prefix: keyPrefix });
+    try {
+      const job = await queue.add('trials', { version: '0.1.0', tasks: [] });
+      const worker = begin(['worker', '--queue', redis.address, '--jobs', '1'], temporaryFolder());
+      await until(() => worker.errors().includes('the sweep was started by another version; install the same'));
+      expect(await job.isFailed()).toBe(false);
+    } finally {
+      await queue.close();
+      connection.disconnect();
+    }
   });
 
   it('is trained on one backend: a worker without it leaves its trials to others, and says why', async () => {

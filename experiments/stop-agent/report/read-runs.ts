@@ -1,5 +1,4 @@
 import { RunDirectory } from '../../../checkpoints/run-directory.ts';
-import { sha256 } from '../../../src/content-hash.ts';
 import type { Thread } from '../../../src/data/thread.ts';
 import type { ThreadSource } from '../../../src/data/thread-source.ts';
 import { InputError } from '../../../src/errors.ts';
@@ -69,8 +68,7 @@ export function threadReader(): (run: string, experiment: Experiment) => Promise
     const items = readParts(RunDirectory.open(path))[experiment.evaluation.part] ?? [];
     const all = await known;
     if (typeof all === 'string') return { threads: new Map(), problem: `${source} cannot be read: ${all}` };
-    const byHash = new Map((await threadsOfItems(items, all)).map((thread) => [sha256(thread), thread]));
-    const found = items.flatMap((item) => byHash.get(item.sha256) ?? []);
+    const found = await threadsOfItems(items, all);
     const missing = items.length - found.length;
     return {
       threads: new Map(found.map((thread) => [thread.id, thread])),

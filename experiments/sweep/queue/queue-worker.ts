@@ -11,7 +11,7 @@ import { keyPrefix, queueName } from './connection.ts';
 import { locateFiles, relocated } from './files-by-hash.ts';
 import { fetchParcel, type Parcel, progressOf, sendParcel } from './run-parcel.ts';
 import { thisProgram } from './this-program.ts';
-import { type TrialJob, trialJobSchema } from './trial-job.ts';
+import { jobMakerSchema, type TrialJob, trialJobSchema } from './trial-job.ts';
 
 export interface WorkerOptions {
   readonly redis: Redis;
@@ -79,9 +79,7 @@ async function work(
   { token, onDeclined, ...options }: WorkerOptions & { token: string | undefined; onDeclined: (why: string) => void },
 ): Promise<readonly TrialOutcome[]> {
   const { redis, run, runs, onNote } = options;
-  const told = trialJobSchema.parse(job.data);
-  const name = nameOf(told);
-  const reason = await whyDeclined(told, options);
+  const reason = otherProgram(job) ?? (await lackedBackend(trialJobSchema.parse(job.data), options));
   if (reason !== null) {
     const declined = `the worker on ${hostname()} leaves trials to others: ${reason}`;
     onDeclined(declined);
@@ -89,6 +87,8 @@ async function work(
     await job.moveToDelayed(Date.now() + declinedMs, token);
     throw new DelayedError();
   }
+  const told = trialJobSchema.parse(job.data);
+  const name = nameOf(told);
   onNote(`begins ${name}`);
   try {
     makeFolder(join(runs, 'queue'));
@@ -142,13 +142,18 @@ function nameOf({ trials }: TrialJob): string {
 /** How long a trial that was declined waits for the next worker, which may be the same one. */
 const declinedMs = 2000;
 
-/** Why another worker must take the trials, so that all of a sweep are trained alike; null where this one can. */
-async function whyDeclined(
-  { program, trials }: TrialJob,
+/** Why another worker must take the trials, so that all of a sweep are trained by the same sources; null where this one can. */
+function otherProgram({ data }: Job): string | null {
+  const { program } = jobMakerSchema.parse(data);
+  if (program === thisProgram()) return null;
+  return `it is Earshot ${thisProgram()}, and the sweep was started by ${program}; install the same on both machines`;
+}
+
+/** The same, so that all are trained on one backend. */
+async function lackedBackend(
+  { trials }: TrialJob,
   { startBackend }: Pick<WorkerOptions, 'startBackend'>,
 ): Promise<string | null> {
-  if (program !== thisProgram())
-    return `it is Earshot ${thisProgram()}, and the sweep was started by ${program}; install the same on both machines`;
   for (const backend of new Set(trials.flatMap(({ task }) => task.backend ?? []))) {
     try {
       await startBackend(backend);

@@ -3,6 +3,9 @@ import { sha256 } from '../../../src/content-hash.ts';
 import { trialOutcomeSchema, trialTaskSchema } from '../../run/trial.ts';
 import { thisProgram } from './this-program.ts';
 
+/** Who made a job. Read before the rest, which another program may have written in another form. */
+export const jobMakerSchema = z.object({ program: z.string().catch('another version') });
+
 const queuedTrialSchema = z.object({
   task: trialTaskSchema.omit({ directory: true, runs: true }),
   /** Names the trial in the queue, and its folder with a worker. */

@@ -19,8 +19,9 @@ import type { SweepReport } from './sweep-report.ts';
 export function sweepPage(report: SweepReport, pictures: Readonly<Record<string, string>>): string {
   const { plan, command, rows, settings, leader } = report;
   const count = (status: string) => rows.filter((row) => row.status === status).length;
+  const where = whereTrained(rows);
   const introduction = html`${plan.description.trim() === '' ? null : html`<p>${plan.description.trim()}</p>`}
-<p class="facts">${sizeOf(plan)} · ${count('finished')} finished${count('stopped') > 0 ? `, ${count('stopped')} stopped at a rung` : ''}${count('failed') > 0 ? `, ${count('failed')} failed` : ''}${count('missing') > 0 ? `, ${count('missing')} missing` : ''} · ${whereTrained(rows)}</p>
+<p class="facts">${sizeOf(plan)} · ${count('finished')} finished${count('stopped') > 0 ? `, ${count('stopped')} stopped at a rung` : ''}${count('failed') > 0 ? `, ${count('failed')} failed` : ''}${count('missing') > 0 ? `, ${count('missing')} missing` : ''}${where === null ? '' : ` · ${where}`}</p>
 <p class="command"><code>${command}</code></p>
 ${
   leader?.isToldApart

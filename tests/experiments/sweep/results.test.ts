@@ -129,7 +129,7 @@ it('says where trials were trained, and that different backends do not mix', asy
   expect(whereTrained(rows)).toBe('Trained on wasm.');
   const mixed = rows.map((row, index) => (index < 2 ? { ...row, trainedOn: 'onnx (4 threads)' } : row));
   expect(whereTrained(mixed)).toBe(
-    'Trained on different backends, whose last digits differ: 2 on onnx (4 threads), 4 on wasm.',
+    'Trained on different backends or processors, whose last digits may differ: 2 on onnx (4 threads), 4 on wasm.',
   );
   expect(whereTrained([])).toBeNull();
 });
