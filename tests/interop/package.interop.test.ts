@@ -107,7 +107,7 @@ stopAgentSchema.parse({}).iteration;
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify({ posts, end: true }),
       });
-      expect(await answer.json()).toMatchObject({ decision: { verdict: expect.any(String) } });
+      expect(await answer.json()).toMatchObject({ decision: 'stop', verdict: { label: expect.any(String) } });
     } finally {
       await server.kill('SIGTERM');
     }
