@@ -57,9 +57,17 @@ export function annotateCommand(terminal: Terminal): Command {
       positiveInteger,
     )
     .option('--dry-run', 'language models: count calls, tokens and cost, and send nothing')
-    .option('--budget-requests <count>', 'language models: send at most so many requests', positiveInteger)
-    .option('--budget-tokens <count>', 'language models: use at most so many tokens', positiveInteger)
-    .option('--budget-money <amount>', "language models: spend at most so much, in the prices' currency", amount)
+    .option(
+      '--budget-requests <count>',
+      'language models: send at most so many requests, those of earlier runs with the same store included',
+      positiveInteger,
+    )
+    .option('--budget-tokens <count>', 'language models: use at most so many tokens, counted likewise', positiveInteger)
+    .option(
+      '--budget-money <amount>',
+      "language models: spend at most so much, in the prices' currency, counted likewise",
+      amount,
+    )
     .option('--retry-unreadable', 'language models: ask again where an earlier answer could not be read')
     .option(
       '--max-unreadable <share>',

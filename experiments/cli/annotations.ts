@@ -27,7 +27,9 @@ Examples:
     );
   command
     .command('stats')
-    .description('Count the annotations of each detector, what they cost, and the answers that could not be read.')
+    .description(
+      'Count the annotations of each detector, what they cost, the answers that could not be read, and what budgets count as spent.',
+    )
     .argument('<store>', 'annotation store')
     .option('--json', 'print the counts as JSON')
     .action((path: string, flags: Flags) => statsOf(path, { ...flags, terminal }));
@@ -175,13 +177,13 @@ function existing(path: string): string {
 
 function statsTable(
   path: string,
-  { annotations, unreadable, byDetector, firstDate, lastDate, fileBytes }: AnnotationStats,
+  { annotations, unreadable, byDetector, firstDate, lastDate, fileBytes, spent }: AnnotationStats,
 ): string {
   const size = fileBytes === null ? '' : `, ${(fileBytes / 1e6).toFixed(1)} MB`;
   const dates = firstDate === null ? '' : `, from ${firstDate} to ${lastDate}`;
   const missing = unreadable === 0 ? '' : `, ${unreadable} answers that could not be read`;
   const heading = `${annotations} annotations in ${path}${size}${dates}${missing}\n`;
-  if (annotations + unreadable === 0) return heading;
+  if (annotations + unreadable === 0) return `${heading}${spentText(spent)}`;
   const rows = byDetector.map((row) =>
     [
       row.detector,
@@ -196,5 +198,19 @@ function statsTable(
   );
   const answers = ['annotations', 'unreadable', 'unreadable parts'];
   const header = ['detector', ...answers, 'threads', 'requests', 'input tokens', 'output tokens'];
-  return `${heading}\n${markdownTable([header, ...rows], { align: ['l', ...header.slice(1).map(() => 'r')] })}\n`;
+  return `${heading}\n${markdownTable([header, ...rows], { align: ['l', ...header.slice(1).map(() => 'r')] })}\n${spentText(spent)}`;
+}
+
+/** What budgets count. */
+function spentText(spent: AnnotationStats['spent']): string {
+  if (spent.length === 0) return '';
+  const rows = spent.map(({ name, requests, tokens, money, since }) => [
+    name,
+    String(requests),
+    String(Math.ceil(tokens)),
+    money.toFixed(4),
+    since,
+  ]);
+  const header = ['spent by', 'requests', 'tokens', 'money', 'since'];
+  return `\n${markdownTable([header, ...rows], { align: ['l', 'r', 'r', 'r', 'l'] })}\n`;
 }

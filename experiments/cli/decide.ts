@@ -21,9 +21,17 @@ export function decideCommand(terminal: Terminal): Command {
     .option('--detector <file>', 'detector file (.yaml) of language models, asked once a thread for the verdict')
     .option('--store <path>', "annotation store of that detector's judgements; made when absent", 'annotations.sqlite')
     .option('--retry-unreadable', 'language models: ask again where an earlier answer could not be read')
-    .option('--budget-requests <count>', 'language models: send at most so many requests', positiveInteger)
-    .option('--budget-tokens <count>', 'language models: use at most so many tokens', positiveInteger)
-    .option('--budget-money <amount>', "language models: spend at most so much, in the prices' currency", amount)
+    .option(
+      '--budget-requests <count>',
+      'language models: send at most so many requests, those of earlier runs with the same store included',
+      positiveInteger,
+    )
+    .option('--budget-tokens <count>', 'language models: use at most so many tokens, counted likewise', positiveInteger)
+    .option(
+      '--budget-money <amount>',
+      "language models: spend at most so much, in the prices' currency, counted likewise",
+      amount,
+    )
     .addHelpText(
       'after',
       `

@@ -36,9 +36,21 @@ export function detectCommand(terminal: Terminal): Command {
     .option('--limit <count>', 'only so many labelled threads, drawn with each label in proportion', positiveInteger)
     .option('--seed <number>', 'seed of that draw', wholeNumber, 1)
     .option('--at <replies>', 'replies seen, such as 0,10,all; 0 is the claim alone', replies, earlyDetectionReplies)
-    .option('--budget-requests <count>', 'send at most so many requests for each detector', positiveInteger)
-    .option('--budget-tokens <count>', 'use at most so many tokens for each detector', positiveInteger)
-    .option('--budget-money <amount>', "spend at most so much for each detector, in the prices' currency", amount)
+    .option(
+      '--budget-requests <count>',
+      'send at most so many requests for each detector, those of earlier runs with the same store included',
+      positiveInteger,
+    )
+    .option(
+      '--budget-tokens <count>',
+      'use at most so many tokens for each detector, counted likewise',
+      positiveInteger,
+    )
+    .option(
+      '--budget-money <amount>',
+      "spend at most so much for each detector, in the prices' currency, counted likewise",
+      amount,
+    )
     .option('--concurrency <count>', 'judgements under way at the same time', positiveInteger)
     .option('--retry-unreadable', 'ask again where an earlier answer could not be read')
     .option(
@@ -67,7 +79,7 @@ async function detectIn(path: string, options: DetectCommandOptions & { terminal
   const { limit, seed, retryUnreadable, maxUnreadable } = options;
   const { stdout } = terminal;
   const [{ usageSummary }, { detect }, { failureOf }, { stageProgress }] = await Promise.all([
-    import('../../experts/llm/cost/budget.ts'),
+    import('../../experts/llm/cost/usage.ts'),
     import('../judging/detect.ts'),
     import('./print-annotated.ts'),
     import('./progress.ts'),

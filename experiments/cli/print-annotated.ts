@@ -1,6 +1,6 @@
 import type { AnnotateResult } from '../../experts/annotate.ts';
-import { usageSummary } from '../../experts/llm/cost/budget.ts';
 import { dryRunSummary } from '../../experts/llm/cost/dry-run-chat-service.ts';
+import { usageSummary } from '../../experts/llm/cost/usage.ts';
 import { ProviderError } from '../../src/errors.ts';
 import type { AnnotatedThreads } from '../judging/annotate-threads.ts';
 import type { Terminal } from './terminal.ts';

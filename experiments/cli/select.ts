@@ -26,9 +26,17 @@ export function selectCommand(terminal: Terminal): Command {
     .addOption(new Option('--kind <kind>', 'what to write').choices(['posts', 'claims', 'both']).default('both'))
     .option('--all', 'write what was discarded, too, with "retained": false')
     .option('--runs <folder>', 'where the shared cache is', 'runs')
-    .option('--budget-requests <count>', 'language models: send at most so many requests', positiveInteger)
-    .option('--budget-tokens <count>', 'language models: use at most so many tokens', positiveInteger)
-    .option('--budget-money <amount>', "language models: spend at most so much, in the prices' currency", amount)
+    .option(
+      '--budget-requests <count>',
+      'language models: send at most so many requests, those of earlier runs with the same store included',
+      positiveInteger,
+    )
+    .option('--budget-tokens <count>', 'language models: use at most so many tokens, counted likewise', positiveInteger)
+    .option(
+      '--budget-money <amount>',
+      "language models: spend at most so much, in the prices' currency, counted likewise",
+      amount,
+    )
     .option('--json', 'print the counts as JSON instead of the table')
     .addHelpText(
       'after',

@@ -45,7 +45,7 @@ export function sweepCommand(terminal: Terminal): Command {
     .option('--runs <folder>', 'where the sweep and the shared cache go', defaultRuns)
     .option(
       '--jobs <count>',
-      'trials that run at the same time, each in a process (default: one for each processor core; just one on a GPU, and with language models, because a budget holds for one process)',
+      'trials that run at the same time, each in a process (default: one for each processor core; just one on a GPU, and with language models, because limits of rates hold for one process)',
       positiveInteger,
     )
     .option(
@@ -224,7 +224,7 @@ async function onQueue(plan: SweepPlan, { queue = '', ...options }: Running): Pr
   const { folder, signal, terminal } = options;
   if (asksModels(plan))
     throw new InputError(
-      '--queue cannot take trials that ask language models: a budget holds for one process, and answers are kept on one machine. Annotate the threads first, and run the sweep without --queue',
+      '--queue cannot take trials that ask language models: budgets and answers are kept on one machine. Annotate the threads first, and run the sweep without --queue',
     );
   // Loaded for those alone who ask for it.
   const [{ connectQueue }, { queueTrials }, { notesTo }] = await Promise.all([

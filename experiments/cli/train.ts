@@ -46,7 +46,7 @@ export function trainCommand(terminal: Terminal): Command {
     .option('--runs <folder>', 'where runs and their shared cache go', defaultRuns)
     .option(
       '--jobs <count>',
-      'processes that share the runs (default: one for each processor core, at most one for each run; just one on a GPU, and with language models, because a budget holds for one process)',
+      'processes that share the runs (default: one for each processor core, at most one for each run; just one on a GPU, and with language models, because limits of rates hold for one process)',
       positiveInteger,
     )
     .option(

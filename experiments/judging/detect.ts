@@ -2,7 +2,8 @@ import { type AnnotateResult, annotationRequest } from '../../experts/annotate.t
 import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import type { Usage } from '../../experts/detector.ts';
 import { addedUsage } from '../../experts/detectors/session.ts';
-import type { BudgetLimits, EndpointUsage } from '../../experts/llm/cost/budget.ts';
+import type { BudgetLimits } from '../../experts/llm/cost/budget.ts';
+import type { EndpointUsage } from '../../experts/llm/cost/usage.ts';
 import { type PrefixSchedule, scheduledLengths } from '../../experts/prefix-schedule.ts';
 import { categoriesOf } from '../../experts/tasks/task-file.ts';
 import { splitThreads } from '../../src/data/split.ts';

@@ -8,8 +8,10 @@ import { batchForm, completionBody } from '../../experts/llm/answers/completion.
 import { runBatch } from '../../experts/llm/batch/batch.ts';
 import type { BatchItem, BatchOutcome } from '../../experts/llm/batch/batch-outcome.ts';
 import type { ChatRequest, ChatService } from '../../experts/llm/chat.ts';
-import { type BudgetLimits, UsageLedger } from '../../experts/llm/cost/budget.ts';
+import { type BudgetLimits, checkPrices } from '../../experts/llm/cost/budget.ts';
 import { DryRunChatService } from '../../experts/llm/cost/dry-run-chat-service.ts';
+import { type CountedSpending, nothingSpent } from '../../experts/llm/cost/ledger.ts';
+import { type EndpointUsage, UsageTally } from '../../experts/llm/cost/usage.ts';
 import type { Endpoint } from '../../experts/llm/endpoint.ts';
 import { BudgetSpentError, CannotAskError } from '../../experts/llm/failures.ts';
 import { sha256 } from '../../src/content-hash.ts';
@@ -56,7 +58,8 @@ export async function judgeByBatch(options: JudgeByBatchOptions): Promise<Judged
   } finally {
     empty.close();
   }
-  if (handedIn.length === 0) checkLimits(options, asking);
+  const ledger = { name: file.name, batch: folder };
+  if (handedIn.length === 0) store.ledgers.reserveBatch({ ...ledger, most: checkedCosts(options, asking) });
 
   const parts = handedIn.length > 0 ? handedIn.map((ids) => asking.items(ids)) : partsOf(asking.items());
   const answered = await Promise.all(
@@ -78,6 +81,7 @@ export async function judgeByBatch(options: JudgeByBatchOptions): Promise<Judged
   const replay = new ReplayingService(new Map(answered.flatMap((outcomes) => [...outcomes])));
   const detector = await create(replay);
   const result = await annotate(annotateOptions(options, { detector, store, concurrency }));
+  store.ledgers.settleBatch({ ...ledger, took: replay.spending() });
   // The next run asks again for whatever failed, so it must not find these answers.
   if (parts.length > 0) renameSync(folder, freePath(`${folder}-collected`));
   return { detector, result, usage: replay.usage(), estimates: null };
@@ -114,7 +118,9 @@ function refuseDebates({ detector, path }: DetectorFile): void {
   );
 }
 
-function checkLimits({ limits }: JudgeByBatchOptions, asking: CollectingService): void {
+/** What the batch may take. */
+function checkedCosts({ limits, store, file }: JudgeByBatchOptions, asking: CollectingService): CountedSpending {
+  for (const { request } of asking.items()) checkPrices({ limits, endpoint: request.endpoint });
   const estimates = asking.estimates.rows();
   const sum = (count: (row: (typeof estimates)[number]) => number) =>
     estimates.reduce((total, row) => total + count(row), 0);
@@ -123,14 +129,19 @@ function checkLimits({ limits }: JudgeByBatchOptions, asking: CollectingService)
     tokens: sum((row) => row.inputTokens + row.outputTokensAtMost),
     money: sum((row) => row.costAtMost),
   };
+  const spent = store.ledgers.list().find(({ name }) => name === file.name) ?? nothingSpent;
   for (const unit of ['requests', 'tokens', 'money'] as const) {
     const limit = limits[unit];
-    if (limit !== null && most[unit] > limit)
+    const inWords = (amount: number) =>
+      unit === 'money' ? `${amount.toPrecision(4)} of money` : `${Math.ceil(amount)} ${unit}`;
+    if (limit !== null && spent[unit] + most[unit] > limit)
       throw new BudgetSpentError(
-        `the batch may take ${unit === 'money' ? most.money.toPrecision(4) : most[unit]} ${unit === 'money' ? 'of money' : unit}, ` +
-          `but the budget allows ${limit}; nothing was sent: raise the budget, or judge fewer prefixes (--max-posts, --schedule)`,
+        `the batch may take ${inWords(most[unit])}, but the budget allows ${limit}` +
+          `${spent[unit] > 0 ? ` and ${inWords(spent[unit])} are spent or reserved` : ''}; nothing was sent: raise the ` +
+          'budget, or judge fewer prefixes (--max-posts, --schedule)',
       );
   }
+  return most;
 }
 
 /** Records each call once and answers with a made-up one. */
@@ -156,7 +167,7 @@ class CollectingService implements ChatService {
 
 class ReplayingService implements ChatService {
   private readonly outcomes: ReadonlyMap<string, BatchOutcome>;
-  private readonly ledger = new UsageLedger();
+  private readonly tally = new UsageTally();
 
   constructor(outcomes: ReadonlyMap<string, BatchOutcome>) {
     this.outcomes = outcomes;
@@ -169,14 +180,23 @@ class ReplayingService implements ChatService {
         'it was not in the batch that was collected; give the same command again for another one',
       );
     const { endpoint } = request;
-    this.ledger.addRequest(endpoint);
+    this.tally.addRequest(endpoint);
     if ('problem' in outcome) throw new ProviderError(`endpoint ${endpoint.name}, in the batch: ${outcome.problem}`);
-    this.ledger.addTokens({ endpoint, tokens: outcome.answer.usage, isEstimated: false, isAnswer: true });
+    this.tally.addTokens({ endpoint, tokens: outcome.answer.usage, isEstimated: false, isAnswer: true });
     return outcome.answer;
   }
 
   usage() {
-    return this.ledger.rows();
+    return this.tally.rows();
+  }
+
+  spending(): CountedSpending {
+    const sum = (count: (row: EndpointUsage) => number) => this.usage().reduce((total, row) => total + count(row), 0);
+    return {
+      requests: sum(({ requests }) => requests),
+      tokens: sum(({ inputTokens, outputTokens }) => inputTokens + outputTokens),
+      money: sum(({ cost }) => cost),
+    };
   }
 }
 

@@ -2,8 +2,9 @@ import type { AnnotateOptions, AnnotateResult } from '../../experts/annotate.ts'
 import type { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import type { AnnotateProgress } from '../../experts/annotations/annotation-tally.ts';
 import type { Detector } from '../../experts/detector.ts';
-import type { BudgetLimits, EndpointUsage } from '../../experts/llm/cost/budget.ts';
+import type { BudgetLimits } from '../../experts/llm/cost/budget.ts';
 import type { DryRunEstimate } from '../../experts/llm/cost/dry-run-chat-service.ts';
+import type { EndpointUsage } from '../../experts/llm/cost/usage.ts';
 import type { Environment } from '../../experts/llm/secrets.ts';
 import type { PrefixSchedule } from '../../experts/prefix-schedule.ts';
 import type { Thread } from '../../src/data/thread.ts';

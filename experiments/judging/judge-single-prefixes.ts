@@ -1,7 +1,8 @@
 import { annotate, annotationRequest } from '../../experts/annotate.ts';
 import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import type { Judgement } from '../../experts/detector.ts';
-import type { BudgetLimits, EndpointUsage } from '../../experts/llm/cost/budget.ts';
+import type { BudgetLimits } from '../../experts/llm/cost/budget.ts';
+import type { EndpointUsage } from '../../experts/llm/cost/usage.ts';
 import type { Environment } from '../../experts/llm/secrets.ts';
 import { judgementLabels } from '../../experts/tasks/task-file.ts';
 import type { Task } from '../../src/data/task.ts';

@@ -50,6 +50,7 @@ export async function openLive(
   const service = new LiveChatService({
     random,
     budget: { ...file.budget, ...options.budget },
+    ledger: store.ledgers.named(file.name),
     retry: file.retry,
     signal: context.signal,
     env,

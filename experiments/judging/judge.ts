@@ -4,7 +4,7 @@ import { annotate } from '../../experts/annotate.ts';
 import type { Detector, Usage } from '../../experts/detector.ts';
 import type { DetectorConfig } from '../../experts/detectors/create-detector.ts';
 import { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
-import { costOf } from '../../experts/llm/cost/budget.ts';
+import { costOf } from '../../experts/llm/cost/cost-of.ts';
 import { pricesOf } from '../../experts/llm/cost/prices.ts';
 import { type Endpoint, endpointSchema } from '../../experts/llm/endpoint.ts';
 import { sha256 } from '../../src/content-hash.ts';

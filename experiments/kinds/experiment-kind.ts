@@ -15,7 +15,7 @@ export interface ResolvedExperiment extends ExperimentHead {
   readonly files: readonly string[];
   /** Why it cannot be swept; null if it can. */
   readonly sweepProblem: string | null;
-  /** Whether it sends paid requests to language models. Their budget holds for one process. */
+  /** Whether it sends paid requests to language models. Their limits of rates hold for one process. */
   readonly asksModels: boolean;
   /** Experiments with the same one train the same detector for the same seed; null where none is trained. */
   readonly detectorKey: string | null;

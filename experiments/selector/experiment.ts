@@ -95,7 +95,11 @@ export const selectorExperimentSchema = z
       .prefault({ name: 'local' })
       .describe('predicts veracities: the RV network of JSDRV'),
     selector: selectorSchema.prefault({}),
-    budget: budgetSchema.prefault({}).describe('limits on all calls to language models in one run of the command'),
+    budget: budgetSchema
+      .prefault({})
+      .describe(
+        'limits on all calls to language models of the experiment: every run, resume and process counts, failed requests included',
+      ),
     retry: retrySchema.prefault({}),
     evaluation: z
       .strictObject({

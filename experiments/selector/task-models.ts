@@ -31,10 +31,14 @@ export interface ModelContext {
   readonly context: WorkContext;
 }
 
-export function chatServiceOf(experiment: SelectorExperiment, signal: AbortSignal): LiveChatService {
+export function chatServiceOf(
+  experiment: SelectorExperiment,
+  { annotations, context: { signal } }: Pick<ModelContext, 'annotations' | 'context'>,
+): LiveChatService {
   return new LiveChatService({
     random: Random.seeded({ seed: 0, purpose: 'waiting times' }),
     budget: experiment.budget,
+    ledger: annotations.ledgers.named(experiment.name),
     retry: experiment.retry,
     signal,
   });

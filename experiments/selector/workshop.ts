@@ -61,9 +61,12 @@ export function selectorWorkshop({ runs }: { runs: string }): SelectorWorkshop {
     const { budget, retry, encoder } = experiment;
     makeFolder(cache);
     annotations ??= AnnotationStore.open(join(cache, 'annotations.sqlite'));
+    const store = annotations;
     return {
       annotations,
-      service: shared(services, [budget, retry], () => chatServiceOf(experiment, context.signal)),
+      service: shared(services, [experiment.name, budget, retry], () =>
+        chatServiceOf(experiment, { annotations: store, context }),
+      ),
       ...(await shared(embeddings, encoder, () => openEmbeddings(encoder, cache))),
       encoders,
       runs,

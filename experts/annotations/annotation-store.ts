@@ -14,7 +14,9 @@ import { type AnnotationRequest, type AnnotationRow, judgementSchema, keyOf } fr
 import { CallTable } from './call-table.ts';
 import { AnnotationDatabase } from './database.ts';
 import { LeaseTable } from './lease-table.ts';
+import { type LedgerRow, LedgerTable } from './ledger-table.ts';
 import { RequestChain } from './request-chain.ts';
+import { StoreOwner } from './store-owner.ts';
 import { exportAnnotations, importAnnotations } from './transfer.ts';
 import { UnreadableTable } from './unreadable-table.ts';
 
@@ -27,6 +29,8 @@ export interface StoredAnnotation extends AnnotationRow {
 export interface AnnotationStats extends AnnotationCounts {
   /** Null for a store in memory. */
   readonly fileBytes: number | null;
+  /** What was sent by name of detector or experiment, failed requests and those under way included. */
+  readonly spent: readonly LedgerRow[];
 }
 
 /**
@@ -41,6 +45,9 @@ export class AnnotationStore {
   readonly unreadable: UnreadableTable;
   /** What other processes are asking; null for a store in memory, which has no others. */
   readonly leases: LeaseTable | null;
+  /** What was spent on language models. */
+  readonly ledgers: LedgerTable;
+  private readonly owner: StoreOwner | null;
   private readonly database: AnnotationDatabase;
   private readonly chain: RequestChain;
 
@@ -51,7 +58,9 @@ export class AnnotationStore {
     this.chain = new RequestChain(database);
     this.answeredCalls = new CallTable(database);
     this.unreadable = new UnreadableTable(database);
-    this.leases = path === ':memory:' ? null : new LeaseTable(database);
+    this.owner = path === ':memory:' ? null : new StoreOwner(database);
+    this.leases = this.owner && new LeaseTable(database, this.owner);
+    this.ledgers = new LedgerTable(database, this.owner);
   }
 
   /**
@@ -125,7 +134,7 @@ export class AnnotationStore {
 
   stats(): AnnotationStats {
     const fileBytes = this.path === ':memory:' ? null : statSync(this.path).size;
-    return { ...countAnnotations(this.database), fileBytes };
+    return { ...countAnnotations(this.database), fileBytes, spent: this.ledgers.list() };
   }
 
   /** Writes every annotation as a line of JSON; gzipped when the name ends in `.gz`. Returns their number. */
@@ -140,6 +149,7 @@ export class AnnotationStore {
 
   close(): void {
     this.leases?.close();
+    this.owner?.close();
     this.database.close();
   }
 

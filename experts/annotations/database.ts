@@ -9,7 +9,9 @@ type Value = string | number | null;
 
 /** "EARS" in SQLite's header, so that another program's database is never written to by mistake. */
 const APPLICATION_ID = 0x45415253;
-const SCHEMA_VERSION = 3;
+const SCHEMA_VERSION = 4;
+/** Has all of the tables but those of ADDED_SINCE_3. */
+const READABLE_VERSION = 3;
 const BUSY_TIMEOUT_MS = 30_000;
 
 const SCHEMA = `
@@ -54,6 +56,23 @@ const SCHEMA = `
   CREATE TABLE lease_owner (
     owner TEXT PRIMARY KEY, place TEXT NOT NULL, pid INTEGER NOT NULL, started TEXT, expires INTEGER NOT NULL
   ) WITHOUT ROWID;
+`;
+
+const ADDED_SINCE_3 = `
+  -- What was spent, under the name of what spends it, and what is reserved for requests that are under way.
+  CREATE TABLE IF NOT EXISTS ledger (
+    name TEXT PRIMARY KEY, requests INTEGER NOT NULL, tokens REAL NOT NULL, money REAL NOT NULL, since TEXT NOT NULL
+  ) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS reservation (
+    ledger TEXT NOT NULL, owner TEXT NOT NULL, model TEXT NOT NULL,
+    requests INTEGER NOT NULL, tokens REAL NOT NULL, money REAL NOT NULL,
+    PRIMARY KEY (ledger, owner, model)
+  ) WITHOUT ROWID;
+  -- The largest ratio of what a request took to what it was estimated at.
+  CREATE TABLE IF NOT EXISTS cost_ratio (model TEXT PRIMARY KEY, ratio REAL NOT NULL) WITHOUT ROWID;
+`;
+
+const STAMP = `
   PRAGMA application_id = ${APPLICATION_ID};
   PRAGMA user_version = ${SCHEMA_VERSION};
 `;
@@ -127,7 +146,9 @@ function openForReading(path: string): Connection {
   const address = encodeURI(resolve(path)).replace(/[?#]/g, encodeURIComponent);
   const database = new Database(`file:${address}?immutable=1`);
   try {
-    checkFormat(database, path);
+    // What an older store lacks is empty.
+    if (checkFormat(database, path) < SCHEMA_VERSION)
+      database.exec(ADDED_SINCE_3.replaceAll('CREATE TABLE', 'CREATE TEMP TABLE'));
     return database;
   } catch (error) {
     database.close();
@@ -169,24 +190,25 @@ function closeConnection(database: Connection): void {
 
 function prepareSchema(database: Connection, path: string): void {
   const tables = database.prepare('SELECT name FROM sqlite_master').all().length;
-  if (tables === 0) {
-    database.exec(SCHEMA);
-    return;
-  }
-  checkFormat(database, path);
+  if (tables === 0) database.exec(SCHEMA);
+  else if (checkFormat(database, path) === SCHEMA_VERSION) return;
+  database.exec(ADDED_SINCE_3);
+  database.exec(STAMP);
 }
 
-function checkFormat(database: Connection, path: string): void {
+/** Returns the version of the format. */
+function checkFormat(database: Connection, path: string): number {
   const applicationId = pragmaNumber(database, 'application_id');
   if (applicationId !== APPLICATION_ID)
     throw new InputError(`${path} is an SQLite database, but not an annotation store; name another file`);
   const version = pragmaNumber(database, 'user_version');
-  if (version !== SCHEMA_VERSION)
+  if (version < READABLE_VERSION || version > SCHEMA_VERSION)
     throw notOurs(
       path,
       `format ${version}, and this version reads ${SCHEMA_VERSION}`,
       'run again with a new store, after an `earshot annotations export` by that version and an import here',
     );
+  return version;
 }
 
 function pragmaNumber(database: Connection, name: string): number {

@@ -6,7 +6,7 @@ import { type AnswerWords, namedAnswers } from '../llm/answers/answer-words.ts';
 import { sampledProbabilities } from '../llm/answers/class-probabilities.ts';
 import { askVerdict, readVerdict, verdictProbabilities, verdictRequest } from '../llm/answers/verdict.ts';
 import { type ChatAnswer, type ChatRequest, type ChatService, whyIncomplete } from '../llm/chat.ts';
-import { estimateTokens } from '../llm/cost/budget.ts';
+import { estimateTokens } from '../llm/cost/estimate.ts';
 import { answerRelevantOptions } from '../llm/endpoint.ts';
 import { MalformedAnswerError } from '../llm/failures.ts';
 import { quotedPosts, type TranscriptEntry } from '../llm/prompt-text.ts';

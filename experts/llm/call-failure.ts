@@ -38,11 +38,21 @@ export class CallFailure extends Error {
     return RETRYABLE.includes(this.kind);
   }
 
+  /** Whether the request was refused, or never arrived. What broke off or timed out may have been answered and be charged for. */
+  get isFree(): boolean {
+    return (
+      this.status !== null || this.kind === 'tls' || (this.kind === 'connection' && NOBODY_THERE.test(this.message))
+    );
+  }
+
   /** Whether the endpoint is overloaded. */
   get isCongestion(): boolean {
     return this.kind === 'rate-limit' || this.kind === 'timeout' || this.status === 503 || this.status === 529;
   }
 }
+
+/** The codes of connections that were never made. */
+export const NOBODY_THERE = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|bad port/;
 
 /** The failure behind whatever the client or the network threw; null for a defect of our own. */
 export async function callFailureOf(error: unknown): Promise<CallFailure | null> {

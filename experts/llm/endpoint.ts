@@ -75,7 +75,7 @@ export const endpointSchema = z
       .nullable()
       .default(null)
       .describe(
-        'money for a million tokens; null: those of the price list that ships with Earshot, if it has the model',
+        'money for a million tokens; null: those of the price list that ships with Earshot, or of the file that EARSHOT_PRICES names, if it has the model',
       ),
     contextLength: z.number().int().positive().nullable().default(null).describe('most tokens that the model reads'),
     timeoutMs: z

@@ -1,11 +1,10 @@
 import { ProviderError } from '../../src/errors.ts';
-import type { CallFailure } from './call-failure.ts';
+import { type CallFailure, NOBODY_THERE } from './call-failure.ts';
 import { apiKeyOf, type Endpoint, keyAdvice, secretsOf } from './endpoint.ts';
 import { ContextLengthError, EndpointUnusableError } from './failures.ts';
 import { type Environment, withoutSecrets } from './secrets.ts';
 
 const PROXIES = ['https_proxy', 'HTTPS_PROXY', 'http_proxy', 'HTTP_PROXY'];
-const nobodyThere = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|bad port/;
 
 /**
  * The failure in words for the user: where, what, how often it was tried, what to do. The client's error is not kept
@@ -86,7 +85,7 @@ export function providerErrorOf(options: {
       const through = proxy === undefined ? '' : `, and the proxy that ${proxy} names (NO_PROXY lists what needs none)`;
       const unreachable = `${where} could not be reached ${tried}: ${said}; check that it runs and that baseURL is right${through}, then run again`;
       // A broken connection may concern one answer only. A refused one concerns them all.
-      return nobodyThere.test(said) ? new EndpointUnusableError(unreachable) : new ProviderError(unreachable);
+      return NOBODY_THERE.test(said) ? new EndpointUnusableError(unreachable) : new ProviderError(unreachable);
     }
     case 'tls':
       return new EndpointUnusableError(

@@ -112,13 +112,14 @@ describe.each(Object.keys(detectors).filter((name) => name !== 'single-prompt, o
       const store = `stopped-${requests}.sqlite`;
       const first = await run(store, { requests });
       expect(first.result.stopped?.message).toContain('the budget of');
-      const second = await run(store, { requests: 2 });
+      const none = await run(store, { requests });
+      const second = await run(store, { requests: requests + 2 });
       const last = await run(store);
       expect(asked()).toEqual(questions);
       expect(last.judgements).toEqual(whole.judgements);
-      // The ledger knows only what this run has paid.
-      const sent = [first, second, last].map(({ usage }) => usage.reduce((sum, each) => sum + each.requests, 0));
-      expect(sent).toEqual([requests, 2, questions.length - requests - 2]);
+      // Budgets count what all runs have paid, the summary what this run has.
+      const sent = [first, none, second, last].map(({ usage }) => usage.reduce((sum, each) => sum + each.requests, 0));
+      expect(sent).toEqual([requests, 0, 2, questions.length - requests - 2]);
     }
   });
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { jsonOrUndefined } from '../../../src/json.ts';
 import { CallFailure, failureOfStatus } from '../call-failure.ts';
 import { type ChatAnswer, type ChatRequest, type ChatUsage, incompletenessOf, type TokenLogprob } from '../chat.ts';
-import { estimateMessageTokens, estimateTokens } from '../cost/budget.ts';
+import { estimateMessageTokens, estimateTokens } from '../cost/estimate.ts';
 import { splitThinking, withoutEndTokens } from './thinking.ts';
 
 /** How much of the protocol a request uses. Endpoints that refuse a part are asked without it. */
@@ -79,10 +79,10 @@ function responseFormat(options: {
 
 const count = z.number().nonnegative().transform(Math.ceil);
 const usageSchema = z.object({
-  prompt_tokens: count,
-  completion_tokens: count.nullish(),
+  prompt_tokens: count.nullish().catch(null),
+  completion_tokens: count.nullish().catch(null),
   total_tokens: count.nullish().catch(null),
-  prompt_tokens_details: z.object({ cached_tokens: count.nullish() }).nullish(),
+  prompt_tokens_details: z.object({ cached_tokens: count.nullish() }).nullish().catch(null),
 });
 const tokenSchema = z.object({ token: z.string(), logprob: z.number() });
 /** A token may be a piece of a character, which only its bytes tell. */
@@ -138,24 +138,36 @@ export function readCompletion(options: { body: string; request: ChatRequest }):
   const { body, request } = options;
   const json = jsonOrUndefined(body);
   const answer = json === undefined ? notJson(body) : readAnswer(json, request);
-  const usage = withUsageSchema.safeParse(json);
-  if (usage.success) {
-    const { prompt_tokens, completion_tokens, total_tokens, prompt_tokens_details } = usage.data.usage;
-    const tokens = {
-      inputTokens: prompt_tokens,
-      cachedInputTokens: Math.min(prompt_tokens, prompt_tokens_details?.cached_tokens ?? 0),
-      // Google and xAI count the thinking, which costs as much as the answer, in the total only.
-      outputTokens: Math.max(completion_tokens ?? 0, (total_tokens ?? 0) - prompt_tokens),
-    };
-    return { answer, tokens, isEstimated: false };
-  }
-  const isAnswer = !(answer instanceof CallFailure);
-  const tokens = {
-    inputTokens: isAnswer ? estimateMessageTokens(request.messages) : 0,
-    cachedInputTokens: 0,
-    outputTokens: isAnswer ? estimateTokens(`${answer.thinking ?? ''}${answer.text}`) : 0,
+  return { answer, ...tokensIn({ json, body, answer, request }) };
+}
+
+/**
+ * As the endpoint counts them. What it does not count, or counts as nothing, is estimated: an answer is never free. Only what was
+ * refused with the code of an error is.
+ */
+function tokensIn(options: {
+  json: unknown;
+  body: string;
+  answer: ReadCompletion['answer'];
+  request: ChatRequest;
+}): Pick<ReadCompletion, 'tokens' | 'isEstimated'> {
+  const { json, body, answer, request } = options;
+  const told = withUsageSchema.safeParse(json).data?.usage;
+  const { prompt_tokens, completion_tokens, total_tokens, prompt_tokens_details } = told ?? {};
+  const inputTold = prompt_tokens ?? 0;
+  // Google and xAI count the thinking, which costs as much as the answer, in the total only.
+  const outputTold = Math.max(completion_tokens ?? 0, inputTold > 0 ? (total_tokens ?? 0) - inputTold : 0);
+  const isFailure = answer instanceof CallFailure;
+  const isFree = isFailure && answer.status !== null;
+  const said = isFailure ? body : `${answer.thinking ?? ''}${answer.text}`;
+  const inputTokens = inputTold || (isFree ? 0 : estimateMessageTokens(request.messages));
+  const saidTokens = isFree || (isFailure && outputTold === 0 && inputTold > 0) ? 0 : estimateTokens(said);
+  const outputTokens = outputTold || Math.min(saidTokens, maxTokensOf(request) ?? saidTokens);
+  const cachedInputTokens = Math.min(inputTokens, prompt_tokens_details?.cached_tokens ?? 0);
+  return {
+    tokens: { inputTokens, cachedInputTokens, outputTokens },
+    isEstimated: inputTokens > inputTold || outputTokens > outputTold,
   };
-  return { answer, tokens, isEstimated: true };
 }
 
 function notJson(body: string): CallFailure {

@@ -1,10 +1,18 @@
-import { estimateTokenCount } from 'tokenx';
 import { z } from 'zod';
 import { InputError } from '../../../src/errors.ts';
-import type { ChatMessage, ChatUsage } from '../chat.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { BudgetSpentError } from '../failures.ts';
-import { pricesOf } from './prices.ts';
+import {
+  addedSpending,
+  type CountedSpending,
+  type Ledger,
+  type LedgerChange,
+  type LedgerState,
+  ledgerInMemory,
+  nothingSpent,
+  type Spending,
+} from './ledger.ts';
+import { priceList, pricesOf } from './prices.ts';
 
 const limit = z.number().nonnegative().nullable().default(null);
 
@@ -14,199 +22,245 @@ export const budgetSchema = z
     tokens: limit.describe('most input and output tokens together'),
     money: limit.describe("most money spent, in the currency of the endpoints' prices"),
   })
-  .describe('what language models may cost in this process');
+  .describe(
+    'what language models may cost in all: every process, run and resume that shares the annotation store counts, failed requests included',
+  );
 
 export type BudgetLimits = z.infer<typeof budgetSchema>;
 
-/** What a request may cost at most, and later what it did cost. */
-export interface Spending {
-  readonly tokens: number;
-  readonly money: number;
-}
+/**
+ * What came of a request: what it took; `unsent` where it was not sent after all; `nothing` where it was refused or never arrived, which nobody charges for;
+ * `unknown` where it may have been answered without our hearing it, so that it counts with all that it reserved.
+ */
+export type Took = Spending | 'unsent' | 'nothing' | 'unknown';
 
 export interface Reservation {
-  settle(actual: Spending): void;
+  /** Returns when it is written down. */
+  settle(took: Took): Promise<void>;
 }
 
 const UNITS = ['tokens', 'money'] as const;
 
+/** Times between two looks at what other processes have under way. */
+const FIRST_LOOK_MS = 10;
+const LONGEST_LOOK_MS = 500;
+
+interface Waiting {
+  readonly model: string;
+  readonly most: Spending;
+  grant(reservation: Reservation): void;
+  reject(error: unknown): void;
+}
+
 /**
- * Decides before each request whether it may be sent. A request reserves the most that it can cost, so the limits
- * hold even while many are under way. A request that only reservations stand in the way of waits until they are
- * settled.
+ * Decides before each request whether it may be sent. A request reserves the most that it is estimated to cost, times the
+ * largest ratio of cost to estimate that was seen of its model, so the limits hold even while many are under way. As long as
+ * no answer of a model is known, its requests go one at a time, since estimates may be far off. A request that only
+ * reservations stand in the way of waits until they are settled, here or in another process.
+ *
+ * What happens in one turn of the event loop is one transaction of the ledger.
  */
 export class Budget {
   private readonly limits: BudgetLimits;
-  private readonly spent = { requests: 0, tokens: 0, money: 0 };
-  private readonly reserved = { tokens: 0, money: 0 };
-  private underWay = 0;
-  private readonly waiting = new Set<() => void>();
+  private readonly ledger: Ledger;
+  private readonly waiting = new Set<Waiting>();
+  private readonly reserved = new Map<string, CountedSpending>();
+  /** What is not in the ledger yet. */
+  private unwritten = nothingSpent;
+  private readonly ratios = new Map<string, number>();
+  private readonly settling: (() => void)[] = [];
+  private turn: NodeJS.Immediate | null = null;
+  private look: NodeJS.Timeout | null = null;
+  private lookMs = FIRST_LOOK_MS;
 
-  constructor(limits: z.input<typeof budgetSchema> = {}) {
+  constructor(limits: z.input<typeof budgetSchema> = {}, ledger: Ledger = ledgerInMemory()) {
     this.limits = budgetSchema.parse(limits);
+    this.ledger = ledger;
   }
 
   /** @throws InputError where money is limited and the endpoint has no prices, so that it would not be counted */
   checkPrices(endpoint: Endpoint): void {
-    if (this.limits.money === null || pricesOf(endpoint) !== null) return;
-    throw new InputError(
-      `the budget allows ${this.limits.money} of money, but what the model ${endpoint.model} at endpoint ${endpoint.name} costs is ` +
-        'not known: give the endpoint prices (inputPerMillion, outputPerMillion; {} if it is free), or limit tokens or requests instead',
-    );
+    checkPrices({ limits: this.limits, endpoint });
   }
 
-  spending(): { readonly requests: number; readonly tokens: number; readonly money: number } {
-    return { ...this.spent };
+  /**
+   * @param request.model names the model, at its address
+   * @param request.most what it is estimated to take at most
+   * @throws BudgetSpentError before anything is sent; the signal's reason when it is aborted while waiting
+   */
+  reserve({ model, most }: { model: string; most: Spending }, signal: AbortSignal | null = null): Promise<Reservation> {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason);
+      const onAbort = () => {
+        this.waiting.delete(waiting);
+        reject(signal?.reason);
+      };
+      const waiting: Waiting = {
+        model,
+        most,
+        grant: (reservation) => {
+          signal?.removeEventListener('abort', onAbort);
+          resolve(reservation);
+        },
+        reject: (error) => {
+          signal?.removeEventListener('abort', onAbort);
+          reject(error);
+        },
+      };
+      signal?.addEventListener('abort', onAbort, { once: true });
+      this.waiting.add(waiting);
+      this.schedule();
+    });
   }
 
-  /** @throws BudgetSpentError before anything is sent; the signal's reason when it is aborted while waiting. */
-  async reserve(most: Spending, signal: AbortSignal | null): Promise<Reservation> {
-    for (;;) {
-      signal?.throwIfAborted();
-      const { requests } = this.limits;
-      if (requests !== null && this.spent.requests + 1 > requests)
-        throw new BudgetSpentError(`the budget of ${requests} requests is spent; ${WHAT_TO_DO}`);
-      const scarce = UNITS.find((unit) => this.spent[unit] + this.reserved[unit] + most[unit] > this.limitOf(unit));
-      if (scarce === undefined) return this.grant(most);
-      if (this.spent[scarce] + most[scarce] > this.limitOf(scarce) || this.underWay === 0)
-        throw new BudgetSpentError(this.describe(scarce, most));
-      await this.nextSettlement(signal);
+  private schedule(): void {
+    this.turn ??= setImmediate(() => {
+      this.turn = null;
+      this.transact();
+    });
+  }
+
+  /** Writes down what was settled, and decides about all who wait. */
+  private transact(): void {
+    const decided: (() => void)[] = [];
+    const granted: { model: string; most: Spending }[] = [];
+    const unwritten = this.unwritten;
+    try {
+      this.ledger.transact((state) => {
+        // A store may begin a transaction twice.
+        decided.length = granted.length = 0;
+        const change = this.decide(state, { decided, granted });
+        return { ...change, spent: addedSpending(change.spent, unwritten) };
+      });
+    } catch (error) {
+      for (const waiting of this.waiting) waiting.reject(error);
+      this.waiting.clear();
+      this.settled();
+      return;
     }
+    this.unwritten = nothingSpent;
+    for (const { model, most } of granted) this.addReserved(model, { requests: 1, ...most });
+    for (const tell of decided) tell();
+    this.settled();
+    this.lookElsewhere(granted.length > 0);
   }
 
-  private grant(most: Spending): Reservation {
-    this.spent.requests++;
-    this.underWay++;
-    for (const unit of UNITS) this.reserved[unit] += most[unit];
+  private settled(): void {
+    for (const tell of this.settling.splice(0)) tell();
+  }
+
+  private decide(
+    state: LedgerState,
+    outcome: { decided: (() => void)[]; granted: { model: string; most: Spending }[] },
+  ): LedgerChange {
+    let requests = 0;
+    const reserved = new Map(this.reserved);
+    const spent = addedSpending(state.spent, this.unwritten);
+    for (const waiting of this.waiting) {
+      const { model } = waiting;
+      const ratio = Math.max(state.ratios.get(model) ?? 1, this.ratios.get(model) ?? 1);
+      const most = { tokens: ratio * waiting.most.tokens, money: ratio * waiting.most.money };
+      const verdict = this.verdict({ ...state, spent: { ...spent, requests: spent.requests + requests } }, reserved, {
+        model,
+        most,
+      });
+      if (verdict === 'wait') continue;
+      if (verdict === 'grant') {
+        requests++;
+        reserved.set(model, addedSpending(reserved.get(model) ?? nothingSpent, { requests: 1, ...most }));
+        outcome.granted.push({ model, most });
+      }
+      outcome.decided.push(() => {
+        this.waiting.delete(waiting);
+        if (verdict === 'grant') waiting.grant(this.reservation(waiting, most));
+        else waiting.reject(verdict);
+      });
+    }
+    const ratios = new Map([...this.ratios].filter(([model, ratio]) => ratio > (state.ratios.get(model) ?? 0)));
+    return { spent: { ...nothingSpent, requests }, reserved, ratios };
+  }
+
+  private verdict(
+    { spent, elsewhere, ratios }: LedgerState,
+    reserved: ReadonlyMap<string, CountedSpending>,
+    { model, most }: { model: string; most: Spending },
+  ): 'grant' | 'wait' | BudgetSpentError {
+    const { requests } = this.limits;
+    if (requests !== null && spent.requests + 1 > requests)
+      return new BudgetSpentError(
+        `the budget of ${requests} requests is spent${this.where(`${spent.requests} sent so far`)}; ${WHAT_TO_DO}`,
+      );
+    const underWay = [...elsewhere.values(), ...reserved.values()].reduce(addedSpending, nothingSpent);
+    const tooDear = UNITS.find((unit) => spent[unit] + most[unit] > this.limitOf(unit));
+    if (tooDear !== undefined) return new BudgetSpentError(this.describe(tooDear, { spent, most }));
+    if (UNITS.some((unit) => spent[unit] + underWay[unit] + most[unit] > this.limitOf(unit))) return 'wait';
+    const isLimited = UNITS.some((unit) => this.limits[unit] !== null);
+    const isUnknown = !ratios.has(model) && !this.ratios.has(model);
+    const isUnderWay = (reserved.get(model) ?? elsewhere.get(model) ?? nothingSpent).requests > 0;
+    return isLimited && isUnknown && isUnderWay ? 'wait' : 'grant';
+  }
+
+  private reservation({ model, most: estimate }: Waiting, most: Spending): Reservation {
     return {
-      settle: (actual) => {
-        this.underWay--;
-        for (const unit of UNITS) {
-          this.reserved[unit] -= most[unit];
-          this.spent[unit] += actual[unit];
+      settle: (took) => {
+        this.addReserved(model, { requests: -1, tokens: -most.tokens, money: -most.money });
+        const { tokens, money } = took === 'unknown' ? most : typeof took === 'object' ? took : nothingSpent;
+        this.unwritten = addedSpending(this.unwritten, { requests: took === 'unsent' ? -1 : 0, tokens, money });
+        if (typeof took === 'object') {
+          const seen = UNITS.map((unit) => (estimate[unit] > 0 ? took[unit] / estimate[unit] : 1));
+          this.ratios.set(model, Math.max(1, this.ratios.get(model) ?? 1, ...seen));
         }
-        for (const wake of [...this.waiting]) wake();
+        const written = new Promise<void>((resolve) => this.settling.push(resolve));
+        this.schedule();
+        return written;
       },
     };
   }
 
-  private nextSettlement(signal: AbortSignal | null): Promise<void> {
-    return new Promise((resolve) => {
-      const wake = () => {
-        this.waiting.delete(wake);
-        signal?.removeEventListener('abort', wake);
-        resolve();
-      };
-      this.waiting.add(wake);
-      signal?.addEventListener('abort', wake, { once: true });
-    });
+  private addReserved(model: string, more: CountedSpending): void {
+    const sum = addedSpending(this.reserved.get(model) ?? nothingSpent, more);
+    // Sums of fractions need not come back to 0.
+    if (sum.requests === 0) this.reserved.delete(model);
+    else this.reserved.set(model, sum);
+  }
+
+  /** Whoever waits for other processes has nobody to wake it. */
+  private lookElsewhere(hasGranted: boolean): void {
+    if (this.waiting.size === 0 || this.look !== null) return;
+    this.lookMs = hasGranted ? FIRST_LOOK_MS : Math.min(2 * this.lookMs, LONGEST_LOOK_MS);
+    this.look = setTimeout(() => {
+      this.look = null;
+      if (this.waiting.size > 0) this.schedule();
+    }, this.lookMs);
   }
 
   private limitOf(unit: (typeof UNITS)[number]): number {
     return this.limits[unit] ?? Number.POSITIVE_INFINITY;
   }
 
-  private describe(unit: (typeof UNITS)[number], most: Spending): string {
+  private describe(unit: (typeof UNITS)[number], { spent, most }: { spent: Spending; most: Spending }): string {
     const show = (value: number) => (unit === 'tokens' ? String(Math.ceil(value)) : value.toPrecision(4));
     return (
-      `the budget of ${this.limits[unit]} ${unit === 'tokens' ? 'tokens' : 'of money'} is spent: ${show(this.spent[unit])} used, ` +
-      `and the next request may cost ${show(most[unit])}; ${WHAT_TO_DO}`
+      `the budget of ${this.limits[unit]} ${unit === 'tokens' ? 'tokens' : 'of money'} is spent: ${show(spent[unit])} used` +
+      `${this.where()}, and the next request may cost ${show(most[unit])}; ${WHAT_TO_DO}`
     );
   }
+
+  private where(said?: string): string {
+    const { place } = this.ledger;
+    if (place === null) return '';
+    return said === undefined ? ` so far ${place}` : ` (${said} ${place})`;
+  }
+}
+
+/** @throws InputError where money is limited and the endpoint has no prices, so that it would not be counted */
+export function checkPrices({ limits, endpoint }: { limits: BudgetLimits; endpoint: Endpoint }): void {
+  if (limits.money === null || pricesOf(endpoint) !== null) return;
+  throw new InputError(
+    `the budget allows ${limits.money} of money, but what the model ${endpoint.model} at endpoint ${endpoint.name} costs is ` +
+      `not known to ${priceList().name}: give the endpoint prices (inputPerMillion, outputPerMillion; {} if it is free), name a price ` +
+      'list of your own in EARSHOT_PRICES, or limit tokens or requests instead',
+  );
 }
 
 const WHAT_TO_DO = 'run again with a larger budget to go on';
-
-export interface EndpointUsage {
-  readonly endpoint: string;
-  readonly model: string;
-  /** Requests sent, including retries. */
-  readonly requests: number;
-  readonly answers: number;
-  readonly inputTokens: number;
-  readonly cachedInputTokens: number;
-  readonly outputTokens: number;
-  readonly cost: number;
-  /** Answers whose tokens had to be estimated because the endpoint did not count them. */
-  readonly estimatedAnswers: number;
-}
-
-type Tokens = Omit<ChatUsage, 'requests'>;
-
-/** Counts requests, tokens and money for every endpoint. */
-export class UsageLedger {
-  private readonly entries = new Map<string, { -readonly [key in keyof EndpointUsage]: EndpointUsage[key] }>();
-
-  addRequest(endpoint: Endpoint): void {
-    this.entryOf(endpoint).requests++;
-  }
-
-  /** Unusable answers cost tokens, too; `isAnswer` is false for them. */
-  addTokens(options: { endpoint: Endpoint; tokens: Tokens; isEstimated: boolean; isAnswer: boolean }): void {
-    const { endpoint, tokens, isEstimated, isAnswer } = options;
-    const entry = this.entryOf(endpoint);
-    if (isAnswer) entry.answers++;
-    if (isAnswer && isEstimated) entry.estimatedAnswers++;
-    entry.inputTokens += tokens.inputTokens;
-    entry.cachedInputTokens += tokens.cachedInputTokens;
-    entry.outputTokens += tokens.outputTokens;
-    entry.cost += costOf({ endpoint, usage: tokens });
-  }
-
-  rows(): EndpointUsage[] {
-    return [...this.entries.values()].map((entry) => ({ ...entry }));
-  }
-
-  private entryOf(endpoint: Endpoint) {
-    const { name, model } = endpoint;
-    const key = JSON.stringify([name, model]);
-    const found = this.entries.get(key);
-    if (found) return found;
-    const counts = { requests: 0, answers: 0, inputTokens: 0, cachedInputTokens: 0, outputTokens: 0 };
-    const entry = { endpoint: name, model, ...counts, cost: 0, estimatedAnswers: 0 };
-    this.entries.set(key, entry);
-    return entry;
-  }
-}
-
-/** One line for each endpoint and model, printed at the end of a command. */
-export function usageSummary(rows: readonly EndpointUsage[]): string {
-  if (rows.length === 0) return 'no language model was asked';
-  return rows
-    .map((row) => {
-      const cached = row.cachedInputTokens > 0 ? ` (${row.cachedInputTokens} cached)` : '';
-      const estimated = row.estimatedAnswers > 0 ? `; tokens of ${row.estimatedAnswers} answers are estimates` : '';
-      const cost = row.cost > 0 ? `, cost ${row.cost.toFixed(4)}` : '';
-      return (
-        `${row.endpoint} (${row.model}): ${row.answers} answers in ${row.requests} requests, ` +
-        `${row.inputTokens}${cached} tokens in, ${row.outputTokens} out${cost}${estimated}`
-      );
-    })
-    .join('\n');
-}
-
-/** The cost of a request, in the currency of the endpoint's prices; 0 where these are not known. */
-export function costOf(options: { endpoint: Endpoint; usage: Omit<ChatUsage, 'requests'> }): number {
-  const prices = pricesOf(options.endpoint);
-  if (prices === null) return 0;
-  const { inputTokens, cachedInputTokens, outputTokens } = options.usage;
-  const cachedPrice = prices.cachedInputPerMillion ?? prices.inputPerMillion;
-  const input = (inputTokens - cachedInputTokens) * prices.inputPerMillion + cachedInputTokens * cachedPrice;
-  return (input + outputTokens * prices.outputPerMillion) / 1_000_000;
-}
-
-/** Tokens that common chat templates add to each message for its role and its delimiters. */
-const TOKENS_A_MESSAGE = 4;
-
-/**
- * An estimate that needs no model's vocabulary: about six characters a token in long Latin words, one in Chinese, and
- * rules for digits, punctuation and accents. Compared with OpenAI's two latest vocabularies, English prose and
- * Chinese posts came out within 30 %, tweets full of links and emoji 25 % too low, and Arabic as low as a third.
- */
-export function estimateTokens(text: string): number {
-  return estimateTokenCount(text);
-}
-
-export function estimateMessageTokens(messages: readonly ChatMessage[]): number {
-  return messages.reduce((sum, { content }) => sum + estimateTokens(content) + TOKENS_A_MESSAGE, 0);
-}

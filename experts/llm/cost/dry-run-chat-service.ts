@@ -1,7 +1,8 @@
 import { maxTokensOf } from '../answers/completion.ts';
 import type { ChatAnswer, ChatRequest, ChatService } from '../chat.ts';
-import { costOf, estimateMessageTokens, estimateTokens } from './budget.ts';
-import { priceListDate, pricesOf } from './prices.ts';
+import { costOf } from './cost-of.ts';
+import { estimateMessageTokens, estimateTokens } from './estimate.ts';
+import { priceList, pricesOf } from './prices.ts';
 
 /** Calls, and what they take if answers are as long as the pretended ones. */
 interface Amount {
@@ -110,6 +111,6 @@ function range(atLeast: number, atMost: number): string {
 function costInWords({ prices, atLeast, costAtMost }: DryRunEstimate): string {
   if (prices === null) return ', cost unknown: give the endpoint prices';
   if (costAtMost === 0) return '';
-  const source = prices === 'list' ? ` (by the shipped price list of ${priceListDate()}: check it)` : '';
+  const source = prices === 'list' ? ` (by ${priceList().name}: check it)` : '';
   return `, cost about ${atLeast.cost.toFixed(4)}, at most ${costAtMost.toFixed(4)}${source}`;
 }

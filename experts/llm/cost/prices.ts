@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { InputError } from '../../../src/errors.ts';
 import { parseYaml } from '../../../src/yaml.ts';
 
 const price = z.number().nonnegative().default(0);
@@ -12,26 +13,61 @@ export const pricesSchema = z.strictObject({
 });
 export type Prices = z.output<typeof pricesSchema>;
 
-const listSchema = z.strictObject({ date: z.string(), models: z.record(z.string(), pricesSchema) });
-type PriceList = z.output<typeof listSchema>;
+const listSchema = z.strictObject({
+  date: z
+    .string()
+    .regex(/^\d{4}-\d{2}(?:-\d{2})?$/, 'must be the day or month that the prices are of, such as 2026-11'),
+  models: z.record(z.string(), pricesSchema),
+});
 
-let shipped: PriceList | null = null;
+export interface PriceList extends z.output<typeof listSchema> {
+  /** What messages call it: "the shipped price list of 2025-08". */
+  readonly name: string;
+}
 
-/** The dated price list that ships with Earshot. Its head says why it must be checked. */
-function priceList(): PriceList {
+const lists = new Map<string, PriceList>();
+
+/**
+ * The dated price list that ships with Earshot, or the one that the environment variable EARSHOT_PRICES names in its place. The
+ * head of the shipped one says why it must be checked.
+ * @throws InputError where that variable names no such list
+ */
+export function priceList(): PriceList {
+  const own = process.env.EARSHOT_PRICES?.trim() || null;
+  const known = lists.get(own ?? '');
+  if (known !== undefined) return known;
+  const read = own === null ? shipped() : ownList(own);
+  lists.set(own ?? '', read);
+  return read;
+}
+
+function shipped(): PriceList {
   const url = new URL('./prices.yaml', import.meta.url);
-  shipped ??= listSchema.parse(parseYaml(readFileSync(url, 'utf8'), 'prices.yaml is'));
-  return shipped;
+  const list = listSchema.parse(parseYaml(readFileSync(url, 'utf8'), 'prices.yaml is'));
+  return { ...list, name: `the shipped price list of ${list.date}` };
 }
 
-/** The month of the shipped prices. */
-export function priceListDate(): string {
-  return priceList().date;
+function ownList(path: string): PriceList {
+  const remedy = 'give it date and models as in the shipped prices.yaml, or unset EARSHOT_PRICES';
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new InputError(`cannot read the price list ${path} (EARSHOT_PRICES): ${error}; ${remedy}`);
+  }
+  const parsed = listSchema.safeParse(parseYaml(text, `the price list ${path} is`));
+  if (!parsed.success)
+    throw new InputError(
+      `${path} (EARSHOT_PRICES) is not a price list: ${z.prettifyError(parsed.error).replace(/\s+/g, ' ')}; ${remedy}`,
+    );
+  return { ...parsed.data, name: `the price list ${path} of ${parsed.data.date}` };
 }
 
-/** The prices of an endpoint: its own, or those of the shipped list. Null where neither knows any. */
+/** The prices of an endpoint: its own, or those of the price list. Null where neither knows any. */
 export function pricesOf(endpoint: { readonly model: string; readonly prices: Prices | null }): Prices | null {
-  return endpoint.prices ?? priceList().models[listedName(endpoint.model)] ?? null;
+  const { models } = priceList();
+  const listed = [endpoint.model, listedName(endpoint.model)].find((name) => Object.hasOwn(models, name));
+  return endpoint.prices ?? (listed === undefined ? null : models[listed]);
 }
 
 /** The list has neither a router's prefix, such as openai/, nor the date of a release. */

@@ -5,14 +5,11 @@ import type { Random } from '../../../src/tensor/random.ts';
 import { completionBody, fullForm, maxTokensOf, type RequestForm, readCompletion } from '../answers/completion.ts';
 import { CallFailure, callFailureOf } from '../call-failure.ts';
 import type { ChatAnswer, ChatRequest, ChatService } from '../chat.ts';
-import {
-  Budget,
-  type budgetSchema,
-  costOf,
-  type EndpointUsage,
-  estimateMessageTokens,
-  UsageLedger,
-} from '../cost/budget.ts';
+import { Budget, type budgetSchema, type Took } from '../cost/budget.ts';
+import { costOf } from '../cost/cost-of.ts';
+import { estimateMessageTokens } from '../cost/estimate.ts';
+import type { Ledger } from '../cost/ledger.ts';
+import { type EndpointUsage, UsageTally } from '../cost/usage.ts';
 import { COMPLETIONS_PATH, type Endpoint, secretsOf } from '../endpoint.ts';
 import { providerErrorOf } from '../provider-error.ts';
 import type { Environment } from '../secrets.ts';
@@ -33,6 +30,8 @@ export interface LiveChatOptions {
   /** Draws the jitter of waiting times; it does not influence any answer. */
   random: Random;
   budget?: z.input<typeof budgetSchema> | undefined;
+  /** What the budget is a limit of; what this process spends, unless given. */
+  ledger?: Ledger | undefined;
   retry?: z.input<typeof retrySchema> | undefined;
   /**
    * Cancels every call: waiting ones at once, sent ones after `graceMs`. Answers that arrive before that are
@@ -74,7 +73,7 @@ export class LiveChatService implements ChatService {
   private readonly policy: RetryPolicy;
   private readonly signal: AbortSignal | null;
   private readonly graceMs: number;
-  private readonly ledger = new UsageLedger();
+  private readonly tally = new UsageTally();
   private readonly lines = new Map<string, Line>();
   private readonly capabilities: EndpointCapabilities;
   // Hard private, so that no dump or log of the service shows a key.
@@ -83,7 +82,7 @@ export class LiveChatService implements ChatService {
 
   constructor(options: LiveChatOptions) {
     this.random = options.random;
-    this.budget = new Budget(options.budget);
+    this.budget = new Budget(options.budget, options.ledger);
     this.policy = retrySchema.parse(options.retry ?? {});
     this.signal = options.signal ?? null;
     this.graceMs = options.graceMs ?? 5000;
@@ -95,7 +94,7 @@ export class LiveChatService implements ChatService {
   }
 
   usage(): EndpointUsage[] {
-    return this.ledger.rows();
+    return this.tally.rows();
   }
 
   /** How many requests may be under way at the endpoint at present. */
@@ -171,15 +170,18 @@ export class LiveChatService implements ChatService {
     try {
       const most = mostOf(request);
       await line.rate.admit({ tokens: most.tokens, signal });
-      // It may have tripped while this call was waiting.
-      line.breaker.check();
-      const reservation = await this.budget.reserve(most, signal);
-      let spent = { tokens: 0, money: 0 };
+      const reservation = await this.budget.reserve({ model: lineKey(endpoint), most }, signal);
+      let took: Took = 'unsent';
       try {
+        // It may have tripped while this call was waiting.
+        line.breaker.check();
+        signal?.throwIfAborted();
+        const client = await this.clientOf(endpoint);
+        took = 'unknown';
         counter.requests++;
-        this.ledger.addRequest(endpoint);
+        this.tally.addRequest(endpoint);
         const { body, latencyMs } = await send({
-          client: await this.clientOf(endpoint),
+          client,
           endpoint,
           secrets: secretsOf({ endpoint, env: this.#env }),
           path: COMPLETIONS_PATH,
@@ -189,16 +191,20 @@ export class LiveChatService implements ChatService {
         });
         const { answer, tokens, isEstimated } = readCompletion({ body, request });
         const isAnswer = !(answer instanceof CallFailure);
-        spent = { tokens: tokens.inputTokens + tokens.outputTokens, money: costOf({ endpoint, usage: tokens }) };
-        this.ledger.addTokens({ endpoint, tokens, isEstimated, isAnswer });
+        const spent = { tokens: tokens.inputTokens + tokens.outputTokens, money: costOf({ endpoint, usage: tokens }) };
+        took = spent.tokens === 0 ? 'nothing' : spent;
+        this.tally.addTokens({ endpoint, tokens, isEstimated, isAnswer });
         line.rate.giveBack(most.tokens - spent.tokens);
         if (!isAnswer) throw answer;
         outcome = 'success';
         line.breaker.answered();
         line.rate.answered();
         return { ...answer, latencyMs, usage: { requests: counter.requests, ...tokens } };
+      } catch (error) {
+        if (took === 'unknown' && (await callFailureOf(error))?.isFree) took = 'nothing';
+        throw error;
       } finally {
-        reservation.settle(spent);
+        await reservation.settle(took);
       }
     } catch (error) {
       const failure = await callFailureOf(error);
@@ -223,7 +229,7 @@ export class LiveChatService implements ChatService {
   }
 
   private lineOf(endpoint: Endpoint): Line {
-    const key = JSON.stringify([endpoint.baseURL, endpoint.model]);
+    const key = lineKey(endpoint);
     const found = this.lines.get(key);
     if (found) return found;
     const { requestsPerMinute, tokensPerMinute, concurrency } = endpoint;
@@ -250,6 +256,11 @@ export class LiveChatService implements ChatService {
     if (signal) setMaxListeners(0, signal);
     return signal;
   }
+}
+
+/** Names one model at one address. */
+function lineKey({ baseURL, model }: Endpoint): string {
+  return JSON.stringify([baseURL, model]);
 }
 
 /** The most a request can cost. Without a length limit, output is assumed to be as long as input. */

@@ -61,9 +61,13 @@ describe('annotate with language models', () => {
     expect(stopped.code).toBe(2);
     expect(stopped.out).toContain('asked 7, cached 0, failed 0, not asked 13\n');
     expect(stopped.errors.trim().split('\n').at(-1)).toBe(
-      'earshot: the budget of 7 requests is spent; run again with a larger budget to go on (13 of 20 prefixes remain; what was answered is kept)',
+      'earshot: the budget of 7 requests is spent (7 sent so far by prompt with the store judged.sqlite); run again with a larger ' +
+        'budget to go on (13 of 20 prefixes remain; what was answered is kept)',
     );
+    expect((await earshot([...judge, '--budget-requests', '7'], { cwd })).code).toBe(2);
     expect(server.requests).toHaveLength(7);
+    const { out } = await earshot(['annotations', 'stats', 'judged.sqlite'], { cwd });
+    expect(out).toMatch(/\| spent by \| requests \| tokens \| +money \|.*\n.*\n\| prompt +\| +7 \| +\d+ \| 0\.0003 \|/);
     expect(JSON.parse((await earshot([...judge, '--json'], { cwd })).out)).toMatchObject({ asked: 13, cached: 7 });
     expect(server.requests).toHaveLength(20);
   });
@@ -99,7 +103,9 @@ describe('annotate with language models', () => {
     expect((await waiting.outcome).code).toBe(130);
     server.batches.pollsUntilDone = 1;
     // A judgement that came another way meanwhile changes nothing of the batch.
-    await earshot([...judge, '--budget-requests', '1'], { cwd });
+    // The batch may still take its 20 requests.
+    expect((await earshot([...judge, '--budget-requests', '20'], { cwd })).code).toBe(2);
+    await earshot([...judge, '--budget-requests', '21'], { cwd });
     const collected = await earshot([...batch, '--json'], { cwd });
     expect(collected.code, collected.errors).toBe(0);
     expect(JSON.parse(collected.out)).toMatchObject({ asked: 19, cached: 1, failed: 0, usage: [{ answers: 19 }] });

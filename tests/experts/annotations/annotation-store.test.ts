@@ -227,7 +227,7 @@ describe('AnnotationStore', () => {
     raised.exec('PRAGMA user_version = 9');
     raised.close();
     expect(() => AnnotationStore.open(newer)).toThrow(
-      /newer\.sqlite was made by another version of Earshot.*\(format 9, and this version reads 3\): run again/,
+      /newer\.sqlite was made by another version of Earshot.*\(format 9, and this version reads 4\): run again/,
     );
   });
 

@@ -4,6 +4,7 @@ import { AnnotationStore } from '../../../experts/annotations/annotation-store.t
 import { AnnotationDatabase } from '../../../experts/annotations/database.ts';
 import { LeaseTable } from '../../../experts/annotations/lease-table.ts';
 import { ownIdentity, type ProcessIdentity } from '../../../experts/annotations/process-identity.ts';
+import { StoreOwner } from '../../../experts/annotations/store-owner.ts';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
 
 const opened: { close(): void }[] = [];
@@ -16,8 +17,9 @@ const newPath = () => `${temporaryFolder()}/judged.sqlite`;
 /** The leases that a process of this identity takes in a store. */
 function leasesOf(path: string, more: Partial<ProcessIdentity> = {}): LeaseTable {
   const database = new AnnotationDatabase(path);
-  const table = new LeaseTable(database, { ...ownIdentity(), ...more });
-  opened.push(database, table);
+  const owner = new StoreOwner(database, { ...ownIdentity(), ...more });
+  const table = new LeaseTable(database, owner);
+  opened.push(database, owner, table);
   return table;
 }
 

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { describe, expect, it, vi } from 'vitest';
-import { usageSummary } from '../../../experts/llm/cost/budget.ts';
+import { usageSummary } from '../../../experts/llm/cost/usage.ts';
 import { answerRelevantOptions, endpointSchema } from '../../../experts/llm/endpoint.ts';
 import { InputError } from '../../../src/errors.ts';
 import { startProxy } from '../../llm-server/proxy.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { usageOf } from '../../../../experts/llm/chat.ts';
-import { usageSummary } from '../../../../experts/llm/cost/budget.ts';
+import { usageSummary } from '../../../../experts/llm/cost/usage.ts';
 import { endpointSchema } from '../../../../experts/llm/endpoint.ts';
 import { ContextLengthError, EndpointUnusableError } from '../../../../experts/llm/failures.ts';
 import { ConcurrencyLimiter } from '../../../../experts/llm/sending/concurrency-limiter.ts';

@@ -1,0 +1,71 @@
+import type { ChatUsage } from '../chat.ts';
+import type { Endpoint } from '../endpoint.ts';
+import { costOf } from './cost-of.ts';
+
+export interface EndpointUsage {
+  readonly endpoint: string;
+  readonly model: string;
+  /** Requests sent, including retries. */
+  readonly requests: number;
+  readonly answers: number;
+  readonly inputTokens: number;
+  readonly cachedInputTokens: number;
+  readonly outputTokens: number;
+  readonly cost: number;
+  /** Answers whose tokens had to be estimated because the endpoint did not count them. */
+  readonly estimatedAnswers: number;
+}
+
+type Tokens = Omit<ChatUsage, 'requests'>;
+
+/** Counts requests, tokens and money for every endpoint. */
+export class UsageTally {
+  private readonly entries = new Map<string, { -readonly [key in keyof EndpointUsage]: EndpointUsage[key] }>();
+
+  addRequest(endpoint: Endpoint): void {
+    this.entryOf(endpoint).requests++;
+  }
+
+  /** Unusable answers cost tokens, too; `isAnswer` is false for them. */
+  addTokens(options: { endpoint: Endpoint; tokens: Tokens; isEstimated: boolean; isAnswer: boolean }): void {
+    const { endpoint, tokens, isEstimated, isAnswer } = options;
+    const entry = this.entryOf(endpoint);
+    if (isAnswer) entry.answers++;
+    if (isAnswer && isEstimated) entry.estimatedAnswers++;
+    entry.inputTokens += tokens.inputTokens;
+    entry.cachedInputTokens += tokens.cachedInputTokens;
+    entry.outputTokens += tokens.outputTokens;
+    entry.cost += costOf({ endpoint, usage: tokens });
+  }
+
+  rows(): EndpointUsage[] {
+    return [...this.entries.values()].map((entry) => ({ ...entry }));
+  }
+
+  private entryOf(endpoint: Endpoint) {
+    const { name, model } = endpoint;
+    const key = JSON.stringify([name, model]);
+    const found = this.entries.get(key);
+    if (found) return found;
+    const counts = { requests: 0, answers: 0, inputTokens: 0, cachedInputTokens: 0, outputTokens: 0 };
+    const entry = { endpoint: name, model, ...counts, cost: 0, estimatedAnswers: 0 };
+    this.entries.set(key, entry);
+    return entry;
+  }
+}
+
+/** One line for each endpoint and model, printed at the end of a command. */
+export function usageSummary(rows: readonly EndpointUsage[]): string {
+  if (rows.length === 0) return 'no language model was asked';
+  return rows
+    .map((row) => {
+      const cached = row.cachedInputTokens > 0 ? ` (${row.cachedInputTokens} cached)` : '';
+      const estimated = row.estimatedAnswers > 0 ? `; tokens of ${row.estimatedAnswers} answers are estimates` : '';
+      const cost = row.cost > 0 ? `, cost ${row.cost.toFixed(4)}` : '';
+      return (
+        `${row.endpoint} (${row.model}): ${row.answers} answers in ${row.requests} requests, ` +
+        `${row.inputTokens}${cached} tokens in, ${row.outputTokens} out${cost}${estimated}`
+      );
+    })
+    .join('\n');
+}
