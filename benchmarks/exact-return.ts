@@ -103,6 +103,7 @@ function detectorAwareProblem(threads: number): StopProblem {
   const thread = () => ({
     right: Uint8Array.from(postsSeen, () => Number(random.uniform() < 0.7)),
     probability: Float32Array.from(postsSeen, () => random.uniform()),
+    isFinal: Uint8Array.from(postsSeen, () => 1),
     shareSeen: Float32Array.from(postsSeen, (seen) => seen / posts),
     calls: Float32Array.from(postsSeen, (_, step) => step + 1),
     weight: 1,

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
-import type { z } from 'zod';
+import * as core from 'zod/v4/core';
 import { writeFileAtomically } from './atomic-file.ts';
 import { diskError, notOurs } from './errors.ts';
 import { jsonOrUndefined } from './json.ts';
@@ -17,7 +17,7 @@ export function writeJsonFile(path: string, value: unknown): void {
  * Reads a JSON file that this program wrote, checked against a schema.
  * @throws InputError, with what to do, for a file that is missing, is not JSON or is not what the schema expects
  */
-export function readJsonFile<Value>(path: string, schema: z.ZodType<Value>, remedy?: string): Value {
+export function readJsonFile<Value>(path: string, schema: core.$ZodType<Value>, remedy?: string): Value {
   return storedValue(readStoredText(path, remedy), { schema, place: path, remedy });
 }
 
@@ -37,11 +37,11 @@ function readStoredText(path: string, remedy?: string): string {
  */
 export function storedValue<Value>(
   text: string,
-  { schema, place, remedy }: { schema: z.ZodType<Value>; place: string; remedy?: string | undefined },
+  { schema, place, remedy }: { schema: core.$ZodType<Value>; place: string; remedy?: string | undefined },
 ): Value {
   const json = jsonOrUndefined(text);
   if (json === undefined) throw notOurs(place, `it is not JSON: ${text.slice(0, 60)}`, remedy);
-  const parsed = schema.safeParse(json);
+  const parsed = core.safeParse(schema, json);
   if (parsed.success) return parsed.data;
   const problems = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'the whole'}: ${issue.message}`);
   throw notOurs(place, problems.slice(0, 3).join('; '), remedy);
@@ -57,7 +57,7 @@ export function writeJsonLines(path: string, values: readonly unknown[]): void {
 }
 
 /** @throws InputError that names the line, for a file that is missing or a line that is not what the schema expects */
-export function readJsonLines<Value>(path: string, schema: z.ZodType<Value>): Value[] {
+export function readJsonLines<Value>(path: string, schema: core.$ZodType<Value>): Value[] {
   return readStoredText(path)
     .split('\n')
     .flatMap((text, index) => (text === '' ? [] : [storedLine(text, { path, number: index + 1, schema })]));
@@ -69,7 +69,7 @@ export function readJsonLines<Value>(path: string, schema: z.ZodType<Value>): Va
  */
 export function storedLine<Value>(
   text: string,
-  { path, number, schema, remedy }: { path: string; number: number; schema: z.ZodType<Value>; remedy?: string },
+  { path, number, schema, remedy }: { path: string; number: number; schema: core.$ZodType<Value>; remedy?: string },
 ): Value {
   return storedValue(text, { schema, place: `${path}, line ${number},`, remedy });
 }

@@ -51,12 +51,14 @@ export async function decideDetectorAware<Post>(
   posts: readonly Post[],
   options: {
     queryPlan: QueryPlan;
+    /** π(stop) above which it stops. */
+    threshold: number;
     judge: (posts: readonly Post[]) => Promise<DetectorOutput>;
     /** π(stop) at each of the first posts, given what was said of them; [outputs.length]. */
     probabilities: (outputs: readonly (DetectorOutput | undefined)[]) => Promise<Float32Array>;
   },
 ): Promise<DetectorAwareDecision> {
-  const { queryPlan, judge, probabilities } = options;
+  const { queryPlan, threshold, judge, probabilities } = options;
   const said = new Map<number, DetectorOutput>();
   const ask = async (length: number) => {
     const known = said.get(length) ?? (await judge(posts.slice(0, length)));
@@ -71,7 +73,7 @@ export async function decideDetectorAware<Post>(
     const until = (lengths.find((length) => length > from) ?? posts.length + 1) - 1;
     const outputs = Array.from({ length: until }, (_, index) => said.get(index + 1));
     stopProbability = actedUpon(await probabilities(outputs), queryPlan);
-    stop = stopProbability.findIndex((probability) => probability > 0.5);
+    stop = stopProbability.findIndex((probability) => probability > threshold);
     if (stop >= 0) break;
   }
   const stopStep = stop < 0 ? posts.length - 1 : stop;

@@ -5,7 +5,7 @@ Needs numpy and onnxruntime, nothing else. From a program:
 
     policy = Policy("folder of the bundle")
     decision = policy.decide(["the claim", "a reply", "another reply"])
-    decision.stop_step, decision.stopped, decision.stop_probability, decision.verdict, decision.calls
+    decision.stop_step, decision.stopped, decision.stop_probability, decision.verdict, decision.calls, decision.shift
 
 A detector-aware agent (manifest.json, state.queryPlan) queries its detector while it reads. Where the
 bundle does not hold the detector, give it: Policy(folder, judge=f), f(texts) -> {"label": ..., "probabilities": {...} or None}.
@@ -304,6 +304,8 @@ class Decision:
     """Label and probabilities by the detector at the stop; None where there is no detector."""
     calls: int = 0
     """How often the detector was asked."""
+    shift: dict | None = None
+    """How unlike the calibration threads this one is, {"score", "isUnlike"}; None where the bundle makes no promise."""
 
 
 class Policy:
@@ -329,11 +331,30 @@ class Policy:
         self.judge = judge or (self.judge_locally if detector else None)
         self.labels = self.manifest["task"]["labels"]
         self.query_plan = self.manifest["state"].get("queryPlan")
+        # Golden threads are decided as at the export, when nothing was promised.
+        self.threshold = 0.5
         self.check_golden()
+        self.promise = self.manifest.get("promise")
+        if self.promise:
+            self.threshold = self.promise["threshold"]
+            self.claim_encoder = HashingEncoder(self.promise["shift"]["encoder"], characters)
 
     def decide(self, texts):
         """When to stop in a thread, given the texts of its posts: the claim, then the replies in time order."""
-        return self.decide_with(list(texts)[: self.max_posts], self.judge)
+        texts = list(texts)[: self.max_posts]
+        decision = self.decide_with(texts, self.judge)
+        decision.shift = self.shift(texts[0])
+        return decision
+
+    def shift(self, claim):
+        """1 - the cosine of the claim with those that the promise was calibrated on, and whether hardly any of them has as much."""
+        if not self.promise:
+            return None
+        vector = self.claim_encoder.encode(claim).astype(np.float64)
+        center = floats(self.promise["shift"]["center"]).astype(np.float64)
+        norm = math.sqrt(float(vector @ vector))
+        score = 1 - (float(center @ vector) / norm if norm > 0 else 0.0)
+        return {"score": score, "isUnlike": score > self.promise["shift"]["threshold"]}
 
     def decide_with(self, texts, judge):
         if self.query_plan:
@@ -374,7 +395,7 @@ class Policy:
         if self.query_plan and self.query_plan["actsAt"] == "queried-posts":
             acts = np.isin(np.arange(1, len(probability) + 1), self.query_plan["queriedLengths"])
             probability = np.where(acts, probability, np.float32(0))
-        stops = np.flatnonzero(probability > 0.5)
+        stops = np.flatnonzero(probability > self.threshold)
         step = int(stops[0]) if len(stops) else len(probability) - 1
         return Decision(step, len(stops) > 0, probability, None)
 
@@ -521,6 +542,7 @@ def main():
             "stopProbability": [float(value) for value in decision.stop_probability],
             "verdict": decision.verdict,
             "calls": decision.calls,
+            "shift": decision.shift,
         }
         print(json.dumps(record, ensure_ascii=False), flush=True)
 

@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import { InputError } from '../../src/errors.ts';
 import { bundleFiles } from './manifest.ts';
+import { stopThreshold } from './promise.ts';
 
 /** Largest difference in π(stop) that is put down to rounding: of a reader from the golden threads, of the ONNX file. */
 export const tolerance = 1e-5;
@@ -27,9 +28,12 @@ export function untilStop(golden: Golden): Golden {
   return { ...golden, stopProbability: golden.stopProbability.slice(0, golden.stopStep + 1) };
 }
 
-/** The decision rule: the first post at which π(stop) exceeds one half, else the last. */
-export function firstStop(stopProbability: Float32Array): { stopStep: number; stopped: boolean } {
-  const first = stopProbability.findIndex((probability) => probability > 0.5);
+/** The decision rule: the first post at which π(stop) exceeds the threshold, one half unless given, else the last. */
+export function firstStop(
+  stopProbability: Float32Array,
+  threshold = stopThreshold(null),
+): { stopStep: number; stopped: boolean } {
+  const first = stopProbability.findIndex((probability) => probability > threshold);
   return first < 0 ? { stopStep: stopProbability.length - 1, stopped: false } : { stopStep: first, stopped: true };
 }
 

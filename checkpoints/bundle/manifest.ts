@@ -2,6 +2,7 @@ import * as z from 'zod/mini';
 import { postPoolings } from '../../src/data/post-pooling.ts';
 import { InputError } from '../../src/errors.ts';
 import { jsonOrUndefined } from '../../src/json.ts';
+import { stopPromiseSchema } from './promise.ts';
 
 /*
  * `manifest.json`: what a bundle is, in a form that programs read. zod/mini, because the reader also runs in browsers.
@@ -29,18 +30,6 @@ const manifestStart = '{\n  "sha256": "';
 const blankDigest = '0'.repeat(64);
 
 const digest = z.string().check(z.regex(/^[0-9a-f]{64}$/));
-const ngrams = z.object({ min: z.int(), max: z.int(), weight: z.number() });
-
-/** The encoder that Earshot brings along: any program that has its options can run it. */
-export const hashingIdentitySchema = z.object({
-  name: z.literal('hashing'),
-  version: z.literal(1),
-  dimensions: z.int(),
-  wordNgrams: ngrams,
-  characterNgrams: ngrams,
-  maskHandlesAndUrls: z.boolean(),
-});
-
 export const manifestSchema = z.object({
   sha256: digest,
   format: z.literal(bundleFormat),
@@ -74,6 +63,8 @@ export const manifestSchema = z.object({
     ),
   }),
   rule: z.string(),
+  /** What `earshot calibrate` found; null or absent where nothing is promised. */
+  promise: z.optional(z.nullable(stopPromiseSchema)),
   /** The file of the classifier whose confidence is part of the state. */
   student: z.nullable(z.string()),
   /** The file of the detector that is asked at the stop; null where it is a language model or a service. */

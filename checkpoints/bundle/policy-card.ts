@@ -1,4 +1,5 @@
 import type { Manifest } from './manifest.ts';
+import { promiseInWords, type StopPromise, stopRule } from './promise.ts';
 
 /** What the card says that the manifest does not. */
 export interface CardFacts {
@@ -40,7 +41,7 @@ ${
 Programs that make such states can use \`policy.onnx\` and \`golden.jsonl\` as they are.
 `
 }
-Rule: ${manifest.rule}.
+${ruleLines(manifest.rule, manifest.promise ?? null)}
 
 Meant for: ranking or scheduling checks of threads by people or by a costlier detector. Not meant for: deciding on its own that
 a post is true or false, or for removing posts.
@@ -86,4 +87,16 @@ the stop probability is ${parity.largestDifference.toExponential(1)}.
 - The measures above are of threads drawn like those of the training, unless the data says otherwise.
 - It never sees who writes, when, or how posts are linked; only their texts and order.
 `;
+}
+
+/** A card on which the rule with its promise stands in the place of the one before. */
+export function cardWithPromise(card: string, { rule, promise }: { rule: string; promise: StopPromise }): string {
+  const [before, after] = card.split(`Rule: ${rule}.`);
+  if (after === undefined) return `${card}\n${ruleLines(stopRule(promise), promise)}\n`;
+  const rest = after.startsWith('\n\nPromise: ') ? after.slice(after.indexOf('\n', 2)) : after;
+  return `${before}${ruleLines(stopRule(promise), promise)}${rest}`;
+}
+
+function ruleLines(rule: string, promise: StopPromise | null): string {
+  return promise === null ? `Rule: ${rule}.` : `Rule: ${rule}.\n\nPromise: ${promiseInWords(promise)}.`;
 }

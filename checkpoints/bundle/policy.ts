@@ -3,6 +3,7 @@ import { floatsFromBase64 } from '../../src/base64-floats.ts';
 import { poolDivisor } from '../../src/data/post-pooling.ts';
 import { likeliest } from '../../src/data/student-features.ts';
 import { InputError } from '../../src/errors.ts';
+import { type ClaimShift, claimShift } from './claim-shift.ts';
 import {
   actedUpon,
   type DetectorOutput,
@@ -14,16 +15,11 @@ import {
   verdictOfOutput,
 } from './detector-aware-agent.ts';
 import { checkGolden, firstStop, goldenSchema, untilStop } from './golden.ts';
-import {
-  bundleFiles,
-  checkDigest,
-  hashingIdentitySchema,
-  type Manifest,
-  parseBundleJson,
-  readManifest,
-} from './manifest.ts';
+import { hashingIdentitySchema } from './hashing-identity.ts';
+import { bundleFiles, checkDigest, type Manifest, parseBundleJson, readManifest } from './manifest.ts';
 import { stopProbabilitiesOf } from './network.ts';
 import { embedder, hashingModelSchema, type PrefixReader, prefixReader, studentFeatures } from './prefix-reader.ts';
+import { stopThreshold } from './promise.ts';
 import { readWeights } from './read-weights.ts';
 
 /*
@@ -31,6 +27,7 @@ import { readWeights } from './read-weights.ts';
  * schemas, so that it stays small.
  */
 
+export type { ClaimShift } from './claim-shift.ts';
 export type { DetectorOutput, Verdict } from './detector-aware-agent.ts';
 export type { Manifest } from './manifest.ts';
 
@@ -71,6 +68,8 @@ export interface PolicyDecision {
   readonly verdict: Verdict | null;
   /** How often the detector was asked. */
   readonly calls: number;
+  /** How unlike the calibration threads this one is; null where the bundle makes no promise. */
+  readonly shift: ClaimShift | null;
 }
 
 /** A thread that is read as it grows. */
@@ -87,13 +86,15 @@ export interface GrowingThread {
 
 export interface Policy {
   readonly manifest: Manifest;
-  /** Begins a thread whose posts come one after another. The rule of a stop is `manifest.rule`. */
+  /** Begins a thread whose posts come one after another. `manifest.rule` says when it stops. */
   open(): GrowingThread;
   /**
    * What the bundle's detector says of a prefix; null where the bundle holds none.
    * @param texts of the posts, the claim first
    */
   judge(texts: readonly string[]): Verdict | null;
+  /** How unlike the calibration threads a thread with this claim is; null where the bundle makes no promise. */
+  shift(claim: string): ClaimShift | null;
   /** @throws InputError for a thread without posts */
   decide(thread: PolicyThread): Promise<PolicyDecision>;
   /** π(stop) in states made elsewhere, row-major [rows, manifest.state.columns], as `manifest.state` defines them. */
@@ -135,7 +136,14 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
             detector,
             posts.map(({ text }) => text),
           );
-  const decide = async (posts: PolicyThread['posts'], judgeOf: PolicySource['judge']): Promise<PolicyDecision> => {
+  const promised = manifest.promise ?? null;
+  const shiftOf = promised === null ? () => null : claimShift(promised);
+  const decide = async (
+    posts: PolicyThread['posts'],
+    judgeOf: PolicySource['judge'],
+    threshold = stopThreshold(promised),
+  ): Promise<PolicyDecision> => {
+    const shift = shiftOf(posts[0].text);
     const texts = posts.map(({ text }) => text);
     const thread = policy.open();
     if (queryPlan !== null) {
@@ -143,6 +151,7 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
       const known: number[] = [];
       const { said, ...decision } = await decideDetectorAware(posts, {
         queryPlan,
+        threshold,
         judge: judgeOf,
         async probabilities(outputs) {
           // What is said later changes nothing about the posts before.
@@ -150,13 +159,13 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
           return Float32Array.from(known);
         },
       });
-      return { ...decision, verdict: verdictOfOutput(said) };
+      return { ...decision, verdict: verdictOfOutput(said), shift };
     }
     const stopProbability = await thread.read(texts);
-    const { stopStep, stopped } = firstStop(stopProbability);
+    const { stopStep, stopped } = firstStop(stopProbability, threshold);
     const said = judgeOf === undefined ? null : await judgeOf(posts.slice(0, stopStep + 1));
     const verdict = said === null ? null : verdictOfOutput(said);
-    return { stopStep, stopped, stopProbability, verdict, calls: Number(said !== null) };
+    return { stopStep, stopped, stopProbability, verdict, calls: Number(said !== null), shift };
   };
   const policy: Policy = {
     manifest,
@@ -180,6 +189,7 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
         },
       };
     },
+    shift: shiftOf,
     judge: (texts) => (detector === null ? null : verdictOf(detector, texts)),
     async decide({ posts }) {
       if (posts.length === 0) throw new InputError('a thread needs at least one post, the claim');
@@ -200,7 +210,9 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
     checkGolden(thread, actedUpon(policy.stopProbabilities(floatsFromBase64(thread.states)), queryPlan));
     if (!readsTexts) continue;
     const posts = thread.texts.map((of) => ({ text: of }));
-    const { stopProbability } = await decide(posts, own ?? recordedOutputs(thread, manifest.task.labels));
+    // Decided as at the export, when nothing was promised.
+    const judgeOf = own ?? recordedOutputs(thread, manifest.task.labels);
+    const { stopProbability } = await decide(posts, judgeOf, stopThreshold(null));
     checkGolden(queryPlan !== null ? untilStop(thread) : thread, stopProbability);
   }
   return policy;

@@ -3,7 +3,7 @@ import { floatsFromBase64 } from '../../src/base64-floats.ts';
 import { growingStudentFeatures } from '../../src/data/student-features.ts';
 import { softmax } from '../../src/softmax.ts';
 import { type TextHasherOptions, textHasher } from '../../src/text/text-hasher.ts';
-import { hashingIdentitySchema } from './manifest.ts';
+import { hashingIdentitySchema } from './hashing-identity.ts';
 
 /*
  * The local classifier of prefixes, and what a student of that kind adds to the state, on plain arrays: the same

@@ -1,10 +1,13 @@
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { z } from 'zod';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { diskError, InputError } from '../../src/errors.ts';
 import { tensorFile } from '../tensor-file.ts';
-import { bundleFiles, manifestText, sha256Hex } from './manifest.ts';
+import { bundleFiles, manifestText, readManifest, sha256Hex } from './manifest.ts';
 import { actionCount, type PolicyNetwork, widthOf } from './network.ts';
+import { cardWithPromise } from './policy-card.ts';
+import { type StopPromise, stopRule } from './promise.ts';
 
 /** The bytes of every file of a bundle by its name: the given ones, and `manifest.json` with the hash of each. */
 export async function bundleContents(options: {
@@ -40,6 +43,25 @@ export function writeBundle(folder: string, contents: ReadonlyMap<string, Uint8A
     throw diskError(error, { what: `write the bundle ${folder}` });
   } finally {
     rmSync(unfinished, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Puts a promise into the manifest and the card of a bundle.
+ * @throws InputError for a folder without a bundle, or where the disk refuses
+ */
+export async function promiseInBundle(folder: string, promise: StopPromise): Promise<void> {
+  const paths = { manifest: join(folder, bundleFiles.manifest), card: join(folder, bundleFiles.card) };
+  try {
+    const text = readFileSync(paths.manifest, 'utf8');
+    const { rule } = await readManifest(text);
+    const { sha256: _, ...manifest } = z.looseObject({ files: z.looseObject({}) }).parse(JSON.parse(text));
+    const card = cardWithPromise(readFileSync(paths.card, 'utf8'), { rule, promise });
+    const files = { ...manifest.files, [bundleFiles.card]: await sha256Hex(new TextEncoder().encode(card)) };
+    writeFileAtomically(paths.card, card);
+    writeFileAtomically(paths.manifest, await manifestText({ ...manifest, files, rule: stopRule(promise), promise }));
+  } catch (error) {
+    throw diskError(error, { what: `write the promise into the bundle ${folder}` });
   }
 }
 

@@ -38,7 +38,8 @@ export function decideCommand(terminal: Terminal): Command {
 A line says at which post the agent stops and when that was posted, the probability of stopping at each post, the share of the
 thread that was seen (er), what the agent's local detector says of it (verdict), and how often that was asked (calls). With
 "stopped": false the thread ended before the agent stopped; with further posts the decision may change. A detector-aware
-agent queries its detector while it reads, language models too, and gives probabilities up to the stop.
+agent queries its detector while it reads, language models too, and gives probabilities up to the stop. After \`calibrate\` the
+agent stops by its promise, and shift says how unlike the calibration threads a thread is.
 
 Examples:
   earshot decide threads.jsonl --run runs/quickstart/one-call/seed-1 > decisions.jsonl
@@ -89,9 +90,11 @@ async function decide(path: string | null, options: DecideOptions & { terminal: 
     let count = 0;
     let trained = 0;
     let missing = 0;
+    let unlike = 0;
     let firstMissing = '';
     const write = ({ threadId, verdictMissing, ...decision }: DecidedThread) => {
       stdout.write(`${JSON.stringify({ threadId, ...decision, verdictMissing })}\n`);
+      if (decision.shift?.isUnlike) unlike++;
       if (verdictMissing === null || judge === null) return;
       if (missing++ === 0) firstMissing = `thread ${threadId}: ${verdictMissing}`;
     };
@@ -118,6 +121,10 @@ async function decide(path: string | null, options: DecideOptions & { terminal: 
     if (trained > 0)
       note(
         `${decider.name} was trained on ${trained} of the ${count} threads; they are ${includeTrained ? 'not left out' : 'left out (--include-trained keeps them)'}`,
+      );
+    if (unlike > 0)
+      note(
+        `${unlike} of the ${count} threads look unlike those that the promise of ${decider.name} was calibrated on (shift.isUnlike); of like ones, 5 % do. It says nothing about them`,
       );
     if (missing > 0)
       throw new ProviderError(

@@ -17,6 +17,7 @@ const commands: Readonly<Record<string, () => Promise<(terminal: Terminal) => Co
   evaluate: async () => (await import('./evaluate.ts')).evaluateCommand,
   compare: async () => (await import('./compare.ts')).compareCommand,
   report: async () => (await import('./report.ts')).reportCommand,
+  calibrate: async () => (await import('./calibrate.ts')).calibrateCommand,
   decide: async () => (await import('./decide.ts')).decideCommand,
   export: async () => (await import('./export.ts')).exportCommand,
   serve: async () => (await import('./serve.ts')).serveCommand,

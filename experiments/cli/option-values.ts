@@ -40,6 +40,13 @@ export function share(text: string): number {
   return value;
 }
 
+/** For options that take a share which is neither nothing nor all. */
+export function properShare(text: string): number {
+  const value = Number(text);
+  if (!(value > 0 && value < 1)) throw new InvalidArgumentError('It must be a number between 0 and 1, such as 0.05.');
+  return value;
+}
+
 /** `0/10`: the first of ten shares. An index that is left out is refused: `--shard $UNSET/10` would run the first share everywhere. */
 export function indexOfShares(text: string): { index: number; of: number } {
   const [index, of] = (/^(\d+)\/(\d+)$/.exec(text) ?? []).slice(1).map(Number);

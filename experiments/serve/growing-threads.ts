@@ -1,5 +1,6 @@
 import { firstStop } from '../../checkpoints/bundle/golden.ts';
-import type { GrowingThread } from '../../checkpoints/bundle/policy.ts';
+import type { ClaimShift, GrowingThread, Policy } from '../../checkpoints/bundle/policy.ts';
+import { stopThreshold } from '../../checkpoints/bundle/promise.ts';
 import { hoursBetween, type Prefix } from '../../src/data/thread.ts';
 import { HttpProblem } from './http-problem.ts';
 import type { ServedBundle } from './models.ts';
@@ -16,11 +17,15 @@ export interface NewPost extends KeptPost {
 /** How far this process has read a thread. What is kept of the thread says whether that still holds. */
 interface Reading {
   readonly bundle: string;
+  /** π(stop) above which the thread is decided. */
+  readonly threshold: number;
   readonly thread: GrowingThread;
+  readonly shiftOf: Policy['shift'];
   readonly steps: Map<string, number>;
   readonly stopProbability: number[];
   incarnation: string;
   start: string | null;
+  shift: ClaimShift | null;
   last: KeptPost | null;
   /** The latest time of a reply. */
   lastTime: string | null;
@@ -152,7 +157,7 @@ export class GrowingThreads {
     options: { bundle: ServedBundle; id: string; key: string; asked: readonly string[]; ended: boolean },
   ): Promise<ThreadView> {
     const { bundle, id, key, asked, ended } = options;
-    const { last, start, steps, stopProbability } = reading;
+    const { last, shift, start, steps, stopProbability } = reading;
     if (last === null) throw new Error(`thread ${key} is kept without posts`);
     const stopped = isStopped(reading);
     const hours = hoursBetween(start, last.time);
@@ -161,6 +166,7 @@ export class GrowingThreads {
       stopped,
       hours,
       time: last.time,
+      shift,
       posts: [...steps].map(([post, step]) => ({ id: post, stopProbability: stopProbability[step] })),
       verdict: null,
       verdictMissing: null,
@@ -211,19 +217,22 @@ function begun(bundle: ServedBundle, incarnation: string): Reading {
   const thread = bundle.policy.open();
   return {
     bundle: bundle.sha256,
+    threshold: stopThreshold(bundle.policy.manifest.promise),
     thread,
+    shiftOf: bundle.policy.shift,
     steps: new Map(),
     stopProbability: [],
     incarnation,
     start: null,
+    shift: null,
     last: null,
     lastTime: null,
   };
 }
 
 /** No post is read after the one that stops the policy, so that only the last one counts. */
-function isStopped({ stopProbability }: Reading): boolean {
-  return firstStop(Float32Array.from(stopProbability.slice(-1))).stopped;
+function isStopped({ stopProbability, threshold }: Reading): boolean {
+  return firstStop(Float32Array.from(stopProbability.slice(-1)), threshold).stopped;
 }
 
 /** Reads posts up to the first at which the policy stops. */
@@ -231,8 +240,10 @@ async function readOn(reading: Reading, posts: readonly KeptPost[]): Promise<voi
   for (const post of posts) {
     if (isStopped(reading)) return;
     const [stopProbability] = await reading.thread.read([post.text]);
-    if (reading.last === null) reading.start = post.time;
-    else reading.lastTime = post.time ?? reading.lastTime;
+    if (reading.last === null) {
+      reading.start = post.time;
+      reading.shift = reading.shiftOf(post.text);
+    } else reading.lastTime = post.time ?? reading.lastTime;
     reading.steps.set(post.id, reading.stopProbability.length);
     reading.stopProbability.push(stopProbability);
     reading.last = post;
@@ -283,7 +294,7 @@ function decidedView(options: {
   posts: readonly { readonly id: string }[];
 }): ThreadView {
   const { bundle, id, outcome, posts } = options;
-  const { stopped, time, hours, verdict, verdictMissing } = outcome;
+  const { stopped, time, hours, shift, verdict, verdictMissing } = outcome;
   const probabilities = new Map(outcome.posts.map((post) => [post.id, post.stopProbability]));
   return {
     threadId: id,
@@ -296,6 +307,7 @@ function decidedView(options: {
     hours,
     postsUsed: outcome.posts.length,
     posts: posts.map((post) => ({ id: post.id, stopProbability: probabilities.get(post.id) ?? null })),
+    shift,
     verdict,
     verdictMissing,
   };

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { unknownKeyError } from '../../src/data/bad-item.ts';
 import { postSchema } from '../../src/data/thread.ts';
-import { verdictSchema } from './thread-store.ts';
+import { shiftSchema, verdictSchema } from './thread-store.ts';
 
 /*
  * What requests and answers look like: for checking them, and for the OpenAPI document.
@@ -78,6 +78,11 @@ export const threadViewSchema = z.object({
       stopProbability: z.number().nullable().describe('null for a post after the decision, which was not read'),
     }),
   ),
+  shift: shiftSchema
+    .nullable()
+    .describe(
+      'how unlike the threads that the bundle was calibrated on this one is (1 − cosine of the claims), and whether hardly any of those scores as much; null where nothing is promised',
+    ),
   verdict: verdictSchema.nullable().describe('what the detector says of the posts seen at the stop'),
   verdictMissing: z
     .string()

@@ -18,6 +18,8 @@ export const verdictSchema = z.object({
   probabilities: z.record(z.string(), z.number()),
 });
 
+export const shiftSchema = z.object({ score: z.number(), isUnlike: z.boolean() });
+
 /** A thread that is decided. Its texts are not kept any longer. */
 export const outcomeSchema = z.object({
   /** SHA-256 of the manifest of the bundle that decided. */
@@ -26,6 +28,7 @@ export const outcomeSchema = z.object({
   stopped: z.boolean(),
   hours: z.number().nullable(),
   time: z.string().nullable(),
+  shift: shiftSchema.nullable(),
   /** The posts up to the stop and π(stop) at each. */
   posts: z.array(z.object({ id: z.string(), stopProbability: z.number() })).min(1),
   verdict: verdictSchema.nullable(),

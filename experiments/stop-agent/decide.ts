@@ -1,15 +1,19 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as z from 'zod/mini';
+import { claimShift } from '../../checkpoints/bundle/claim-shift.ts';
 import { verdictOfOutput } from '../../checkpoints/bundle/detector-aware-agent.ts';
+import { firstStop } from '../../checkpoints/bundle/golden.ts';
 import { bundleFiles, checkDigest, parseBundleJson, readManifest } from '../../checkpoints/bundle/manifest.ts';
 import {
+  type ClaimShift,
   loadPolicy,
   type Policy,
   type PolicyDecision,
   type PolicySource,
   type Verdict,
 } from '../../checkpoints/bundle/policy.ts';
+import { type StopPromise, stopThreshold } from '../../checkpoints/bundle/promise.ts';
 import type { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
 import type { LocalDetectorOptions } from '../../experts/detectors/local/train-local-detector.ts';
 import { endsAllCalls } from '../../experts/llm/failures.ts';
@@ -26,6 +30,7 @@ import { localModelOfRun } from './cache.ts';
 import { judgeForTraining, judgeOfRun } from './judge-for-training.ts';
 import { type OpenedRun, openStopAgentRun } from './open-run.ts';
 import { trainedThreads } from './parts.ts';
+import { promiseOfRun } from './promise-file.ts';
 import { type Judge, queryAndDecide } from './query-and-decide.ts';
 
 /** A thread as a trained agent decides it, labelled or not: one line of what `earshot decide` prints. */
@@ -53,6 +58,8 @@ export interface DecidedThread {
   readonly verdictMissing: string | null;
   /** How often the detector was asked. */
   readonly calls: number;
+  /** How unlike the calibration threads this one is; null where nothing is promised. */
+  readonly shift: ClaimShift | null;
 }
 
 /** A trained agent, from a run or from a bundle. */
@@ -64,6 +71,8 @@ export interface Decider {
   readonly hasDetector: boolean;
   /** Whether the agent asks that detector while it reads. */
   readonly observesDetector: boolean;
+  /** What `earshot calibrate` found for it; null where nothing is promised. */
+  readonly promise: StopPromise | null;
   /** Whether it learnt from this thread. */
   isTrainedOn(thread: Thread): boolean;
   decide(thread: Thread): Promise<DecidedThread>;
@@ -79,6 +88,9 @@ export async function deciderOfRun(options: { run: string; runs: string; context
   const { run, experiment, policy, schedule, tableOf } = opened;
   const trained = trainedThreads(run);
   const isTrainedOn = (thread: Thread) => trained.has(threadIdentity(thread));
+  const promise = promiseOfRun(run);
+  const threshold = stopThreshold(promise);
+  const shiftOf = promise === null ? () => null : claimShift(promise);
   if (schedule !== null) {
     const judgeOf = await judgesOf(opened, options.context);
     return {
@@ -86,11 +98,18 @@ export async function deciderOfRun(options: { run: string; runs: string; context
       task: opened.task,
       hasDetector: true,
       observesDetector: true,
+      promise,
       isTrainedOn,
       async decide(whole) {
         const thread = shownPart(whole, experiment.agent.maxPosts);
-        const { said, ...decision } = await queryAndDecide(thread, { ...opened, schedule, judge: judgeOf(thread) });
-        return decided(thread, { ...decision, verdict: verdictOfOutput(said) });
+        const { said, ...decision } = await queryAndDecide(thread, {
+          ...opened,
+          schedule,
+          threshold,
+          judge: judgeOf(thread),
+        });
+        const shift = shiftOf(thread.posts[0].text);
+        return decided(thread, { ...decision, verdict: verdictOfOutput(said), shift });
       },
     };
   }
@@ -100,17 +119,19 @@ export async function deciderOfRun(options: { run: string; runs: string; context
     task: opened.task,
     hasDetector: detector !== null,
     observesDetector: false,
+    promise,
     isTrainedOn,
     async decide(whole) {
       const thread = shownPart(whole, experiment.agent.maxPosts);
-      const [{ stopStep, stopProbability }] = await decideStops(policy, {
+      const [{ stopProbability }] = await decideStops(policy, {
         threads: [thread],
         tableOf: (own) => tableOf(own, { sequences: new Map() }),
       });
+      const { stopStep, stopped } = firstStop(stopProbability, threshold);
       const judgement = detector === null ? null : await detector.judge(prefixOf(thread, stopStep + 1));
       const verdict = judgement === null ? null : verdictOfOutput(judgement);
-      const stopped = stopProbability[stopStep] > 0.5;
-      return decided(thread, { stopStep, stopped, stopProbability, verdict, calls: Number(verdict !== null) });
+      const shift = shiftOf(thread.posts[0].text);
+      return decided(thread, { stopStep, stopped, stopProbability, verdict, calls: Number(verdict !== null), shift });
     },
   };
 }
@@ -169,6 +190,7 @@ export async function deciderOfBundle(folder: string): Promise<Decider> {
     task: policy.manifest.task,
     hasDetector: detector !== null,
     observesDetector: (state.queryPlan ?? null) !== null,
+    promise: policy.manifest.promise ?? null,
     isTrainedOn: (thread) => trained.has(threadIdentity(thread)),
     async decide(whole) {
       const thread = shownPart(whole, state.maxPosts);
@@ -243,7 +265,7 @@ async function encoderOfBundle(manifestBytes: Uint8Array): Promise<PolicySource[
 }
 
 /** Later posts were never shown in training, and are not read. */
-function shownPart(thread: Thread, maxPosts: number): Thread {
+export function shownPart(thread: Thread, maxPosts: number): Thread {
   return thread.posts.length > maxPosts ? { ...thread, posts: thread.posts.slice(0, maxPosts) } : thread;
 }
 
@@ -251,7 +273,7 @@ function decided(
   thread: Thread,
   decision: Omit<PolicyDecision, 'stopProbability'> & { stopProbability: Iterable<number> },
 ): DecidedThread {
-  const { stopStep, stopped, stopProbability, verdict, calls } = decision;
+  const { stopStep, stopped, stopProbability, verdict, calls, shift } = decision;
   const { id: post, time } = thread.posts[stopStep];
   return {
     threadId: thread.id,
@@ -266,5 +288,6 @@ function decided(
     verdict,
     verdictMissing: verdict === null ? 'no detector is at hand' : null,
     calls,
+    shift,
   };
 }

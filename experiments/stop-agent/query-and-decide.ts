@@ -18,16 +18,17 @@ export type Judge = (length: number) => Promise<DetectorOutput>;
  */
 export function queryAndDecide(
   thread: Thread,
-  agent: { judge: Judge; schedule: PrefixSchedule; policy: StopPolicy } & Pick<
+  agent: { judge: Judge; schedule: PrefixSchedule; policy: StopPolicy; threshold: number } & Pick<
     OpenedRun,
     'experiment' | 'task' | 'tableOf'
   >,
 ): Promise<DetectorAwareDecision> {
-  const { judge, schedule, policy, experiment, task, tableOf } = agent;
+  const { judge, schedule, policy, threshold, experiment, task, tableOf } = agent;
   const maxPosts = experiment.maxJudgedPosts;
   const lengths = queriedLengths({ schedule, posts: Math.min(thread.posts.length, maxPosts) });
   return decideDetectorAware(thread.posts, {
     queryPlan: { queriedLengths: lengths, actsAt: experiment.state.actsAt, maxPosts },
+    threshold,
     judge: ({ length }) => judge(length),
     async probabilities(outputs) {
       const seen = { ...thread, posts: thread.posts.slice(0, outputs.length) };

@@ -79,7 +79,7 @@ describe.each(variants)('a detector-aware agent (%s)', (variant) => {
           asked.push(length);
           return detector.judge(prefixOf(thread, length));
         };
-        const decision = await queryAndDecide(thread, { ...opened, schedule, judge });
+        const decision = await queryAndDecide(thread, { ...opened, schedule, threshold: 0.5, judge });
         const stop = decision.stopStep + 1;
         expect(asked).toEqual(lengthsUntil(stop, { schedule, maxPosts: experiment.maxJudgedPosts }));
         expect(reported.get(thread.id)).toMatchObject({ calls: asked.length, postsUsed: stop });

@@ -15,19 +15,25 @@ import {
 } from './network-state.ts';
 import type { StopPolicy } from './policy.ts';
 import type { StopMember } from './problem.ts';
+import { settledPairs } from './settled-pairs.ts';
 import { createMember, guidance } from './setup.ts';
+
+const pairsOf = { 'behavior-cloning': guidance, settled: settledPairs };
 
 const valuesSchema = z.strictObject({ iteration: z.int(), updates: z.int(), random: z.array(z.int()) });
 
 /**
- * Behaviour cloning as a trainer; one iteration is one pass over the pairs. Members have different numbers of pairs, so
- * each has a network of its own.
+ * Behaviour cloning as a trainer, and `settled`, which differs in the pairs; one iteration is one pass over them. Members have
+ * different numbers of pairs, so each has a network of its own.
  * @throws InputError when a member has nothing to copy
  */
 export function createCloning(members: readonly StopMember[]): Trainer<StopPolicy> {
-  const cloning = members.map((member) => {
+  const algorithm = members[0].config.algorithm === 'settled' ? 'settled' : 'behavior-cloning';
+  // First of all, because only this may be refused.
+  const pairs = members.map((member) => pairsOf[algorithm](member));
+  const cloning = members.map((member, index) => {
     const created = createMember(member);
-    return { ...created, states: new RowTables([created.states]), pairs: guidance(member) };
+    return { ...created, states: new RowTables([created.states]), pairs: pairs[index] };
   });
   const { epochs } = members[0].config.behaviorCloning;
   let iteration = 0;
@@ -42,15 +48,15 @@ export function createCloning(members: readonly StopMember[]): Trainer<StopPolic
   }
 
   return {
-    algorithm: 'behavior-cloning',
+    algorithm,
     iterations: epochs,
     get iteration() {
       return iteration;
     },
     async iterate() {
       const metrics: Metrics[] = [];
-      for (const { network, pairs, states, config, weightRandom } of cloning) {
-        const loss = await cloneEpoch(network, pairs, { states, config: config.behaviorCloning, random: weightRandom });
+      for (const { network, pairs: own, states, config, weightRandom } of cloning) {
+        const loss = await cloneEpoch(network, own, { states, config: config.behaviorCloning, random: weightRandom });
         metrics.push({ 'cloning/loss': loss });
       }
       iteration++;

@@ -6,7 +6,7 @@ import { expertWeightsProblem, gailOptions } from '../gail.ts';
 import { ppoSchema } from '../ppo.ts';
 
 /** What the policy is trained by. Each has a group of options of its own; those of the others are not read. */
-export const algorithms = ['imitation', 'behavior-cloning', 'exact-return'] as const;
+export const algorithms = ['imitation', 'behavior-cloning', 'exact-return', 'settled'] as const;
 export type Algorithm = (typeof algorithms)[number];
 
 export const stopAgentPresetNames = ['paper', 'published'] as const;
@@ -61,7 +61,7 @@ export const stopAgentSchema = z
       .enum(algorithms)
       .default('imitation')
       .describe(
-        'imitation: GAIL with PPO, as in the paper; behavior-cloning: copies the demonstrations; exact-return: climbs the expected return of the task itself, without sampling',
+        'imitation: GAIL with PPO, as in the paper; behavior-cloning: copies the demonstrations; exact-return: climbs the expected return of the task itself, without sampling; settled: π(stop) is the probability that the judgement is the one after all posts; calibrate it',
       ),
     iterations: z.int().min(1).default(1000).describe('rounds of training; 1,000 × 200 steps in the paper'),
     hidden: z.int().min(1).default(64).describe('units in each of the two hidden layers of policy and value'),
@@ -78,7 +78,7 @@ export const stopAgentSchema = z
         'of the untrained policy at every step. At one half it hardly ever sees the fifth post before its first stop',
       ),
     imitation: imitationSchema.prefault({}).describe('of GAIL and PPO'),
-    behaviorCloning: behaviorCloningSchema.prefault({}).describe('of behaviour cloning'),
+    behaviorCloning: behaviorCloningSchema.prefault({}).describe('of behaviour cloning, and of settled'),
     task: taskSchema.prefault({}).describe("of the task's own return on the labelled threads"),
     trajectories: trajectoriesSchema.prefault({}),
     pairing: z
@@ -117,11 +117,11 @@ export const stopAgentSchema = z
           algorithm === 'imitation' ? 'initialization: behavior-cloning' : `algorithm: ${algorithm}`
         } needs the states before there are any; use per-feature`,
       });
-    if (algorithm === 'behavior-cloning' && initialization === 'behavior-cloning')
+    if ((algorithm === 'behavior-cloning' || algorithm === 'settled') && initialization === 'behavior-cloning')
       context.addIssue({
         code: 'custom',
         path: ['initialization'],
-        message: 'algorithm: behavior-cloning starts from random weights; leave initialization out',
+        message: `algorithm: ${algorithm} starts from random weights; leave initialization out`,
       });
   });
 /** A stop agent's options with all defaults filled in: what `stopAgentSchema.parse` returns. */

@@ -13,6 +13,7 @@ const trainers: Readonly<Record<Algorithm, Create>> = {
   imitation: createImitation,
   'behavior-cloning': createCloning,
   'exact-return': createExactReturn,
+  settled: createCloning,
 };
 
 /**

@@ -46,6 +46,7 @@ const unread: Readonly<Record<StopAgentConfig['algorithm'], readonly string[]>> 
   imitation: [],
   'behavior-cloning': ['imitation.', 'task.', 'iterations'],
   'exact-return': ['imitation.'],
+  settled: ['imitation.', 'task.', 'iterations'],
 };
 
 /**

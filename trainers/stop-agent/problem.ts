@@ -30,6 +30,8 @@ export interface LabelledThread {
   /** At each step: 1 where the judgement is right, and its probability of the right label; [steps] each. */
   readonly right: Uint8Array;
   readonly probability: Float32Array;
+  /** At each step: 1 where the judgement is the one after all posts; [steps]. */
+  readonly isFinal: Uint8Array;
   /** Of a stop at each step: the share of the thread's posts seen, and calls of the detector; [steps] each. */
   readonly shareSeen: Float32Array;
   readonly calls: Float32Array;
@@ -105,8 +107,9 @@ export async function buildStopProblem(options: {
 
 /** Whether an agent learns from the judgements of the environment's threads as if they were labels. */
 export function readsPseudoLabels({ algorithm, task, imitation }: StopAgentConfig): boolean {
-  const climbs = algorithm === 'exact-return' || (algorithm === 'imitation' && imitation.taskWeight > 0);
-  return climbs && task.environment === 'pseudo-labelled';
+  const reads =
+    algorithm === 'exact-return' || algorithm === 'settled' || (algorithm === 'imitation' && imitation.taskWeight > 0);
+  return reads && task.environment === 'pseudo-labelled';
 }
 
 /** A labelled thread with its judgements. */
@@ -168,6 +171,7 @@ function labelledThread(
       const probability = probabilities[index * labels.length + label];
       return Number.isNaN(probability) ? right[step] : probability;
     }),
+    isFinal: Uint8Array.from(judged, (index) => Number(predicted[index] === predicted[predicted.length - 1])),
     shareSeen: Float32Array.from(postsSeen, (seen) => seen / thread.posts.length),
     calls: Float32Array.from(postsSeen, callsAt),
     weight: all.length / (labels.length * withLabel),

@@ -7,6 +7,7 @@ import { loadPolicy } from '../../../checkpoints/bundle/policy.ts';
 import { policyCard } from '../../../checkpoints/bundle/policy-card.ts';
 import { hashingModelSchema } from '../../../checkpoints/bundle/prefix-reader.ts';
 import { extremeStates, randomStates } from '../../../checkpoints/bundle/probe-states.ts';
+import { stopRule } from '../../../checkpoints/bundle/promise.ts';
 import { bundleContents, checkFree, weightsFile, writeBundle } from '../../../checkpoints/bundle/write-bundle.ts';
 import { provenance } from '../../../checkpoints/run-record.ts';
 import type { LocalDetectorOptions } from '../../../experts/detectors/local/train-local-detector.ts';
@@ -17,6 +18,7 @@ import { localModelOfRun } from '../cache.ts';
 import { scoresJson } from '../metrics.ts';
 import { type OpenedRun, openStopAgentRun } from '../open-run.ts';
 import { testThreadsOfRun, trainedThreads } from '../parts.ts';
+import { promiseOfRun } from '../promise-file.ts';
 import { systemsTable } from '../report/systems-table.ts';
 import { readTrialResult, type TrialResult } from '../result.ts';
 import { goldenThreads } from './golden-threads.ts';
@@ -72,6 +74,7 @@ export async function exportRun(options: {
   const models = await modelFiles(opened);
   const characters = characterTable();
   const { earshot, git } = provenance();
+  const promise = promiseOfRun(run);
   const encoder = experiment.state.posts === 'none' ? null : opened.cache.embeddings.encoderIdentity;
   const readsTexts =
     (encoder === null || encoder.name === 'hashing') && (!experiment.state.student || models.student !== null);
@@ -82,7 +85,8 @@ export async function exportRun(options: {
     task: { name: opened.task.name, labels: [...opened.task.labels] },
     encoder,
     state: stateDefinition(opened),
-    rule: 'stop at the first post at which the probability of stop exceeds one half, given that every action before was "continue"; else at the last post',
+    rule: stopRule(promise),
+    promise,
     student: models.student === null ? null : bundleFiles.student,
     detector: models.detector === null ? null : bundleFiles.detector,
     readsTexts,

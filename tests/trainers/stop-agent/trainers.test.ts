@@ -9,6 +9,7 @@ import { createStopAgent } from '../../../trainers/stop-agent/create.ts';
 import { policyOfState } from '../../../trainers/stop-agent/network-state.ts';
 import { type StopPolicy, stopProbabilities } from '../../../trainers/stop-agent/policy.ts';
 import type { StopMember, StopProblem } from '../../../trainers/stop-agent/problem.ts';
+import { settledPairs } from '../../../trainers/stop-agent/settled-pairs.ts';
 import type { MemberState, Metrics, Trainer } from '../../../trainers/trainer.ts';
 import { trainerBackends } from '../../src/tensor/test-backend.ts';
 import { type AgentInput, dimensions, everyPost, smallConfig, smallMember, smallProblem } from './small-problem.ts';
@@ -75,6 +76,7 @@ describe.each(trainerBackends)('on %s', (backend) => {
     ['imitation without rollouts', { imitation: { rollout: 'exact' } }],
     ['exact-return', { algorithm: 'exact-return' }],
     ['behavior-cloning', { algorithm: 'behavior-cloning' }],
+    ['settled', { algorithm: 'settled' }],
   ];
 
   describe.each(everyAlgorithm)('one seed of %s', (_, more) => {
@@ -123,6 +125,7 @@ describe.each(trainerBackends)('on %s', (backend) => {
       ['the published preset', backend, stopAgentPresets.published],
       ['exact-return', backend, { algorithm: 'exact-return' }],
       ['behavior-cloning', backend, { algorithm: 'behavior-cloning' }],
+      ['settled', backend, { algorithm: 'settled' }],
       ...(backend === 'wasm' ? onCpu : []),
     ];
 
@@ -181,6 +184,7 @@ describe.each(trainerBackends)('on %s', (backend) => {
       ['a start from a copy', [5], { initialization: 'behavior-cloning' }],
       ['exact return', [5, 6], { algorithm: 'exact-return' }],
       ['behaviour cloning', [5, 6], { algorithm: 'behavior-cloning' }],
+      ['settled', [5, 6], { algorithm: 'settled' }],
     ])('lets 2k iterations equal k, save, restore, k, bit for bit: %s', async (_, seeds, more) => {
       const whole = await create(seeds, more);
       const wholeMetrics = await train(whole);
@@ -365,6 +369,7 @@ describe.each(trainerBackends)('on %s', (backend) => {
       ['task target', { algorithm: 'exact-return', task: { target: 'right' } }],
       ['task weight', { imitation: { taskWeight: 2 } }],
       ['behaviour cloning', { algorithm: 'behavior-cloning' }],
+      ['settled', { algorithm: 'settled' }],
       ['no learning-rate decay', { imitation: { ppo: { learningRateDecay: 'none' } } }],
       ['misleading: subtract', { imitation: { misleading: 'subtract', misleadingPenalty: 'subtract' } }],
       ['no penalty', { imitation: { discriminator: { penalty: 0 } } }],
@@ -473,6 +478,44 @@ describe.each(trainerBackends)('on %s', (backend) => {
         expect(own['ppo/clip_fraction']).toBe(0);
       }
       trainer.dispose();
+    });
+  });
+
+  describe('the settled agent', () => {
+    it('learns how likely the judgement is the last one in each state, and weighs threads the same', async () => {
+      // States tell the threads apart and nothing else: the first post of one is final in all, of the other in none.
+      const thread = (isFinal: readonly number[]) => ({
+        ...everyPost(isFinal.length),
+        right: Uint8Array.from(isFinal),
+        probability: new Float32Array(isFinal.length).fill(0.8),
+        isFinal: Uint8Array.from(isFinal),
+        weight: 1,
+      });
+      const labelled = new Map([
+        [1, thread([0, 0, 0, 1, 1])],
+        [3, thread([1, 1, 1, 1, 1, 1, 1])],
+      ]);
+      const problem = { ...smallProblem(), labelled };
+      const pairs = settledPairs({ seed: 1, config: smallConfig({ algorithm: 'settled' }), problem });
+      expect([...pairs.actions]).toEqual([0, 0, 0, 1, 1, ...Array(7).fill(1)]);
+      expect(pairs.weights.subarray(0, 5).reduce((sum, own) => sum + own, 0)).toBeCloseTo(6, 5);
+      expect(pairs.weights.subarray(5).reduce((sum, own) => sum + own, 0)).toBeCloseTo(6, 5);
+      const trainer = await create(
+        [1],
+        { algorithm: 'settled', behaviorCloning: { epochs: 300, batchSize: 12, learningRate: 0.01 } },
+        problem,
+      );
+      await train(trainer);
+      const [policy] = await trainer.policies();
+      const all = await stopProbabilities(policy, problem.table);
+      for (const [place, { isFinal }] of labelled)
+        for (const [step, final] of isFinal.entries()) expect(all[place][step]).toBeCloseTo(final, 1);
+      trainer.dispose();
+    });
+
+    it('needs judged threads', async () => {
+      const problem = { ...smallProblem(), labelled: new Map() };
+      await expect(create([1], { algorithm: 'settled' }, problem)).rejects.toThrow(/needs judged threads/);
     });
   });
 

@@ -1,0 +1,64 @@
+import * as z from 'zod/mini';
+import { hashingIdentitySchema } from './hashing-identity.ts';
+
+/*
+ * What `earshot calibrate` found: from which probability of stopping on an agent stops, so that what was promised holds. zod/mini,
+ * because the reader also runs in browsers.
+ */
+
+/** Without a promise an agent stops where stopping is likelier than not. */
+const plainThreshold = 0.5;
+
+export const stopPromiseSchema = z.object({
+  /**
+   * What counts against the promise. disagreement: the verdict at the stop is not the one after all posts; harm: it is wrong
+   * there and right after all posts.
+   */
+  loss: z.enum(['disagreement', 'harm']),
+  /** At most this share of threads lose, … */
+  level: z.number(),
+  /** … with this probability over the calibration threads. */
+  confidence: z.number(),
+  /** The agent stops at the first post at which π(stop) exceeds it; 1 where it has to read everything. */
+  threshold: z.number(),
+  /** Threads that it was found on, and those of them that lose. */
+  threads: z.int(),
+  losses: z.int(),
+  /** Upper bound on the share that loses, at that confidence. */
+  bound: z.number(),
+  /** Mean share of posts read on those threads. */
+  er: z.number(),
+  /** Which threads are like those: see claim-shift.ts. */
+  shift: z.object({
+    encoder: hashingIdentitySchema,
+    /** Sum of the claims' vectors at length 1; 32-bit floats, little-endian, base64. */
+    center: z.string(),
+    /** 95 % of the calibration claims score no more. */
+    threshold: z.number(),
+  }),
+});
+export type StopPromise = z.infer<typeof stopPromiseSchema>;
+
+/** π(stop) above which an agent stops. */
+export function stopThreshold(promise: StopPromise | null | undefined): number {
+  return promise?.threshold ?? plainThreshold;
+}
+
+/** The decision rule, as a bundle states it. */
+export function stopRule(promise: StopPromise | null): string {
+  const threshold = promise === null ? 'one half' : String(promise.threshold);
+  return `stop at the first post at which the probability of stop exceeds ${threshold}, given that every action before was "continue"; else at the last post`;
+}
+
+/** What is promised, as a sentence. */
+export function promiseInWords({ loss, level, confidence, threads }: StopPromise): string {
+  const lost = {
+    disagreement: 'the verdict at the stop differs from the one after all posts',
+    harm: 'the verdict is wrong at the stop and right after all posts',
+  }[loss];
+  return `With confidence ${share(confidence)}, ${lost} in at most ${share(level)} of threads like the ${threads} that this was calibrated on`;
+}
+
+function share(value: number): string {
+  return `${Number((100 * value).toPrecision(6))} %`;
+}

@@ -1,0 +1,153 @@
+import { Command, Option } from 'commander';
+import { markdownTable } from 'markdown-table';
+import type { Thread } from '../../src/data/thread.ts';
+import { InputError } from '../../src/errors.ts';
+import { workContext } from '../../src/work-context.ts';
+import type { CalibrationThread, curveOf } from '../stop-agent/calibrate.ts';
+import type { CalibrationAgent } from '../stop-agent/calibrate-agent.ts';
+import { properShare } from './option-values.ts';
+import type { Terminal } from './terminal.ts';
+
+const losses = ['disagreement', 'harm'] as const;
+
+export function calibrateCommand(terminal: Terminal): Command {
+  return new Command('calibrate')
+    .description('Choose how sure an agent has to be before it stops, so that a promise about its verdicts holds.')
+    .argument('<agent>', 'run directory or bundle; the promise is written into it, and decide and serve keep it')
+    .requiredOption('--threads <path>', 'thread file; threads that the agent learnt from or was tested on are left out')
+    .option('--max-disagreement <share>', 'share of threads that may lose', properShare, 0.05)
+    .option('--confidence <share>', 'how sure the promise is, over the choice of these threads', properShare, 0.9)
+    .addOption(
+      new Option(
+        '--loss <name>',
+        'disagreement: another verdict than after all posts, which takes no labels; harm: wrong where it is right after all posts',
+      )
+        .choices(losses)
+        .default('disagreement'),
+    )
+    .option('--curve', 'show what other promises would read, and write nothing')
+    .option('--runs <folder>', 'where the shared cache is; only for a run', 'runs')
+    .option('--skip-invalid', 'leave invalid lines out instead of stopping')
+    .option('--json', 'print what was found as JSON')
+    .addHelpText(
+      'after',
+      `
+Fresh threads, at least 45 for the defaults, say at which threshold on the probability of stopping the promise holds (Learn then
+Test, arXiv:2110.01052). It is about threads like these. \`decide\`, \`serve\` and the readers of a bundle mark each thread whose claim
+looks unlike them. Choose the promise before you look at the curve, or calibrate on other threads afterwards.
+
+Examples:
+  earshot calibrate runs/quickstart/one-call/seed-1 --threads fresh.jsonl
+  earshot calibrate policy --threads fresh.jsonl --max-disagreement 0.1 --loss harm`,
+    )
+    .action((agent: string, options: CalibrateOptions) => calibrate(agent, { ...options, terminal }));
+}
+
+interface CalibrateOptions {
+  threads: string;
+  maxDisagreement: number;
+  confidence: number;
+  loss: (typeof losses)[number];
+  curve?: boolean;
+  runs: string;
+  skipInvalid?: boolean;
+  json?: boolean;
+}
+
+async function calibrate(folder: string, options: CalibrateOptions & { terminal: Terminal }): Promise<void> {
+  const { terminal, maxDisagreement: level, confidence, loss, curve = false, json = false } = options;
+  const { stdout, stderr } = terminal;
+  const [{ calibrationAgent }, { curveOf, keptByConfidence, promiseFor }, { promiseInWords }, { stageProgress }] =
+    await Promise.all([
+      import('../stop-agent/calibrate-agent.ts'),
+      import('../stop-agent/calibrate.ts'),
+      import('../../checkpoints/bundle/promise.ts'),
+      import('./progress.ts'),
+    ]);
+  const signal = terminal.interruptSignal();
+  const { done, ...told } = stageProgress(folder, terminal, { signal });
+  const context = workContext({ ...told, signal });
+  const wanted = { level, confidence, loss };
+  let agent: CalibrationAgent;
+  let read: CalibrationThread[];
+  try {
+    agent = await calibrationAgent(folder, { runs: options.runs, context });
+    read = await agent.read(await freshThreads(agent, { ...options, onNote: context.onNote }));
+  } finally {
+    done();
+  }
+  if (curve) {
+    const points = curveOf(read, wanted);
+    stdout.write(
+      json ? `${JSON.stringify({ agent: folder, loss, confidence, curve: points }, null, 2)}\n` : curveText(points),
+    );
+    return;
+  }
+  const promise = await promiseFor(read, wanted);
+  await agent.keep(promise);
+  const byConfidence = keptByConfidence(read, wanted);
+  const { shift, ...found } = promise;
+  if (json) {
+    stdout.write(`${JSON.stringify({ agent: folder, ...found, confidenceRule: byConfidence }, null, 2)}\n`);
+    return;
+  }
+  const lines = [
+    `${promiseInWords(promise)}.`,
+    promise.threshold === 1
+      ? 'No threshold below 1 keeps that, so the agent reads every thread to its end. Promise less, or give more threads.'
+      : `The agent stops where the probability of stopping exceeds ${promise.threshold.toPrecision(4)}, and reads ${percent(promise.er)} of the posts. ${promise.losses} of the ${promise.threads} threads lose; at most ${percent(promise.bound)} do.`,
+    ...(byConfidence === null
+      ? []
+      : [
+          `The detector's own confidence, asked at every post, would read ${percent(byConfidence.er)} for the same promise.`,
+        ]),
+  ];
+  stdout.write(`${lines.join('\n')}\n`);
+  stderr.write(`\nThe promise is in ${folder}; decide, serve and export keep it.\n`);
+}
+
+/** Fresh threads, with labels where the loss needs them. */
+async function freshThreads(
+  agent: CalibrationAgent,
+  options: Pick<CalibrateOptions, 'threads' | 'loss' | 'skipInvalid'> & { onNote: (line: string) => void },
+): Promise<Thread[]> {
+  const { threads: path, loss, skipInvalid = false, onNote } = options;
+  const [{ readThreads }, { formatBadItem }] = await Promise.all([
+    import('../../src/data/thread-file.ts'),
+    import('../../src/data/bad-item.ts'),
+  ]);
+  const fresh: Thread[] = [];
+  let known = 0;
+  let unlabelled = 0;
+  const reading = {
+    skipInvalid,
+    onSkipped: (item: Parameters<typeof formatBadItem>[0]) => onNote(`skipped ${formatBadItem(item)}`),
+  };
+  for await (const thread of readThreads(path, reading)) {
+    if (agent.isKnown(thread)) known++;
+    else if (loss === 'harm' && agent.goldOf(thread) === null) unlabelled++;
+    else fresh.push(thread);
+  }
+  if (known > 0) onNote(`${agent.name} learnt from ${known} of these threads or was tested on them; they are left out`);
+  if (unlabelled > 0) onNote(`${unlabelled} threads have no label, which --loss harm needs; they are left out`);
+  if (fresh.length === 0)
+    throw new InputError(
+      `no thread of ${path} is left to calibrate on; give threads that ${agent.name} has never seen`,
+    );
+  return fresh;
+}
+
+function curveText(points: ReturnType<typeof curveOf>): string {
+  const rows = points.map(({ level, kept }) => [
+    percent(level),
+    kept === null ? 'more threads needed' : kept.threshold.toPrecision(4),
+    kept === null ? '–' : percent(kept.er),
+    kept === null ? '–' : `${kept.losses} of ${kept.items}`,
+  ]);
+  const header = ['at most', 'threshold', 'posts read', 'threads that lose'];
+  return `${markdownTable([header, ...rows], { align: ['r', 'r', 'r', 'r'] })}\n`;
+}
+
+function percent(share: number): string {
+  return `${(100 * share).toFixed(1)} %`;
+}

@@ -1,0 +1,71 @@
+/*
+ * Thresholds with a guarantee: Learn then Test (Angelopoulos et al. 2021, https://arxiv.org/abs/2110.01052) with the exact
+ * binomial tail as p-value and fixed-sequence testing (§2.2 and appendix B of that paper).
+ */
+
+/** What is promised: with probability `confidence` over the calibration items, at most `level` of all items lose. */
+export interface RiskLevel {
+  /** Largest share of items with a loss; in (0, 1). */
+  readonly level: number;
+  /** In (0, 1). */
+  readonly confidence: number;
+}
+
+/** What was found at the chosen threshold. */
+export interface Calibration {
+  readonly threshold: number;
+  readonly items: number;
+  /** Items with a loss at the threshold. */
+  readonly losses: number;
+  /** Clopper–Pearson upper bound on the share of items with a loss, at the confidence of the promise. */
+  readonly bound: number;
+}
+
+/**
+ * The least careful threshold that keeps the promise; null where even the most careful does not.
+ * @param options.thresholds from the most careful to the least, fixed before the items were seen
+ * @param options.lossesAt items with a loss at a threshold; each item loses 0 or 1, and the items are drawn independently from what
+ *   the promise is about
+ */
+export function learnThenTest(
+  options: { thresholds: readonly number[]; items: number; lossesAt: (threshold: number) => number } & RiskLevel,
+): Calibration | null {
+  const { thresholds, items, lossesAt, level, confidence } = options;
+  let chosen: { threshold: number; losses: number } | null = null;
+  for (const threshold of thresholds) {
+    const losses = lossesAt(threshold);
+    // The first that cannot be told from a broken promise ends the sequence, so no correction for many tests is needed.
+    if (binomialTail({ losses, items, share: level }) > 1 - confidence) break;
+    chosen = { threshold, losses };
+  }
+  return chosen && { ...chosen, items, bound: upperBound({ ...chosen, items, confidence }) };
+}
+
+/** The fewest items with which a promise can be kept at all: as many as show it where none of them loses. */
+export function smallestCalibration({ level, confidence }: RiskLevel): number {
+  return Math.ceil(Math.log(1 - confidence) / Math.log(1 - level));
+}
+
+/** P(X ≤ losses) for X binomial with so many items, each losing with probability `share` in (0, 1). */
+export function binomialTail({ losses, items, share }: { losses: number; items: number; share: number }): number {
+  let logTerm = items * Math.log1p(-share);
+  let sum = Math.exp(logTerm);
+  for (let k = 1; k <= losses; k++) {
+    logTerm += Math.log((items - k + 1) / k) + Math.log(share) - Math.log1p(-share);
+    sum += Math.exp(logTerm);
+  }
+  return Math.min(1, sum);
+}
+
+/** The share at which so few losses would be seen with probability 1 − confidence (Clopper & Pearson 1934). */
+function upperBound(options: { losses: number; items: number; confidence: number }): number {
+  const { losses, items, confidence } = options;
+  if (losses >= items) return 1;
+  let [low, high] = [losses / items, 1];
+  while (high - low > 1e-9) {
+    const share = (low + high) / 2;
+    if (share > 0 && binomialTail({ losses, items, share }) <= 1 - confidence) high = share;
+    else low = share;
+  }
+  return high;
+}

@@ -1,0 +1,134 @@
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { synthesizeThreads } from '../../../src/data/synthetic/stream.ts';
+import type { Thread } from '../../../src/data/thread.ts';
+import { earshot, tiny, writeExperiment } from './command-line.ts';
+
+const run = 'runs/tiny/agent/seed-1';
+const fresh = synthesizeThreads({ threads: 80, seed: 5 }).map((thread) => ({ ...thread, id: `fresh-${thread.id}` }));
+const other = { id: 'other', posts: [{ id: '1', text: 'Wetterbericht: morgen Schnee in den Alpen' }] };
+
+let cwd: string;
+const calibrate = (agent: string, ...words: string[]) => earshot(['calibrate', agent, ...words], { cwd });
+const json = (text: string) => JSON.parse(text);
+const lines = (text: string) => text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]));
+const linesOf = (threads: readonly object[]) => threads.map((thread) => `${JSON.stringify(thread)}\n`).join('');
+const unlabelled = (thread: Thread) => ({ ...thread, rumor: null, veracity: null });
+
+beforeAll(async () => {
+  cwd = mkdtempSync(join(tmpdir(), 'earshot-calibrate-'));
+  writeFileSync(join(cwd, 'fresh.jsonl'), linesOf(fresh.map(unlabelled)));
+  writeFileSync(join(cwd, 'labelled.jsonl'), linesOf(fresh));
+  writeExperiment(join(cwd, 'tiny.yaml'), {
+    agent: { ...tiny.agent, algorithm: 'exact-return', task: { delayCost: 0.3, learningRate: 0.02 }, iterations: 60 },
+  });
+  const trained = await earshot(['train', 'tiny.yaml'], { cwd });
+  expect(trained.code, trained.errors).toBe(0);
+});
+afterAll(() => rmSync(cwd, { recursive: true, force: true }));
+
+describe('calibrate', () => {
+  it('chooses a threshold that a run, its bundle and a bundle calibrated by itself decide by', async () => {
+    expect((await earshot(['export', run, '--out', 'plain'], { cwd })).code).toBe(0);
+    const found = await calibrate(run, '--threads', 'fresh.jsonl', '--max-disagreement', '0.2', '--json');
+    expect(found.code, found.errors).toBe(0);
+    const promise = json(found.out);
+    expect(promise).toMatchObject({ loss: 'disagreement', level: 0.2, confidence: 0.9, threads: 80 });
+    expect(promise.bound).toBeLessThanOrEqual(0.2);
+    expect(promise.losses / 80).toBeLessThan(promise.bound);
+    expect(promise.confidenceRule.bound).toBeLessThanOrEqual(0.2);
+    // A promise that reads everything, or stops where one half does, would show nothing.
+    expect(promise.threshold).not.toBe(1);
+    expect(promise.threshold).not.toBeCloseTo(0.5, 2);
+
+    const decided = lines((await earshot(['decide', 'fresh.jsonl', '--run', run], { cwd })).out);
+    for (const { stopProbability, postsUsed, posts } of decided) {
+      const first = stopProbability.findIndex((own: number) => own > promise.threshold);
+      expect(postsUsed).toBe(first < 0 ? posts : first + 1);
+    }
+    const er = decided.reduce((sum, own) => sum + own.er, 0) / decided.length;
+    expect(er).toBeCloseTo(promise.er, 9);
+    expect(decided.filter(({ shift }) => shift.isUnlike).length).toBeLessThanOrEqual(8);
+
+    expect((await earshot(['export', run, '--out', 'promised'], { cwd })).code).toBe(0);
+    const again = await calibrate('plain', '--threads', 'fresh.jsonl', '--max-disagreement', '0.2', '--json');
+    expect(json(again.out)).toMatchObject({
+      threshold: promise.threshold,
+      losses: promise.losses,
+      confidenceRule: null,
+    });
+    for (const bundle of ['promised', 'plain']) {
+      const same = await earshot(['decide', 'fresh.jsonl', '--bundle', bundle], { cwd });
+      expect(lines(same.out).map(({ postsUsed }) => postsUsed)).toEqual(decided.map(({ postsUsed }) => postsUsed));
+      const card = readFileSync(join(cwd, bundle, 'README.md'), 'utf8');
+      expect(card).toContain(`exceeds ${promise.threshold}`);
+      expect(card).toContain('Promise: With confidence 90 %, the verdict at the stop differs');
+    }
+  });
+
+  it('puts the second promise of a bundle in the place of the first', async () => {
+    cpSync(join(cwd, 'plain'), join(cwd, 'twice'), { recursive: true });
+    const harm = await calibrate('twice', '--threads', 'labelled.jsonl', '--max-disagreement', '0.3', '--loss', 'harm');
+    expect(harm.code, harm.errors).toBe(0);
+    expect(harm.out).toContain('the verdict is wrong at the stop and right after all posts in at most 30 %');
+    const card = readFileSync(join(cwd, 'twice', 'README.md'), 'utf8');
+    expect(card.match(/^Promise: /gm)).toHaveLength(1);
+    expect(card).toContain('in at most 30 %');
+    expect((await earshot(['decide', 'fresh.jsonl', '--bundle', 'twice'], { cwd })).code).toBe(0);
+  });
+
+  it('says of a thread whose claim looks unlike the calibration threads that nothing is promised', async () => {
+    await calibrate(run, '--threads', 'fresh.jsonl', '--max-disagreement', '0.2');
+    writeFileSync(join(cwd, 'other.jsonl'), linesOf([other]));
+    const { out, errors } = await earshot(['decide', 'other.jsonl', '--run', run], { cwd });
+    expect(lines(out)[0].shift.isUnlike).toBe(true);
+    expect(errors).toContain('1 of the 1 threads look unlike those that the promise');
+  });
+
+  it('shows the curve and writes nothing', async () => {
+    const before = readFileSync(join(cwd, run, 'promise.json'), 'utf8');
+    const { out, code } = await calibrate(run, '--threads', 'fresh.jsonl', '--curve', '--json');
+    expect(code).toBe(0);
+    const curve: { level: number; kept: { er: number } | null }[] = json(out).curve;
+    expect(curve.map(({ kept }) => kept === null)).toEqual([true, true, false, false, false, false]);
+    const rates = curve.flatMap(({ kept }) => kept?.er ?? []);
+    expect(rates).toEqual([...rates].sort((a, b) => b - a));
+    expect(readFileSync(join(cwd, run, 'promise.json'), 'utf8')).toBe(before);
+    const shown = await calibrate(run, '--threads', 'fresh.jsonl', '--curve');
+    expect(shown.out).toContain('more threads needed');
+  });
+
+  it('leaves out what the agent learnt from or was tested on, and refuses too few threads, with the number', async () => {
+    const { parts } = json(readFileSync(join(cwd, run, 'parts.json'), 'utf8'));
+    const known = new Set(Object.values<{ id: string }[]>(parts).flatMap((items) => items.map(({ id }) => id)));
+    const trainedOn = synthesizeThreads(tiny.data.synthetic).filter(({ id }) => known.has(id));
+    expect(trainedOn.length).toBeGreaterThan(50);
+    writeFileSync(join(cwd, 'few.jsonl'), linesOf([...trainedOn, ...fresh.slice(0, 30)]));
+    const before = existsSync(join(cwd, run, 'promise.json'));
+    const few = await calibrate(run, '--threads', 'few.jsonl');
+    expect(few.code).toBe(1);
+    expect(few.errors).toContain(
+      `learnt from ${trainedOn.length} of these threads or was tested on them; they are left out`,
+    );
+    expect(few.errors).toContain(
+      '30 fresh threads cannot show that at most 5 % lose, with confidence 90 %: that takes 45',
+    );
+    expect(existsSync(join(cwd, run, 'promise.json'))).toBe(before);
+    writeFileSync(join(cwd, 'known.jsonl'), linesOf(trainedOn));
+    const none = await calibrate(run, '--threads', 'known.jsonl');
+    expect([none.code, none.errors]).toEqual([
+      1,
+      expect.stringContaining('no thread of known.jsonl is left to calibrate on'),
+    ]);
+  });
+
+  it('takes labels for harm, and shares between 0 and 1', async () => {
+    const harm = await calibrate(run, '--threads', 'fresh.jsonl', '--loss', 'harm');
+    expect(harm.code).toBe(1);
+    expect(harm.errors).toContain('80 threads have no label, which --loss harm needs');
+    const one = await calibrate(run, '--threads', 'fresh.jsonl', '--confidence', '1');
+    expect([one.code, one.errors]).toEqual([1, expect.stringContaining('It must be a number between 0 and 1')]);
+  });
+});
