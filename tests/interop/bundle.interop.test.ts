@@ -37,6 +37,12 @@ beforeAll(async () => {
     },
   });
   await succeed('train', 'tiny.yaml');
+  // Two agents with a promise: one that asks at the stop only, and one that asks on the way.
+  const fresh = synthesizeThreads({ threads: 90, seed: 9 }).map((thread) => ({ ...thread, id: `fresh-${thread.id}` }));
+  writeFileSync(join(cwd, 'fresh.jsonl'), fresh.map((thread) => `${JSON.stringify(thread)}\n`).join(''));
+  const promise = ['--threads', 'fresh.jsonl', '--max-disagreement', '0.15'];
+  await succeed('calibrate', runOf('pooled'), ...promise);
+  await succeed('calibrate', runOf('aware'), ...promise);
   for (const variant of variants) await succeed('export', runOf(variant), '--out', variant);
 });
 afterAll(() => rmSync(cwd, { recursive: true, force: true }));
@@ -69,7 +75,14 @@ describe.each(variants)('a bundle in Python (%s)', (variant) => {
     expect(python.code, python.errors).toBe(0);
     const found = parsed(python.out);
     expect(found).toHaveLength(16 + unicodeThreads.length);
-    for (const [index, { threadId, postsUsed, stopped, stopProbability, verdict, calls }] of expected.entries()) {
+    for (const [
+      index,
+      { threadId, postsUsed, stopped, stopProbability, verdict, calls, shift },
+    ] of expected.entries()) {
+      const isPromised = variant === 'pooled' || variant === 'aware';
+      expect(found[index].shift === null).toBe(!isPromised);
+      expect(found[index].shift?.isUnlike).toBe(shift?.isUnlike);
+      if (isPromised) expect(found[index].shift.score).toBeCloseTo(shift.score, 6);
       expect(found[index]).toMatchObject({ threadId, postsUsed, stopped, calls, verdict: { label: verdict.label } });
       expect(found[index].stopProbability).toHaveLength(stopProbability.length);
       for (const [post, probability] of stopProbability.entries())

@@ -13,6 +13,7 @@ import {
   goldenOf,
   randomNetwork,
   smallBundle,
+  smallPromise,
   sourceOf,
   statesByHand,
   textOf,
@@ -52,6 +53,24 @@ describe('a policy loaded from a bundle', () => {
       network.layers.b3.set([0, bias]);
       const policy = await loadPolicy(sourceOf(await smallBundle({ network })));
       expect(await policy.decide(thread(texts))).toMatchObject(expected);
+    }
+  });
+
+  it('stops above the threshold of its promise, and says which claims that is about', async () => {
+    const network = randomNetwork({ inputs: dimensions });
+    const plain = await loadPolicy(sourceOf(await smallBundle({ network })));
+    const { stopProbability, shift } = await plain.decide(thread(texts));
+    expect(shift).toBeNull();
+    const sorted = [...stopProbability].sort((a, b) => a - b);
+    for (const threshold of [...sorted, 1]) {
+      const manifest = { promise: smallPromise(threshold) };
+      const policy = await loadPolicy(sourceOf(await smallBundle({ network, manifest })));
+      const first = stopProbability.findIndex((probability) => probability > threshold);
+      const decision = await policy.decide(thread(texts));
+      expect(decision).toMatchObject({ stopped: first >= 0, stopStep: first >= 0 ? first : texts.length - 1 });
+      const [along] = statesByHand(texts.slice(0, 1));
+      expect(decision.shift?.score).toBeCloseTo(1 - along, 6);
+      expect(decision.shift?.isUnlike).toBe(1 - along > 0.7);
     }
   });
 

@@ -6,6 +6,7 @@ import { bundleFiles, bundleFormat, bundleFormatVersion, type Manifest } from '.
 import { type PolicyNetwork, stopProbabilitiesOf } from '../../../checkpoints/bundle/network.ts';
 import type { PolicySource } from '../../../checkpoints/bundle/policy.ts';
 import { embedder } from '../../../checkpoints/bundle/prefix-reader.ts';
+import type { StopPromise } from '../../../checkpoints/bundle/promise.ts';
 import { unicodeThreads } from '../../../checkpoints/bundle/unicode-threads.ts';
 import { bundleContents, weightsFile, writeBundle } from '../../../checkpoints/bundle/write-bundle.ts';
 import { Random } from '../../../src/tensor/random.ts';
@@ -120,6 +121,22 @@ export async function smallBundle(
 
 export function sourceOf(folder: string): PolicySource {
   return { read: (name) => readFile(join(folder, name)) };
+}
+
+/** A promise with this threshold, calibrated on claims that are unlike every other. */
+export function smallPromise(threshold: number): StopPromise {
+  const center = Buffer.from(Float32Array.from({ length: dimensions }, (_, i) => Number(i === 0)).buffer);
+  return {
+    loss: 'disagreement',
+    level: 0.05,
+    confidence: 0.9,
+    threshold,
+    threads: 50,
+    losses: 0,
+    bound: 0.045,
+    er: 0.5,
+    shift: { encoder, center: center.toString('base64'), threshold: 0.7 },
+  };
 }
 
 /** A detector whose only knowledge is how often a thread replies: enough to tell two labels apart. */

@@ -1,5 +1,6 @@
 import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
+import type { Manifest } from '../../../checkpoints/bundle/manifest.ts';
 import type { Access } from '../../../experiments/serve/access.ts';
 import { memoryThreads } from '../../../experiments/serve/memory-threads.ts';
 import { Models } from '../../../experiments/serve/models.ts';
@@ -15,13 +16,13 @@ export const limits = { bodyBytes: 1e6, requestMs: 30_000, maxConnections: 4096,
 export const threadLimits = { maxThreads: 1000, idleMs: 3_600_000, maxCharacters: 1e6 };
 
 /** A bundle that stops some threads early, some late and some never, with a detector. */
-export function mixedBundle(): Promise<string> {
+export function mixedBundle(manifest: Partial<Manifest> = {}): Promise<string> {
   const network = randomNetwork({ inputs: dimensions, seed: 5 });
   network.moments.mean.fill(0);
   network.moments.variance.fill(1);
   network.layers.b3[1] -= 1;
   const files = { 'detector.json': JSON.stringify(countingModel), 'trained.json': '[]' };
-  return smallBundle({ network, files, manifest: { detector: 'detector.json' } });
+  return smallBundle({ network, files, manifest: { detector: 'detector.json', ...manifest } });
 }
 
 /** A bundle whose policy stops at the first post, or never. */

@@ -5,14 +5,20 @@ import { memoryThreads } from '../../../experiments/serve/memory-threads.ts';
 import { deciderOfBundle } from '../../../experiments/stop-agent/decide.ts';
 import type { Prefix } from '../../../src/data/thread.ts';
 import { ProviderError } from '../../../src/errors.ts';
+import { smallPromise } from '../../checkpoints/bundle/small-bundle.ts';
 import { biasedBundle, json, mixedBundle, smallServer, threads } from './small-server.ts';
 
 const post = (id: string, more: Record<string, unknown> = {}) => ({ id, text: `text of ${id}`, ...more });
 const never = () => biasedBundle(-50);
 
 describe('a thread that comes post by post', () => {
-  it.each([1, 3, 1000])('is decided as a whole one is, %d posts at a time', async (size) => {
-    const folder = await mixedBundle();
+  it.each([
+    [1, null],
+    [3, null],
+    [1000, null],
+    [3, smallPromise(0.3)],
+  ])('is decided as a whole one is, %d posts at a time (promise: %j)', async (size, promise) => {
+    const folder = await mixedBundle({ promise });
     const decider = await deciderOfBundle(folder);
     const server = await smallServer({ bundles: { small: folder } });
     const stops = new Set<string>();
@@ -27,8 +33,19 @@ describe('a thread that comes post by post', () => {
         view = body;
       }
       if (view.decision === 'continue') view = (await server.post(thread.id, { posts: [], end: true })).body;
-      const { threadId, post: at, time, hours, stopped, postsUsed, verdict } = expected;
-      expect(view).toMatchObject({ threadId, decision: 'stop', post: at, time, hours, stopped, postsUsed, verdict });
+      const { threadId, post: at, time, hours, stopped, postsUsed, verdict, shift } = expected;
+      expect(shift === null).toBe(promise === null);
+      expect(view).toMatchObject({
+        threadId,
+        decision: 'stop',
+        post: at,
+        time,
+        hours,
+        stopped,
+        postsUsed,
+        verdict,
+        shift,
+      });
       expect(probabilities).toEqual(expected.stopProbability.slice(0, postsUsed));
       stops.add(stopped ? (postsUsed === 1 ? 'first' : 'later') : 'never');
     }
