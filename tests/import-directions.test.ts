@@ -26,6 +26,7 @@ const rooms: Readonly<Record<string, readonly (readonly string[])[]>> = {
   ],
   trainers: [['stop-agent', 'selector']],
   experts: [
+    ['selectors'],
     ['task-models'],
     ['detectors'],
     ['retrieval', 'annotate', 'stop-rules'],

@@ -19,6 +19,7 @@ export default defineConfig({
         items: [
           { text: 'Your own threads', link: '/tutorials/your-own-threads' },
           { text: 'A language model on a budget', link: '/tutorials/language-model-on-a-budget' },
+          { text: 'From machine labels to a trained model', link: '/tutorials/machine-labels' },
           { text: 'A sweep on several machines', link: '/tutorials/sweep-on-several-machines' },
           { text: 'A promise about early verdicts', link: '/tutorials/a-promise' },
           { text: 'From a run to a decision', link: '/from-run-to-decision' },

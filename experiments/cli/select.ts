@@ -1,12 +1,13 @@
 import { Command, Option } from 'commander';
 import { markdownTable } from 'markdown-table';
+import { selectorNames } from '../../experts/selectors/names.ts';
 import { workContext } from '../../src/work-context.ts';
 import type { Count, SelectionSummary } from '../selector/select-items.ts';
-import { amount, budgetOf, positiveInteger } from './option-values.ts';
+import { amount, budgetOf, positiveInteger, share, wholeNumber } from './option-values.ts';
+import { type SelectTableOptions, selectFromTable } from './select-table.ts';
 import type { Terminal } from './terminal.ts';
 
-interface SelectOptions {
-  out: string;
+interface SelectOptions extends SelectTableOptions {
   data?: string;
   kind: 'posts' | 'claims' | 'both';
   all?: true;
@@ -14,34 +15,57 @@ interface SelectOptions {
   budgetRequests?: number;
   budgetTokens?: number;
   budgetMoney?: number;
-  json?: true;
 }
 
 export function selectCommand(terminal: Terminal): Command {
   return new Command('select')
-    .description("Write the claims and posts that a run's selector retains, labelled, for others to train on.")
-    .argument('<run>', 'run directory of a selector, such as runs/selector-quickstart/agent/seed-1')
-    .requiredOption('--out <file>', 'file to write: .jsonl, or .jsonl.gz for gzip')
-    .option('--data <threads>', "thread file to label, .jsonl or .jsonl.gz, instead of the run's training data")
-    .addOption(new Option('--kind <kind>', 'what to write').choices(['posts', 'claims', 'both']).default('both'))
-    .option('--all', 'write what was discarded, too, with "retained": false')
-    .option('--runs <folder>', 'where the shared cache is', 'runs')
+    .description(
+      'Select the machine labels worth training on: of a table, or those that a run of the selector retains.',
+    )
+    .argument('<labels>', 'table of machine labels (.csv or .tsv, plain or .gz), or the run directory of a selector')
+    .requiredOption('--out <file>', 'file to write: .csv for a table, .jsonl for a run; with .gz for gzip')
+    .option('--text <column>', 'table: the text')
+    .option('--label <column>', 'table: the machine’s label, of any classification task')
+    .option('--about <column>', 'table: what the label is about, such as a target or topic; read with the text')
+    .option('--confidence <column>', 'table: the machine’s probability of its label, 0 to 1')
+    .option('--gold <column>', 'table: labels by people, where a row has one; 200 of them choose the selector')
+    .addOption(
+      new Option('--selector <name>', 'table: by what to select (default: what the gold labels choose)').choices(
+        selectorNames,
+      ),
+    )
+    .option('--share <share>', 'table: how much of every class to select', share, 0.5)
+    .option('--seed <number>', 'table: of folds and random selections', wholeNumber, 1)
+    .option('--delimiter <character>', 'table: between the fields (default: found from the header)')
+    .option('--data <threads>', "run: thread file to label, .jsonl or .jsonl.gz, instead of the run's training data")
+    .addOption(new Option('--kind <kind>', 'run: what to write').choices(['posts', 'claims', 'both']).default('both'))
+    .option('--all', 'run: write what was discarded, too, with "retained": false')
+    .option('--runs <folder>', 'run: where the shared cache is', 'runs')
     .option(
       '--budget-requests <count>',
-      'language models: send at most so many requests, those of earlier runs with the same store included',
+      'run, language models: send at most so many requests, those of earlier runs with the same store included',
       positiveInteger,
     )
-    .option('--budget-tokens <count>', 'language models: use at most so many tokens, counted likewise', positiveInteger)
+    .option(
+      '--budget-tokens <count>',
+      'run, language models: use at most so many tokens, counted likewise',
+      positiveInteger,
+    )
     .option(
       '--budget-money <amount>',
-      "language models: spend at most so much, in the prices' currency, counted likewise",
+      "run, language models: spend at most so much, in the prices' currency, counted likewise",
       amount,
     )
-    .option('--json', 'print the counts as JSON instead of the table')
+    .option('--json', 'print the summary as JSON')
     .addHelpText(
       'after',
       `
-One JSON object a line; of each thread first the claim, then its replies in time order:
+Of a table: the same rows, with the columns selected, training_label, selection_score and selection_reason, and a report beside
+them (.md). Rows with a gold label are always selected, with that label. Of every class the same share is taken. Where there are gold
+labels, each selector is tried on gold rows held out in turn, against a random selection of the same classes; the report opens with
+whether selecting gains anything there. Everything is computed here; no text leaves the machine.
+
+Of a run: one JSON object a line; of each thread first the claim, then its replies in time order:
   {"kind":"claim","threadId","claim","label","labelledBy","confidence","distribution","explanation","retainProbability","retained","posts"}
   {"kind":"post","threadId","postId","claim","text","label","confidence","distribution","explanation","retainProbability","retained"}
 The label of a claim is its veracity, that of a post its stance. Claims whose label the selector was given keep it
@@ -50,14 +74,19 @@ Nothing is drawn: the same run and data give the same file. Task models that are
 reply and claim; what the cache in --runs has an answer to is not asked again.
 
 Examples:
+  earshot select labels.csv --text tweet --label machine_stance --gold stance --out selected.csv
+  earshot select labels.csv --text tweet --about target --label machine_stance --confidence probability --gold stance --share 0.25 --out selected.csv
   earshot select runs/selector-quickstart/agent/seed-1 --out selected.jsonl
-  earshot select runs/mine/agent/seed-1 --data new-threads.jsonl.gz --kind posts --out stances.jsonl.gz
-  earshot select runs/mine/agent/seed-1 --all --out everything.jsonl --json | jq .posts.byStance`,
+  earshot select runs/mine/agent/seed-1 --data new-threads.jsonl.gz --kind posts --out stances.jsonl.gz`,
     )
-    .action((run: string, options: SelectOptions) => select(run, { ...options, terminal }));
+    .action((labels: string, options: SelectOptions) =>
+      /\.(csv|tsv)(\.gz)?$/i.test(labels)
+        ? selectFromTable(labels, { ...options, terminal })
+        : selectOfRun(labels, { ...options, terminal }),
+    );
 }
 
-async function select(run: string, options: SelectOptions & { terminal: Terminal }): Promise<void> {
+async function selectOfRun(run: string, options: SelectOptions & { terminal: Terminal }): Promise<void> {
   const { out, data = null, kind, all = false, runs, json, terminal } = options;
   const { stdout, stderr } = terminal;
   const [{ selectItems }, { stageProgress }] = await Promise.all([

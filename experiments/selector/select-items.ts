@@ -4,10 +4,12 @@ import { gzipSync } from 'node:zlib';
 import type { BudgetLimits } from '../../experts/llm/cost/budget.ts';
 import { likeliest, stanceClasses, veracityClasses } from '../../experts/task-models/task-model.ts';
 import { makeFolder, writeFileAtomically } from '../../src/atomic-file.ts';
+import { groupBy } from '../../src/data/group-by.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { type Decided, type GreedySelection, selectGreedily } from '../../trainers/selector/select-greedily.ts';
+import { percent } from '../report/shown-numbers.ts';
 import { checkReplies, loadSelectorThreads, selectorClaim } from './data.ts';
 import { openSelectorRun, trainingThreads } from './trained-selector.ts';
 import { selectorWorkshop } from './workshop.ts';
@@ -66,6 +68,8 @@ export async function selectItems(options: {
       ...(kind === 'posts' ? [] : [claim]),
       ...(kind === 'claims' ? [] : posts),
     ]);
+    for (const own of [selected.flatMap(({ posts }) => posts), selected.map(({ claim }) => claim)])
+      for (const warning of checkLabels(own)) context.onNote(`warning: ${warning}`);
     const written = all ? items : items.filter(({ retained }) => retained);
     writeItemFile(out, written);
     return {
@@ -83,6 +87,44 @@ export async function selectItems(options: {
   } finally {
     workshop.close();
   }
+}
+
+/** Fewer items than these may well be of one class. */
+const fewestChecked = 20;
+const loudShare = 0.8;
+
+/**
+ * @returns what makes the labels doubtful
+ * @throws InputError where they would train nothing: all are of one class, or come from a model that never learnt anything
+ */
+function checkLabels(items: readonly SelectedItem[]): string[] {
+  const ofMachine = items.filter((item) => item.kind === 'post' || item.labelledBy === 'machine');
+  if (ofMachine.length < fewestChecked) return [];
+  const [{ kind, distribution }] = ofMachine;
+  const what = `${ofMachine.length} ${kind}s that the machine labelled`;
+  const undecided = ofMachine.filter((item) => new Set(Object.values(item.distribution)).size === 1);
+  if (undecided.length * 2 > ofMachine.length)
+    throw new InputError(
+      `${undecided.length} of ${what} have the same probability for every class, and would all count as ${JSON.stringify(Object.keys(distribution)[0])}: the model was never trained; train the selector with labels for it`,
+    );
+  const [[name, most]] = [...groupBy(ofMachine, ({ label }) => label)].sort(
+    ([, left], [, right]) => right.length - left.length,
+  );
+  if (most.length === ofMachine.length)
+    throw new InputError(
+      `all ${what} are ${JSON.stringify(name)}: nothing can be learnt from them; train its task model on labels of more classes`,
+    );
+  const lost = [...groupBy(ofMachine, ({ label }) => label)].filter(([, own]) =>
+    own.every(({ retained }) => !retained),
+  );
+  return [
+    ...(most.length < loudShare * ofMachine.length
+      ? []
+      : [`${percent(most.length / ofMachine.length)} of the ${what} are ${JSON.stringify(name)}`]),
+    ...lost.map(
+      ([own, { length }]) => `none of the ${length} ${kind}s labelled ${own} is retained: that class is lost`,
+    ),
+  ];
 }
 
 /** Checks that the file can be written before the hours of work that fill it. */

@@ -227,6 +227,29 @@ describe('select', () => {
     await expect(selecting(cwd, { out: 'own.jsonl' })).rejects.toThrow(/train\.jsonl does not exist/);
   });
 
+  it('refuses labels of a model that was never trained', async () => {
+    const selector = { ...tinySelector.selector, pretrain: { stance: false }, tune: { stance: false } };
+    const cwd = tinyFolder({ selector, stanceModel: { ...tinySelector.stanceModel, cues: 'none' } });
+    await trainHere(cwd, { evaluation: { beside: [] } });
+    await expect(selecting(cwd, { out: 'x.jsonl' })).rejects.toThrow(
+      '96 of 96 posts that the machine labelled have the same probability for every class, and would all count as "support": the model was never trained',
+    );
+  });
+
+  it('refuses labels of one class', async () => {
+    const cwd = await trained();
+    const { train } = threadsById();
+    const same = train.map((thread) => ({
+      ...thread,
+      id: `same-${thread.id}`,
+      posts: thread.posts.map((post, place) => (place === 0 ? post : { ...post, text: 'Any source? Is this true??' })),
+    }));
+    writeFileSync(join(cwd, 'same.jsonl'), lines(same));
+    await expect(selecting(cwd, { out: 'x.jsonl', data: 'same.jsonl' })).rejects.toThrow(
+      /^all 96 posts that the machine labelled are "\w+": nothing can be learnt from them/,
+    );
+  });
+
   it('says what is wrong with a run, its data or the file to write', async () => {
     const cwd = await trained({ 'stop/config.json': { name: 'quickstart' }, taken: 'a file' });
     const words = await Promise.all(

@@ -1,0 +1,80 @@
+import type { SelectorName } from '../../experts/selectors/names.ts';
+import { writeFileAtomically } from '../../src/atomic-file.ts';
+import { InputError } from '../../src/errors.ts';
+import { workContext } from '../../src/work-context.ts';
+import { narrowTable, wrapped } from '../report/narrow-table.ts';
+import { quoted } from './shell-words.ts';
+import { proseWidth, type Terminal } from './terminal.ts';
+
+export interface SelectTableOptions {
+  out: string;
+  text?: string;
+  label?: string;
+  about?: string;
+  confidence?: string;
+  gold?: string;
+  selector?: SelectorName;
+  share: number;
+  seed: number;
+  delimiter?: string;
+  json?: true;
+}
+
+/** The action of `select` on a table of machine labels. */
+export async function selectFromTable(
+  path: string,
+  options: SelectTableOptions & { terminal: Terminal },
+): Promise<void> {
+  const { out, text, label, about = null, confidence = null, gold = null, selector = null, terminal } = options;
+  const { share: ofEveryClass, seed, delimiter = null, json } = options;
+  if (text === undefined || label === undefined)
+    throw new InputError(
+      `${path} is a table: say which column is the text (--text <column>) and which the machine’s label (--label <column>)`,
+    );
+  if (!/\.csv(\.gz)?$/.test(out))
+    throw new InputError(`--out ${out}: a selection from a table is a table; the name must end in .csv or .csv.gz`);
+  if (ofEveryClass === 0) throw new InputError('--share 0 selects nothing; give a share above 0, such as 0.5');
+  const [{ selectLabels }, report, { stageProgress }] = await Promise.all([
+    import('../selector/select-table.ts'),
+    import('../selector/report/table-selection-report.ts'),
+    import('./progress.ts'),
+  ]);
+  const signal = terminal.interruptSignal();
+  const { done, ...told } = stageProgress(path, terminal, { signal });
+  let selection: Awaited<ReturnType<typeof selectLabels>>;
+  try {
+    const columns = { text, about, label, confidence, gold };
+    const context = workContext({ ...told, signal });
+    selection = await selectLabels({ path, columns, delimiter, out, selector, share: ofEveryClass, seed, context });
+  } finally {
+    done();
+  }
+  const reportPath = out.replace(/\.csv(\.gz)?$/, '.md');
+  const command = ['earshot', ...terminal.words].map(quoted).join(' ');
+  writeFileAtomically(reportPath, report.renderTableSelection(selection, { command, out }));
+  const worth = report.selectionWorth(selection);
+  const verdict = report.verdictOnTable(selection, worth);
+  const selected = selection.items.filter(({ isSelected }) => isSelected).length;
+  const { stdout, stderr } = terminal;
+  if (json) {
+    const { selector: by, chosenBy, warnings, items } = selection;
+    const summary = {
+      selector: by,
+      chosenBy,
+      items: items.length,
+      gold: selection.gold.length,
+      selected,
+      out,
+      verdict,
+      worth,
+      warnings,
+    };
+    stdout.write(`${JSON.stringify(summary, null, 2)}\n`);
+  } else
+    stdout.write(
+      `${wrapped(verdict, { width: proseWidth(terminal) })}\n\n${narrowTable(report.classShares(selection))}\n`,
+    );
+  stderr.write(
+    `\n${selected} of ${selection.items.length} machine labels by ${selection.selector}, ${selection.gold.length} gold rows: ${out}\nReport: ${reportPath}\n`,
+  );
+}

@@ -1,0 +1,190 @@
+import { markdownTable } from 'markdown-table';
+import type { TrainedOn } from '../../../experts/selectors/cross-fit.ts';
+import { type Gain, gainOver, macroF1OfHeldOut } from '../../../experts/selectors/held-out.ts';
+import { selectors } from '../../../experts/selectors/selectors.ts';
+import { counted } from '../../../src/counted.ts';
+import { percent, signed } from '../../report/shown-numbers.ts';
+import type { TableSelection } from '../select-table.ts';
+
+/** What a selection from a table is worth, as its verdict, report and JSON tell it. Null where it could not be measured. */
+export interface SelectionWorth {
+  /** Of right machine labels over random ones of the same classes: what a perfect selector could gain. */
+  readonly room: Gain;
+  /** Of the selector over a random selection of the same classes. */
+  readonly overRandom: Gain;
+  readonly overGoldAlone: Gain;
+}
+
+export function selectionWorth({
+  crossFitted,
+  gold,
+  classes,
+  selector,
+  chosenBy,
+}: TableSelection): SelectionWorth | null {
+  if (crossFitted === null) return null;
+  const { heldOut, room } = crossFitted;
+  const over = (first: TrainedOn, second: TrainedOn) =>
+    gainOver({ first: heldOut.get(first)!, second: heldOut.get(second)!, gold, classCount: classes.length });
+  const own = chosenBy === 'you' ? selector : 'chosen';
+  return {
+    room: gainOver({ first: room.right, second: room.random, gold, classCount: classes.length }),
+    overRandom: over(own, 'random'),
+    overGoldAlone: over(own, 'gold-alone'),
+  };
+}
+
+/** One or two sentences: whether selecting is worth it. */
+export function verdictOnTable(selection: TableSelection, worth: SelectionWorth | null): string {
+  const { selector, gold } = selection;
+  if (worth === null)
+    return `Not measured: with ${counted(gold.length, 'gold row')} nothing tells whether a selection by ${selector} is better than a random one.`;
+  const { room, overRandom, overGoldAlone } = worth;
+  const rows = `${gold.length} gold rows`;
+  if (room.logLikelihood.low <= 0)
+    return `Nothing to gain here that ${rows} could show: right machine labels train no measurably better model than random ones of the same classes (${gainText(room)}).`;
+  const first =
+    overRandom.logLikelihood.low > 0
+      ? `Selecting by ${selector} is better than a random selection of the same classes (${gainText(overRandom)} on ${rows} held out in turn).`
+      : overRandom.logLikelihood.high < 0
+        ? `Selecting by ${selector} is worse than a random selection of the same classes (${gainText(overRandom)} on ${rows} held out in turn).`
+        : `There is room to gain (${gainText(room)} for right labels over random ones), but selecting by ${selector} is not measurably better than a random selection (${gainText(overRandom)} on ${rows} held out in turn).`;
+  const second =
+    overGoldAlone.logLikelihood.low > 0
+      ? `It is also better than training on the gold rows alone (${gainText(overGoldAlone)}).`
+      : `Training on the gold rows alone may be as good: ${gainText(overGoldAlone)} for adding the selection.`;
+  return `${first} ${second}`;
+}
+
+function gainText({ logLikelihood, macroF1 }: Gain): string {
+  const shown = ({ difference, low, high }: Gain['macroF1']) =>
+    `${signed(difference, 3)} [${signed(low, 3)}, ${signed(high, 3)}]`;
+  return `log-likelihood ${shown(logLikelihood)}, macro-F1 ${shown(macroF1)}`;
+}
+
+/** Shares of every class among gold rows, machine labels and the selection: a heading and rows. */
+export function classShares({ classes, gold, items }: TableSelection): string[][] {
+  const selected = items.filter(({ isSelected }) => isSelected);
+  const cell = (of: readonly { readonly label: number }[], index: number) => {
+    const count = of.filter(({ label }) => label === index).length;
+    return of.length === 0 ? '–' : `${count} (${percent(count / of.length)})`;
+  };
+  return [
+    ['class', 'gold rows', 'machine labels', 'selected'],
+    ...classes.map((name, index) => [name, cell(gold, index), cell(items, index), cell(selected, index)]),
+  ];
+}
+
+/** Items listed of the best that were taken and the worst that were left. */
+const listed = 15;
+
+export function renderTableSelection(selection: TableSelection, options: { command: string; out: string }): string {
+  const { source, columns, selector, chosenBy, share, seed, items, gold, warnings } = selection;
+  const ranked = items.toSorted((left, right) => right.score - left.score);
+  const because = {
+    'cross-fitting': 'the gold rows chose it, held out in turn',
+    you: 'you asked for it',
+    'no gold labels': 'too few gold rows to choose by',
+  }[chosenBy];
+  const lines = [
+    `# Selection from ${source}`,
+    '',
+    verdictOnTable(selection, selectionWorth(selection)),
+    '',
+    ...warnings.flatMap((warning) => [`**Warning:** ${warning}.`, '']),
+    `Command: \`${options.command}\``,
+    '',
+    `Selected by **${selector}** (${because}): ${selectors[selector].description}. ${percent(share)} of every class; seed ${seed}.`,
+    `Rows: ${items.length} with a machine label (${columns.label}), ${gold.length} with a gold label${columns.gold === null ? '' : ` (${columns.gold})`}, which are always selected. Written: ${options.out}.`,
+    '',
+    '## Classes',
+    '',
+    markdownTable(classShares(selection), { align: ['l', 'r', 'r', 'r'] }),
+    '',
+    ...worthTable(selection),
+    '## Selected, best first',
+    '',
+    itemTable(
+      selection,
+      ranked.filter(({ isSelected }) => isSelected),
+    ),
+    '',
+    '## Left out, worst first',
+    '',
+    itemTable(selection, ranked.filter(({ isSelected }) => !isSelected).reverse()),
+  ];
+  return `${lines.join('\n').trimEnd()}\n`;
+}
+
+const trainingNames: Readonly<Record<string, string>> = {
+  'gold-alone': 'gold alone, no machine label',
+  all: 'gold and all machine labels',
+  random: 'gold and a random selection of the same classes (the control)',
+  chosen: 'gold and what cross-fitting chooses in each fold',
+};
+
+function worthTable({ crossFitted, gold, classes }: TableSelection): string[] {
+  if (crossFitted === null) return [];
+  const { heldOut, room } = crossFitted;
+  const labels = Int32Array.from(gold, ({ label }) => label);
+  const classCount = classes.length;
+  const random = heldOut.get('random')!;
+  const order: TrainedOn[] = ['gold-alone', 'all', 'random', 'chosen'];
+  const others = [...heldOut.keys()].filter((name) => !order.includes(name));
+  const cells = (record: typeof random, control: typeof random) => {
+    const { macroF1, logLikelihood } = gainOver({ first: record, second: control, gold, classCount });
+    const shown = ({ difference, low, high }: typeof macroF1) =>
+      record === control ? '–' : `${signed(difference, 3)} [${signed(low, 3)}, ${signed(high, 3)}]`;
+    return [
+      macroF1OfHeldOut(record, labels, classCount).toFixed(3),
+      shown(macroF1),
+      shown(logLikelihood),
+      record.taken === 0 ? '–' : percent(record.takenRight / record.taken),
+    ];
+  };
+  return [
+    '## What it is worth',
+    '',
+    `On gold rows held out in turn (five folds, three times): a logistic regression on TF-IDF, trained on the other gold rows and the selection. 95 % intervals over gold rows. "Right" is the share of right labels among the held-out gold rows whose machine label was taken.`,
+    '',
+    markdownTable(
+      [
+        ['trained on', 'macro-F1', 'over the control', 'log-likelihood over it', 'right'],
+        ...[...order, ...others].flatMap((name) => {
+          const record = heldOut.get(name);
+          return record === undefined ? [] : [[trainingNames[name] ?? `gold and ${name}`, ...cells(record, random)]];
+        }),
+      ],
+      { align: ['l', 'r', 'r', 'r', 'r'] },
+    ),
+    '',
+    'Room, on the machine labels of gold rows alone:',
+    '',
+    markdownTable(
+      [
+        ['trained on', 'macro-F1', 'over the control', 'log-likelihood over it'],
+        ['right machine labels', ...cells(room.right, room.random).slice(0, 3)],
+        ['as many random ones of each class (the control)', ...cells(room.random, room.random).slice(0, 3)],
+      ],
+      { align: ['l', 'r', 'r', 'r'] },
+    ),
+    '',
+  ];
+}
+
+function itemTable({ classes }: TableSelection, items: TableSelection['items']): string {
+  return markdownTable(
+    [
+      ['label', 'score', 'reason', 'text'],
+      ...items
+        .slice(0, listed)
+        .map(({ label, score, reason, text }) => [classes[label], score.toPrecision(3), reason, oneLine(text)]),
+    ],
+    { align: ['l', 'r', 'l', 'l'] },
+  );
+}
+
+function oneLine(text: string): string {
+  const plain = text.replaceAll(/\s+/gu, ' ').replaceAll('|', '\\|');
+  return [...plain].length <= 160 ? plain : `${[...plain].slice(0, 159).join('')}…`;
+}

@@ -1,0 +1,203 @@
+import { gzipSync } from 'node:zlib';
+import { type CrossFitted, crossFit, type GoldRow } from '../../experts/selectors/cross-fit.ts';
+import { type SelectorName, selectorNames } from '../../experts/selectors/names.ts';
+import type { ItemScore, MachineLabel } from '../../experts/selectors/selector.ts';
+import { selectors } from '../../experts/selectors/selectors.ts';
+import { takeShare } from '../../experts/selectors/take-share.ts';
+import { textFeatures } from '../../experts/selectors/text-features.ts';
+import { writeFileAtomically } from '../../src/atomic-file.ts';
+import { counted } from '../../src/counted.ts';
+import { InputError } from '../../src/errors.ts';
+import { Random } from '../../src/tensor/random.ts';
+import type { WorkContext } from '../../src/work-context.ts';
+import { percent } from '../report/shown-numbers.ts';
+import { type LabelColumns, type LabelTable, readLabelTable, tableText } from './label-table.ts';
+
+/** A selection of machine labels, and what is known of its worth. */
+export interface TableSelection {
+  readonly source: string;
+  readonly columns: LabelColumns;
+  readonly classes: readonly string[];
+  readonly selector: SelectorName;
+  /** Why this one. */
+  readonly chosenBy: 'cross-fitting' | 'you' | 'no gold labels';
+  readonly share: number;
+  readonly seed: number;
+  /** Rows without gold label that the machine labelled. */
+  readonly items: readonly (MachineLabel & ItemScore & { readonly text: string; readonly isSelected: boolean })[];
+  readonly gold: readonly GoldRow[];
+  /** Null without enough gold labels. */
+  readonly crossFitted: CrossFitted | null;
+  /** What the user should know of the labels, most important first. */
+  readonly warnings: readonly string[];
+}
+
+/** With fewer gold rows, or fewer of a class, nothing is measured. */
+const fewestGold = 20;
+const fewestOfClass = 5;
+const fewestItems = 20;
+/** From this share on one class is named in a warning. */
+const loudShare = 0.8;
+
+/**
+ * Selects, from a table, the machine labels that are worth training on, and writes the same rows with the columns `selected`,
+ * `training_label`, `selection_score` and `selection_reason`. Rows with a gold label are always selected, with that label.
+ * @param options.selector null: the one that cross-fitting on the gold rows chooses
+ * @throws InputError for a table that nothing sensible can be selected from, with the reason
+ */
+export async function selectLabels(options: {
+  path: string;
+  columns: LabelColumns;
+  delimiter: string | null;
+  out: string;
+  selector: SelectorName | null;
+  share: number;
+  seed: number;
+  context: WorkContext;
+}): Promise<TableSelection> {
+  const { path, columns, out, share, seed, context } = options;
+  const table = await readLabelTable(path, options);
+  const { classes, items, gold } = labelsOf(table, { path, columns });
+  const warnings = [...checkMachineLabels(items, { path, classes }), ...checkGold(gold, { items, classes })];
+  for (const warning of warnings) context.onNote(`warning: ${warning}`);
+  const task = {
+    features: textFeatures(table.rows.map(({ text }) => text)),
+    classCount: classes.length,
+    items,
+  };
+  const names = selectorNames.filter((name) => usable(name, { items, gold }));
+  const { selector } = options;
+  if (selector !== null && !names.includes(selector))
+    throw new InputError(
+      `--selector ${selector} needs ${selectors[selector].needs === 'seeds' ? 'gold labels of at least two classes: name their column with --gold' : 'a confidence for every machine label: name its column with --confidence'}`,
+    );
+  const isMeasured = canBeMeasured(gold, classes.length);
+  if (!isMeasured)
+    context.onNote(
+      `${counted(gold.length, 'gold row')}: nothing tells whether selecting helps. Label ${fewestGold} rows or more, ${fewestOfClass} or more of each class, in a column of their own (--gold)`,
+    );
+  // What was asked for at random is measured beside the others.
+  const candidates = selector === null || selector === 'random' ? names : [selector];
+  const crossFitted = isMeasured ? await crossFit({ task, gold, names: candidates, share, seed, context }) : null;
+  const withoutGold = names.includes('confidence') ? 'confidence' : 'small-loss';
+  const chosen = selector ?? crossFitted?.chosen ?? (gold.length > 0 ? 'seed-agreement' : withoutGold);
+  const random = Random.seeded({ seed, purpose: `selection by ${chosen}` });
+  const scored = await selectors[chosen].score({ ...task, seeds: gold, random });
+  const scores = scored.map(({ score }) => score);
+  if (new Set(scores).size === 1)
+    throw new InputError(
+      `${chosen} scores all ${items.length} machine labels alike (${scores[0]}), so there is nothing to select by; give another --selector, or more gold labels`,
+    );
+  const taken = new Set(takeShare({ items, scores, share }));
+  const selection: TableSelection = {
+    source: path,
+    columns,
+    classes,
+    selector: chosen,
+    chosenBy: selector !== null ? 'you' : crossFitted !== null ? 'cross-fitting' : 'no gold labels',
+    share,
+    seed,
+    items: items.map((item, place) => ({
+      ...item,
+      ...scored[place],
+      text: table.rows[item.row].text,
+      isSelected: taken.has(place),
+    })),
+    gold,
+    crossFitted,
+    warnings,
+  };
+  const text = tableText(table, addedCells(table, selection));
+  writeFileAtomically(out, out.endsWith('.gz') ? gzipSync(text) : text);
+  return selection;
+}
+
+function labelsOf({ rows }: LabelTable, { path, columns }: { path: string; columns: LabelColumns }) {
+  const machineClasses = new Set(rows.flatMap(({ label }) => label ?? []));
+  const goldClasses = new Set(rows.flatMap(({ gold }) => gold ?? []));
+  if (goldClasses.size > 0 && ![...goldClasses].some((name) => machineClasses.has(name)))
+    throw new InputError(
+      `${path}: the gold labels (${[...goldClasses].slice(0, 5).join(', ')} in ${columns.gold}) and the machine’s (${[...machineClasses].slice(0, 5).join(', ')} in ${columns.label}) share no class; write both in the same words`,
+    );
+  const classes = [...new Set([...machineClasses, ...goldClasses])].sort();
+  const machineOf = (row: number): MachineLabel | null => {
+    const { label, confidence } = rows[row];
+    return label === null ? null : { row, label: classes.indexOf(label), confidence };
+  };
+  return {
+    classes,
+    items: rows.flatMap(({ gold }, row) => (gold === null ? (machineOf(row) ?? []) : [])),
+    gold: rows.flatMap(({ gold }, row): GoldRow[] =>
+      gold === null ? [] : [{ row, label: classes.indexOf(gold), machine: machineOf(row) }],
+    ),
+  };
+}
+
+/** @throws InputError where no selection could make a useful training set */
+function checkMachineLabels(
+  items: readonly MachineLabel[],
+  { path, classes }: { path: string; classes: readonly string[] },
+): string[] {
+  if (items.length < fewestItems)
+    throw new InputError(
+      `${path} has ${counted(items.length, 'machine label')} on rows without gold label, and at least ${fewestItems} are needed to select from`,
+    );
+  const counts = countsOf(items, classes);
+  const [[name, most], second] = Object.entries(counts).sort(([, left], [, right]) => right - left);
+  if (second === undefined || second[1] === 0)
+    throw new InputError(
+      `all ${items.length} machine labels of ${path} are ${JSON.stringify(name)}: a model trained on any selection of them says nothing else. Look at the machine first: a model that was never trained answers its first class everywhere`,
+    );
+  const share = most / items.length;
+  return share < loudShare
+    ? []
+    : [
+        `${percent(share)} of the machine labels are ${JSON.stringify(name)} (${most} of ${items.length}); a selection cannot mend a machine that hardly says anything else`,
+      ];
+}
+
+function checkGold(
+  gold: readonly GoldRow[],
+  { items, classes }: { items: readonly MachineLabel[]; classes: readonly string[] },
+): string[] {
+  if (gold.length === 0) return [];
+  const ofMachine = countsOf(items, classes);
+  const ofGold = countsOf(gold, classes);
+  const missing = classes.filter((name) => ofMachine[name] === 0);
+  const unknown = classes.filter((name) => ofGold[name] === 0);
+  return [
+    ...(missing.length === 0
+      ? []
+      : [`the machine never says ${missing.join(', ')}, which is a gold label: no selection brings that class back`]),
+    ...(unknown.length === 0
+      ? []
+      : [`no gold row is ${unknown.join(', ')}, so nothing tells which of these machine labels are right`]),
+  ];
+}
+
+function countsOf(labels: readonly { readonly label: number }[], classes: readonly string[]): Record<string, number> {
+  return Object.fromEntries(classes.map((name, index) => [name, labels.filter(({ label }) => label === index).length]));
+}
+
+function usable(
+  name: SelectorName,
+  { items, gold }: { items: readonly MachineLabel[]; gold: readonly GoldRow[] },
+): boolean {
+  const { needs } = selectors[name];
+  if (needs === 'confidence') return items.every(({ confidence }) => confidence !== null);
+  return needs === 'nothing' || new Set(gold.map(({ label }) => label)).size > 1;
+}
+
+function canBeMeasured(gold: readonly GoldRow[], classCount: number): boolean {
+  const counts = Array.from({ length: classCount }, (_, label) => gold.filter((own) => own.label === label).length);
+  const present = counts.filter((count) => count > 0);
+  return gold.length >= fewestGold && present.length > 1 && Math.min(...present) >= fewestOfClass;
+}
+
+function addedCells({ rows }: LabelTable, { items, gold, classes }: TableSelection): string[][] {
+  const cells = rows.map(() => ['false', '', '', 'no label']);
+  for (const { row, label } of gold) cells[row] = ['true', classes[label], '', 'gold label'];
+  for (const { row, label, score, reason, isSelected } of items)
+    cells[row] = [String(isSelected), isSelected ? classes[label] : '', score.toPrecision(4), reason];
+  return cells;
+}

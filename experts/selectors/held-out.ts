@@ -1,0 +1,68 @@
+import { comparePaired, type Interval } from '../../src/metrics/bootstrap.ts';
+import { macroF1 } from '../../src/metrics/classification.ts';
+
+/** What models say of gold rows that they have not seen. Each entry is one set of models that together cover all gold rows. */
+export interface HeldOut {
+  /** The likeliest class of each gold row. */
+  readonly predicted: Int32Array[];
+  /** ln p(gold) of each gold row. */
+  readonly logLikelihoods: Float64Array[];
+  /** Machine labels of held-out gold rows that were taken, over all sets, and how many of them are right. */
+  taken: number;
+  takenRight: number;
+}
+
+export interface Gain {
+  /** First minus second, with the 95 % interval over gold rows. */
+  readonly macroF1: Interval & { readonly difference: number };
+  /** The same of the mean log-likelihood of the gold, in nats a row: more is known of it from few rows. */
+  readonly logLikelihood: Interval & { readonly difference: number };
+}
+
+/** Means over the sets of both, paired by gold rows. */
+export function gainOver(options: {
+  first: HeldOut;
+  second: HeldOut;
+  gold: readonly { readonly label: number }[];
+  classCount: number;
+}): Gain {
+  const { first, second, gold, classCount } = options;
+  const labels = Int32Array.from(gold, ({ label }) => label);
+  const compare = (statisticOf: (of: HeldOut) => (items: Int32Array) => number) => {
+    const { pValue: _, ...compared } = comparePaired({
+      items: gold.length,
+      seed: 1,
+      resamples: 1000,
+      first: statisticOf(first),
+      second: statisticOf(second),
+    });
+    return compared;
+  };
+  return {
+    macroF1: compare(
+      ({ predicted }) =>
+        (items) =>
+          mean(predicted, (own) => macroF1({ gold: labels, predicted: own, classes: classCount, items })),
+    ),
+    logLikelihood: compare(
+      ({ logLikelihoods }) =>
+        (items) =>
+          mean(logLikelihoods, (own) => mean(items, (item) => own[item])),
+    ),
+  };
+}
+
+/** Macro-F1, mean over the sets. */
+export function macroF1OfHeldOut({ predicted }: HeldOut, labels: Int32Array, classes: number): number {
+  return mean(predicted, (own) => macroF1({ gold: labels, predicted: own, classes }));
+}
+
+function mean<T>(values: Iterable<T>, of: (value: T) => number): number {
+  let sum = 0;
+  let count = 0;
+  for (const value of values) {
+    sum += of(value);
+    count++;
+  }
+  return sum / count;
+}

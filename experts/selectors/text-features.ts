@@ -1,0 +1,14 @@
+import { fitTfIdf } from '../../src/text/tf-idf.ts';
+import { type SparseMatrix, SparseMatrixBuilder } from '../task-models/local/sparse-matrix.ts';
+
+/** A row for each text: TF-IDF of its words, then a constant. */
+export function textFeatures(texts: readonly string[]): SparseMatrix {
+  const tfIdf = fitTfIdf(texts);
+  const builder = new SparseMatrixBuilder({ columns: tfIdf.columns + 1 });
+  for (const text of texts) {
+    builder.addRow({ row: tfIdf.rowOf(text), offset: 0, scale: 1 });
+    builder.add(tfIdf.columns, 1);
+    builder.endRow();
+  }
+  return builder.build();
+}

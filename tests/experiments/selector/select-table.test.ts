@@ -1,0 +1,153 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { readDelimitedFile } from '../../../src/data/importers/delimited-file.ts';
+import { Random } from '../../../src/tensor/random.ts';
+import { temporaryFolder } from '../../src/data/fixtures.ts';
+import { earshot } from '../cli/command-line.ts';
+
+const words = {
+  favor: ['love', 'great', 'vote', 'hope', 'proud', 'thanks', 'win', 'best'],
+  against: ['liar', 'shame', 'never', 'corrupt', 'worst', 'fraud', 'fail', 'sad'],
+} as const;
+const filler = ['the', 'today', 'people', 'news', 'city', 'who', 'with', 'again', 'about', 'time'];
+
+interface Row {
+  readonly tweet: string;
+  readonly truth: 'favor' | 'against';
+  readonly machine: 'favor' | 'against';
+}
+
+/** Texts with words of their stance, which the machine mistakes for the other one now and then. */
+function plantedRows({ count, fooled }: { count: number; fooled: number }): Row[] {
+  const random = Random.seeded({ seed: 5, purpose: 'planted table' });
+  return Array.from({ length: count }, (_, row) => {
+    const truth = row % 2 === 0 ? 'favor' : 'against';
+    const some = <T>(from: readonly T[]) => from[random.integer(from.length)];
+    const text = random.shuffled([some(words[truth]), some(words[truth]), some(filler), some(filler), some(filler)]);
+    const isFooled = random.uniform() < fooled;
+    const machine = isFooled ? (truth === 'favor' ? 'against' : 'favor') : truth;
+    return { tweet: `"${text.join(', ')}" ${row}`, truth, machine };
+  });
+}
+
+const field = (text: string) => `"${text.replaceAll('"', '""')}"`;
+
+/** The first rows have a gold label. */
+function table(rows: readonly Row[], { gold }: { gold: number }): string {
+  return [
+    'id,tweet,machine,stance',
+    ...rows.map(({ tweet, truth, machine }, row) => [row, field(tweet), machine, row < gold ? truth : ''].join(',')),
+    '',
+  ].join('\n');
+}
+
+const select = ['select', 'labels.csv', '--text', 'tweet', '--label', 'machine', '--out', 'selected.csv'];
+
+async function rowsOf(path: string) {
+  const rows: Readonly<Record<string, string>>[] = [];
+  for await (const { value } of readDelimitedFile(path, {})) rows.push(value);
+  return rows;
+}
+
+describe('select from a table', () => {
+  it('writes the same rows with what to train on, and opens its report with what that gains', async () => {
+    const planted = plantedRows({ count: 360, fooled: 0.4 });
+    const cwd = temporaryFolder({ 'labels.csv': table(planted, { gold: 80 }) });
+    const { code, out, errors } = await earshot([...select, '--gold', 'stance', '--json'], { cwd });
+    expect(code, errors).toBe(0);
+    const summary = JSON.parse(out);
+    expect(summary).toMatchObject({ chosenBy: 'cross-fitting', items: 280, gold: 80, selected: 140 });
+    expect(summary.worth.room.logLikelihood.low).toBeGreaterThan(0);
+    expect(summary.worth.overRandom.logLikelihood.low).toBeGreaterThan(0);
+    expect(summary.verdict).toMatch(/^Selecting by \S+ is better than a random selection of the same classes/);
+
+    const rows = await rowsOf(join(cwd, 'selected.csv'));
+    expect(rows.map(({ tweet }) => tweet)).toEqual(planted.map(({ tweet }) => tweet));
+    for (const [place, row] of rows.entries()) {
+      const { truth, machine } = planted[place];
+      if (place < 80) expect(row).toMatchObject({ selected: 'true', training_label: truth });
+      else expect(row.training_label).toBe(row.selected === 'true' ? machine : '');
+    }
+    const isRight = (place: number) => planted[place].truth === planted[place].machine;
+    const machineRows = [...rows.keys()].slice(80);
+    const taken = machineRows.filter((place) => rows[place].selected === 'true');
+    const rightOf = (places: readonly number[]) => places.filter(isRight).length / places.length;
+    expect(rightOf(taken)).toBeGreaterThan(rightOf(machineRows) + 0.25);
+    // The same share of every class.
+    for (const name of ['favor', 'against'])
+      expect(taken.filter((place) => planted[place].machine === name).length).toBe(
+        Math.round(machineRows.filter((place) => planted[place].machine === name).length / 2),
+      );
+
+    const report = readFileSync(join(cwd, 'selected.md'), 'utf8');
+    expect(report.split('\n')[2]).toBe(summary.verdict);
+    expect(report).toContain('the control');
+    expect(report).toContain('## Left out, worst first');
+  });
+
+  it('says that there is nothing to gain where every machine label is right', async () => {
+    const cwd = temporaryFolder({ 'labels.csv': table(plantedRows({ count: 240, fooled: 0 }), { gold: 80 }) });
+    const { code, out } = await earshot([...select, '--gold', 'stance'], { cwd });
+    expect(code).toBe(0);
+    expect(out).toMatch(/^Nothing to gain here that 80 gold rows could\s+show/);
+  });
+
+  it('says without gold labels that nothing tells what it is worth', async () => {
+    const cwd = temporaryFolder({ 'labels.csv': table(plantedRows({ count: 120, fooled: 0.2 }), { gold: 0 }) });
+    const { code, out } = await earshot([...select, '--json'], { cwd });
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({ selector: 'small-loss', chosenBy: 'no gold labels', worth: null });
+    expect(JSON.parse(out).verdict).toMatch(/^Not measured: with 0 gold rows/);
+  });
+
+  it('gives the same bytes again', async () => {
+    const cwd = temporaryFolder({ 'labels.csv': table(plantedRows({ count: 120, fooled: 0.3 }), { gold: 40 }) });
+    const written = async () => {
+      await earshot([...select, '--gold', 'stance'], { cwd });
+      return ['selected.csv', 'selected.md'].map((name) => readFileSync(join(cwd, name), 'utf8'));
+    };
+    expect(await written()).toEqual(await written());
+  });
+
+  const rows = plantedRows({ count: 60, fooled: 0.3 });
+  const alwaysFavor = rows.map((row) => ({ ...row, machine: 'favor' as const }));
+
+  it.each([
+    ['one class', table(alwaysFavor, { gold: 20 }), [], /all 40 machine labels .* are "favor"/],
+    ['no column', table(rows, { gold: 20 }), ['--confidence', 'machin'], /no column "machin" .*did you mean "machine"/],
+    ['a confidence that is none', table(rows, { gold: 20 }), ['--confidence', 'id'], /from 0 to 1; found "2"/],
+    ['few items', table(rows.slice(0, 30), { gold: 20 }), ['--gold', 'stance'], /10 machine labels .* at least 20/],
+    [
+      'other words',
+      table(rows, { gold: 20 }).replaceAll(/,(favor|against)$/gm, ',$1!'),
+      ['--gold', 'stance'],
+      /share no class/,
+    ],
+    ['a selector without gold', table(rows, { gold: 0 }), ['--selector', 'influence'], /needs gold labels/],
+    [
+      'a second selection',
+      table(rows, { gold: 20 }).replace('id,', 'selected,'),
+      ['--gold', 'stance'],
+      /has a column selected already/,
+    ],
+  ])('refuses %s', async (_, content, options, message) => {
+    const cwd = temporaryFolder({ 'labels.csv': content });
+    const { code, errors } = await earshot([...select, ...(options.length === 0 ? ['--gold', 'stance'] : options)], {
+      cwd,
+    });
+    expect(code).toBe(1);
+    expect(errors).toMatch(message);
+  });
+
+  it('warns of a class that covers nearly all, and of one that the machine never says', async () => {
+    const mostly = rows.map((row, place) => ({ ...row, machine: place % 10 === 0 ? row.machine : ('favor' as const) }));
+    const cwd = temporaryFolder({
+      'labels.csv': table(mostly, { gold: 24 }).replace(/,(favor|against)$/m, ',neither'),
+    });
+    const { code, errors } = await earshot([...select, '--gold', 'stance'], { cwd });
+    expect(code).toBe(0);
+    expect(errors).toMatch(/warning: \d+ % of the machine labels are "favor" \(\d+ of 36\)/);
+    expect(errors).toMatch(/warning: the machine never says neither, which is a gold label/);
+  });
+});
