@@ -16,8 +16,3 @@ export class HttpProblem extends Error {
 export function unavailable(message: string): HttpProblem {
   return new HttpProblem(503, message);
 }
-
-/** A body that has to be unpacked first. */
-export function compressedBody(): HttpProblem {
-  return new HttpProblem(415, 'compressed bodies are not read; send it as it is', { field: 'content-encoding' });
-}

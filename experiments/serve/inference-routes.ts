@@ -1,14 +1,16 @@
+import type { FastifyRequest } from 'fastify';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import packageJson from '../../package.json' with { type: 'json' };
 import { InputError } from '../../src/errors.ts';
-import { compressedBody, HttpProblem } from './http-problem.ts';
+import { HttpProblem } from './http-problem.ts';
 import { binaryAnswer, infer, tensorsOf, versionOf } from './infer.ts';
 import { inferenceRequest, inferenceResponse, modelMetadata, serverMetadata } from './inference-schemas.ts';
 import type { ServerMetrics } from './metrics.ts';
 import type { Models, ServedBundle } from './models.ts';
 import { problems } from './schemas.ts';
 import { inferenceBody, jsonLengthHeader } from './tensors.ts';
+import { packingOf, unpackedBody } from './unpacked-body.ts';
 
 const named = z.strictObject({ model: z.string().max(64).describe('as it is served') });
 const versioned = named.extend({ version: z.string().max(64).describe('as the metadata of the model give it') });
@@ -18,7 +20,7 @@ const inferenceContent = {
   'application/octet-stream': { schema: z.custom<Buffer>(Buffer.isBuffer).meta({ type: 'string', format: 'binary' }) },
 };
 
-/** The Open Inference Protocol, version 2, and of Triton's model repository what loads a bundle anew. */
+/** The Open Inference Protocol, version 2, with Triton's binary tensors, and a route that loads a bundle anew. */
 export function inferenceRoutes(options: { models: Models; metrics: ServerMetrics }): FastifyPluginAsyncZod {
   const { models, metrics } = options;
   const tags = ['inference'];
@@ -33,15 +35,10 @@ export function inferenceRoutes(options: { models: Models; metrics: ServerMetric
   return async (app) => {
     // A body is read by the header that says how much of it is JSON, and not by its type: clients of Triton send none.
     app.removeAllContentTypeParsers();
-    app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body, done) => {
-      try {
-        const length = request.headers[jsonLengthHeader];
-        const buffer = typeof body === 'string' ? Buffer.from(body) : body;
-        if (request.headers['content-encoding'] !== undefined) throw compressedBody();
-        done(null, inferenceBody(buffer, typeof length === 'string' ? length : undefined));
-      } catch (error) {
-        done(error instanceof Error ? error : new Error(String(error)));
-      }
+    app.addContentTypeParser('*', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) => {
+      const length = request.headers[jsonLengthHeader];
+      const unpacked = await unpackedBody(body, packingOf(request));
+      return inferenceBody(unpacked, typeof length === 'string' ? length : undefined);
     });
 
     app.get(
@@ -57,7 +54,7 @@ export function inferenceRoutes(options: { models: Models; metrics: ServerMetric
       async () => ({
         name: 'earshot',
         version: packageJson.version,
-        extensions: ['binary_tensor_data', 'model_repository'],
+        extensions: ['binary_tensor_data'],
       }),
     );
 

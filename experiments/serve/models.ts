@@ -89,15 +89,9 @@ export class Models {
     return bundle;
   }
 
-  /** The model that a request names, or the only one. @throws HttpProblem where it has to be named */
+  /** The model that a request names, or the first, which is the only one where requests may leave it out. */
   chosen(name: string | undefined): ServedBundle {
-    if (name !== undefined) return this.get(name);
-    const [only, ...others] = this.names;
-    if (others.length > 0)
-      throw new HttpProblem(400, `several models are served (${this.names.join(', ')}); name one with ?model=`, {
-        field: 'model',
-      });
-    return this.get(only);
+    return this.get(name ?? this.names[0]);
   }
 
   private sourceOf(name: string): ModelSource {

@@ -5,6 +5,7 @@ import { InputError, ProviderError } from '../../src/errors.ts';
 import { jsonOrUndefined } from '../../src/json.ts';
 import { unavailable } from './http-problem.ts';
 import type { ThreadLimits } from './memory-threads.ts';
+import { redisTrouble } from './redis-trouble.ts';
 import { keptPostSchema, outcomeSchema, type ThreadStore } from './thread-store.ts';
 
 /*
@@ -114,10 +115,12 @@ export async function redisThreads(
     await redis.ping();
   } catch (error) {
     redis.disconnect();
-    const why = error instanceof Error ? error.message : String(error);
-    throw new ProviderError(`Redis at ${place} cannot be used (${why}); start it, or correct --sessions`, {
-      cause: error,
-    });
+    throw new ProviderError(
+      `Redis at ${place} cannot be used: ${redisTrouble(error)}; start it, or correct --sessions`,
+      {
+        cause: error,
+      },
+    );
   }
 
   const run = async (
@@ -132,8 +135,7 @@ export async function redisThreads(
         return redis.eval(lua, keys.length, ...keys, ...words);
       });
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
-      throw unavailable(`the store of threads (Redis) does not answer: ${why}; try again later`);
+      throw unavailable(`the store of threads (Redis) does not answer: ${redisTrouble(error)}; try again later`);
     }
   };
 

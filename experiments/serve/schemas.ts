@@ -23,9 +23,15 @@ export const threadParams = z.strictObject({
   id: identifier.describe('the thread, under a name that the caller gives it'),
 });
 
-export const modelQuery = z.strictObject({
-  model: z.string().max(64).optional().describe('the bundle that decides; needed where several are served'),
-});
+/** Which of these bundles decides; it has to be named where there are several. */
+export function modelQuery(names: readonly string[]) {
+  const model = z
+    .string({ error: `several models are served (${names.join(', ')}); name one with ?model=` })
+    .max(64)
+    .describe('the bundle that decides')
+    .meta({ examples: [...names] });
+  return z.strictObject({ model: names.length > 1 ? model : model.optional() });
+}
 
 const newPostFields = {
   ...postSchema.shape,

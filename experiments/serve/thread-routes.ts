@@ -1,11 +1,13 @@
+import type { FastifyRequest } from 'fastify';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { jsonOrUndefined } from '../../src/json.ts';
 import type { GrowingThreads } from './growing-threads.ts';
-import { compressedBody, HttpProblem } from './http-problem.ts';
+import { HttpProblem } from './http-problem.ts';
 import type { ServerMetrics } from './metrics.ts';
 import type { Models } from './models.ts';
 import { additionSchema, modelQuery, problems, threadParams, threadViewSchema } from './schemas.ts';
+import { packingOf, unpackedBody } from './unpacked-body.ts';
 
 /** Threads that come post by post. */
 export function threadRoutes(options: {
@@ -15,6 +17,7 @@ export function threadRoutes(options: {
 }): FastifyPluginAsyncZod {
   const { models, threads, metrics } = options;
   const tags = ['threads'];
+  const querystring = modelQuery(models.names);
   const found = <T>(thread: T | null, id: string): T => {
     if (thread !== null) return thread;
     throw new HttpProblem(
@@ -27,14 +30,9 @@ export function threadRoutes(options: {
   };
   return async (app) => {
     app.removeAllContentTypeParsers();
-    app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
-      try {
-        if (request.headers['content-encoding'] !== undefined) throw compressedBody();
-        done(null, jsonBody(typeof body === 'string' ? Buffer.from(body) : body));
-      } catch (error) {
-        done(error instanceof Error ? error : new Error(String(error)));
-      }
-    });
+    app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) =>
+      jsonBody(await unpackedBody(body, packingOf(request))),
+    );
     app.post(
       '/v1/threads/:id/posts',
       {
@@ -45,7 +43,7 @@ export function threadRoutes(options: {
           description:
             'One post or many, as they come. The answer gives π(stop) at each and the decision; once stopped, the verdict of the detector. Posts are known by their ids, so a request that got no answer can be sent again.',
           params: threadParams,
-          querystring: modelQuery,
+          querystring,
           body: additionSchema,
           response: { 200: threadViewSchema, ...problems(404, 409, 413, 415, 503) },
         },
@@ -65,7 +63,7 @@ export function threadRoutes(options: {
           operationId: 'getThread',
           summary: 'How far a thread is',
           params: threadParams,
-          querystring: modelQuery,
+          querystring,
           response: { 200: threadViewSchema, ...problems(404, 503) },
         },
       },
@@ -83,7 +81,7 @@ export function threadRoutes(options: {
           operationId: 'deleteThread',
           summary: 'Forget a thread',
           params: threadParams,
-          querystring: modelQuery,
+          querystring,
           response: { 204: z.undefined().describe('It is forgotten.'), ...problems(404, 503) },
         },
       },

@@ -31,7 +31,7 @@ describe('the Open Inference Protocol', () => {
     const version = sha256.slice(0, 12);
     expect((await get('/v2')).body).toMatchObject({
       name: 'earshot',
-      extensions: ['binary_tensor_data', 'model_repository'],
+      extensions: ['binary_tensor_data'],
     });
     expect((await get('/v2/models/small')).body).toEqual({
       name: 'small',

@@ -114,7 +114,7 @@ describe('a thread that comes post by post', () => {
     const [first, second] = [await never(), await biasedBundle(50)];
     const server = await smallServer({ bundles: { first, second } });
     const unnamed = await server.post('t', { posts: [post('a')] });
-    expect(unnamed).toMatchObject({ status: 400, body: { field: 'model' } });
+    expect(unnamed).toMatchObject({ status: 400, body: { field: 'querystring.model' } });
     expect((await server.post('t', { posts: [post('a')] }, { query: '?model=first' })).body.decision).toBe('continue');
     expect((await server.post('t', { posts: [post('a')] }, { query: '?model=second' })).body.decision).toBe('stop');
     expect((await server.post('t', { posts: [post('a')] }, { query: '?model=third' })).status).toBe(404);
@@ -278,10 +278,53 @@ it('decides no text that a body in another encoding would lose', async () => {
   const latin = await send(Buffer.from(body, 'latin1'));
   expect(latin.statusCode).toBe(400);
   expect(latin.json()).toEqual({ error: 'the body is not UTF-8, which JSON is written in', field: 'body' });
-  const packed = await send(gzipSync(body), { 'content-encoding': 'gzip' });
-  expect(packed.statusCode).toBe(415);
-  expect(packed.json()).toMatchObject({ field: 'content-encoding' });
   expect((await send(Buffer.from(body))).statusCode).toBe(200);
+});
+
+it('reads bodies packed with gzip, up to the size of others, and says what it does not read', async () => {
+  const server = await smallServer({ limits: { bodyBytes: 10_000 } });
+  const send = (id: string, payload: Buffer, encoding: string) =>
+    server.app.inject({
+      method: 'POST',
+      url: `/v1/threads/${id}/posts`,
+      payload,
+      headers: { ...json, 'content-encoding': encoding },
+    });
+  const body = JSON.stringify({ posts: [post('a', { text: 'Café' }), post('b')] });
+  const plain = await server.post('plain', JSON.parse(body));
+  const packed = await send('packed', gzipSync(body), 'gzip');
+  expect(packed.statusCode).toBe(200);
+  expect(packed.json().posts).toEqual(plain.body.posts);
+  const bomb = await send('bomb', gzipSync(JSON.stringify({ posts: [post('a', { text: 'a'.repeat(1e6) })] })), 'gzip');
+  expect([bomb.statusCode, bomb.json().error]).toEqual([413, expect.stringContaining('more than the 10000 bytes')]);
+  const cut = await send('cut', gzipSync(body).subarray(0, 20), 'gzip');
+  expect([cut.statusCode, cut.json()]).toEqual([400, expect.objectContaining({ field: 'content-encoding' })]);
+  const other = await send('other', Buffer.from(body), 'br');
+  expect([other.statusCode, other.json().error]).toEqual([
+    415,
+    expect.stringContaining('packed with "br" are not read'),
+  ]);
+  const states = Buffer.from(
+    JSON.stringify({ inputs: [{ name: 'state', shape: [1, 6], datatype: 'FP32', data: [1, 2, 3, 4, 5, 6] }] }),
+  );
+  const infer = (payload: Buffer, headers: Record<string, string>) =>
+    server.app.inject({ method: 'POST', url: '/v2/models/small/infer', payload, headers });
+  const inferred = await infer(gzipSync(states), { 'content-encoding': 'gzip' });
+  expect(inferred.json()).toEqual((await infer(states, {})).json());
+});
+
+it('asks in its interface for the model where several are served, and only there', async () => {
+  const one = await smallServer();
+  const two = await smallServer({ bundles: { a: await mixedBundle(), b: await never() } });
+  const parameterOf = async (server: typeof one) => {
+    const { body } = await server.get('/openapi.json');
+    return body.paths['/v1/threads/{id}/posts'].post.parameters.find(({ name }: { name: string }) => name === 'model');
+  };
+  expect((await parameterOf(one)).required ?? false).toBe(false);
+  expect(await parameterOf(two)).toMatchObject({ required: true });
+  const unnamed = await two.post('t', { posts: [post('a')] });
+  expect(unnamed).toMatchObject({ status: 400 });
+  expect(unnamed.body.error).toContain('several models are served (a, b); name one with ?model=');
 });
 
 it('takes a request without a body that announces JSON, as many clients do', async () => {

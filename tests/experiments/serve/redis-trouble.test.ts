@@ -1,0 +1,16 @@
+import { expect, it } from 'vitest';
+import { redisTrouble } from '../../../experiments/serve/redis-trouble.ts';
+
+it.each([
+  [Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:1'), { code: 'ECONNREFUSED' }), 'nobody listens there'],
+  [Object.assign(new Error(''), { code: 'ECONNREFUSED' }), 'nobody listens there'],
+  [new Error("Stream isn't writeable and enableOfflineQueue options is false"), 'the connection is lost'],
+  [new Error('Connection is closed.'), 'the connection is lost'],
+  [new Error('Command timed out'), 'it has not answered in time'],
+  [new Error('NOAUTH Authentication required.'), 'it wants another password; set EARSHOT_REDIS_PASSWORD'],
+  [new Error("OOM command not allowed when used memory > 'maxmemory'."), 'its memory is full'],
+  [new Error("READONLY You can't write against a read only replica."), 'it is a replica'],
+  [new Error('ERR something new'), 'it says "ERR something new"'],
+])('says in our words what %s means', (error, said) => {
+  expect(redisTrouble(error)).toContain(said);
+});
