@@ -1,6 +1,7 @@
-import { closeSync, fsyncSync, mkdirSync, openSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { diskError } from './errors.ts';
+import { writeTarget } from './write-target.ts';
 
 let temporaryFiles = 0;
 
@@ -18,7 +19,7 @@ export function makeFolder(path: string): void {
 
 /**
  * Replaces a file so that a reader, a crash or a power cut sees the old content or the new one, never a part of it. A
- * symbolic link stays one: the file that it points to is replaced.
+ * symbolic link stays one: the file that it points to is replaced. Devices and pipes are written to.
  *
  * Written with `node:fs` because write-file-atomic 6 issues a single write and ignores how much of it was taken. On a
  * disk that fills up half-way, it renames the truncated file over the good one and reports success.
@@ -28,7 +29,11 @@ export function writeFileAtomically(path: string, content: string | Uint8Array):
   const bytes = typeof content === 'string' ? Buffer.from(content, 'utf8') : content;
   let temporary: string | null = null;
   try {
-    const target = throughLinks(path);
+    const { path: target, isSpecial } = writeTarget(path);
+    if (isSpecial) {
+      writeFileSync(target, bytes);
+      return;
+    }
     // In the same folder, because a rename cannot cross disks; hidden, so that nobody takes it for a finished file.
     temporary = join(dirname(target), `.${basename(target)}.${process.pid}-${++temporaryFiles}.tmp`);
     writeDurably(temporary, bytes);
@@ -39,15 +44,6 @@ export function writeFileAtomically(path: string, content: string | Uint8Array):
     throw diskError(error, { what: `write ${bytes.byteLength} bytes to ${path}` });
   } finally {
     if (temporary !== null) discard(temporary);
-  }
-}
-
-/** A rename would replace a symbolic link by a file, but the caller means the file that it points to. */
-function throughLinks(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
   }
 }
 

@@ -63,9 +63,10 @@ function kebab(name: string): string {
 
 const helpAfter = `
 Each post tells for a rumor, against it, or nothing, with probabilities that depend on the class, on the phase
-(early or late) and on whether the thread's early phase misleads. So the Bayes posterior and the optimal stopping
-rule are exact, and a trained stop agent can be held against them.
+(early or late), and on whether the thread misleads early or tells its evidence late. So the Bayes posterior and the
+optimal stopping rule are exact, and a trained stop agent can be held against them.
 
 Examples:
   earshot data synth --out synthetic.jsonl
-  earshot data synth --threads 2000 --seed 7 --misleading-share 0.4 --delay-cost 0.01 --out hard.jsonl.gz`;
+  earshot data synth --threads 2000 --seed 7 --misleading-share 0.4 --delay-cost 0.01 --out hard.jsonl.gz
+  earshot data synth --slow-share 0.3 --slow-posts 10 --max-posts 40 --typical-posts 20 --out late.jsonl`;

@@ -25,12 +25,9 @@ const dataSchema = z
       .nullable()
       .default(null)
       .describe('path of a thread file (JSON Lines, plain or gzip); null for the synthetic stream'),
-    synthetic: z
-      .strictObject({ threads: syntheticOptionsSchema.shape.threads, seed: syntheticOptionsSchema.shape.seed })
+    synthetic: syntheticOptionsSchema
       .prefault({})
-      .describe(
-        'the synthetic stream, used where no path is given; `earshot data synth` makes files of streams of other shapes',
-      ),
+      .describe('the synthetic stream, used where no path is given; `earshot data synth` makes the same ones as files'),
     skipInvalid: z.boolean().default(false).describe('leave invalid lines out instead of stopping'),
   })
   .describe('where the threads come from');

@@ -5,7 +5,7 @@ import { groupBy } from '../../src/data/group-by.ts';
 import { InputError } from '../../src/errors.ts';
 import { type EvaluationSplit, readDecisions } from '../run/decisions-file.ts';
 import { readJudged } from './decided-files.ts';
-import { decideByRules, decisionSchema, isShown, type SystemDecisions } from './decisions.ts';
+import { agentName, decideByRules, decisionSchema, isShown, type SystemDecisions } from './decisions.ts';
 import { type Experiment, experimentSchema, taskOf } from './experiment.ts';
 import { type SystemScores, scoreSystem, scoresJson } from './metrics.ts';
 
@@ -45,6 +45,13 @@ export interface TrialResult
   readonly systems: readonly SystemScores[];
   /** What they were computed from, in the same order. */
   readonly decisions: readonly SystemDecisions[];
+  /** What agents are ranked by: scores on the development part, or where there is none on the decided one. */
+  readonly ranking: {
+    readonly part: EvaluationSplit;
+    readonly agent: SystemScores;
+    /** Of a whole thread, and of a call: what the agent was trained for. */
+    readonly price: { readonly delayCost: number; readonly callCost: number };
+  };
 }
 
 /** @throws InputError when another version of Earshot finished the run */
@@ -68,7 +75,15 @@ export function systemsOfRun(run: RunDirectory, part?: EvaluationSplit): SystemD
       throw new InputError(`the decisions of ${run.path} lack the system ${name}; train the run again`);
     return { name, calls, decisions: own };
   });
-  return [...stored, ...decideByRules(evaluation, readJudged(run.path, decidedPart), schedule)];
+  const rules = decideByRules(evaluation, readJudged(run.path, decidedPart), schedule);
+  // Bounds stand at the end.
+  const isBound = ({ calls }: SystemDecisions) => calls === 'oracle';
+  return [...stored.filter((own) => !isBound(own)), ...rules, ...stored.filter(isBound)];
+}
+
+function agentOfRun(run: RunDirectory, part: EvaluationSplit): SystemDecisions {
+  const decisions = readDecisions(run.path, decisionSchema, part).filter(({ system }) => system === agentName);
+  return { name: agentName, calls: 'one', decisions };
 }
 
 /**
@@ -83,9 +98,16 @@ export function readTrialResult(
   const experiment: Experiment = run.readConfig(experimentSchema);
   const { resamples } = experiment.evaluation;
   const decisions = systemsOfRun(run, options.part);
+  const rankedPart = experiment.split.development > 0 ? 'development' : stored.part;
+  const { delayCost, callCost } = experiment.agent.task;
   return {
     ...stored,
     decisions,
+    ranking: {
+      part: rankedPart,
+      agent: scoreSystem(agentOfRun(run, rankedPart), { labels: taskOf(experiment).labels }),
+      price: { delayCost, callCost },
+    },
     systems: decisions.map((system) =>
       scoreSystem(system, {
         labels: taskOf(experiment).labels,
@@ -96,6 +118,6 @@ export function readTrialResult(
 }
 
 export function trialJson(run: RunDirectory): unknown {
-  const { systems, decisions: _, ...result } = readTrialResult(run, { withIntervals: true });
+  const { systems, decisions: _, ranking: __, ...result } = readTrialResult(run, { withIntervals: true });
   return { ...result, systems: systems.map(scoresJson) };
 }

@@ -35,6 +35,7 @@ import { decidedParts, judgedThreads, type PreparedTrial, prepareTrial } from '.
 import { saveProjection } from './projection.ts';
 import { saveSchedule } from './query-schedule.ts';
 import { readStoredResult, type StoredResult, storedResult } from './result.ts';
+import { streamOptimum } from './stream-optimum.ts';
 import { watchTraining } from './watch-training.ts';
 
 /** One agent with one seed, and where its run goes. */
@@ -240,6 +241,8 @@ async function decideAll(
     systems.push(decide(name, judged, steps, queryingOf(schedule)));
     stops.push(own);
   }
+  const optimum = streamOptimum(experiment, threads);
+  if (optimum !== null) systems.push(optimum);
   return { judged, systems, stops };
 }
 

@@ -4,12 +4,14 @@ import { type Chart, type DrawnChart, figure, ink, palette, quiet, seriesColours
 import { html, type Markup } from '../../report/page/html.ts';
 import { numberCell, table } from '../../report/page/tables.ts';
 import { isShown } from '../decisions.ts';
+import { optimumName } from '../stream-optimum.ts';
 import { hullOf, type PlottedSystem } from './operating-points.ts';
 
 const groups = {
   learnt: 'other learnt system',
   rule: 'rule',
   bound: 'label-aware bound',
+  optimum: optimumName,
 } as const;
 
 /**
@@ -17,7 +19,7 @@ const groups = {
  * line that mixtures of rules attain, and the bound that sees the labels.
  */
 export function frontChart(systems: readonly PlottedSystem[], price: 'er' | 'calls'): Chart {
-  const shown = systems.filter(({ kind }) => price === 'er' || kind !== 'bound');
+  const shown = systems.filter(({ kind }) => price === 'er' || !isOutOfReach(kind));
   const agents = shown.filter(({ kind }) => kind === 'agent');
   const groupOf = ({ kind, name }: PlottedSystem) => (kind === 'agent' ? name : groups[kind]);
   const domain = [...new Set(shown.map(groupOf))].sort((a, b) => rank(a) - rank(b));
@@ -43,12 +45,14 @@ export function frontChart(systems: readonly PlottedSystem[], price: 'er' | 'cal
   const colour = (group: string) => {
     if (group === groups.rule) return palette.grey;
     if (group === groups.bound) return palette.green;
+    if (group === groups.optimum) return palette.amber;
     if (group === groups.learnt) return palette.pink;
     return seriesColours[domain.indexOf(group) % seriesColours.length];
   };
   const shape = (group: string) => {
     if (group === groups.rule) return 'circle';
     if (group === groups.bound) return 'triangle-up';
+    if (group === groups.optimum) return 'triangle-down';
     return group === groups.learnt ? 'square' : 'diamond';
   };
   const bars = agents.flatMap((system) => {
@@ -68,13 +72,13 @@ export function frontChart(systems: readonly PlottedSystem[], price: 'er' | 'cal
       .filter(
         (system) =>
           system.kind === 'agent' ||
-          system.kind === 'bound' ||
+          isOutOfReach(system.kind) ||
           (corners.has(system) && isShown(system.name) && system.name.length <= longestRuleName),
       )
       .map((system) => ({
         ...point(system),
         isRule: system.kind === 'rule',
-        isKept: system.kind === 'bound' || (system.kind === 'agent' && agents.length <= namedAgents),
+        isKept: isOutOfReach(system.kind) || (system.kind === 'agent' && agents.length <= namedAgents),
       })),
     shown.map(point),
   );
@@ -138,6 +142,10 @@ export function frontChart(systems: readonly PlottedSystem[], price: 'er' | 'cal
   };
 }
 
+function isOutOfReach(kind: PlottedSystem['kind']): boolean {
+  return kind === 'bound' || kind === 'optimum';
+}
+
 /** Longer names of rules would lie across the chart; pointing at the rule tells them. */
 const longestRuleName = 18;
 
@@ -158,7 +166,9 @@ function detailsOf(system: PlottedSystem): string {
     name,
     `macro-F1 ${macroF1.toFixed(3)}${within(intervals?.macroF1, 3)}`,
     `ER ${er.toFixed(3)}${within(intervals?.er, 3)}`,
-    ...(kind === 'bound' ? ['It sees the labels and is out of reach.'] : [`${calls.toFixed(1)} calls a thread`]),
+    ...(kind === 'bound' ? ['It sees the labels and is out of reach.'] : []),
+    ...(kind === 'optimum' ? ['It knows how the stream was made.'] : []),
+    ...(isOutOfReach(kind) ? [] : [`${calls.toFixed(1)} calls a thread`]),
     ...(seeds > 1 ? [`mean over ${seeds} seeds`] : []),
     `Again: ${repeat}`,
   ].join('\n');
@@ -190,7 +200,7 @@ ${table({
     interval(system, 'macroF1'),
     numberCell(system.er),
     interval(system, 'er'),
-    system.kind === 'bound' ? numberCell(null) : numberCell(system.calls, 1),
+    isOutOfReach(system.kind) ? numberCell(null) : numberCell(system.calls, 1),
   ]),
   isMarked: (row) => systems[row].kind === 'agent',
 })}</details>`;

@@ -3,6 +3,7 @@ import { bootstrapGroups, type Interval } from '../../../src/metrics/bootstrap.t
 import { type PricedPoint, paretoFront, upperHull } from '../../../src/metrics/pareto.ts';
 import { agentName, isLearnt, isShown, type SystemDecisions } from '../decisions.ts';
 import type { TrialResult } from '../result.ts';
+import { optimumName } from '../stream-optimum.ts';
 import { everyItem, operatingPointOf } from './aggregate.ts';
 
 /** A trial and the folder of its run. */
@@ -20,8 +21,8 @@ export interface PlacedVariant {
 /** A system by its aims: means over seeds. */
 export interface PlottedSystem extends PricedPoint {
   readonly name: string;
-  /** agent: the trained one; learnt: other systems that learn; bound: sees the labels. */
-  readonly kind: 'agent' | 'learnt' | 'rule' | 'bound';
+  /** agent: the trained one; learnt: other systems that learn; bound: sees the labels; optimum: knows the stream. */
+  readonly kind: 'agent' | 'learnt' | 'rule' | 'bound' | 'optimum';
   readonly variant: string;
   /** Asks the detector once, at the stop. */
   readonly asksOnce: boolean;
@@ -63,6 +64,7 @@ export function plottedSystems(variants: readonly PlacedVariant[], { command }: 
 }
 
 function kindOf({ name, calls }: SystemDecisions): PlottedSystem['kind'] {
+  if (name === optimumName) return 'optimum';
   if (calls === 'oracle') return 'bound';
   if (name === agentName) return 'agent';
   return isLearnt(name) ? 'learnt' : 'rule';

@@ -5,6 +5,7 @@ import { percent, plusMinus } from '../../report/shown-numbers.ts';
 import type { VariantResults } from '../../report/variant-results.ts';
 import { agentName, isLearnt } from '../decisions.ts';
 import type { TrialResult } from '../result.ts';
+import { optimumName } from '../stream-optimum.ts';
 import {
   compareToFront,
   type FrontComparison,
@@ -14,6 +15,8 @@ import {
   shownMargin,
   summarize,
 } from './aggregate.ts';
+import { rankedAgents, recommendedAgent } from './ranked-agents.ts';
+import { readingSentence } from './reading.ts';
 
 interface SummedVariant {
   readonly variant: string;
@@ -33,7 +36,8 @@ export function summarizeExperiment({
   name: string;
   results: readonly VariantResults<TrialResult>[];
 }): string {
-  const variants = results.map(({ variant, trials }): SummedVariant => {
+  const variants = rankedAgents(results).map(({ variant }): SummedVariant => {
+    const { trials } = results.find((own) => own.variant === variant)!;
     const systems = summarize(trials);
     const agent = systems.find((system) => system.name === agentName);
     if (agent === undefined) throw new Error(`no trial of ${variant} has an agent`);
@@ -42,15 +46,21 @@ export function summarizeExperiment({
   const [{ threads, part }] = results[0].trials;
   const seeds = Math.max(...results.map(({ trials }) => trials.length));
   const decided = `${counted(threads[part], `${part} thread`)}, ${counted(seeds, 'seed')}`;
+  const recommended = variants.find(({ variant }) => variant === recommendedAgent(results)?.variant);
+  const best =
+    recommended === undefined
+      ? null
+      : readingSentence(recommended.systems, variants.length === 1 ? 'the agent' : recommended.variant);
   const rows = [
     ...variants.flatMap(rowsOf),
     ...variants[0].systems
-      .filter((system) => system.name === allPostsName)
-      .map((system) => row(allPostsName, system, { margin: null })),
+      .filter(({ name }) => name === allPosts.name || name === optimumName)
+      .map((system) => row(system.name, system, { margin: null })),
   ];
   return [
     `${name}: ${decided}`,
     '',
+    ...(best === null ? [] : [wrapped(best), '']),
     narrowTable([['agent, best rules as early', 'macro-F1', 'ER', 'calls', 'above rules'], ...rows]),
     '',
     wrapped(
@@ -61,9 +71,6 @@ export function summarizeExperiment({
     '',
   ].join('\n');
 }
-
-/** The rule that waits for everything: what an agent gives up for being early. */
-const allPostsName = allPosts.name;
 
 /** The agent, and under it the rules that a reader would use instead. */
 function rowsOf({ variant, agent, systems, front }: SummedVariant): string[][] {
@@ -90,13 +97,13 @@ function bestOf(rules: readonly SystemSummary[]): SystemSummary | undefined {
   return [...rules].sort((a, b) => score(b) - score(a))[0];
 }
 
-function row(name: string, { values }: SystemSummary, { margin }: { margin: Margin | null }): string[] {
+function row(name: string, { values, calls }: SystemSummary, { margin }: { margin: Margin | null }): string[] {
   const { macroF1, er, callsPerThread } = values;
   return [
     name,
     macroF1 === null ? '–' : plusMinus(macroF1),
     er === null ? '–' : er.mean.toFixed(3),
-    callsPerThread === null ? '–' : callsPerThread.mean.toFixed(1),
+    callsPerThread === null || calls === 'oracle' ? '–' : callsPerThread.mean.toFixed(1),
     margin === null ? '' : shownMargin(margin),
   ];
 }

@@ -9,11 +9,13 @@ export type { Evidence };
 export const evidences: readonly Evidence[] = ['rumor', 'nonRumor', 'neutral'];
 
 /**
- * All that the posts so far say about the class. Early posts are counted separately because the two kinds of thread
- * (misleading or not) weigh them differently; of late posts only the difference matters.
+ * All that the posts so far say about the class and what is still to come. Early posts are counted separately because
+ * misleading threads weigh them differently; of late posts only the difference matters.
  */
 export interface EvidenceCounts {
   readonly posts: number;
+  /** Whether one of the first slowPosts posts was telling, as none is in a slow thread. */
+  readonly isQuick: boolean;
   readonly earlyRumor: number;
   readonly earlyNonRumor: number;
   /** Late posts that speak for a rumor minus late posts that speak against. */
@@ -21,7 +23,7 @@ export interface EvidenceCounts {
 }
 
 /** Before the first post. */
-export const noEvidence: EvidenceCounts = { posts: 0, earlyRumor: 0, earlyNonRumor: 0, lateMargin: 0 };
+export const noEvidence: EvidenceCounts = { posts: 0, isQuick: false, earlyRumor: 0, earlyNonRumor: 0, lateMargin: 0 };
 
 /** The counts after one more post. */
 export function addEvidence(
@@ -32,22 +34,37 @@ export function addEvidence(
   const rumor = Number(evidence === 'rumor');
   const nonRumor = Number(evidence === 'nonRumor');
   const posts = counts.posts + 1;
+  const isQuick = counts.isQuick || (posts <= model.slowPosts && evidence !== 'neutral');
   return posts <= model.earlyPosts
-    ? { ...counts, posts, earlyRumor: counts.earlyRumor + rumor, earlyNonRumor: counts.earlyNonRumor + nonRumor }
-    : { ...counts, posts, lateMargin: counts.lateMargin + rumor - nonRumor };
+    ? {
+        ...counts,
+        posts,
+        isQuick,
+        earlyRumor: counts.earlyRumor + rumor,
+        earlyNonRumor: counts.earlyNonRumor + nonRumor,
+      }
+    : { ...counts, posts, isQuick, lateMargin: counts.lateMargin + rumor - nonRumor };
 }
 
-/** One of the four kinds of thread with its posterior probability. */
-interface Hypothesis {
+/** One of the eight kinds of thread with its posterior probability. */
+interface Hypothesis extends ThreadKind {
+  readonly probability: number;
+}
+
+/** What is hidden of a thread. */
+export interface ThreadKind {
   readonly rumor: boolean;
   readonly misleading: boolean;
-  readonly probability: number;
+  /** Its evidence comes late. */
+  readonly slow: boolean;
 }
 
 /** Bayes' rule; posts are independent given the kind of thread. */
 function hypotheses(counts: EvidenceCounts, model: SyntheticModel): Hypothesis[] {
   const halfLogOdds = Math.log(model.lateAccuracy / (1 - model.lateAccuracy)) / 2;
-  const kinds = [true, false].flatMap((rumor) => [true, false].map((misleading) => ({ rumor, misleading })));
+  const kinds = [true, false].flatMap((rumor) =>
+    [true, false].flatMap((misleading) => [true, false].map((slow): ThreadKind => ({ rumor, misleading, slow }))),
+  );
   const weighted = kinds.map((kind) => {
     const earlyAccuracy = kind.misleading ? model.misleadingAccuracy : model.earlyAccuracy;
     const [right, wrong] = kind.rumor
@@ -55,13 +72,23 @@ function hypotheses(counts: EvidenceCounts, model: SyntheticModel): Hypothesis[]
       : [counts.earlyNonRumor, counts.earlyRumor];
     const prior =
       (kind.rumor ? model.rumorShare : 1 - model.rumorShare) *
-      (kind.misleading ? model.misleadingShare : 1 - model.misleadingShare);
+      (kind.misleading ? model.misleadingShare : 1 - model.misleadingShare) *
+      slowness({ slow: kind.slow, counts }, model);
     // p^for (1−p)^against is √(odds)^margin times a factor that both classes share.
     const late = Math.exp((kind.rumor ? 1 : -1) * counts.lateMargin * halfLogOdds);
     return { ...kind, weight: prior * earlyAccuracy ** right * (1 - earlyAccuracy) ** wrong * late };
   });
   const total = weighted.reduce((sum, { weight }) => sum + weight, 0);
   return weighted.map(({ weight, ...kind }) => ({ ...kind, probability: weight / total }));
+}
+
+/**
+ * P(a thread is slow or not, and which of its first slowPosts posts are neutral), but for the factors that both share: the
+ * telling posts that rule a slow thread out, and all posts after.
+ */
+function slowness({ slow, counts }: { slow: boolean; counts: EvidenceCounts }, model: SyntheticModel): number {
+  if (counts.isQuick) return slow ? 0 : 1 - model.slowShare;
+  return slow ? model.slowShare : (1 - model.slowShare) * model.neutralShare ** Math.min(counts.posts, model.slowPosts);
 }
 
 /** P(rumor | the posts so far). */
@@ -71,23 +98,25 @@ export function rumorProbability(counts: EvidenceCounts, model: SyntheticModel):
 
 /** P(the next post's evidence | the posts so far), if there is a next post. */
 export function nextEvidence(counts: EvidenceCounts, model: SyntheticModel): Record<Evidence, number> {
-  const next = { rumor: 0, nonRumor: 0, neutral: model.neutralShare };
+  const next = { rumor: 0, nonRumor: 0, neutral: 0 };
   for (const kind of hypotheses(counts, model)) {
-    const saysRumor = saysRumorProbability({ ...kind, post: counts.posts }, model);
-    next.rumor += kind.probability * (1 - model.neutralShare) * saysRumor;
-    next.nonRumor += kind.probability * (1 - model.neutralShare) * (1 - saysRumor);
+    const chances = evidenceProbabilities({ kind, post: counts.posts }, model);
+    for (const evidence of evidences) next[evidence] += kind.probability * chances[evidence];
   }
   return next;
 }
 
-/** P(a post that is not neutral speaks for a rumor); `post` is its position, from 0. */
-export function saysRumorProbability(
-  about: { rumor: boolean; misleading: boolean; post: number },
+/** P(a post's evidence | the kind of its thread); `post` is its position, from 0. */
+export function evidenceProbabilities(
+  { kind, post }: { kind: ThreadKind; post: number },
   model: SyntheticModel,
-): number {
-  const early = about.misleading ? model.misleadingAccuracy : model.earlyAccuracy;
-  const accuracy = about.post < model.earlyPosts ? early : model.lateAccuracy;
-  return about.rumor ? accuracy : 1 - accuracy;
+): Record<Evidence, number> {
+  if (kind.slow && post < model.slowPosts) return { rumor: 0, nonRumor: 0, neutral: 1 };
+  const early = kind.misleading ? model.misleadingAccuracy : model.earlyAccuracy;
+  const right = post < model.earlyPosts ? early : model.lateAccuracy;
+  const rumor = kind.rumor ? right : 1 - right;
+  const telling = 1 - model.neutralShare;
+  return { rumor: telling * rumor, nonRumor: telling * (1 - rumor), neutral: model.neutralShare };
 }
 
 /** The evidence of each post of a synthetic thread, read back from its words. */

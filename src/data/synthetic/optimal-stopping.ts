@@ -144,7 +144,7 @@ function lengthTables(model: SyntheticModel): { endsHere: Float64Array; meanInve
 }
 
 function keyOf(counts: EvidenceCounts): string {
-  return `${counts.earlyRumor} ${counts.earlyNonRumor} ${counts.lateMargin}`;
+  return `${counts.isQuick} ${counts.earlyRumor} ${counts.earlyNonRumor} ${counts.lateMargin}`;
 }
 
 /** All reachable counts after 1, 2, … maxPosts posts, each linked to those that may follow. */

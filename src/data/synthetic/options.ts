@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { InputError } from '../../errors.ts';
 import { firstIssue } from '../bad-item.ts';
+import { stories } from './stories.ts';
 
 const share = z.number().min(0).max(1);
 /** With certainty a single post would decide everything, and the posterior would divide by zero. */
@@ -31,7 +32,16 @@ export const syntheticOptionsSchema = z
     earlyAccuracy: accuracy.default(0.75).describe('early, not misleading: probability that a telling post is right'),
     misleadingAccuracy: accuracy.default(0.25).describe('early, misleading: probability that a telling post is right'),
     lateAccuracy: accuracy.default(0.8).describe('late: probability that a telling post is right'),
-    events: z.int().min(1).max(12).default(5).describe('how many events the threads are about, unrelated to the class'),
+    slowShare: share
+      .default(0)
+      .describe('probability that the evidence of a thread comes late: its first posts are all neutral'),
+    slowPosts: z.int().min(0).default(10).describe('how many posts are neutral where the evidence comes late'),
+    events: z
+      .int()
+      .min(1)
+      .max(stories.length)
+      .default(5)
+      .describe('how many events the threads are about, unrelated to the class'),
   })
   .refine(({ minPosts, maxPosts }) => minPosts <= maxPosts, {
     path: ['minPosts'],

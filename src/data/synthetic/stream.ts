@@ -2,14 +2,15 @@
  * A made-up stream of threads whose best stopping rule can be computed, so that a trained one can be compared with it.
  *
  * A thread is a rumor with probability rumorShare; its length does not depend on that. With probability misleadingShare
- * its early phase misleads. Each post, the claim included, is neutral with probability neutralShare (some of these are
+ * its early phase misleads; with probability slowShare its evidence comes late, and its first slowPosts posts are neutral.
+ * Each other post, the claim included, is neutral with probability neutralShare (some of these are
  * off topic). Otherwise it speaks for or against a rumor: rightly with probability earlyAccuracy, or misleadingAccuracy
  * in a misleading thread, among the first earlyPosts posts, and with lateAccuracy after. Words, stances and times
  * depend only on that evidence and the position, so `bayesPosterior` and `optimalStopping` are exact.
  */
 import { Random } from '../../tensor/random.ts';
 import type { Post, Thread } from '../thread.ts';
-import { type Evidence, saysRumorProbability } from './evidence.ts';
+import { type Evidence, evidenceProbabilities, type ThreadKind } from './evidence.ts';
 import { lengthProbabilities, type SyntheticModel, type SyntheticOptions, syntheticModel } from './options.ts';
 import { eventName, writeText } from './words.ts';
 
@@ -23,8 +24,8 @@ export {
 export { type SyntheticOptions, syntheticOptionsSchema } from './options.ts';
 
 /**
- * Makes the threads of a stream. The same options give the same threads, and `labels.misleading` says which ones
- * mislead.
+ * Makes the threads of a stream. The same options give the same threads, and `labels` says which ones
+ * mislead and in which the evidence comes late.
  * @throws InputError for an option that is unknown or out of range
  */
 export function synthesizeThreads(options: SyntheticOptions = {}): Thread[] {
@@ -41,11 +42,13 @@ function synthesizeThread(
   const id = `synthetic-${model.seed}-${index + 1}`;
   const rumor = random.uniform() < model.rumorShare;
   const misleading = random.uniform() < model.misleadingShare;
+  const slow = random.uniform() < model.slowShare;
+  const kind = { rumor, misleading, slow };
   const event = random.integer(model.events);
   const length = drawIndex(lengths, random);
   let timeMs = Date.UTC(2024, 0, 1) + random.integer(90 * 24 * 3600) * 1000;
   const posts = Array.from({ length }, (_, post): Post => {
-    const evidence = drawEvidence({ rumor, misleading, post }, { model, random });
+    const evidence = drawEvidence({ kind, post }, { model, random });
     const distractor = evidence === 'neutral' && post > 0 && random.uniform() < model.distractorShare;
     if (post > 0) timeMs += gapMs(post, random);
     return {
@@ -63,17 +66,19 @@ function synthesizeThread(
     event: eventName(event),
     veracity: rumor ? 'false' : 'non-rumor',
     rumor,
-    labels: { misleading },
+    labels: { misleading, slow },
     posts,
   };
 }
 
 function drawEvidence(
-  about: { rumor: boolean; misleading: boolean; post: number },
+  about: { kind: ThreadKind; post: number },
   { model, random }: { model: SyntheticModel; random: Random },
 ): Evidence {
-  if (random.uniform() < model.neutralShare) return 'neutral';
-  return random.uniform() < saysRumorProbability(about, model) ? 'rumor' : 'nonRumor';
+  const chances = evidenceProbabilities(about, model);
+  const drawn = random.uniform();
+  if (drawn < chances.neutral) return 'neutral';
+  return drawn < chances.neutral + chances.rumor ? 'rumor' : 'nonRumor';
 }
 
 /** Doubters ask at first and deny later. A little noise keeps the stance from being the evidence by another name. */

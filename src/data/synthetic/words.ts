@@ -1,59 +1,123 @@
 import type { Random } from '../../tensor/random.ts';
+import { stories } from './stories.ts';
 
 /** The class a post speaks for, rightly or wrongly. */
 export type Evidence = 'rumor' | 'nonRumor' | 'neutral';
 
+type Telling = Exclude<Evidence, 'neutral'>;
+
 const list = (words: string) => words.split(' ');
 
-/** No word is in two lists, so that an encoder can tell the classes apart and evidence can be read back from a text. */
-export const tellingWords: Readonly<Record<Exclude<Evidence, 'neutral'>, readonly string[]>> = {
-  rumor: list(
-    'fake hoax debunked fabricated photoshopped unverified false bogus misleading untrue doctored retracted denied ' +
-      'rumour nonsense staged satire discredited baseless invented',
-  ),
-  nonRumor: list(
-    'confirmed official verified authentic statement footage eyewitness reuters police spokesperson documented ' +
-      'authorities genuine briefing evidence corroborated live transcript reporters hospital',
-  ),
+/** What stands in braces in the sentences below. Evidence is read back from these words; no other sentence has any of them. */
+const slots: Readonly<Record<Telling, Readonly<Record<string, readonly string[]>>>> = {
+  rumor: {
+    untrue: list('fake false bogus untrue fabricated baseless misleading invented'),
+    undone: list('debunked discredited denied retracted disproved'),
+    made: list('photoshopped doctored staged edited recycled'),
+    tale: list('hoax fabrication rumour satire nonsense'),
+  },
+  nonRumor: {
+    sure: list('confirmed verified authentic genuine corroborated documented'),
+    office: list('police authorities officials investigators'),
+    witness: list('eyewitness reporter correspondent paramedic'),
+    record: list('footage transcript statement briefing bulletin'),
+  },
 };
 
-const chatter = list(
-  'wow people really this today just now what happening everyone there think about still going know here thing ' +
-    'world news hear someone place always never watch seems maybe again before after following thread hope safe ' +
-    'heard time sad crazy please stay wonder anyone',
-);
-const offTopic = list(
-  'giveaway playlist recipe football concert discount followers selfie horoscope lottery sneakers pizza puppy ' +
-    'weekend birthday ringtone wallpaper coupon karaoke yoga',
-);
-/** Three words for each event. */
-const topics = list(
-  'bridge collapse river senator resignation ballot vaccine clinic outbreak airport runway pilot stadium crowd gate ' +
-    'tunnel metro smoke museum theft painting factory chemical leak festival stage storm embassy visa protest ' +
-    'reactor coolant alarm bank transfer outage',
-);
+/** The words by which the evidence of a text is told. */
+export const tellingWords: Readonly<Record<Telling, readonly string[]>> = {
+  rumor: Object.values(slots.rumor).flat(),
+  nonRumor: Object.values(slots.nonRumor).flat(),
+};
 
-/** The text of one post: chatter and words of the topic, and a few words that carry the evidence. */
+const tellingReplies: Readonly<Record<Telling, readonly string[]>> = {
+  rumor: [
+    'This is {untrue}, it was {undone} an hour ago.',
+    'That picture is {made}. Please stop sharing this {tale}.',
+    'Complete {tale}. The account behind it has been {undone} before.',
+    'Looks {untrue} to me, the video was {made} years ago.',
+    'The story about the {place} is {untrue}. Somebody {made} the photos.',
+    'Checked the source: it is a {tale}, already {undone}.',
+    'Another {untrue} story about the {place}, and a {made} clip to go with it.',
+  ],
+  nonRumor: [
+    'It is {sure}: {office} gave a {record} just now.',
+    'An {witness} near the {place} says the same, and there is {record}.',
+    'The {record} is {sure}, I saw it myself.',
+    'Now {sure} by {office}. Stay away from the {place}.',
+    '{office} have put out a {record}, so the news is {sure}.',
+    'Our {witness} has been at the {place} since this morning, all of it is {sure}.',
+    'You can see it in the {record}, {office} were there within minutes.',
+  ],
+};
+
+const neutralReplies: readonly string[] = [
+  'Wow. Is everyone all right there?',
+  'Does anyone know more about the {place}?',
+  'My sister lives near the {place}, I hope she is safe.',
+  'Following this.',
+  'What is happening at the {place}?',
+  'This is crazy, I was there last week.',
+  'Thinking of everyone tonight.',
+  'When did this start?',
+  'I cannot believe what I am reading about the {place}.',
+  'Waiting to hear more before I say anything.',
+  'Somebody please keep us posted.',
+  'And nobody saw anything at the {place}?',
+];
+
+const distractors: readonly string[] = [
+  'Anyway, the playlist for the weekend is up.',
+  'Giveaway on my page, ten winners!',
+  'Has someone a good pizza recipe?',
+  'My puppy turned one today, happy birthday to him.',
+  'Who else watches the football tonight?',
+  'Discount on sneakers until Sunday, link in my profile.',
+  'My horoscope said this week would be strange.',
+  'Karaoke at eight, who is in?',
+];
+
+/** What a claim adds for or against itself. */
+const tellingClaims: Readonly<Record<Telling, readonly string[]>> = {
+  rumor: [
+    'Some call it {untrue}, and say that the photo is {made}.',
+    'It sounds like a {tale}, but share it anyway!',
+    'They say it was {undone}, I do not care.',
+  ],
+  nonRumor: [
+    'There is {record} from the {office}.',
+    'A {witness} told us; the pictures are {sure}.',
+    'It has been {sure} by {office}.',
+  ],
+};
+const neutralClaims: readonly string[] = [
+  'More soon.',
+  'Spread the word.',
+  'Just heard it.',
+  'What do you make of it?',
+];
+
+/** The text of one post: a claim of its story, or a reply, with what it tells of the class. */
 export function writeText(
   post: { evidence: Evidence; distractor: boolean; event: number; claim: boolean },
   random: Random,
 ): string {
-  const draw = (words: readonly string[], count: number) =>
-    Array.from({ length: count }, () => words[random.integer(words.length)]);
-  const words = draw(chatter, 4 + random.integer(5));
-  if (post.distractor) words.push(...draw(offTopic, 3));
-  else words.push(...draw(eventTopics(post.event), post.claim ? 3 : 1 + random.integer(2)));
-  if (post.evidence !== 'neutral') words.push(...draw(tellingWords[post.evidence], 2 + random.integer(2)));
-  const sentence = random.shuffled(words).join(' ');
-  const end = ['.', '', '!', '?', '...'][random.integer(5)];
-  return `${sentence[0].toUpperCase()}${sentence.slice(1)}${end}`;
+  const { evidence, distractor, claim } = post;
+  const story = stories[post.event];
+  const one = (of: readonly string[]) => of[random.integer(of.length)];
+  const sentences = () => {
+    if (claim) return evidence === 'neutral' ? neutralClaims : tellingClaims[evidence];
+    if (evidence !== 'neutral') return tellingReplies[evidence];
+    return distractor ? distractors : neutralReplies;
+  };
+  const filled = one(sentences()).replaceAll(/\{(\w+)\}/g, (_, slot: string) =>
+    slot === 'place' || evidence === 'neutral' ? one(story.places) : one(slots[evidence][slot]),
+  );
+  const sentence = `${filled[0].toUpperCase()}${filled.slice(1)}`;
+  return claim ? `${one(story.claims)} ${sentence}` : sentence;
 }
 
-/** The name of an event, from two of its words. */
+/** The name of an event. */
 export function eventName(event: number): string {
-  return eventTopics(event).slice(0, 2).join('-');
-}
-
-function eventTopics(event: number): string[] {
-  return topics.slice(3 * event, 3 * event + 3);
+  return stories[event].name;
 }

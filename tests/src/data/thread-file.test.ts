@@ -1,4 +1,6 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, lstatSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
@@ -176,6 +178,42 @@ describe('writing threads', () => {
     await expect(writeThreads(join(folder, 'a.jsonl'), [])).rejects.toThrow('there are no threads to write');
     expect(readFileSync(join(folder, 'a.jsonl'), 'utf8')).toBe(good);
     expect(readdirSync(folder)).toEqual(['a.jsonl']);
+  });
+
+  it('writes through symbolic links, also to a file that is not there yet', async () => {
+    const folder = temporaryFolder({ 'old.jsonl': good });
+    symlinkSync('old.jsonl', join(folder, 'to-old'));
+    symlinkSync('new.jsonl', join(folder, 'to-new'));
+    for (const [link, file] of [
+      ['to-old', 'old.jsonl'],
+      ['to-new', 'new.jsonl'],
+    ]) {
+      await writeThreads(join(folder, link), [makeThread('b')]);
+      expect(lstatSync(join(folder, link)).isSymbolicLink()).toBe(true);
+      expect(await loadThreads(join(folder, file))).toEqual([makeThread('b')]);
+    }
+  });
+
+  it.skipIf(process.platform === 'win32')('writes into a pipe, and leaves it there', async () => {
+    const folder = temporaryFolder({});
+    const pipe = join(folder, 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    const [text] = await Promise.all([readFile(pipe, 'utf8'), writeThreads(pipe, [makeThread('b')])]);
+    expect(text).toBe(line(makeThread('b')));
+    expect(lstatSync(pipe).isFIFO()).toBe(true);
+  });
+
+  it.skipIf(!existsSync('/dev/full'))('says that the disk is full, and leaves the device there', async () => {
+    await expect(writeThreads('/dev/full', [makeThread('b')])).rejects.toThrow(
+      new InputError(
+        'cannot write threads to /dev/full (ENOSPC): the disk is full; free some space or choose a folder on another disk',
+      ),
+    );
+    expect(lstatSync('/dev/full').isCharacterDevice()).toBe(true);
+  });
+
+  it('says that a path is a folder', async () => {
+    await expect(writeThreads(temporaryFolder({}), [makeThread('b')])).rejects.toThrow(/EISDIR.*it is a folder/);
   });
 });
 

@@ -61,5 +61,6 @@ export function decidedTrial(
     schedule: null,
     systems,
     decisions: systems.map(decisionsOf),
+    ranking: { part: 'test', agent: systems[0], price: { delayCost: 0.2, callCost: 0 } },
   } satisfies TrialResult;
 }

@@ -53,7 +53,8 @@ describe('the summary of an experiment', () => {
       ],
     });
     const names = summary.split('\n').map((line) => line.replace(/ {2,}[\d.]+ {2}.*/, ''));
-    expect(names.slice(4, 10)).toEqual([
+    const first = names.indexOf('detector-in-state');
+    expect(names.slice(first, first + 6)).toEqual([
       'detector-in-state',
       '  1 call: first 4 posts',
       '  as many: confidence ≥ 0.7, asked at 1, 2, 3, 5, …',
@@ -77,6 +78,23 @@ describe('the summary of an experiment', () => {
     expect(summary).toMatch(
       /Verdict: good \(\+0\.\d+ \[.*?\]\) is above the best mixtures of rules that are as early and call the detector as often; fair \(.*?\) brings no measurable gain over them; poor \(−0\.\d+ \[.*?\]\) is below them; hasty stops earlier than any rule that calls as seldom\./,
     );
+  });
+
+  it('opens with what the best agent keeps for what it reads, chosen on the development part', () => {
+    const best = trial({ macroF1: 0.72, er: 0.4 });
+    const lucky = trial({ macroF1: 0.8, er: 0.3 });
+    const onDevelopment = { ...lucky.ranking, agent: system('stop agent', { macroF1: 0.5, er: 0.3 }) };
+    const summary = summarizeExperiment({
+      name: 'x',
+      results: [
+        { variant: 'lucky', trials: [{ ...lucky, ranking: onDevelopment }] },
+        { variant: 'best', trials: [best] },
+      ],
+    });
+    expect(summary.replaceAll('\n', ' ')).toContain(
+      'Reading 40 % of the posts, best keeps 90 % of the macro-F1 of reading everything; the best fixed rule as early keeps 75 %.',
+    );
+    expect(summary.indexOf('\nbest ')).toBeLessThan(summary.indexOf('\nlucky '));
   });
 
   it('names an agent that collapsed', () => {

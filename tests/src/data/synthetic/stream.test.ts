@@ -23,21 +23,26 @@ const tiny = {
   earlyAccuracy: 0.7,
   misleadingAccuracy: 0.2,
   lateAccuracy: 0.8,
+  slowShare: 0.25,
+  slowPosts: 2,
 } satisfies SyntheticOptions;
 const all: Evidence[] = ['rumor', 'nonRumor', 'neutral'];
 
 /** P(class is `rumor`, these posts), by the words of the model's description alone. */
 function jointProbability(evidence: readonly Evidence[], rumor: boolean): number {
   let total = 0;
-  for (const misleading of [true, false]) {
-    let probability = (rumor ? tiny.rumorShare : 1 - tiny.rumorShare) * (misleading ? 0.35 : 0.65);
-    for (const [post, said] of evidence.entries()) {
-      const right = post >= tiny.earlyPosts ? 0.8 : misleading ? 0.2 : 0.7;
-      if (said === 'neutral') probability *= 0.3;
-      else probability *= 0.7 * ((said === 'rumor') === rumor ? right : 1 - right);
+  for (const misleading of [true, false])
+    for (const slow of [true, false]) {
+      let probability =
+        (rumor ? tiny.rumorShare : 1 - tiny.rumorShare) * (misleading ? 0.35 : 0.65) * (slow ? 0.25 : 0.75);
+      for (const [post, said] of evidence.entries()) {
+        const right = post >= tiny.earlyPosts ? 0.8 : misleading ? 0.2 : 0.7;
+        if (slow && post < tiny.slowPosts) probability *= Number(said === 'neutral');
+        else if (said === 'neutral') probability *= 0.3;
+        else probability *= 0.7 * ((said === 'rumor') === rumor ? right : 1 - right);
+      }
+      total += probability;
     }
-    total += probability;
-  }
   return total;
 }
 
@@ -126,7 +131,7 @@ describe('the best stopping rule', () => {
   });
 
   it('stops at once when delay is dear, and reads all that could change its mind when it is free', () => {
-    expect(optimalStopping({ ...tiny, delayCostPerPost: 1 }).meanPosts).toBe(1);
+    expect(optimalStopping({ ...tiny, delayCostPerPost: 1 }).meanPosts).toBeCloseTo(1, 12);
     const free = optimalStopping({ delayCostPerPost: 0 });
     expect(free.earlyRate).toBeGreaterThan(0.95);
     expect(free.accuracy).toBeGreaterThan(optimalStopping({ delayCostPerPost: 0.02 }).accuracy);
@@ -181,6 +186,19 @@ describe('the threads', () => {
     expect(share(misled, rightly)).toBeCloseTo(0.25, 1);
     const queries = (of: typeof posts) => share(of, ({ stance }) => stance === 'query');
     expect(queries(early)).toBeGreaterThan(queries(telling.filter(({ index }) => index >= 10)));
+  });
+
+  it('tell nothing at first where their evidence comes late, and as much as others after', () => {
+    const late = synthesizeThreads({ threads: 400, seed: 4, slowShare: 0.4, slowPosts: 6, neutralShare: 0.3 });
+    const slow = late.filter(({ labels }) => labels?.slow === true);
+    expect(Math.abs(slow.length - 160)).toBeLessThan(40);
+    expect(slow.flatMap((thread) => evidenceOf(thread).slice(0, 6)).every((own) => own === 'neutral')).toBe(true);
+    const after = late.flatMap((thread) => evidenceOf(thread).slice(6));
+    expect(after.filter((own) => own === 'neutral').length / after.length).toBeCloseTo(0.3, 1.5);
+  });
+
+  it('have a claim and replies that a person can read', () => {
+    for (const { text } of threads.flatMap(({ posts }) => posts)) expect(text).toMatch(/^[A-Z][^{}]*[.!?]$/);
   });
 
   it('come from options that are checked', () => {
