@@ -10,13 +10,15 @@ Needs numpy and onnxruntime, nothing else. From a program:
 A detector-aware agent (manifest.json, state.queryPlan) queries its detector while it reads. Where the
 bundle does not hold the detector, give it: Policy(folder, judge=f), f(texts) -> {"label": ..., "probabilities": {...} or None}.
 
-From a shell, threads as JSON Lines on standard input, {"id": ..., "posts": [{"text": ...}, ...]}:
+From a shell, threads as JSON Lines on standard input, {"id": ..., "posts": [{"id": ..., "text": ...}, ...]}; what is no
+thread to `earshot decide` is none here (refusals.jsonl), and threads that the policy was trained on are left out:
 
     python earshot_policy.py < threads.jsonl
 
 The order below is that of a decision: text -> embedding -> state -> policy -> decision.
 """
 
+import argparse
 import base64
 import bisect
 import hashlib
@@ -29,8 +31,30 @@ import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-import onnxruntime
+
+def arguments():
+    parser = argparse.ArgumentParser(
+        description="Decide when enough of a thread was seen; threads as JSON Lines on standard input, a decision a line.",
+        epilog="example: python earshot_policy.py < threads.jsonl > decisions.jsonl",
+    )
+    parser.add_argument("folder", nargs="?", default=Path(__file__).parent, help="the bundle; that of this file unless given")
+    parser.add_argument(
+        "--include-trained", action="store_true", help="keep threads that the policy was trained on, known by their id and claim"
+    )
+    return parser.parse_args()
+
+
+# Before the packages, so that --help works without them.
+GIVEN = arguments() if __name__ == "__main__" else None
+
+try:
+    import numpy as np
+    import onnxruntime
+except ImportError as problem:
+    needed = f"numpy and onnxruntime are needed ({problem}): python -m pip install numpy onnxruntime"
+    if __name__ == "__main__":
+        sys.exit(f"earshot_policy.py: {needed}")
+    raise ImportError(needed) from problem
 
 TOLERANCE = 1e-5
 
@@ -331,6 +355,8 @@ class Policy:
         self.judge = judge or (self.judge_locally if detector else None)
         self.labels = self.manifest["task"]["labels"]
         self.query_plan = self.manifest["state"].get("queryPlan")
+        self.trained = set(self.json("trained.json"))
+        check_refusals(self.bytes("refusals.jsonl").decode())
         # Golden threads are decided as at the export, when nothing was promised.
         self.threshold = 0.5
         self.check_golden()
@@ -338,6 +364,14 @@ class Policy:
         if self.promise:
             self.threshold = self.promise["threshold"]
             self.claim_encoder = HashingEncoder(self.promise["shift"]["encoder"], characters)
+
+    def is_trained_on(self, thread):
+        """Whether the policy learnt from a thread, or its settings may have: by its id and claim."""
+        named = json.dumps(
+            {"claim": thread["posts"][0]["text"], "id": thread["id"]}, ensure_ascii=False, separators=(",", ":")
+        )
+        # Half a character is written as an escape, as JavaScript does.
+        return hashlib.sha256(named.encode(errors="backslashreplace")).hexdigest() in self.trained
 
     def decide(self, texts):
         """When to stop in a thread, given the texts of its posts: the claim, then the replies in time order."""
@@ -497,54 +531,180 @@ def check_digest(name, content, expected):
         raise BundleError(f"{name} was changed after the export: its SHA-256 is {found}, not {expected}")
 
 
+# --- Threads: what `earshot decide` takes, and nothing else -----------------------------------------------------------
+
+
 def threads_of(lines):
-    """The threads of JSON Lines. Each has posts, and each post a text."""
+    """The threads of JSON Lines."""
     number = 0
     try:
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 continue
-            thread = json.loads(line)
-            if not is_thread(thread):
-                raise ThreadError(f"line {number} is no thread with posts that have texts: {line.strip()[:80]}")
+            thread = json.loads(line, parse_constant=no_number)
+            problem = problem_of(thread)
+            if problem is not None:
+                raise ThreadError(f"line {number}: {problem}")
             yield thread
     except UnicodeDecodeError as problem:
         raise ThreadError(f"the text after line {number} is not UTF-8; convert it to UTF-8") from problem
     except json.JSONDecodeError as problem:
         raise ThreadError(f"line {number} is not JSON ({problem}); write one thread a line") from problem
+    except RecursionError as problem:
+        raise ThreadError(f"line {number} is nested too deeply") from problem
 
 
-def is_thread(value):
-    posts = value.get("posts") if isinstance(value, dict) else None
-    return (
-        isinstance(posts, list)
-        and len(posts) > 0
-        and all(isinstance(post, dict) and isinstance(post.get("text"), str) for post in posts)
-    )
+def no_number(name):
+    raise json.JSONDecodeError(f"{name} is no number of JSON", name, 0)
+
+
+def is_text(value):
+    return isinstance(value, str)
+
+
+def is_name(value):
+    return isinstance(value, str) and value != ""
+
+
+def is_label(value):
+    return isinstance(value, (str, bool)) or (isinstance(value, (int, float)) and math.isfinite(value))
+
+
+VERACITIES = ("true", "false", "unverified", "non-rumor")
+STANCES = ("support", "deny", "query", "comment")
+# By field: whether it must be there, what it may be, whether it may be null, and what to say otherwise.
+THREAD_FIELDS = {
+    "id": (True, is_name, False, "must be a text"),
+    "event": (False, is_text, True, "must be a text or null"),
+    "veracity": (False, lambda value: is_text(value) and value in VERACITIES, True, f"must be one of {VERACITIES} or null"),
+    "rumor": (False, lambda value: isinstance(value, bool), True, "must be true, false or null"),
+    "split": (False, is_text, False, "must be a text"),
+    "labels": (
+        False,
+        lambda value: isinstance(value, dict) and all(map(is_label, value.values())),
+        False,
+        "must be an object of texts, numbers, true and false",
+    ),
+    "posts": (True, lambda value: isinstance(value, list) and len(value) > 0, False, "must be a list with the claim in it"),
+}
+POST_FIELDS = {
+    "id": (True, is_name, False, "must be a text"),
+    "time": (False, lambda value: milliseconds(value) is not None, True, "must be ISO 8601, such as 2014-08-09T22:33:06Z, or null"),
+    "author": (False, is_text, True, "must be a text or null"),
+    "parent": (False, is_text, True, "must be a text or null"),
+    "text": (True, is_text, False, "must be a text"),
+    "stance": (False, lambda value: is_text(value) and value in STANCES, True, f"must be one of {STANCES} or null"),
+}
+TIME = re.compile(
+    r"(\d{4})-(\d{2})-(\d{2})T([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(?:\.(\d+))?(?:Z|([+-])([01]\d|2[0-3]):([0-5]\d))",
+    re.ASCII,
+)
+
+
+def problem_of(thread):
+    """Why a value is no thread; None where it is one."""
+    problem = problem_of_fields(thread, THREAD_FIELDS)
+    if problem is not None:
+        return problem
+    seen, previous = set(), None
+    for index, post in enumerate(thread["posts"]):
+        problem = problem_of_fields(post, POST_FIELDS)
+        if problem is not None:
+            return f"posts.{index}: {problem}"
+        if post["id"] in seen:
+            return f"posts.{index}: repeats the id {shown(post['id'])}; ids are unique within a thread"
+        seen.add(post["id"])
+        time = post.get("time")
+        if index == 0 or time is None:
+            continue
+        if previous is not None and milliseconds(time) < milliseconds(previous):
+            return f"posts.{index}: {time} is earlier than {previous} before it; replies must be in time order"
+        previous = time
+    return None
+
+
+def problem_of_fields(value, fields):
+    if not isinstance(value, dict):
+        return f"must be an object; found {shown(value)}"
+    for name in value:
+        if name not in fields:
+            return f"{shown(name)} is not known; the keys are {', '.join(fields)}"
+    for name, (is_needed, holds, may_be_null, expected) in fields.items():
+        if name not in value:
+            if is_needed:
+                return f"{name} is missing: it {expected}"
+        elif not (value[name] is None and may_be_null) and not holds(value[name]):
+            return f"{name} {expected}; found {shown(value[name])}"
+    return None
+
+
+def shown(value):
+    text = json.dumps(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def milliseconds(time):
+    """Since 1970, of a time in ISO 8601; None for what is none."""
+    parts = TIME.fullmatch(time) if isinstance(time, str) else None
+    if parts is None:
+        return None
+    year, month, day, hour, minute, second = (int(parts[group]) for group in range(1, 7))
+    is_leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    lengths = (31, 28 + is_leap, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+    if not 1 <= month <= 12 or not 1 <= day <= lengths[month - 1]:
+        return None
+    days = 365 * (year - 1970) + (year - 1) // 4 - (year - 1) // 100 + (year - 1) // 400 - 477
+    days += sum(lengths[: month - 1]) + day - 1
+    zone = 0 if parts[8] is None else (60 * int(parts[9]) + int(parts[10])) * (1 if parts[8] == "+" else -1)
+    return ((days * 24 + hour) * 60 + minute - zone) * 60_000 + second * 1000 + int(((parts[7] or "") + "000")[:3])
+
+
+def check_refusals(text):
+    """What `earshot decide` takes and what it refuses must be the same here."""
+    for line in text.rstrip("\n").split("\n"):
+        golden = json.loads(line)
+        try:
+            list(threads_of([golden["line"]]))
+            is_refused = False
+        except ThreadError:
+            is_refused = True
+        if is_refused != golden["isRefused"]:
+            raise BundleError(f"a line of refusals.jsonl is {'refused' if is_refused else 'taken'} here: {golden['line']}")
 
 
 def main():
     # JSON is UTF-8, whatever a terminal speaks. A half of a character goes out as JSON escapes it.
     sys.stdin.reconfigure(encoding="utf-8-sig")
     sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
-    policy = Policy(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent)
+    policy = Policy(GIVEN.folder)
+    count = trained = 0
     for thread in threads_of(sys.stdin):
+        count += 1
+        if policy.is_trained_on(thread):
+            trained += 1
+            if not GIVEN.include_trained:
+                continue
         posts = thread["posts"][: policy.max_posts]
         decision = policy.decide([post["text"] for post in posts])
         record = {
-            "threadId": thread.get("id"),
-            "post": posts[decision.stop_step].get("id"),
+            "threadId": thread["id"],
+            "post": posts[decision.stop_step]["id"],
             "time": posts[decision.stop_step].get("time"),
             "stopped": decision.stopped,
             "postsUsed": decision.stop_step + 1,
             "posts": len(posts),
+            "postsLeftOut": len(thread["posts"]) - len(posts),
             "er": (decision.stop_step + 1) / len(posts),
             "stopProbability": [float(value) for value in decision.stop_probability],
             "verdict": decision.verdict,
             "calls": decision.calls,
             "shift": decision.shift,
         }
-        print(json.dumps(record, ensure_ascii=False), flush=True)
+        print(json.dumps(record, ensure_ascii=False, allow_nan=False), flush=True)
+    if trained > 0:
+        what = "not left out" if GIVEN.include_trained else "left out (--include-trained keeps them)"
+        note = f"the policy was trained on {trained} of the {count} threads; they are {what}"
+        print(f"earshot_policy.py: {note}", file=sys.stderr)
 
 
 if __name__ == "__main__":

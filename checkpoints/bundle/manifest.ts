@@ -19,6 +19,7 @@ export const bundleFiles = {
   golden: 'golden.jsonl',
   characters: 'characters.json',
   trained: 'trained.json',
+  refusals: 'refusals.jsonl',
   student: 'student.json',
   detector: 'detector.json',
   python: 'earshot_policy.py',

@@ -54,6 +54,7 @@ async function importToFile(
   const skipped = collectSkipped(terminal);
   const notes: string[] = [];
   const counts = { threads: 0, posts: 0 };
+  const without = { labels: 0, times: 0 };
   const threads = importThreads(format, {
     paths: options.paths,
     sort: options.sort,
@@ -63,14 +64,16 @@ async function importToFile(
     onSkipped: skipped.onSkipped,
     onNote: (note) => notes.push(note),
   });
-  await writeThreads(options.out, counted(threads, { counts, terminal }));
+  await writeThreads(options.out, counted(threads, { counts, without, terminal }));
   skipped.report();
+  const warnings = warningsOf(counts, without);
   if (options.json) {
-    const summary = { format, out: options.out, ...counts, skipped: skipped.count(), notes };
+    const summary = { format, out: options.out, ...counts, skipped: skipped.count(), notes, warnings };
     stdout.write(`${JSON.stringify(summary)}\n`);
     return;
   }
   for (const note of notes) stdout.write(`note: ${note}\n`);
+  for (const warning of warnings) stdout.write(`warning: ${warning}\n`);
   if (skipped.count() > 0) stdout.write(`${skipped.count()} bad items left out\n`);
   stdout.write(`${counts.threads} threads, ${counts.posts} posts: ${options.out}\n`);
 }
@@ -109,16 +112,50 @@ function addLabel(text: string, labels: Record<string, string>): Record<string, 
   return { ...labels, [value]: text.slice(place + 1) };
 }
 
+interface Counts {
+  threads: number;
+  posts: number;
+}
+
+/** Threads that lack something. */
+interface Without {
+  labels: number;
+  times: number;
+}
+
+function isLabelled({ rumor, veracity, labels }: Thread): boolean {
+  return rumor !== null || veracity !== null || (labels !== undefined && Object.keys(labels).length > 0);
+}
+
+/** What is missing, and what that costs. */
+function warningsOf({ threads }: Counts, without: Without): string[] {
+  const of = (count: number) => (count === threads ? 'no thread has' : `${count} of ${threads} threads lack`);
+  return [
+    ...(without.labels === 0
+      ? []
+      : [
+          `${of(without.labels)} a label: ${without.labels === threads ? 'nothing can be trained or tested on them, but a trained policy can decide them' : 'these can be an agent’s environment, but not teach a detector, demonstrate or test'}`,
+        ]),
+    ...(without.times === 0
+      ? []
+      : [
+          `${of(without.times)} ${without.times === threads ? 'times' : 'some of their times'}: replies keep the order of the file, which must be that of time, and rules of hours and delays in hours are left out`,
+        ]),
+  ];
+}
+
 /** The total is unknown until all is read, so there is no bar, only a line every five seconds. */
 async function* counted(
   threads: AsyncIterable<Thread>,
-  { counts, terminal }: { counts: { threads: number; posts: number }; terminal: Terminal },
+  { counts, without, terminal }: { counts: Counts; without: Without; terminal: Terminal },
 ): AsyncGenerator<Thread> {
   const startedMs = performance.now();
   let toldMs = startedMs;
   for await (const thread of threads) {
     counts.threads++;
     counts.posts += thread.posts.length;
+    if (!isLabelled(thread)) without.labels++;
+    if (thread.posts.some(({ time }) => time === null)) without.times++;
     const nowMs = performance.now();
     if (nowMs - toldMs > 5000) {
       const rate = ((counts.threads * 1000) / (nowMs - startedMs)).toFixed(0);

@@ -45,6 +45,8 @@ export interface DecidedThread {
   readonly stopped: boolean;
   readonly postsUsed: number;
   readonly posts: number;
+  /** Posts after the limit up to which the agent reads (`agent.maxPosts`): they are no part of `posts`. */
+  readonly postsLeftOut: number;
   /** postsUsed / posts. */
   readonly er: number;
   /**
@@ -109,7 +111,7 @@ export async function deciderOfRun(options: { run: string; runs: string; context
           judge: judgeOf(thread),
         });
         const shift = shiftOf(thread.posts[0].text);
-        return decided(thread, { ...decision, verdict: verdictOfOutput(said), shift });
+        return decided({ thread, whole }, { ...decision, verdict: verdictOfOutput(said), shift });
       },
     };
   }
@@ -131,7 +133,10 @@ export async function deciderOfRun(options: { run: string; runs: string; context
       const judgement = detector === null ? null : await detector.judge(prefixOf(thread, stopStep + 1));
       const verdict = judgement === null ? null : verdictOfOutput(judgement);
       const shift = shiftOf(thread.posts[0].text);
-      return decided(thread, { stopStep, stopped, stopProbability, verdict, calls: Number(verdict !== null), shift });
+      return decided(
+        { thread, whole },
+        { stopStep, stopped, stopProbability, verdict, calls: Number(verdict !== null), shift },
+      );
     },
   };
 }
@@ -194,7 +199,7 @@ export async function deciderOfBundle(folder: string): Promise<Decider> {
     isTrainedOn: (thread) => trained.has(threadIdentity(thread)),
     async decide(whole) {
       const thread = shownPart(whole, state.maxPosts);
-      return decided(thread, await policy.decide(thread));
+      return decided({ thread, whole }, await policy.decide(thread));
     },
   };
 }
@@ -270,7 +275,7 @@ export function shownPart(thread: Thread, maxPosts: number): Thread {
 }
 
 function decided(
-  thread: Thread,
+  { thread, whole }: { thread: Thread; whole: Thread },
   decision: Omit<PolicyDecision, 'stopProbability'> & { stopProbability: Iterable<number> },
 ): DecidedThread {
   const { stopStep, stopped, stopProbability, verdict, calls, shift } = decision;
@@ -283,6 +288,7 @@ function decided(
     stopped,
     postsUsed: stopStep + 1,
     posts: thread.posts.length,
+    postsLeftOut: whole.posts.length - thread.posts.length,
     er: (stopStep + 1) / thread.posts.length,
     stopProbability: [...stopProbability],
     verdict,

@@ -28,8 +28,12 @@ export interface ExperimentData extends ThreadSource {
 export async function openData(experiment: Experiment, onNote: (line: string) => void): Promise<ExperimentData> {
   const { threads: path, synthetic, skipInvalid } = experiment.data;
   const { maxPosts } = experiment.agent;
-  const cut = (thread: Thread) =>
-    thread.posts.length > maxPosts ? { ...thread, posts: thread.posts.slice(0, maxPosts) } : thread;
+  let longer = 0;
+  const cut = (thread: Thread) => {
+    if (thread.posts.length <= maxPosts) return thread;
+    longer++;
+    return { ...thread, posts: thread.posts.slice(0, maxPosts) };
+  };
   const hash = sha256OfList();
   const indexed = async () => {
     if (path !== null)
@@ -43,7 +47,10 @@ export async function openData(experiment: Experiment, onNote: (line: string) =>
     for (const thread of threads) hash.add(thread);
     return sourceOfThreads(threads);
   };
-  return { ...(await indexed()), hash: hash.digest() };
+  const source = await indexed();
+  if (longer > 0)
+    onNote(`${longer} of ${source.threads.length} threads are cut after ${maxPosts} posts (agent.maxPosts)`);
+  return { ...source, hash: hash.digest() };
 }
 
 export interface Parts<Of = Thread> {

@@ -151,8 +151,10 @@ it('reads and writes UTF-8 whatever the terminal speaks, and takes a byte order 
 
 it.each([
   ['nonsense', 'line 1 is not JSON'],
-  ['{"id": "a", "posts": []}', 'line 1 is no thread with posts that have texts: {"id": "a", "posts": []}'],
-  ['{"id": "a", "posts": [{"text": null}]}', 'line 1 is no thread'],
+  ['{"id": "a", "posts": []}', 'line 1: posts must be a list with the claim in it; found []'],
+  ['{"id": "a", "posts": [{"id": "1", "text": null}]}', 'line 1: posts.0: text must be a text; found null'],
+  ['{"id": "a", "posts": [{"id": "1", "text": "x", "time": NaN}]}', 'line 1 is not JSON (NaN is no number of JSON'],
+  ['{"id": "a", "posts": [{"id": "1", "text": "x", "user": "y"}]}', 'line 1: posts.0: "user" is not known'],
   [Buffer.from('{"id": "a", "posts": [{"text": "Caf\xe9"}]}', 'latin1'), 'is not UTF-8; convert it to UTF-8'],
 ])('says in Python what is wrong with a line: %s', async (stdin, message) => {
   const refused = await runPython([join(cwd, 'posts', 'earshot_policy.py')], { stdin });
@@ -160,6 +162,33 @@ it.each([
   expect(refused.errors).toMatch(/^earshot_policy\.py: /);
   expect(refused.errors).toContain(message);
   expect(refused.errors).not.toContain('Traceback');
+});
+
+it('leaves out in Python the threads that decide leaves out', async () => {
+  const all = synthesizeThreads(tiny.data.synthetic);
+  const stdin = all.map((thread) => `${JSON.stringify(thread)}\n`).join('');
+  writeFileSync(join(cwd, 'all.jsonl'), stdin);
+  const expected = parsed(await succeed('decide', 'all.jsonl', '--run', runOf('posts')));
+  const reader = join(cwd, 'posts', 'earshot_policy.py');
+  const python = await runPython([reader], { stdin });
+  expect(parsed(python.out).map(({ threadId }) => threadId)).toEqual(expected.map(({ threadId }) => threadId));
+  expect(python.errors).toContain(
+    `was trained on ${all.length - expected.length} of the ${all.length} threads; they are left out`,
+  );
+  const kept = await runPython([reader, '--include-trained'], { stdin });
+  expect(parsed(kept.out)).toHaveLength(all.length);
+});
+
+it('says in Python what it is for and what it lacks, without its packages', async () => {
+  const reader = join(cwd, 'posts', 'earshot_policy.py');
+  const isolated = ['-S', '-I', reader];
+  const help = await runPython([...isolated, '--help']);
+  expect([help.code, help.out]).toEqual([0, expect.stringContaining('--include-trained')]);
+  const without = await runPython(isolated);
+  expect(without.code).toBe(1);
+  expect(without.errors).toMatch(
+    /^earshot_policy\.py: numpy and onnxruntime are needed .*pip install numpy onnxruntime\n$/,
+  );
 });
 
 it('embeds texts in any script as Earshot does, to the last bit but for rounding', async () => {

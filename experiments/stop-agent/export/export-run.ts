@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { goldenRefusals } from '../../../checkpoints/bundle/golden-refusals.ts';
 import { bundleFiles, bundleFormat, bundleFormatVersion, type Manifest } from '../../../checkpoints/bundle/manifest.ts';
 import { policyHalf, projectedStates, widthOf } from '../../../checkpoints/bundle/network.ts';
 import { onnxModel } from '../../../checkpoints/bundle/onnx-model.ts';
@@ -107,6 +108,7 @@ export async function exportRun(options: {
       [bundleFiles.golden]: golden.lines,
       [bundleFiles.characters]: `${JSON.stringify(characters)}\n`,
       [bundleFiles.trained]: `${JSON.stringify([...trainedThreads(run)].sort())}\n`,
+      [bundleFiles.refusals]: goldenRefusals(),
       [bundleFiles.python]: readFileSync(pythonReader),
       [bundleFiles.card]: card,
       ...(models.student !== null && { [bundleFiles.student]: models.student }),

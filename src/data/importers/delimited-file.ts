@@ -21,7 +21,7 @@ const delimiters = [',', '\t', ';', '|'] as const;
  * The rows of a CSV or TSV file with a header, plain or gzip, one at a time. A field in double quotes may contain delimiters and
  * line breaks. A row with another number of fields than the header is a bad item.
  * @param options.delimiter found from the header where it is not given
- * @throws InputError for a file that cannot be read, or a bad row that is not to be skipped
+ * @throws InputError for a file that cannot be read or holds JSON, or a bad row that is not to be skipped
  */
 export async function* readDelimitedFile(
   path: string,
@@ -30,6 +30,10 @@ export async function* readDelimitedFile(
   const text = await readText(path);
   const start = await text.next();
   const first = start.done ? '' : start.value;
+  if (/^\ufeff?\s*(\{\s*"|\[\s*[[{])/.test(first))
+    throw new InputError(
+      `${path} holds JSON, not a table; read threads as JSON Lines with \`earshot data import threads ${path}\`, or write the table as CSV`,
+    );
   const parser = parse({
     bom: true,
     delimiter: options.delimiter ?? delimiterOf(first),

@@ -41,9 +41,24 @@ describe('data import', () => {
     expect(failed.errors).toMatch(/^earshot: .*a\.jsonl:1: is not JSON .*found "x"\. Mend it, or leave such items out/);
     expect(existsSync(out)).toBe(false);
     const run = await data('import', 'threads', join(folder, 'a.jsonl'), '-o', out, '--skip-invalid', '--json');
-    expect(JSON.parse(run.out)).toEqual({ format: 'threads', out, threads: 1, posts: 3, skipped: 7, notes: [] });
+    expect(JSON.parse(run.out)).toEqual({
+      format: 'threads',
+      out,
+      threads: 1,
+      posts: 3,
+      skipped: 7,
+      notes: [],
+      warnings: [],
+    });
     expect(run.errors.trim().split('\n')).toHaveLength(6);
     expect(run.errors).toContain('skipped 2 more');
+  });
+
+  it('warns where labels or times are missing, and says what that costs', async () => {
+    const folder = temporaryFolder({ 'a.csv': 'thread,text\nt1,x\nt1,y\n' });
+    const run = await data('import', 'csv', join(folder, 'a.csv'), '-o', join(folder, 'out.jsonl'));
+    expect(run.out).toContain('warning: no thread has a label: nothing can be trained or tested on them');
+    expect(run.out).toContain('warning: no thread has times: replies keep the order of the file');
   });
 
   it('names the nearest format', async () => {

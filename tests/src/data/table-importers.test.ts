@@ -98,9 +98,46 @@ describe('a CSV file with a row for each post', () => {
     expect(notes).toEqual(['read threadId from "thread", text from "text"; left out "note", "note"']);
   });
 
+  const rows = Array.from(
+    { length: 40 },
+    (_, row) =>
+      `c${Math.floor(row / 5)},What happened there (${row})?,2024-05-01 10:${10 + row},${row % 10 < 5 ? 'fake' : 'real'}`,
+  ).join('\n');
+
+  it('looks at the values of columns whose names say nothing', async () => {
+    const { notes } = await imported(`thread,text,posted_on,outcome\n${rows}\n`);
+    expect(notes).toContain('posted_on looks like times: add --time posted_on');
+    expect(notes).toContainEqual(
+      expect.stringMatching(/^outcome may be a label \(fake, real\): if so, add --label outcome/),
+    );
+    const read = await imported(`thread,text,posted_on,outcome\n${rows}\n`, {
+      table: { columns: { time: 'posted_on', label: 'outcome' }, labelMap: { fake: 'rumor', real: 'non-rumor' } },
+    });
+    expect(read.threads).toHaveLength(8);
+    expect(read.notes.join()).not.toMatch(/looks like|may be a label/);
+  });
+
+  it('says all that is missing at once, with the columns that may be meant', async () => {
+    const table = { columns: { label: 'nosuch', time: 'when' } };
+    const message = await failure(`a,b,c,d\n${rows}\n`, { table });
+    expect(message).toContain('no column is called "nosuch" (--label)');
+    expect(message).toContain('d (fake, real) looks like labels');
+    expect(message).toContain('no column is called "when" (--time)');
+    expect(message).toContain('c looks like times');
+    expect(message).toContain('give --thread-id <column> ("a" may be it)');
+    expect(message).toContain('give --text <column> ("b" may be it). Columns: a, b, c, d');
+  });
+
+  it('says that a file of JSON is no table', async () => {
+    for (const content of ['{"id": "a", "posts": []}\n', '[{"id": "a"}]'])
+      expect(await failure(content)).toBe(
+        'posts.csv holds JSON, not a table; read threads as JSON Lines with `earshot data import threads posts.csv`, or write the table as CSV',
+      );
+  });
+
   it('says of columns that it cannot tell what to do', async () => {
     expect(await failure('a,text\n1,x\n')).toBe(
-      'posts.csv: no column says which thread a post is of. Where every row is a thread of its own, name its id there; give --thread-id <column>. Columns: a, text',
+      'posts.csv: no column says which thread a post is of; give --thread-id <column>. Where every row is a thread of its own, name its id there. Columns: a, text',
     );
     expect(await failure('thread,text,body\n1,x,y\n')).toContain(
       'both "text" and "body" could be the text; say which with --text <column>',
@@ -109,7 +146,7 @@ describe('a CSV file with a row for each post', () => {
       'posts.csv: two columns are called "text", which is read as the text; rename or remove one of them',
     );
     expect(await failure('thread,text\n1,x\n', { table: { columns: { time: 'tiem' } } })).toContain(
-      'has no column "tiem" (--time); did you mean',
+      'posts.csv: no column is called "tiem" (--time); did you mean',
     );
   });
 
@@ -191,7 +228,7 @@ describe('a CSV file with a row for each post', () => {
       ['t1', 1],
       ['t3', 1],
     ]);
-    expect(skipped).toEqual([
+    expect(skipped.toSorted()).toEqual([
       'posts.csv:3, column "time": must be a time: ISO 8601 such as 2014-08-09T22:33:06Z, or Unix seconds or milliseconds',
       'posts.csv:4: must have 3 fields (thread, text, time)',
       'posts.csv:5, column "thread": names no thread',

@@ -1,5 +1,6 @@
 import { closest } from 'fastest-levenshtein';
 import { InputError } from '../../../errors.ts';
+import type { ColumnLooks } from './column-looks.ts';
 
 /** What a column of a table of posts may hold. */
 export const tableFields = [
@@ -45,19 +46,15 @@ export function optionOf(field: TableField): string {
 /**
  * The column of each field: the one that was given, else the one whose heading says so.
  * @param options.source the file, for messages
- * @throws InputError for a column that does not exist, two columns that could be meant or have the same name, or a table without threads or texts
+ * @param options.looks what the values look like, for advice
+ * @throws InputError for columns that do not exist, two columns that could be meant or have the same name, or a table without threads or
+ *   texts; all that is missing in one message
  */
 export function tableColumns(
   headings: readonly string[],
-  options: { given: TableColumns; source: string },
+  options: { given: TableColumns; source: string; looks: ColumnLooks },
 ): TableColumns {
-  const { given, source } = options;
-  for (const [field, heading] of Object.entries(given))
-    if (!headings.includes(heading))
-      throw new InputError(
-        `${source} has no column ${JSON.stringify(heading)} (${optionOf(fieldNamed(field))}); did you mean ` +
-          `${JSON.stringify(closest(heading, [...headings]))}? Columns: ${headings.join(', ')}`,
-      );
+  const { given, source, looks } = options;
   const taken = new Set(Object.values(given));
   const columns: Partial<Record<TableField, string>> = { ...given };
   for (const field of tableFields) {
@@ -76,15 +73,72 @@ export function tableColumns(
       throw new InputError(
         `${source}: two columns are called ${JSON.stringify(heading)}, which is read as the ${field}; rename or remove one of them`,
       );
-  for (const [field, what] of [
-    ['threadId', 'which thread a post is of. Where every row is a thread of its own, name its id there'],
-    ['text', 'the text of a post'],
-  ] as const)
-    if (columns[field] === undefined)
-      throw new InputError(
-        `${source}: no column says ${what}; give ${optionOf(field)} <column>. Columns: ${headings.join(', ')}`,
-      );
+  const free = (own: readonly string[]) => own.filter((heading) => !Object.values(columns).includes(heading));
+  const missing = [
+    ...Object.entries(given)
+      .filter(([, heading]) => !headings.includes(heading))
+      .map(
+        ([name, heading]) =>
+          `no column is called ${JSON.stringify(heading)} (${optionOf(fieldNamed(name))}); ${meantInstead(fieldNamed(name), heading, { headings, looks })}`,
+      ),
+    ...(columns.threadId === undefined
+      ? [
+          `no column says which thread a post is of; give --thread-id <column>${likely(free(looks.groups).slice(0, 1))}. Where every row is a thread of its own, name its id there`,
+        ]
+      : []),
+    ...(columns.text === undefined
+      ? [`no column says the text of a post; give --text <column>${likely(free(looks.texts).slice(0, 1))}`]
+      : []),
+  ];
+  if (missing.length > 0) throw new InputError(`${source}: ${missing.join('. ')}. Columns: ${headings.join(', ')}`);
   return columns;
+}
+
+/**
+ * What is left out although its values look like times or labels.
+ * @returns a note for each column
+ */
+export function overlooked(columns: TableColumns, looks: ColumnLooks): string[] {
+  const isFree = (heading: string) => !Object.values(columns).includes(heading);
+  const [time] = looks.times.filter(isFree);
+  const hasLabel = [columns.rumor, columns.veracity, columns.label].some((heading) => heading !== undefined);
+  return [
+    ...(columns.time === undefined && time !== undefined
+      ? [`${time} looks like times: add ${optionOf('time')} ${quoted(time)}`]
+      : []),
+    ...(hasLabel
+      ? []
+      : [...looks.labels]
+          .filter(([heading]) => isFree(heading))
+          .map(
+            ([heading, values]) =>
+              `${heading} may be a label (${values.join(', ')}): if so, add ${optionOf('label')} ${quoted(heading)}, and --label-map ${quoted(values[0])}=rumor for each value that is no known label`,
+          )),
+  ];
+}
+
+function meantInstead(
+  field: TableField,
+  heading: string,
+  { headings, looks }: { headings: readonly string[]; looks: ColumnLooks },
+): string {
+  const asked = closest(heading, [...headings]);
+  const isLabel = field === 'label' || field === 'rumor' || field === 'veracity' || field === 'stance';
+  const like = isLabel
+    ? [...looks.labels].map(([own, values]) => `${own} (${values.join(', ')})`)
+    : field === 'time'
+      ? looks.times
+      : [];
+  const what = isLabel ? 'like labels' : 'like times';
+  return `did you mean ${JSON.stringify(asked)}?${like.length === 0 ? '' : ` ${like.join(' and ')} ${like.length === 1 ? 'looks' : 'look'} ${what}`}`;
+}
+
+function likely(headings: readonly string[]): string {
+  return headings.length === 0 ? '' : ` (${headings.map((heading) => JSON.stringify(heading)).join(', ')} may be it)`;
+}
+
+function quoted(text: string): string {
+  return /^[\w.-]+$/.test(text) ? text : `'${text}'`;
 }
 
 function fieldNamed(name: string): TableField {

@@ -3,7 +3,8 @@ import type { Post, Thread } from '../../thread.ts';
 import { assembleThread } from '../assemble-thread.ts';
 import type { ImportOptions } from '../importer.ts';
 import { cellId, cellText, rawText, type TableRow } from './cells.ts';
-import { tableColumns } from './columns.ts';
+import { columnLooks, lookedAtRows } from './column-looks.ts';
+import { overlooked, tableColumns } from './columns.ts';
 import { cellRumor, cellStance, cellVeracity } from './labels.ts';
 import { cellTime } from './times.ts';
 
@@ -23,11 +24,20 @@ export async function* threadsOfRows(
   { source, headings, options }: { source: string; headings: readonly string[]; options: ImportOptions },
 ): AsyncGenerator<Thread> {
   const { columns: given = {}, labelMap = {}, dateOrder = null } = options.table ?? {};
-  const columns = tableColumns(headings, { given, source });
+  const first: TableRow[] = [];
+  const iterator = rows[Symbol.asyncIterator]();
+  for (let next = await iterator.next(); !next.done; next = await iterator.next())
+    if (first.push(next.value) >= lookedAtRows) break;
+  const looks = columnLooks(headings, first);
+  const columns = tableColumns(headings, { given, source, looks });
   const threads = new Map<string, RowOfThread[]>();
   let withoutZone = 0;
   const onWithoutZone = () => void withoutZone++;
-  for await (const row of rows)
+  async function* all(): AsyncGenerator<TableRow> {
+    yield* first;
+    yield* { [Symbol.asyncIterator]: () => iterator };
+  }
+  for await (const row of all())
     await orSkip(options, () => {
       const read = <T>(column: string | undefined, of: (column: string) => T) =>
         column === undefined ? null : of(column);
@@ -65,6 +75,7 @@ export async function* threadsOfRows(
   }
   if (withoutZone > 0)
     options.onNote?.(`${withoutZone} times name no zone and are taken for UTC; write +02:00 or so behind them if not`);
+  for (const note of overlooked(columns, looks)) options.onNote?.(note);
   const used = new Set(Object.values(columns));
   const unused = headings.filter((heading) => heading !== '' && !used.has(heading));
   const chosen = Object.entries(columns).map(([field, heading]) => `${field} from ${JSON.stringify(heading)}`);

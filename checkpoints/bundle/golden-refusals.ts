@@ -1,0 +1,71 @@
+/** A line of standard input, and whether it is refused as no thread. */
+export interface GoldenRefusal {
+  readonly line: string;
+  readonly isRefused: boolean;
+}
+
+const post = { id: '1', text: 'The bridge is closed.' };
+const at = (id: string, time: unknown) => ({ id, text: 'x', time });
+const withPost = (fields: object) => ({ id: 't', posts: [{ ...post, ...fields }] });
+
+const taken: readonly unknown[] = [
+  { id: 't', posts: [post] },
+  {
+    id: 't',
+    event: null,
+    veracity: 'unverified',
+    rumor: true,
+    split: 'train',
+    labels: { a: 1, b: 'x' },
+    posts: [post],
+  },
+  withPost({ time: '2024-02-29T23:59:59.25+05:30', author: null, parent: '0', stance: 'deny' }),
+  // The claim may be younger than a reply.
+  {
+    id: 't',
+    posts: [at('1', '2024-01-02T00:00:00Z'), at('2', '2024-01-01T00:00:00Z'), at('3', '2024-01-01T01:00:00+01:00')],
+  },
+];
+
+const refused: readonly unknown[] = [
+  [],
+  {},
+  { posts: [post] },
+  { id: '', posts: [post] },
+  { id: 1, posts: [post] },
+  { id: 't', posts: [] },
+  { id: 't', posts: [post], label: 'rumor' },
+  { id: 't', rumor: 1, posts: [post] },
+  { id: 't', veracity: 'fake', posts: [post] },
+  { id: 't', split: null, posts: [post] },
+  { id: 't', labels: { a: null }, posts: [post] },
+  { id: 't', posts: [{ text: 'x' }] },
+  { id: 't', posts: [{ id: '1' }] },
+  withPost({ text: null }),
+  withPost({ user: 'u1' }),
+  withPost({ stance: 'unsure' }),
+  withPost({ time: 'yesterday' }),
+  withPost({ time: 1_700_000_000 }),
+  withPost({ time: '2023-02-29T00:00:00Z' }),
+  withPost({ time: '2024-01-01T00:00:00' }),
+  { id: 't', posts: [post, post] },
+  { id: 't', posts: [post, at('2', '2024-01-02T00:00:00Z'), at('3', '2024-01-01T23:30:00-00:15')] },
+];
+
+/** Texts that are no JSON, which other readers take. */
+const noJson = [
+  '{"id": "t", "posts": [{"id": "1", "text": "x", "time": NaN}]}',
+  "{'id': 't', 'posts': [{'id': '1', 'text': 'x'}]}",
+];
+
+/** What `earshot decide` takes and refuses, as examples that every reader of a bundle has to agree with. */
+export const goldenRefusalLines: readonly GoldenRefusal[] = [
+  ...taken.map((value) => ({ line: JSON.stringify(value), isRefused: false })),
+  ...refused.map((value) => ({ line: JSON.stringify(value), isRefused: true })),
+  ...noJson.map((line) => ({ line, isRefused: true })),
+];
+
+/** The same as a file of a bundle. */
+export function goldenRefusals(): string {
+  return goldenRefusalLines.map((golden) => `${JSON.stringify(golden)}\n`).join('');
+}

@@ -1,0 +1,70 @@
+import { cellText, type TableRow } from './cells.ts';
+import { cellTime } from './times.ts';
+
+/** What the values of a table's columns look like, by heading. */
+export interface ColumnLooks {
+  readonly times: readonly string[];
+  /** Few values, each many times; with the values. */
+  readonly labels: ReadonlyMap<string, readonly string[]>;
+  /** Running text, the longest first. */
+  readonly texts: readonly string[];
+  /** Names that several rows share, such as that of a thread, the most different first. */
+  readonly groups: readonly string[];
+}
+
+/** Rows that are looked at. */
+export const lookedAtRows = 500;
+
+/** Looks at the values of some rows, whatever their columns are called. */
+export function columnLooks(headings: readonly string[], rows: readonly TableRow[]): ColumnLooks {
+  const times: string[] = [];
+  const labels = new Map<string, readonly string[]>();
+  const texts: { heading: string; length: number }[] = [];
+  const groups: { heading: string; different: number }[] = [];
+  for (const heading of new Set(headings)) {
+    const filled = rows.filter((row) => textIn(row, heading) !== null);
+    const values = filled.flatMap((row) => textIn(row, heading) ?? []);
+    if (values.length === 0) continue;
+    const different = new Set(values);
+    const length = values.reduce((sum, value) => sum + value.length, 0) / values.length;
+    const isNumber = values.every((value) => /^-?\d+(\.\d+)?$/.test(value));
+    const isRepeated = different.size > 1 && different.size * leastRepeats <= values.length;
+    if (filled.every((row) => isTime(row, heading))) times.push(heading);
+    else if (isRepeated && different.size <= mostLabels && length <= longestLabel && (!isNumber || isBinary(different)))
+      labels.set(heading, [...different]);
+    else if (!isNumber && length >= shortestText && different.size * 2 > values.length) texts.push({ heading, length });
+    else if (isRepeated && length <= longestName) groups.push({ heading, different: different.size });
+  }
+  return {
+    times,
+    labels,
+    texts: texts.sort((a, b) => b.length - a.length).map(({ heading }) => heading),
+    groups: groups.sort((a, b) => b.different - a.different).map(({ heading }) => heading),
+  };
+}
+
+const leastRepeats = 2;
+const mostLabels = 6;
+const longestLabel = 30;
+const shortestText = 8;
+const longestName = 80;
+
+function textIn(row: TableRow, heading: string): string | null {
+  const value = row.value[heading];
+  return value !== null && typeof value === 'object' && !(value instanceof Date) ? null : cellText(row, heading);
+}
+
+function isBinary(values: ReadonlySet<string>): boolean {
+  return [...values].every((value) => ['0', '1', '0.0', '1.0'].includes(value));
+}
+
+/** A number alone is a time only where it is one of this century, in seconds, milliseconds or microseconds. */
+function isTime(row: TableRow, heading: string): boolean {
+  const text = cellText(row, heading) ?? '';
+  if (/^-?\d+(\.\d+)?$/.test(text)) return /^1\d{9}(\.\d+)?$|^1\d{12}$|^1\d{15}$/.test(text);
+  try {
+    return cellTime(row, heading, { dateOrder: 'dmy', onWithoutZone: () => {} }) !== null;
+  } catch {
+    return false;
+  }
+}
