@@ -1,9 +1,10 @@
 /*
  * The six detectors against a real model behind a real server (tests/interop/language-model-server.ts installs both): the
- * share of readable answers with and without JSON schemas, log-probabilities, calls and tokens beside the dry run's. The
- * model is tiny and judges badly; what matters is what Earshot makes of bad answers. Usage:
+ * share of readable answers with and without JSON schemas, repairs, parts that could not be read, log-probabilities, calls and
+ * tokens beside the dry run's. The model is tiny and judges badly; what matters is what Earshot makes of bad answers. Usage:
  *
  *   node --import tsx benchmarks/language-model.ts [--detectors single-prompt,s2mad] [--threads 2] [--posts 3]
+ *     [--schemas taken,refused]
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -22,6 +23,7 @@ const { values: options } = parseArgs({
     detectors: { type: 'string', default: detectorNames.join(',') },
     threads: { type: 'string', default: '2' },
     posts: { type: 'string', default: '3' },
+    schemas: { type: 'string', default: 'taken,refused' },
   },
 });
 const names = detectorNames.filter((name) => options.detectors.split(',').includes(name));
@@ -34,7 +36,7 @@ const server = await startLanguageModel();
 const rows: string[][] = [];
 try {
   for (const name of names)
-    for (const schemas of [true, false]) {
+    for (const schemas of options.schemas.split(',').map((each) => each === 'taken')) {
       const row = await measure(name, { schemas });
       rows.push(row);
       console.error(row.join('  '));
@@ -42,8 +44,8 @@ try {
 } finally {
   await server.stop();
 }
-const title = ['detector', 'JSON schemas', 'prefixes', 'judged', 'unreadable', 'with log-probabilities'];
-const costs = ['calls', 'calls, dry run', 'tokens', 'tokens, dry run'];
+const title = ['detector', 'JSON schemas', 'prefixes', 'judged', 'unreadable', 'unreadable parts', 'repairs'];
+const costs = ['with log-probabilities', 'calls', 'calls, dry run', 'tokens', 'tokens, dry run'];
 console.log(markdownTable([[...title, ...costs], ...rows]));
 
 async function measure(name: DetectorName, { schemas }: { schemas: boolean }): Promise<string[]> {
@@ -58,10 +60,12 @@ async function measure(name: DetectorName, { schemas }: { schemas: boolean }): P
   const prefixes = threads.reduce((sum, { posts }) => sum + Math.min(posts.length, maxPosts), 0);
   return [
     name,
-    schemas ? 'yes' : 'refused',
+    schemas ? 'taken' : 'refused',
     String(prefixes),
     String(result.asked),
-    String(result.failed),
+    result.failed > result.unreadable ? `${result.unreadable} (${result.failed} failed)` : String(result.unreadable),
+    String(result.unreadableParts),
+    String(counting.counts.repairs),
     `${counting.counts.withLogprobs} of ${counting.counts.answers}`,
     String(sum(usage.map(({ requests }) => requests))),
     range(
@@ -89,7 +93,7 @@ function range(
 
 /** Passes requests on, counts answers, and refuses JSON schemas as many servers do. */
 async function countingProxy(upstream: string, { schemas }: { schemas: boolean }) {
-  const counts = { answers: 0, withLogprobs: 0 };
+  const counts = { answers: 0, withLogprobs: 0, repairs: 0 };
   const proxy = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
@@ -108,6 +112,7 @@ async function countingProxy(upstream: string, { schemas }: { schemas: boolean }
     });
     const text = await answer.text();
     if (answer.ok) counts.answers++;
+    if (answer.ok && body.includes('Your answer could not be used')) counts.repairs++;
     if (/"logprobs":\s*\{/.test(text)) counts.withLogprobs++;
     response.writeHead(answer.status, { 'content-type': 'application/json' });
     response.end(text);

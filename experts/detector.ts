@@ -31,7 +31,7 @@ export interface Usage {
 /** Anything that judges a prefix. It sees nothing of the thread beyond the prefix. */
 export interface Detector {
   readonly name: string;
-  /** Raised whenever the same prefix could be judged differently. */
+  /** Raised whenever the same prefix could be asked about differently; readers of answers have versions of their own. */
   readonly version: string;
   /** Everything else that can change a judgement, as plain JSON: model, prompt, hash of the training data, … */
   readonly options: Readonly<Record<string, unknown>>;

@@ -1,6 +1,8 @@
 import { markdownTable } from 'markdown-table';
 import type { AnnotationFilter, ListedAnnotation } from '../../experts/annotations/annotation-list.ts';
 import type { AnnotationStore, StoredAnnotation } from '../../experts/annotations/annotation-store.ts';
+import type { KeptResponse } from '../../experts/annotations/response-table.ts';
+import { isSameModel } from '../../experts/llm/cost/usage.ts';
 import { InputError } from '../../src/errors.ts';
 import { wrapped } from '../report/narrow-table.ts';
 
@@ -68,8 +70,11 @@ export function annotationNamed(options: {
   return row;
 }
 
-/** The transcript, and the judgement that came of it. */
-export function debateText(row: StoredAnnotation): string {
+/** The transcript, the judgement that came of it, and who answered. */
+export function debateText(
+  row: StoredAnnotation,
+  { responses = [], raw = false }: { responses?: readonly KeptResponse[]; raw?: boolean } = {},
+): string {
   const { key, request, judgement, threadId, prefixLength, date, latencyMs } = row;
   const { label, probabilities, explanation, transcript, usage } = judgement;
   const shares = Object.entries(probabilities ?? {}).map(([name, value]) => `${name} ${value.toFixed(2)}`);
@@ -86,8 +91,25 @@ export function debateText(row: StoredAnnotation): string {
     `Label: ${label ?? 'none could be read'}${shares.length > 0 ? ` (${shares.join(', ')})` : ''}`,
     ...(explanation === '' ? [] : [wrapped(`Explanation: ${explanation}`, width)]),
     `Usage: ${usage.requests} requests, ${usage.inputTokens} tokens in, ${usage.outputTokens} out${took}`,
+    ...responses.flatMap((response, index) => responseLines(response, { number: index + 1, raw })),
   ];
   return `${lines.join('\n')}\n`;
+}
+
+function responseLines(response: KeptResponse, { number, raw }: { number: number; raw: boolean }): string[] {
+  const { askedModel, model, fingerprint, finishReason, date, isUsable, body } = response;
+  const facts = [
+    model === null ? `${askedModel || 'a model'} asked` : `answered by ${model}`,
+    ...(model !== null && askedModel !== '' && !isSameModel(askedModel, model)
+      ? [`though ${askedModel} was asked`]
+      : []),
+    ...(fingerprint === null ? [] : [`fingerprint ${fingerprint}`]),
+    `finish reason ${finishReason}`,
+    ...(isUsable ? [] : ['could not be read']),
+    date,
+  ];
+  const line = wrapped(`Answer ${number}: ${facts.join(', ')}`, { ...width, indent: '  ' });
+  return raw ? ['', line, body ?? '(nothing is kept of what came over the wire)'] : [line];
 }
 
 /** As wide as lines are read with ease. */

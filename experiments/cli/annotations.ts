@@ -22,6 +22,8 @@ Examples:
   earshot annotations unreadable runs/cache/annotations.sqlite --detector jsdrv/stance --forget
   earshot annotations show judged.sqlite 5f0c2a
   earshot annotations show judged.sqlite 524922078:6 --detector s2mad
+  earshot annotations show judged.sqlite 5f0c2a --raw
+  earshot annotations reread judged.sqlite
   earshot annotations export judged.sqlite judged.jsonl.gz
   earshot annotations import merged.sqlite judged.jsonl.gz`,
     );
@@ -54,12 +56,22 @@ Examples:
     .action((path: string, flags: UnreadableOptions) => listUnreadable(path, { ...flags, terminal }));
   command
     .command('show')
-    .description('Print one annotation as a readable debate: the posts, who said what, the label.')
+    .description(
+      'Print one annotation as a readable debate: the posts, who said what, the label, which models answered.',
+    )
     .argument('<store>', 'annotation store')
     .argument('<annotation>', 'beginning of its key, or <thread>:<posts>')
     .option('--detector <name>', 'by this detector, where several judged the same posts')
-    .option('--json', 'print the whole row as JSON')
+    .option('--raw', 'print each answer as it came over the wire, too')
+    .option('--json', 'print the whole row, and the answers that it was made of, as JSON')
     .action((path: string, name: string, flags: ShowOptions) => showOne(path, { ...flags, name, terminal }));
+  command
+    .command('reread')
+    .description('Read the kept answers with the readers of this version, without a call, and say what changes.')
+    .argument('<store>', 'annotation store')
+    .option('--write', 'change the store accordingly; without it nothing is written')
+    .option('--json', 'print the counts and changes as JSON')
+    .action((path: string, flags: RereadOptions) => rereadStore(path, { ...flags, terminal }));
   command
     .command('export')
     .description('Write every annotation as a line of JSON, with its request and its key.')
@@ -127,14 +139,34 @@ async function listUnreadable(path: string, options: UnreadableOptions & { termi
 
 interface ShowOptions extends Flags {
   detector?: string;
+  raw?: boolean;
 }
 
 async function showOne(path: string, options: ShowOptions & { name: string; terminal: Terminal }): Promise<void> {
-  const { name, detector, json, terminal } = options;
-  const row = await withStore(existing(path), (store) =>
-    annotationNamed({ store, name, ...(detector !== undefined && { detector }) }),
+  const { name, detector, raw = false, json, terminal } = options;
+  const { row, responses } = await withStore(existing(path), (store) => {
+    const row = annotationNamed({ store, name, ...(detector !== undefined && { detector }) });
+    return { row, responses: store.responses.of([row.key]) };
+  });
+  terminal.stdout.write(
+    json ? `${JSON.stringify({ ...row, responses }, null, 2)}\n` : debateText(row, { responses, raw }),
   );
-  terminal.stdout.write(json ? `${JSON.stringify(row, null, 2)}\n` : debateText(row));
+}
+
+interface RereadOptions extends Flags {
+  write?: boolean;
+}
+
+async function rereadStore(path: string, options: RereadOptions & { terminal: Terminal }): Promise<void> {
+  const { write = false, json, terminal } = options;
+  const { reread } = await import('../../experts/annotations/reread.ts');
+  const rereading = await withStore(existing(path), (store) => reread(store, { write }));
+  const { rereadText } = await import('./annotations-reread.ts');
+  terminal.stdout.write(
+    json
+      ? `${JSON.stringify({ store: path, written: write, ...rereading }, null, 2)}\n`
+      : rereadText(rereading, { write }),
+  );
 }
 
 interface TransferOptions extends Flags {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { annotate } from '../../experts/annotate.ts';
 import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
+import { CallJournal } from '../../experts/annotations/call-journal.ts';
 import type { Detector } from '../../experts/detector.ts';
 import { batchForm, completionBody } from '../../experts/llm/answers/completion.ts';
 import { runBatch } from '../../experts/llm/batch/batch.ts';
@@ -79,8 +80,10 @@ export async function judgeByBatch(options: JudgeByBatchOptions): Promise<Judged
     ),
   );
   const replay = new ReplayingService(new Map(answered.flatMap((outcomes) => [...outcomes])));
-  const detector = await create(replay);
-  const result = await annotate(annotateOptions(options, { detector, store, concurrency }));
+  const calls = new CallJournal({ service: replay, table: store.path === ':memory:' ? null : store.responses });
+  const detector = await create(calls);
+  const annotating = annotate({ ...annotateOptions(options, { detector, store, concurrency }), calls });
+  const result = await annotating.finally(() => calls.settled());
   store.ledgers.settleBatch({ ...ledger, took: replay.spending() });
   // The next run asks again for whatever failed, so it must not find these answers.
   if (parts.length > 0) renameSync(folder, freePath(`${folder}-collected`));
@@ -182,7 +185,8 @@ class ReplayingService implements ChatService {
     const { endpoint } = request;
     this.tally.addRequest(endpoint);
     if ('problem' in outcome) throw new ProviderError(`endpoint ${endpoint.name}, in the batch: ${outcome.problem}`);
-    this.tally.addTokens({ endpoint, tokens: outcome.answer.usage, isEstimated: false, isAnswer: true });
+    const { usage: tokens, response } = outcome.answer;
+    this.tally.addTokens({ endpoint, tokens, isEstimated: false, isAnswer: true, model: response?.model });
     return outcome.answer;
   }
 

@@ -57,7 +57,8 @@ export async function openLive(
     capabilitiesPath: store.path === ':memory:' ? null : `${store.path}.endpoints.json`,
     onNote: context.onNote,
   });
-  const calls = new CallJournal({ service, table: keepsCalls(options) ? store.answeredCalls : null });
+  // A store in memory does not outlive the process.
+  const calls = new CallJournal({ service, table: store.path === ':memory:' ? null : store.responses });
   const { retryUnreadable } = options;
   const keptParts = keepsParts ? partsKeptIn({ store, calls, signal: context.signal, retryUnreadable }) : undefined;
   const detector = await detectorFor(options, { service: calls, keptParts });
@@ -73,12 +74,6 @@ async function pretend(options: JudgeWithModelsOptions, bound: 'lower' | 'upper'
   const detector = await detectorFor(options, { service, keptParts });
   const result = await annotate(annotateOptions(options, { detector, store, concurrency }));
   return { service, detector, result };
-}
-
-/** No: where one call is a whole judgement, it would be stored twice; in memory, it would not outlive the process. */
-function keepsCalls({ file: { detector, task }, store }: Pick<JudgeWithModelsOptions, 'file' | 'store'>): boolean {
-  const isOneCall = detector.name === 'single-prompt' && detector.samples === 1 && task.labels !== undefined;
-  return !isOneCall && store.path !== ':memory:';
 }
 
 function detectorFor(

@@ -33,7 +33,7 @@ export interface ModelContext {
 
 export function chatServiceOf(
   experiment: SelectorExperiment,
-  { annotations, context: { signal } }: Pick<ModelContext, 'annotations' | 'context'>,
+  { annotations, context: { signal, onNote } }: Pick<ModelContext, 'annotations' | 'context'>,
 ): LiveChatService {
   return new LiveChatService({
     random: Random.seeded({ seed: 0, purpose: 'waiting times' }),
@@ -41,6 +41,8 @@ export function chatServiceOf(
     ledger: annotations.ledgers.named(experiment.name),
     retry: experiment.retry,
     signal,
+    capabilitiesPath: `${annotations.path}.endpoints.json`,
+    onNote,
   });
 }
 
@@ -80,7 +82,7 @@ async function localSettings<Options extends { encoder: EncoderConfig; name: 'lo
 
 function chatSettings({ service, annotations, context: { onNote, signal } }: ModelContext) {
   // An answer that cannot be read is paid for as well. It is kept until the one that replaces it is there.
-  const calls = new CallJournal({ service, table: annotations.answeredCalls });
+  const calls = new CallJournal({ service, table: annotations.responses });
   return {
     service: calls,
     keptParts: partsKeptIn({ store: annotations, calls, signal }),

@@ -11,11 +11,11 @@ import {
   orderedKeys,
 } from './annotation-list.ts';
 import { type AnnotationRequest, type AnnotationRow, judgementSchema, keyOf } from './annotation-row.ts';
-import { CallTable } from './call-table.ts';
 import { AnnotationDatabase } from './database.ts';
 import { LeaseTable } from './lease-table.ts';
 import { type LedgerRow, LedgerTable } from './ledger-table.ts';
 import { RequestChain } from './request-chain.ts';
+import { ResponseTable } from './response-table.ts';
 import { StoreOwner } from './store-owner.ts';
 import { exportAnnotations, importAnnotations } from './transfer.ts';
 import { UnreadableTable } from './unreadable-table.ts';
@@ -39,8 +39,8 @@ export interface AnnotationStats extends AnnotationCounts {
  */
 export class AnnotationStore {
   readonly path: string;
-  /** Answers for judgements that are not finished. */
-  readonly answeredCalls: CallTable;
+  /** What models answered, word for word. */
+  readonly responses: ResponseTable;
   /** Answers that were no judgements. */
   readonly unreadable: UnreadableTable;
   /** What other processes are asking; null for a store in memory, which has no others. */
@@ -56,7 +56,7 @@ export class AnnotationStore {
     this.path = path;
     this.database = database;
     this.chain = new RequestChain(database);
-    this.answeredCalls = new CallTable(database);
+    this.responses = new ResponseTable(database);
     this.unreadable = new UnreadableTable(database);
     this.owner = path === ':memory:' ? null : new StoreOwner(database);
     this.leases = this.owner && new LeaseTable(database, this.owner);
@@ -122,6 +122,21 @@ export class AnnotationStore {
     }
   }
 
+  /** Puts another judgement in the place of one. */
+  replace(key: string, judgement: Judgement): void {
+    this.database.write('UPDATE annotation SET judgement = ? WHERE key = ?', JSON.stringify(judgement), key);
+  }
+
+  /** Takes an annotation out, so that its question is asked again; the answers that it was made of stay. */
+  remove(key: string): void {
+    this.database.write('DELETE FROM annotation WHERE key = ?', key);
+  }
+
+  /** Does all of `work` or nothing. */
+  transaction<T>(work: () => T): T {
+    return this.database.transaction(work);
+  }
+
   /** All keys, ordered by detector, thread and prefix length, so that exports are easy to compare. */
   keys(): string[] {
     return orderedKeys(this.database);
@@ -155,8 +170,6 @@ export class AnnotationStore {
 
   private insertRow(key: string, row: AnnotationRow & { readonly date?: string }): number {
     const { usage } = row.judgement;
-    // The calls have come to this judgement, so they are no longer needed.
-    this.answeredCalls.forgetJudgement(key);
     return this.database.write(
       `INSERT OR IGNORE INTO annotation VALUES
        (?, ?, ?, ?, ?, ?, ?, ?, ?, coalesce(?, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')), ?, ?)`,

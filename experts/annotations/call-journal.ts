@@ -2,11 +2,14 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { z } from 'zod';
 import { ProviderError } from '../../src/errors.ts';
 import { jsonOrUndefined } from '../../src/json.ts';
+import { readCompletion } from '../llm/answers/completion.ts';
+import { outcomeOf, readerVersions } from '../llm/answers/read-again.ts';
+import { CallFailure } from '../llm/call-failure.ts';
 import type { ChatAnswer, ChatRequest, ChatService } from '../llm/chat.ts';
 import { MalformedAnswerError, type UnreadableAnswer } from '../llm/failures.ts';
 import { AskOnce } from './ask-once.ts';
 import { callKey } from './call-key.ts';
-import type { CallId, CallTable } from './call-table.ts';
+import type { CallId, ResponseTable } from './response-table.ts';
 
 /** A judgement, or a part of one, that is being made. */
 interface UnfinishedJudgement {
@@ -19,17 +22,18 @@ interface UnfinishedJudgement {
  * Keeps every answer as soon as it arrives, so that a judgement of many calls that was killed half-way goes on where it
  * stopped. A call belongs to the judgement that it is made for, whichever service the detector sends it through:
  * `ofJudgement` runs the work of one judgement, and the async context tells which calls were made by it. Judgements do
- * not share calls, so they stay as independent of each other as they are without this class, and the calls of a judgement
- * can be deleted when it is stored. What judgements do share are parts, each of which becomes an annotation of its own.
+ * not share calls, so they stay as independent of each other as they are without this class. What judgements do share are parts, each of which becomes an annotation of its own.
  *
  * A kept answer keeps its usage: a judgement counts all that it took, the service below only what was sent just now.
  */
 export class CallJournal implements ChatService {
   private readonly service: ChatService;
-  private readonly table: Pick<CallTable, 'find' | 'keep' | 'forget'> | null;
+  private readonly table: Pick<ResponseTable, 'find' | 'keep' | 'use'> | null;
   /** The lease of the judgement covers its calls. */
   private readonly calls: AskOnce<ChatAnswer>;
   private readonly current = new AsyncLocalStorage<UnfinishedJudgement>();
+  /** Of the calls that are looked for or made. */
+  private readonly requests = new Map<string, ChatRequest>();
   private readonly underWay = new Set<Promise<unknown>>();
   /** Where each answer is kept, for the day that it turns out to be unreadable. */
   private readonly places = new WeakMap<UnreadableAnswer, CallId>();
@@ -39,8 +43,8 @@ export class CallJournal implements ChatService {
 
   constructor(options: {
     service: ChatService;
-    /** Null for judgements of one call, and for stores that do not outlive the process. */
-    table: Pick<CallTable, 'find' | 'keep' | 'forget'> | null;
+    /** Null for stores that do not outlive the process. */
+    table: Pick<ResponseTable, 'find' | 'keep' | 'use'> | null;
   }) {
     this.service = options.service;
     this.table = options.table;
@@ -83,7 +87,10 @@ export class CallJournal implements ChatService {
     } catch (error) {
       // Whoever asks anew must not be given these answers, but all others of the judgement are as good as before.
       if (error instanceof MalformedAnswerError)
-        this.table?.forget(error.answers.flatMap((answer) => this.places.get(answer) ?? []));
+        this.table?.use(
+          error.answers.flatMap((answer) => this.places.get(answer) ?? []),
+          false,
+        );
       throw error;
     }
   }
@@ -97,14 +104,20 @@ export class CallJournal implements ChatService {
     const before = timesMade.get(call) ?? 0;
     timesMade.set(call, before + 1);
     const id: CallId = { judgement: key, call: before === 0 ? call : `${call}-${before + 1}` };
-    const answer = await this.calls.askOnce(nameOf(id), async () => {
-      const sent = await this.service.chat(request);
-      const isFirst = this.kept(() => table.keep(id, JSON.stringify(sent)));
-      // Where another process was first, both go on with the same answer and can use each other's.
-      return isFirst ? sent : (this.read(id) ?? sent);
-    });
-    this.places.set(answer, id);
-    return answer;
+    const name = nameOf(id);
+    this.requests.set(name, request);
+    try {
+      const answer = await this.calls.askOnce(name, async () => {
+        const sent = await this.service.chat(request);
+        const isFirst = this.kept(() => table.keep(id, { request, answer: sent, ...readingOf(request, sent) }));
+        // Where another process was first, both go on with the same answer and can use each other's.
+        return isFirst ? sent : (this.read(id) ?? sent);
+      });
+      this.places.set(answer, id);
+      return answer;
+    } finally {
+      this.requests.delete(name);
+    }
   }
 
   private find(names: readonly string[]) {
@@ -116,10 +129,14 @@ export class CallJournal implements ChatService {
     );
   }
 
-  /** Null also where the kept answer cannot be read, which costs no more than asking again. */
+  /** The kept answer, read anew. Null also where it cannot be read, which costs no more than asking again. */
   private read(id: CallId): ChatAnswer | null {
-    const json = this.table?.find(id) ?? null;
-    return json === null ? null : (answerSchema.safeParse(jsonOrUndefined(json)).data ?? null);
+    const kept = this.table?.find(id) ?? null;
+    const answer = kept && answerSchema.safeParse(jsonOrUndefined(kept.answer)).data;
+    const request = this.requests.get(nameOf(id));
+    if (!kept || !answer || kept.body === null || request === undefined) return answer || null;
+    const { answer: read } = readCompletion({ body: kept.body, request });
+    return read instanceof CallFailure ? null : { ...answer, ...read };
   }
 
   private followed<T>(promise: Promise<T>): Promise<T> {
@@ -128,6 +145,13 @@ export class CallJournal implements ChatService {
     promise.then(end, end);
     return promise;
   }
+}
+
+/** What reads an answer, and what it says by that. */
+function readingOf({ reader }: ChatRequest, answer: ChatAnswer): { reader: string | null; outcome: string | null } {
+  if (reader === undefined) return { reader: null, outcome: null };
+  const { completion } = readerVersions;
+  return { reader: JSON.stringify({ ...reader, completion }), outcome: outcomeOf(reader, answer) };
 }
 
 /** A call's own key has no slash in it. */

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { InputError, notOurs } from '../../src/errors.ts';
 
 type Connection = InstanceType<typeof Database>;
-type Value = string | number | null;
+type Value = string | number | null | Uint8Array;
 
 /** "EARS" in SQLite's header, so that another program's database is never written to by mistake. */
 const APPLICATION_ID = 0x45415253;
@@ -32,14 +32,6 @@ const SCHEMA = `
     thread_id TEXT NOT NULL,
     prefix_length INTEGER NOT NULL
   );
-  -- Answers for judgements that are not finished; they go when the judgement comes.
-  CREATE TABLE answered_call (
-    judgement TEXT NOT NULL,
-    call TEXT NOT NULL,
-    answer TEXT NOT NULL,
-    date TEXT NOT NULL,
-    PRIMARY KEY (judgement, call)
-  );
   -- What was said instead of a judgement; it goes when the judgement comes. Later answers have larger numbers.
   CREATE TABLE unreadable_answer (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -59,6 +51,24 @@ const SCHEMA = `
 `;
 
 const ADDED_SINCE_3 = `
+  -- What models answered. Of the answers to one call at most one is in use; the others could not be read.
+  CREATE TABLE IF NOT EXISTS response (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    judgement TEXT NOT NULL,
+    call TEXT NOT NULL,
+    usable INTEGER NOT NULL,
+    asked_model TEXT NOT NULL,
+    model TEXT,
+    fingerprint TEXT,
+    finish_reason TEXT NOT NULL,
+    answer TEXT NOT NULL,
+    body BLOB,
+    reader TEXT,
+    outcome TEXT,
+    date TEXT NOT NULL
+  );
+  CREATE UNIQUE INDEX IF NOT EXISTS response_in_use ON response (judgement, call) WHERE usable = 1;
+  CREATE INDEX IF NOT EXISTS response_of_judgement ON response (judgement);
   -- What was spent, under the name of what spends it, and what is reserved for requests that are under way.
   CREATE TABLE IF NOT EXISTS ledger (
     name TEXT PRIMARY KEY, requests INTEGER NOT NULL, tokens REAL NOT NULL, money REAL NOT NULL, since TEXT NOT NULL
@@ -70,6 +80,12 @@ const ADDED_SINCE_3 = `
   ) WITHOUT ROWID;
   -- The largest ratio of what a request took to what it was estimated at.
   CREATE TABLE IF NOT EXISTS cost_ratio (model TEXT PRIMARY KEY, ratio REAL NOT NULL) WITHOUT ROWID;
+`;
+
+/** Answers for judgements that were not finished, as the format before kept them. */
+const MOVED_SINCE_3 = `
+  INSERT INTO response SELECT NULL, judgement, call, 1, '', NULL, NULL, 'unknown', answer, NULL, NULL, NULL, date FROM answered_call;
+  DROP TABLE answered_call;
 `;
 
 const STAMP = `
@@ -148,7 +164,7 @@ function openForReading(path: string): Connection {
   try {
     // What an older store lacks is empty.
     if (checkFormat(database, path) < SCHEMA_VERSION)
-      database.exec(ADDED_SINCE_3.replaceAll('CREATE TABLE', 'CREATE TEMP TABLE'));
+      database.exec(ADDED_SINCE_3.replace(/CREATE.* INDEX.*/g, '').replaceAll('CREATE TABLE', 'CREATE TEMP TABLE'));
     return database;
   } catch (error) {
     database.close();
@@ -190,10 +206,8 @@ function closeConnection(database: Connection): void {
 
 function prepareSchema(database: Connection, path: string): void {
   const tables = database.prepare('SELECT name FROM sqlite_master').all().length;
-  if (tables === 0) database.exec(SCHEMA);
-  else if (checkFormat(database, path) === SCHEMA_VERSION) return;
-  database.exec(ADDED_SINCE_3);
-  database.exec(STAMP);
+  if (tables === 0) database.exec(`${SCHEMA} ${ADDED_SINCE_3} ${STAMP}`);
+  else if (checkFormat(database, path) < SCHEMA_VERSION) database.exec(`${ADDED_SINCE_3} ${MOVED_SINCE_3} ${STAMP}`);
 }
 
 /** Returns the version of the format. */

@@ -4,6 +4,7 @@ import { InputError } from '../../src/errors.ts';
 import type { Detector, Judgement } from '../detector.ts';
 import { type AnswerWords, namedAnswers } from '../llm/answers/answer-words.ts';
 import { sampledProbabilities } from '../llm/answers/class-probabilities.ts';
+import { publishedReaderVersion, readPublished } from '../llm/answers/published-reading.ts';
 import { askVerdict, readVerdict, verdictProbabilities, verdictRequest } from '../llm/answers/verdict.ts';
 import { type ChatAnswer, type ChatRequest, type ChatService, whyIncomplete } from '../llm/chat.ts';
 import { estimateTokens } from '../llm/cost/estimate.ts';
@@ -139,15 +140,15 @@ export function createSinglePrompt(settings: {
       endpoint,
       messages: [{ role: 'user', content }],
       dryRunText: Object.values(words)[0][0],
-      ...(reading === 'strict' && verdictRequest(form)),
+      ...(reading === 'strict'
+        ? verdictRequest(form)
+        : { reader: { name: 'published', version: publishedReaderVersion, words } }),
     };
     const { service } = session;
     const first = await service.chat({ ...request, wantLogprobs: true, mayBeRepaired: reading === 'strict' });
     const labelOf = (answer: ChatAnswer) => {
-      const isPublished = reading === 'published';
-      // The published code reads what was cut off as well: it allows an answer of 3 tokens.
-      if (whyIncomplete(answer) !== null && !(isPublished && answer.finishReason === 'length')) return null;
-      if (isPublished) return substringAnswer({ text: answer.text, words });
+      if (reading === 'published') return readPublished(answer, words);
+      if (whyIncomplete(answer) !== null) return null;
       const read = readVerdict(answer, form);
       return 'value' in read ? read.value.label : null;
     };
@@ -260,22 +261,6 @@ function transcriptOf(role: string, said: readonly ChatAnswer[]): TranscriptEntr
     ...(thinking === undefined ? [] : [{ role: `${role}, thinking`, text: thinking }]),
     { role, text },
   ]);
-}
-
-/** What EARD's published code takes for yes and no. */
-const PUBLISHED: AnswerWords = { yes: ['yes', 'y', 'true', '1'], no: ['no', 'n', 'false', '0'] };
-
-/**
- * How EARD's published code reads an answer: a search for substrings, one label's after the other's. Other answer
- * words are also found by their initial.
- */
-export function substringAnswer(options: { text: string; words: AnswerWords }): string | null {
-  const text = options.text.toLowerCase();
-  for (const [label, own] of Object.entries(options.words)) {
-    const word = own[0].toLowerCase();
-    if ((PUBLISHED[word] ?? [word, word.charAt(0)]).some((each) => text.includes(each))) return label;
-  }
-  return null;
 }
 
 /** The most frequent label; among equally frequent ones, the one said first. */

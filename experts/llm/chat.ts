@@ -31,6 +31,8 @@ export interface ChatRequest {
         readonly isPlainTextEnough?: boolean | undefined;
       }
     | undefined;
+  /** What reads the answer; it is kept beside it. */
+  readonly reader?: AnswerReader | undefined;
   /** Whether an answer that cannot be read is sent back once, which is another call. */
   readonly mayBeRepaired?: boolean | undefined;
   /** Cancels this call: at once while it is waiting, after a short grace period once it was sent. */
@@ -53,6 +55,24 @@ export interface ChatUsage {
   readonly outputTokens: number;
 }
 
+/** What came over the wire. */
+export interface RawResponse {
+  readonly body: string;
+  /** The model that says it answered. */
+  readonly model: string | null;
+  /** Of the system that it ran on. */
+  readonly fingerprint: string | null;
+}
+
+/** What reads an answer, as plain JSON, so that a kept answer can be read again. */
+export type AnswerReader =
+  | { readonly name: 'verdict'; readonly version: number; readonly words: AnswerWords; readonly reasons: boolean }
+  | { readonly name: 'json'; readonly version: number; readonly schema: Readonly<Record<string, unknown>> }
+  | { readonly name: 'published'; readonly version: number; readonly words: AnswerWords };
+
+/** The words that stand for each label; case does not matter. */
+export type AnswerWords = Readonly<Record<string, readonly string[]>>;
+
 export interface ChatAnswer {
   /** The answer alone: what the model thought before it is in `thinking`. */
   readonly text: string;
@@ -64,6 +84,8 @@ export interface ChatAnswer {
   readonly latencyMs: number;
   /** As the endpoint tells it. `none`: it tells none. `refusal`: the text is the model's refusal. `tool_calls`: it called a tool. */
   readonly finishReason: string;
+  /** Absent where nothing was sent. */
+  readonly response?: RawResponse | undefined;
 }
 
 /**

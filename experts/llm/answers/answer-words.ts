@@ -1,10 +1,11 @@
+import type { AnswerWords } from '../chat.ts';
+
 /*
  * Which texts are an answer: those that are one of the answer words and nothing else. There is no list of what to refuse,
  * for it would never be complete; what is not an answer is asked for again.
  */
 
-/** The words that stand for each label; case does not matter. */
-export type AnswerWords = Readonly<Record<string, readonly string[]>>;
+export type { AnswerWords };
 
 /** What may stand around an answer and means nothing. Everything else may mean something: "rumor?", "~~rumor~~", "(rumor)". */
 const PAIRS = '** ** __ __ * * _ _ ` ` " " \' \' “ ” „ “ „ ” ‘ ’ ‚ ‘ « » » « ‹ › 「 」 『 』 《 》 【 】 ＂ ＂'.split(

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { ChatAnswer, ChatRequest, ChatService } from '../chat.ts';
 import { askWithRepair } from './ask-with-repair.ts';
-import { readWholeJson, toJsonSchema } from './whole-json.ts';
+import { jsonReaderVersion, readWholeJson, toJsonSchema } from './whole-json.ts';
 
 export interface ChatJsonRequest<T> extends Omit<ChatRequest, 'dryRunText' | 'shortestDryRunText' | 'jsonSchema'> {
   readonly service: ChatService;
@@ -45,6 +45,7 @@ export async function chatJson<T>(options: ChatJsonRequest<T>): Promise<ChatJson
       dryRunText: JSON.stringify(dryRunValue),
       shortestDryRunText: JSON.stringify(shortestDryRunValue),
       jsonSchema: { name: schemaName, schema: jsonSchema },
+      reader: { name: 'json', version: jsonReaderVersion, schema: jsonSchema },
     },
     read: ({ text }) => readWholeJson(text, schema),
     instruction: 'Answer again with the corrected JSON only.',

@@ -5,6 +5,9 @@ import { type ChatAnswer, type ChatRequest, type ChatUsage, incompletenessOf, ty
 import { estimateMessageTokens, estimateTokens } from '../cost/estimate.ts';
 import { splitThinking, withoutEndTokens } from './thinking.ts';
 
+/** To be raised whenever the same body could be read differently. */
+export const completionReaderVersion = 1;
+
 /** How much of the protocol a request uses. Endpoints that refuse a part are asked without it. */
 export interface RequestForm {
   readonly logprobs: boolean;
@@ -121,6 +124,10 @@ const choiceSchema = z.object({
 });
 const completionSchema = z.object({ choices: z.array(choiceSchema) });
 const withUsageSchema = z.object({ usage: usageSchema });
+const sourceSchema = z.object({
+  model: z.string().nullish().catch(null),
+  system_fingerprint: z.string().nullish().catch(null),
+});
 const errorSchema = z.union([
   z.object({ message: z.string(), code: z.union([z.string(), z.number()]).nullish() }),
   z.string().transform((message) => ({ message, code: null })),
@@ -137,8 +144,12 @@ export interface ReadCompletion {
 export function readCompletion(options: { body: string; request: ChatRequest }): ReadCompletion {
   const { body, request } = options;
   const json = jsonOrUndefined(body);
-  const answer = json === undefined ? notJson(body) : readAnswer(json, request);
-  return { answer, ...tokensIn({ json, body, answer, request }) };
+  const needsLogprobs = request.wantLogprobs === true && request.endpoint.logprobs === 'on';
+  const answer = answerIn({ body, json, needsLogprobs });
+  const counted = tokensIn({ json, body, answer, request });
+  if (answer instanceof CallFailure) return { answer, ...counted };
+  const { model = null, system_fingerprint: fingerprint = null } = sourceSchema.parse(json);
+  return { answer: { ...answer, response: { body, model, fingerprint } }, ...counted };
 }
 
 /**
@@ -170,6 +181,16 @@ function tokensIn(options: {
   };
 }
 
+/** Reads the answer in a body that was kept. */
+export function readKeptBody(body: string): ReadCompletion['answer'] {
+  return answerIn({ body, json: jsonOrUndefined(body), needsLogprobs: false });
+}
+
+function answerIn(options: { body: string; json: unknown; needsLogprobs: boolean }): ReadCompletion['answer'] {
+  const { body, json, needsLogprobs } = options;
+  return json === undefined ? notJson(body) : readAnswer(json, { needsLogprobs });
+}
+
 function notJson(body: string): CallFailure {
   return /^\s*(?:data|event|id|retry)?:/.test(body)
     ? noAnswer(
@@ -178,7 +199,7 @@ function notJson(body: string): CallFailure {
     : malformed(`the response is not JSON: ${excerpt(body)}`);
 }
 
-function readAnswer(json: unknown, request: ChatRequest): ReadCompletion['answer'] {
+function readAnswer(json: unknown, { needsLogprobs }: { needsLogprobs: boolean }): ReadCompletion['answer'] {
   const parsed = completionSchema.safeParse(json);
   if (!parsed.success)
     return toldFailure(json) ?? malformed(`the response is not a chat completion: ${excerpt(JSON.stringify(json))}`);
@@ -209,7 +230,7 @@ function readAnswer(json: unknown, request: ChatRequest): ReadCompletion['answer
     if (thinking === null) return malformed(`the answer is empty (finish reason ${finishReason})`);
   }
   const tokens = choice.logprobs?.content;
-  if (!tokens?.length && request.wantLogprobs && request.endpoint.logprobs === 'on')
+  if (!tokens?.length && needsLogprobs)
     return noAnswer('the endpoint sends no log-probabilities, although logprobs is on; set it to auto or off');
   return { ...said, text, logprobs: tokens?.length ? tokensOf({ text, thinking }, tokens) : null, finishReason };
 }

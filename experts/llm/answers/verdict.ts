@@ -11,6 +11,9 @@ import { readWholeJson, toJsonSchema, wholeJson } from './whole-json.ts';
  * first, a last line "Answer: <word>". Both forms are read from every endpoint, since some take a schema and ignore it.
  */
 
+/** To be raised whenever the same text could be read differently. */
+export const verdictReaderVersion = 1;
+
 export interface VerdictForm {
   /** The first word of each label is the one that is asked for. */
   readonly words: AnswerWords;
@@ -45,9 +48,12 @@ export function verdictInWords({
 }
 
 /** What of a request makes it ask for a verdict. */
-export function verdictRequest(form: VerdictForm): Pick<ChatRequest, 'jsonSchema'> {
-  const schema = toJsonSchema(schemaOf(form));
-  return { jsonSchema: { name: 'verdict', schema, strict: true, isPlainTextEnough: true } };
+export function verdictRequest({ words, reasons }: VerdictForm): Pick<ChatRequest, 'jsonSchema' | 'reader'> {
+  const schema = toJsonSchema(schemaOf({ words, reasons }));
+  return {
+    jsonSchema: { name: 'verdict', schema, strict: true, isPlainTextEnough: true },
+    reader: { name: 'verdict', version: verdictReaderVersion, words, reasons },
+  };
 }
 
 function schemaOf({ words, reasons }: VerdictForm) {

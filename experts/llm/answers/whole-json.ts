@@ -3,6 +3,9 @@ import { jsonOrUndefined } from '../../../src/json.ts';
 import { matchedOption } from './answer-words.ts';
 import type { Reading } from './ask-with-repair.ts';
 
+/** To be raised whenever the same text could be read differently. */
+export const jsonReaderVersion = 1;
+
 /** The schema as endpoints and models are shown it. */
 export function toJsonSchema(schema: z.ZodType): Record<string, unknown> {
   const { $schema: _dialect, ...jsonSchema } = z.toJSONSchema(schema, {

@@ -14,6 +14,9 @@ export interface EndpointUsage {
   readonly cost: number;
   /** Answers whose tokens had to be estimated because the endpoint did not count them. */
   readonly estimatedAnswers: number;
+  /** Answers that another model than the one asked says it gave, and which models these are. */
+  readonly otherAnswers: number;
+  readonly otherModels: readonly string[];
 }
 
 type Tokens = Omit<ChatUsage, 'requests'>;
@@ -27,11 +30,22 @@ export class UsageTally {
   }
 
   /** Unusable answers cost tokens, too; `isAnswer` is false for them. */
-  addTokens(options: { endpoint: Endpoint; tokens: Tokens; isEstimated: boolean; isAnswer: boolean }): void {
-    const { endpoint, tokens, isEstimated, isAnswer } = options;
+  addTokens(options: {
+    endpoint: Endpoint;
+    tokens: Tokens;
+    isEstimated: boolean;
+    isAnswer: boolean;
+    /** As the endpoint names it; null where it names none. */
+    model?: string | null | undefined;
+  }): void {
+    const { endpoint, tokens, isEstimated, isAnswer, model = null } = options;
     const entry = this.entryOf(endpoint);
     if (isAnswer) entry.answers++;
     if (isAnswer && isEstimated) entry.estimatedAnswers++;
+    if (model !== null && !isSameModel(endpoint.model, model)) {
+      entry.otherAnswers++;
+      entry.otherModels = [...new Set([...entry.otherModels, model])];
+    }
     entry.inputTokens += tokens.inputTokens;
     entry.cachedInputTokens += tokens.cachedInputTokens;
     entry.outputTokens += tokens.outputTokens;
@@ -48,10 +62,25 @@ export class UsageTally {
     const found = this.entries.get(key);
     if (found) return found;
     const counts = { requests: 0, answers: 0, inputTokens: 0, cachedInputTokens: 0, outputTokens: 0 };
-    const entry = { endpoint: name, model, ...counts, cost: 0, estimatedAnswers: 0 };
+    const entry = { endpoint: name, model, ...counts, cost: 0, estimatedAnswers: 0, otherAnswers: 0, otherModels: [] };
     this.entries.set(key, entry);
     return entry;
   }
+}
+
+/**
+ * Whether the model that answered is the one that was asked: it may be called by its release ("gpt-4o-mini-2024-07-18"), with a
+ * router's prefix ("openai/gpt-4o-mini"), a tag ("qwen2.5:latest") or the name of its file.
+ */
+export function isSameModel(asked: string, answered: string): boolean {
+  const plain = (name: string) =>
+    name
+      .toLowerCase()
+      .replace(/^.*[/\\]/, '')
+      .replace(/\.gguf$/, '')
+      .replace(/:latest$/, '')
+      .replace(/[-@](?:latest|preview|\d{4}-\d{2}-\d{2}|\d{8}|\d{4}|\d{3}|\d{2}-\d{2,4})$/, '');
+  return plain(asked) === plain(answered);
 }
 
 /** One line for each endpoint and model, printed at the end of a command. */
@@ -62,9 +91,13 @@ export function usageSummary(rows: readonly EndpointUsage[]): string {
       const cached = row.cachedInputTokens > 0 ? ` (${row.cachedInputTokens} cached)` : '';
       const estimated = row.estimatedAnswers > 0 ? `; tokens of ${row.estimatedAnswers} answers are estimates` : '';
       const cost = row.cost > 0 ? `, cost ${row.cost.toFixed(4)}` : '';
+      const others =
+        row.otherAnswers > 0
+          ? `; ${row.otherAnswers} answers came from another model than asked for (${row.otherModels.join(', ')})`
+          : '';
       return (
         `${row.endpoint} (${row.model}): ${row.answers} answers in ${row.requests} requests, ` +
-        `${row.inputTokens}${cached} tokens in, ${row.outputTokens} out${cost}${estimated}`
+        `${row.inputTokens}${cached} tokens in, ${row.outputTokens} out${cost}${estimated}${others}`
       );
     })
     .join('\n');

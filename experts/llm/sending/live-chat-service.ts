@@ -193,7 +193,8 @@ export class LiveChatService implements ChatService {
         const isAnswer = !(answer instanceof CallFailure);
         const spent = { tokens: tokens.inputTokens + tokens.outputTokens, money: costOf({ endpoint, usage: tokens }) };
         took = spent.tokens === 0 ? 'nothing' : spent;
-        this.tally.addTokens({ endpoint, tokens, isEstimated, isAnswer });
+        const model = isAnswer ? answer.response?.model : null;
+        this.tally.addTokens({ endpoint, tokens, isEstimated, isAnswer, model });
         line.rate.giveBack(most.tokens - spent.tokens);
         if (!isAnswer) throw answer;
         outcome = 'success';

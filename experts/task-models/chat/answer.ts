@@ -10,7 +10,7 @@ export interface ChatTask<Item> {
   readonly name: string;
   /** In annotation keys: `jsdrv/stance`. */
   readonly asker: string;
-  /** To be raised whenever the same question could be answered differently, or the same answer be read differently. */
+  /** To be raised whenever the same question could be asked differently; readers of answers have versions of their own. */
   readonly version: string;
   readonly promptVersion: number;
   readonly classes: readonly string[];

@@ -7,6 +7,7 @@ import Database from 'libsql';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type AnnotationRequest, type AnnotationRow, keyOf } from '../../../experts/annotations/annotation-row.ts';
 import { AnnotationStore } from '../../../experts/annotations/annotation-store.ts';
+import type { ChatRequest } from '../../../experts/llm/chat.ts';
 import { InputError } from '../../../src/errors.ts';
 
 let directory: string;
@@ -261,9 +262,30 @@ describe('AnnotationStore', () => {
   it('keeps the first answer to a call', () => {
     const store = AnnotationStore.open(':memory:');
     const call = { judgement: 'j', call: 'c' };
-    const { answeredCalls } = store;
-    expect([answeredCalls.keep(call, '{}'), answeredCalls.keep(call, '[]')]).toEqual([true, false]);
-    expect(answeredCalls.find(call)).toBe('{}');
+    const { responses } = store;
+    const request = { endpoint: { model: 'asked' } } as ChatRequest;
+    const usage = { requests: 1, inputTokens: 1, cachedInputTokens: 0, outputTokens: 1 };
+    const answer = { text: 'Yes', logprobs: null, usage, latencyMs: 1, finishReason: 'stop' };
+    const keep = (body: string) =>
+      responses.keep(call, {
+        request,
+        answer: { ...answer, response: { body, model: 'answered', fingerprint: 'fp' } },
+        reader: null,
+        outcome: null,
+      });
+    const long = '{"a": "long body"}'.repeat(1000);
+    expect([keep(long), keep('{}')]).toEqual([true, false]);
+    expect(responses.find(call)?.body).toBe(long);
+    responses.use([call], false);
+    expect(responses.find(call)).toBeNull();
+    expect(keep('{}')).toBe(true);
+    // The one that is in use stays.
+    responses.use([call], true);
+    expect(responses.of(['j'])).toMatchObject([
+      { number: 1, isUsable: false, body: long, model: 'answered', askedModel: 'asked', fingerprint: 'fp' },
+      { isUsable: true, body: '{}', finishReason: 'stop' },
+    ]);
+    expect(responses.judgements()).toEqual(['j']);
     store.close();
   });
 });

@@ -50,7 +50,7 @@ function processOn(path: string, { retryUnreadable = false } = {}) {
   const store = AnnotationStore.open(path);
   opened.push(store);
   const service = new Counting();
-  const calls = new CallJournal({ service, table: store.answeredCalls });
+  const calls = new CallJournal({ service, table: store.responses });
   const { part } = partsKeptIn({ store, calls, retryUnreadable });
   const say = async (content: string) => (await calls.chat(ask(endpoint, content))).text;
   return { store, service, calls, part, say, key: store.keyOf(request) };
@@ -60,7 +60,7 @@ const storePath = () => `${temporaryFolder()}/judged.sqlite`;
 
 function keptIn(path: string): number {
   const database = new Database(path);
-  const [[kept]] = database.prepare('SELECT count(*) FROM answered_call').raw().all() as [number][];
+  const [[kept]] = database.prepare('SELECT count(*) FROM response WHERE usable = 1').raw().all() as [number][];
   database.close();
   return kept;
 }
@@ -105,7 +105,7 @@ describe('CallJournal', () => {
     expect(again.service.asked).toEqual([]);
   });
 
-  it('forgets the calls with the transaction that stores the judgement, and keeps none for it later', async () => {
+  it('keeps the calls when the judgement is stored, and none for it later', async () => {
     const path = storePath();
     const { store, calls, say, key } = processOn(path);
     await calls.ofJudgement('unfinished', () => say('one'));
@@ -116,11 +116,11 @@ describe('CallJournal', () => {
     expect(() => store.putMany([row, unstorable])).toThrow();
     expect(keptIn(path)).toBe(2);
     store.put(row);
-    expect(keptIn(path)).toBe(1);
+    expect(keptIn(path)).toBe(2);
     // Another process that is still at the same judgement.
     const late = processOn(path);
     await late.calls.ofJudgement(key, () => late.say('two'));
-    expect(keptIn(path)).toBe(1);
+    expect(keptIn(path)).toBe(2);
     expect(store.keys()).toEqual([key]);
     expect(await store.export(`${path}.jsonl`)).toBe(1);
   });
@@ -144,7 +144,7 @@ describe('CallJournal', () => {
     expect(await Promise.all(said)).toEqual(['of process 1', 'of process 1']);
   });
 
-  it('forgets the answers that could not be read, of a judgement or of a part, and nothing else', async () => {
+  it('takes the answers out of use that could not be read, of a judgement or of a part, and nothing else', async () => {
     const path = storePath();
     const { service, calls, say } = processOn(path);
     const unreadable = async (...contents: string[]) => {
@@ -237,7 +237,7 @@ describe('CallJournal', () => {
     await calls.ofJudgement('judgement', () => say('one'));
     const database = new Database(path);
     for (const answer of ['{"text":', '{"text":1}']) {
-      database.prepare('UPDATE answered_call SET answer = ?').run(answer);
+      database.prepare('UPDATE response SET answer = ?').run(answer);
       service.asked.length = 0;
       expect(await calls.ofJudgement('judgement', () => say('one'))).toBe('answer 1');
       expect(service.asked).toEqual(['one']);

@@ -60,7 +60,7 @@ describe.skipIf(process.getuid?.() === 0 || process.platform === 'win32')('a sto
       const store = AnnotationStore.open(path);
       expect(store.getMany([key]).get(key)?.label).toBe('rumor');
       expect(store.stats().annotations).toBe(1);
-      expect(store.answeredCalls.find({ judgement: key, call: 'c' })).toBeNull();
+      expect(store.responses.find({ judgement: key, call: 'c' })).toBeNull();
       const write = () => store.put({ ...row, prefixLength: 1, request: { ...row.request, input: ['a'] } });
       expect(write).toThrow(/judged\.sqlite: the file or its folder is read-only, so it can be read but not written/);
       store.close();

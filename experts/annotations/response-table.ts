@@ -1,0 +1,127 @@
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import { z } from 'zod';
+import type { ChatAnswer, ChatRequest } from '../llm/chat.ts';
+import type { AnnotationDatabase } from './database.ts';
+
+/** Names a call of a judgement. */
+export interface CallId {
+  /** Key of the annotation that the judgement has, or will have. */
+  readonly judgement: string;
+  /** Which of the judgement's calls it is. */
+  readonly call: string;
+}
+
+/** An answer as it was given, and how it was read then. */
+export interface KeptResponse extends CallId {
+  /** In the order in which they came. */
+  readonly number: number;
+  /** False where it could not be read, so that whoever asks again is not given it. */
+  readonly isUsable: boolean;
+  /** The model that was asked, and the one that says it answered; null where none says so. */
+  readonly askedModel: string;
+  readonly model: string | null;
+  readonly fingerprint: string | null;
+  readonly finishReason: string;
+  readonly date: string;
+  /** What came over the wire; null where nothing did. */
+  readonly body: string | null;
+  /** What read it, with its versions, as JSON; null where nobody reads it but another model. */
+  readonly reader: string | null;
+  /** What it was read as; null where it could not be read. */
+  readonly outcome: string | null;
+}
+
+/** Bodies of more characters are compressed: log-probabilities are long and repeat themselves. */
+const LONG = 1000;
+
+/**
+ * Every answer of a language model, in the table `response`: those of a judgement that is not finished, which goes on with them,
+ * and those of all judgements and unreadable answers, for whoever wants to know what was said. Exports have judgements alone.
+ */
+export class ResponseTable {
+  private readonly database: AnnotationDatabase;
+
+  constructor(database: AnnotationDatabase) {
+    this.database = database;
+  }
+
+  /** The answer in use for this call, as JSON and as it came; null where there is none. */
+  find({ judgement, call }: CallId): { readonly answer: string; readonly body: string | null } | null {
+    const sql = 'SELECT answer, body FROM response WHERE judgement = ? AND call = ? AND usable = 1';
+    const found = this.database.read(sql, [judgement, call], (row) => foundSchema.parse(row))[0];
+    return found === undefined ? null : { answer: found[0], body: found[1] };
+  }
+
+  /** On disk when it returns. The first answer stays: false where there is one already, or the judgement itself. */
+  keep(
+    { judgement, call }: CallId,
+    kept: { request: ChatRequest; answer: ChatAnswer; reader: string | null; outcome: string | null },
+  ): boolean {
+    const { request, reader, outcome } = kept;
+    const { response, logprobs, ...answer } = kept.answer;
+    // Log-probabilities are in the body, and long.
+    const json = JSON.stringify({ ...answer, logprobs: response === undefined ? logprobs : null });
+    // Once another process has stored the judgement, its calls are of no use.
+    const sql = `INSERT OR IGNORE INTO response
+                 SELECT NULL, ?1, ?2, 1, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')
+                 WHERE NOT EXISTS (SELECT 1 FROM annotation WHERE key = ?1)`;
+    const { body = null, model = null, fingerprint = null } = response ?? {};
+    const said = [request.endpoint.model, model, fingerprint, answer.finishReason];
+    return this.database.write(sql, judgement, call, ...said, json, body && packed(body), reader, outcome) === 1;
+  }
+
+  /** Puts these answers out of use, or back into it. */
+  use(calls: readonly CallId[], isUsable: boolean): void {
+    const sql = 'UPDATE OR IGNORE response SET usable = ? WHERE judgement = ? AND call = ? AND usable <> ?';
+    for (const { judgement, call } of calls)
+      this.database.write(sql, Number(isUsable), judgement, call, Number(isUsable));
+  }
+
+  /** Notes how answers are read now. */
+  note(reading: Pick<KeptResponse, 'number' | 'reader' | 'outcome'>): void {
+    const { number, reader, outcome } = reading;
+    this.database.write('UPDATE response SET reader = ?, outcome = ? WHERE number = ?', reader, outcome, number);
+  }
+
+  /** The answers of these judgements, in the order in which they came. */
+  of(judgements: readonly string[]): KeptResponse[] {
+    const sql = `SELECT number, judgement, call, usable, asked_model, model, fingerprint, finish_reason, date, body, reader, outcome
+                 FROM response WHERE judgement IN (SELECT value FROM json_each(?)) ORDER BY number`;
+    return this.database.read(sql, [JSON.stringify(judgements)], (row) => {
+      const [number, judgement, call, usable, askedModel, model, fingerprint, ...rest] = rowSchema.parse(row);
+      const [finishReason, date, body, reader, outcome] = rest;
+      const said = { askedModel, model, fingerprint, finishReason, date, body, reader, outcome };
+      return { number, judgement, call, isUsable: usable === 1, ...said };
+    });
+  }
+
+  /** Keys of the judgements that have answers here, those that are not finished included. */
+  judgements(): string[] {
+    return this.database.read('SELECT DISTINCT judgement FROM response', [], (row) => keySchema.parse(row)[0]);
+  }
+}
+
+function packed(body: string): string | Uint8Array {
+  return body.length > LONG ? deflateRawSync(body, { level: 1 }) : body;
+}
+
+const bodySchema = z
+  .union([z.string(), z.instanceof(Uint8Array).transform((bytes) => inflateRawSync(bytes).toString())])
+  .nullable();
+const foundSchema = z.tuple([z.string(), bodySchema]);
+const keySchema = z.tuple([z.string()]);
+const text = z.string();
+const rowSchema = z.tuple([
+  z.number(),
+  text,
+  text,
+  z.number(),
+  text,
+  text.nullable(),
+  text.nullable(),
+  text,
+  text,
+  bodySchema,
+  text.nullable(),
+  text.nullable(),
+]);

@@ -1,0 +1,38 @@
+import { z } from 'zod';
+import { canonicalJson } from '../../../src/content-hash.ts';
+import { type AnswerReader, type ChatAnswer, whyIncomplete } from '../chat.ts';
+import { completionReaderVersion } from './completion.ts';
+import { publishedReaderVersion, readPublished } from './published-reading.ts';
+import { readVerdict, verdictReaderVersion } from './verdict.ts';
+import { jsonReaderVersion, readWholeJson } from './whole-json.ts';
+
+/** The readers of today. An answer is read by that of completions first. */
+export const readerVersions = {
+  completion: completionReaderVersion,
+  verdict: verdictReaderVersion,
+  json: jsonReaderVersion,
+  published: publishedReaderVersion,
+} as const;
+
+/** What an answer says, in one line: a label, or JSON. Null where it cannot be read. */
+export function outcomeOf(
+  reader: AnswerReader,
+  answer: Pick<ChatAnswer, 'text' | 'finishReason' | 'thinking'>,
+): string | null {
+  if (reader.name === 'published') return readPublished(answer, reader.words);
+  if (whyIncomplete(answer) !== null) return null;
+  const reading =
+    reader.name === 'verdict' ? readVerdict(answer, reader) : readWholeJson(answer.text, schemaOf(reader.schema));
+  if ('problem' in reading) return null;
+  return reader.name === 'json'
+    ? canonicalJson(reading.value)
+    : z.object({ label: z.string() }).parse(reading.value).label;
+}
+
+const schemas = new WeakMap<object, z.ZodType>();
+
+function schemaOf(json: Readonly<Record<string, unknown>>): z.ZodType {
+  const schema = schemas.get(json) ?? z.fromJSONSchema(json);
+  schemas.set(json, schema);
+  return schema;
+}
