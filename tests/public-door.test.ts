@@ -79,9 +79,10 @@ async function judged(): Promise<Awaited<ReturnType<typeof annotate>>> {
 }
 
 it('takes a detector from outside: its judgements are kept, teach an agent, and are not asked twice', async () => {
-  const { sequences, asked } = await judged();
+  // Planted texts may repeat, and with them a question.
+  const { sequences, asked, cached } = await judged();
   expect(asked).toBeGreaterThan(100);
-  expect(await judged()).toMatchObject({ asked: 0, cached: asked });
+  expect(await judged()).toMatchObject({ asked: 0, cached: asked + cached });
   const config = stopAgentSchema.parse({ iterations: 3, imitation: { ppo: { stepsPerIteration: 64 } } });
   const problem = await buildStopProblem({ ...parts, sequences, task: rumorTask, tableOf, config, seed: 1 });
   expect(problem.demonstrations.length).toBeGreaterThan(10);
