@@ -14,6 +14,7 @@ import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { markdownTable } from 'markdown-table';
+import { alikeByClass } from '../experts/selectors/alike-by-class.ts';
 import { crossFit } from '../experts/selectors/cross-fit.ts';
 import { selectorNames } from '../experts/selectors/names.ts';
 import { fitRowClassifier, type RowExample } from '../experts/selectors/row-classifier.ts';
@@ -144,8 +145,7 @@ async function measure(
   const isRight = (place: number) => items[place].label === labelOf(pool[place]);
   const right = items.filter((_, place) => isRight(place));
   // The control of right labels: as many of each class.
-  const left = classes.map((_, label) => right.filter((item) => item.label === label).length);
-  const alike = random.shuffled(items).filter(({ label }) => left[label]-- > 0);
+  const alike = alikeByClass(items, { like: right, random });
   return {
     'machine right': right.length / items.length,
     'nothing else': await scoreOf([]),

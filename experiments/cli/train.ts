@@ -133,9 +133,16 @@ function nextSteps({ kind, trials }: OpenedExperiment): string {
   const run = trials[trials.length - 1].directory;
   const steps =
     kind === 'selector'
-      ? [`npx earshot select ${quoted(run)} --out selected.jsonl`]
-      : [`npx earshot decide threads.jsonl --run ${quoted(run)}`, `npx earshot export ${quoted(run)} --out policy`];
-  return `Next: ${[...steps, 'npx earshot init (the same with your own threads)'].join('\n      ')}\n`;
+      ? [
+          `npx earshot select ${quoted(run)} --out selected.jsonl`,
+          'npx earshot select labels.csv --text text --label machine_label --gold gold_label --out selected.csv (machine labels of your own)',
+        ]
+      : [
+          `npx earshot decide threads.jsonl --run ${quoted(run)}`,
+          `npx earshot export ${quoted(run)} --out policy`,
+          'npx earshot init (the same with your own threads)',
+        ];
+  return `Next: ${steps.join('\n      ')}\n`;
 }
 
 /** The arguments of a command that trains the same runs. */

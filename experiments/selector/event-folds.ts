@@ -83,6 +83,7 @@ function together(folds: readonly { fold: EventFold; result: StoredSelectorResul
         nearDuplicate: meanOf(({ claims }) => claims.leftOut.nearDuplicate),
       },
     },
+    room: null,
     epochs: meanOf(({ epochs }) => epochs),
     isTerminated: results.every(({ isTerminated }) => isTerminated),
     lastEpoch: Object.fromEntries(metrics.map((name) => [name, meanOf(({ lastEpoch }) => lastEpoch[name])])),

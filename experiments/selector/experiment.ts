@@ -109,6 +109,12 @@ export const selectorExperimentSchema = z
           .describe(
             'also tested: the task models untuned; tuned on all machine labels; on a random selection of the same size; on one with the same shares of every machine label, among labelled and unlabelled claims; on the machine labels that are right, or cannot be checked; on human labels; the most common class; the most similar claim or reply; a logistic regression on TF-IDF',
           ),
+        room: z
+          .boolean()
+          .default(true)
+          .describe(
+            'measure first what right machine labels would gain over random ones, on training threads held out in turn, with labels that the selector does not see; local task models only',
+          ),
         heldOutShare: z
           .number()
           .min(0)

@@ -5,6 +5,7 @@ import { groupBy } from '../../src/data/group-by.ts';
 import { readDecisions } from '../run/decisions-file.ts';
 import { type SelectorDecision, type SelectorSystem, selectorDecisionSchema, selectorSystems } from './decisions.ts';
 import { runConfig, type SelectorExperiment } from './experiment.ts';
+import { selectionRoomSchema } from './room.ts';
 import { scoreTest, type TestScores, testScoresJson } from './scores.ts';
 
 const formatVersion = 3;
@@ -23,6 +24,7 @@ export const storedSelectorSchema = z.strictObject({
         .describe('training threads that the tests have, too, or whose event, or nearly whose claim'),
     })
     .describe('trained on; means over the folds, where events were held out in turn'),
+  room: selectionRoomSchema.nullable().default(null),
   epochs: z.number(),
   isTerminated: z.boolean().describe('whether the run of full rewards ended the training'),
   lastEpoch: z.record(z.string(), z.number()).describe('the metrics of the last epoch'),

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { RunDirectory } from '../../checkpoints/run-directory.ts';
@@ -17,6 +18,7 @@ import type { SelectorExperiment } from './experiment.ts';
 import { testedAndHeldOut } from './protocol.ts';
 import { stancePicture, stancePictureFile } from './report/stance-picture.ts';
 import { storedSelectorResult, unfinishedRun } from './result.ts';
+import { measureRoom, roomLines, type SelectionRoom, selectionRoomSchema } from './room.ts';
 import { allPostsName, selectorName } from './system-names.ts';
 import { decideByText, type TextBaseline, textBaselines } from './text-baselines.ts';
 import { writeClaims } from './trained-selector.ts';
@@ -46,6 +48,7 @@ export async function runSelectorTrial(settings: {
   const trainer = createSelector(await freshSettings(trial));
   writeClaims(run, trainer.training.settings.claims);
   const { training } = trainer;
+  const room = await roomOnce(trial);
   const lastEpoch = await trainLogged(trial, { run, trainer });
   if (lastEpoch === null) return false;
   // Without a test there is nothing to compare, so the other systems are not trained.
@@ -69,6 +72,7 @@ export async function runSelectorTrial(settings: {
         posts: claims.reduce((sum, { posts }) => sum + posts.length, 0),
         leftOut: data.leftOut,
       },
+      room,
       epochs: training.epoch,
       isTerminated: training.isTerminated,
       lastEpoch,
@@ -78,6 +82,16 @@ export async function runSelectorTrial(settings: {
     }),
   );
   return true;
+}
+
+/** Measured before anything is trained; what a run knows it keeps. */
+async function roomOnce(trial: SelectorTrial): Promise<SelectionRoom | null> {
+  if (!trial.experiment.evaluation.room) return null;
+  const path = join(trial.directory, 'room.json');
+  if (!existsSync(path)) writeFileAtomically(path, `${JSON.stringify(await measureRoom(trial))}\n`);
+  const room = readJsonFile(path, selectionRoomSchema.nullable());
+  for (const line of roomLines(room)) trial.context.onNote(line);
+  return room;
 }
 
 /** Trains from the last checkpoint on. Returns the metrics of the last epoch; null when the signal stopped it. */

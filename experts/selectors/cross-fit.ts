@@ -1,5 +1,6 @@
 import { Random } from '../../src/tensor/random.ts';
 import type { WorkContext } from '../../src/work-context.ts';
+import { alikeByClass } from './alike-by-class.ts';
 import type { HeldOut } from './held-out.ts';
 import type { SelectorName } from './names.ts';
 import { fitRowClassifier, type RowExample } from './row-classifier.ts';
@@ -143,20 +144,6 @@ function stratifiedFolds(gold: readonly GoldRow[], random: Random): Int32Array {
   const foldOf = new Int32Array(gold.length);
   for (const [position, place] of order.entries()) foldOf[place] = position % folds;
   return foldOf;
-}
-
-/** Random items, as many of each class as in `like`. */
-function alikeByClass(
-  items: readonly MachineLabel[],
-  { like, random }: { like: readonly MachineLabel[]; random: Random },
-): MachineLabel[] {
-  const left = new Map<number, number>();
-  for (const { label } of like) left.set(label, (left.get(label) ?? 0) + 1);
-  return random.shuffled(items).filter(({ label }) => {
-    const count = left.get(label) ?? 0;
-    left.set(label, count - 1);
-    return count > 0;
-  });
 }
 
 function bestOf(names: readonly SelectorName[], scoreOf: (name: SelectorName) => number): SelectorName {

@@ -19,22 +19,28 @@ export interface Gain {
   readonly logLikelihood: Interval & { readonly difference: number };
 }
 
-/** Means over the sets of both, paired by gold rows. */
+/**
+ * Means over the sets of both, paired by gold rows.
+ * @param options.groups rows that are resampled together, such as the replies of a thread; each row by itself unless given
+ */
 export function gainOver(options: {
-  first: HeldOut;
-  second: HeldOut;
+  first: Pick<HeldOut, 'predicted' | 'logLikelihoods'>;
+  second: Pick<HeldOut, 'predicted' | 'logLikelihoods'>;
   gold: readonly { readonly label: number }[];
   classCount: number;
+  groups?: readonly (readonly number[])[];
 }): Gain {
-  const { first, second, gold, classCount } = options;
+  const { first, second, gold, classCount, groups = gold.map((_, row) => [row]) } = options;
   const labels = Int32Array.from(gold, ({ label }) => label);
-  const compare = (statisticOf: (of: HeldOut) => (items: Int32Array) => number) => {
+  const compare = (statisticOf: (of: typeof first) => (rows: readonly number[]) => number) => {
+    const over = (of: typeof first) => (drawn: Int32Array) =>
+      statisticOf(of)([...drawn].flatMap((group) => groups[group]));
     const { pValue: _, ...compared } = comparePaired({
-      items: gold.length,
+      items: groups.length,
       seed: 1,
       resamples: 1000,
-      first: statisticOf(first),
-      second: statisticOf(second),
+      first: over(first),
+      second: over(second),
     });
     return compared;
   };

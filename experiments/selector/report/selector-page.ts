@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { readMetrics } from '../../../checkpoints/metrics-log.ts';
 import { RunDirectory } from '../../../checkpoints/run-directory.ts';
+import { groupBy } from '../../../src/data/group-by.ts';
 import type { Thread } from '../../../src/data/thread.ts';
 import { InputError } from '../../../src/errors.ts';
 import { readJsonFile } from '../../../src/json-file.ts';
@@ -17,6 +18,7 @@ import { selectorExperimentSchema } from '../experiment.ts';
 import { readSelectorResult } from '../result.ts';
 import { trainingThreads } from '../trained-selector.ts';
 import { type ReadSelectorRun, scoreCharts, scoresTable, shareChart } from './selector-charts.ts';
+import { selectorVerdict } from './selector-verdict.ts';
 import { stanceChart, stancePictureFile, stancePictureSchema } from './stance-picture.ts';
 
 /** The page of an experiment on selectors, or of one run: scores, what is retained, rewards, the map of stances, every item. */
@@ -61,9 +63,20 @@ export async function selectorPage(source: PageSource): Promise<Page> {
   };
 }
 
+function groupedByVariant(runs: readonly ReadSelectorRun[]) {
+  return Array.from(
+    groupBy(runs, ({ variant }) => variant),
+    ([variant, own]) => ({
+      variant,
+      trials: own.map(({ result }) => result),
+    }),
+  );
+}
+
 function scoresSection(runs: readonly ReadSelectorRun[], charts: readonly DrawnChart[]): Markup {
   if (charts.length === 0) return html`<p>Nothing was tested: the experiment names no <code>data.tests</code>.</p>`;
-  return html`<p>A dot a seed, the bar their mean. The selector is worth its training where it stands above a random selection of the same size; the oracle and the supervised bound see what it may not.</p>
+  return html`<p>Verdict: ${selectorVerdict(groupedByVariant(runs))}.</p>
+<p>A dot a seed, the bar their mean.</p>
 <div class="pair">${charts.map((chart) => figure(chart))}</div>
 <details><summary>The numbers</summary>${scoresTable(runs)}</details>`;
 }

@@ -1,12 +1,14 @@
 import { markdownTable } from 'markdown-table';
 import { groupBy } from '../../../src/data/group-by.ts';
 import { meanAndDeviation } from '../../../src/metrics/summary-statistics.ts';
-import { plusMinus, signed } from '../../report/shown-numbers.ts';
+import { plusMinus } from '../../report/shown-numbers.ts';
 import type { VariantResults } from '../../report/variant-results.ts';
-import { type SelectorDecision, type SelectorTask, selectorTasks as tasks } from '../decisions.ts';
+import { type SelectorTask, selectorTasks as tasks } from '../decisions.ts';
 import type { SelectorResult } from '../result.ts';
-import { type MetricInterval, metricIntervals, scoreTest, selectorMetrics } from '../scores.ts';
+import { metricIntervals, scoreTest, selectorMetrics } from '../scores.ts';
 import { allPostsName, selectorName, systemNames } from '../system-names.ts';
+import { decided, leadOver, leadText, resamples } from './selector-lead.ts';
+import { selectorVerdict } from './selector-verdict.ts';
 
 /** The baselines that the selector is compared with, seed by seed. */
 const compared = [
@@ -19,8 +21,6 @@ const compared = [
   'tf-idf',
 ] as const;
 
-/** Of the intervals in a report. */
-const resamples = 500;
 const [macroF1] = selectorMetrics;
 
 /**
@@ -40,6 +40,7 @@ export function renderSelectorReport(options: {
   const lines = [
     `# ${name}`,
     '',
+    ...(tests.length === 0 ? [] : [`Verdict: ${selectorVerdict(results)}.`, '']),
     ...(description.trim() === '' ? [] : [description.trim(), '']),
     `Command: \`${command}\``,
     '',
@@ -69,24 +70,6 @@ function claimsLine(trials: readonly SelectorResult[]): string {
 }
 
 type Results = readonly VariantResults<SelectorResult>[];
-
-/** The decisions of a system on a test and task, for each seed. */
-function decided(
-  trials: readonly SelectorResult[],
-  { system, test, task, event }: { system: string; test: string; task: SelectorTask; event?: string | null },
-): SelectorDecision[][] {
-  const seeds = trials.map(({ decisions }) =>
-    decisions.filter(
-      (own) =>
-        own.part === 'test' &&
-        own.system === system &&
-        own.test === test &&
-        own.task === task &&
-        (event === undefined || own.event === event),
-    ),
-  );
-  return seeds.some((own) => own.length === 0) ? [] : seeds;
-}
 
 interface TableOf {
   readonly test: string;
@@ -187,21 +170,6 @@ function eventTable(table: TableOf): string[] {
 
 /** Smaller events have too few items for a score of their own. */
 const fewestOfEvent = 40;
-
-/** How far a system leads another in macro-F1, paired: each seed draws its claims and models for all alike. Null where one is missing. */
-export function leadOver(
-  trials: readonly SelectorResult[],
-  { own, other, test, task }: { own: string; other: string; test: string; task: SelectorTask },
-): MetricInterval | null {
-  const [ours, theirs] = [own, other].map((system) => decided(trials, { system, test, task }));
-  if (ours.length === 0 || theirs.length === 0) return null;
-  const seeds = ours.map((first, index) => ({ first, second: theirs[index] }));
-  return metricIntervals({ task, seeds, seed: 1, resamples, metrics: [macroF1] })[0];
-}
-
-export function leadText({ estimate, low, high }: MetricInterval): string {
-  return `${signed(estimate, 3)} [${signed(low, 3)}, ${signed(high, 3)}]`;
-}
 
 function leadTable(options: { tests: readonly string[]; results: Results }): string[] {
   const { tests, results } = options;

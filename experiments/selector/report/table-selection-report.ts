@@ -3,8 +3,9 @@ import type { TrainedOn } from '../../../experts/selectors/cross-fit.ts';
 import { type Gain, gainOver, macroF1OfHeldOut } from '../../../experts/selectors/held-out.ts';
 import { selectors } from '../../../experts/selectors/selectors.ts';
 import { counted } from '../../../src/counted.ts';
-import { percent, signed } from '../../report/shown-numbers.ts';
+import { percent } from '../../report/shown-numbers.ts';
 import type { TableSelection } from '../select-table.ts';
+import { gainText, withInterval } from './gain-text.ts';
 
 /** What a selection from a table is worth, as its verdict, report and JSON tell it. Null where it could not be measured. */
 export interface SelectionWorth {
@@ -54,12 +55,6 @@ export function verdictOnTable(selection: TableSelection, worth: SelectionWorth 
       ? `It is also better than training on the gold rows alone (${gainText(overGoldAlone)}).`
       : `Training on the gold rows alone may be as good: ${gainText(overGoldAlone)} for adding the selection.`;
   return `${first} ${second}`;
-}
-
-function gainText({ logLikelihood, macroF1 }: Gain): string {
-  const shown = ({ difference, low, high }: Gain['macroF1']) =>
-    `${signed(difference, 3)} [${signed(low, 3)}, ${signed(high, 3)}]`;
-  return `log-likelihood ${shown(logLikelihood)}, macro-F1 ${shown(macroF1)}`;
 }
 
 /** Shares of every class among gold rows, machine labels and the selection: a heading and rows. */
@@ -133,8 +128,7 @@ function worthTable({ crossFitted, gold, classes }: TableSelection): string[] {
   const others = [...heldOut.keys()].filter((name) => !order.includes(name));
   const cells = (record: typeof random, control: typeof random) => {
     const { macroF1, logLikelihood } = gainOver({ first: record, second: control, gold, classCount });
-    const shown = ({ difference, low, high }: typeof macroF1) =>
-      record === control ? '–' : `${signed(difference, 3)} [${signed(low, 3)}, ${signed(high, 3)}]`;
+    const shown = (gain: typeof macroF1) => (record === control ? '–' : withInterval(gain));
     return [
       macroF1OfHeldOut(record, labels, classCount).toFixed(3),
       shown(macroF1),

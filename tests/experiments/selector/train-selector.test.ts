@@ -27,7 +27,7 @@ describe('train, of a selector', () => {
       expect(first.out).toMatch(new RegExp(`\n${system} +0\\.\\d{3} +0\\.\\d{3}\n`));
     const report = read(cwd, 'runs/tiny/report.md');
     expect(report).toMatch(
-      /^# tiny\n\nCommand: `earshot train tiny\.yaml`\n\nClaims: 12 labelled, 12 unlabelled, 96 posts;/,
+      /^# tiny\n\nVerdict: .*\n\nCommand: `earshot train tiny\.yaml`\n\nClaims: 12 labelled, 12 unlabelled, 96 posts;/,
     );
     for (const heading of [
       'planted: stance',
@@ -71,6 +71,7 @@ describe('train, of a selector', () => {
       'metrics.jsonl',
       'parts.json',
       'result.json',
+      'room.json',
       'run.json',
       'stance-picture.json',
     ]);
@@ -93,6 +94,8 @@ describe('train, of a selector', () => {
       lastEpoch,
     });
     expect(result.systems).toEqual(systemsByDefault);
+    expect(result.room).toEqual(JSON.parse(read(run, 'room.json')));
+    expect(first.errors).toMatch(/ to gain (here )?in stance: right machine labels over random ones/);
     expect(JSON.parse(read(run, 'stance-picture.json')).points).toHaveLength(96);
 
     const written = statSync(join(run, 'result.json')).mtimeMs;

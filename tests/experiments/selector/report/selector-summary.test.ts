@@ -18,7 +18,7 @@ function runOf(right: Partial<Record<SelectorSystem, number>>): SelectorResult {
   }));
   const claims = { labelled: 1, unlabelled: 1, posts: 2, leftOut: { sameThread: 0, sameEvent: 0, nearDuplicate: 0 } };
   const decisions = decided.flatMap((own) => own.decisions);
-  return { seed: 1, claims, epochs: 1, isTerminated: false, lastEpoch: {}, folds: [], systems, decisions };
+  return { seed: 1, claims, room: null, epochs: 1, isTerminated: false, lastEpoch: {}, folds: [], systems, decisions };
 }
 
 /** The items have the four classes in turn. */
@@ -51,6 +51,21 @@ describe('the verdict on a selector', () => {
     const wins = runOf({ selector: 30, random: 10 });
     expect(verdictOf({ agent: [wins, wins] })).toMatch(
       /^compared with a random selection of the same size, the selector shows a gain over it in stance on news \(\+0\.\d{3} \[\+/,
+    );
+  });
+
+  it('says where no seed had anything to gain', () => {
+    const about = (low: number) => ({ difference: 0.01, low, high: 0.02 });
+    const gain = (low: number) => ({ macroF1: about(-0.1), logLikelihood: about(low) });
+    const of = (stance: number) => ({
+      ...runOf({ selector: 21, random: 20 }),
+      room: { stance: gain(stance), veracity: gain(-0.01) },
+    });
+    expect(verdictOf({ agent: [of(0), of(0.001)] })).toMatch(
+      /\]\); nothing to gain here in veracity: right machine labels train no better model than random ones\. $/,
+    );
+    expect(verdictOf({ agent: [of(0), of(-0.001)] })).toMatch(
+      /; nothing to gain here in stance: right .*in veracity: /,
     );
   });
 

@@ -1,0 +1,41 @@
+import { signed } from '../../report/shown-numbers.ts';
+import type { SelectorDecision, SelectorTask } from '../decisions.ts';
+import type { SelectorResult } from '../result.ts';
+import { type MetricInterval, metricIntervals, selectorMetrics } from '../scores.ts';
+
+/** Of the intervals in a report. */
+export const resamples = 500;
+const [macroF1] = selectorMetrics;
+
+/** The decisions of a system on a test and task, for each seed. */
+export function decided(
+  trials: readonly SelectorResult[],
+  { system, test, task, event }: { system: string; test: string; task: SelectorTask; event?: string | null },
+): SelectorDecision[][] {
+  const seeds = trials.map(({ decisions }) =>
+    decisions.filter(
+      (own) =>
+        own.part === 'test' &&
+        own.system === system &&
+        own.test === test &&
+        own.task === task &&
+        (event === undefined || own.event === event),
+    ),
+  );
+  return seeds.some((own) => own.length === 0) ? [] : seeds;
+}
+
+/** How far a system leads another in macro-F1, paired: each seed draws its claims and models for all alike. Null where one is missing. */
+export function leadOver(
+  trials: readonly SelectorResult[],
+  { own, other, test, task }: { own: string; other: string; test: string; task: SelectorTask },
+): MetricInterval | null {
+  const [ours, theirs] = [own, other].map((system) => decided(trials, { system, test, task }));
+  if (ours.length === 0 || theirs.length === 0) return null;
+  const seeds = ours.map((first, index) => ({ first, second: theirs[index] }));
+  return metricIntervals({ task, seeds, seed: 1, resamples, metrics: [macroF1] })[0];
+}
+
+export function leadText({ estimate, low, high }: MetricInterval): string {
+  return `${signed(estimate, 3)} [${signed(low, 3)}, ${signed(high, 3)}]`;
+}

@@ -1,0 +1,132 @@
+import { z } from 'zod';
+import { alikeByClass } from '../../experts/selectors/alike-by-class.ts';
+import { type Gain, gainOver, type HeldOut } from '../../experts/selectors/held-out.ts';
+import { likeliest, type StanceItem, type TaskModel, type VeracityItem } from '../../experts/task-models/task-model.ts';
+import { groupBy } from '../../src/data/group-by.ts';
+import { veracityTask } from '../../src/data/task.ts';
+import { Random } from '../../src/tensor/random.ts';
+import { pretrainTaskModels } from '../../trainers/selector/jsdrv.ts';
+import { stanceItem } from '../../trainers/selector/setup.ts';
+import { replyStances } from './data.ts';
+import { type SelectorTask, selectorTasks } from './decisions.ts';
+import { gainText } from './report/gain-text.ts';
+import { freshSettings, type SelectorTrial } from './workshop.ts';
+
+const interval = z.strictObject({ difference: z.number(), low: z.number(), high: z.number() });
+const gainSchema = z.strictObject({ macroF1: interval, logLikelihood: interval });
+
+export const selectionRoomSchema = z
+  .strictObject({ stance: gainSchema.nullable(), veracity: gainSchema.nullable() })
+  .describe(
+    'what right machine labels gain over random ones of the same classes, on training threads held out in turn; null where it could not be measured',
+  );
+export type SelectionRoom = z.output<typeof selectionRoomSchema>;
+
+const folds = 3;
+/** Items of a task; more would take longer than they tell. */
+const mostItems = 2000;
+const fewestItems = 40;
+
+/**
+ * Before a policy learns to select: how much better the task models become on right machine labels than on as many random ones of every
+ * class, on threads held out in turn. Uses labels of the training threads that the selector does not see, and influences nothing.
+ * Null for language models, which would have to be asked and tuned six times.
+ */
+export async function measureRoom(trial: SelectorTrial): Promise<SelectionRoom | null> {
+  const { experiment, seed, shared, context } = trial;
+  if (experiment.stanceModel.name !== 'local' || experiment.veracityModel.name !== 'local') return null;
+  const settings = await freshSettings(trial);
+  const { claims, stanceModel, veracityModel } = settings;
+  await pretrainTaskModels(settings);
+  const threads = shared.data.train;
+  const random = Random.seeded({ seed, purpose: 'room for a selection' });
+  const order = [...random.permutation(threads.length)];
+  const stances: Example<StanceItem>[] = order.flatMap((place) =>
+    replyStances(threads[place]).flatMap((gold, post) =>
+      gold < 0 ? [] : [{ item: stanceItem(claims[place], post), gold }],
+    ),
+  );
+  const labelled = order.filter((place) => veracityTask.goldLabel(threads[place]) !== null).slice(0, mostItems);
+  const said = await stanceModel.predict(
+    labelled.flatMap((place) => claims[place].posts.map((_, post) => stanceItem(claims[place], post))),
+  );
+  let next = 0;
+  const veracities = labelled.map((place): Example<VeracityItem> => {
+    const { threadId, claim, posts } = claims[place];
+    const stanced = posts.map((text) => ({ text, stance: said[next++].distribution }));
+    return { item: { threadId, claim, posts: stanced }, gold: veracityTask.goldLabel(threads[place]) ?? -1 };
+  });
+  const told = (task: SelectorTask) => (done: number) =>
+    context.onProgress(`measuring the room for a selection: ${task}`, done, folds);
+  return {
+    stance: await roomOf(stanceModel, { examples: stances.slice(0, mostItems), random, onFold: told('stance') }),
+    veracity: await roomOf(veracityModel, { examples: veracities, random, onFold: told('veracity') }),
+  };
+}
+
+interface Example<Item> {
+  readonly item: Item;
+  readonly gold: number;
+}
+
+async function roomOf<Item extends { readonly threadId: string }>(
+  model: TaskModel<Item>,
+  options: { examples: readonly Example<Item>[]; random: Random; onFold: (done: number) => void },
+): Promise<Gain | null> {
+  const { examples, random, onFold } = options;
+  if (examples.length < fewestItems) return null;
+  const predictions = await model.predict(examples.map(({ item }) => item));
+  const labelled = examples.map((example, place) => ({
+    ...example,
+    place,
+    label: likeliest(predictions[place].distribution),
+    explanation: '',
+  }));
+  const threads = [...groupBy(labelled, ({ item }) => item.threadId).values()];
+  const foldOf = new Map(threads.map(([{ item }], index) => [item.threadId, index % folds]));
+  const empty = () => ({
+    predicted: [new Int32Array(examples.length)],
+    logLikelihoods: [new Float64Array(examples.length)],
+  });
+  const arms = { right: empty(), random: empty() };
+  for (let fold = 0; fold < folds; fold++) {
+    const isUnseen = ({ item }: Example<Item>) => foldOf.get(item.threadId) === fold;
+    const taught = labelled.filter((own) => !isUnseen(own));
+    const unseen = labelled.filter(isUnseen);
+    const right = taught.filter(({ gold, label }) => gold === label);
+    const tunedOn = { right, random: alikeByClass(taught, { like: right, random }) };
+    for (const arm of ['right', 'random'] as const) {
+      await model.tune(tunedOn[arm]);
+      const answers = await model.predict(unseen.map(({ item }) => item));
+      for (const [index, { place, gold }] of unseen.entries())
+        record(arms[arm], { place, gold, distribution: answers[index].distribution });
+    }
+    onFold(fold + 1);
+  }
+  return gainOver({
+    first: arms.right,
+    second: arms.random,
+    gold: labelled.map(({ gold: label }) => ({ label })),
+    classCount: model.classes.length,
+    groups: threads.map((own) => own.map(({ place }) => place)),
+  });
+}
+
+function record(
+  { predicted, logLikelihoods }: Pick<HeldOut, 'predicted' | 'logLikelihoods'>,
+  { place, gold, distribution }: { place: number; gold: number; distribution: Float64Array },
+): void {
+  predicted[0][place] = likeliest(distribution);
+  logLikelihoods[0][place] = Math.log(Math.max(1e-4, distribution[gold]));
+}
+
+/** In a sentence a task; nothing where nothing was measured. */
+export function roomLines(room: SelectionRoom | null): string[] {
+  if (room === null) return [];
+  return selectorTasks.flatMap((task) => {
+    const gain = room[task];
+    if (gain === null) return [];
+    const of = `right machine labels over random ones of the same classes: ${gainText(gain)}`;
+    return [gain.logLikelihood.low > 0 ? `room to gain in ${task}: ${of}` : `nothing to gain here in ${task}: ${of}`];
+  });
+}
