@@ -104,7 +104,7 @@ async function measure(parts: { state: object; agent: object }, seed: number) {
       task: given.task,
       data: { threads: given.data },
       split: { detector: Number(given.detector), demonstrations: 50, environment: 100 },
-      detector: { l2: [1e-4, 1e-3, 1e-2], folds: 3, steps: 200 },
+      detector: { folds: 3 },
       ...parts,
     },
     'the benchmark',

@@ -21,10 +21,10 @@ import { fitRowClassifier, type RowExample } from '../experts/selectors/row-clas
 import { selectors } from '../experts/selectors/selectors.ts';
 import { takeShare } from '../experts/selectors/take-share.ts';
 import { textFeatures } from '../experts/selectors/text-features.ts';
-import { SparseMatrixBuilder, sparseRow } from '../experts/task-models/local/sparse-matrix.ts';
 import { makeFolder, writeFileAtomically } from '../src/atomic-file.ts';
 import { bootstrapInterval } from '../src/metrics/bootstrap.ts';
 import { macroF1 } from '../src/metrics/classification.ts';
+import { SparseMatrixBuilder, sparseRow } from '../src/regression/sparse-matrix.ts';
 import { Random } from '../src/tensor/random.ts';
 import { createHashingEncoder } from '../src/text/hashing-encoder.ts';
 import { workContext } from '../src/work-context.ts';

@@ -68,7 +68,7 @@ async function measure(of: { fitting: string; targets: string; folds: number; se
         studentReads: 'demonstrations-and-environment',
         studentFitting: fitting,
         studentTargets: targets,
-        studentOptions: { l2: [1e-4, 1e-3], folds, steps: 200 },
+        studentOptions: { characterWeights: [1], l2: [3e-4, 3e-3], folds },
       },
       agent: { algorithm: 'exact-return' },
       evaluation: { part: 'development' },

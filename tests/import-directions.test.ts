@@ -35,7 +35,7 @@ const rooms: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['tasks', 'detector', 'prefix-schedule'],
   ],
   checkpoints: [['bundle']],
-  src: [['data'], ['metrics', 'text'], ['tensor']],
+  src: [['data'], ['metrics', 'text'], ['tensor', 'regression']],
 };
 
 /** The one date a trainer, environment or expert may ask for: a server's `retry-after` that is a date is held against now. */

@@ -170,30 +170,14 @@ def finish(state, length_bytes):
     return mixed ^ (mixed >> 16)
 
 
-class HashingEncoder:
-    """The vector of a text depends on nothing but the text and the options, to the last bit."""
-
-    def __init__(self, options, characters):
-        self.options = options
+class TextScanner:
+    def __init__(self, characters):
         self.characters = characters
-        self.dimensions = options["dimensions"]
 
-    def encode(self, text):
-        words, runs = self.scan(text)
-        row = np.zeros(self.dimensions, np.float32)
-        for sequences, seed, name in (([words], WORD_SEED, "wordNgrams"), (runs, CHARACTER_SEED, "characterNgrams")):
-            ngrams = self.options[name]
-            if ngrams["weight"] > 0:
-                self.add(row, self.counts(sequences, seed, ngrams), ngrams["weight"])
-        squares = sum(float(value) * float(value) for value in row)
-        if squares > 0:
-            row = (row.astype(np.float64) * (1 / math.sqrt(squares))).astype(np.float32)
-        return row
-
-    def scan(self, text):
+    def scan(self, text, masks):
         """Hashes of words, and runs of code points between separators, each with a space at both ends."""
         clean = self.characters.normalize(text)
-        if self.options["maskHandlesAndUrls"]:
+        if masks:
             clean = self.characters.mask(clean)
         words, runs, run = [], [], None
         state = length = 0
@@ -218,20 +202,42 @@ class HashingEncoder:
                 run = (run or [0x20]) + [ord(character)]
         return words, runs
 
-    @staticmethod
-    def counts(sequences, seed, ngrams):
-        counts = {}
-        for items in sequences:
-            scrambled = [scramble(item) for item in items]
-            for start in range(len(items)):
-                state = seed
-                for end in range(start, min(start + ngrams["max"], len(items))):
-                    state = mix(state, scrambled[end])
-                    length = end - start + 1
-                    if length >= ngrams["min"]:
-                        key = finish(state, 4 * length)
-                        counts[key] = counts.get(key, 0) + 1
-        return counts
+
+def ngram_counts(sequences, seed, ngrams):
+    """How often each n-gram occurs, by its hash, in the order in which they first come."""
+    counts = {}
+    for items in sequences:
+        scrambled = [scramble(item) for item in items]
+        for start in range(len(items)):
+            state = seed
+            for end in range(start, min(start + ngrams["max"], len(items))):
+                state = mix(state, scrambled[end])
+                length = end - start + 1
+                if length >= ngrams["min"]:
+                    key = finish(state, 4 * length)
+                    counts[key] = counts.get(key, 0) + 1
+    return counts
+
+
+class HashingEncoder:
+    """The vector of a text depends on nothing but the text and the options, to the last bit."""
+
+    def __init__(self, options, characters):
+        self.options = options
+        self.scanner = TextScanner(characters)
+        self.dimensions = options["dimensions"]
+
+    def encode(self, text):
+        words, runs = self.scanner.scan(text, self.options["maskHandlesAndUrls"])
+        row = np.zeros(self.dimensions, np.float32)
+        for sequences, seed, name in (([words], WORD_SEED, "wordNgrams"), (runs, CHARACTER_SEED, "characterNgrams")):
+            ngrams = self.options[name]
+            if ngrams["weight"] > 0:
+                self.add(row, ngram_counts(sequences, seed, ngrams), ngrams["weight"])
+        squares = sum(float(value) * float(value) for value in row)
+        if squares > 0:
+            row = (row.astype(np.float64) * (1 / math.sqrt(squares))).astype(np.float32)
+        return row
 
     @staticmethod
     def add(row, counts, weight):
@@ -248,37 +254,77 @@ def floats(text):
     return np.frombuffer(base64.b64decode(text), "<f4")
 
 
+class Block:
+    """TF-IDF of n-grams as one vector of length 1: its product with the weights is carried on from post to post."""
+
+    def __init__(self, saved, labels):
+        self.columns = {int(key): column for column, key in enumerate(np.frombuffer(base64.b64decode(saved["keys"]), "<u4"))}
+        self.idf = floats(saved["idf"]).astype(np.float64).tolist()
+        self.weights = floats(saved["weights"]).astype(np.float64).reshape(-1, labels - 1)
+
+    def open(self):
+        counts, product, squares = {}, np.zeros(self.weights.shape[1]), 0.0
+
+        def add(ngrams):
+            nonlocal product, squares
+            for key, count in ngrams.items():
+                column = self.columns.get(key)
+                if column is not None:
+                    before = counts.get(column, 0)
+                    counts[column] = before + count
+                    old, new = (sublinear(value) * self.idf[column] for value in (before, before + count))
+                    squares += new * new - old * old
+                    product = product + (new - old) * self.weights[column]
+            return product / math.sqrt(squares) if squares > 0 else product
+
+        return add
+
+
+def sublinear(count):
+    return 1 + math.log(count) if count > 0 else 0.0
+
+
 class PrefixReader:
+    """A claim and its replies, each in n-grams of words and of characters, under a logistic regression."""
+
+    SEED = 0x6E677261
+
     def __init__(self, model, characters):
-        self.labels = model["labels"]
-        self.features = model["features"]
+        self.labels, self.ngrams, self.lone_claim = model["labels"], model["ngrams"], model["loneClaimWeight"]
+        self.scanner = TextScanner(characters)
+        self.intercepts, self.offsets = np.array(model["intercepts"]), np.array(model["offsets"])
         self.temperature = model["temperature"]
-        self.encoder = HashingEncoder(model["encoder"], characters)
-        self.dimension_weights = floats(model["dimensionWeights"]).astype(np.float64)
-        self.weights = floats(model["weights"]).astype(np.float64).reshape(len(self.labels) - 1, -1)
+        count = len(self.labels)
+        self.claim, self.replies = (
+            [Block(model[part][unit], count) for unit in ("words", "characters")] for part in ("claim", "replies")
+        )
+
+    def open(self):
+        """Begins a thread. The function takes the text of its next post; each post costs the same."""
+        parts = [[block.open() for block in self.claim], [block.open() for block in self.replies]]
+        claim = None
+
+        def read(text):
+            nonlocal claim
+            words, runs = self.scanner.scan(text, True)
+            ngrams = [
+                ngram_counts([words], self.SEED, self.ngrams["words"]),
+                ngram_counts(runs, self.SEED, self.ngrams["characters"]),
+            ]
+            added = sum(add(own) for add, own in zip(parts[0 if claim is None else 1], ngrams))
+            if claim is None:
+                claim, logits = added, added * self.lone_claim
+            else:
+                logits = claim + added
+            powers = (self.intercepts + np.concatenate([[0.0], logits])) / self.temperature + self.offsets
+            powers = np.exp(powers - powers.max())
+            return powers / powers.sum()
+
+        return read
 
     def read(self, texts):
         """The probability of each label at each prefix, [posts, labels]."""
-        dimensions = self.encoder.dimensions
-        embeddings = [self.encoder.encode(text) * self.dimension_weights for text in texts]
-        replies = np.zeros(dimensions)
-        probabilities = []
-        for index, embedding in enumerate(embeddings):
-            if index > 0:
-                replies = replies + embedding
-            claim = scaled(embeddings[0], self.features["loneClaimWeight"] if index == 0 else 1)
-            rest = scaled(replies, self.features["replyWeight"])
-            count = self.features["postCountWeight"] * math.log(index + 1)
-            logits = self.weights @ np.concatenate([claim, rest, [count, 1.0]])
-            powers = np.concatenate([[0.0], logits]) / self.temperature
-            powers = np.exp(powers - powers.max())
-            probabilities.append(powers / powers.sum())
-        return np.array(probabilities)
-
-
-def scaled(vector, length):
-    norm = math.sqrt(float(vector @ vector))
-    return vector * (length / norm) if norm > 0 else vector
+        return np.array(list(map(self.open(), texts)))
 
 
 def student_features(probabilities):
@@ -352,7 +398,7 @@ class Policy:
         student, detector = self.manifest["student"], self.manifest["detector"]
         self.student = PrefixReader(self.json(student), characters) if student and self.reads_texts else None
         self.detector = PrefixReader(self.json(detector), characters) if detector else None
-        self.judge = judge or (self.judge_locally if detector else None)
+        self.judge = judge
         self.labels = self.manifest["task"]["labels"]
         self.query_plan = self.manifest["state"].get("queryPlan")
         self.trained = set(self.json("trained.json"))
@@ -376,7 +422,8 @@ class Policy:
     def decide(self, texts):
         """When to stop in a thread, given the texts of its posts: the claim, then the replies in time order."""
         texts = list(texts)[: self.max_posts]
-        decision = self.decide_with(texts, self.judge)
+        judge = self.judge or (self.judge_of_thread() if self.detector else None)
+        decision = self.decide_with(texts, judge)
         decision.shift = self.shift(texts[0])
         return decision
 
@@ -419,9 +466,19 @@ class Policy:
         return decision
 
     def judge_locally(self, texts):
-        last = self.detector.read(texts)[-1]
-        probabilities = {label: float(value) for label, value in zip(self.detector.labels, last)}
-        return {"label": self.detector.labels[int(last.argmax())], "probabilities": probabilities}
+        return self.judge_of_thread()(texts)
+
+    def judge_of_thread(self):
+        """Judges prefixes of one thread that grow: no post is read twice."""
+        read, said = self.detector.open(), []
+
+        def judge(texts):
+            said.extend(map(read, texts[len(said) :]))
+            last = said[len(texts) - 1]
+            probabilities = {label: float(value) for label, value in zip(self.labels, last)}
+            return {"label": self.labels[int(last.argmax())], "probabilities": probabilities}
+
+        return judge
 
     def decide_states(self, states):
         """The same, given states made elsewhere, as manifest.json defines them, [posts, columns]."""
@@ -472,7 +529,7 @@ class Policy:
             given = self.decide_states(floats(golden["states"]).reshape(-1, columns))
             decisions = [given]
             if self.reads_texts:
-                judge = self.judge_locally if self.detector else said_before(golden, self.labels)
+                judge = self.judge_of_thread() if self.detector else said_before(golden, self.labels)
                 decisions.append(self.decide_with(golden["texts"], judge))
             for decision in decisions:
                 expected = np.array(golden["stopProbability"])[: len(decision.stop_probability)]

@@ -18,7 +18,7 @@ import { checkGolden, firstStop, goldenSchema, untilStop } from './golden.ts';
 import { hashingIdentitySchema } from './hashing-identity.ts';
 import { bundleFiles, checkDigest, type Manifest, parseBundleJson, readManifest } from './manifest.ts';
 import { stopProbabilitiesOf } from './network.ts';
-import { embedder, hashingModelSchema, type PrefixReader, prefixReader, studentFeatures } from './prefix-reader.ts';
+import { bundledModelSchema, embedder, type PrefixReader, prefixReader, studentFeatures } from './prefix-reader.ts';
 import { stopThreshold } from './promise.ts';
 import { readWeights } from './read-weights.ts';
 
@@ -128,14 +128,7 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
   const readsTexts = manifest.readsTexts || (embed !== undefined && !needsStudent);
   const queryPlan = manifest.state.queryPlan ?? null;
   const openStates = stateMaker(manifest, { embed, student });
-  const own: PolicySource['judge'] =
-    detector === null
-      ? undefined
-      : async (posts) =>
-          verdictOf(
-            detector,
-            posts.map(({ text }) => text),
-          );
+  const own = () => (detector === null ? undefined : judgeOfThread(detector));
   const promised = manifest.promise ?? null;
   const shiftOf = promised === null ? () => null : claimShift(promised);
   const decide = async (
@@ -193,7 +186,7 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
     judge: (texts) => (detector === null ? null : verdictOf(detector, texts)),
     async decide({ posts }) {
       if (posts.length === 0) throw new InputError('a thread needs at least one post, the claim');
-      return decide(posts.slice(0, manifest.state.maxPosts), judge ?? own);
+      return decide(posts.slice(0, manifest.state.maxPosts), judge ?? own());
     },
     stopProbabilities(states) {
       if (states.length % network.inputs !== 0)
@@ -211,7 +204,7 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
     if (!readsTexts) continue;
     const posts = thread.texts.map((of) => ({ text: of }));
     // Decided as at the export, when nothing was promised.
-    const judgeOf = own ?? recordedOutputs(thread, manifest.task.labels);
+    const judgeOf = own() ?? recordedOutputs(thread, manifest.task.labels);
     const { stopProbability } = await decide(posts, judgeOf, stopThreshold(null));
     checkGolden(queryPlan !== null ? untilStop(thread) : thread, stopProbability);
   }
@@ -284,13 +277,23 @@ function stateMaker(
 }
 
 async function checkedModel(name: string, checked: (name: string) => Promise<Uint8Array>) {
-  return parseBundleJson(new TextDecoder().decode(await checked(name)), { name, schema: hashingModelSchema });
+  return parseBundleJson(new TextDecoder().decode(await checked(name)), { name, schema: bundledModelSchema });
 }
 
 function verdictOf(detector: PrefixReader, texts: readonly string[]): Verdict {
   const read = readingOf(detector);
   for (const text of texts.slice(0, -1)) read(text);
   return read(texts[texts.length - 1]);
+}
+
+/** Judges prefixes of one thread that grow: no post is read twice. */
+function judgeOfThread(detector: PrefixReader): NonNullable<PolicySource['judge']> {
+  const read = readingOf(detector);
+  const said: Verdict[] = [];
+  return async (posts) => {
+    for (const { text } of posts.slice(said.length)) said.push(read(text));
+    return said[posts.length - 1];
+  };
 }
 
 /** Reads the posts of a thread one by one. */

@@ -1,7 +1,7 @@
 import { FineTunedClassifier } from '../../experts/task-models/local/fine-tuned-classifier.ts';
-import { SparseMatrixBuilder } from '../../experts/task-models/local/sparse-matrix.ts';
 import { likeliest } from '../../experts/task-models/task-model.ts';
 import type { Thread } from '../../src/data/thread.ts';
+import { SparseMatrixBuilder } from '../../src/regression/sparse-matrix.ts';
 import { softmaxInPlace } from '../../src/softmax.ts';
 import { fitTfIdf } from '../../src/text/tf-idf.ts';
 import { jaccardIndex, wordSet } from '../../src/text/word-set.ts';

@@ -23,9 +23,9 @@ export interface Cache {
   readonly embeddings: EmbeddingStore;
   /**
    * The encoder of a detector or a student that is slow and cannot be made from its identity alone: a transformer, whose vectors
-   * are stored. Undefined for the hashing encoder, which a detector makes by itself.
+   * are stored. Undefined for none, and for the hashing encoder, which a detector makes by itself.
    */
-  readonly encoderOf: (config: EncoderConfig) => Promise<Encoder | undefined>;
+  readonly encoderOf: (config: EncoderConfig | null) => Promise<Encoder | undefined>;
   readonly annotations: AnnotationStore;
   readonly detectors: string;
   readonly students: string;
@@ -39,7 +39,7 @@ export async function openCache(directory: string, experiment: Experiment): Prom
   for (const kind of ['detectors', 'students', 'projections']) makeFolder(join(directory, kind));
   return {
     embeddings: await EmbeddingStore.open({ encoder, directory: embeddings }),
-    encoderOf: async (config) => (config.name === 'hashing' ? undefined : encoders(config)),
+    encoderOf: async (config) => (config === null || config.name === 'hashing' ? undefined : encoders(config)),
     annotations: AnnotationStore.open(join(directory, 'annotations.sqlite')),
     detectors: join(directory, 'detectors'),
     students: join(directory, 'students'),
@@ -102,7 +102,7 @@ export async function cachedStudent(
  */
 export async function localModelOfRun(
   directory: string,
-  options: { name: 'detector.json' | 'student.json'; encoder: EncoderConfig; cache: Cache },
+  options: { name: 'detector.json' | 'student.json'; encoder: EncoderConfig | null; cache: Cache },
 ): Promise<LocalDetector> {
   const { name, encoder, cache } = options;
   return LocalDetector.load({ path: join(directory, name), encoder: await cache.encoderOf(encoder) });

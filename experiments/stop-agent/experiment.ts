@@ -125,7 +125,7 @@ const stateSchema = z
         'what the student learns of a judgement: its label, or its probabilities (a judgement without any counts as its label)',
       ),
     studentOptions: localDetectorOptionsSchema
-      .prefault({ l2: [1e-4, 1e-3], folds: 3, steps: 200 })
+      .prefault({ characterWeights: [1], l2: [3e-4, 3e-3], folds: 3 })
       .describe('how the student is trained'),
     observesDetector: z
       .boolean()

@@ -1,4 +1,4 @@
-import type { SparseMatrix } from '../task-models/local/sparse-matrix.ts';
+import type { SparseMatrix } from '../../src/regression/sparse-matrix.ts';
 import type { ItemSelector, SelectionTask } from './selector.ts';
 
 export const influence: ItemSelector = {

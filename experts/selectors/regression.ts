@@ -1,4 +1,4 @@
-import { type SparseMatrix, SparseMatrixBuilder } from '../task-models/local/sparse-matrix.ts';
+import { type SparseMatrix, SparseMatrixBuilder } from '../../src/regression/sparse-matrix.ts';
 import { seedEffects } from './influence.ts';
 import { fitRowClassifier } from './row-classifier.ts';
 import type { ItemSelector, MachineLabel } from './selector.ts';

@@ -1,6 +1,6 @@
+import { certainTargets, minimize, softmaxLoss } from '../../src/regression/softmax-regression.ts';
+import { type SparseMatrix, SparseMatrixBuilder } from '../../src/regression/sparse-matrix.ts';
 import { softmaxInPlace } from '../../src/softmax.ts';
-import { minimize, softmaxLoss } from '../task-models/local/softmax-regression.ts';
-import { type SparseMatrix, SparseMatrixBuilder } from '../task-models/local/sparse-matrix.ts';
 
 /** One probability for each class of a row of the features that it was fitted on. */
 export type RowClassifier = (row: number) => Float64Array;
@@ -31,7 +31,7 @@ export async function fitRowClassifier(options: {
   const all = totals.reduce((sum, total) => sum + total, 0);
   const problem = {
     features: rowsOf(features, examples),
-    labels: Int32Array.from(examples, ({ label }) => label),
+    targets: certainTargets({ labels: examples.map(({ label }) => label), classCount }),
     rowWeights: Float64Array.from(examples, ({ label, weight = 1 }) => weight / (present * totals[label])),
     candidates,
     prior: new Float64Array(features.columns * classCount),

@@ -1,5 +1,5 @@
+import type { SparseMatrix } from '../../src/regression/sparse-matrix.ts';
 import type { Random } from '../../src/tensor/random.ts';
-import type { SparseMatrix } from '../task-models/local/sparse-matrix.ts';
 
 /** A text that a machine labelled. */
 export interface MachineLabel {

@@ -1,5 +1,5 @@
+import { type SparseMatrix, SparseMatrixBuilder } from '../../src/regression/sparse-matrix.ts';
 import { fitTfIdf } from '../../src/text/tf-idf.ts';
-import { type SparseMatrix, SparseMatrixBuilder } from '../task-models/local/sparse-matrix.ts';
 
 /** A row for each text: TF-IDF of its words, then a constant. */
 export function textFeatures(texts: readonly string[]): SparseMatrix {

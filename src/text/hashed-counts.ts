@@ -39,6 +39,20 @@ export class HashedCounts {
     this.used = 0;
   }
 
+  /** The n-grams counted, in the order in which they first came, and forgets them. */
+  drain(): { keys: Int32Array; counts: Int32Array } {
+    const { keys, counts, usedSlots, used } = this;
+    const own = { keys: new Int32Array(used), counts: new Int32Array(used) };
+    for (let index = 0; index < used; index++) {
+      const slot = usedSlots[index];
+      own.keys[index] = keys[slot];
+      own.counts[index] = counts[slot];
+      counts[slot] = 0;
+    }
+    this.used = 0;
+    return own;
+  }
+
   private add(hash: number): void {
     const mask = this.keys.length - 1;
     let slot = hash & mask;

@@ -14,13 +14,12 @@ import { runPython } from './python.ts';
  * detector-aware.
  */
 const variants = ['posts', 'pooled', 'student', 'aware'] as const;
-const { encoder, l2, folds, steps } = tiny.detector;
 const runOf = (variant: string) => `runs/tiny/${variant}/seed-1`;
 
 let cwd: string;
 beforeAll(async () => {
   cwd = mkdtempSync(join(tmpdir(), 'earshot-interop-'));
-  const student = { student: true, studentOptions: { encoder, l2, folds, steps } };
+  const student = { student: true, studentOptions: tiny.detector };
   writeExperiment(join(cwd, 'tiny.yaml'), {
     agent: { ...tiny.agent, iterations: 20 },
     variants: {

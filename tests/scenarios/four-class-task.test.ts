@@ -35,8 +35,7 @@ const settings = {
   name: 'four',
   task: 'veracity',
   split: { detector: 32, demonstrations: 24, environment: 16, test: 24 },
-  detector: { ...tiny.detector, steps: 200 },
-  variants: { paper: {}, student: { state: { student: true, studentOptions: { ...tiny.detector, steps: 60 } } } },
+  variants: { paper: {}, student: { state: { student: true, studentOptions: tiny.detector } } },
 };
 
 let cwd: string;

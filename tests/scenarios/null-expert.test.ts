@@ -28,12 +28,7 @@ describe('the null-expert control', () => {
         data: { synthetic: { threads: 420, seed: 2 } },
         split: { detector: 60, demonstrations: 50, environment: 60, test: 250 },
         encoder: { name: 'hashing', dimensions: 32 },
-        detector: {
-          encoder: { name: 'hashing', dimensions: 256, characterNgrams: { weight: 0 } },
-          steps: 60,
-          folds: 2,
-          l2: [1e-4],
-        },
+        detector: { characterWeights: [1], folds: 2, l2: [1e-3] },
         agent: {
           iterations: 25,
           trajectories: { control: 'random-stops' },

@@ -9,11 +9,10 @@ import { sourceOf } from '../checkpoints/bundle/small-bundle.ts';
 import { earshot, tiny, writeExperiment } from '../experiments/cli/command-line.ts';
 
 /** Agents that see the mean of the posts, components of their sum over √k, or components beside a student. */
-const { encoder, l2, folds, steps } = tiny.detector;
 const states = {
   mean: { posts: 'mean' },
   components: { posts: 'sqrt', components: 5 },
-  student: { posts: 'mean', components: 3, student: true, studentOptions: { encoder, l2, folds, steps } },
+  student: { posts: 'mean', components: 3, student: true, studentOptions: tiny.detector },
 };
 /** Numbers that each network reads. */
 const widths = { mean: 32 + 1, components: 5 + 1, student: 3 + 1 + 4 };

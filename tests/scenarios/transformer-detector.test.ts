@@ -26,8 +26,7 @@ beforeAll(async () => {
         .join(''),
     );
   await writeModel(join(cwd, 'model'), tinyModelFiles());
-  const { l2, folds, steps } = tiny.detector;
-  const model = { encoder: { name: 'transformers', model: './model' }, l2, folds, steps };
+  const model = { ...tiny.detector, encoder: { name: 'transformers', model: './model' } };
   writeExperiment(join(cwd, 'tiny.yaml'), {
     data: { threads: 'threads.jsonl' },
     detector: model,

@@ -6,7 +6,6 @@ import { onnxModel } from '../../../checkpoints/bundle/onnx-model.ts';
 import { checkParity, type Parity } from '../../../checkpoints/bundle/parity.ts';
 import { loadPolicy } from '../../../checkpoints/bundle/policy.ts';
 import { policyCard } from '../../../checkpoints/bundle/policy-card.ts';
-import { hashingModelSchema } from '../../../checkpoints/bundle/prefix-reader.ts';
 import { extremeStates, randomStates } from '../../../checkpoints/bundle/probe-states.ts';
 import { stopRule } from '../../../checkpoints/bundle/promise.ts';
 import { bundleContents, checkFree, weightsFile, writeBundle } from '../../../checkpoints/bundle/write-bundle.ts';
@@ -126,7 +125,7 @@ export async function exportRun(options: {
 
 const pythonReader = new URL('../../../checkpoints/bundle/earshot_policy.py', import.meta.url);
 
-/** Student and detector, as far as other programs can run them: local ones whose encoder is the hashing one. */
+/** Student and detector, as far as other programs can run them: local ones without an encoder. */
 async function modelFiles({
   run,
   experiment,
@@ -134,7 +133,7 @@ async function modelFiles({
 }: OpenedRun): Promise<{ student: string | null; detector: string | null }> {
   const fileOf = async (name: 'detector.json' | 'student.json', { encoder }: LocalDetectorOptions) => {
     const { model } = await localModelOfRun(run.path, { name, encoder, cache });
-    return hashingModelSchema.safeParse(model).success ? `${JSON.stringify(model, null, 1)}\n` : null;
+    return model.encoder === null ? `${JSON.stringify(model, null, 1)}\n` : null;
   };
   return {
     student: experiment.state.student ? await fileOf('student.json', experiment.state.studentOptions) : null,

@@ -1,24 +1,11 @@
 /** Logits of rows by a classifier that has not seen them, and what they should have been. */
 export interface Scored {
   /** Row-major `[rows, classes]`. */
-  readonly logits: Float32Array;
+  readonly logits: Float64Array;
   /** Row-major `[rows, classes]`; each row adds up to 1. */
-  readonly targets: Float32Array;
-  readonly rowWeights: Float32Array;
+  readonly targets: Float64Array;
+  readonly rowWeights: Float64Array;
   readonly classCount: number;
-}
-
-/** Weighted share of rows whose likeliest class is that of their target. */
-export function accuracyOf({ logits, targets, rowWeights, classCount }: Scored): number {
-  let right = 0;
-  let weight = 0;
-  const likeliest = (values: Float32Array) => values.indexOf(Math.max(...values));
-  for (const [row, own] of rowWeights.entries()) {
-    weight += own;
-    const [start, end] = [row * classCount, (row + 1) * classCount];
-    if (likeliest(logits.subarray(start, end)) === likeliest(targets.subarray(start, end))) right += own;
-  }
-  return right / weight;
 }
 
 /** Weighted mean of −Σ target · log p(class), in nats, after dividing the logits by `temperature`. */

@@ -3,45 +3,54 @@ import { z } from 'zod';
 import { writeFileAtomically } from '../../../src/atomic-file.ts';
 import { floatsFromBase64 } from '../../../src/base64-floats.ts';
 import { sha256 } from '../../../src/content-hash.ts';
+import { type GrowingPrefix, prefixGrower } from '../../../src/data/growing-prefix.ts';
+import { prefixModelSchema, prefixProbabilities } from '../../../src/data/prefix-model.ts';
+import { likeliest } from '../../../src/data/student-features.ts';
 import type { Prefix } from '../../../src/data/thread.ts';
 import { InputError } from '../../../src/errors.ts';
 import { readJsonFile } from '../../../src/json-file.ts';
-import { softmax } from '../../../src/softmax.ts';
 import { createEncoder, encoderSchema } from '../../../src/text/create-encoder.ts';
 import type { Encoder } from '../../../src/text/encoder.ts';
 import type { Detector, Judgement } from '../../detector.ts';
-import { featureCount, prefixFeatureOptionsSchema } from './prefix-features.ts';
-import { PrefixScorer } from './prefix-scorer.ts';
+import { heldOutSchema } from './held-out.ts';
 
 const WEIGHTIEST_POSTS = 3;
+/** Threads whose sums are kept: enough for those judged at the same time, but bounded. */
+const MAX_THREADS = 32;
 
 /**
- * A linear classifier of encoded prefixes, trained on this machine: the detector that needs neither network nor key.
+ * TF-IDF and a logistic regression of prefixes, trained on this machine: the detector that needs neither network nor key.
+ *
+ * Its probabilities are calibrated and then shifted by an offset a class, so that the likeliest label is the best one for
+ * macro-F1: they are those that a thread would have if each class were exp(offset) times as frequent as in training.
  */
 export class LocalDetector implements Detector {
   readonly name = 'local';
-  readonly version = '1';
+  readonly version = '2';
   readonly options: Readonly<Record<string, unknown>>;
   readonly labels: readonly string[];
   readonly model: FittedModel;
-  private readonly scorer: PrefixScorer;
+  private readonly encoder: Encoder | null;
+  private readonly open: () => GrowingPrefix;
+  private readonly threads = new Map<string, ReadThread>();
 
-  constructor(settings: { model: FittedModel; encoder: Encoder }) {
+  /** @throws InputError where the encoder is not that of the training, or the model is damaged */
+  constructor(settings: { model: FittedModel; encoder: Encoder | null }) {
     const { model, encoder } = settings;
-    if (!isDeepStrictEqual(plain(model.encoder), plain(encoder.identity)))
+    const given = encoder?.identity ?? null;
+    if (!isDeepStrictEqual(plain(model.encoder), plain(given)))
       throw new InputError(
-        `the local detector was trained with the encoder ${JSON.stringify(model.encoder)}, but was given ${JSON.stringify(encoder.identity)}; use the same one or train again`,
+        `the local detector was trained with ${encoderInWords(model.encoder)}, but was given ${encoderInWords(given)}; use the same one or train again`,
       );
     this.model = model;
+    this.encoder = encoder;
     this.labels = model.labels;
     this.options = { task: model.task, encoder: model.encoder, modelSha256: fittedModelHash(model) };
-    this.scorer = new PrefixScorer({
-      encoder,
-      features: model.features,
-      dimensionWeights: floatsFromBase64(model.dimensionWeights),
-      weights: floatsFromBase64(model.weights),
-      classCount: model.labels.length,
-    });
+    const { embedding } = model;
+    this.open = prefixGrower(
+      model,
+      embedding && { claim: floatsFromBase64(embedding.claim), replies: floatsFromBase64(embedding.replies) },
+    );
   }
 
   /**
@@ -50,18 +59,33 @@ export class LocalDetector implements Detector {
    */
   static async load(settings: { path: string; encoder?: Encoder | undefined }): Promise<LocalDetector> {
     const model = loadFittedModel(settings.path);
-    return new LocalDetector({ model, encoder: settings.encoder ?? (await encoderOf(model, settings.path)) });
+    const encoder = model.encoder === null ? null : (settings.encoder ?? (await encoderOf(model, settings.path)));
+    try {
+      return new LocalDetector({ model, encoder });
+    } catch (problem) {
+      if (!(problem instanceof RangeError)) throw problem;
+      throw new InputError(`${settings.path} is damaged: ${problem.message}; train the detector again`);
+    }
   }
 
   save(path: string): void {
     saveFittedModel({ model: this.model, path });
   }
 
+  /** Each post is read once, however many prefixes contain it; a judgement depends on the prefix alone. */
   async judge(prefix: Prefix): Promise<Judgement> {
-    const { logits, contributions } = await this.scorer.score(prefix);
-    const probabilities = softmax(logits.map((logit) => logit / this.model.temperature));
-    const predicted = probabilities.indexOf(Math.max(...probabilities));
-    const weightiest = weightiestPosts({ contributions, classCount: logits.length, predicted });
+    const thread = this.threadOf(prefix);
+    // Calls for prefixes of one thread may overlap. Each waits for the one before it, then adds what is missing.
+    thread.extending = thread.extending.catch(() => undefined).then(() => this.extend(thread));
+    await thread.extending;
+    const { length } = prefix.posts;
+    const probabilities = prefixProbabilities(thread.growing.logits(length), this.model);
+    const predicted = likeliest(probabilities);
+    const weightiest = weightiestPosts({
+      contributions: thread.growing.contributions(length),
+      classCount: this.labels.length,
+      predicted,
+    });
     return {
       label: this.labels[predicted],
       probabilities: Object.fromEntries(this.labels.map((label, index) => [label, probabilities[index]])),
@@ -72,10 +96,46 @@ export class LocalDetector implements Detector {
       usage: { requests: 0, inputTokens: 0, outputTokens: 0 },
     };
   }
+
+  private threadOf({ threadId, posts }: Prefix): ReadThread {
+    const known = this.threads.get(threadId);
+    this.threads.delete(threadId);
+    const fits = known?.texts.every((text, index) => index >= posts.length || posts[index].text === text);
+    const thread =
+      known !== undefined && fits ? known : { texts: [], growing: this.open(), extending: Promise.resolve() };
+    for (const post of posts.slice(thread.texts.length)) thread.texts.push(post.text);
+    this.threads.set(threadId, thread);
+    // The first key belongs to the thread that was used longest ago.
+    for (const oldest of this.threads.keys()) {
+      if (this.threads.size <= MAX_THREADS) break;
+      this.threads.delete(oldest);
+    }
+    return thread;
+  }
+
+  private async extend({ texts, growing }: ReadThread): Promise<void> {
+    const missing = texts.slice(growing.posts);
+    if (missing.length === 0) return;
+    const embeddings = await this.encoder?.encode(missing);
+    const dimensions = this.encoder?.dimensions ?? 0;
+    for (const [index, text] of missing.entries())
+      growing.add(text, embeddings?.subarray(index * dimensions, (index + 1) * dimensions));
+  }
+}
+
+interface ReadThread {
+  /** Of all posts asked for; those beyond `growing.posts` are still being encoded. */
+  readonly texts: string[];
+  readonly growing: GrowingPrefix;
+  extending: Promise<void>;
+}
+
+function encoderInWords(identity: unknown): string {
+  return identity === null ? 'no encoder' : `the encoder ${JSON.stringify(identity)}`;
 }
 
 async function encoderOf(model: FittedModel, path: string): Promise<Encoder> {
-  const { version: _, ...config } = model.encoder;
+  const { version: _, ...config } = model.encoder ?? {};
   const parsed = encoderSchema.safeParse(config);
   if (!parsed.success)
     throw new InputError(
@@ -104,15 +164,13 @@ const floatsSchema = z.string().describe('32-bit floats, little-endian, base64')
 /** A trained local detector, in memory and as the JSON file that it is saved in. */
 export const fittedModelSchema = z.strictObject({
   format: z.literal('earshot-local-detector'),
-  formatVersion: z.literal(1),
+  formatVersion: z.literal(2),
   task: z.string(),
-  labels: z.array(z.string()).min(2),
-  encoder: z.record(z.string(), z.unknown()).describe('identity of the encoder the weights belong to'),
-  dimensions: z.int().positive(),
-  features: prefixFeatureOptionsSchema,
-  dimensionWeights: floatsSchema,
-  weights: floatsSchema.describe('[classes − 1, features]; class 0 is the reference'),
-  temperature: z.number().positive(),
+  ...prefixModelSchema.shape,
+  embedding: z
+    .strictObject({ claim: floatsSchema, replies: floatsSchema })
+    .nullable()
+    .describe("weights of the encoder's dimensions, [dimensions, classes − 1]; null without an encoder"),
   training: z
     .strictObject({
       seed: z.int(),
@@ -120,8 +178,9 @@ export const fittedModelSchema = z.strictObject({
       threadIdsSha256: z.string(),
       rows: z.int(),
       l2: z.number(),
-      heldOutLogLoss: z.number().describe('nats, of cross-validation after calibration'),
-      heldOutAccuracy: z.number(),
+      characterWeight: z.number(),
+      heldOutLogLoss: z.number().describe('nats, of cross-validation after the temperature and before the offsets'),
+      heldOut: heldOutSchema,
     })
     .describe('how the model was trained'),
 });
@@ -138,13 +197,5 @@ function saveFittedModel(options: { model: FittedModel; path: string }): void {
 }
 
 function loadFittedModel(path: string): FittedModel {
-  const model = readJsonFile(path, fittedModelSchema);
-  const { labels, dimensions } = model;
-  const expected = { dimensionWeights: dimensions, weights: (labels.length - 1) * featureCount(dimensions) };
-  for (const [name, length] of Object.entries(expected) as ['dimensionWeights' | 'weights', number][]) {
-    const found = floatsFromBase64(model[name]).length;
-    if (found !== length)
-      throw new InputError(`${path}: ${name} holds ${found} numbers instead of ${length}; the file is damaged`);
-  }
-  return model;
+  return readJsonFile(path, fittedModelSchema);
 }

@@ -150,11 +150,11 @@ export async function loadStudent({
   encoder?: Encoder | undefined;
 }): Promise<Student> {
   const { reader, heldOut } = readJsonFile(path, savedStudentSchema, 'delete it, and the student is trained again');
-  const { version: _, ...config } = reader.encoder;
+  const { version: _, ...config } = reader.encoder ?? {};
   return {
     reader: new LocalDetector({
       model: reader,
-      encoder: encoder ?? (await createEncoder(encoderSchema.parse(config))),
+      encoder: reader.encoder === null ? null : (encoder ?? (await createEncoder(encoderSchema.parse(config)))),
     }),
     heldOut: new Map(Object.entries(heldOut).map(([id, floats]) => [id, floatsFromBase64(floats)])),
   };

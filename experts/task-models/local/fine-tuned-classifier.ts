@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { checked } from '../../../src/checked.ts';
 import { InputError } from '../../../src/errors.ts';
+import { certainTargets, minimize, softmaxLoss } from '../../../src/regression/softmax-regression.ts';
+import type { SparseMatrix } from '../../../src/regression/sparse-matrix.ts';
 import { finishHash, mixIntoHash, scrambleWord } from '../../../src/text/murmur3.ts';
 import type { TaskModelState } from '../task-model.ts';
-import { minimize, softmaxLoss } from './softmax-regression.ts';
-import type { SparseMatrix } from './sparse-matrix.ts';
 
 /** The penalties differ by task, because the number and the kind of the labels do. */
 export const fineTunedClassifierOptionsSchema = (defaults: { l2: number; pretrainL2: number }) =>
@@ -162,6 +162,7 @@ export class FineTunedClassifier {
     const { folds, classWeights } = this.options;
     const foldOfRow = rows.threadIds.map((threadId) => holdOutFold({ threadId, folds }));
     const labels = Int32Array.from(rows.labels);
+    const targets = certainTargets({ labels, classCount: this.classCount });
     const weights: Float64Array[] = [];
     for (const [index, prior] of priors.entries()) {
       // The first classifier holds out none.
@@ -175,7 +176,7 @@ export class FineTunedClassifier {
       // The loss is a mean, so the prior is divided by the number of rows as well: the more examples, the less it
       // counts.
       const convexity = l2 / usedRows;
-      const problem = { features: rows.features, labels, rowWeights, candidates, prior, l2: convexity };
+      const problem = { features: rows.features, targets, rowWeights, candidates, prior, l2: convexity };
       const { point } = await minimize({
         start: prior,
         lossAt: (at, gradient) => softmaxLoss({ problem, weights: at, gradient }),

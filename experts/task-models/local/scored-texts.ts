@@ -1,4 +1,4 @@
-import type { SparseRow } from './sparse-matrix.ts';
+import type { SparseRow } from '../../../src/regression/sparse-matrix.ts';
 import { BoundedCache, type ReadText, type TextReader } from './text-reader.ts';
 
 /** What a text contributes to a prediction, under one classifier. */

@@ -1,10 +1,10 @@
 import { z } from 'zod';
+import { SparseMatrixBuilder } from '../../../src/regression/sparse-matrix.ts';
 import { softmaxInPlace } from '../../../src/softmax.ts';
 import type { Example, TaskModel, TaskPrediction } from '../task-model.ts';
 import { englishCueReader } from './cues.ts';
 import type { FineTunedClassifier } from './fine-tuned-classifier.ts';
 import { explanationOf, type TellingWord } from './scored-texts.ts';
-import { SparseMatrixBuilder } from './sparse-matrix.ts';
 
 const languages = { english: englishCueReader, none: null };
 

@@ -1,7 +1,7 @@
+import { type SparseRow, sparseRow } from '../../../src/regression/sparse-matrix.ts';
 import type { Encoder } from '../../../src/text/encoder.ts';
 import { maskHandlesAndUrls, normalizeText } from '../../../src/text/normalize.ts';
 import { type CueReader, noCueReader, type ReadCues } from './cues.ts';
-import { type SparseRow, sparseRow } from './sparse-matrix.ts';
 
 /** A text as the local models see it, independent of their weights. */
 export interface ReadText {

@@ -1,46 +1,62 @@
 import { describe, expect, it } from 'vitest';
-import { hashingModelSchema, prefixReader, studentFeatures } from '../../../checkpoints/bundle/prefix-reader.ts';
+import { bundledModelSchema, prefixReader, studentFeatures } from '../../../checkpoints/bundle/prefix-reader.ts';
 import { unicodeThreads } from '../../../checkpoints/bundle/unicode-threads.ts';
 import { LocalDetector } from '../../../experts/detectors/local/local-detector.ts';
 import { studentFeatures as trainedWith } from '../../../experts/detectors/local/student.ts';
-import { floatsToBase64 } from '../../../src/base64-floats.ts';
+import { floatsToBase64, integersToBase64 } from '../../../src/base64-floats.ts';
 import { prefixOf } from '../../../src/data/thread.ts';
 import { Random } from '../../../src/tensor/random.ts';
-import { createHashingEncoder } from '../../../src/text/hashing-encoder.ts';
+import { type NgramUnit, ngramCounter } from '../../../src/text/ngram-counts.ts';
 import { makeThread } from '../../src/data/fixtures.ts';
 
-const dimensions = 16;
 const labels = ['non-rumor', 'true', 'false'];
 const random = Random.seeded({ seed: 2, purpose: 'test model' });
 const floats = (length: number) => floatsToBase64(Float32Array.from({ length }, () => 3 * random.normal()));
-const encoder = createHashingEncoder({ dimensions });
+const ngrams = { version: 1, words: { min: 1, max: 2 }, characters: { min: 3, max: 5 } } as const;
+/** Every other n-gram of the texts, so that some are unknown. */
+const partOf = (texts: readonly string[]) => {
+  const count = ngramCounter(ngrams);
+  const block = (unit: NgramUnit) => {
+    const keys = [...new Set(texts.flatMap((text) => [...count(text)[unit].keys]))].filter((_, index) => index % 2 > 0);
+    return {
+      keys: integersToBase64(Int32Array.from(keys)),
+      idf: floats(keys.length),
+      weights: floats(2 * keys.length),
+    };
+  };
+  return { words: block('words'), characters: block('characters') };
+};
 const detector = new LocalDetector({
-  encoder,
+  encoder: null,
   model: {
     format: 'earshot-local-detector',
-    formatVersion: 1,
+    formatVersion: 2,
     task: 'rumor',
     labels,
-    encoder: encoder.identity,
-    dimensions,
-    features: { inverseDocumentFrequency: true, replyWeight: 1.5, loneClaimWeight: 2, postCountWeight: 0.7 },
-    dimensionWeights: floats(dimensions),
-    weights: floats((labels.length - 1) * (2 * dimensions + 2)),
+    encoder: null,
+    embedding: null,
+    ngrams,
+    claim: partOf(unicodeThreads.map(({ texts }) => texts[0])),
+    replies: partOf(unicodeThreads.flatMap(({ texts }) => texts.slice(1))),
+    loneClaimWeight: 2,
+    intercepts: [0, 0.4, -0.2],
     temperature: 1.3,
+    offsets: [0, -0.7, 0.3],
     training: {
       seed: 1,
       threads: {},
       threadIdsSha256: '',
       rows: 0,
       l2: 1,
+      characterWeight: 1,
       heldOutLogLoss: 0,
-      heldOutAccuracy: 0,
+      heldOut: { threads: 0, support: [], systems: [] },
     },
   },
 });
 
 describe('the reader of prefixes in a bundle', () => {
-  const reader = prefixReader(hashingModelSchema.parse(detector.model));
+  const reader = prefixReader(bundledModelSchema.parse(detector.model));
   const threads = unicodeThreads.map(({ id, texts }) => {
     const thread = makeThread(id, { posts: texts.length });
     return { ...thread, posts: thread.posts.map((post, index) => ({ ...post, text: texts[index] })) };

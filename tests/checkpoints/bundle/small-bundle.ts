@@ -9,7 +9,11 @@ import { embedder } from '../../../checkpoints/bundle/prefix-reader.ts';
 import type { StopPromise } from '../../../checkpoints/bundle/promise.ts';
 import { unicodeThreads } from '../../../checkpoints/bundle/unicode-threads.ts';
 import { bundleContents, weightsFile, writeBundle } from '../../../checkpoints/bundle/write-bundle.ts';
+import { floatsToBase64, integersToBase64 } from '../../../src/base64-floats.ts';
+import type { PrefixModel } from '../../../src/data/prefix-model.ts';
+import { tellingWords } from '../../../src/data/synthetic/words.ts';
 import { Random } from '../../../src/tensor/random.ts';
+import { ngramCounter } from '../../../src/text/ngram-counts.ts';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
 
 export const dimensions = 6;
@@ -139,17 +143,29 @@ export function smallPromise(threshold: number): StopPromise {
   };
 }
 
-/** A detector whose only knowledge is how often a thread replies: enough to tell two labels apart. */
-export const countingModel = {
+const empty = { keys: '', idf: '', weights: '' };
+const known = ngramCounter({ words: { min: 1, max: 1 }, characters: { min: 3, max: 3 } })(
+  `a b c d نعم ${[...tellingWords.rumor, ...tellingWords.nonRumor].join(' ')}`,
+).words.keys;
+
+/** A detector whose only knowledge is whether a reply has a word that it knows: 1 in log-odds for a rumour, else −1. */
+export const replyModel: PrefixModel = {
   labels: ['non-rumor', 'rumor'],
-  encoder,
-  dimensions,
-  features: { inverseDocumentFrequency: true, replyWeight: 2, loneClaimWeight: 2, postCountWeight: 1 },
-  dimensionWeights: Buffer.from(new Float32Array(dimensions).fill(1).buffer).toString('base64'),
-  weights: Buffer.from(
-    Float32Array.from({ length: 2 * dimensions + 2 }, (_, index) => [2, -1][index - 2 * dimensions] ?? 0).buffer,
-  ).toString('base64'),
+  ngrams: { version: 1, words: { min: 1, max: 1 }, characters: { min: 3, max: 3 } },
+  claim: { words: empty, characters: empty },
+  replies: {
+    words: {
+      keys: integersToBase64(known),
+      idf: floatsToBase64(new Float32Array(known.length).fill(1)),
+      weights: floatsToBase64(new Float32Array(known.length).fill(2)),
+    },
+    characters: empty,
+  },
+  loneClaimWeight: 1,
+  intercepts: [0, -1],
   temperature: 1,
+  offsets: [0, 0],
+  encoder: null,
 };
 
 export function textOf(folder: string, name: string): string {

@@ -142,7 +142,7 @@ export const tiny = {
   data: { synthetic: { threads: 60, seed: 1 } },
   split: { detector: 20, demonstrations: 12, environment: 12, test: 16 },
   encoder: { name: 'hashing', dimensions: 32 },
-  detector: { encoder: { name: 'hashing', dimensions: 32 }, l2: [1e-3], folds: 2, steps: 20 },
+  detector: { characterWeights: [1], l2: [1e-3], folds: 2 },
   agent: {
     iterations: 4,
     hidden: 8,

@@ -46,16 +46,7 @@ describe('init', () => {
   it('writes a file that trains', async () => {
     const cwd = folder();
     await earshot(['init', 'threads.jsonl', '--goal', 'earliest', '--name', 'mine', '--yes'], { cwd });
-    const quick = [
-      '--seeds',
-      '1',
-      '--set',
-      'agent.iterations=2',
-      '--set',
-      'backend=wasm',
-      '--set',
-      'detector.steps=20',
-    ];
+    const quick = ['--seeds', '1', '--set', 'agent.iterations=2', '--set', 'backend=wasm', '--set', 'detector.folds=2'];
     const trained = await earshot(['train', 'mine.yaml', ...quick], { cwd });
     expect(trained.code, trained.errors).toBe(0);
     expect(trained.out).toMatch(/^mine: 33 test threads, 1 seed\n/);

@@ -164,7 +164,9 @@ describe('train', () => {
 
 describe('a run that is cut off', () => {
   /** Long enough to be met in the middle. */
-  const long = { agent: { ...tiny.agent, iterations: 80 }, checkpointEvery: 4 };
+  /** Whose file is smaller than a log or a checkpoint. */
+  const wordsOnly = { ...tiny.detector, characterWeights: [0] };
+  const long = { detector: wordsOnly, agent: { ...tiny.agent, iterations: 80 }, checkpointEvery: 4 };
 
   it('goes on after SIGKILL, SIGINT and a full disk to the bytes of the run that nothing stopped', async () => {
     const cwd = temporaryFolder();
@@ -216,7 +218,7 @@ describe('a run that is cut off', () => {
 
   it('keeps what it has when a checkpoint cannot be written', async () => {
     const cwd = temporaryFolder();
-    writeExperiment(join(cwd, 'tiny.yaml'), { agent: { ...tiny.agent, hidden: 128 } });
+    writeExperiment(join(cwd, 'tiny.yaml'), { detector: wordsOnly, agent: { ...tiny.agent, hidden: 128 } });
     // A first run fills the cache; what the second writes is small but for its checkpoints.
     await earshot(['train', 'tiny.yaml'], { cwd });
     rmSync(join(cwd, 'runs/tiny'), { recursive: true });
@@ -307,7 +309,9 @@ describe('a run that is cut off', () => {
 
   it('stops before the training, too', async () => {
     const cwd = temporaryFolder();
-    writeExperiment(join(cwd, 'tiny.yaml'), { detector: { ...tiny.detector, steps: 1_000_000 } });
+    writeExperiment(join(cwd, 'tiny.yaml'), {
+      detector: { ...tiny.detector, l2: Array.from({ length: 5000 }, (_, index) => 1e-3 / (1 + index)) },
+    });
     const command = start(['train', 'tiny.yaml'], { cwd });
     await until(() => existsSync(join(cwd, 'runs/cache/annotations.sqlite')));
     command.interrupt();

@@ -10,7 +10,7 @@ import type { ThreadStore } from '../../../experiments/serve/thread-store.ts';
 import { type AskVerdict, localVerdict, verdictOrReason } from '../../../experiments/serve/verdicts.ts';
 import { policyOfBundle } from '../../../experiments/stop-agent/decide.ts';
 import { synthesizeThreads } from '../../../src/data/synthetic/stream.ts';
-import { countingModel, dimensions, randomNetwork, smallBundle } from '../../checkpoints/bundle/small-bundle.ts';
+import { dimensions, randomNetwork, replyModel, smallBundle } from '../../checkpoints/bundle/small-bundle.ts';
 
 export const limits = { bodyBytes: 1e6, requestMs: 30_000, maxConnections: 4096, maxReadings: 100 };
 export const threadLimits = { maxThreads: 1000, idleMs: 3_600_000, maxCharacters: 1e6 };
@@ -21,7 +21,7 @@ export function mixedBundle(manifest: Partial<Manifest> = {}): Promise<string> {
   network.moments.mean.fill(0);
   network.moments.variance.fill(1);
   network.layers.b3[1] -= 1;
-  const files = { 'detector.json': JSON.stringify(countingModel), 'trained.json': '[]' };
+  const files = { 'detector.json': JSON.stringify(replyModel), 'trained.json': '[]' };
   return smallBundle({ network, files, manifest: { detector: 'detector.json', ...manifest } });
 }
 
@@ -29,7 +29,7 @@ export function mixedBundle(manifest: Partial<Manifest> = {}): Promise<string> {
 export function biasedBundle(bias: number): Promise<string> {
   const network = randomNetwork({ inputs: dimensions });
   network.layers.b3.set([0, bias]);
-  const files = { 'detector.json': JSON.stringify(countingModel) };
+  const files = { 'detector.json': JSON.stringify(replyModel) };
   return smallBundle({ network, files, manifest: { detector: 'detector.json' } });
 }
 

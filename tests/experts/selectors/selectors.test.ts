@@ -5,7 +5,7 @@ import { fitRowClassifier } from '../../../experts/selectors/row-classifier.ts';
 import type { SelectionTask } from '../../../experts/selectors/selector.ts';
 import { selectors } from '../../../experts/selectors/selectors.ts';
 import { takeShare } from '../../../experts/selectors/take-share.ts';
-import { SparseMatrixBuilder } from '../../../experts/task-models/local/sparse-matrix.ts';
+import { SparseMatrixBuilder } from '../../../src/regression/sparse-matrix.ts';
 import { Random } from '../../../src/tensor/random.ts';
 
 /** Random rows of three numbers; the first says the class. */

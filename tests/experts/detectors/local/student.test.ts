@@ -12,10 +12,9 @@ import { selectBackend } from '../../../../src/tensor/backend.ts';
 
 const threads = synthesizeThreads({ threads: 36, seed: 4 });
 const options = localDetectorOptionsSchema.parse({
-  encoder: { name: 'hashing', dimensions: 32 },
+  characterWeights: [1],
   l2: [1e-2],
   folds: 4,
-  steps: 60,
 });
 
 /** Judged as the gold label says at every prefix, with this probability. */

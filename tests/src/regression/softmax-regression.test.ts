@@ -1,11 +1,12 @@
 import { expect, it } from 'vitest';
 import {
+  certainTargets,
   minimize,
   type SoftmaxProblem,
   softmaxLoss,
-} from '../../../../experts/task-models/local/softmax-regression.ts';
-import { SparseMatrixBuilder } from '../../../../experts/task-models/local/sparse-matrix.ts';
-import { Random } from '../../../../src/tensor/random.ts';
+} from '../../../src/regression/softmax-regression.ts';
+import { SparseMatrixBuilder } from '../../../src/regression/sparse-matrix.ts';
+import { Random } from '../../../src/tensor/random.ts';
 
 function problemOf(options: {
   rows: readonly (readonly number[])[];
@@ -22,7 +23,7 @@ function problemOf(options: {
   }
   return {
     features: builder.build(),
-    labels: Int32Array.from(labels),
+    targets: certainTargets({ labels, classCount }),
     rowWeights: new Float64Array(labels.length).fill(1 / labels.length),
     candidates: options.candidates ?? Array.from({ length: classCount }, () => true),
     prior: new Float64Array(rows[0].length * classCount),

@@ -1,12 +1,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { softmaxInPlace } from '../../../src/softmax.ts';
+import { softmaxInPlace } from '../softmax.ts';
 import type { SparseMatrix } from './sparse-matrix.ts';
 
 /** A weighted softmax regression with a Gaussian prior on its weights. */
 export interface SoftmaxProblem {
   readonly features: SparseMatrix;
-  /** For each row, the index of its class. */
-  readonly labels: Int32Array;
+  /** Row-major `[rows, classes]`: the probability of each class, 1 for a class that is certain; a row adds up to 1. */
+  readonly targets: Float64Array;
   /** One for each row, summing to 1; 0 leaves a row out. */
   readonly rowWeights: Float64Array;
   /** The classes that rows may have; the others get no gradient except that of the prior. */
@@ -17,7 +17,7 @@ export interface SoftmaxProblem {
 }
 
 /**
- * Returns Σ rowWeight · −log p(label | row) + l2 / 2 · ‖weights − prior‖² and writes its gradient into `gradient`.
+ * Returns Σ rowWeight · −Σ target · log p(class | row) + l2 / 2 · ‖weights − prior‖² and writes its gradient into `gradient`.
  * Sums run in the order of rows and entries, so the same data always gives the same bits.
  */
 export function softmaxLoss(options: {
@@ -26,7 +26,7 @@ export function softmaxLoss(options: {
   gradient: Float64Array;
 }): number {
   const { problem, weights, gradient } = options;
-  const { features, labels, rowWeights, candidates, prior, l2 } = problem;
+  const { features, targets, rowWeights, candidates, prior, l2 } = problem;
   const { starts, indices, values } = features;
   const classCount = candidates.length;
   const logits = new Float64Array(classCount);
@@ -46,12 +46,15 @@ export function softmaxLoss(options: {
       for (let label = 0; label < classCount; label++) logits[label] += value * weights[first + label];
     }
     for (let label = 0; label < classCount; label++) if (!candidates[label]) logits[label] = -Infinity;
-    const label = labels[row];
-    const ownLogit = logits[label];
+    let expected = 0;
+    for (let label = 0; label < classCount; label++) {
+      const target = targets[row * classCount + label];
+      if (target > 0) expected += target * logits[label];
+    }
     const logSum = softmaxInPlace(logits);
-    loss += rowWeight * (logSum - ownLogit);
-    logits[label] -= 1;
-    for (let index = 0; index < classCount; index++) logits[index] *= rowWeight;
+    loss += rowWeight * (logSum - expected);
+    for (let label = 0; label < classCount; label++)
+      logits[label] = rowWeight * (logits[label] - targets[row * classCount + label]);
     for (let entry = starts[row]; entry < starts[row + 1]; entry++) {
       const value = values[entry];
       const first = indices[entry] * classCount;
@@ -59,6 +62,19 @@ export function softmaxLoss(options: {
     }
   }
   return loss;
+}
+
+/** Targets of rows whose class is certain. */
+export function certainTargets({
+  labels,
+  classCount,
+}: {
+  labels: ArrayLike<number>;
+  classCount: number;
+}): Float64Array {
+  const targets = new Float64Array(labels.length * classCount);
+  for (let row = 0; row < labels.length; row++) targets[row * classCount + labels[row]] = 1;
+  return targets;
 }
 
 const MEMORY = 10;

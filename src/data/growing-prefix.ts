@@ -1,0 +1,173 @@
+import { floatsFromBase64, integersFromBase64 } from '../base64-floats.ts';
+import { type NgramCounts, ngramCounter, ngramUnits } from '../text/ngram-counts.ts';
+import type { PrefixModel, SavedBlock } from './prefix-model.ts';
+
+/** What a thread that grows says of each class. Nothing of it depends on posts that come later. */
+export interface GrowingPrefix {
+  readonly posts: number;
+  /** @param embedding of the post, where the model has an encoder */
+  add(text: string, embedding?: Float32Array): void;
+  /** Of the first so many posts, [classes]; 0 for class 0. */
+  logits(length: number): Float64Array;
+  /** What each of the first so many posts contributes to them, row-major [length, classes]. */
+  contributions(length: number): Float64Array;
+}
+
+/** Weights of the dimensions of an embedding, [dimensions, classes − 1]. */
+export interface EmbeddingWeights {
+  readonly claim: Float32Array;
+  readonly replies: Float32Array;
+}
+
+/**
+ * A function that begins a thread. Each post costs the same, however many came before it: a part of the features is a vector
+ * of Euclidean length 1, and its product with the weights and its length are carried on from post to post.
+ */
+export function prefixGrower(
+  model: Omit<PrefixModel, 'encoder'>,
+  embedding: EmbeddingWeights | null = null,
+): () => GrowingPrefix {
+  const { loneClaimWeight, intercepts } = model;
+  const classCount = model.labels.length;
+  const count = ngramCounter(model.ngrams);
+  const [claimBlocks, replyBlocks] = [model.claim, model.replies].map((part) =>
+    ngramUnits.map((unit) => openBlock(part[unit], classCount)),
+  );
+
+  return () => {
+    const partsOf = (blocks: readonly Block[], weights: Float32Array | undefined) => [
+      ...blocks.map((block) => growingCounts(block, classCount)),
+      ...(weights === undefined ? [] : [growingSum(weights, classCount)]),
+    ];
+    const claim = partsOf(claimBlocks, embedding?.claim);
+    const replies = partsOf(replyBlocks, embedding?.replies);
+    let posts = 0;
+    return {
+      get posts() {
+        return posts;
+      },
+      add(text, vector) {
+        const read = count(text);
+        for (const [index, part] of (posts === 0 ? claim : replies).entries())
+          part.add({ ngrams: read[ngramUnits[index]], vector });
+        posts++;
+      },
+      logits(length) {
+        const logits = Float64Array.from(intercepts);
+        const claimScale = length === 1 ? loneClaimWeight : 1;
+        for (const part of claim) part.addProduct(logits, { additions: 1, scale: claimScale });
+        for (const part of replies) part.addProduct(logits, { additions: length - 1, scale: 1 });
+        return logits;
+      },
+      contributions(length) {
+        const all = new Float64Array(length * classCount);
+        const claimScale = length === 1 ? loneClaimWeight : 1;
+        for (const part of claim) part.addContributions(all, { additions: 1, scale: claimScale });
+        for (const part of replies)
+          part.addContributions(all.subarray(classCount), { additions: length - 1, scale: 1 });
+        return all;
+      },
+    };
+  };
+}
+
+interface Block {
+  /** Column of an n-gram, by its hash. */
+  readonly columnOf: ReadonlyMap<number, number>;
+  readonly idf: Float32Array;
+  readonly weights: Float32Array;
+}
+
+function openBlock(saved: SavedBlock, classCount: number): Block {
+  const keys = integersFromBase64(saved.keys);
+  const idf = floatsFromBase64(saved.idf);
+  const weights = floatsFromBase64(saved.weights);
+  if (idf.length !== keys.length || weights.length !== keys.length * (classCount - 1))
+    throw new RangeError(
+      `a block of ${keys.length} n-grams has ${idf.length} document frequencies and ${weights.length} weights of ${classCount} classes`,
+    );
+  return { columnOf: new Map(Array.from(keys, (key, column) => [key, column])), idf, weights };
+}
+
+/** One part of the features, scaled to length 1. */
+interface GrowingPart {
+  add(post: { ngrams: NgramCounts | undefined; vector: Float32Array | undefined }): void;
+  /** Adds its product with the weights after so many additions, times `scale`. */
+  addProduct(logits: Float64Array, of: { additions: number; scale: number }): void;
+  /** The same, split into what each addition changed; row-major [additions, classes]. */
+  addContributions(rows: Float64Array, of: { additions: number; scale: number }): void;
+}
+
+/** 1 + ln count of each n-gram so far, times its idf. */
+function growingCounts({ columnOf, idf, weights }: Block, classCount: number): GrowingPart {
+  const counts = new Map<number, number>();
+  let squares = 0;
+  return growingPart(classCount, ({ ngrams }, product) => {
+    for (let index = 0; ngrams !== undefined && index < ngrams.keys.length; index++) {
+      const column = columnOf.get(ngrams.keys[index]);
+      if (column === undefined) continue;
+      const before = counts.get(column) ?? 0;
+      const after = before + ngrams.counts[index];
+      counts.set(column, after);
+      const [old, now] = [sublinear(before) * idf[column], sublinear(after) * idf[column]];
+      squares += now * now - old * old;
+      for (let label = 1; label < classCount; label++)
+        product[label] += (now - old) * weights[column * (classCount - 1) + label - 1];
+    }
+    return squares;
+  });
+}
+
+/** The sum of the embeddings so far. */
+function growingSum(weights: Float32Array, classCount: number): GrowingPart {
+  const sum = new Float64Array(weights.length / (classCount - 1));
+  return growingPart(classCount, ({ vector }, product) => {
+    if (vector?.length !== sum.length)
+      throw new RangeError(`an embedding has ${vector?.length ?? 'no'} numbers instead of ${sum.length}`);
+    let squares = 0;
+    for (let index = 0; index < sum.length; index++) {
+      sum[index] += vector[index];
+      squares += sum[index] ** 2;
+      for (let label = 1; label < classCount; label++)
+        product[label] += vector[index] * weights[index * (classCount - 1) + label - 1];
+    }
+    return squares;
+  });
+}
+
+/** @param read adds what a post changes in the product with the weights, and returns the squared length */
+function growingPart(
+  classCount: number,
+  read: (post: Parameters<GrowingPart['add']>[0], product: Float64Array) => number,
+): GrowingPart {
+  const changes: Float64Array[] = [];
+  const products: Float64Array[] = [];
+  const lengths: number[] = [];
+  const inverse = (addition: number) => (lengths[addition] > 0 ? 1 / lengths[addition] : 0);
+  return {
+    add(post) {
+      const change = new Float64Array(classCount);
+      lengths.push(Math.sqrt(read(post, change)));
+      changes.push(change);
+      const before = products[products.length - 1];
+      products.push(change.map((value, label) => value + (before?.[label] ?? 0)));
+    },
+    addProduct(logits, { additions, scale }) {
+      if (additions === 0) return;
+      const factor = scale * inverse(additions - 1);
+      for (let label = 1; label < classCount; label++) logits[label] += factor * products[additions - 1][label];
+    },
+    addContributions(rows, { additions, scale }) {
+      if (additions === 0) return;
+      const factor = scale * inverse(additions - 1);
+      for (let addition = 0; addition < additions; addition++)
+        for (let label = 1; label < classCount; label++)
+          rows[addition * classCount + label] += factor * changes[addition][label];
+    },
+  };
+}
+
+/** 1 + ln count: the tenth "no" of a thread says less than the first. */
+export function sublinear(count: number): number {
+  return count === 0 ? 0 : 1 + Math.log(count);
+}

@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest';
+import { fitTemperature, logLoss } from '../../../../experts/detectors/local/calibration.ts';
+import { fitClassOffsets } from '../../../../experts/detectors/local/class-offsets.ts';
+import { stratifiedFolds } from '../../../../experts/detectors/local/train-local-detector.ts';
+import { macroF1 } from '../../../../src/metrics/classification.ts';
+import { Random } from '../../../../src/tensor/random.ts';
+
+const random = Random.seeded({ seed: 5, purpose: 'rows' });
+
+describe('fitTemperature', () => {
+  it('finds the factor by which logits were made too large', () => {
+    const count = 20_000;
+    const logits = new Float64Array(count * 2);
+    const own = new Float64Array(count * 2);
+    for (let row = 0; row < count; row++) {
+      const honest = 2 * random.normal();
+      own[row * 2 + (random.uniform() < 1 / (1 + Math.exp(-honest)) ? 1 : 0)] = 1;
+      logits[row * 2 + 1] = 3 * honest;
+    }
+    const scored = { logits, targets: own, rowWeights: new Float64Array(count).fill(1), classCount: 2 };
+    const temperature = fitTemperature(scored);
+    expect(temperature).toBeGreaterThan(2.7);
+    expect(temperature).toBeLessThan(3.3);
+    expect(logLoss(scored, temperature)).toBeLessThan(logLoss(scored, 1));
+  });
+});
+
+describe('fitClassOffsets', () => {
+  /** Logits of a class that is rare, too small to be seen by a grid of fixed steps: honest, so that it is seldom likeliest. */
+  const rare = (classCount: number, scale: number) => {
+    const rows = 600;
+    const logits = new Float64Array(rows * classCount);
+    const targets = new Float64Array(rows * classCount);
+    const gold = Array.from({ length: rows }, (_, row) => (row % 10 === 0 ? classCount - 1 : row % (classCount - 1)));
+    for (const [row, label] of gold.entries()) {
+      targets[row * classCount + label] = 1;
+      for (let own = 0; own < classCount; own++)
+        logits[row * classCount + own] = scale * (random.normal() + (own === label ? 2 : 0));
+      logits[row * classCount + classCount - 1] -= 3 * scale;
+    }
+    const scored = { logits, targets, rowWeights: new Float64Array(rows).fill(1), classCount };
+    const scoreWith = (offsets: readonly number[]) => {
+      const predicted = gold.map((_, row) => {
+        const own = Array.from(offsets, (offset, label) => logits[row * classCount + label] + offset);
+        return own.indexOf(Math.max(...own));
+      });
+      return macroF1({ gold, predicted, classes: classCount });
+    };
+    return { scored, scoreWith };
+  };
+
+  it.each([
+    [2, 1],
+    [2, 1e-3],
+    [4, 1],
+  ])('raises the macro-F1 of %i classes whose logits have the size %f', (classCount, scale) => {
+    const { scored, scoreWith } = rare(classCount, scale);
+    const offsets = fitClassOffsets(scored);
+    expect(offsets[0]).toBe(0);
+    expect(offsets[classCount - 1]).toBeGreaterThan(scale);
+    expect(scoreWith(offsets)).toBeGreaterThan(scoreWith(offsets.map(() => 0)) + 0.05);
+  });
+
+  it('does not look at rows of weight 0', () => {
+    const { scored } = rare(2, 1);
+    const half = scored.rowWeights.map((weight, row) => (row < 300 ? weight : 0));
+    const first = {
+      logits: scored.logits.slice(0, 600),
+      targets: scored.targets.slice(0, 600),
+      rowWeights: half.slice(0, 300),
+      classCount: 2,
+    };
+    expect(fitClassOffsets({ ...scored, rowWeights: half })).toEqual(fitClassOffsets(first));
+  });
+});
+
+describe('stratifiedFolds', () => {
+  it('spreads every class evenly, the same way for the same seed', () => {
+    const labels = Array.from({ length: 53 }, (_, index) => (index < 12 ? 1 : 0));
+    const deal = (seed: number) =>
+      stratifiedFolds({ classes: labels, folds: 5, random: Random.seeded({ seed, purpose: 'folds' }) });
+    const folds = deal(1);
+    for (const label of [0, 1]) {
+      const sizes = [0, 1, 2, 3, 4].map(
+        (fold) => labels.filter((own, index) => own === label && folds[index] === fold).length,
+      );
+      expect(Math.max(...sizes) - Math.min(...sizes)).toBeLessThanOrEqual(1);
+    }
+    expect(deal(1)).toEqual(folds);
+    expect(deal(2)).not.toEqual(folds);
+  });
+});
