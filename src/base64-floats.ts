@@ -23,9 +23,7 @@ function bytesToBase64(view: DataView): string {
 
 export function floatsFromBase64(text: string): Float32Array {
   const view = viewOf(text);
-  return Float32Array.from({ length: Math.floor(view.byteLength / 4) }, (_, index) =>
-    view.getFloat32(index * 4, true),
-  );
+  return Float32Array.from({ length: Math.floor(view.byteLength / 4) }, (_, index) => view.getFloat32(index * 4, true));
 }
 
 export function integersFromBase64(text: string): Int32Array {

@@ -465,9 +465,6 @@ class Policy:
         decision.verdict, decision.calls = verdict_of(outputs[length]), len(outputs)
         return decision
 
-    def judge_locally(self, texts):
-        return self.judge_of_thread()(texts)
-
     def judge_of_thread(self):
         """Judges prefixes of one thread that grow: no post is read twice."""
         read, said = self.detector.open(), []

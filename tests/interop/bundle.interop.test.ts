@@ -101,7 +101,7 @@ own = policy.Policy(sys.argv[1])
 asked = []
 def judge(texts):
     asked.append(len(texts))
-    return own.judge_locally(texts)
+    return own.judge_of_thread()(texts)
 given = policy.Policy(sys.argv[1], judge=judge)
 texts = ["a claim", "is it", "so", "no", "yes", "no", "fake"]
 decision, expected = given.decide(texts), own.decide(texts)
