@@ -39,7 +39,7 @@ const rooms: Readonly<Record<string, readonly (readonly string[])[]>> = {
 };
 
 /** The one date a trainer, environment or expert may ask for: a server's `retry-after` that is a date is held against now. */
-const knownClock = 'experts/llm/call-failure.ts';
+const knownClock = 'experts/llm/retry-after.ts';
 
 function forbidden(): NonNullable<IFlattenedRuleSet['forbidden']> {
   const directions = folders.map((folder) => {

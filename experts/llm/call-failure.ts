@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { retryAfterMs } from './retry-after.ts';
 
 export type CallFailureKind =
   | 'rate-limit'
@@ -26,16 +27,25 @@ export class CallFailure extends Error {
   readonly kind: CallFailureKind;
   readonly status: number | null;
   readonly retryAfterMs: number | null;
+  /** Whether the server says that the same request is worth another attempt; null where it does not say. */
+  private readonly shouldRetry: boolean | null;
 
-  constructor(options: { kind: CallFailureKind; message: string; status?: number; retryAfterMs?: number | null }) {
+  constructor(options: {
+    kind: CallFailureKind;
+    message: string;
+    status?: number;
+    retryAfterMs?: number | null;
+    shouldRetry?: boolean | null;
+  }) {
     super(options.message);
     this.kind = options.kind;
     this.status = options.status ?? null;
     this.retryAfterMs = options.retryAfterMs ?? null;
+    this.shouldRetry = options.shouldRetry ?? null;
   }
 
   get isRetryable(): boolean {
-    return RETRYABLE.includes(this.kind);
+    return this.shouldRetry ?? RETRYABLE.includes(this.kind);
   }
 
   /** Whether the request was refused, or never arrived. What broke off or timed out may have been answered and be charged for. */
@@ -91,8 +101,12 @@ export function failureOfStatus(options: {
   headers: Headers | null;
 }): CallFailure {
   const { status, message, code, headers } = options;
-  const wait = headers ? retryAfterMs(headers) : null;
-  return new CallFailure({ kind: kindOf({ status, message, code }), message, status, retryAfterMs: wait });
+  const kind = kindOf({ status, message, code });
+  const told = headers?.get('x-should-retry');
+  const shouldRetry = told === 'true' || told === 'false' ? told === 'true' : null;
+  // Of any other failure, headers about limits say nothing.
+  const wait = kind === 'rate-limit' || kind === 'server' ? retryAfterMs({ headers, message }) : null;
+  return new CallFailure({ kind, message, status, retryAfterMs: wait, shouldRetry });
 }
 
 function kindOf(options: { status: number; message: string; code: string | null }): CallFailureKind {
@@ -151,18 +165,4 @@ function causeOf(error: Error): string {
   const parsed = withCode.safeParse(cause);
   const message = cause instanceof Error ? cause.message : error.message;
   return parsed.success && !message.includes(parsed.data.code) ? `${parsed.data.code} ${message}`.trim() : message;
-}
-
-/** How long the server asks us to wait, in milliseconds; null when it does not say. */
-export function retryAfterMs(headers: Headers): number | null {
-  const milliseconds = Number(headers.get('retry-after-ms') ?? Number.NaN);
-  if (milliseconds >= 0) return milliseconds;
-  const value = headers.get('retry-after')?.trim();
-  if (!value) return null;
-  const seconds = Number(value);
-  if (!Number.isNaN(seconds)) return seconds >= 0 ? seconds * 1000 : null;
-  const until = Date.parse(value);
-  // Measured by the server's own clock if it sends one, since ours may be off. Only a date needs a clock at all.
-  const sent = Date.parse(headers.get('date') ?? '');
-  return Number.isNaN(until) ? null : Math.max(0, until - (Number.isNaN(sent) ? Date.now() : sent));
 }

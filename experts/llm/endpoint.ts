@@ -62,6 +62,11 @@ export const endpointSchema = z
       .enum(['max_tokens', 'max_completion_tokens'])
       .default('max_tokens')
       .describe('reasoning models of OpenAI want max_completion_tokens'),
+    reasoningEffort: z
+      .enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh'])
+      .nullable()
+      .default(null)
+      .describe('how long a reasoning model thinks (reasoning_effort); null: not sent, the model decides'),
     logprobs: z
       .enum(['auto', 'on', 'off'])
       .default('auto')
@@ -114,7 +119,7 @@ export type EndpointInput = z.input<typeof endpointSchema>;
  */
 export function answerRelevantOptions(endpoint: Endpoint): Record<string, unknown> {
   const { baseURL, model, temperature, topP, seed, maxTokens, logprobs, topLogprobs, extraBody } = endpoint;
-  const { headers, query } = endpoint;
+  const { headers, query, reasoningEffort } = endpoint;
   return {
     baseURL,
     model,
@@ -128,6 +133,7 @@ export function answerRelevantOptions(endpoint: Endpoint): Record<string, unknow
     // Left out where there are none, so that the keys of older annotations stay what they were.
     ...(Object.keys(headers).length > 0 && { headers }),
     ...(Object.keys(query).length > 0 && { query }),
+    ...(reasoningEffort !== null && { reasoningEffort }),
   };
 }
 

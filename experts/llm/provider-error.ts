@@ -45,7 +45,7 @@ export function providerErrorOf(options: {
       );
     case 'bad-request':
       return new ProviderError(
-        `${where} refused the request${status}: ${said}; check the parameters of the endpoint (temperature, maxTokensField, extraBody)`,
+        `${where} refused the request${status}: ${said}; check the parameters of the endpoint (temperature, reasoningEffort, maxTokensField, extraBody)`,
       );
     case 'redirect':
       return new EndpointUnusableError(

@@ -50,6 +50,7 @@ export function completionBody(options: { request: ChatRequest; form: RequestFor
     ...(endpoint.topP !== null && { top_p: endpoint.topP }),
     ...(endpoint.seed !== null && { seed: endpoint.seed + sampleIndex }),
     ...(maxTokens !== null && { [form.tokensField]: maxTokens }),
+    ...(endpoint.reasoningEffort !== null && { reasoning_effort: endpoint.reasoningEffort }),
     ...(form.logprobs && { logprobs: true, top_logprobs: form.topLogprobs }),
     ...(jsonSchema && responseFormat({ json: form.json, jsonSchema })),
     ...endpoint.extraBody,

@@ -1,7 +1,7 @@
 import { maxTokensOf } from '../answers/completion.ts';
 import type { ChatAnswer, ChatRequest, ChatService } from '../chat.ts';
 import { costOf } from './cost-of.ts';
-import { estimateMessageTokens, estimateTokens } from './estimate.ts';
+import { estimateMessageTokens, estimateReasoningTokens, estimateTokens } from './estimate.ts';
 import { priceList, pricesOf } from './prices.ts';
 
 /** Calls, and what they take if answers are as long as the pretended ones. */
@@ -45,7 +45,11 @@ export class DryRunChatService implements ChatService {
     this.hasShorter ||= shortestDryRunText !== dryRunText;
     const text = this.bound === 'upper' ? dryRunText : shortestDryRunText;
     const inputTokens = estimateMessageTokens(request.messages);
-    const outputTokens = estimateTokens(text);
+    const longest = maxTokensOf(request) ?? Number.POSITIVE_INFINITY;
+    const outputTokens = Math.max(
+      estimateTokens(text),
+      Math.min(longest, estimateTokens(text) + estimateReasoningTokens(endpoint)),
+    );
     const atMost = Math.max(outputTokens, maxTokensOf(request) ?? outputTokens);
     const estimate = this.estimateOf(request);
     estimate.calls++;

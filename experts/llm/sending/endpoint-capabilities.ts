@@ -34,6 +34,8 @@ export class EndpointCapabilities {
   private readonly path: string | null;
   private readonly onNote: (line: string) => void;
   private readonly refusals: Map<string, Refusals>;
+  /** Named by requests that are not answered yet. */
+  private readonly suspected = new Map<string, Refusals>();
   private readonly trials = new Map<string, Promise<unknown>>();
 
   /**
@@ -48,7 +50,8 @@ export class EndpointCapabilities {
 
   /** The most of a wanted form that the endpoint is known to take. */
   allowed(endpoint: Endpoint, wanted: RequestForm): RequestForm {
-    return withoutRefused(wanted, this.refusals.get(lineKey(endpoint)) ?? {});
+    const key = lineKey(endpoint);
+    return withoutRefused(wanted, { ...this.suspected.get(key), ...this.refusals.get(key) });
   }
 
   /**
@@ -74,6 +77,15 @@ export class EndpointCapabilities {
     const aborted = new Promise<void>((resolve) => signal?.addEventListener('abort', () => resolve(), { once: true }));
     this.trials.set(key, Promise.race([ended, tooLong, aborted]));
     return sent;
+  }
+
+  /**
+   * Leaves out what a request was refused for while it is asked again, so that later requests to a slow endpoint do not pay for
+   * the same refusal; null: it was not answered without that either.
+   */
+  suspect(endpoint: Endpoint, refused: Refusals | null): void {
+    if (refused === null) this.suspected.delete(lineKey(endpoint));
+    else this.suspected.set(lineKey(endpoint), { ...this.suspected.get(lineKey(endpoint)), ...refused });
   }
 
   /** Remembers refusals and says so once. To be called after the request was answered without the refused parts. */
@@ -133,8 +145,9 @@ export function weakerForm(options: { form: RequestForm; failure: CallFailure; e
   const { form, failure, endpoint } = options;
   const named = namedRefusal(options);
   if (named !== null) return named;
-  // The user set the temperature or the length wrongly; JSON has nothing to do with it.
-  if (failure.kind !== 'bad-request' || /temperature|max_(?:completion_)?tokens/i.test(failure.message)) return null;
+  // The user set the temperature, the effort or the length wrongly; JSON has nothing to do with it.
+  if (failure.kind !== 'bad-request' || /temperature|max_(?:completion_)?tokens|reasoning/i.test(failure.message))
+    return null;
   if (/logprob/i.test(failure.message) && endpoint.logprobs === 'on') return null;
   return lessJson(form);
 }

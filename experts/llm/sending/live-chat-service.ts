@@ -7,7 +7,7 @@ import { CallFailure, callFailureOf } from '../call-failure.ts';
 import type { ChatAnswer, ChatRequest, ChatService } from '../chat.ts';
 import { Budget, type budgetSchema, type Took } from '../cost/budget.ts';
 import { costOf } from '../cost/cost-of.ts';
-import { estimateMessageTokens } from '../cost/estimate.ts';
+import { estimateMessageTokens, estimateReasoningTokens } from '../cost/estimate.ts';
 import type { Ledger } from '../cost/ledger.ts';
 import { type EndpointUsage, UsageTally } from '../cost/usage.ts';
 import { COMPLETIONS_PATH, type Endpoint, secretsOf } from '../endpoint.ts';
@@ -131,6 +131,7 @@ export class LiveChatService implements ChatService {
       } catch (error) {
         const refusal = refusalOf({ error, form, endpoint });
         if (refusal === null) {
+          if (Object.keys(learnt).length > 0) this.capabilities.suspect(endpoint, null);
           if (!(error instanceof RetriesEndedError)) throw error;
           const { failure, attempts } = error;
           const told = this.described(failure, { endpoint, attempts });
@@ -139,6 +140,7 @@ export class LiveChatService implements ChatService {
         }
         learnt = { ...learnt, ...refusal };
         form = withoutRefused(form, refusal);
+        if (error instanceof PartRefusedError) this.capabilities.suspect(endpoint, refusal);
       }
     }
   }
@@ -267,7 +269,7 @@ function lineKey({ baseURL, model }: Endpoint): string {
 /** The most a request can cost. Without a length limit, output is assumed to be as long as input. */
 function mostOf(request: ChatRequest): { tokens: number; money: number } {
   const inputTokens = estimateMessageTokens(request.messages);
-  const outputTokens = maxTokensOf(request) ?? inputTokens;
+  const outputTokens = maxTokensOf(request) ?? inputTokens + estimateReasoningTokens(request.endpoint);
   const usage = { inputTokens, cachedInputTokens: 0, outputTokens };
   return { tokens: inputTokens + outputTokens, money: costOf({ endpoint: request.endpoint, usage }) };
 }

@@ -120,6 +120,16 @@ describe('what endpoints refuse', () => {
     ]);
   });
 
+  it('is paid for once though the first answer takes longer than others wait for it', async () => {
+    const server = await startServer((body) =>
+      'temperature' in body ? { status: 400, message: 'temperature is not supported' } : { text: 'yes', delayMs: 2300 },
+    );
+    const service = quickService();
+    const endpoint = endpointAt(server);
+    await Promise.all(Array.from({ length: 5 }, () => service.chat(ask(endpoint))));
+    expect(server.requests.filter(({ body }) => 'temperature' in body)).toHaveLength(1);
+  });
+
   it('is kept in a file for the next process', async () => {
     const path = join(temporaryFolder(), 'judged.sqlite.endpoints.json');
     const server = await startServer((body) =>

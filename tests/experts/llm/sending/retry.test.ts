@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { retryAfterMs } from '../../../../experts/llm/call-failure.ts';
+import { failureOfStatus } from '../../../../experts/llm/call-failure.ts';
+import { retryAfterMs } from '../../../../experts/llm/retry-after.ts';
 import { retrySchema, waitMs } from '../../../../experts/llm/sending/retry.ts';
 import { Random } from '../../../../src/tensor/random.ts';
 
@@ -51,7 +52,65 @@ describe('retryAfterMs', () => {
     [{ 'retry-after': 'Wed, 21 Oct 2015 07:28:20 GMT' }, 0],
     [{ 'retry-after': 'soon' }, null],
     [{ 'retry-after': '-1' }, null],
+    [{ 'retry-after': '1m2.5s' }, 62_500],
+    [{ 'x-ratelimit-reset-requests': '1s', 'x-ratelimit-reset-tokens': '6m0s' }, 1000],
+    [
+      {
+        'x-ratelimit-reset-requests': '8.64s',
+        'x-ratelimit-remaining-requests': '12',
+        'x-ratelimit-reset-tokens': '20ms',
+        'x-ratelimit-remaining-tokens': '0',
+      },
+      20,
+    ],
+    [{ 'retry-after': '2', 'x-ratelimit-reset-requests': '1s' }, 2000],
+    [{ 'x-ratelimit-reset': '7' }, 7000],
+    [{ 'x-ratelimit-reset': '1445412490', date }, 10_000],
+    [{ 'x-ratelimit-reset': '1445412490000', date }, 10_000],
+    [
+      { 'anthropic-ratelimit-tokens-reset': '2015-10-21T07:28:05Z', 'anthropic-ratelimit-tokens-remaining': '0', date },
+      5000,
+    ],
+    [{ 'ratelimit-reset': '4' }, 4000],
+    [{ 'x-ratelimit-limit-requests': '60', 'x-ratelimit-reset-requests': 'soon' }, null],
   ] as [Record<string, string>, number | null][])('reads %j', (headers, expected) => {
-    expect(retryAfterMs(new Headers(headers))).toBe(expected);
+    expect(retryAfterMs({ headers: new Headers(headers) })).toBe(expected);
+  });
+
+  it.each([
+    ['Rate limit reached for gpt-4o-mini on requests per min. Please try again in 1.2s.', 1200],
+    ['Please try again in 6m0s. Visit the pricing page.', 360_000],
+    ['Please try again in 120ms.', 120],
+    ['Please retry after 20 seconds. Please go here to increase the limit.', 20_000],
+    ['Quota exceeded. Please retry in 34.07s.', 34_070],
+    ['You may wait 2 minutes and 3 seconds', 120_000],
+    ['Please try again in 7m12.3s', 432_300],
+    ['Try again later. You sent 20 requests', null],
+    ['Please try again. The model took 30 s', null],
+    ['The limit is 3s', null],
+  ])('reads %j', (message, expected) => {
+    expect(retryAfterMs({ headers: null, message })).toBe(expected);
+    expect(retryAfterMs({ headers: new Headers({ 'retry-after': '9' }), message })).toBe(9000);
+  });
+});
+
+describe('x-should-retry', () => {
+  const failure = (status: number, told?: string) =>
+    failureOfStatus({
+      status,
+      message: '',
+      code: null,
+      headers: new Headers(told === undefined ? {} : { 'x-should-retry': told }),
+    });
+
+  it.each([
+    [500, undefined, true],
+    [500, 'false', false],
+    [429, 'false', false],
+    [400, undefined, false],
+    [400, 'true', true],
+    [429, 'perhaps', true],
+  ] as const)('decides about status %i where it is %j', (status, told, isRetryable) => {
+    expect(failure(status, told).isRetryable).toBe(isRetryable);
   });
 });

@@ -1,0 +1,75 @@
+/** How long a server asks us to wait, in milliseconds: by its headers, or else by its message; null where neither says. */
+export function retryAfterMs({ headers, message = '' }: { headers: Headers | null; message?: string }): number | null {
+  return (headers && (askedFor(headers) ?? resetIn(headers))) ?? saidIn(message);
+}
+
+function askedFor(headers: Headers): number | null {
+  const milliseconds = Number(headers.get('retry-after-ms') ?? Number.NaN);
+  if (milliseconds >= 0) return milliseconds;
+  const value = headers.get('retry-after')?.trim();
+  if (!value) return null;
+  return momentMs(value, headers);
+}
+
+const RESET = /^((?:x-|anthropic-)?ratelimit-)(?:reset(-.+)?|(.+-)reset)$/;
+
+/**
+ * When the limit is lifted that was reached: the one of which nothing remains, or else the one that is lifted first, since some
+ * tell when all of it will be there again. OpenAI and its like, Anthropic, and gateways that follow the draft of the IETF.
+ */
+function resetIn(headers: Headers): number | null {
+  const resets = [...headers].flatMap(([name, value]) => {
+    const match = RESET.exec(name);
+    const wait = match && momentMs(value.trim(), headers);
+    if (match === null || wait === null) return [];
+    return [{ wait, isReached: Number(headers.get(name.replace('reset', 'remaining')) ?? Number.NaN) <= 0 }];
+  });
+  const reached = resets.filter(({ isReached }) => isReached);
+  if (reached.length > 0) return Math.max(...reached.map(({ wait }) => wait));
+  return resets.length === 0 ? null : Math.min(...resets.map(({ wait }) => wait));
+}
+
+/** Numbers beyond this many seconds are moments, not durations. */
+const A_MOMENT = 1e9;
+
+/** From seconds, "6m0s", a date, or seconds or milliseconds since 1970. */
+function momentMs(value: string, headers: Headers): number | null {
+  // Measured by the server's own clock if it sends one, since ours may be off. Only a moment needs a clock at all.
+  const sent = Date.parse(headers.get('date') ?? '');
+  const now = Number.isNaN(sent) ? Date.now() : sent;
+  const seconds = Number(value);
+  if (value !== '' && !Number.isNaN(seconds)) {
+    if (seconds < 0) return null;
+    if (seconds < A_MOMENT) return seconds * 1000;
+    return Math.max(0, (seconds < A_MOMENT * 100 ? seconds * 1000 : seconds) - now);
+  }
+  const duration = durationMs(value);
+  if (duration !== null) return duration;
+  const until = Date.parse(value);
+  return Number.isNaN(until) ? null : Math.max(0, until - now);
+}
+
+const PIECE = /(\d+(?:\.\d+)?)\s*(milliseconds?|ms|hours?|h|minutes?|mins?|m|seconds?|secs?|s)(?![a-z])/gi;
+const DURATION = new RegExp(`^(?:${PIECE.source}\\s*)+$`, 'i');
+const SAID = new RegExp(`\\b(?:try again|retry|retrying|wait)\\b[^.\\d]{0,30}?((?:${PIECE.source}\\s*)+)`, 'i');
+
+/** "Please try again in 1.2s", "Please retry after 20 seconds". */
+function saidIn(message: string): number | null {
+  const said = SAID.exec(message)?.[1];
+  return said === undefined ? null : durationMs(said.trim());
+}
+
+/** "1.2s", "6m0s", "20 seconds". */
+function durationMs(text: string): number | null {
+  if (!DURATION.test(text)) return null;
+  return [...text.matchAll(PIECE)].reduce(
+    (sum, [, amount, unit]) => sum + Number(amount) * unitMs(unit.toLowerCase()),
+    0,
+  );
+}
+
+function unitMs(unit: string): number {
+  if (unit.startsWith('ms') || unit.startsWith('milli')) return 1;
+  if (unit.startsWith('s')) return 1000;
+  return unit.startsWith('m') ? 60_000 : 3_600_000;
+}
