@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 import { counted } from '../../src/counted.ts';
 import { InputError } from '../../src/errors.ts';
 import type { BackendName } from '../../src/tensor/backend-names.ts';
@@ -8,6 +8,7 @@ import { failedCount, failureOf } from '../run/failures.ts';
 import type { Programs } from '../run/programs.ts';
 import { trialEnd } from '../run/trial.ts';
 import type { TrialPool } from '../run/trial-pool.ts';
+import type { Keep } from '../sweep/keep.ts';
 import type { SweepPlan } from '../sweep/plan.ts';
 import type { SweepFolder } from '../sweep/sweep-folder.ts';
 import { sizeOf, trialsOfPlan } from '../sweep/trials-of-plan.ts';
@@ -25,6 +26,7 @@ interface SweepOptions {
   population?: number;
   shard?: { index: number; of: number };
   queue?: string;
+  keep: Keep;
   restart?: boolean;
   dryRun?: boolean;
   json?: boolean;
@@ -57,6 +59,14 @@ export function sweepCommand(terminal: Terminal): Command {
     .option(
       '--queue <address>',
       'let `earshot worker` on any machine run the trials, over a Redis such as redis://host:6379',
+    )
+    .addOption(
+      new Option(
+        '--keep <what>',
+        'of finished trials: all; policies: no logs and no older checkpoints; results: no checkpoints and models either, so that a trial can be scored but not decide',
+      )
+        .choices(['all', 'policies', 'results'])
+        .default('all'),
     )
     .option('--restart', 'remove the trials of this sweep and start anew')
     .option('--dry-run', 'list the trials, and run none')
@@ -166,6 +176,7 @@ async function runTrials(plan: SweepPlan, options: Running): Promise<void> {
     await runSweep({
       plan,
       folder,
+      keep: options.keep,
       shard,
       signal,
       runGroup: progress.watching(run),

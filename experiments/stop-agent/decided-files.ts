@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { readJsonLines, writeJsonLines } from '../../src/json-file.ts';
@@ -70,8 +71,12 @@ export function writeStopProbabilities(run: string, stops: readonly StopDecision
   writeJsonLines(pathOf(run, part, 'stop-probabilities.jsonl'), lines);
 }
 
-/** By thread. @throws InputError for a file that is missing or damaged */
-export function readStopProbabilities(run: string, part: EvaluationSplit): ReadonlyMap<string, readonly number[]> {
+/** By thread; null where the run's sweep did not keep them. @throws InputError for a file that is damaged */
+export function readStopProbabilities(
+  run: string,
+  part: EvaluationSplit,
+): ReadonlyMap<string, readonly number[]> | null {
+  if (!existsSync(pathOf(run, part, 'stop-probabilities.jsonl'))) return null;
   const lines = readJsonLines(pathOf(run, part, 'stop-probabilities.jsonl'), stopProbabilitiesSchema);
   return new Map(lines.map(({ threadId, stopProbability }) => [threadId, stopProbability]));
 }

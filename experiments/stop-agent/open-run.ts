@@ -55,7 +55,11 @@ export async function openStopAgentRun(options: {
     );
   const latest = run.latestCheckpoint();
   if (latest === null)
-    throw new InputError(`${run.path} has no checkpoint yet; train it first, or give the folder of another run`);
+    throw new InputError(
+      run.isFinished()
+        ? `${run.path} has no checkpoint any more (a sweep with --keep results leaves none); train it again, or give the folder of another run`
+        : `${run.path} has no checkpoint yet; train it first, or give the folder of another run`,
+    );
   if (!run.isFinished())
     context.onNote(`${run.path} is not finished; its agent after ${latest.step} iterations is used`);
   const experiment = run.readConfig(experimentSchema);

@@ -1,7 +1,9 @@
+import { join } from 'node:path';
 import { InputError } from '../../src/errors.ts';
 import { type EvaluationSplit, hasDecisions } from '../run/decisions-file.ts';
 import { runInPopulations } from '../run/populations.ts';
 import { type RunGroup, type TrialFailure, trialEnd } from '../run/trial.ts';
+import { type Keep, reduceTrial } from './keep.ts';
 import { objectiveOf } from './objective.ts';
 import type { Setting, SweepPlan, SweepTrial } from './plan.ts';
 import type { Method } from './sweep-file.ts';
@@ -14,6 +16,8 @@ export interface SweepRun {
   readonly runGroup: RunGroup;
   /** Trials of one shape that are trained in one program, at most. */
   readonly population: number;
+  /** What finished trials leave behind. */
+  readonly keep: Keep;
   /** Only every `of`-th trial, beginning with the `index`-th. */
   readonly shard: { readonly index: number; readonly of: number };
   readonly signal: AbortSignal;
@@ -41,7 +45,7 @@ export async function runSweep(run: SweepRun): Promise<void> {
 }
 
 async function runAll(
-  { folder, population, runGroup: run, signal, onTrials, onFailure }: SweepRun,
+  { folder, population, keep, runGroup: run, signal, onTrials, onFailure }: SweepRun,
   trials: readonly SweepTrial[],
   { pauseAt }: { pauseAt: number | null },
 ): Promise<void> {
@@ -59,6 +63,8 @@ async function runAll(
         for (const { trial, outcome } of ended) {
           if (outcome.how === 'interrupted' && signal.aborted) continue;
           folder.note(trial, outcome);
+          if (outcome.how === 'finished')
+            reduceTrial(folder.directoryOf(trial), { keep, sharedFolder: join(folder.path, 'shared') });
           if (outcome.how === 'failed') onFailure(trial, outcome);
           done++;
         }

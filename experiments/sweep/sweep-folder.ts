@@ -17,6 +17,7 @@ import { trialsOfPlan } from './trials-of-plan.ts';
  *
  *   sweep.json     which settings and seed each trial has, the hashes of the files that they read, and the sweep file
  *   trials/<id>/   a run directory each
+ *   shared/        files that many trials have in common, where not everything is kept (keep.ts)
  *   failures/      why a trial failed, one file each; it is removed when the trial is tried again
  *
  * and the tables, report and pictures.

@@ -81,7 +81,9 @@ describe('evaluate', () => {
     truncateSync(checkpoint, statSync(checkpoint).size - 8);
     expect(await evaluate('cut')).toMatch(/step-00000004\.safetensors is truncated: it has \d+ bytes and should have/);
     rmSync(join(cwd, 'cut/checkpoints'), { recursive: true });
-    expect(await evaluate('cut')).toContain('cut has no checkpoint yet; train it first, or give the folder of another');
+    expect(await evaluate('cut')).toContain(
+      'cut has no checkpoint any more (a sweep with --keep results leaves none); train it again',
+    );
   });
 });
 

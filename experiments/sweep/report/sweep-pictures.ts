@@ -240,10 +240,15 @@ export function triangleSpec({ plan, settings }: Pictured): TopLevelSpec | null 
   };
 }
 
-/** The objective of every seed of every setting, with the means. */
+/** Settings whose seeds are drawn, beyond which nobody would scroll. */
+const seedRowsAtMost = 60;
+
+/** The objective of every seed of every setting, with the means; of very many settings, of those that score highest. */
 export function seedsSpec({ plan, settings }: Pictured): TopLevelSpec | null {
-  const scored = settings.filter(({ objective }) => objective !== null);
-  if (scored.length === 0) return null;
+  const all = settings.flatMap((setting) => (setting.objective === null ? [] : [{ ...setting, ...setting.objective }]));
+  if (all.length === 0) return null;
+  const isCut = all.length > seedRowsAtMost;
+  const scored = isCut ? [...all].sort((a, b) => b.mean - a.mean).slice(0, seedRowsAtMost) : all;
   const values = scored.flatMap(({ label, rows }) =>
     rows.flatMap(({ trial, objective }) =>
       objective === null
@@ -260,7 +265,7 @@ export function seedsSpec({ plan, settings }: Pictured): TopLevelSpec | null {
   const order = scored.map(({ label }) => label);
   const y = { field: 'label', type: 'nominal', title: null, sort: order, axis: { labelLimit: 360 } } as const;
   return {
-    title: `${plan.name}: spread over seeds, development part`,
+    title: `${plan.name}: spread over seeds, development part${isCut ? `; the ${seedRowsAtMost} of ${all.length} settings that score highest` : ''}`,
     width: 480,
     height: { step: 20 },
     data: { values },

@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'n
 import { join } from 'node:path';
 import { parquetReadObjects } from 'hyparquet';
 import { describe, expect, it } from 'vitest';
+import { synthesizeThreads } from '../../../src/data/synthetic/stream.ts';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
 import { tinySweep, writeSweep } from '../sweep/tiny-sweep.ts';
 import { earshot, logged, start, startProcess, tiny, until } from './command-line.ts';
@@ -332,4 +333,45 @@ describe('successive halving', () => {
       'method.firstRung is 8, and the experiment has only 8',
     );
   });
+});
+
+it('keeps of finished trials what it is told to: the scores stay, and policies where they are wanted', async () => {
+  const cwd = temporaryFolder();
+  writeSweep(join(cwd, 'sweep.yaml'), { seeds: [1], space: { 'agent.imitation.alpha': [0.6, 0.7] } });
+  const swept = async (keep: string) => {
+    const { code, errors } = await earshot(['sweep', 'sweep.yaml', '--keep', keep, '--runs', keep], { cwd });
+    expect(code, errors).toBe(0);
+    const trials = join(cwd, keep, 'tiny-sweep/trials');
+    const [first] = readdirSync(trials).sort();
+    return { trial: `${keep}/tiny-sweep/trials/${first}`, files: readdirSync(join(trials, first)).sort() };
+  };
+  const all = await swept('all');
+  const policies = await swept('policies');
+  const kept = await swept('results');
+  const scores = ['config.json', 'decisions.jsonl', 'development-decisions.jsonl', 'development-judged.jsonl'];
+  expect(kept.files).toEqual([...scores, 'judged.jsonl', 'parts.json', 'result.json', 'run.json']);
+  expect(policies.files).toEqual([...kept.files, 'checkpoints', 'detector.json'].sort());
+  expect(all.files).toEqual(expect.arrayContaining([...policies.files, 'metrics.jsonl', 'stop-probabilities.jsonl']));
+
+  // The same tables, from nothing but what was kept.
+  for (const keep of ['policies', 'results']) {
+    expect((await earshot(['sweep', 'sweep.yaml', '--keep', keep, '--runs', keep], { cwd })).code).toBe(0);
+    const [whole, reduced] = ['all', keep].map((runs) => results(cwd, runs));
+    for (const name of ['trials.csv', 'trials.json']) expect(reduced[name], name).toBe(whole[name]);
+  }
+  // Both settings share the judgements and parts of the seed.
+  const judged = readdirSync(join(cwd, 'results/tiny-sweep/trials')).map((id) =>
+    statSync(join(cwd, 'results/tiny-sweep/trials', id, 'judged.jsonl')),
+  );
+  expect(new Set(judged.map(({ ino }) => ino)).size).toBe(1);
+  expect((await earshot(['report', kept.trial], { cwd })).code).toBe(0);
+
+  const threads = synthesizeThreads({ threads: 5, seed: 8 });
+  writeFileSync(join(cwd, 'new.jsonl'), threads.map((thread) => `${JSON.stringify(thread)}\n`).join(''));
+  const decided = async (runs: string, trial: string) =>
+    earshot(['decide', 'new.jsonl', '--run', trial, '--runs', runs], { cwd });
+  expect((await decided('policies', policies.trial)).out).toBe((await decided('all', all.trial)).out);
+  expect((await decided('results', kept.trial)).errors).toContain(
+    'no checkpoint any more (a sweep with --keep results leaves none)',
+  );
 });

@@ -1,0 +1,83 @@
+/*
+ * What a sweep of very many trials costs apart from the training: one tiny trial is trained, and its files stand in for those of all
+ * others. Prints what a trial takes on the disk with each --keep, and time and memory of the table, the report and the pictures.
+ * Usage:
+ *
+ *   node --import tsx benchmarks/many-trials.ts [--trials 10000]
+ */
+import { spawnSync } from 'node:child_process';
+import {
+  cpSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { tinySweep } from '../tests/experiments/sweep/tiny-sweep.ts';
+
+const { values } = parseArgs({ options: { trials: { type: 'string', default: '10000' } } });
+const count = Number(values.trials);
+const cwd = mkdtempSync(join(tmpdir(), 'earshot-many-trials-'));
+const program = join(import.meta.dirname, '../experiments/cli/earshot.mjs');
+
+/** Runs the command line and returns what it took. */
+function earshot(...words: string[]) {
+  const started = process.hrtime.bigint();
+  const measured = ['-f', '%M', process.execPath, '--max-old-space-size=8192', program, ...words];
+  const { status, stderr } = spawnSync('/usr/bin/time', measured, { cwd, encoding: 'utf8' });
+  if (status !== 0) throw new Error(stderr);
+  const seconds = Number(process.hrtime.bigint() - started) / 1e9;
+  return { seconds, megabytes: Number(stderr.trim().split('\n').at(-1)) / 1024 };
+}
+
+const bytesUnder = (folder: string): number =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0);
+
+try {
+  const space = { 'agent.imitation.alpha': [0.6, 0.7] };
+  writeFileSync(join(cwd, 'two.yaml'), JSON.stringify({ ...tinySweep, name: 'two', seeds: [1], space }));
+  for (const keep of ['all', 'policies', 'results']) {
+    earshot('sweep', 'two.yaml', '--keep', keep, '--runs', keep, '--jobs', '1');
+    const folder = join(cwd, keep, 'two');
+    const own = bytesUnder(join(folder, 'trials')) / 2;
+    console.log(`--keep ${keep}: ${(own / 1024).toFixed(0)} KB a trial, with what is shared counted in each`);
+  }
+  const settings = Array.from({ length: count }, (_, index) => 0.3 + (0.6 * index) / count);
+  const many = { ...tinySweep, name: 'many', seeds: [1], space: { 'agent.imitation.alpha': settings } };
+  writeFileSync(join(cwd, 'many.yaml'), JSON.stringify(many));
+  const listed = spawnSync(process.execPath, [program, 'sweep', 'many.yaml', '--dry-run'], {
+    cwd,
+    encoding: 'utf8',
+    maxBuffer: 1e9,
+  });
+  const ids = listed.stdout.split('\n').flatMap((line) => /^([0-9a-f]{12}) /.exec(line)?.[1] ?? []);
+  const [like] = readdirSync(join(cwd, 'results/two/trials'));
+  const trained = join(cwd, 'results/two/trials', like);
+  for (const id of ids) {
+    const folder = join(cwd, 'runs/many/trials', id);
+    mkdirSync(folder, { recursive: true });
+    for (const name of readdirSync(trained)) {
+      if (/^(judged|parts)/.test(name)) linkSync(join(trained, name), join(folder, name));
+      else cpSync(join(trained, name), join(folder, name));
+    }
+  }
+  // A folder without it would be taken for somebody else's; the sweep writes its own over it.
+  cpSync(join(cwd, 'results/two/sweep.json'), join(cwd, 'runs/many/sweep.json'));
+  const { seconds, megabytes } = earshot('sweep', 'many.yaml', '--keep', 'results');
+  const disk = Number(spawnSync('du', ['-sk', 'runs/many'], { cwd, encoding: 'utf8' }).stdout.split('\t')[0]) / 1024;
+  const page = readFileSync(join(cwd, 'runs/many/report.html')).length / 1024 / 1024;
+  console.log(
+    `${ids.length} finished trials: table, report and page in ${seconds.toFixed(0)} s with ${megabytes.toFixed(0)} MB; ${disk.toFixed(0)} MB on the disk, a page of ${page.toFixed(1)} MB`,
+  );
+} finally {
+  rmSync(cwd, { recursive: true, force: true });
+}
