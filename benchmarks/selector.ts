@@ -2,7 +2,7 @@
  * Seconds an epoch of the selector over 1,000 claims with 20 replies each, and the memory it holds, with local task models
  * as in experiments/recipes/jsdrv-rumoureval.yaml. Usage:
  *
- *   node --import tsx benchmarks/selector.ts [--claims 1000] [--replies 20] [--epochs 6] [--rewards claim,gain]
+ *   node --import tsx benchmarks/selector.ts [--claims 1000] [--replies 20] [--epochs 6] [--rewards claim,reward-to-go]
  *
  * Exits 1 when an epoch takes 60 s or more, or when the memory in use after any epoch from the fourth on is more than 5 %
  * above the most of the first three, which fill caches of bounded size. The hash of all that was learnt tells whether a
@@ -41,7 +41,7 @@ const { values: options } = parseArgs({
     claims: { type: 'string', default: '1000' },
     replies: { type: 'string', default: '20' },
     epochs: { type: 'string', default: '6' },
-    rewards: { type: 'string', default: 'claim,gain' },
+    rewards: { type: 'string', default: 'claim,reward-to-go' },
   },
 });
 const epochs = Number(options.epochs);

@@ -218,12 +218,15 @@ export function unlabelledAgreement(options: {
   predictedVeracity: number;
   retained: readonly ArrayLike<number>[];
   references: StanceReferences;
+  /** False: without the prior, as the paper has it; then any two distributions agree. */
+  isCentred?: boolean;
 }): number {
-  const { predictedVeracity, retained, references } = options;
+  const { predictedVeracity, retained, references, isCentred = true } = options;
   const reference = references.ofVeracity[predictedVeracity];
   const mean = meanDistribution(retained);
   if (reference === null || mean === null) return 0;
-  return centredCosine({ p: mean, q: reference, prior: references.prior });
+  const prior = isCentred ? references.prior : new Float64Array(mean.length);
+  return centredCosine({ p: mean, q: reference, prior });
 }
 
 /**

@@ -32,7 +32,6 @@ export async function trainInDirectories(
   },
 ): Promise<boolean> {
   const { runs, identities, checkpointEvery, pauseAt, context, afterIteration = async (metrics) => metrics } = options;
-  const end = Math.min(trainer.iterations, pauseAt ?? trainer.iterations);
   const { signal, onProgress, onNote } = context;
   const resumeStep = restoreLatest(trainer, { runs, identities });
   if (resumeStep !== null)
@@ -43,7 +42,8 @@ export async function trainInDirectories(
   }));
   let savedAt = trainer.iteration;
   try {
-    while (trainer.iteration < end && !signal.aborted) {
+    // Asked anew each time: a selector may end before its last epoch.
+    while (trainer.iteration < Math.min(trainer.iterations, pauseAt ?? Infinity) && !signal.aborted) {
       const metrics = await afterIteration(await trainer.iterate(context));
       checkFinite(metrics, trainer.iteration);
       for (const [member, { lines, board }] of logs.entries()) {

@@ -42,10 +42,10 @@ export const selectorSchema = z
         'posts of labelled claims that unlabelled claims are compared with: all of them, or only preselected ones, which takes fewer calls',
       ),
     agreement: z
-      .enum(['margin', 'cosine', 'sign'])
+      .enum(['margin', 'cosine', 'sign', 'raw-sign'])
       .default('margin')
       .describe(
-        'reward of a labelled claim: how much likelier its veracity is predicted than any other, the centred cosine, or its sign, as in the paper; of an unlabelled one: the centred cosine, or its sign',
+        'reward of a labelled claim: how much likelier its veracity is predicted than any other, the centred cosine, or its sign; of an unlabelled one: the centred cosine, or its sign. raw-sign is the paper to the letter, without centring: +1 for any two distributions, so that nothing is learnt',
       ),
     unlabelledReward: z
       .enum(['stances', 'none'])
@@ -54,10 +54,10 @@ export const selectorSchema = z
         'what unlabelled claims teach: the agreement of their retained stances with those of labelled claims, as in the paper, which also rewards a wrong veracity that fits the stances; or nothing',
       ),
     postReward: z
-      .enum(['claim', 'gain', 'counterfactual'])
+      .enum(['claim', 'reward-to-go', 'counterfactual'])
       .default('claim')
       .describe(
-        'reward of a post’s step: that of its claim (one veracity question for each claim), how much the step added to the agreement, or how much the agreement at the end exceeds the one with this post’s action turned round (a question for each post)',
+        'reward of a post’s step: that of its claim (one veracity question for each claim); what this step and the later ones add to the agreement (a question for each retained post); or the expectation over both actions on this post, the others as they were (a question for each post)',
       ),
     claimGradient: z
       .enum(['exact', 'sampled'])
@@ -88,6 +88,12 @@ export const selectorSchema = z
       .min(0)
       .default(0)
       .describe('bonus for undecided policies, in units of reward: keeps them exploring; 0 in the paper'),
+    explanation: z
+      .enum(['reason', 'label-and-reason', 'words-with-label'])
+      .default('label-and-reason')
+      .describe(
+        'what the state says of the item shown: the task model’s reason; its label before it, as in the paper’s explanations; or each word of the item with the label, so that a linear policy can tell a word with one label from the same word with another (for the hashing encoder)',
+      ),
     showDistribution: z
       .boolean()
       .default(false)

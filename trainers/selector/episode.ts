@@ -9,6 +9,7 @@ import {
 import { likeliest, type TaskPrediction } from '../../experts/task-models/task-model.ts';
 import type { Chooser, PreselectedClaim, Step } from './choice.ts';
 import type { SelectorConfig } from './config.ts';
+import { explanationShown } from './explanation.ts';
 import type { SelectorTraining } from './setup.ts';
 
 /** What the SD model said at the beginning of an epoch. */
@@ -56,7 +57,13 @@ export async function postEpisodes(
     ...Array.from(posts, (post) => claims[claim].posts[post]),
   ]);
   const explanations = batch.flatMap(({ claim, posts }) =>
-    Array.from(posts, (post) => stanceOf(claim, post).explanation),
+    Array.from(posts, (post) =>
+      explanationShown(stanceOf(claim, post), {
+        classes: settings.stanceModel.classes,
+        text: claims[claim].posts[post],
+        config,
+      }),
+    ),
   );
   const vectors = await embedAll(embedTexts, texts, dimensions);
   const reasons = await embedAll(embedExplanations, explanations, dimensions);
@@ -112,8 +119,9 @@ export async function postEpisodes(
         predictedVeracity: likeliest(prediction.distribution),
         retained: set.map((post) => stanceOf(claim, post).distribution),
         references,
+        isCentred: config.agreement !== 'raw-sign',
       });
-      return config.agreement === 'sign' ? Math.sign(agreement) : agreement;
+      return isSign(config) ? Math.sign(agreement) : agreement;
     });
     return {
       claim,
@@ -154,11 +162,23 @@ function rewardOfLabelled(
 ): number {
   const { label, prior, agreement } = options;
   if (agreement === 'margin') return labelledMargin({ predicted, label });
-  const cosine = labelledAgreement({ predicted, label, prior });
-  return agreement === 'sign' ? Math.sign(cosine) : cosine;
+  const cosine = labelledAgreement({
+    predicted,
+    label,
+    prior: agreement === 'raw-sign' ? new Float64Array(prior.length) : prior,
+  });
+  return isSign({ agreement }) ? Math.sign(cosine) : cosine;
 }
 
-/** @param options.rewards of the claim with each of the other sets, then with what was retained */
+function isSign({ agreement }: Pick<SelectorConfig, 'agreement'>): boolean {
+  return agreement === 'sign' || agreement === 'raw-sign';
+}
+
+/**
+ * What each step is reinforced by. Only the end of an episode is rewarded, with R, so the reward-to-go of a step is R less what was
+ * reached before it, which no later action changes.
+ * @param options.rewards of the claim with each of the other sets, then with what was retained
+ */
 function postRewards(options: { steps: readonly Step[]; rewards: readonly number[]; kind: PostReward }): number[] {
   const { steps, rewards, kind } = options;
   const reward = rewards[rewards.length - 1];
@@ -168,7 +188,7 @@ function postRewards(options: { steps: readonly Step[]; rewards: readonly number
   return steps.map(({ action }) => {
     const before = rewards[retained];
     retained += action;
-    return rewards[retained] - before;
+    return reward - before;
   });
 }
 

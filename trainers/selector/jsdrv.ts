@@ -19,6 +19,7 @@ import type { Trainer } from '../trainer.ts';
 import { restoreSelector, selectorState } from './checkpoint.ts';
 import { chooser, countRetention, type PreselectedClaim } from './choice.ts';
 import { type Annotations, embedAll, postEpisodes, type SelectedPost } from './episode.ts';
+import { explanationShown } from './explanation.ts';
 import type { SelectorPolicy } from './policy.ts';
 import {
   createSelectorTraining,
@@ -40,14 +41,15 @@ import { updatePolicies } from './update.ts';
  *   reward of a claim   R log π(A), whatever A is       −R for discarding (`discardedClaim: negated`): R does not depend on
  *                                                       A, so the paper's expected gradient is R Σ_A π ∇ log π = 0
  *                                                       The expectation over A is exact, unless `claimGradient: sampled`
- *   agreement           sgn(cos) of two distributions   of labelled claims the margin by which the true veracity leads, by
+ *   agreement           sgn(cos) of two distributions   +1 for any two (`agreement: raw-sign`), so of labelled claims the margin by which the true veracity leads, by
  *                                                       default; cosine and sign are of distributions centred on their
  *                                                       priors: see envs/selection-env.ts
  *   reward of an        agreement with the stances of   the same, or none (`unlabelledReward`): the agreement is as high where a
  *   unlabelled claim    the predicted veracity          wrong veracity follows the stances
- *   reward of a post    Eq. 4, as for claims            `postReward`: that of its claim (one RV question for each claim),
- *                                                       what the RV model says before and after each retained post, or
- *                                                       what it would say had this post been treated otherwise
+ *   reward of a post    Eq. 4, as for claims            `postReward`: that of its claim (one RV question for each claim), less
+ *                                                       what was reached before this post (reward-to-go), or the expectation
+ *                                                       over both actions on it
+ *   explanation         of an LLM, naming its label     the label, then the reason (`explanation`)
  *   labels of C_l       their own                       the same, but predicted by an RV model that was not tuned on them: one
  *                                                       that remembers its examples would earn +1 everywhere
  *   posts of a          not said                        tune the SD model if the post level retained them
@@ -230,7 +232,13 @@ async function selectAndLearn(
     const episodes = await postEpisodes(training, { batch, annotations, choose });
     const explanations = await embedAll(
       settings.embedExplanations,
-      episodes.map(({ prediction }) => prediction.explanation),
+      episodes.map(({ claim, prediction }) =>
+        explanationShown(prediction, {
+          classes: settings.veracityModel.classes,
+          text: settings.claims[claim].claim,
+          config,
+        }),
+      ),
       settings.dimensions,
     );
     const learnt = episodes.flatMap((episode, index) => {

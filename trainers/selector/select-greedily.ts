@@ -1,6 +1,7 @@
 import { emptyContext, retain, selectionState } from '../../envs/selection-env.ts';
 import type { TaskPrediction } from '../../experts/task-models/task-model.ts';
 import { embedAll } from './episode.ts';
+import { explanationShown } from './explanation.ts';
 import { retainProbability } from './policy.ts';
 import { type Level, type SelectorClaim, type SelectorSettings, type SelectorTraining, stanceItem } from './setup.ts';
 
@@ -72,7 +73,9 @@ export async function selectGreedily(options: {
       ? await embeddings(
           settings,
           batch.flatMap(({ claim, posts }) => [claim, ...posts]),
-          own.map(({ explanation }) => explanation),
+          batch
+            .flatMap(({ posts }) => posts)
+            .map((text, place) => explanationShown(own[place], { classes: stanceModel.classes, text, config })),
         )
       : { texts: [], reasons: [] };
     let place = 0;
@@ -102,7 +105,9 @@ export async function selectGreedily(options: {
       ? await embeddings(
           settings,
           [],
-          verdicts.map(({ explanation }) => explanation),
+          verdicts.map((verdict, index) =>
+            explanationShown(verdict, { classes: veracityModel.classes, text: batch[index].claim, config }),
+          ),
         )
       : { reasons: [] };
     for (const [index, { claimVector, posts }] of chosen.entries()) {

@@ -16,7 +16,7 @@ export interface ClaimTrajectory {
 /**
  * §4.4: up the gradient of the mean over claims of `R log π(A, S) + mean_j r_j log π(a_j, s_j)`. The reward of either action on
  * a claim is known, so with `claimGradient: exact` its term is the expectation over A: its gradient, where discarding earns −R,
- * is 2 R π (1 − π) ∇ logit.
+ * is 2 R π (1 − π) ∇ logit. So is that of a post with `postReward: counterfactual`, which knows what either action on it earns.
  */
 export function updatePolicies(
   training: SelectorTraining,
@@ -32,7 +32,13 @@ export function updatePolicies(
       ...(isExact && { advantage: 1 - whenDiscarded }),
     })),
     posts: learnt.flatMap(({ steps, rewards }) =>
-      steps.map((step, index) => ({ step, reward: rewards[index], share: 1 / (learnt.length * steps.length) })),
+      steps.map((step, index) => ({
+        step,
+        reward: rewards[index],
+        share: 1 / (learnt.length * steps.length),
+        // The reward is that of this action less that of the other.
+        ...(config.postReward === 'counterfactual' && { advantage: step.action === 1 ? 1 : -1 }),
+      })),
     ),
   };
   for (const level of ['posts', 'claims'] as const) {

@@ -40,7 +40,7 @@ describe('an experiment of a selector that is wrong', () => {
     expect(wrong).toContain('  seedShaer: unknown key; did you mean seedShare?');
     expect(wrong).toContain('  selector.epoch: unknown key; did you mean epochs?');
     expect(wrong).toContain('  stanceModel.classifer: unknown key; did you mean classifier?');
-    expect(wrong).toMatch(/ {2}selector\.postReward: .*"claim"\|"gain"\|"counterfactual" \(found "gian"\)/);
+    expect(wrong).toMatch(/ {2}selector\.postReward: .*"claim"\|"reward-to-go"\|"counterfactual" \(found "gian"\)/);
     expect(wrong).toMatch(/ {2}selector\.learningRate: .* \(found -1\)/);
     expect(wrong).toMatch(/ {2}veracityModel(\.name)?: /);
     await expect(trainHere(tinyFolder({ kind: 'selecter' }))).rejects.toThrow(

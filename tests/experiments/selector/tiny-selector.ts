@@ -22,7 +22,7 @@ export const tinySelector = {
   encoder: { name: 'hashing', dimensions: 32 },
   stanceModel: words,
   veracityModel: words,
-  selector: { epochs: 3, learningRate: 0.02, entropy: 0.02, postReward: 'gain', agreement: 'cosine' },
+  selector: { epochs: 3, learningRate: 0.02, entropy: 0.02, postReward: 'reward-to-go', agreement: 'cosine' },
 };
 
 /** A folder with `tiny.yaml`; what is given replaces whole parts of it. */

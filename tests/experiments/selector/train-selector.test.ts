@@ -111,6 +111,17 @@ describe('train, of a selector', () => {
     expect(reports.map(({ out }) => out)).toEqual([report, second.out]);
   });
 
+  it('ends where so many claims in a row had full reward, and keeps what its task models were tuned on then', async () => {
+    const selector = { ...tinySelector.selector, epochs: 9, agreement: 'raw-sign', stopAfterFullRewards: 20 };
+    const cwd = tinyFolder({ selector, evaluation: { beside: [], room: false } });
+    await trainHere(cwd);
+    const { epochs, isTerminated, lastEpoch } = JSON.parse(read(runOf(cwd), 'result.json'));
+    expect(isTerminated).toBe(true);
+    expect(epochs).toBeLessThan(9);
+    expect(lastEpoch['shown/claims']).toBeGreaterThan(0);
+    expect(read(runOf(cwd), 'metrics.jsonl').trimEnd().split('\n')).toHaveLength(epochs);
+  });
+
   it('comes to the same bytes in shares as at once, for every variant and seed', async () => {
     const variants = { linear: {}, hidden: { selector: { hidden: 4 } } };
     const selector = { ...tinySelector.selector, epochs: 1 };

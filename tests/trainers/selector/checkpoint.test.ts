@@ -40,7 +40,7 @@ const kinds: [string, Config][] = [
     'a hidden layer, a baseline and shuffled rewards',
     { hidden: 2, baseline: 'running-mean', control: 'shuffled-rewards' },
   ],
-  ['gains in cosine', { postReward: 'gain', agreement: 'cosine', showDistribution: true }],
+  ['gains in cosine', { postReward: 'reward-to-go', agreement: 'cosine', showDistribution: true }],
 ];
 
 const folder = mkdtempSync(join(tmpdir(), 'earshot-selector-'));

@@ -96,8 +96,8 @@ describe('the veracity model', () => {
     }
   });
 
-  it('is asked about a labelled claim after every retained post, and before the first, with postReward: gain', async () => {
-    const scene = createScene({ config: { ...oneEpoch, postReward: 'gain' } });
+  it('is asked about a labelled claim after every retained post, and before the first, with postReward: reward-to-go', async () => {
+    const scene = createScene({ config: { ...oneEpoch, postReward: 'reward-to-go' } });
     const { selections } = await train(scene);
     const expected = selections[0].claims.flatMap(({ claim }) => {
       const retained = selections[0].posts.filter((post) => post.claim === claim && post.isRetained).length;
@@ -240,7 +240,7 @@ describe('edges', () => {
   }
 
   it('tunes on nothing, soundly, where the policies retain nothing', async () => {
-    const scene = createScene({ config: { epochs: 3, stopAfterFullRewards: null, postReward: 'gain' } });
+    const scene = createScene({ config: { epochs: 3, stopAfterFullRewards: null, postReward: 'reward-to-go' } });
     const result = await train(scene, decideAll('discard'));
     expectSound(result);
     expect(scene.stance.tuned).toEqual([[], [], []]);
@@ -260,7 +260,7 @@ describe('edges', () => {
     for (const claims of [[...sceneClaims, ...bare], bare]) {
       const scene = createScene({
         claims,
-        config: { epochs: 2, stopAfterFullRewards: null, postReward: 'gain', agreement: 'sign' },
+        config: { epochs: 2, stopAfterFullRewards: null, postReward: 'reward-to-go', agreement: 'sign' },
       });
       const result = await train(scene);
       expectSound(result);
