@@ -1,7 +1,8 @@
 /*
  * The six detectors against a real model behind a real server (tests/interop/language-model-server.ts installs both): the
  * share of readable answers with and without JSON schemas, repairs, parts that could not be read, log-probabilities, calls and
- * tokens beside the dry run's. The model is tiny and judges badly; what matters is what Earshot makes of bad answers. Usage:
+ * tokens beside the dry run's. The model is tiny and judges badly; what matters is what Earshot makes of bad answers. This
+ * server knows JSON schemas by a name of its own, so a proxy translates them, or refuses them as many servers do. Usage:
  *
  *   node --import tsx benchmarks/language-model.ts [--detectors single-prompt,s2mad] [--threads 2] [--posts 3]
  *     [--schemas taken,refused]
@@ -10,6 +11,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { parseArgs } from 'node:util';
 import { markdownTable } from 'markdown-table';
+import { z } from 'zod';
 import { judgeWithModels } from '../experiments/judging/judge-with-models.ts';
 import { AnnotationStore } from '../experts/annotations/annotation-store.ts';
 import type { DryRunEstimate } from '../experts/llm/cost/dry-run-chat-service.ts';
@@ -29,6 +31,10 @@ const { values: options } = parseArgs({
 const names = detectorNames.filter((name) => options.detectors.split(',').includes(name));
 const threads = synthesizeThreads({ threads: Number(options.threads), seed: 1 });
 const maxPosts = Number(options.posts);
+
+const withSchema = z.looseObject({
+  response_format: z.object({ type: z.literal('json_schema'), json_schema: z.object({ schema: z.unknown() }) }),
+});
 
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
 
@@ -91,7 +97,7 @@ function range(
   return `${sum(estimates.map(({ atLeast }) => least(atLeast)))} to ${sum(estimates.map(most))}`;
 }
 
-/** Passes requests on, counts answers, and refuses JSON schemas as many servers do. */
+/** Passes requests on, counts answers, and translates JSON schemas or refuses them. */
 async function countingProxy(upstream: string, { schemas }: { schemas: boolean }) {
   const counts = { answers: 0, withLogprobs: 0, repairs: 0 };
   const proxy = createServer(async (request, response) => {
@@ -99,16 +105,21 @@ async function countingProxy(upstream: string, { schemas }: { schemas: boolean }
     for await (const chunk of request) chunks.push(chunk);
     const body = Buffer.concat(chunks);
     const parsed = jsonOrUndefined(body.toString());
+    const schema = withSchema.safeParse(parsed);
     const wantsSchema = typeof parsed === 'object' && parsed !== null && 'response_format' in parsed;
     if (wantsSchema && !schemas) {
       response.writeHead(400, { 'content-type': 'application/json' });
       response.end(JSON.stringify({ error: { message: 'response_format is not supported by this model' } }));
       return;
     }
+    if (schema.success)
+      Object.assign(schema.data, {
+        response_format: { type: 'json_object', schema: schema.data.response_format.json_schema.schema },
+      });
     const answer = await fetch(`${upstream}${request.url?.replace(/^\/v1/, '') ?? ''}`, {
       method: request.method ?? 'POST',
       headers: { 'content-type': 'application/json' },
-      body,
+      body: schema.success ? JSON.stringify(schema.data) : body,
     });
     const text = await answer.text();
     if (answer.ok) counts.answers++;

@@ -21,7 +21,7 @@ export async function detectorFileFor(name: DetectorName, { baseURL }: { baseURL
     name: 'small',
     baseURL,
     model: languageModelName,
-    maxTokens: name === 'single-prompt' ? 8 : 160,
+    maxTokens: name === 'single-prompt' ? 24 : 160,
     temperature: 0,
     timeoutMs: 600_000,
     concurrency: 1,

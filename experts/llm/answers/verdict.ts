@@ -93,10 +93,14 @@ function placeOf(word: string, text: string): number {
   return Math.max(0, text.lastIndexOf(word));
 }
 
-/** Whether no line of a reason is another answer. */
+/** Also in a draft: "- **Answer:** no", `{"answer": "no"}`, "The answer is clear. Answer: no". */
+const ANSWERS = /answer["'*_`]*\s*[:：](.*)/gi;
+
+/** Whether whatever a reason calls an answer is this one. */
 function agrees(reason: string, { words, label }: { words: AnswerWords; label: string }): boolean {
-  const lines = reason.split(/\r\n?|\n/).map((line) => readLine(line, words));
-  return lines.every((line) => !line.isLed || line.label === label);
+  return [...reason.matchAll(ANSWERS)].every(([whole, said]) =>
+    [whole, said].some((text) => readLine(text, words).label === label),
+  );
 }
 
 /**

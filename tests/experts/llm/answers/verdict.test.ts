@@ -156,6 +156,7 @@ describe('a last line', () => {
     ['So.\r\n**Answer: Rumor.**\r\n', 'rumor'],
     ['So.\nAnswer: "non\u2011rumor"', 'non-rumor'],
     ['Answer: rumor\nSo I said, and I say it again.\nAnswer: rumor', 'rumor'],
+    ['> Answer: rumor.\nSo I say:\n**Answer: rumor**', 'rumor'],
     ['rumor', 'rumor'],
     ['{"reason": "It is no rumor, they say.", "answer": "rumor"}', 'rumor'],
     ['{"answer": "rumor", "reason": "because"}', 'rumor'],
@@ -170,6 +171,12 @@ describe('a last line', () => {
     'Answer: non-rumor\nNo, wait.\nAnswer: rumor',
     'Answer: <non-rumor or rumor>\nAnswer: rumor',
     'Answer: rumor\nbut who knows',
+    'So.\n**Answer: non-rumor**, no wait.\nAnswer: rumor',
+    '- Answer: non-rumor\nAnswer: rumor',
+    'Final answer: non-rumor\nAnswer: rumor',
+    'It is none. Answer: non-rumor.\nAnswer: rumor',
+    '1) Answer: non-rumor\n2) Answer: rumor\nAnswer: rumor',
+    '{"reason": "r", "answer": "non-rumor"}\nAnswer: rumor',
     'So. Answer: rumor',
     'So.\n- Answer: rumor',
     'So.\n> Answer: rumor',
@@ -198,9 +205,9 @@ describe('a last line', () => {
     expect(readVerdict({ text }, form)).toEqual({
       value: { label: 'rumor', reason: 'It is so.\nTruly.', at: text.indexOf('rumor') },
     });
-    const json = '{"reason": "\\"answer\\": \\"no\\" ", "answer": "rumor"}';
+    const json = '{"reason": "\\"answer\\": \\"rumor\\" ", "answer": "rumor"}';
     expect(readVerdict({ text: json }, form)).toMatchObject({
-      value: { reason: '"answer": "no"', at: json.indexOf('rumor') },
+      value: { reason: '"answer": "rumor"', at: json.lastIndexOf('rumor') },
     });
   });
 });
