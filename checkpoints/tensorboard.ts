@@ -8,9 +8,16 @@ import { diskError } from '../src/errors.ts';
 /** Field numbers of tensorflow/core/util/event.proto and framework/summary.proto, as far as scalars need them. */
 const eventField = { wallTime: 1, step: 2, fileVersion: 3, summary: 5, sessionLog: 7 } as const;
 const summaryValueField = 1;
-const valueField = { tag: 1, simpleValue: 2 } as const;
+const valueField = { tag: 1, simpleValue: 2, tensor: 8, metadata: 9 } as const;
 const sessionLogStatusField = 1;
 const sessionStart = 1;
+
+/** Of tensorboard/plugins/hparams/plugin_data.proto, and of what it is wrapped in. */
+const pluginField = { pluginData: 1, pluginName: 1, content: 2, sessionStartInfo: 3, hparams: 1 } as const;
+const valueOfField = { number: 2, text: 3, truth: 4 } as const;
+
+/** A setting, as TensorBoard's page of hyperparameters shows it. */
+export type HyperParameter = number | string | boolean;
 
 let openedFiles = 0;
 
@@ -65,6 +72,16 @@ export class TensorBoardWriter {
     });
   }
 
+  /**
+   * Says what the run was set to: TensorBoard's page HPARAMS has a row for each run of a folder.
+   * @throws InputError where the disk refuses
+   */
+  hyperParameters(settings: Readonly<Record<string, HyperParameter>>): void {
+    this.append((event) => {
+      event.writeMessage(eventField.summary, writeHyperParameters, settings);
+    });
+  }
+
   /** Closes the file; nothing can be written after. */
   close(): void {
     closeSync(this.file);
@@ -97,6 +114,59 @@ function writeSummary(values: Readonly<Record<string, number>>, summary: Pbf): v
 function writeValue([tag, value]: [string, number], message: Pbf): void {
   message.writeStringField(valueField.tag, tag);
   message.writeFloatField(valueField.simpleValue, value);
+}
+
+/** A summary without a value, whose metadata are the settings. */
+function writeHyperParameters(settings: Readonly<Record<string, HyperParameter>>, summary: Pbf): void {
+  summary.writeMessage(
+    summaryValueField,
+    (own: typeof settings, value) => {
+      value.writeStringField(valueField.tag, '_hparams_/session_start_info');
+      // An empty tensor of floats: TensorBoard passes over a summary that has none.
+      value.writeMessage(
+        valueField.tensor,
+        (_, tensor) => {
+          tensor.writeVarintField(1, 1);
+          tensor.writeMessage(2, (__, shape) => shape.writeMessage(2, () => {}, null), null);
+        },
+        null,
+      );
+      value.writeMessage(
+        valueField.metadata,
+        (__, metadata) => {
+          metadata.writeMessage(pluginField.pluginData, writeSession, own);
+        },
+        null,
+      );
+    },
+    settings,
+  );
+}
+
+function writeSession(settings: Readonly<Record<string, HyperParameter>>, plugin: Pbf): void {
+  const content = new Pbf();
+  content.writeMessage(
+    pluginField.sessionStartInfo,
+    (own: typeof settings, session) => {
+      for (const entry of Object.entries(own)) session.writeMessage(pluginField.hparams, writeEntry, entry);
+    },
+    settings,
+  );
+  plugin.writeStringField(pluginField.pluginName, 'hparams');
+  plugin.writeBytesField(pluginField.content, content.finish());
+}
+
+function writeEntry([name, value]: [string, HyperParameter], entry: Pbf): void {
+  entry.writeStringField(1, name);
+  entry.writeMessage(
+    2,
+    (own: HyperParameter, message) => {
+      if (typeof own === 'number') message.writeDoubleField(valueOfField.number, own);
+      else if (typeof own === 'boolean') message.writeBooleanField(valueOfField.truth, own);
+      else message.writeStringField(valueOfField.text, own);
+    },
+    value,
+  );
 }
 
 function writeSessionLog(status: number, message: Pbf): void {

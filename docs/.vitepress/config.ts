@@ -32,6 +32,7 @@ export default defineConfig({
           { text: 'How to read a report', link: '/reading-a-report' },
           { text: 'Encoders', link: '/encoders' },
           { text: 'Sweeps', link: '/sweeps' },
+          { text: 'Trackers', link: '/trackers' },
           { text: 'Endpoints', link: '/endpoints' },
           { text: 'When a language model misbehaves', link: '/language-models' },
           { text: 'Serving', link: '/serving' },

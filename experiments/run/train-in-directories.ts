@@ -1,11 +1,13 @@
 import { setImmediate } from 'node:timers/promises';
+import { z } from 'zod';
 import { MetricsLog } from '../../checkpoints/metrics-log.ts';
 import type { RunDirectory } from '../../checkpoints/run-directory.ts';
-import { TensorBoardWriter } from '../../checkpoints/tensorboard.ts';
+import { type HyperParameter, TensorBoardWriter } from '../../checkpoints/tensorboard.ts';
 import { InputError } from '../../src/errors.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { loadMember, saveMember } from '../../trainers/member-checkpoint.ts';
 import type { Metrics, Trainer } from '../../trainers/trainer.ts';
+import { isPlainObject } from '../config/overrides.ts';
 
 /** Keeps this many checkpoints of a run. */
 const checkpointsKept = 2;
@@ -40,6 +42,8 @@ export async function trainInDirectories(
     lines: MetricsLog.open(run.metricsPath, { resumeStep }),
     board: TensorBoardWriter.open(run.path, { resumeStep }),
   }));
+  if (resumeStep === null)
+    for (const [member, { board }] of logs.entries()) board.hyperParameters(hyperParametersOf(runs[member]));
   let savedAt = trainer.iteration;
   try {
     // Asked anew each time: a selector may end before its last epoch.
@@ -109,4 +113,16 @@ function checkFinite(members: readonly Metrics[], iteration: number): void {
         throw new InputError(
           `the training diverged: ${name} is ${value} at iteration ${iteration}. Lower the learning rate, or use misleading: as-agent, whose loss is bounded`,
         );
+}
+
+/** The seed and every setting of the experiment that is one value, by its path. */
+function hyperParametersOf(run: RunDirectory): Record<string, HyperParameter> {
+  const found: Record<string, HyperParameter> = { seed: run.readRecord().seed };
+  const collect = (value: unknown, path: string) => {
+    if (typeof value === 'number' || typeof value === 'string' || typeof value === 'boolean') found[path] = value;
+    else if (isPlainObject(value))
+      for (const [key, own] of Object.entries(value)) collect(own, path === '' ? key : `${path}.${key}`);
+  };
+  collect(run.readConfig(z.unknown()), '');
+  return found;
 }

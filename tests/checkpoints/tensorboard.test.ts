@@ -49,6 +49,26 @@ it('holds steps, wall times and scalars', () => {
   ]);
 });
 
+it('holds the settings of a run as the plugin of hyperparameters reads them', () => {
+  const file = written((writer) => writer.hyperParameters({ seed: 3, 'agent.algorithm': 'settled', isOn: true }));
+  const [, event] = records(file);
+  const one = (message: Buffer, number: number) => {
+    const found = fields(message).filter((field) => field.number === number);
+    expect(found).toHaveLength(1);
+    return found[0].bytes;
+  };
+  const value = one(one(event, 5), 1);
+  expect(one(value, 1).toString()).toBe('_hparams_/session_start_info');
+  const plugin = one(one(value, 9), 1);
+  expect(one(plugin, 1).toString()).toBe('hparams');
+  const settings = fields(one(one(plugin, 2), 3)).map(({ bytes }) => {
+    const [{ number, bytes: text, varint }] = fields(one(bytes, 2));
+    const held = { 2: () => text.readDoubleLE(), 3: () => text.toString(), 4: () => varint === 1 }[number];
+    return [one(bytes, 1).toString(), held?.()];
+  });
+  expect(Object.fromEntries(settings)).toEqual({ seed: 3, 'agent.algorithm': 'settled', isOn: true });
+});
+
 it('tells TensorBoard on resuming to drop what came after the checkpoint', () => {
   const events = records(written((writer) => writer.scalars(41, { loss: 1 }), 40)).map(decodeEvent);
   expect(events[1]).toEqual({ wallTime: 1_700_000_000.25, step: 41, sessionStatus: 1 });

@@ -9,8 +9,8 @@ const folder = join(import.meta.dirname, '../../docs/deploy');
 describe('a template', () => {
   beforeAll(() => installed('shellcheck', 'shellcheck'));
 
-  it('for Slurm is a script without a warning', () => {
-    expect(execFileSync('shellcheck', [join(folder, 'sweep-slurm.sh')], { encoding: 'utf8' })).toBe('');
+  it.each(['sweep-slurm.sh', '../../benchmarks/gpu.sh'])('that is a script has no warning: %s', (script) => {
+    expect(execFileSync('shellcheck', [join(folder, script)], { encoding: 'utf8' })).toBe('');
   });
 
   it('for Kubernetes fits the schema', async () => {

@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# What Earshot does on a machine with an NVIDIA GPU, in about ten minutes, written to gpu-report.md:
+#
+#   benchmarks/gpu.sh [report]
+#
+# It needs Node 20 or 22, npm, a C++ compiler, Python 3.9 to 3.13 and a package registry. A step that fails is in the report with its
+# last lines, and the others go on. Nobody has run it on a GPU yet; please open an issue with the report. EARSHOT_REHEARSE=1
+# runs it without a GPU, on TensorFlow's processor kernels.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 1
+report=${1:-gpu-report.md}
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+if [ "${EARSHOT_REHEARSE:-}" != 1 ] && ! nvidia-smi -L; then
+  echo "gpu.sh: nvidia-smi finds no GPU here; install NVIDIA's driver, or rehearse with EARSHOT_REHEARSE=1" >&2
+  exit 1
+fi
+
+earshot() { node experiments/cli/earshot.mjs "$@"; }
+
+gpu() { nvidia-smi --query-gpu=name,driver_version,memory.total,memory.used,utilization.gpu --format=csv 2>&1; }
+
+trainer_tests() {
+  EARSHOT_TEST_BACKEND=tensorflow npx vitest run --reporter=dot tests/trainers/stop-agent tests/trainers/gradients.test.ts
+}
+
+# How the GPU is used while eight agents are trained together.
+training() {
+  earshot train experiments/recipes/quickstart.yaml --set backend=tensorflow --seeds 1,2,3,4,5,6,7,8 \
+    --runs "$(mktemp -d)" --no-html &
+  local trained=$!
+  sleep 20
+  gpu
+  wait "$trained"
+}
+
+failed=0
+step() {
+  local title=$1 started=$SECONDS
+  shift
+  echo "gpu.sh: $title" >&2
+  local ended='ran through'
+  if ! "$@" >"$log" 2>&1; then
+    ended=FAILED
+    failed=$((failed + 1))
+  fi
+  # shellcheck disable=SC2016 # the backticks are Markdown
+  printf '## %s: %s, %s s\n\n```\n%s\n```\n\n' "$title" "$ended" "$((SECONDS - started))" "$(tail -n 60 "$log")" >>"$report"
+}
+
+printf '# Earshot on a GPU\n\n%s, commit %s, Node %s, %s\n\n' \
+  "$(date -u +%F)" "$(git rev-parse --short HEAD 2>/dev/null || echo unknown)" "$(node --version)" "$(uname -srm)" >"$report"
+step 'The GPU' gpu
+step 'npm ci' npm ci
+step 'earshot backend install' earshot backend install
+step 'earshot doctor, populations of 1 to 128' earshot doctor tensorflow onnx wasm --populations 1,8,32,128
+step 'earshot doctor at 1,024 numbers a state' earshot doctor tensorflow onnx --populations 1,8,32,128 --dimensions 1024
+step 'Tests of the trainers on the tensorflow backend' trainer_tests
+step 'The demo with eight seeds, and the GPU meanwhile' training
+
+echo "gpu.sh: the report is $report; $failed steps failed" >&2
+[ "$failed" -eq 0 ]
