@@ -3,6 +3,7 @@ import { Command } from 'commander';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { counted } from '../../src/counted.ts';
+import { quoted } from '../../src/shell-words.ts';
 import { signed } from '../report/shown-numbers.ts';
 import { type ComparedSystem, runsIn } from '../run/decisions-file.ts';
 import { kindOfRun } from '../run/kind-name.ts';
@@ -10,7 +11,6 @@ import { selectorName } from '../selector/system-names.ts';
 import type { compareSystems } from '../stop-agent/compare-runs.ts';
 import { agentName } from '../stop-agent/decisions.ts';
 import { wholeNumber } from './option-values.ts';
-import { quoted } from './shell-words.ts';
 import type { Terminal } from './terminal.ts';
 
 const defaultSeed = 1;

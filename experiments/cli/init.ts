@@ -7,12 +7,12 @@ import { tasks } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { loadThreads } from '../../src/data/thread-file.ts';
 import { InputError } from '../../src/errors.ts';
+import { quoted } from '../../src/shell-words.ts';
 import { isPlainObject } from '../config/overrides.ts';
 import { fittingParts, foundIn } from '../init/found-threads.ts';
 import { type Goal, goals } from '../init/goals.ts';
 import type { Experiment } from '../stop-agent/experiment.ts';
 import type { Parts } from '../stop-agent/parts.ts';
-import { quoted } from './shell-words.ts';
 import type { Terminal } from './terminal.ts';
 
 interface InitOptions {

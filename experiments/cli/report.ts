@@ -2,12 +2,12 @@ import { existsSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Command } from 'commander';
 import { InputError } from '../../src/errors.ts';
+import { quoted } from '../../src/shell-words.ts';
 import { readExperimentYaml } from '../config/experiment-file.ts';
 import { parseOverride } from '../config/overrides.ts';
 import { writePage } from '../report/page/write-page.ts';
 import type { SweepPlan } from '../sweep/plan.ts';
 import { collect } from './option-values.ts';
-import { quoted } from './shell-words.ts';
 import type { Terminal } from './terminal.ts';
 
 interface ReportOptions {

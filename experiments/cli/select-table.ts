@@ -1,9 +1,9 @@
 import type { SelectorName } from '../../experts/selectors/names.ts';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { InputError } from '../../src/errors.ts';
+import { quoted } from '../../src/shell-words.ts';
 import { workContext } from '../../src/work-context.ts';
 import { narrowTable, wrapped } from '../report/narrow-table.ts';
-import { quoted } from './shell-words.ts';
 import { proseWidth, type Terminal } from './terminal.ts';
 
 export interface SelectTableOptions {

@@ -1,6 +1,7 @@
 import { Command, Option } from 'commander';
 import { counted } from '../../src/counted.ts';
 import { InputError } from '../../src/errors.ts';
+import { quoted } from '../../src/shell-words.ts';
 import type { BackendName } from '../../src/tensor/backend-names.ts';
 import type { PlainObject } from '../config/overrides.ts';
 import { wrapped } from '../report/narrow-table.ts';
@@ -13,7 +14,6 @@ import type { SweepPlan } from '../sweep/plan.ts';
 import type { SweepFolder } from '../sweep/sweep-folder.ts';
 import { sizeOf, trialsOfPlan } from '../sweep/trials-of-plan.ts';
 import { collect, indexOfShares, positiveInteger } from './option-values.ts';
-import { quoted } from './shell-words.ts';
 import { Interrupted, proseWidth, type Terminal } from './terminal.ts';
 
 const defaultRuns = 'runs';

@@ -2,11 +2,11 @@ import { existsSync } from 'node:fs';
 import { Command, InvalidArgumentError } from 'commander';
 import { counted } from '../../src/counted.ts';
 import { InputError } from '../../src/errors.ts';
+import { quoted } from '../../src/shell-words.ts';
 import type { PlainObject } from '../config/overrides.ts';
 import type { OpenedExperiment } from '../kinds/open-experiment.ts';
 import { wrapped } from '../report/narrow-table.ts';
 import { collect, positiveInteger } from './option-values.ts';
-import { quoted } from './shell-words.ts';
 import { proseWidth, type Terminal } from './terminal.ts';
 
 const defaultRuns = 'runs';
@@ -104,11 +104,11 @@ async function train(path: string, options: TrainOptions & { terminal: Terminal 
   stderr.write(opening(experiment, { left, jobs: programs.jobs, width: proseWidth(terminal) }));
   await trainAll(experiment, { ...programs, terminal, signal });
   const command = ['earshot', ...trainingWords(path, options)].map(quoted).join(' ');
-  const { summary, results } = await opened.writeReport(experiment, { command });
+  const { summary, results, next } = await opened.writeReport(experiment, { command });
   stdout.write(options.json ? `${JSON.stringify(results, null, 2)}\n` : summary);
   const page = options.html ? `   Page: ${await opened.writeExperimentPage(experiment, { command })}` : '';
   stderr.write(
-    `\nRuns: ${runs}/${name}   Report: ${runs}/${name}/report.md${page}\n${options.json ? '' : nextSteps(experiment)}`,
+    `\nRuns: ${runs}/${name}   Report: ${runs}/${name}/report.md${page}\n${options.json ? '' : nextSteps(next)}`,
   );
 }
 
@@ -128,21 +128,9 @@ function opening(
   ].join('\n');
 }
 
-/** What a reader who has seen the table may want next, with the last run as the example. */
-function nextSteps({ kind, trials }: OpenedExperiment): string {
-  const run = trials[trials.length - 1].directory;
-  const steps =
-    kind === 'selector'
-      ? [
-          `npx earshot select ${quoted(run)} --out selected.jsonl`,
-          'npx earshot select labels.csv --text text --label machine_label --gold gold_label --out selected.csv (machine labels of your own)',
-        ]
-      : [
-          `npx earshot decide threads.jsonl --run ${quoted(run)}`,
-          `npx earshot export ${quoted(run)} --out policy`,
-          'npx earshot init (the same with your own threads)',
-        ];
-  return `Next: ${steps.join('\n      ')}\n`;
+/** What a reader who has seen the table may want next. */
+function nextSteps(commands: readonly string[]): string {
+  return `Next: ${commands.join('\n      ')}\n`;
 }
 
 /** The arguments of a command that trains the same runs. */

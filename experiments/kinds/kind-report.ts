@@ -1,12 +1,23 @@
 import type { Page } from '../report/page/page.ts';
 import type { PageSource, ReportSource, VariantResults, VariantRuns } from '../report/variant-results.ts';
 
+/** A report as text. */
+export interface ReportTexts {
+  /** In Markdown. */
+  readonly report: string;
+  /** What a screen shows of it: no line is longer than 100 characters. */
+  readonly summary: string;
+  /** What `report.json` opens with; null where the kind has no such answer. */
+  readonly answer: object | null;
+  /** Commands that a reader may want next. */
+  readonly next: readonly string[];
+}
+
 /** What shows finished runs of one kind of experiment: at least one of each variant. */
 export interface KindReport {
   /** What they came to, intervals included, as `--json` prints it. */
   json(variants: readonly VariantRuns[]): VariantResults<unknown>[];
-  /** The report in Markdown, and what a screen shows of it: no line of that is longer than 100 characters. */
-  text(source: ReportSource): { report: string; summary: string };
+  text(source: ReportSource): ReportTexts;
   /** The report as a page. */
   page(source: PageSource): Promise<Page>;
 }

@@ -83,7 +83,10 @@ export async function writeReport(experiment: OpenedExperiment, { command }: { c
   const shown = (await reportOf(kind)).text({ ...experiment, command, variants: finishedVariants(experiment) });
   const results = await experimentResults(experiment);
   writeFileAtomically(join(runs, name, 'report.md'), shown.report);
-  writeFileAtomically(join(runs, name, 'report.json'), `${JSON.stringify({ name, results }, null, 2)}\n`);
+  writeFileAtomically(
+    join(runs, name, 'report.json'),
+    `${JSON.stringify({ name, answer: shown.answer, results }, null, 2)}\n`,
+  );
   return { ...shown, results };
 }
 

@@ -1,3 +1,4 @@
+import { quoted } from '../../src/shell-words.ts';
 import { resultsOf } from '../report/variant-results.ts';
 import { selectorPage } from '../selector/report/selector-page.ts';
 import { renderSelectorReport } from '../selector/report/selector-report.ts';
@@ -9,9 +10,15 @@ export const selectorReport: KindReport = {
   json: (variants) => resultsOf(variants, selectorJson),
   text(source) {
     const results = resultsOf(source.variants, readSelectorResult);
+    const lastRun = source.variants.at(-1)?.directories.at(-1) ?? '';
     return {
       report: renderSelectorReport({ ...source, results }),
       summary: summarizeSelectorExperiment({ ...source, results }),
+      answer: null,
+      next: [
+        `npx earshot select ${quoted(lastRun)} --out selected.jsonl`,
+        'npx earshot select labels.csv --text text --label machine_label --gold gold_label --out selected.csv (machine labels of your own)',
+      ],
     };
   },
   page: selectorPage,

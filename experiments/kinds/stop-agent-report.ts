@@ -1,4 +1,5 @@
 import { resultsOf } from '../report/variant-results.ts';
+import { answerOf } from '../stop-agent/report/answer.ts';
 import { stopAgentPage } from '../stop-agent/report/stop-agent-page.ts';
 import { renderReport } from '../stop-agent/report/stop-agent-report.ts';
 import { summarizeExperiment } from '../stop-agent/report/stop-agent-summary.ts';
@@ -9,7 +10,13 @@ export const stopAgentReport: KindReport = {
   json: (variants) => resultsOf(variants, trialJson),
   text(source) {
     const results = resultsOf(source.variants, (run) => readTrialResult(run, { withIntervals: false }));
-    return { report: renderReport({ ...source, results }), summary: summarizeExperiment({ ...source, results }) };
+    const answer = answerOf({ ...source, results });
+    return {
+      report: renderReport({ ...source, results, answer }),
+      summary: summarizeExperiment(source.name, answer),
+      answer,
+      next: [...answer.next, 'npx earshot init (the same with your own threads)'],
+    };
   },
   page: stopAgentPage,
 };

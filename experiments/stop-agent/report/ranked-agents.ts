@@ -10,6 +10,8 @@ export interface RankedAgent {
   readonly worth: number;
   /** It stops nearly every thread at the same place there. */
   readonly isCollapsed: boolean;
+  /** The trial that is worth most. */
+  readonly bestTrial: number;
 }
 
 /**
@@ -21,14 +23,14 @@ export function rankedAgents(results: readonly VariantResults<TrialResult>[]): R
   const mean = (values: readonly number[]) => meanAndDeviation(values).mean;
   const agents = results.map(({ variant, trials }): RankedAgent => {
     const scores = trials.map(({ ranking }) => ranking.agent);
+    const worths = scores.map(
+      ({ values: { macroF1, er, callsPerThread } }) =>
+        (macroF1 ?? 0) - delayCost * (er ?? 1) - callCost * (callsPerThread ?? 0),
+    );
     return {
       variant,
-      worth: mean(
-        scores.map(
-          ({ values: { macroF1, er, callsPerThread } }) =>
-            (macroF1 ?? 0) - delayCost * (er ?? 1) - callCost * (callsPerThread ?? 0),
-        ),
-      ),
+      worth: mean(worths),
+      bestTrial: worths.indexOf(Math.max(...worths)),
       isCollapsed: mean(scores.map(({ mostCommonStop }) => mostCommonStop.share)) >= collapsedShare,
     };
   });

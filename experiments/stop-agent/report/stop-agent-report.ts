@@ -4,25 +4,26 @@ import type { VariantResults } from '../../report/variant-results.ts';
 import { agentName, isLearnt, isShown } from '../decisions.ts';
 import { shownMetrics } from '../metrics.ts';
 import type { TrialResult } from '../result.ts';
-import { compareToFront, isCollapsed, type Margin, type SystemSummary, shownMargin, summarize } from './aggregate.ts';
+import { compareToFront, type Margin, type SystemSummary, shownMargin, summarize } from './aggregate.ts';
+import type { Answer } from './answer.ts';
+import { rankedAgents } from './ranked-agents.ts';
 
 /**
  * The tables of an experiment in Markdown: what was trained in every variant beside the rules, how each agent stands to
- * rules that may ask the detector as often, and a warning for every agent that collapsed to a fixed rule.
+ * rules that may ask the detector as often. It opens with the answer that a screen shows.
  */
 export function renderReport(options: {
   name: string;
   description: string;
   command: string;
   results: readonly VariantResults<TrialResult>[];
+  answer: Answer;
 }): string {
-  const { name, description, command, results } = options;
-  const variants = results.map(({ variant, trials }) => ({
-    variant,
-    trials,
-    systems: summarize(trials),
-    front: compareToFront(trials),
-  }));
+  const { name, description, command, results, answer } = options;
+  const variants = rankedAgents(results).map(({ variant }) => {
+    const { trials } = results.find((own) => own.variant === variant)!;
+    return { variant, trials, systems: summarize(trials), front: compareToFront(trials) };
+  });
   const several = variants.length > 1;
   const learntRows = variants.flatMap(({ variant, systems }) =>
     systems
@@ -37,6 +38,9 @@ export function renderReport(options: {
   const isTest = counts.part === 'test';
   const lines = [
     `# ${name}`,
+    '',
+    ...answerLines(answer),
+    '## What was run',
     '',
     ...(description.trim() === '' ? [] : [description.trim(), '']),
     `Command: \`${command}\``,
@@ -113,9 +117,25 @@ export function renderReport(options: {
       { align: ['l', 'r', 'r', 'r', 'r'] },
     ),
     '',
-    ...variants.flatMap(({ variant, systems }) => collapseWarning(variant, systems)),
   ];
   return `${lines.join('\n').trimEnd()}\n`;
+}
+
+/** What a page and a screen open with, too. */
+function answerLines({ reading, table: [heading, ...rows], legend, choice, verdict, next }: Answer): string[] {
+  return [
+    ...(reading === null ? [] : [reading, '']),
+    `**Verdict:** ${verdict}`,
+    '',
+    // Markdown drops the spaces that set a rule under its agent.
+    markdownTable([[...heading], ...rows.map(([first, ...cells]) => [first.replace(/^ +/, '– '), ...cells])], {
+      align: ['l', 'r', 'r', 'r', 'r'],
+    }),
+    '',
+    `${legend} ${choice}`,
+    '',
+    ...(next.length === 0 ? [] : ['Next:', '', '```sh', ...next, '```', '']),
+  ];
 }
 
 /** A margin with its interval; – where there is no rule to compare with. */
@@ -133,14 +153,5 @@ function systemRow(name: string, { values, calls, mostCommonStop }: SystemSummar
       return plusMinus(metric.isNotForOracles ? { ...value, deviation: null } : value, { digits: metric.decimals });
     }),
     `${mostCommonStop.name} (${percent(mostCommonStop.share)})`,
-  ];
-}
-
-function collapseWarning(variant: string, systems: readonly SystemSummary[]): string[] {
-  const agent = systems.find((system) => system.name === agentName);
-  if (agent === undefined || !isCollapsed(agent)) return [];
-  return [
-    `**The agent${variant === 'agent' ? '' : ` of ${variant}`} collapsed**: it stops ${percent(agent.mostCommonStop.share)} of the threads at ${agent.mostCommonStop.name}, as a fixed rule would.`,
-    '',
   ];
 }

@@ -1,152 +1,23 @@
-import { allPosts } from '../../../experts/stop-rules.ts';
-import { counted } from '../../../src/counted.ts';
 import { narrowTable, wrapped } from '../../report/narrow-table.ts';
-import { percent, plusMinus } from '../../report/shown-numbers.ts';
-import type { VariantResults } from '../../report/variant-results.ts';
-import { agentName, isLearnt } from '../decisions.ts';
-import type { TrialResult } from '../result.ts';
-import { optimumName } from '../stream-optimum.ts';
-import {
-  compareToFront,
-  type FrontComparison,
-  isCollapsed,
-  type Margin,
-  type SystemSummary,
-  shownMargin,
-  summarize,
-} from './aggregate.ts';
-import { rankedAgents, recommendedAgent } from './ranked-agents.ts';
-import { readingSentence } from './reading.ts';
-
-interface SummedVariant {
-  readonly variant: string;
-  readonly systems: readonly SystemSummary[];
-  readonly agent: SystemSummary;
-  readonly front: FrontComparison;
-}
+import type { Answer } from './answer.ts';
 
 /**
  * What an experiment came to, on a screen: every agent with the best rules that are as early, and one sentence of verdict.
  * The report has all systems and how they were compared. No line is longer than 100 characters.
  */
-export function summarizeExperiment({
-  name,
-  results,
-}: {
-  name: string;
-  results: readonly VariantResults<TrialResult>[];
-}): string {
-  const variants = rankedAgents(results).map(({ variant }): SummedVariant => {
-    const { trials } = results.find((own) => own.variant === variant)!;
-    const systems = summarize(trials);
-    const agent = systems.find((system) => system.name === agentName);
-    if (agent === undefined) throw new Error(`no trial of ${variant} has an agent`);
-    return { variant, systems, agent, front: compareToFront(trials) };
-  });
-  const [{ threads, part }] = results[0].trials;
-  const seeds = Math.max(...results.map(({ trials }) => trials.length));
-  const decided = `${counted(threads[part], `${part} thread`)}, ${counted(seeds, 'seed')}`;
-  const recommended = variants.find(({ variant }) => variant === recommendedAgent(results)?.variant);
-  const best =
-    recommended === undefined
-      ? null
-      : readingSentence(recommended.systems, variants.length === 1 ? 'the agent' : recommended.variant);
-  const rows = [
-    ...variants.flatMap(rowsOf),
-    ...variants[0].systems
-      .filter(({ name }) => name === allPosts.name || name === optimumName)
-      .map((system) => row(system.name, system, { margin: null })),
-  ];
+export function summarizeExperiment(
+  name: string,
+  { decided, reading, table, choice, legend, verdict }: Answer,
+): string {
   return [
     `${name}: ${decided}`,
     '',
-    ...(best === null ? [] : [wrapped(best), '']),
-    narrowTable([['agent, best rules as early', 'macro-F1', 'ER', 'calls', 'above rules'], ...rows]),
+    ...(reading === null ? [] : [wrapped(reading), '']),
+    narrowTable(table),
     '',
-    wrapped(
-      `ER: share of a thread’s posts read at the decision. Calls: of the detector, a thread. Above rules: macro-F1 above every mixture of rules as early with as many calls; 95 % ${seeds === 1 ? 'over threads, for this one seed' : 'over seeds and threads'}.`,
-    ),
+    wrapped(`${legend} ${choice}`),
     '',
-    wrapped(`Verdict: ${verdict(variants)}`),
+    wrapped(`Verdict: ${verdict}`),
     '',
   ].join('\n');
-}
-
-/** The agent, and under it the rules that a reader would use instead. */
-function rowsOf({ variant, agent, systems, front }: SummedVariant): string[][] {
-  const { er, callsPerThread: calls } = agent.values;
-  const rules = systems.filter(
-    (system) =>
-      !isLearnt(system.name) &&
-      system.calls !== 'oracle' &&
-      (system.values.er?.mean ?? Number.POSITIVE_INFINITY) <= (er?.mean ?? 0) + 1e-9,
-  );
-  const once = bestOf(rules.filter((rule) => rule.calls === 'one'));
-  const asOften = bestOf(rules.filter(({ values }) => (values.callsPerThread?.mean ?? 0) <= (calls?.mean ?? 0) + 1e-9));
-  return [
-    row(variant === 'agent' ? agentName : variant, agent, { margin: front.overEqualCalls }),
-    ...(once === undefined ? [] : [row(`  1 call: ${once.name}`, once, { margin: null })]),
-    ...(asOften === undefined || asOften === once
-      ? []
-      : [row(`  as many: ${asOften.name}`, asOften, { margin: null })]),
-  ];
-}
-
-function bestOf(rules: readonly SystemSummary[]): SystemSummary | undefined {
-  const score = ({ values }: SystemSummary) => values.macroF1?.mean ?? 0;
-  return [...rules].sort((a, b) => score(b) - score(a))[0];
-}
-
-function row(name: string, { values, calls }: SystemSummary, { margin }: { margin: Margin | null }): string[] {
-  const { macroF1, er, callsPerThread } = values;
-  return [
-    name,
-    macroF1 === null ? '–' : plusMinus(macroF1),
-    er === null ? '–' : er.mean.toFixed(3),
-    callsPerThread === null || calls === 'oracle' ? '–' : callsPerThread.mean.toFixed(1),
-    margin === null ? '' : shownMargin(margin),
-  ];
-}
-
-const enumeration = new Intl.ListFormat('en');
-
-const them = 'the best mixtures of rules that are as early and call the detector as often';
-
-/** One sentence: which agents are worth having, by whether the interval of their lead leaves out zero. */
-function verdict(variants: readonly SummedVariant[]): string {
-  const of = (wanted: Standing) => variants.filter(({ front }) => standing(front.overEqualCalls) === wanted);
-  const isSingle = variants.length === 1;
-  const list = (own: readonly SummedVariant[]) =>
-    enumeration.format(
-      own.map(({ variant, front: { overEqualCalls: margin } }) =>
-        [isSingle ? 'the agent' : variant, ...(margin === null ? [] : [`(${shownMargin(margin)})`])].join(' '),
-      ),
-    );
-  const clauses: string[] = [];
-  const clause = (own: readonly SummedVariant[], say: (isMany: boolean, what: string) => string) => {
-    if (own.length === 0) return;
-    clauses.push(`${list(own)} ${say(own.length > 1, clauses.length === 0 ? them : 'them')}`);
-  };
-  clause(of('above'), (isMany, what) => `${isMany ? 'are' : 'is'} above ${what}`);
-  clause(of('level'), (isMany, what) => `${isMany ? 'bring' : 'brings'} no measurable gain over ${what}`);
-  clause(of('below'), (isMany, what) => `${isMany ? 'are' : 'is'} below ${what}`);
-  const earliest = of('earliest');
-  if (earliest.length > 0)
-    clauses.push(
-      `${list(earliest)} ${earliest.length > 1 ? 'stop' : 'stops'} earlier than any rule that calls as seldom`,
-    );
-  for (const { variant, agent } of variants)
-    if (isCollapsed(agent))
-      clauses.push(
-        `${isSingle ? 'it' : variant} collapsed to a fixed rule (${percent(agent.mostCommonStop.share)} stop at ${agent.mostCommonStop.name})`,
-      );
-  return `${clauses.join('; ')}.`;
-}
-
-type Standing = 'above' | 'level' | 'below' | 'earliest';
-
-function standing(margin: Margin | null): Standing {
-  if (margin === null) return 'earliest';
-  if (margin.low > 0) return 'above';
-  return margin.high < 0 ? 'below' : 'level';
 }

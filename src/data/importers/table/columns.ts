@@ -1,5 +1,6 @@
 import { closest } from 'fastest-levenshtein';
 import { InputError } from '../../../errors.ts';
+import { quoted } from '../../../shell-words.ts';
 import type { ColumnLooks } from './column-looks.ts';
 
 /** What a column of a table of posts may hold. */
@@ -135,10 +136,6 @@ function meantInstead(
 
 function likely(headings: readonly string[]): string {
   return headings.length === 0 ? '' : ` (${headings.map((heading) => JSON.stringify(heading)).join(', ')} may be it)`;
-}
-
-function quoted(text: string): string {
-  return /^[\w.-]+$/.test(text) ? text : `'${text}'`;
 }
 
 function fieldNamed(name: string): TableField {

@@ -1,20 +1,26 @@
 import { describe, expect, it } from 'vitest';
 import { agentName } from '../../../../experiments/stop-agent/decisions.ts';
 import { compareToFront, summarize } from '../../../../experiments/stop-agent/report/aggregate.ts';
+import { answerOf } from '../../../../experiments/stop-agent/report/answer.ts';
 import { renderReport } from '../../../../experiments/stop-agent/report/stop-agent-report.ts';
 import { systemsTable } from '../../../../experiments/stop-agent/report/systems-table.ts';
 import type { TrialResult } from '../../../../experiments/stop-agent/result.ts';
 import { decidedSystem as system, decidedTrial as trial } from './decided-trial.ts';
 
 function render(...results: { variant: string; trials: TrialResult[] }[]): string {
-  return renderReport({ name: 'x', description: 'What it asks.', command: 'earshot train x.yaml', results });
+  const variants = results.map(({ variant, trials }) => ({
+    variant,
+    directories: trials.map(() => `runs/${variant}`),
+  }));
+  const answer = answerOf({ results, variants });
+  return renderReport({ name: 'x', description: 'What it asks.', command: 'earshot train x.yaml', results, answer });
 }
 
 const stopping = (share: number) => trial(1, { mostCommonStop: { name: 'post 1', share } });
 
-describe('the collapse warning', () => {
+describe('the verdict on a collapse', () => {
   it('stands from 90 % on, over the mean of the seeds, and not below', () => {
-    const warning = '**The agent of paper collapsed**: it stops 90 % of the threads at post 1, as a fixed rule would.';
+    const warning = 'it collapsed to a fixed rule (90 % stop at post 1)';
     expect(render({ variant: 'paper', trials: [stopping(0.9)] })).toContain(warning);
     expect(render({ variant: 'paper', trials: [stopping(1), stopping(0.8)] })).toContain(warning);
     expect(render({ variant: 'paper', trials: [stopping(0.899)] })).not.toContain('collapsed');
@@ -27,7 +33,7 @@ describe('the collapse warning', () => {
       { variant: 'published', trials: [stopping(0.95)] },
     );
     expect(report.match(/collapsed/g)).toHaveLength(1);
-    expect(report).toContain('**The agent of published collapsed**: it stops 95 %');
+    expect(report).toContain('published collapsed to a fixed rule (95 % stop at post 1)');
   });
 
   it('is not for rules, which are fixed', () => {
@@ -44,10 +50,11 @@ describe('the report', () => {
     }));
     const report = render(...results);
     expect(report).toMatch(
-      /^# x\n\nWhat it asks\.\n\nCommand: `earshot train x\.yaml`\n\nThreads: test 10\. Seeds: 1, 2\./,
+      /^# x\n\nReading 30 % of the posts, .*\n\n\*\*Verdict:\*\* [\s\S]*## What was run\n\nWhat it asks\.\n\nCommand: `earshot train x\.yaml`\n\nThreads: test 10\. Seeds: 1, 2\./,
     );
     expect(report).toMatch(/\| \*\*stop agent: paper\*\* +\| 0\.750 ± 0\.071 \| 0\.300 ± 0\.141 \|/);
-    expect(report.match(/^\| all posts /gm)).toHaveLength(1);
+    // In the answer, and among all systems.
+    expect(report.match(/^\| all posts /gm)).toHaveLength(2);
     expect(report).toContain('Rules are those of the\nsplits of the variant paper; of 1 rules 1 are shown');
     expect(report).toMatch(/\| paper +\| +3\.0 \| +2\.0 \| +1\.0 \| +33 % \|/);
   });

@@ -1,7 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { narrowTable, wrapped } from '../../../../experiments/report/narrow-table.ts';
+import type { VariantResults } from '../../../../experiments/report/variant-results.ts';
+import { answerOf } from '../../../../experiments/stop-agent/report/answer.ts';
 import { summarizeExperiment } from '../../../../experiments/stop-agent/report/stop-agent-summary.ts';
+import type { TrialResult } from '../../../../experiments/stop-agent/result.ts';
 import { decidedTrial, decidedSystem as system } from './decided-trial.ts';
+
+const runsOf = ({ variant, trials }: VariantResults<TrialResult>) => ({
+  variant,
+  directories: trials.map(({ seed }) => `runs/x/${variant}/seed-${seed}`),
+});
+const summaryOf = (results: readonly VariantResults<TrialResult>[]) =>
+  summarizeExperiment('x', answerOf({ results, variants: results.map(runsOf) }));
 
 const widest = (text: string) => Math.max(...text.split('\n').map((line) => [...line].length));
 
@@ -45,13 +55,10 @@ describe('the summary of an experiment', () => {
   it('puts under each agent the best rule that calls once, and the best that calls as often', () => {
     const aware = trial({ macroF1: 0.9, er: 0.5, callsPerThread: 4 });
     const once = trial({ macroF1: 0.6, er: 0.5 });
-    const summary = summarizeExperiment({
-      name: 'x',
-      results: [
-        { variant: 'detector-in-state', trials: [aware] },
-        { variant: 'once', trials: [once] },
-      ],
-    });
+    const summary = summaryOf([
+      { variant: 'detector-in-state', trials: [aware] },
+      { variant: 'once', trials: [once] },
+    ]);
     const names = summary.split('\n').map((line) => line.replace(/ {2,}[\d.]+ {2}.*/, ''));
     const first = names.indexOf('detector-in-state');
     expect(names.slice(first, first + 6)).toEqual([
@@ -66,15 +73,12 @@ describe('the summary of an experiment', () => {
   });
 
   it('says which agents are above the rules, which bring no measurable gain, and which are below', () => {
-    const summary = summarizeExperiment({
-      name: 'x',
-      results: [
-        { variant: 'good', trials: [trial({ macroF1: 1, er: 0.3 })] },
-        { variant: 'fair', trials: [trial({ macroF1: 0.6, er: 0.3 })] },
-        { variant: 'poor', trials: [trial({ macroF1: 0.1, er: 0.9 })] },
-        { variant: 'hasty', trials: [trial({ macroF1: 0.5, er: 0.1 })] },
-      ],
-    }).replaceAll('\n', ' ');
+    const summary = summaryOf([
+      { variant: 'good', trials: [trial({ macroF1: 1, er: 0.3 })] },
+      { variant: 'fair', trials: [trial({ macroF1: 0.6, er: 0.3 })] },
+      { variant: 'poor', trials: [trial({ macroF1: 0.1, er: 0.9 })] },
+      { variant: 'hasty', trials: [trial({ macroF1: 0.5, er: 0.1 })] },
+    ]).replaceAll('\n', ' ');
     expect(summary).toMatch(
       /Verdict: good \(\+0\.\d+ \[.*?\]\) is above the best mixtures of rules that are as early and call the detector as often; fair \(.*?\) brings no measurable gain over them; poor \(−0\.\d+ \[.*?\]\) is below them; hasty stops earlier than any rule that calls as seldom\./,
     );
@@ -84,22 +88,33 @@ describe('the summary of an experiment', () => {
     const best = trial({ macroF1: 0.72, er: 0.4 });
     const lucky = trial({ macroF1: 0.8, er: 0.3 });
     const onDevelopment = { ...lucky.ranking, agent: system('stop agent', { macroF1: 0.5, er: 0.3 }) };
-    const summary = summarizeExperiment({
-      name: 'x',
-      results: [
-        { variant: 'lucky', trials: [{ ...lucky, ranking: onDevelopment }] },
-        { variant: 'best', trials: [best] },
-      ],
-    });
+    const summary = summaryOf([
+      { variant: 'lucky', trials: [{ ...lucky, ranking: onDevelopment }] },
+      { variant: 'best', trials: [best] },
+    ]);
     expect(summary.replaceAll('\n', ' ')).toContain(
       'Reading 40 % of the posts, best keeps 90 % of the macro-F1 of reading everything; the best fixed rule as early keeps 75 %.',
     );
+    expect(summary.replaceAll('\n', ' ')).toContain('Best first, by macro-F1 − 0.2 × ER');
     expect(summary.indexOf('\nbest ')).toBeLessThan(summary.indexOf('\nlucky '));
+  });
+
+  it('goes on with the run that is worth most, and with none where every agent collapsed', () => {
+    const seeds = [0.6, 0.9, 0.7].map((macroF1, index) => decidedTrial(index + 1, { macroF1, er: 0.4 }, rules));
+    const stuck = decidedTrial(1, { macroF1: 1, er: 0.1, mostCommonStop: { name: 'post 1', share: 0.97 } }, rules);
+    const results = [
+      { variant: 'stuck', trials: [stuck] },
+      { variant: 'good', trials: seeds },
+    ];
+    const answer = (own: typeof results) => answerOf({ results: own, variants: own.map(runsOf) });
+    expect(answer(results).recommended).toEqual({ variant: 'good', run: 'runs/x/good/seed-2' });
+    expect(answer(results).next).toContain('npx earshot export runs/x/good/seed-2 --out policy');
+    expect(answer(results.slice(0, 1))).toMatchObject({ recommended: null, next: [], reading: null });
   });
 
   it('names an agent that collapsed', () => {
     const stuck = trial({ macroF1: 0.6, er: 0.3, mostCommonStop: { name: 'post 1', share: 0.97 } });
-    const summary = summarizeExperiment({ name: 'x', results: [{ variant: 'agent', trials: [stuck] }] });
+    const summary = summaryOf([{ variant: 'agent', trials: [stuck] }]);
     expect(summary.replaceAll('\n', ' ')).toContain('; it collapsed to a fixed rule (97 % stop at post 1).');
   });
 });
