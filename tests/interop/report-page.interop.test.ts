@@ -152,7 +152,7 @@ describe('the inspector', () => {
     await page.locator('.detail h3', { hasText: new RegExp(`^Thread ${shared}$`) }).waitFor();
     const first = await seen();
     const seed = page.getByRole('combobox', { name: 'Seed' });
-    expect(await seed.locator('option').allTextContents()).toEqual(['1', '2']);
+    expect(await seed.locator('option').allTextContents()).toEqual(['all seeds', '1', '2']);
     await seed.selectOption('2');
     expect(await page.locator('.controls output').textContent()).toMatch(/ threads, seed 2$/);
     expect(await page.locator('.detail .facts').textContent()).toContain('seed 2');
@@ -170,6 +170,30 @@ describe('the inspector', () => {
     expect(await page.locator('.controls output').textContent()).toMatch(/ threads, seed 1$/);
     await seed.selectOption('2');
     expect(await page.locator('.list button').count()).toBe(wrong);
+    expect(complaints).toEqual([]);
+    await page.close();
+  });
+
+  it('follows the agent that is chosen for the whole page, as charts and lists of mistakes do', async () => {
+    const { page, complaints } = await opened(pages[0]);
+    const agent = page.getByRole('combobox', { name: 'Agent' });
+    const names = await agent.locator('option').allTextContents();
+    expect(names.toSorted()).toEqual(['exact', 'imitation']);
+    const parts = page.locator('#stops .of-choice').filter({ visible: true });
+    for (const name of names)
+      for (const [seed, shown] of [
+        ['all', 'all seeds'],
+        ['2', 'seed 2'],
+      ]) {
+        await agent.selectOption(name);
+        await page.getByRole('combobox', { name: 'Seed' }).selectOption(seed);
+        expect(await parts.locator('h3').allTextContents()).toEqual([`${name}, ${shown}`]);
+        const pale = await page.locator('#training .dimmed').evaluateAll((own) => own.map((line) => line.ariaLabel));
+        expect(pale.some((label) => label?.startsWith(`${name}, seed ${seed === 'all' ? '' : `${seed}:`}`))).toBe(
+          false,
+        );
+        expect(pale.length).toBeGreaterThan(0);
+      }
     expect(complaints).toEqual([]);
     await page.close();
   });
@@ -207,11 +231,8 @@ describe('the inspector', () => {
 
   it('opens the thread that a link names', async () => {
     const { page } = await opened(pages[0]);
-    await page
-      .locator('details', { hasText: 'exact' })
-      .first()
-      .evaluate((details) => details.setAttribute('open', ''));
-    const link = page.locator('a[href^="#thread="]').first();
+    await page.getByRole('combobox', { name: 'Agent' }).selectOption('exact');
+    const link = page.locator('a[href^="#thread="]').filter({ visible: true }).first();
     const id = await link.textContent();
     await link.click();
     await page.locator('.detail h3', { hasText: new RegExp(`^Thread ${id}$`) }).waitFor();
@@ -223,9 +244,9 @@ describe('the inspector', () => {
 describe('charts and tables', () => {
   it('tell a point under the pointer and by the arrow keys, with the command that shows it again', async () => {
     const { page } = await opened(pages[0]);
-    await page.locator('#chart-front .mark-symbol [aria-label^="stop agent: imitation"]').first().hover();
+    await page.locator('#chart-front .mark-symbol [aria-label^="imitation"]').first().hover();
     expect(await page.locator('#tip').textContent()).toMatch(
-      /^stop agent: imitationmacro-F1 0\.\d{3} \[.*Again: earshot train tiny\.yaml/,
+      /^imitationmacro-F1 0\.\d{3} \[.*Again: earshot train tiny\.yaml/,
     );
     await page.locator('#chart-front .canvas').focus();
     await page.keyboard.press('ArrowRight');

@@ -10,18 +10,22 @@ export const palette = {
   pink: '#cc79a7',
   amber: '#e69f00',
   sky: '#56b4e9',
+  purple: '#7a5fc0',
   grey: '#767676',
 } as const;
 
-/** Of the runs or variants of a chart, in their order. */
+/** Of the agents, in their order. No chart gives them another meaning. */
 export const seriesColours = [
   palette.vermillion,
   palette.blue,
-  palette.green,
   palette.pink,
   palette.amber,
   palette.sky,
+  palette.purple,
 ] as const;
+
+/** Of decisions. */
+export const outcomeColours = { right: palette.green, wrong: '#4a4a4a' } as const;
 
 export const ink = '#1d1d1f';
 export const quiet = '#555555';
@@ -69,6 +73,7 @@ const themed: Readonly<Record<string, string>> = {
   [quiet]: '--quiet',
   [grid]: '--grid',
   [paper]: '--paper',
+  [outcomeColours.wrong]: '--wrong-bar',
 };
 
 /** A chart of a page. */

@@ -39,7 +39,7 @@ export interface ShownThread {
 export interface InspectorView {
   readonly seed: number;
   readonly name: string;
-  /** The first is the agent that lists are sorted by. */
+  /** The agents stand first; lists are sorted by the one that is chosen. */
   readonly systems: readonly ShownSystem[];
   readonly rows: readonly InspectedThread[];
 }
@@ -68,10 +68,10 @@ export interface InspectedThread {
     readonly earlyAction: number | null;
     readonly misleading: number | null;
   };
-  /** How sure the detector was of the agent's answer where that is wrong; 0 where it is right. */
-  readonly mistake: number;
-  /** Share of the other systems that answer otherwise than the agent; the bound does not count. */
-  readonly disagreement: number;
+  /** Of each agent, how sure the detector was of its answer where that is wrong; 0 where it is right. */
+  readonly mistakes: readonly number[];
+  /** Of each agent, the share of the other systems that answer otherwise; bounds do not count. */
+  readonly disagreements: readonly number[];
   /** What detectors on language models said before the judgements that the agents stopped at. */
   readonly debates: readonly Debate[];
 }

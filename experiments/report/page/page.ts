@@ -25,9 +25,11 @@ export function renderPage(page: {
   /** Stands below the title. */
   introduction: Markup;
   sections: readonly PageSection[];
+  /** Stands after the first section, and stays in view: what the sections below are about. */
+  choice?: Markup | null;
   data: PageData;
 }): string {
-  const { title, introduction, sections, data } = page;
+  const { title, introduction, sections, choice = null, data } = page;
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -48,7 +50,10 @@ ${introduction}
 </header>
 <main id="main">
 ${sections.map(
-  (section) => html`<section id="${section.id}" aria-labelledby="${section.id}-title">
+  (
+    section,
+    index,
+  ) => html`${index === 1 ? choice : null}<section id="${section.id}" aria-labelledby="${section.id}-title">
 <h2 id="${section.id}-title">${section.title}</h2>
 ${section.body}
 </section>
@@ -72,6 +77,7 @@ const scriptFiles = [
   'elements.js',
   'tables.js',
   'charts.js',
+  'choice.js',
   'thread-chart.js',
   'thread-view.js',
   'inspector.js',

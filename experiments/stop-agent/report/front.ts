@@ -1,5 +1,5 @@
 import type { Interval } from '../../../src/metrics/bootstrap.ts';
-import { legible } from '../../report/legible-labels.ts';
+import { labelGap, legible } from '../../report/legible-labels.ts';
 import { type Chart, type DrawnChart, figure, ink, palette, quiet, seriesColours } from '../../report/page/chart.ts';
 import { html, type Markup } from '../../report/page/html.ts';
 import { numberCell, table } from '../../report/page/tables.ts';
@@ -44,9 +44,8 @@ export function frontChart(systems: readonly PlottedSystem[], price: 'er' | 'cal
   } as const;
   const colour = (group: string) => {
     if (group === groups.rule) return palette.grey;
-    if (group === groups.bound) return palette.green;
-    if (group === groups.optimum) return palette.amber;
-    if (group === groups.learnt) return palette.pink;
+    if (group === groups.bound || group === groups.optimum) return ink;
+    if (group === groups.learnt) return quiet;
     return seriesColours[domain.indexOf(group) % seriesColours.length];
   };
   const shape = (group: string) => {
@@ -66,7 +65,8 @@ export function frontChart(systems: readonly PlottedSystem[], price: 'er' | 'cal
     ];
   });
   const corners = new Set(hull);
-  const middle = (Math.min(...shown.map(({ [price]: x }) => x)) + Math.max(...shown.map(({ [price]: x }) => x))) / 2;
+  const across = shown.map(({ [price]: x }) => x);
+  const middle = (Math.min(...across) + Math.max(...across)) / 2;
   const labels = legible(
     shown
       .filter(
@@ -77,10 +77,16 @@ export function frontChart(systems: readonly PlottedSystem[], price: 'er' | 'cal
       )
       .map((system) => ({
         ...point(system),
+        // The recommended agent is named in any case.
+        name: system.isRecommended ? `${system.name}: recommended` : system.name,
         isRule: system.kind === 'rule',
-        isKept: isOutOfReach(system.kind) || (system.kind === 'agent' && agents.length <= namedAgents),
+        isKept:
+          system.isRecommended ||
+          isOutOfReach(system.kind) ||
+          (system.kind === 'agent' && agents.length <= namedAgents),
       })),
     shown.map(point),
+    { width, height, isLogarithmic: price === 'calls' },
   );
   // Rules stand below the line that they are corners of, all others above their point.
   const textBeside = (isRule: boolean) =>
@@ -90,8 +96,8 @@ export function frontChart(systems: readonly PlottedSystem[], price: 'er' | 'cal
         type: 'text',
         aria: false,
         align: { expr: `datum.x > ${middle} ? 'right' : 'left'` },
-        dx: { expr: `datum.x > ${middle} ? -9 : 9` },
-        dy: isRule ? 11 : -9,
+        dx: { expr: `datum.x > ${middle} ? -${labelGap} : ${labelGap}` },
+        dy: { expr: 'datum.dy' },
         fontSize: isRule ? 10 : 11,
         fontWeight: isRule ? 'normal' : 600,
         color: isRule ? quiet : ink,
@@ -120,8 +126,8 @@ export function frontChart(systems: readonly PlottedSystem[], price: 'er' | 'cal
     name: price === 'er' ? 'front' : 'front-calls',
     label: `Macro-F1 against ${price === 'er' ? 'ER' : 'calls'}: ${agents.length} agents, ${shown.filter(({ kind }) => kind === 'rule').length} rules. Arrow keys go through the points.`,
     spec: {
-      width: 480,
-      height: 360,
+      width,
+      height,
       layer: [
         {
           data: { values: hull.map((system) => ({ x: system[price], y: system.macroF1 })) },
@@ -134,6 +140,11 @@ export function frontChart(systems: readonly PlottedSystem[], price: 'er' | 'cal
           encoding: { ...position, x2: { field: 'x2' }, y2: { field: 'y2' }, color: encoded.color },
         },
         marks(false),
+        {
+          data: { values: agents.filter(({ isRecommended }) => isRecommended).map(point) },
+          mark: { type: 'point', aria: false, shape: 'circle', size: 420, strokeWidth: 2, color: ink },
+          encoding: position,
+        },
         marks(true),
         textBeside(true),
         textBeside(false),
@@ -145,6 +156,9 @@ export function frontChart(systems: readonly PlottedSystem[], price: 'er' | 'cal
 function isOutOfReach(kind: PlottedSystem['kind']): boolean {
   return kind === 'bound' || kind === 'optimum';
 }
+
+const width = 480;
+const height = 360;
 
 /** Longer names of rules would lie across the chart; pointing at the rule tells them. */
 const longestRuleName = 18;
@@ -174,16 +188,13 @@ function detailsOf(system: PlottedSystem): string {
   ].join('\n');
 }
 
-/** Both fronts, and their numbers. */
-export function frontSection(systems: readonly PlottedSystem[], charts: readonly DrawnChart[]): Markup {
+/** The front against calls, and the numbers of what tables show. */
+export function frontSection(systems: readonly PlottedSystem[], callsChart: DrawnChart): Markup {
+  const listed = systems.filter(({ intervals }) => intervals !== null);
   const interval = ({ intervals }: PlottedSystem, aim: 'macroF1' | 'er') =>
     intervals === null ? '' : `${intervals[aim].low.toFixed(3)} to ${intervals[aim].high.toFixed(3)}`;
-  return html`<p>Up and to the left is better. Diamonds are the trained agents with their 95 % intervals (bootstrap over seeds and threads), grey dots the rules; mixing two rules by chance reaches every point of the dashed line. An agent is worth its training where it stands above that line.</p>
-<div class="pair">
-${figure(charts[0], 'Macro-F1 against ER. Hover, or focus the chart and use the arrow keys: name, numbers, and the command that shows it again.')}
-${figure(charts[1], 'Macro-F1 against calls of the detector: what a system costs where judgements are paid for.')}
-</div>
-<details><summary>The numbers of ${systems.length} systems</summary>
+  return html`${figure(callsChart, 'Macro-F1 against calls of the detector: what a system costs where judgements are paid for.')}
+<details><summary>The numbers of ${listed.length} systems</summary>
 ${table({
   caption: 'Every agent and rule, means over seeds',
   columns: [
@@ -194,7 +205,7 @@ ${table({
     { title: '95 %', isNumber: true },
     { title: 'calls a thread', isNumber: true },
   ],
-  rows: systems.map((system) => [
+  rows: listed.map((system) => [
     system.name,
     numberCell(system.macroF1),
     interval(system, 'macroF1'),
@@ -202,6 +213,7 @@ ${table({
     interval(system, 'er'),
     isOutOfReach(system.kind) ? numberCell(null) : numberCell(system.calls, 1),
   ]),
-  isMarked: (row) => systems[row].kind === 'agent',
-})}</details>`;
+  isMarked: (row) => listed[row].kind === 'agent',
+})}
+${listed.length === systems.length ? null : html`<p>Rules of other numbers are among the dots of both charts.</p>`}</details>`;
 }

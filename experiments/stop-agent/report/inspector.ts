@@ -11,7 +11,7 @@ import type {
   ShownThread,
 } from '../../report/page/page-data.ts';
 import { readStopProbabilities } from '../decided-files.ts';
-import { isLearnt, isShown, type SystemDecisions, type TestThread } from '../decisions.ts';
+import { agentName, isLearnt, isShown, type SystemDecisions, type TestThread } from '../decisions.ts';
 import { debatesOf } from './debates.ts';
 import type { ReadRun } from './read-runs.ts';
 
@@ -129,7 +129,7 @@ function view(
 ): InspectorView {
   const agents = runs.map(({ variant, systems }) => ({
     system: systems[0],
-    name: several ? `${systems[0].name}: ${variant}` : systems[0].name,
+    name: several && systems[0].name === agentName ? variant : systems[0].name,
   }));
   const others = runs.flatMap(({ variant, systems }, index) =>
     systems
@@ -158,9 +158,16 @@ function view(
     });
     const { predicted, confidence } = input.sequence;
     const { goldLabel } = input;
-    const [agent, ...rest] = decided;
-    const rivals = rest.filter((_, index) => all[index + 1].shown.kind !== 'bound');
-    const sure = confidence[Math.min(agent.postsUsed, confidence.length) - 1];
+    const ofAgents = decided.slice(0, agents.length);
+    const disagreement = (agent: (typeof decided)[number]) => {
+      const rivals = decided.filter((other, index) => other !== agent && all[index].shown.kind !== 'bound');
+      const others = rivals.filter((other) => other.predicted !== agent.predicted);
+      return rivals.length === 0 ? 0 : rounded(others.length / rivals.length, 3);
+    };
+    const mistake = (agent: (typeof decided)[number]) => {
+      const sure = confidence[Math.min(agent.postsUsed, confidence.length) - 1];
+      return agent.predicted === goldLabel ? 0 : Number.isNaN(sure) ? 1 : rounded(sure, 3);
+    };
     return {
       thread: places.get(threadId)!,
       predicted: Array.from(predicted.slice(0, limit)),
@@ -179,11 +186,8 @@ function view(
         earlyAction: earlyActionStop(predicted, goldLabel),
         misleading: misleadingStop(predicted, goldLabel),
       },
-      mistake: agent.predicted === goldLabel ? 0 : Number.isNaN(sure) ? 1 : rounded(sure, 3),
-      disagreement:
-        rivals.length === 0
-          ? 0
-          : rounded(rivals.filter((other) => other.predicted !== agent.predicted).length / rivals.length, 3),
+      mistakes: ofAgents.map(mistake),
+      disagreements: ofAgents.map(disagreement),
       debates: runs
         .flatMap(({ debates }) => debates.get(threadId) ?? [])
         .filter((debate, index, own) => own.findIndex(({ posts }) => posts === debate.posts) === index),

@@ -24,6 +24,8 @@ export interface PlottedSystem extends PricedPoint {
   /** agent: the trained one; learnt: other systems that learn; bound: sees the labels; optimum: knows the stream. */
   readonly kind: 'agent' | 'learnt' | 'rule' | 'bound' | 'optimum';
   readonly variant: string;
+  /** The agent to go on with. */
+  readonly isRecommended: boolean;
   /** Asks the detector once, at the stop. */
   readonly asksOnce: boolean;
   readonly seeds: number;
@@ -39,7 +41,10 @@ const resamples = 500;
  * Every agent of every variant, and the rules of the first variant's splits.
  * @param options.command what trained the agents
  */
-export function plottedSystems(variants: readonly PlacedVariant[], { command }: { command: string }): PlottedSystem[] {
+export function plottedSystems(
+  variants: readonly PlacedVariant[],
+  { command, recommended }: { command: string; recommended: string | null },
+): PlottedSystem[] {
   const several = variants.length > 1;
   return variants.flatMap(({ variant, trials }, index) => {
     const names = [...new Set(trials.flatMap(({ result }) => result.decisions.map(({ name }) => name)))];
@@ -51,9 +56,10 @@ export function plottedSystems(variants: readonly PlacedVariant[], { command }: 
         const kind = kindOf(own[0]);
         return {
           ...meanPoint(own, classes),
-          name: several && isLearnt(name) ? `${name}: ${variant}` : name,
+          name: !several || !isLearnt(name) ? name : name === agentName ? variant : `${name}: ${variant}`,
           kind,
           variant,
+          isRecommended: name === agentName && variant === recommended,
           asksOnce: own[0].calls === 'one',
           seeds: own.length,
           intervals: isShown(name) ? intervalsOf(own, classes) : null,

@@ -1,7 +1,17 @@
-import { type Chart, type DrawnChart, drawAll, figure, palette } from '../../report/page/chart.ts';
+import { mostCommonStopShare } from '../../../src/metrics/earliness.ts';
+import {
+  type Chart,
+  type DrawnChart,
+  drawAll,
+  figure,
+  outcomeColours,
+  palette,
+  quiet,
+} from '../../report/page/chart.ts';
 import { html, type Markup } from '../../report/page/html.ts';
 import { confusionTable, numberCell, table } from '../../report/page/tables.ts';
 import { percent } from '../../report/shown-numbers.ts';
+import { collapsedShare } from './aggregate.ts';
 import { placedDecisions, type ReadRun } from './read-runs.ts';
 import {
   type Bar,
@@ -16,7 +26,7 @@ import {
   stopsByEvent,
 } from './stop-distribution.ts';
 
-/** Where the agents stop and what they answer there, one part a variant. */
+/** Where the agents stop and what they answer there: a part an agent and seed, of which the page shows what is chosen. */
 export async function stopsSection(
   runs: readonly ReadRun[],
   labels: readonly string[],
@@ -26,11 +36,61 @@ export async function stopsSection(
   const charts: DrawnChart[] = [];
   for (const [index, variant] of variants.entries()) {
     const own = runs.filter((run) => run.variant === variant);
-    const decisions = own.flatMap(placedDecisions);
-    const drawn = await drawAll(stopCharts(decisions, { labels, prefix: `stops-${index + 1}` }));
-    charts.push(...drawn);
-    const events = byEvent(decisions, labels);
-    const body = html`<div class="pair">${drawn.map((chart) => figure(chart, captions.find(([ending]) => chart.name.endsWith(ending))?.[1] ?? null))}
+    for (const { seed, together } of seedsOf(own, { areShownAlone: runs.length <= mostRunsAlone })) {
+      const decisions = together.flatMap(placedDecisions);
+      const prefix = `stops-${index + 1}${seed === null ? '' : `-seed-${seed}`}`;
+      const collapse = collapseOf(decisions);
+      const drawn = collapse === null ? await drawAll(stopCharts(decisions, { labels, prefix })) : [];
+      charts.push(...drawn);
+      const whose = html`<h3>${variant}${seed === null ? (own.length > 1 ? ', all seeds' : null) : `, seed ${seed}`}</h3>`;
+      const body =
+        collapse === null
+          ? stopsBody({ decisions, drawn, labels, mistakesOf: together[0] })
+          : html`<p class="warning">${collapse}</p>`;
+      parts.push(
+        html`<div class="of-choice" data-agent="${variant}" data-seed="${seed ?? 'all'}">${whose}${body}</div>`,
+      );
+    }
+  }
+  return {
+    charts,
+    body: html`<p>Of the agent and the seed that are chosen above. Right and wrong are about the answer of the detector at the stop.</p>${parts}`,
+  };
+}
+
+/** With more runs than this seeds are shown together, or the page would be too large. */
+const mostRunsAlone = 12;
+
+/** All runs of an agent together, and each alone where there are several. */
+function seedsOf(
+  runs: readonly ReadRun[],
+  { areShownAlone }: { areShownAlone: boolean },
+): { seed: number | null; together: readonly ReadRun[] }[] {
+  if (runs.length === 1) return [{ seed: runs[0].result.seed, together: runs }];
+  const alone = runs.map((run) => ({ seed: run.result.seed, together: [run] }));
+  return [{ seed: null, together: runs }, ...(areShownAlone ? alone : [])];
+}
+
+/** A collapsed agent in a sentence; null for others. */
+function collapseOf(decisions: readonly PlacedDecision[]): string | null {
+  const { name, share } = mostCommonStopShare({
+    postsUsed: decisions.map(({ postsUsed }) => postsUsed),
+    threadPosts: decisions.map(({ posts }) => posts),
+  });
+  if (share < collapsedShare) return null;
+  const right = decisions.filter(({ gold, predicted }) => gold === predicted).length / decisions.length;
+  return `It decides ${percent(share)} of the threads at ${name}, as a fixed rule would, and answers ${percent(right)} of them rightly. There is nothing more to see of where it stops.`;
+}
+
+function stopsBody(of: {
+  decisions: readonly PlacedDecision[];
+  drawn: readonly DrawnChart[];
+  labels: readonly string[];
+  mistakesOf: ReadRun;
+}): Markup {
+  const { decisions, drawn, labels } = of;
+  const events = byEvent(decisions, labels);
+  return html`<div class="pair">${drawn.map((chart) => figure(chart, captions.find(([ending]) => chart.name.endsWith(ending))?.[1] ?? null))}
 ${confusionTable({ caption: 'What it answers', labels, rows: confusionRows(decisions, labels) })}</div>
 ${
   events.length < 2
@@ -53,17 +113,7 @@ ${
         ]),
       })
 }
-${mistakesOf(own[0], labels)}`;
-    parts.push(
-      variants.length === 1
-        ? body
-        : html`<details${index === 0 ? html` open` : null}><summary>${variant}</summary>${body}</details>`,
-    );
-  }
-  return {
-    charts,
-    body: html`<p>All seeds together. Right and wrong are about the answer of the detector at the stop.</p>${parts}`,
-  };
+${mistakesTable(of.mistakesOf, labels)}`;
 }
 
 const captions: readonly (readonly [ending: string, caption: string])[] = [
@@ -76,7 +126,7 @@ const captions: readonly (readonly [ending: string, caption: string])[] = [
 const mistakesShown = 12;
 
 /** The surest wrong answers of a run, with links to the inspector. */
-function mistakesOf(run: ReadRun, labels: readonly string[]): Markup | null {
+function mistakesTable(run: ReadRun, labels: readonly string[]): Markup | null {
   const wrong = placedDecisions(run)
     .filter(({ gold, predicted }) => gold !== predicted)
     .sort((a, b) => (b.confidence ?? 0) - (a.confidence ?? 0));
@@ -94,7 +144,7 @@ function mistakesOf(run: ReadRun, labels: readonly string[]): Markup | null {
     ],
     rows: wrong.slice(0, mistakesShown).map(({ threadId, gold, predicted, confidence, postsUsed, posts }) => [
       {
-        shown: html`<a href="#thread=${encodeURIComponent(threadId)}&amp;seed=${run.result.seed}">${threadId}</a>`,
+        shown: html`<a href="#thread=${encodeURIComponent(threadId)}&amp;seed=${run.result.seed}&amp;agent=${encodeURIComponent(run.variant)}">${threadId}</a>`,
         value: threadId,
       },
       name(gold),
@@ -106,7 +156,7 @@ function mistakesOf(run: ReadRun, labels: readonly string[]): Markup | null {
   });
 }
 
-const outcomes = { domain: ['right', 'wrong'], range: [palette.blue, palette.vermillion] };
+const outcomes = { domain: ['right', 'wrong'], range: [outcomeColours.right, outcomeColours.wrong] };
 
 /** Where an agent stops and how right it is there. Charts without anything to show are left out. */
 export function stopCharts(
@@ -179,7 +229,7 @@ function barChart(options: { name: string; title: string; bins: readonly string[
             type: 'ordinal',
             title,
             scale: { domain: bins.slice(first, last + 1) },
-            axis: { labelAngle: bins[0] === '1' ? 0 : -30, grid: false },
+            axis: { labelAngle: -40, grid: false },
           },
           y: { field: 'threads', type: 'quantitative', title: 'threads', axis: { tickCount: 4, tickMinStep: 1 } },
           color: { field: 'outcome', type: 'nominal', title: null, scale: outcomes, legend: { orient: 'top' } },
@@ -205,7 +255,7 @@ function eventChart(name: string, cells: ReturnType<typeof stopsByEvent>): Chart
       width: 420,
       height: { step: 24 },
       data: { values },
-      mark: { type: 'rect', color: palette.blue, stroke: null },
+      mark: { type: 'rect', color: quiet, stroke: null },
       encoding: {
         x: {
           field: 'bin',
@@ -217,7 +267,7 @@ function eventChart(name: string, cells: ReturnType<typeof stopsByEvent>): Chart
               bins.findLastIndex((bin) => used.has(bin)) + 1,
             ),
           },
-          axis: { labelAngle: 0, grid: false },
+          axis: { labelAngle: -40, grid: false },
         },
         y: { field: 'event', type: 'nominal', title: null, sort: events, axis: { grid: false, labelLimit: 150 } },
         opacity: { field: 'share', type: 'quantitative', legend: null, scale: { domainMin: 0, range: [0.06, 1] } },
@@ -262,10 +312,10 @@ function calibrationChart(name: string, bins: readonly CalibrationBin[], expecte
           mark: { type: 'line', aria: false, color: palette.grey, strokeDash: [4, 4] },
           encoding: place,
         },
-        { data: { values }, mark: { type: 'line', aria: false, color: palette.blue }, encoding: place },
+        { data: { values }, mark: { type: 'line', aria: false, color: quiet }, encoding: place },
         {
           data: { values },
-          mark: { type: 'point', filled: true, color: palette.blue, opacity: 1 },
+          mark: { type: 'point', filled: true, color: quiet, opacity: 1 },
           encoding: {
             ...place,
             size: { field: 'threads', type: 'quantitative', legend: null, scale: { range: [30, 260], domainMin: 0 } },

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { type MetricsLine, readMetrics } from '../../../checkpoints/metrics-log.ts';
 import { RunDirectory } from '../../../checkpoints/run-directory.ts';
+import type { StopAgentConfig } from '../../../trainers/stop-agent/config.ts';
 import type { DrawnChart } from '../../report/page/chart.ts';
 import { html, type Markup } from '../../report/page/html.ts';
 import { curveFigures } from '../../report/page/learning-curves.ts';
@@ -11,13 +12,18 @@ import type { ReadRun } from './read-runs.ts';
 /** What the runs logged while they learnt, and what looks wrong in it. */
 export async function trainingSection(
   runs: readonly ReadRun[],
-): Promise<{ body: Markup; warnings: Markup[]; charts: readonly DrawnChart[] }> {
-  const logged = runs.map(({ variant, directory, result, agent }) => {
+): Promise<{ body: Markup; charts: readonly DrawnChart[] }> {
+  const logged = runs.map(({ variant, directory, result, agent, experiment }) => {
     const { metricsPath } = RunDirectory.open(directory);
     const metrics = existsSync(metricsPath) ? readMetrics(metricsPath) : [];
     const { mostCommonStop } = result.systems.find(({ name }) => name === agent.name)!;
     const atFirst = result.stopsAtFirstPost.conservative ?? 0;
-    const found = trainingWarnings({ metrics, mostCommonStop, demonstrationsAtFirstPost: atFirst });
+    const found = trainingWarnings({
+      metrics,
+      mostCommonStop,
+      demonstrationsAtFirstPost: atFirst,
+      agent: experiment.agent,
+    });
     return { variant, seed: result.seed, metrics, found };
   });
   const several = runs.length > 1;
@@ -29,13 +35,12 @@ export async function trainingSection(
   );
   const { body, charts } = await curveFigures(logged, { over: 'iteration' });
   return {
-    warnings,
     charts,
-    body: html`<p>One line a run. ${
+    body: html`${
       warnings.length === 0
-        ? 'None of the usual troubles was found: no collapse, no overwhelming discriminator, no divergence.'
-        : html`What looks wrong is said at the top of the page.`
-    }</p>
+        ? html`<p>None of the usual troubles was found: no collapse, no overwhelming discriminator, no divergence.</p>`
+        : html`<ul class="warnings">${warnings}</ul>`
+    }<p>One line a run; those of other agents and seeds are pale.</p>
 ${body}`,
   };
 }
@@ -69,8 +74,10 @@ export function trainingWarnings(run: {
   mostCommonStop: { readonly name: string; readonly share: number };
   /** Share of the conservative demonstrations that stop at the first post. */
   demonstrationsAtFirstPost: number;
+  /** What it was trained with: nothing is advised that is set already. */
+  agent: StopAgentConfig;
 }): TrainingWarning[] {
-  const { metrics, mostCommonStop, demonstrationsAtFirstPost } = run;
+  const { metrics, mostCommonStop, demonstrationsAtFirstPost, agent } = run;
   const end = (name: string) => meanOfEnd(metrics, name);
   const warnings: TrainingWarning[] = [];
   const { name, share } = mostCommonStop;
@@ -80,11 +87,9 @@ export function trainingWarnings(run: {
       name === 'last post'
         ? {
             what: `It waits for the last post in ${percent(share)} of the threads, as the rule “all posts” would.`,
-            advice: `Make waiting cost more: raise agent.task.delayCost${
-              imitates
-                ? ' with agent.algorithm: exact-return, or agent.imitation.beta, the weight of the early-action expert'
-                : ''
-            }.`,
+            advice: imitates
+              ? `Raise agent.imitation.beta, the weight of the early-action expert (now ${agent.imitation.beta}), or set agent.algorithm: exact-return, with agent.task.delayCost above ${agent.task.delayCost}.`
+              : `Make waiting cost more: raise agent.task.delayCost above ${agent.task.delayCost}. Where all posts are far better than any prefix, waiting is right.`,
           }
         : {
             what: `It has collapsed: ${percent(share)} of the threads are decided at ${name}, as a fixed rule would.`,
@@ -92,11 +97,7 @@ export function trainingWarnings(run: {
               name === 'post 1'
                 ? `${percent(demonstrationsAtFirstPost)} of the conservative demonstrations stop at the first post, too. `
                 : ''
-            }${
-              imitates
-                ? 'Try agent.algorithm: exact-return, agent.balance: stop-step, or a smaller agent.initialStopProbability.'
-                : 'Make waiting cheaper: lower agent.task.delayCost. With few labelled threads, agent.task.environment: pseudo-labelled brings more.'
-            }`,
+            }${agent.algorithm === 'exact-return' ? returnAdvice(agent) : otherAdvice(agent)}`,
           },
     );
   const [told, expert] = [end('discriminator/accuracy_agent'), end('discriminator/says_expert_conservative')];
@@ -136,6 +137,28 @@ export function trainingWarnings(run: {
         'Give it more iterations, raise agent.imitation.ppo.valueCoefficient, or use rollout: exact, which needs none.',
     });
   return warnings;
+}
+
+function otherAdvice({ balance, initialStopProbability }: StopAgentConfig): string {
+  const options = [
+    'agent.algorithm: exact-return',
+    ...(balance === 'stop-step' ? [] : ['agent.balance: stop-step']),
+    `agent.initialStopProbability below ${initialStopProbability}`,
+  ];
+  return `Try ${new Intl.ListFormat('en', { type: 'disjunction' }).format(options)}.`;
+}
+
+function returnAdvice({ task: { delayCost, environment } }: StopAgentConfig): string {
+  return [
+    delayCost > 0
+      ? `Make waiting cheaper: lower agent.task.delayCost below ${delayCost}.`
+      : 'Waiting is free already, so later posts do not make the detector’s answers better.',
+    ...(environment === 'pseudo-labelled'
+      ? [
+          'More labelled threads, or a detector whose answers get better with further posts, may give it something to wait for.',
+        ]
+      : ['With few labelled threads, agent.task.environment: pseudo-labelled brings more.']),
+  ].join(' ');
 }
 
 /** The mean over the last tenth of the steps; null where the metric is not logged. */

@@ -51,8 +51,9 @@ export function frontSpec({ plan, front }: Pictured): TopLevelSpec | null {
     name: nameOfPlace(own),
   }));
   const labels = legible(
-    named.map((own) => ({ ...own, x: own.er, y: own.macroF1, isKept: own.isSwept })),
+    named.map((own) => ({ ...own, x: own.er, y: own.macroF1, isKept: own.isSwept, isRule: false })),
     values.map(({ er, macroF1 }) => ({ x: er, y: macroF1 })),
+    { width: 560, height: 400, isLogarithmic: false },
   );
   const position = {
     x: { field: 'er', type: 'quantitative', title: 'ER (lower is earlier)', scale: { zero: false } },
@@ -97,7 +98,7 @@ export function frontSpec({ plan, front }: Pictured): TopLevelSpec | null {
           // Late points stand at the right edge.
           align: { expr: "datum.er > 0.6 ? 'right' : 'left'" },
           dx: { expr: 'datum.er > 0.6 ? -7 : 7' },
-          dy: -9,
+          dy: { expr: 'datum.dy' },
           // A setting of many options has a long name, which would otherwise widen the whole picture.
           limit: 300,
           fontSize: 9,

@@ -52,6 +52,19 @@ describe('the page of an experiment', () => {
     for (const { texts } of threads) expect(texts[1]).toContain(hostile);
   });
 
+  it('opens with the answer that the terminal and the other reports give', () => {
+    const page = read('runs/tiny/report.html');
+    const { answer } = JSON.parse(read('runs/tiny/report.json'));
+    const told = first.out.replaceAll(/\s+/g, ' ');
+    expect(told).toContain(`Verdict: ${answer.verdict}`);
+    expect(read('runs/tiny/report.md')).toContain(`**Verdict:** ${answer.verdict}`);
+    expect(page.indexOf(answer.verdict)).toBeGreaterThan(0);
+    expect(page.indexOf(answer.verdict)).toBeLessThan(page.indexOf('<h2 id="training-title">'));
+    const { recommended } = answer;
+    if (recommended !== null) expect(first.errors).toContain(`npx earshot export ${recommended.run} --out policy`);
+    else expect(first.errors).not.toContain('earshot export');
+  });
+
   it('shows what the run decided', () => {
     const { inspector } = dataOf(read('runs/tiny/report.html'));
     const decisions = read('runs/tiny/agent/seed-1/decisions.jsonl')

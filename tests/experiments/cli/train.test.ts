@@ -34,7 +34,7 @@ describe('train', () => {
     for (const line of ['stop agent ', 'all posts ', 'Verdict: the agent ']) expect(first.out).toContain(`\n${line}`);
     expect(Math.max(...first.out.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100);
     const report = read(cwd, 'runs/tiny/report.md');
-    expect(report).toMatch(/^# tiny\n\nCommand: `earshot train tiny\.yaml`/);
+    expect(report).toMatch(/^# tiny\n\n[\s\S]*## What was run\n\nCommand: `earshot train tiny\.yaml`/);
     expect(report).toContain('Threads: detector 20, demonstrations 12, environment 12, test 16. Seeds: 1.');
     for (const system of ['**stop agent**', 'behaviour cloning', 'first 4 posts', 'all posts', 'label-aware bound'])
       expect(report).toContain(`| ${system} `);

@@ -2,10 +2,13 @@
  * The list of threads with search, filters and orders, and the thread that is chosen.
  * @param {HTMLElement} home
  * @param {InspectorData} data
+ * @param {Choice | null} pageChoice what the whole page is about; null where the page has nothing else to choose
  */
-function startInspector(home, data) {
+function startInspector(home, data, pageChoice) {
   if (data.views.length === 0) return;
   let view = data.views[0];
+  /** Index of the agent that the lists are about. */
+  let lead = 0;
   /** @type {InspectedThread | null} */
   let chosen = null;
   /** @type {InspectedThread[]} */
@@ -49,8 +52,8 @@ function startInspector(home, data) {
   const controls = element(
     'form',
     { class: 'controls', role: 'search', 'aria-label': 'Threads' },
-    seedNumbers.length > 1 && seeds.labelled,
-    views.labelled,
+    pageChoice === null && seedNumbers.length > 1 && seeds.labelled,
+    pageChoice === null && views.labelled,
     element('label', { class: 'wide' }, element('span', {}, 'Search'), search),
     outcome.labelled,
     label.labelled,
@@ -81,10 +84,10 @@ function startInspector(home, data) {
   /** @param {InspectedThread} row */
   const isShown = (row) => {
     const thread = data.threads[row.thread];
-    const isRight = row.answers[0] === thread.gold;
+    const isRight = row.answers[lead] === thread.gold;
     if (outcome.select.value === 'wrong' && isRight) return false;
     if (outcome.select.value === 'right' && !isRight) return false;
-    if (outcome.select.value === 'differ' && row.disagreement === 0) return false;
+    if (outcome.select.value === 'differ' && row.disagreements[lead] === 0) return false;
     if (label.select.value !== 'all' && thread.gold !== Number(label.select.value)) return false;
     if (event.select.value !== 'all' && thread.event !== event.select.value) return false;
     return search.value.trim() === '' || wordsOf(thread).includes(search.value.trim().toLowerCase());
@@ -92,10 +95,10 @@ function startInspector(home, data) {
 
   /** @type {Record<string, (a: InspectedThread, b: InspectedThread) => number>} */
   const orders = {
-    mistake: (a, b) => b.mistake - a.mistake,
-    disagreement: (a, b) => b.disagreement - a.disagreement,
-    early: (a, b) => a.stops[0] - b.stops[0],
-    late: (a, b) => b.stops[0] - a.stops[0],
+    mistake: (a, b) => b.mistakes[lead] - a.mistakes[lead],
+    disagreement: (a, b) => b.disagreements[lead] - a.disagreements[lead],
+    early: (a, b) => a.stops[lead] - b.stops[lead],
+    late: (a, b) => b.stops[lead] - a.stops[lead],
     long: (a, b) => data.threads[b.thread].posts - data.threads[a.thread].posts,
     data: () => 0,
   };
@@ -112,7 +115,7 @@ function startInspector(home, data) {
   /** @param {InspectedThread} row */
   const threadButton = (row) => {
     const thread = data.threads[row.thread];
-    const isRight = row.answers[0] === thread.gold;
+    const isRight = row.answers[lead] === thread.gold;
     const button = element(
       'button',
       { type: 'button', tabindex: -1, class: isRight ? 'right' : 'wrong' },
@@ -121,7 +124,7 @@ function startInspector(home, data) {
       element(
         'span',
         { class: 'where' },
-        `${isRight ? 'right' : 'wrong'}, stops at ${row.stops[0] + 1} of ${thread.posts}`,
+        `${isRight ? 'right' : 'wrong'}, stops at ${row.stops[lead] + 1} of ${thread.posts}`,
       ),
     );
     button.addEventListener('click', () => choose(row));
@@ -157,7 +160,7 @@ function startInspector(home, data) {
     detail.replaceChildren(
       chosen === null
         ? element('p', { class: 'absent' }, 'No thread is like that.')
-        : threadView({ data, view, row: chosen, width }),
+        : threadView({ data, view, row: chosen, lead, width }),
     );
     detail.scrollTop = 0;
   };
@@ -165,10 +168,12 @@ function startInspector(home, data) {
   /**
    * Shows another view, and in it the thread that was chosen, where it has it.
    * @param {InspectorView} next
+   * @param {number} [agent]
    */
-  const show = (next) => {
-    if (next === view) return;
+  const show = (next, agent = 0) => {
+    if (next === view && agent === lead) return;
     view = next;
+    lead = agent;
     followView();
     const thread = chosen?.thread;
     chosen = view.rows.find((row) => row.thread === thread) ?? null;
@@ -213,7 +218,9 @@ function startInspector(home, data) {
     if (pressed.key === 'j') move(1, true);
     if (pressed.key === 'k') move(-1, true);
     if (pressed.key === 's') {
-      show(viewOf(seedNumbers[(seedNumbers.indexOf(view.seed) + 1) % seedNumbers.length]));
+      const next = seedNumbers[(seedNumbers.indexOf(view.seed) + 1) % seedNumbers.length];
+      if (pageChoice === null) show(viewOf(next));
+      else pageChoice.choose({ seed: String(next) });
       if (chosen !== null) buttons()[listed.indexOf(chosen)].focus();
     }
     if (pressed.key !== '/') return;
@@ -228,6 +235,17 @@ function startInspector(home, data) {
     else refresh();
   });
 
+  /** Follows what the page is about: of all seeds the first is listed. */
+  const followChoice = () => {
+    if (pageChoice === null) return;
+    const { agent, seed } = pageChoice.chosen();
+    const own = data.views.filter((each) => seed === 'all' || String(each.seed) === seed);
+    const isOf = (/** @type {InspectorView} */ { systems }) => agentPlace(systems, agent) >= 0;
+    const next = own.find(isOf) ?? own[0];
+    if (next !== undefined) show(next, Math.max(0, agentPlace(next.systems, agent)));
+  };
+  pageChoice?.onChange(followChoice);
+
   const followAddress = () => {
     const named = new URLSearchParams(location.hash.slice(1));
     const id = named.get('thread');
@@ -237,7 +255,8 @@ function startInspector(home, data) {
     const place = [...inSeed, view, ...data.views].find(({ rows }) => rows.some(isNamed));
     const row = place?.rows.find(isNamed);
     if (place === undefined || row === undefined) return;
-    show(place);
+    if (pageChoice === null) show(place);
+    else pageChoice.choose({ seed: String(place.seed), agent: named.get('agent') ?? undefined });
     if (!listed.includes(row)) {
       search.value = '';
       for (const { select } of [outcome, label, event]) select.value = 'all';
@@ -257,5 +276,16 @@ function startInspector(home, data) {
 
   followView();
   refresh();
+  followChoice();
   followAddress();
+}
+
+/**
+ * The place of an agent among systems: the only one has no name of its own.
+ * @param {InspectorView['systems']} systems
+ * @param {string} agent
+ */
+function agentPlace(systems, agent) {
+  const agents = systems.filter(({ kind }) => kind === 'agent');
+  return agents.length === 1 && agents[0].name === 'stop agent' ? 0 : agents.findIndex(({ name }) => name === agent);
 }

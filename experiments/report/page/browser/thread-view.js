@@ -1,11 +1,11 @@
 /**
  * One thread: what is known of it, its chart, who decides where, its posts and debates.
- * @param {{ data: InspectorData, view: InspectorView, row: InspectedThread, width: number }} shown
+ * @param {{ data: InspectorData, view: InspectorView, row: InspectedThread, lead: number, width: number }} shown
  */
-function threadView({ data, view, row, width }) {
+function threadView({ data, view, row, lead, width }) {
   const thread = data.threads[row.thread];
   const { labels } = data;
-  const [answer] = row.answers;
+  const answer = row.answers[lead];
   const isRight = answer === thread.gold;
   const facts = [
     data.views.some(({ seed }) => seed !== view.seed) ? `seed ${view.seed}` : null,
@@ -38,7 +38,7 @@ function threadView({ data, view, row, width }) {
       systemsTable(view, row, { labels, gold: thread.gold }),
     ),
     ...row.debates.map((debate) => debateView(debate, labels)),
-    postList({ data, view, row, thread }),
+    postList({ data, view, row, lead, thread }),
   );
 }
 
@@ -123,10 +123,10 @@ function debateView({ posts, answer, turns, explanation }, labels) {
   );
 }
 
-/** @param {{ data: InspectorData, view: InspectorView, row: InspectedThread, thread: ShownThread }} shown */
-function postList({ data, view, row, thread }) {
+/** @param {{ data: InspectorData, view: InspectorView, row: InspectedThread, lead: number, thread: ShownThread }} shown */
+function postList({ data, view, row, lead, thread }) {
   const shown = row.predicted.length;
-  const items = row.predicted.map((label, post) => postItem({ data, view, row, thread, label, post }));
+  const items = row.predicted.map((label, post) => postItem({ data, view, row, lead, thread, label, post }));
   const rest = thread.posts - shown;
   if (rest > 0)
     items.push(
@@ -143,8 +143,8 @@ function laterStops(view, row, shown) {
   return later.length === 0 ? '' : `There decide: ${later.join(', ')}.`;
 }
 
-/** @param {{ data: InspectorData, view: InspectorView, row: InspectedThread, thread: ShownThread, label: number, post: number }} shown */
-function postItem({ data, view, row, thread, label, post }) {
+/** @param {{ data: InspectorData, view: InspectorView, row: InspectedThread, lead: number, thread: ShownThread, label: number, post: number }} shown */
+function postItem({ data, view, row, lead, thread, label, post }) {
   const { labels } = data;
   const confidence = row.confidence[post] ?? null;
   const hours = thread.hours[post] ?? null;
@@ -173,7 +173,7 @@ function postItem({ data, view, row, thread, label, post }) {
   );
   return element(
     'li',
-    { class: post > row.stops[0] ? 'after' : null },
+    { class: post > row.stops[lead] ? 'after' : null },
     element(
       'p',
       { class: 'meta' },

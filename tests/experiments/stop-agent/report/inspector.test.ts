@@ -98,8 +98,8 @@ describe('inspectorData', () => {
         answers: [0, 0, 1, 1],
         experts: { conservative: 2, earlyAction: 2, misleading: null },
         // Wrong, and the detector was 0.61 sure; one of two rules answers otherwise, and the bound does not count.
-        mistake: expect.closeTo(0.61, 5),
-        disagreement: 0.5,
+        mistakes: [expect.closeTo(0.61, 5)],
+        disagreements: [0.5],
         debates: [],
       },
     ]);
@@ -108,7 +108,7 @@ describe('inspectorData', () => {
   it('puts agents side by side whose detector said the same, and others apart', () => {
     const together = inspectorData([run('a', { stop: 1 }), run('b', { stop: 2 })], { labels });
     expect(together.views).toHaveLength(1);
-    expect(together.views[0].systems.slice(0, 2).map(({ name }) => name)).toEqual(['stop agent: a', 'stop agent: b']);
+    expect(together.views[0].systems.slice(0, 2).map(({ name }) => name)).toEqual(['a', 'b']);
     expect(together.views[0].rows[0].stops.slice(0, 2)).toEqual([1, 2]);
     const apart = inspectorData([run('a'), run('b', { posts: 5 })], { labels });
     expect(apart.views.map(({ name }) => name)).toEqual(['a', 'b']);
@@ -118,7 +118,7 @@ describe('inspectorData', () => {
     const bare = { ...run('v'), threads: new Map(), stopProbabilities: null };
     const { threads, views } = inspectorData([bare], { labels });
     expect(threads[0].texts).toBeNull();
-    expect(views[0].rows[0]).toMatchObject({ stopProbability: [null], stops: [2, 0, 3, 2], mistake: 0 });
+    expect(views[0].rows[0]).toMatchObject({ stopProbability: [null], stops: [2, 0, 3, 2], mistakes: [0] });
   });
 
   it('leaves out later posts where all of them would make the page too large', () => {
@@ -144,7 +144,7 @@ describe('inspectorData', () => {
       [1, 0],
       [2, 0],
     ]);
-    expect(views.map(({ rows }) => rows[0].mistake > 0)).toEqual([true, false]);
+    expect(views.map(({ rows }) => rows[0].mistakes[0] > 0)).toEqual([true, false]);
     expect(leftOutSeeds).toEqual([]);
     // A single agent is not named after its variant because there are several seeds of it.
     expect(inspectorData([runs[0], runs[2]], { labels }).views[1].systems[0].name).toBe('stop agent');

@@ -2,12 +2,19 @@ import { describe, expect, it } from 'vitest';
 import type { MetricsLine } from '../../../../checkpoints/metrics-log.ts';
 import { curveCharts, thinned } from '../../../../experiments/report/page/learning-curves.ts';
 import { trainingWarnings } from '../../../../experiments/stop-agent/report/training.ts';
+import { stopAgentSchema } from '../../../../trainers/stop-agent/config.ts';
 
 function logged(steps: number, valueAt: (step: number) => Record<string, number>): MetricsLine[] {
   return Array.from({ length: steps }, (_, index) => ({ step: index + 1, ...valueAt(index + 1) }));
 }
 
-const calm = { metrics: [], mostCommonStop: { name: 'post 4', share: 0.3 }, demonstrationsAtFirstPost: 0.2 };
+const agentOf = (given: object = {}) => stopAgentSchema.parse(given);
+const calm = {
+  metrics: [],
+  mostCommonStop: { name: 'post 4', share: 0.3 },
+  demonstrationsAtFirstPost: 0.2,
+  agent: agentOf({ algorithm: 'exact-return' }),
+};
 const whats = (run: Partial<Parameters<typeof trainingWarnings>[0]>) =>
   trainingWarnings({ ...calm, ...run }).map(({ what }) => what);
 
@@ -31,10 +38,25 @@ describe('trainingWarnings', () => {
     expect(first.advice).toContain('20 % of the conservative demonstrations stop at the first post, too.');
     expect(first.advice).toContain('lower agent.task.delayCost');
     const metrics = logged(20, () => ({ 'discriminator/accuracy_agent': 0.6 }));
-    const [imitating] = trainingWarnings({ ...calm, metrics, mostCommonStop: { name: 'post 1', share: 0.9 } });
-    expect(imitating.advice).toContain('Try agent.algorithm: exact-return');
+    const [imitating] = trainingWarnings({
+      ...calm,
+      metrics,
+      agent: agentOf(),
+      mostCommonStop: { name: 'post 1', share: 0.9 },
+    });
+    expect(imitating.advice).toContain('Try agent.algorithm: exact-return, agent.balance: stop-step, or');
     expect(whats({ mostCommonStop: { name: 'post 1', share: 0.89 } })).toEqual([]);
     expect(whats({ mostCommonStop: { name: 'last post', share: 0.95 } })[0]).toMatch(/waits for the last post in 95 %/);
+  });
+
+  it('advises nothing that is set already', () => {
+    const stuck = { ...calm, mostCommonStop: { name: 'post 1', share: 0.9 } };
+    const adviceOn = (agent: object) => trainingWarnings({ ...stuck, agent: agentOf(agent) })[0].advice;
+    const exact = { algorithm: 'exact-return', task: { delayCost: 0.3 } };
+    expect(adviceOn(exact)).toContain('lower agent.task.delayCost below 0.3. With few labelled threads');
+    const pseudo = { ...exact, task: { delayCost: 0, environment: 'pseudo-labelled' } };
+    expect(adviceOn(pseudo)).not.toMatch(/pseudo-labelled|delayCost/);
+    expect(adviceOn({ balance: 'stop-step' })).not.toContain('stop-step');
   });
 
   it('looks at the last tenth: a discriminator that is too strong, large updates, a lost policy, a blind critic', () => {
