@@ -9,11 +9,13 @@ import { loadThreads } from '../../src/data/thread-file.ts';
 import { InputError } from '../../src/errors.ts';
 import { quoted } from '../../src/shell-words.ts';
 import { isPlainObject } from '../config/overrides.ts';
+import { explanations } from '../init/explanations.ts';
 import { fittingParts, foundIn } from '../init/found-threads.ts';
 import { type Goal, goals } from '../init/goals.ts';
+import { wrapped } from '../report/narrow-table.ts';
 import type { Experiment } from '../stop-agent/experiment.ts';
 import type { Parts } from '../stop-agent/parts.ts';
-import type { Terminal } from './terminal.ts';
+import { proseWidth, type Terminal } from './terminal.ts';
 
 interface InitOptions {
   task?: string;
@@ -67,7 +69,10 @@ async function init(given: string | undefined, options: InitOptions & { terminal
   ]);
   const asking = yes ? null : questions(terminal);
   try {
-    const path = given ?? (await asking?.('Thread file', { fallback: 'threads.jsonl' })) ?? 'threads.jsonl';
+    const path =
+      given ??
+      (await asking?.('Thread file', { fallback: 'threads.jsonl', explanation: explanations.threads })) ??
+      'threads.jsonl';
     refuseTables(path);
     const threads = await loadThreads(path, {
       skipInvalid,
@@ -83,27 +88,42 @@ async function init(given: string | undefined, options: InitOptions & { terminal
     stderr.write(`Found ${threads.length} threads, ${posts} posts (median ${postsPerThread?.median ?? 0} a thread).\n`);
     for (const { task, labelled, counts } of found.tasks)
       stderr.write(`  ${task.name}: ${labelled} labelled (${counts})\n`);
-    for (const remark of remarks) stderr.write(`  ${remark}\n`);
+    for (const remark of remarks)
+      stderr.write(`${wrapped(`  ${remark}`, { width: proseWidth(terminal), indent: '  ' })}\n`);
 
     const names = found.tasks.map(({ task }) => task.name);
     const [firstTask] = names;
     const taskName =
       options.task ??
-      (names.length > 1 ? await asking?.('Which label is decided', { choices: names }) : null) ??
+      (names.length > 1
+        ? await asking?.('Which label is decided', { choices: names, explanation: explanations.task })
+        : null) ??
       firstTask;
     const chosen = found.tasks.find(({ task }) => task.name === taskName);
     if (chosen === undefined)
       throw new InputError(`${path} has no labels for --task ${taskName}; it has some for ${names.join(', ')}`);
     const which =
       options.detector ??
-      (await asking?.('Detector: local, or a detector file for language models', { fallback: 'local' })) ??
+      (await asking?.('Detector: local, or a detector file for language models', {
+        fallback: 'local',
+        explanation: explanations.detector,
+      })) ??
       'local';
     const detector = which === 'local' ? null : which;
     if (detector !== null) await checkDetector(detector);
     const goal =
       options.goal ??
-      goalNamed(await asking?.('What the agent is for', { choices: Object.keys(goals), fallback: 'best-f1' }));
-    const name = options.name ?? (await asking?.('Name of the experiment', { fallback: 'my-threads' })) ?? 'my-threads';
+      goalNamed(
+        await asking?.('What the agent is for', {
+          choices: Object.keys(goals),
+          fallback: 'best-f1',
+          explanation: explanations.goal,
+        }),
+      );
+    const name =
+      options.name ??
+      (await asking?.('Name of the experiment', { fallback: 'my-threads', explanation: explanations.name })) ??
+      'my-threads';
     const out = options.out ?? `${name}.yaml`;
     if (existsSync(out) && !force)
       throw new InputError(`${out} exists already; give another --out, or --force to write over it`);
@@ -187,27 +207,34 @@ interface Prompt {
   readonly choices?: readonly string[];
   /** What an empty answer means; the first choice unless given. */
   readonly fallback?: string;
+  /** What `?` is answered with. */
+  readonly explanation: string;
 }
 
 /**
- * Asks on stderr and reads lines of stdin, from a person or a pipe.
+ * Asks on stderr and reads lines of stdin, from a person or a pipe. `?` is explained, and the answer waited for.
  * @throws InputError where stdin ends before the answer
  */
-function questions({ stdin, stderr }: Terminal) {
+function questions(terminal: Terminal) {
+  const { stdin, stderr } = terminal;
+  const width = proseWidth(terminal);
   const reader = createInterface({ input: stdin });
   const lines = reader[Symbol.asyncIterator]();
-  const ask = async (question: string, { choices, fallback = choices?.[0] }: Prompt): Promise<string> => {
+  const ask = async (question: string, { choices, fallback = choices?.[0], explanation }: Prompt): Promise<string> => {
     const options =
       choices === undefined
         ? ''
-        : `\n${choices.map((choice) => `  ${choice}${choice in goals ? `: ${goals[goalNamed(choice)]}` : ''}`).join('\n')}\n`;
+        : `\n${choices.map((choice) => wrapped(`  ${choice}${choice in goals ? `: ${goals[goalNamed(choice)]}` : ''}`, { width, indent: '    ' })).join('\n')}\n`;
+    const prompt = `${options === '' ? ' ' : ''}[${fallback}; ? explains] `;
+    stderr.write(`${wrapped(`${question}?`, { width })}${options}${prompt}`);
     for (;;) {
-      stderr.write(`${question}?${options}${options === '' ? ' ' : ''}[${fallback}] `);
       const { value, done } = await lines.next();
       if (done) throw new InputError('no answer; give the answers as options, or --yes to take the defaults');
       const answer = String(value).trim() || (fallback ?? '');
-      if (choices === undefined || choices.includes(answer)) return answer;
-      stderr.write(`${JSON.stringify(answer)} is none of ${choices.join(', ')}.\n`);
+      const isExplained = answer === '?';
+      if (!isExplained && (choices === undefined || choices.includes(answer))) return answer;
+      const said = isExplained ? explanation : `${JSON.stringify(answer)} is none of ${choices?.join(', ')}.`;
+      stderr.write(`${wrapped(said, { width })}\n[${fallback}] `);
     }
   };
   return Object.assign(ask, { close: () => reader.close() });

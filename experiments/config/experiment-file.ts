@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { diskError, InputError } from '../../src/errors.ts';
+import { quoted } from '../../src/shell-words.ts';
 import { parseYaml } from '../../src/yaml.ts';
 import { isPlainObject, mergeDeep, type PlainObject } from './overrides.ts';
 
@@ -59,6 +60,7 @@ function withoutVariants({ variants: _, ...rest }: PlainObject): PlainObject {
 
 /** The map in a YAML file, before anything is filled in. */
 export async function readExperimentYaml(path: string): Promise<PlainObject> {
+  refuseData(path);
   let text: string;
   try {
     text = await readFile(path, 'utf8');
@@ -68,4 +70,18 @@ export async function readExperimentYaml(path: string): Promise<PlainObject> {
   const value = parseYaml(text, `${path} is`);
   if (!isPlainObject(value)) throw new InputError(`${path} must hold a map of settings, such as "name: my-experiment"`);
   return value;
+}
+
+/** @throws InputError for a file of threads or a table, with what makes an experiment of it */
+function refuseData(path: string): void {
+  const [, ending] = /\.(jsonl|csv|tsv|parquet)(?:\.gz)?$/i.exec(path) ?? [];
+  if (ending === undefined) return;
+  const format = ending.toLowerCase();
+  if (format === 'jsonl')
+    throw new InputError(
+      `${path} holds threads, and an experiment file is needed: \`earshot init ${quoted(path)}\` asks what you want and writes one`,
+    );
+  throw new InputError(
+    `${path} is a table; make threads of it first: \`earshot data import ${format === 'parquet' ? 'parquet' : 'csv'} ${quoted(path)} --out threads.jsonl\`, then an experiment file: \`earshot init threads.jsonl\``,
+  );
 }

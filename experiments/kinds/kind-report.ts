@@ -7,8 +7,8 @@ export interface ReportTexts {
   readonly report: string;
   /** What a screen shows of it: no line is longer than 100 characters. */
   readonly summary: string;
-  /** What `report.json` opens with; null where the kind has no such answer. */
-  readonly answer: object | null;
+  /** What `report.json` opens with. */
+  readonly answer: { readonly verdict: string };
   /** Commands that a reader may want next. */
   readonly next: readonly string[];
 }

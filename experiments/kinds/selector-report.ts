@@ -3,6 +3,7 @@ import { resultsOf } from '../report/variant-results.ts';
 import { selectorPage } from '../selector/report/selector-page.ts';
 import { renderSelectorReport } from '../selector/report/selector-report.ts';
 import { summarizeSelectorExperiment } from '../selector/report/selector-summary.ts';
+import { selectorVerdict } from '../selector/report/selector-verdict.ts';
 import { readSelectorResult, selectorJson } from '../selector/result.ts';
 import type { KindReport } from './kind-report.ts';
 
@@ -14,7 +15,7 @@ export const selectorReport: KindReport = {
     return {
       report: renderSelectorReport({ ...source, results }),
       summary: summarizeSelectorExperiment({ ...source, results }),
-      answer: null,
+      answer: { verdict: `${selectorVerdict(results)}.` },
       next: [
         `npx earshot select ${quoted(lastRun)} --out selected.jsonl`,
         'npx earshot select labels.csv --text text --label machine_label --gold gold_label --out selected.csv (machine labels of your own)',

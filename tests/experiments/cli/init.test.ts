@@ -93,6 +93,18 @@ describe('init', () => {
     expect(read(cwd, 'asked.yaml')).toContain('state: { posts: none, student: true }');
   });
 
+  it('explains a question on ?, and waits for the answer without asking again', async () => {
+    const cwd = folder();
+    const stdin = Readable.from(['?\nthreads.jsonl\n', '?\n', 'local\n', '?\nfewer-calls\n', 'asked\n']);
+    const made = await earshot(['init'], { cwd, stdin });
+    expect(made.code, made.errors).toBe(0);
+    expect(made.errors).toContain('A file of JSON Lines, one thread a line');
+    expect(made.errors).toContain('What judges the posts read so far.');
+    expect(made.errors.match(/Thread file\?/g)).toHaveLength(1);
+    expect(made.errors.match(/What the agent is for\?/g)).toHaveLength(1);
+    expect(existsSync(join(cwd, 'asked.yaml'))).toBe(true);
+  });
+
   it('takes a detector file, and says what asking would cost before it is asked', async () => {
     const cwd = folder();
     writeFileSync(

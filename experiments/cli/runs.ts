@@ -1,0 +1,47 @@
+import { Command } from 'commander';
+import { counted } from '../../src/counted.ts';
+import { proseWidth, type Terminal } from './terminal.ts';
+
+export function runsCommand(terminal: Terminal): Command {
+  return new Command('runs')
+    .description('List the experiments and sweeps of a folder of runs, each with its verdict.')
+    .argument('[folder]', 'where the runs are', 'runs')
+    .option('--json', 'print the list as JSON')
+    .addHelpText(
+      'after',
+      `
+The verdict is that of the last report, which train and sweep write at their end and report writes anew.
+
+Examples:
+  earshot runs
+  earshot runs runs --json | jq -r '.[] | select(.recommended) | .recommended'`,
+    )
+    .action((folder: string, options: { json?: true }) => list(folder, { ...options, terminal }));
+}
+
+async function list(folder: string, { json, terminal }: { json?: true; terminal: Terminal }): Promise<void> {
+  const { stdout } = terminal;
+  const [{ listRuns }, { wrapped }] = await Promise.all([
+    import('../kinds/list-runs.ts'),
+    import('../report/narrow-table.ts'),
+  ]);
+  const listed = listRuns(folder);
+  if (json) {
+    stdout.write(`${JSON.stringify(listed, null, 2)}\n`);
+    return;
+  }
+  if (listed.length === 0) stdout.write(`No runs in ${folder}.\n`);
+  for (const { name, finished, unfinished, verdict, recommended } of listed) {
+    const state = [
+      ...(finished > 0 ? [`${counted(finished, 'run')} finished`] : []),
+      ...(unfinished > 0 ? [`${unfinished} not finished`] : []),
+    ].join(', ');
+    const lines = [
+      verdict ?? 'no verdict yet; `earshot report` writes the report of finished runs',
+      ...(recommended === null ? [] : [`Go on with ${recommended}`]),
+    ];
+    stdout.write(`${name}: ${state}\n`);
+    for (const line of lines)
+      stdout.write(`  ${wrapped(line, { width: proseWidth(terminal) - 2 }).replaceAll('\n', '\n  ')}\n`);
+  }
+}

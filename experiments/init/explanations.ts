@@ -1,0 +1,10 @@
+/** What `earshot init` says of its questions where it is asked to explain. */
+export const explanations = {
+  threads:
+    'A file of JSON Lines, one thread a line: its id, its label, and its posts with the claim first. `earshot data import` makes one of a table or a common data set.',
+  task: 'The field of a thread that holds the label. rumor: whether it is one; veracity: true, false, unverified or non-rumor; rumor-veracity: true, false or unverified.',
+  detector:
+    'What judges the posts read so far. local: a small classifier that is trained on some of your threads; it costs nothing to ask. A detector file (.yaml) asks language models, which costs money at every post that is judged; their answers are kept.',
+  goal: 'What weighs most: calls of the detector, being early, or being right. You can change it later: it only chooses settings in the file.',
+  name: 'The file that is written and the folder of the runs are called so. Letters, digits, dots, dashes and underscores.',
+} as const;

@@ -1,0 +1,60 @@
+import { existsSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { InputError } from '../../src/errors.ts';
+import { readJsonFile } from '../../src/json-file.ts';
+import { markedFiles } from '../run/marked-files.ts';
+
+/** The runs of an experiment or a sweep, and what they came to. */
+export interface ListedRuns {
+  readonly name: string;
+  readonly folder: string;
+  readonly finished: number;
+  readonly unfinished: number;
+  /** Null before the first report, and where the runs have none. */
+  readonly verdict: string | null;
+  /** The run to go on with; null where there is none. */
+  readonly recommended: string | null;
+}
+
+const reportSchema = z.looseObject({
+  answer: z
+    .looseObject({
+      verdict: z.string(),
+      recommended: z.looseObject({ run: z.string() }).nullable().optional(),
+    })
+    .nullish(),
+  // Of a sweep.
+  leader: z.looseObject({ verdict: z.string() }).nullish(),
+});
+
+/**
+ * What lies in a folder of runs: an entry for each folder below it that holds some, in the order of their names. The verdict is that
+ * of the last report; runs that were made since are counted, and not in it.
+ * @throws InputError where the folder is missing, or a report is damaged
+ */
+export function listRuns(runs: string): ListedRuns[] {
+  if (!existsSync(runs) || !statSync(runs).isDirectory())
+    throw new InputError(`there is no folder ${runs}; train an experiment first, or say where its runs are`);
+  const names = readdirSync(runs).filter((name) => statSync(join(runs, name)).isDirectory());
+  return names
+    .sort((a, b) => a.localeCompare(b, 'en', { numeric: true }))
+    .flatMap((name): ListedRuns[] => {
+      const folder = join(runs, name);
+      const begun = markedFiles(folder, 'config.json');
+      if (begun.length === 0) return [];
+      const finished = markedFiles(folder, 'result.json').length;
+      const path = join(folder, 'report.json');
+      const report = existsSync(path) ? readJsonFile(path, reportSchema) : null;
+      return [
+        {
+          name,
+          folder,
+          finished,
+          unfinished: begun.length - finished,
+          verdict: report?.answer?.verdict ?? report?.leader?.verdict ?? null,
+          recommended: report?.answer?.recommended?.run ?? null,
+        },
+      ];
+    });
+}

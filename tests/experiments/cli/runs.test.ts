@@ -1,0 +1,77 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../src/data/fixtures.ts';
+import { earshot } from './command-line.ts';
+
+function run(cwd: string, path: string, { isFinished }: { isFinished: boolean }): void {
+  mkdirSync(join(cwd, path), { recursive: true });
+  writeFileSync(join(cwd, path, 'config.json'), '{}');
+  if (isFinished) writeFileSync(join(cwd, path, 'result.json'), '{}');
+}
+
+function folder(): string {
+  const cwd = temporaryFolder();
+  run(cwd, 'runs/first/agent/seed-1', { isFinished: true });
+  run(cwd, 'runs/first/agent/seed-2', { isFinished: false });
+  run(cwd, 'runs/swept/trials/0001', { isFinished: true });
+  run(cwd, 'runs/new/agent/seed-1', { isFinished: false });
+  mkdirSync(join(cwd, 'runs/cache'));
+  const answer = {
+    verdict: 'the agent is above the rules.',
+    recommended: { variant: 'agent', run: 'runs/first/agent/seed-1' },
+  };
+  writeFileSync(join(cwd, 'runs/first/report.json'), JSON.stringify({ name: 'first', answer, results: [] }));
+  writeFileSync(
+    join(cwd, 'runs/swept/report.json'),
+    JSON.stringify({ leader: { verdict: 'no setting can be told.' } }),
+  );
+  return cwd;
+}
+
+describe('runs', () => {
+  it('lists what was trained, with verdicts and what to go on with', async () => {
+    const { code, out } = await earshot(['runs'], { cwd: folder() });
+    expect(code).toBe(0);
+    expect(out.split('\n')).toEqual([
+      'first: 1 run finished, 1 not finished',
+      '  the agent is above the rules.',
+      '  Go on with runs/first/agent/seed-1',
+      'new: 1 not finished',
+      '  no verdict yet; `earshot report` writes the report of finished runs',
+      'swept: 1 run finished',
+      '  no setting can be told.',
+      '',
+    ]);
+  });
+
+  it('gives the same as JSON', async () => {
+    const { out } = await earshot(['runs', '--json'], { cwd: folder() });
+    expect(JSON.parse(out)[0]).toEqual({
+      name: 'first',
+      folder: 'runs/first',
+      finished: 1,
+      unfinished: 1,
+      verdict: 'the agent is above the rules.',
+      recommended: 'runs/first/agent/seed-1',
+    });
+  });
+
+  it('says where there is nothing', async () => {
+    const { code, errors } = await earshot(['runs', 'nowhere'], { cwd: folder() });
+    expect([code, errors]).toEqual([
+      1,
+      expect.stringContaining('there is no folder nowhere; train an experiment first'),
+    ]);
+  });
+});
+
+it('train says of threads and tables what makes an experiment of them', async () => {
+  const cwd = temporaryFolder({ 'threads.jsonl': '{}', 'posts.csv': 'a' });
+  expect((await earshot(['train', 'threads.jsonl'], { cwd })).errors).toContain(
+    '`earshot init threads.jsonl` asks what you want',
+  );
+  expect((await earshot(['train', 'posts.csv'], { cwd })).errors).toContain(
+    '`earshot data import csv posts.csv --out threads.jsonl`',
+  );
+});
