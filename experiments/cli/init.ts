@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { Command, Option } from 'commander';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
+import { counted } from '../../src/counted.ts';
 import { formatBadItem } from '../../src/data/bad-item.ts';
 import { tasks } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
@@ -81,9 +82,11 @@ async function init(given: string | undefined, options: InitOptions & { terminal
     const found = foundIn(threads, path);
     const { posts, postsPerThread, threadsUnder3Posts, postsWithoutTime, repeatedClaimTexts } = found.description;
     const remarks = [
-      threadsUnder3Posts > 0 ? `${threadsUnder3Posts} threads have fewer than 3 posts, too few to decide anything` : '',
-      postsWithoutTime > 0 ? `${postsWithoutTime} posts have no time; rules of hours need them` : '',
-      repeatedClaimTexts > 0 ? `${repeatedClaimTexts} claims repeat the text of another thread’s` : '',
+      threadsUnder3Posts > 0
+        ? `${counted(threadsUnder3Posts, 'thread')} with fewer than 3 posts, too few to decide anything`
+        : '',
+      postsWithoutTime > 0 ? `${counted(postsWithoutTime, 'post')} without a time; rules of hours need them` : '',
+      repeatedClaimTexts > 0 ? `${counted(repeatedClaimTexts, 'claim')} with the text of another thread’s` : '',
     ].filter((remark) => remark !== '');
     stderr.write(`Found ${threads.length} threads, ${posts} posts (median ${postsPerThread?.median ?? 0} a thread).\n`);
     for (const { task, labelled, counts } of found.tasks)

@@ -124,8 +124,8 @@ describe('a CSV file with a row for each post', () => {
     expect(message).toContain('d (fake, real) looks like labels');
     expect(message).toContain('no column is called "when" (--time)');
     expect(message).toContain('c looks like times');
-    expect(message).toContain('give --thread-id <column> ("a" may be it)');
-    expect(message).toContain('give --text <column> ("b" may be it). Columns: a, b, c, d');
+    expect(message).toContain('give --thread-id <column>');
+    expect(message).toMatch(/give --text <column>\nColumns: a, b, c, d\. By their values, try --thread-id a --text b$/);
   });
 
   it('says that a file of JSON is no table', async () => {

@@ -84,14 +84,15 @@ export function tableColumns(
       ),
     ...(columns.threadId === undefined
       ? [
-          `no column says which thread a post is of; give --thread-id <column>${likely(free(looks.groups).slice(0, 1))}. Where every row is a thread of its own, name its id there`,
+          'no column says which thread a post is of; give --thread-id <column>. Where every row is a thread of its own, name its id there',
         ]
       : []),
-    ...(columns.text === undefined
-      ? [`no column says the text of a post; give --text <column>${likely(free(looks.texts).slice(0, 1))}`]
-      : []),
+    ...(columns.text === undefined ? ['no column says the text of a post; give --text <column>'] : []),
   ];
-  if (missing.length > 0) throw new InputError(`${source}: ${missing.join('. ')}. Columns: ${headings.join(', ')}`);
+  if (missing.length > 0)
+    throw new InputError(
+      `${source}:${missing.length > 1 ? '\n  ' : ' '}${missing.join('\n  ')}${missing.length > 1 ? '\n' : '. '}Columns: ${headings.join(', ')}${advised(columns, { looks, free })}`,
+    );
   return columns;
 }
 
@@ -134,8 +135,22 @@ function meantInstead(
   return `did you mean ${JSON.stringify(asked)}?${like.length === 0 ? '' : ` ${like.join(' and ')} ${like.length === 1 ? 'looks' : 'look'} ${what}`}`;
 }
 
-function likely(headings: readonly string[]): string {
-  return headings.length === 0 ? '' : ` (${headings.map((heading) => JSON.stringify(heading)).join(', ')} may be it)`;
+/** The options that the values speak for. */
+function advised(
+  columns: TableColumns,
+  { looks, free }: { looks: ColumnLooks; free: (own: readonly string[]) => string[] },
+): string {
+  const hasLabel = [columns.rumor, columns.veracity, columns.label].some((heading) => heading !== undefined);
+  const guesses: readonly (readonly [TableField, string | undefined])[] = [
+    ['threadId', columns.threadId === undefined ? free(looks.groups)[0] : undefined],
+    ['text', columns.text === undefined ? free(looks.texts)[0] : undefined],
+    ['time', columns.time === undefined ? free(looks.times)[0] : undefined],
+    ['label', hasLabel ? undefined : free([...looks.labels.keys()])[0]],
+  ];
+  const options = guesses.flatMap(([field, heading]) =>
+    heading === undefined ? [] : [`${optionOf(field)} ${quoted(heading)}`],
+  );
+  return options.length === 0 ? '' : `. By their values, try ${options.join(' ')}`;
 }
 
 function fieldNamed(name: string): TableField {

@@ -42,7 +42,7 @@ export function cellRumor(
   throw badCell(
     row,
     column,
-    `${byMap(mapped)}is no label that is known (rumor, non-rumor, 1, 0); say what it stands for with --label-map ${argument(said)}=rumor or ${argument(said)}=non-rumor`,
+    `${byMap(mapped)}is no label that is known (rumor, non-rumor, 1, 0); ${veracities.some((known) => known === word) ? `where the column holds veracities, read it with ${optionOf('veracity')} ${argument(column)}; else ` : ''}say what it stands for with --label-map ${argument(said)}=rumor or ${argument(said)}=non-rumor`,
   );
 }
 
