@@ -10,7 +10,8 @@ import {
 } from '../../trainers/selector/setup.ts';
 import { trainToEnd } from '../../trainers/trainer.ts';
 import { replyExamples, replyStances, selectorClaim } from './data.ts';
-import type { baselines } from './experiment.ts';
+import { type baselines, familyBaselines } from './experiment.ts';
+import { type FamilyBaseline, tuneOnSelection } from './family-baseline.ts';
 import type { TestSet } from './protocol.ts';
 import type { TextBaseline } from './text-baselines.ts';
 import { freshSettings, type SelectorTrial } from './workshop.ts';
@@ -44,6 +45,8 @@ export async function trainBaseline(
     // Held-out events have labels of their own in training, and theirs would be those of development events.
     const heldOut = trial.experiment.data.heldOutEvents.length > 0 ? [] : trial.heldOut;
     await superviseTaskModels({ settings, threads: trial.shared.data.train, heldOut });
+  } else if (isFamily(name)) {
+    await tuneOnSelection(settings, { name, retention: selector.retention.at(-1) });
   } else if (name === 'untuned') {
     await pretrainTaskModels(settings);
   } else {
@@ -53,6 +56,10 @@ export async function trainBaseline(
     });
   }
   return trainer.training;
+}
+
+function isFamily(name: TrainedBaseline): name is FamilyBaseline {
+  return familyBaselines.some((own) => own === name);
 }
 
 function hiddenLabels(threads: readonly Thread[]): HiddenLabels {

@@ -19,11 +19,22 @@ const local = {
   encoder: encoderSchema.prefault({ name: 'hashing', dimensions: 2048 }).describe('encodes texts for this model'),
 };
 
+/** Selectors of machine labels that stand beside JSDRV (`experts/selectors/`). */
+export const familyBaselines = [
+  'seed-agreement',
+  'knn-shapley',
+  'influence',
+  'regression',
+  'confidence',
+  'small-loss',
+] as const;
+
 export const baselines = [
   'untuned',
   'everything',
   'random',
   'random-by-class',
+  ...familyBaselines,
   'right-labels',
   'supervised',
   'majority',
@@ -105,9 +116,9 @@ export const selectorExperimentSchema = z
       .strictObject({
         beside: z
           .array(z.enum(baselines))
-          .default(baselines.filter((name) => name !== 'right-labels'))
+          .default(baselines.filter((name) => name !== 'right-labels' && !familyBaselines.some((own) => own === name)))
           .describe(
-            'also tested: the task models untuned; tuned on all machine labels; on a random selection of the same size; on one with the same shares of every machine label, among labelled and unlabelled claims; on the machine labels that are right, or cannot be checked; on human labels; the most common class; the most similar claim or reply; a logistic regression on TF-IDF',
+            'also tested: the task models untuned; tuned on all machine labels; on a random selection of the same size; on one with the same shares of every machine label, among labelled and unlabelled claims; on what other selectors take, as much of every class as this one (seed-agreement to small-loss); on the machine labels that are right, or cannot be checked; on human labels; the most common class; the most similar claim or reply; a logistic regression on TF-IDF',
           ),
         room: z
           .boolean()
