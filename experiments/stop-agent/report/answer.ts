@@ -80,7 +80,7 @@ export function answerOf({
     ],
     legend: `ER: share of a thread’s posts read at the decision. Calls: of the detector, a thread. Above rules: macro-F1 above every mixture of rules as early with as many calls; 95 % ${seeds === 1 ? 'over threads, for this one seed' : 'over seeds and threads'}.`,
     verdict: verdict(variants),
-    choice: `${variants.length > 1 ? 'Best first' : 'The run to go on with is chosen'}, by macro-F1 − ${delayCost} × ER${callCost === 0 ? '' : ` − ${callCost} × calls`} on ${ranking.part === 'development' ? 'the development part' : `the ${ranking.part} part, for there is no development part`}.`,
+    choice: `${variants.length > 1 ? 'Best first, by' : 'Of several runs the best is chosen by'} macro-F1 − ${delayCost} × ER${callCost === 0 ? '' : ` − ${callCost} × calls`} on ${ranking.part === 'development' ? 'the development part' : `the ${ranking.part} part, for there is no development part`}.`,
     recommended: best === null || run === undefined ? null : { variant: best.variant, run },
     next:
       run === undefined

@@ -70,7 +70,7 @@ function seedChoices(seeds: readonly number[]): string[] {
 }
 
 function choiceForm({ agents, seeds }: { agents: readonly string[]; seeds: readonly string[] }): Markup {
-  return html`<form class="controls choice" id="choice" aria-label="What is shown below">
+  return html`<form class="controls choice" id="choice" aria-label="Agent and seed of all below">
 <label><span>Agent</span><select name="agent" autocomplete="off">${agents.map((agent) => html`<option>${agent}</option>`)}</select></label>
 <label><span>Seed</span><select name="seed" autocomplete="off">${seeds.map((seed) => html`<option value="${seed}">${seed === 'all' ? 'all seeds' : seed}</option>`)}</select></label>
 </form>
