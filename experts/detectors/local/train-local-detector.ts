@@ -118,42 +118,38 @@ export async function trainCrossFitted(settings: LocalTraining): Promise<CrossFi
   const foldOfThread = stratifiedFolds({ classes: labels, folds, random });
   const foldOfRow = threadOfRow.map((thread) => foldOfThread[thread]);
 
-  // Large penalties first: each fit starts where the one before it ended.
-  const penalties = options.l2.toSorted((left, right) => right - left);
-  const total = options.characterWeights.length * penalties.length * folds + 1;
+  const total = (options.characterWeights.length + options.l2.length - 1) * folds + 1;
   let done = 0;
-  const fitted = async (of: {
-    features: SparseMatrix;
-    l2: number;
-    start: Float64Array | undefined;
-    without: number;
-  }) => {
+  const fitted = async (of: { features: SparseMatrix; l2: number; without: number }) => {
     signal?.throwIfAborted();
     const weights = rowWeights.map((weight, row) => (foldOfRow[row] === of.without ? 0 : weight));
     const own = await fittedWeights({ ...of, targets, rowWeights: weights, classCount, signal });
     onProgress?.({ done: ++done, total });
     return own;
   };
+  const candidate = async (own: Pick<Candidate, 'characterWeight' | 'l2' | 'features'>): Promise<Candidate> => {
+    const { features, l2 } = own;
+    const ofFolds: Float64Array[] = [];
+    // From nothing: a fit that began where that of another fold ended would know the threads left out.
+    for (let fold = 0; fold < folds; fold++) ofFolds.push(await fitted({ features, l2, without: fold }));
+    const logits = heldOutLogits({ features, weightsOfFold: ofFolds, foldOfRow, classCount });
+    const scored = { logits, targets, rowWeights, classCount };
+    const temperature = fitTemperature(scored);
+    return { ...own, ofFolds, logits, temperature, loss: logLoss(scored, temperature) };
+  };
+  // First the weight of the characters, at the middle penalty, then the penalty.
+  const penalties = options.l2.toSorted((left, right) => left - right);
+  const [middle] = penalties.splice((penalties.length - 1) >> 1, 1);
+  const better = (left: Candidate, right: Candidate) => (right.loss < left.loss ? right : left);
   let best: Candidate | null = null;
   for (const characterWeight of options.characterWeights) {
-    const features = weighted(rows, characterWeight);
-    let ofFolds: (Float64Array | undefined)[] = new Array(folds).fill(undefined);
-    for (const l2 of penalties) {
-      const weightsOfFold: Float64Array[] = [];
-      for (const [fold, start] of ofFolds.entries())
-        weightsOfFold.push(await fitted({ features, l2, start, without: fold }));
-      ofFolds = weightsOfFold;
-      const logits = heldOutLogits({ features, weightsOfFold, foldOfRow, classCount });
-      const scored = { logits, targets, rowWeights, classCount };
-      const temperature = fitTemperature(scored);
-      const loss = logLoss(scored, temperature);
-      if (best === null || loss < best.loss)
-        best = { characterWeight, l2, features, ofFolds: weightsOfFold, logits, temperature, loss };
-    }
+    const own = await candidate({ characterWeight, l2: middle, features: weighted(rows, characterWeight) });
+    best = best === null ? own : better(best, own);
   }
   if (best === null) throw new Error('there is nothing to choose from');
+  for (const l2 of penalties) best = better(best, await candidate({ ...best, l2 }));
   const { characterWeight, l2, features, ofFolds, temperature } = best;
-  const whole = await fitted({ features, l2, start: ofFolds[0], without: -1 });
+  const whole = await fitted({ features, l2, without: -1 });
   const scored = { logits: best.logits.map((logit) => logit / temperature), targets, rowWeights, classCount };
 
   // A student is to be as sure as its detector, and is held against no label.
@@ -227,7 +223,6 @@ async function fittedWeights(options: {
   rowWeights: Float64Array;
   classCount: number;
   l2: number;
-  start: Float64Array | undefined;
   signal: AbortSignal | undefined;
 }): Promise<Float64Array> {
   const { features, targets, classCount, l2, signal } = options;
@@ -242,7 +237,7 @@ async function fittedWeights(options: {
     l2,
   };
   const { point } = await minimize({
-    start: options.start ?? prior,
+    start: prior,
     lossAt(weights, gradient) {
       signal?.throwIfAborted();
       return softmaxLoss({ problem, weights, gradient });

@@ -27,7 +27,7 @@ export const replyWeight = 2;
 /** The claim's parts as long as there is no reply, so that first posts do not look like weak evidence. */
 export const loneClaimWeight = 2;
 /** n-grams kept of a part, those in most documents first: a limit to the size of a saved detector. */
-const mostColumns = 16_384;
+const mostColumns = 32_768;
 
 export interface Vocabulary {
   /** Hashes of n-grams, [n-grams]. */
