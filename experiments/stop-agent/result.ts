@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { RunDirectory } from '../../checkpoints/run-directory.ts';
+import { heldOutSchema } from '../../experts/detectors/local/held-out.ts';
 import { prefixScheduleSchema } from '../../experts/prefix-schedule.ts';
 import { groupBy } from '../../src/data/group-by.ts';
 import { InputError } from '../../src/errors.ts';
@@ -32,6 +33,10 @@ export const storedResultSchema = z.strictObject({
     .describe('in the order of the tables; rules are decided when they are shown'),
   part: z.enum(['test', 'development']).describe('the part of the split that was decided'),
   schedule: prefixScheduleSchema.unwrap().nullable().describe('on which the agent asks the detector'),
+  detector: heldOutSchema
+    .nullable()
+    .default(null)
+    .describe('what the local detector is worth on threads that it has not seen; null for a detector file'),
 });
 export type StoredResult = z.output<typeof storedResultSchema>;
 
@@ -41,7 +46,10 @@ export function storedResult(of: Omit<StoredResult, 'formatVersion'>): StoredRes
 
 /** What a finished run came to. */
 export interface TrialResult
-  extends Pick<StoredResult, 'seed' | 'threads' | 'demonstrations' | 'stopsAtFirstPost' | 'part' | 'schedule'> {
+  extends Pick<
+    StoredResult,
+    'seed' | 'threads' | 'demonstrations' | 'stopsAtFirstPost' | 'part' | 'schedule' | 'detector'
+  > {
   readonly systems: readonly SystemScores[];
   /** What they were computed from, in the same order. */
   readonly decisions: readonly SystemDecisions[];

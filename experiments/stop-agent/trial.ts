@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
+import { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
 import { expertNames } from '../../experts/trajectories.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import type { BackendChoice } from '../../src/tensor/backend.ts';
@@ -216,6 +217,7 @@ async function test(
     systems: systems.map(({ name, calls }) => ({ name, calls })),
     part: experiment.evaluation.part,
     schedule,
+    detector: prepared.detector instanceof LocalDetector ? prepared.detector.model.training.heldOut : null,
   });
 }
 

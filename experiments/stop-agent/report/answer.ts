@@ -15,6 +15,7 @@ import {
   shownMargin,
   summarize,
 } from './aggregate.ts';
+import { type DetectorTruth, detectorTruths } from './detector-truth.ts';
 import { rankedAgents, recommendedAgent } from './ranked-agents.ts';
 import { readingSentence } from './reading.ts';
 
@@ -27,6 +28,8 @@ interface SummedVariant {
 
 /** What an experiment came to, for a screen, a page and a file alike. */
 export interface Answer {
+  /** What its detectors are worth on threads that they have not seen. */
+  readonly detectors: readonly DetectorTruth[];
   /** Threads and seeds. */
   readonly decided: string;
   /** What the recommended agent keeps for what it reads; null where every agent collapsed. */
@@ -66,6 +69,7 @@ export function answerOf({
   const run = runs.find(({ variant }) => variant === best?.variant)?.directories[best?.bestTrial ?? 0];
   const { delayCost, callCost } = ranking.price;
   return {
+    detectors: detectorTruths(results),
     decided: `${counted(threads[part], `${part} thread`)}, ${counted(seeds, 'seed')}`,
     reading:
       summed === undefined

@@ -6,6 +6,7 @@ import { taskOf } from '../experiment.ts';
 import { readTrialResult } from '../result.ts';
 import { answerOf } from './answer.ts';
 import { answerSection } from './answer-section.ts';
+import { detectorTruthMarkup } from './detector-truth.ts';
 import { frontChart, frontSection } from './front.ts';
 import { inspectedRuns, inspectorData, inspectorSection } from './inspector.ts';
 import { plottedSystems } from './operating-points.ts';
@@ -38,7 +39,8 @@ export async function stopAgentPage(source: PageSource): Promise<Page> {
   const { result } = runs[0];
   const seeds = [...new Set(runs.map((run) => run.result.seed))];
   const introduction = html`<p class="facts">${partName(result.part)}: ${result.systems[0].threads} threads a seed · ${variants.length === 1 ? 'one agent' : `${variants.length} agents`} · ${seeds.length === 1 ? 'seed' : 'seeds'} ${seeds.join(', ')} · labels ${labels.join(', ')}</p>
-${result.part === 'test' ? null : html`<p class="warning">Decided: the development part. Choose settings here, then decide the test part once.</p>`}`;
+${result.part === 'test' ? null : html`<p class="warning">Decided: the development part. Choose settings here, then decide the test part once.</p>`}
+${detectorTruthMarkup(answer.detectors)}`;
   const sections: PageSection[] = [
     { id: 'answer', title: 'Answer', body: answerSection(answer, front) },
     { id: 'front', title: 'Front', body: frontSection(systems, calls) },

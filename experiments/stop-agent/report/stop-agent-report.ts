@@ -6,6 +6,7 @@ import { shownMetrics } from '../metrics.ts';
 import type { TrialResult } from '../result.ts';
 import { compareToFront, type Margin, type SystemSummary, shownMargin, summarize } from './aggregate.ts';
 import type { Answer } from './answer.ts';
+import { detectorTruthMarkdown } from './detector-truth.ts';
 import { rankedAgents } from './ranked-agents.ts';
 
 /**
@@ -39,6 +40,7 @@ export function renderReport(options: {
   const lines = [
     `# ${name}`,
     '',
+    ...detectorTruthMarkdown(answer.detectors),
     ...answerLines(answer),
     '## What was run',
     '',

@@ -1,5 +1,6 @@
 import { narrowTable, wrapped } from '../../report/narrow-table.ts';
 import type { Answer } from './answer.ts';
+import { detectorTruthLines } from './detector-truth.ts';
 
 /**
  * What an experiment came to, on a screen: every agent with the best rules that are as early, and one sentence of verdict.
@@ -7,11 +8,12 @@ import type { Answer } from './answer.ts';
  */
 export function summarizeExperiment(
   name: string,
-  { decided, reading, table, choice, legend, verdict }: Answer,
+  { detectors, decided, reading, table, choice, legend, verdict }: Answer,
 ): string {
   return [
     `${name}: ${decided}`,
     '',
+    ...detectorTruthLines(detectors).flatMap((line) => [wrapped(line), '']),
     ...(reading === null ? [] : [wrapped(reading), '']),
     narrowTable(table),
     '',

@@ -7,13 +7,13 @@ export const heldOutSystems = ['all posts', 'claim only', 'most common label'] a
 /** What a detector is worth on threads that it has not seen, beside two readers that need less. */
 export const heldOutSchema = z.strictObject({
   threads: z.int(),
-  support: z.array(z.int()).describe('threads of each label, in the order of the labels'),
+  support: z.record(z.string(), z.int()).describe('threads of each label'),
   systems: z.array(
     z.strictObject({
       name: z.enum(heldOutSystems).describe('the detector after all posts or after the first, or no detector at all'),
       macroF1: z.number(),
-      f1: z.array(z.number()).describe('of each label'),
-      said: z.array(z.int()).describe('threads that it gives each label'),
+      f1: z.record(z.string(), z.number()).describe('of each label'),
+      said: z.record(z.string(), z.int()).describe('threads that it gives each label'),
     }),
   ),
 });
@@ -23,20 +23,17 @@ export type HeldOut = z.infer<typeof heldOutSchema>;
 export function heldOutScores(options: {
   gold: readonly number[];
   said: Record<'all posts' | 'claim only', readonly number[]>;
-  labels: number;
+  labels: readonly string[];
 }): HeldOut {
   const { gold, said, labels } = options;
-  const countsOf = (of: readonly number[]) => {
-    const counts = new Array<number>(labels).fill(0);
-    for (const label of of) counts[label]++;
-    return counts;
-  };
+  const countsOf = (of: readonly number[]) => labels.map((_, label) => of.filter((own) => own === label).length);
+  const named = (values: readonly number[]) => Object.fromEntries(labels.map((label, index) => [label, values[index]]));
   const support = countsOf(gold);
   const commonest = gold.map(() => likeliest(support));
   const systems = heldOutSystems.map((name) => {
     const predicted = name === 'most common label' ? commonest : said[name];
-    const { macroF1, perClass } = classificationScores({ gold, predicted, classes: labels });
-    return { name, macroF1, f1: perClass.map(({ f1 }) => f1), said: countsOf(predicted) };
+    const { macroF1, perClass } = classificationScores({ gold, predicted, classes: labels.length });
+    return { name, macroF1, f1: named(perClass.map(({ f1 }) => f1)), said: named(countsOf(predicted)) };
   });
-  return { threads: gold.length, support, systems };
+  return { threads: gold.length, support: named(support), systems };
 }

@@ -180,7 +180,7 @@ export async function trainCrossFitted(settings: LocalTraining): Promise<CrossFi
       l2,
       characterWeight,
       heldOutLogLoss: best.loss,
-      heldOut: heldOutTruth({ scored, rows, foldOfRow, folds, offsetsOf }),
+      heldOut: heldOutTruth({ scored, rows, foldOfRow, folds, offsetsOf, labels: task.labels }),
     },
   };
   const mean = ofFolds[0].map((_, index) => ofFolds.reduce((sum, weights) => sum + weights[index], 0) / folds);
@@ -319,6 +319,7 @@ function heldOutTruth(options: {
   foldOfRow: Int32Array;
   folds: number;
   offsetsOf: (scored: Scored) => number[];
+  labels: readonly string[];
 }): HeldOut {
   const { scored, foldOfRow, folds, offsetsOf } = options;
   const { threadOfRow, lengthOfRow } = options.rows;
@@ -338,7 +339,7 @@ function heldOutTruth(options: {
   return heldOutScores({
     gold: last.map((row) => gold[row]),
     said: { 'all posts': pick(last), 'claim only': pick(last.map((row) => firstOf.get(threadOfRow[row]) ?? row)) },
-    labels: classCount,
+    labels: options.labels,
   });
 }
 

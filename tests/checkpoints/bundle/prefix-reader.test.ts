@@ -50,7 +50,7 @@ const detector = new LocalDetector({
       l2: 1,
       characterWeight: 1,
       heldOutLogLoss: 0,
-      heldOut: { threads: 0, support: [], systems: [] },
+      heldOut: { threads: 0, support: {}, systems: [] },
     },
   },
 });

@@ -57,6 +57,7 @@ export function decidedTrial(
     threads: { test: 10 },
     demonstrations: count,
     stopsAtFirstPost: { conservative: 1 / 3, earlyAction: 0, misleading: 0 },
+    detector: null,
     part: 'test',
     schedule: null,
     systems,
