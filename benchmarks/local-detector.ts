@@ -68,17 +68,16 @@ console.log(`first post ${cells[0]}, 5 posts ${cells[1]}, all posts ${cells[2]}`
 function split(seed: number): { train: Thread[]; test: Thread[] } {
   const [trainCount, testCount, posts] = [given.train, given.test, given.posts].map(Number);
   const stratifyBy = (thread: Thread) => task.goldLabel(thread);
-  const cut = (thread: Thread) => ({ ...thread, posts: thread.posts.slice(0, posts) });
-  const draw = (threads: readonly Thread[], parts: { train: number; test: number }) =>
-    splitThreads(threads, { parts, seed, stratifyBy });
   const { 'test-events': testEvents } = given;
+  const cut = (thread: Thread) => ({ ...thread, posts: thread.posts.slice(0, posts) });
   const own = ofEvents(given.events);
-  if (testEvents === undefined) {
-    const { train, test } = draw(own, { train: trainCount, test: Math.min(testCount, own.length - trainCount) });
+  if (testEvents !== undefined) {
+    const { train } = splitThreads(own, { parts: { train: trainCount }, seed, stratifyBy });
+    const { test } = splitThreads(ofEvents(testEvents), { parts: { test: testCount }, seed, stratifyBy });
     return { train: train.map(cut), test: test.map(cut) };
   }
-  const { train } = draw(own, { train: trainCount, test: 0 });
-  const { test } = draw(ofEvents(testEvents), { train: 0, test: testCount });
+  const parts = { train: trainCount, test: Math.min(testCount, own.length - trainCount) };
+  const { train, test } = splitThreads(own, { parts, seed, stratifyBy });
   return { train: train.map(cut), test: test.map(cut) };
 }
 
