@@ -50,7 +50,7 @@ Examples:
   earshot compare runs/published-vs-paper/paper runs/published-vs-paper/published
   earshot compare runs/quickstart/one-call runs/quickstart/one-call --second-system "first 4 posts"
   earshot compare runs/selector-quickstart/agent runs/selector-quickstart/agent --second-system random
-  earshot compare runs/quickstart/one-call runs/quickstart/paper --html --out comparison.html`,
+  earshot compare runs/quickstart/one-call runs/quickstart/detector-in-state --html --out comparison.html`,
     )
     .action(async (first: string, second: string, options: CompareOptions) => {
       const kind = kindOfRun(RunDirectory.open(join(first, runsIn(first)[0])));

@@ -43,7 +43,7 @@ A sweep's page has its table, the front, the heat map, the triangle, how much ea
 Examples:
   earshot report experiments/recipes/quickstart.yaml
   earshot report experiments/recipes/quickstart.yaml --html
-  earshot report runs/quickstart/paper/seed-1 --html --out paper.html
+  earshot report runs/quickstart/one-call/seed-1 --html --out one-call.html
   earshot report runs/ratio-pareto --html`,
     )
     .action(async (path: string, options: ReportOptions) => {
