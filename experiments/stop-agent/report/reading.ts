@@ -27,10 +27,14 @@ export function bestFixedRule<System extends Placed>(systems: readonly System[],
  * What an agent gets for what it reads, in a sentence: `Reading 39 % of the posts, detector-in-state keeps 97 % of the
  * macro-F1 of reading everything; …`. Null where a score is missing.
  */
-export function readingSentence(systems: readonly SystemSummary[], name: string): string | null {
-  const placed = systems.flatMap((system): Placed[] => {
-    const { macroF1, er } = system.values;
-    return macroF1 === null || er === null ? [] : [{ ...system, macroF1: macroF1.mean, er: er.mean }];
+export function readingSentence(
+  systems: readonly Pick<SystemSummary, 'name' | 'calls' | 'values'>[],
+  name: string,
+): string | null {
+  const placed = systems.flatMap((system) => {
+    const { macroF1, er, callsPerThread } = system.values;
+    if (macroF1 === null || er === null) return [];
+    return [{ ...system, macroF1: macroF1.mean, er: er.mean, callsPerThread: callsPerThread?.mean ?? 0 }];
   });
   const agent = placed.find((system) => system.name === agentName);
   const all = placed.find((system) => system.name === allPosts.name);
@@ -39,5 +43,12 @@ export function readingSentence(systems: readonly SystemSummary[], name: string)
   const fixed = bestFixedRule(placed, agent.er);
   const beside =
     fixed === undefined ? 'no fixed rule is as early' : `the best fixed rule as early keeps ${kept(fixed)}`;
-  return `Reading ${percent(agent.er)} of the posts, ${name} keeps ${kept(agent)} of the macro-F1 of reading everything; ${beside}.`;
+  // A rule that asks on the way, for an agent that does, too.
+  const asking = placed
+    .filter((system) => !isLearnt(system.name) && (system.calls === 'every' || system.calls === 'schedule'))
+    .filter(({ er, callsPerThread }) => er <= agent.er + 1e-9 && callsPerThread <= agent.callsPerThread + 1e-9)
+    .sort((a, b) => b.macroF1 - a.macroF1)[0];
+  const isBetter = asking !== undefined && asking.macroF1 > (fixed?.macroF1 ?? 0);
+  const also = isBetter ? `; ${asking.name}, as early with as few calls, keeps ${kept(asking)}` : '';
+  return `Reading ${percent(agent.er)} of the posts, ${name} keeps ${kept(agent)} of the macro-F1 of reading everything; ${beside}${also}.`;
 }
