@@ -7,7 +7,8 @@ import { workContext } from '../../src/work-context.ts';
 import { isDetectorFile } from '../config/is-detector-file.ts';
 import type { AnnotatedThreads } from '../judging/annotate-threads.ts';
 import type { JudgingMode } from '../judging/judge-options.ts';
-import { amount, budgetOf, positiveInteger, share, wholeNumber } from './option-values.ts';
+import { budgetOf, budgetOptions } from './budget-options.ts';
+import { amount, positiveInteger, share, wholeNumber } from './option-values.ts';
 import { Interrupted, type Terminal } from './terminal.ts';
 
 interface Flags {
@@ -57,17 +58,9 @@ export function annotateCommand(terminal: Terminal): Command {
       positiveInteger,
     )
     .option('--dry-run', 'language models: count calls, tokens and cost, and send nothing')
-    .option(
-      '--budget-requests <count>',
-      'language models: send at most so many requests, those of earlier runs with the same store included',
-      positiveInteger,
-    )
-    .option('--budget-tokens <count>', 'language models: use at most so many tokens, counted likewise', positiveInteger)
-    .option(
-      '--budget-money <amount>',
-      "language models: spend at most so much, in the prices' currency, counted likewise",
-      amount,
-    )
+    .addOption(budgetOptions.requests)
+    .addOption(budgetOptions.tokens)
+    .addOption(budgetOptions.money)
     .option('--retry-unreadable', 'language models: ask again where an earlier answer could not be read')
     .option(
       '--max-unreadable <share>',

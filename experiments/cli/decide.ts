@@ -6,7 +6,8 @@ import { InputError, ProviderError } from '../../src/errors.ts';
 import { type WorkContext, workContext } from '../../src/work-context.ts';
 import type { PrefixJudge } from '../judging/judge-single-prefixes.ts';
 import type { DecidedThread, Decider } from '../stop-agent/decide.ts';
-import { amount, budgetOf, positiveInteger } from './option-values.ts';
+import { budgetOf, budgetOptions } from './budget-options.ts';
+
 import type { Terminal } from './terminal.ts';
 
 export function decideCommand(terminal: Terminal): Command {
@@ -21,17 +22,9 @@ export function decideCommand(terminal: Terminal): Command {
     .option('--detector <file>', 'detector file (.yaml) of language models, asked once a thread for the verdict')
     .option('--store <path>', "annotation store of that detector's judgements; made when absent", 'annotations.sqlite')
     .option('--retry-unreadable', 'language models: ask again where an earlier answer could not be read')
-    .option(
-      '--budget-requests <count>',
-      'language models: send at most so many requests, those of earlier runs with the same store included',
-      positiveInteger,
-    )
-    .option('--budget-tokens <count>', 'language models: use at most so many tokens, counted likewise', positiveInteger)
-    .option(
-      '--budget-money <amount>',
-      "language models: spend at most so much, in the prices' currency, counted likewise",
-      amount,
-    )
+    .addOption(budgetOptions.requests)
+    .addOption(budgetOptions.tokens)
+    .addOption(budgetOptions.money)
     .addHelpText(
       'after',
       `

@@ -5,7 +5,8 @@ import { loadThreads } from '../../src/data/thread-file.ts';
 import { workContext } from '../../src/work-context.ts';
 import type { DetectorEvaluation } from '../judging/detect.ts';
 import { earlyDetectionReplies, type Replies } from '../judging/early-detection.ts';
-import { amount, budgetOf, positiveInteger, share, wholeNumber } from './option-values.ts';
+import { budgetOf, budgetOptions } from './budget-options.ts';
+import { positiveInteger, share, wholeNumber } from './option-values.ts';
 import type { Terminal } from './terminal.ts';
 
 interface DetectCommandOptions {
@@ -36,21 +37,9 @@ export function detectCommand(terminal: Terminal): Command {
     .option('--limit <count>', 'only so many labelled threads, drawn with each label in proportion', positiveInteger)
     .option('--seed <number>', 'seed of that draw', wholeNumber, 1)
     .option('--at <replies>', 'replies seen, such as 0,10,all; 0 is the claim alone', replies, earlyDetectionReplies)
-    .option(
-      '--budget-requests <count>',
-      'send at most so many requests for each detector, those of earlier runs with the same store included',
-      positiveInteger,
-    )
-    .option(
-      '--budget-tokens <count>',
-      'use at most so many tokens for each detector, counted likewise',
-      positiveInteger,
-    )
-    .option(
-      '--budget-money <amount>',
-      "spend at most so much for each detector, in the prices' currency, counted likewise",
-      amount,
-    )
+    .addOption(budgetOptions.requests)
+    .addOption(budgetOptions.tokens)
+    .addOption(budgetOptions.money)
     .option('--concurrency <count>', 'judgements under way at the same time', positiveInteger)
     .option('--retry-unreadable', 'ask again where an earlier answer could not be read')
     .option(

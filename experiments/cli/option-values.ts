@@ -1,5 +1,4 @@
 import { InvalidArgumentError } from 'commander';
-import type { BudgetLimits } from '../../experts/llm/cost/budget.ts';
 
 /** For options that may be repeated. */
 export function collect(value: string, previous: string[]): string[] {
@@ -52,18 +51,4 @@ export function indexOfShares(text: string): { index: number; of: number } {
   const [index, of] = (/^(\d+)\/(\d+)$/.exec(text) ?? []).slice(1).map(Number);
   if (!(index < of)) throw new InvalidArgumentError(`${text} is not of the form 0/10; shares are counted from 0.`);
   return { index, of };
-}
-
-/** The limits that were given; the others are those of the detector file. */
-export function budgetOf(options: {
-  budgetRequests?: number;
-  budgetTokens?: number;
-  budgetMoney?: number;
-}): Partial<BudgetLimits> {
-  const { budgetRequests, budgetTokens, budgetMoney } = options;
-  return {
-    ...(budgetRequests !== undefined && { requests: budgetRequests }),
-    ...(budgetTokens !== undefined && { tokens: budgetTokens }),
-    ...(budgetMoney !== undefined && { money: budgetMoney }),
-  };
 }

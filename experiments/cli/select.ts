@@ -3,7 +3,8 @@ import { markdownTable } from 'markdown-table';
 import { selectorNames } from '../../experts/selectors/names.ts';
 import { workContext } from '../../src/work-context.ts';
 import type { Count, SelectionSummary } from '../selector/select-items.ts';
-import { amount, budgetOf, positiveInteger, share, wholeNumber } from './option-values.ts';
+import { budgetOf, budgetOptions } from './budget-options.ts';
+import { share, wholeNumber } from './option-values.ts';
 import { type SelectTableOptions, selectFromTable } from './select-table.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -41,21 +42,9 @@ export function selectCommand(terminal: Terminal): Command {
     .addOption(new Option('--kind <kind>', 'run: what to write').choices(['posts', 'claims', 'both']).default('both'))
     .option('--all', 'run: write what was discarded, too, with "retained": false')
     .option('--runs <folder>', 'run: where the shared cache is', 'runs')
-    .option(
-      '--budget-requests <count>',
-      'run, language models: send at most so many requests, those of earlier runs with the same store included',
-      positiveInteger,
-    )
-    .option(
-      '--budget-tokens <count>',
-      'run, language models: use at most so many tokens, counted likewise',
-      positiveInteger,
-    )
-    .option(
-      '--budget-money <amount>',
-      "run, language models: spend at most so much, in the prices' currency, counted likewise",
-      amount,
-    )
+    .addOption(budgetOptions.requests)
+    .addOption(budgetOptions.tokens)
+    .addOption(budgetOptions.money)
     .option('--json', 'print the summary as JSON')
     .addHelpText(
       'after',

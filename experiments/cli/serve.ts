@@ -1,7 +1,8 @@
 import { Command } from 'commander';
 import { accessAt } from '../serve/access.ts';
 import { modelSources } from '../serve/models.ts';
-import { amount, budgetOf, positiveInteger, wholeNumber } from './option-values.ts';
+import { budgetOf, budgetOptions } from './budget-options.ts';
+import { amount, positiveInteger, wholeNumber } from './option-values.ts';
 import type { Terminal } from './terminal.ts';
 
 /** Names of environment variables, for what other users of the machine must not see in a list of processes. */
@@ -23,17 +24,9 @@ export function serveCommand(terminal: Terminal): Command {
       "detector file (.yaml) of language models, asked once a thread in place of the bundle's own",
     )
     .option('--store <path>', "annotation store of that detector's judgements", 'annotations.sqlite')
-    .option(
-      '--budget-requests <count>',
-      'language models: send at most so many requests, those of earlier runs with the same store included',
-      positiveInteger,
-    )
-    .option('--budget-tokens <count>', 'language models: use at most so many tokens, counted likewise', positiveInteger)
-    .option(
-      '--budget-money <amount>',
-      "language models: spend at most so much, in the prices' currency, counted likewise",
-      amount,
-    )
+    .addOption(budgetOptions.requests)
+    .addOption(budgetOptions.tokens)
+    .addOption(budgetOptions.money)
     .option('--verdict-timeout <seconds>', 'how long a request waits for a detector', amount, 60)
     .option('--max-body <megabytes>', 'largest body of a request', amount, 4)
     .option('--request-timeout <seconds>', 'time in which a request must have arrived', amount, 30)

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { budgetSchema } from '../../experts/llm/cost/budget.ts';
 import { retrySchema } from '../../experts/llm/sending/retry.ts';
+import { selectorNames } from '../../experts/selectors/names.ts';
 import { chatStanceOptionsSchema } from '../../experts/task-models/chat/stance.ts';
 import { chatVeracityOptionsSchema } from '../../experts/task-models/chat/veracity.ts';
 import { localStanceOptionsSchema } from '../../experts/task-models/local/stance.ts';
@@ -20,14 +21,7 @@ const local = {
 };
 
 /** Selectors of machine labels that stand beside JSDRV (`experts/selectors/`). */
-export const familyBaselines = [
-  'seed-agreement',
-  'knn-shapley',
-  'influence',
-  'regression',
-  'confidence',
-  'small-loss',
-] as const;
+export const familyBaselines = z.enum(selectorNames).exclude(['random']).options;
 
 export const baselines = [
   'untuned',

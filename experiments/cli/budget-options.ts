@@ -1,0 +1,33 @@
+import { Option } from 'commander';
+import type { BudgetLimits } from '../../experts/llm/cost/budget.ts';
+import { amount, positiveInteger } from './option-values.ts';
+
+/** Limits on what language models may cost, as every command that asks them takes them. */
+export const budgetOptions = {
+  requests: new Option(
+    '--budget-requests <count>',
+    'language models: send at most so many requests, those of earlier runs with the same store included',
+  ).argParser(positiveInteger),
+  tokens: new Option(
+    '--budget-tokens <count>',
+    'language models: use at most so many tokens, counted likewise',
+  ).argParser(positiveInteger),
+  money: new Option(
+    '--budget-money <amount>',
+    "language models: spend at most so much, in the prices' currency, counted likewise",
+  ).argParser(amount),
+};
+
+/** The limits that were given; the others are those of the detector file. */
+export function budgetOf(options: {
+  budgetRequests?: number;
+  budgetTokens?: number;
+  budgetMoney?: number;
+}): Partial<BudgetLimits> {
+  const { budgetRequests, budgetTokens, budgetMoney } = options;
+  return {
+    ...(budgetRequests !== undefined && { requests: budgetRequests }),
+    ...(budgetTokens !== undefined && { tokens: budgetTokens }),
+    ...(budgetMoney !== undefined && { money: budgetMoney }),
+  };
+}
