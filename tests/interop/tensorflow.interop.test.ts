@@ -74,7 +74,8 @@ describe('the tensorflow backend', () => {
     expect(report.numPassedTests).toBeGreaterThan(200);
   });
 
-  it.each(algorithms.filter((name) => name !== 'exact-return'))(
+  // Those that learn from labelled threads, which these shapes have none of, are compared by the tests of the trainers above.
+  it.each(algorithms.filter((name) => name !== 'exact-return' && name !== 'settled'))(
     'ends 100 iterations within 1e-5 of wasm: %s',
     async (algorithm) => {
       const { weights } = await compareBackends(['wasm', 'tensorflow'], {
