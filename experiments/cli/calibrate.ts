@@ -95,7 +95,7 @@ async function calibrate(folder: string, options: CalibrateOptions & { terminal:
     `${promiseInWords(promise)}.`,
     promise.threshold === 1
       ? 'No threshold below 1 keeps that, so the agent reads every thread to its end. Promise less, or give more threads.'
-      : `The agent stops where the probability of stopping exceeds ${promise.threshold.toPrecision(4)}, and reads ${percent(promise.er)} of the posts. ${promise.losses} of the ${promise.threads} threads lose; at most ${percent(promise.bound)} do.`,
+      : `The agent stops where the probability of stopping exceeds ${promise.threshold.toPrecision(4)}, and reads ${percent(promise.er)} of the posts. ${promise.losses} of the ${promise.threads} threads lose, which shows that at most ${percent(promise.bound)} of all such threads do.`,
     ...(byConfidence === null
       ? []
       : [
