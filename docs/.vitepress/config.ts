@@ -5,6 +5,8 @@ export default defineConfig({
   title: 'Earshot',
   description: 'Small decision policies over social-media threads',
   lang: 'en',
+  // Templates, which are files of the repository and not pages.
+  ignoreDeadLinks: [/\.\/deploy\//],
   themeConfig: {
     search: { provider: 'local' },
     outline: [2, 3],

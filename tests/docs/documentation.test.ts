@@ -48,15 +48,17 @@ function anchorsOf(page: string): string[] {
 /** Pages that the site makes of schemas. */
 const generated = Object.keys(schemas).map((kind) => `docs/reference/options-${kind}.md`);
 
+/** Links of a page to other files. */
+function linksOf(page: string): string[] {
+  const prose = textOf(page)
+    .replace(/^```.*?^```/gms, '')
+    .replace(/`[^`\n]*`/g, '');
+  return Array.from(prose.matchAll(/\]\(([^)\s]+)\)/g), ([, link]) => link).filter((link) => !/^[a-z]+:/.test(link));
+}
+
 describe('links', () => {
   it.each(pages)('of %s lead somewhere', (page) => {
-    const prose = textOf(page)
-      .replace(/^```.*?^```/gms, '')
-      .replace(/`[^`\n]*`/g, '');
-    const links = Array.from(prose.matchAll(/\]\(([^)\s]+)\)/g), ([, link]) => link).filter(
-      (link) => !/^[a-z]+:/.test(link),
-    );
-    const dead = links.filter((link) => {
+    const dead = linksOf(page).filter((link) => {
       const [path, anchor] = link.split('#');
       const target = path === '' ? page : relative(home, resolve(home, dirname(page), path));
       if (generated.includes(target)) return false;
@@ -64,6 +66,14 @@ describe('links', () => {
       return anchor !== undefined && target.endsWith('.md') && !anchorsOf(target).includes(anchor);
     });
     expect(dead).toEqual([]);
+  });
+
+  it.each(markdown('docs'))('of %s stay in the site, whose build fails on others', (page) => {
+    const outside = linksOf(page).filter((link) => {
+      const target = relative(join(home, 'docs'), resolve(home, dirname(page), link.split('#')[0]));
+      return target.startsWith('..') || !/\.(md|png|svg)$|^deploy\//.test(target);
+    });
+    expect(outside.filter((link) => !link.startsWith('#'))).toEqual([]);
   });
 
   it('leads from the home page to every tutorial', () => {
