@@ -1,16 +1,21 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import { markdownTable } from 'markdown-table';
 import { formatBadItem } from '../../src/data/bad-item.ts';
+import { tasks } from '../../src/data/task.ts';
 import { loadThreads } from '../../src/data/thread-file.ts';
+import { InputError } from '../../src/errors.ts';
 import { workContext } from '../../src/work-context.ts';
 import type { DetectorEvaluation } from '../judging/detect.ts';
 import { earlyDetectionReplies, type Replies } from '../judging/early-detection.ts';
 import { budgetOf, budgetOptions } from './budget-options.ts';
-import { positiveInteger, share, wholeNumber } from './option-values.ts';
+import { collect, positiveInteger, share, wholeNumber } from './option-values.ts';
 import type { Terminal } from './terminal.ts';
 
 interface DetectCommandOptions {
-  detector: string[];
+  detector?: string[];
+  train?: boolean;
+  task?: string;
+  set: string[];
   store?: string;
   at: readonly Replies[];
   budgetRequests?: number;
@@ -29,10 +34,26 @@ export function detectCommand(terminal: Terminal): Command {
   return new Command('detect')
     .description('Score detectors on labelled threads: how right they are, and how early.')
     .argument('<threads>', 'thread file, .jsonl or .jsonl.gz')
-    .requiredOption(
-      '--detector <file...>',
-      'detector file (.yaml) or saved local detector (.json); several side by side',
+    .option('--detector <file...>', 'detector file (.yaml) or saved local detector (.json); several side by side')
+    .addOption(
+      new Option('--train', 'test the local detector on these labels, by cross-validation').conflicts([
+        'detector',
+        'store',
+        'at',
+        'budgetRequests',
+        'budgetTokens',
+        'budgetMoney',
+        'concurrency',
+        'retryUnreadable',
+        'maxUnreadable',
+      ]),
     )
+    .addOption(
+      new Option('--task <name>', 'with --train: which label is decided; that of most threads unless given').choices(
+        Object.keys(tasks),
+      ),
+    )
+    .option('--set <path=value>', 'with --train: an option of the local detector; may be repeated', collect, [])
     .option('--store <file>', 'annotation store that keeps the judgements; made when absent')
     .option('--limit <count>', 'only so many labelled threads, drawn with each label in proportion', positiveInteger)
     .option('--seed <number>', 'seed of that draw', wholeNumber, 1)
@@ -55,7 +76,12 @@ export function detectCommand(terminal: Terminal): Command {
 The labels come from the threads: rumor, veracity, or labels.<task> and labels.<category>. What cannot be read counts as wrong.
 A thread with fewer replies than asked for is judged whole. With --store nothing is paid for twice.
 
+With --train no detector is needed: the local one is trained on the threads, fold by fold, and judges those left out, after all
+posts and after the first. --limit takes as many as the detector of an experiment gets (split.detector).
+
 Examples:
+  earshot detect threads.jsonl --train
+  earshot detect threads.jsonl --train --limit 100 --set encoder.name=universal-sentence-encoder
   earshot detect pheme-test.jsonl --detector experiments/detectors/s2mad.yaml --store judged.sqlite
   earshot detect pheme-test.jsonl --detector s2mad.yaml s2mad-no-debate.yaml s2mad-one-prompt.yaml --store judged.sqlite
   earshot detect ct_dev.jsonl --detector experiments/detectors/debate-council.yaml --at all --json`,
@@ -64,6 +90,23 @@ Examples:
 }
 
 async function detectIn(path: string, options: DetectCommandOptions & { terminal: Terminal }): Promise<void> {
+  const { train, task, set, detector } = options;
+  if (train) return (await import('./detect-train.ts')).detectTrain(path, options);
+  const [needless] = [task === undefined ? '' : `--task ${task}`, ...set.map((each) => `--set ${each}`)].filter(
+    Boolean,
+  );
+  if (needless !== undefined) throw new InputError(`${needless} is for --train; a detector that exists has its own`);
+  if (detector === undefined)
+    throw new InputError(
+      'no detector is named; give --detector <file>, or --train to test the local one on these labels',
+    );
+  return detectWith(path, { ...options, detector });
+}
+
+async function detectWith(
+  path: string,
+  options: DetectCommandOptions & { detector: string[]; terminal: Terminal },
+): Promise<void> {
   const { detector, store, at, concurrency, skipInvalid = false, json, terminal } = options;
   const { limit, seed, retryUnreadable, maxUnreadable } = options;
   const { stdout } = terminal;

@@ -129,9 +129,7 @@ export async function detect(options: DetectOptions): Promise<DetectorEvaluation
     );
   const without = options.threads.length - known.length;
   if (without > 0) context.onNote(`${without} threads have no label for ${task.name} and are left out`);
-  const { limit = known.length, seed = 1 } = options;
-  const parts = { drawn: Math.min(limit, known.length) };
-  const labelled = splitThreads(known, { parts, seed, stratifyBy: task.goldLabel }).drawn;
+  const labelled = drawnThreads(known, { ...options, labelOf: task.goldLabel });
   const store = AnnotationStore.open(options.store ?? ':memory:');
   try {
     const evaluations: DetectorEvaluation[] = [];
@@ -142,6 +140,20 @@ export async function detect(options: DetectOptions): Promise<DetectorEvaluation
   } finally {
     store.close();
   }
+}
+
+/** So many of labelled threads, each label in proportion; all of them unless there is a limit. */
+export function drawnThreads(
+  threads: readonly Thread[],
+  of: {
+    limit?: number | undefined;
+    seed?: number | undefined;
+    labelOf: (thread: Thread) => string | number | null;
+  },
+): Thread[] {
+  const { limit = threads.length, seed = 1, labelOf } = of;
+  const parts = { drawn: Math.min(limit, threads.length) };
+  return splitThreads(threads, { parts, seed, stratifyBy: labelOf }).drawn;
 }
 
 const nothing: Usage = { requests: 0, inputTokens: 0, outputTokens: 0 };

@@ -36,23 +36,32 @@ export function detectorTruths(results: readonly VariantResults<TrialResult>[]):
     return heldOut.length === 0 ? [] : [{ variant, heldOut }];
   });
   const alike = [...groupBy(known, ({ heldOut }) => JSON.stringify(heldOut)).values()];
-  return alike.map((own) => {
-    const { heldOut } = own[0];
-    const { support } = heldOut[0];
-    return {
-      variants: alike.length === 1 && known.length === results.length ? null : own.map(({ variant }) => variant),
-      readers: heldOutSystems.map((name) => {
-        const scores = heldOut.map(({ systems }) => systems.find((system) => system.name === name)!);
-        return {
-          name,
-          macroF1: mean(scores.map(({ macroF1 }) => macroF1)),
-          f1: Object.fromEntries(Object.keys(support).map((label) => [label, mean(scores.map(({ f1 }) => f1[label]))])),
-        };
-      }),
-      support,
-      verdict: verdictOf(heldOut),
-    };
-  });
+  return alike.map((own) => ({
+    ...detectorTruth(own[0].heldOut, { whatToDo }),
+    variants: alike.length === 1 && known.length === results.length ? null : own.map(({ variant }) => variant),
+  }));
+}
+
+/**
+ * What detectors of one task are worth, one for each seed.
+ * @param options.whatToDo where they are no better than guessing
+ */
+export function detectorTruth(heldOut: readonly HeldOut[], options: { whatToDo: string }): DetectorTruth {
+  const { support } = heldOut[0];
+  const problem = problemOf(heldOut);
+  return {
+    variants: null,
+    readers: heldOutSystems.map((name) => {
+      const scores = heldOut.map(({ systems }) => systems.find((system) => system.name === name)!);
+      return {
+        name,
+        macroF1: mean(scores.map(({ macroF1 }) => macroF1)),
+        f1: Object.fromEntries(Object.keys(support).map((label) => [label, mean(scores.map(({ f1 }) => f1[label]))])),
+      };
+    }),
+    support,
+    verdict: problem === null ? null : `${problem}; no stopping rule can help. Next: ${options.whatToDo}`,
+  };
 }
 
 /** From this share of the threads on, a detector answers one label. */
@@ -60,7 +69,7 @@ const oneLabel = 0.98;
 const whatToDo =
   'give the detector more labelled threads (split.detector), above all of the rarer labels, add a sentence encoder (detector.encoder), or name a detector on language models (detector.file)';
 
-function verdictOf(heldOut: readonly HeldOut[]): string | null {
+function problemOf(heldOut: readonly HeldOut[]): string | null {
   const threads = heldOut.reduce((sum, own) => sum + own.threads, 0);
   const labels = Object.keys(heldOut[0].support);
   const share = (label: string, of: (own: HeldOut) => Readonly<Record<string, number>>) =>
@@ -69,7 +78,7 @@ function verdictOf(heldOut: readonly HeldOut[]): string | null {
   const said = new Map(labels.map((label) => [label, share(label, (own) => all(own).said)]));
   const [first] = labels.filter((label) => said.get(label)! >= oneLabel);
   if (first !== undefined)
-    return `the detector answers one label (${first} for ${percent(said.get(first)!)} of the threads that it has not seen); no stopping rule can help. Next: ${whatToDo}`;
+    return `the detector answers one label (${first} for ${percent(said.get(first)!)} of the threads that it has not seen)`;
   // Labels drawn as often as the detector says them: precision is the share of a label, recall how often it is said.
   const guessing = mean(
     labels.map((label) => {
@@ -84,7 +93,7 @@ function verdictOf(heldOut: readonly HeldOut[]): string | null {
   // 1.64 standard errors of a share of one half: 95 % of guessing detectors stay below that.
   const chance = 1.64 * Math.sqrt(0.25 / heldOut[0].threads);
   if (macroF1 > Math.max(majority, guessing + chance)) return null;
-  return `the detector is no better than guessing on threads that it has not seen (macro-F1 ${macroF1.toFixed(3)}; guesses as frequent ${guessing.toFixed(3)}, the most common label ${majority.toFixed(3)}); no stopping rule can help. Next: ${whatToDo}`;
+  return `the detector is no better than guessing on threads that it has not seen (macro-F1 ${macroF1.toFixed(3)}; guesses as frequent ${guessing.toFixed(3)}, the most common label ${majority.toFixed(3)})`;
 }
 
 function mean(values: readonly number[]): number {
@@ -105,22 +114,24 @@ export function detectorTruthMarkdown(truths: readonly DetectorTruth[]): string[
   return truths.flatMap((truth) => [
     `## ${titleOf(truth)}`,
     '',
-    markdownTable(
-      [
-        ['reads', 'macro-F1', ...columnsOf(truth)],
-        ...truth.readers.map(({ name, macroF1, f1 }) => [
-          name,
-          macroF1.toFixed(3),
-          ...Object.values(f1).map((value) => value.toFixed(3)),
-        ]),
-      ],
-      { align: ['l', 'r', ...columnsOf(truth).map(() => 'r')] },
-    ),
+    detectorTruthTable(truth),
     '',
     explained,
     '',
     ...(truth.verdict === null ? [] : [`**${sentence(truth.verdict)}**`, '']),
   ]);
+}
+
+/** Its table in Markdown. */
+export function detectorTruthTable(truth: DetectorTruth): string {
+  const rows = truth.readers.map(({ name, macroF1, f1 }) => [
+    name,
+    macroF1.toFixed(3),
+    ...Object.values(f1).map((value) => value.toFixed(3)),
+  ]);
+  return markdownTable([['reads', 'macro-F1', ...columnsOf(truth)], ...rows], {
+    align: ['l', 'r', ...columnsOf(truth).map(() => 'r')],
+  });
 }
 
 /** Lines of the terminal's summary. */

@@ -8,7 +8,7 @@ import { type Thread, threadSchema } from '../../../src/data/thread.ts';
 import { startServer } from '../../experts/llm/service.ts';
 import { lastMessage } from '../../llm-server/scripted-rule.ts';
 import { makeThread, temporaryFolder } from '../../src/data/fixtures.ts';
-import { earshot } from './command-line.ts';
+import { earshot, threadLines } from './command-line.ts';
 
 const science = scoredTask(await loadJudgingTask('checkthat4a'));
 
@@ -224,5 +224,45 @@ describe('detect', () => {
     const asked = server.requests.length;
     expect(await callsAt()).toEqual([5, 7, 8]);
     expect(server.requests).toHaveLength(asked);
+  });
+});
+
+describe('detect --train', () => {
+  const quick = ['--set', 'folds=2', '--set', 'characterWeights=[1]', '--set', 'l2=[0.003]'];
+
+  it('tests the local detector on labels that texts tell, and on those that they do not', async () => {
+    const telling = threadLines(40).trim().split('\n');
+    const cwd = temporaryFolder({
+      'telling.jsonl': telling.join('\n'),
+      // The labels go on, the texts do not.
+      'mute.jsonl': telling.map((line, index) => line.replace(/"rumor":\w+/, `"rumor":${index % 4 > 1}`)).join('\n'),
+    });
+    const told = await earshot(['detect', 'telling.jsonl', '--train', ...quick], { cwd });
+    expect(told.code, told.errors).toBe(0);
+    expect(told.out).toContain(
+      'The local detector on 40 threads labelled for rumor, each judged by one that has not seen',
+    );
+    expect(told.out).toMatch(/all posts +\| +1\.000 \| +1\.000 \| +1\.000 \|\n/);
+    expect(told.out).toContain('Verdict: the detector tells the labels apart better than guessing.');
+    const drawn = ['--limit', '20', '--json', ...quick];
+    const run = await earshot(['detect', 'mute.jsonl', '--train', ...drawn], { cwd });
+    const { heldOut } = JSON.parse(run.out);
+    expect(heldOut.support).toEqual({ 'non-rumor': 10, rumor: 10 });
+    const mute = await earshot(['detect', 'mute.jsonl', '--train', ...quick], { cwd });
+    expect(mute.out.replaceAll(/\s+/g, ' ')).toMatch(
+      /Verdict: the detector .*; no stopping rule can help\. Next: label more/,
+    );
+  });
+
+  it('takes no detector beside it, and what is its own is for it alone', async () => {
+    const cwd = temporaryFolder({ 'threads.jsonl': threadLines(4) });
+    const errors = async (...words: string[]) => (await earshot(['detect', 'threads.jsonl', ...words], { cwd })).errors;
+    expect(await errors('--train', '--detector', 'a.json')).toContain(
+      "option '--train' cannot be used with option '--detector <file...>'",
+    );
+    expect(await errors('--detector', 'a.json', '--set', 'folds=2')).toBe(
+      'earshot: --set folds=2 is for --train; a detector that exists has its own\n',
+    );
+    expect(await errors()).toMatch(/^earshot: no detector is named; give --detector <file>, or --train /);
   });
 });

@@ -1,0 +1,38 @@
+import type { HeldOut } from '../../experts/detectors/local/held-out.ts';
+import { trainLocalDetector } from '../../experts/detectors/local/train-local-detector.ts';
+import type { Task } from '../../src/data/task.ts';
+import type { Thread } from '../../src/data/thread.ts';
+import { type WorkContext, workContext } from '../../src/work-context.ts';
+import type { PlainObject } from '../config/overrides.ts';
+import { drawnThreads } from './detect.ts';
+
+/**
+ * What the local detector is worth on threads that it has not seen: it is trained on labelled threads, fold by fold, and judges
+ * those left out.
+ * @throws InputError where a label has fewer than two threads, or the options are wrong
+ */
+export async function crossValidate(options: {
+  threads: readonly Thread[];
+  task: Task;
+  /** So many of the labelled threads, each label in proportion. */
+  limit?: number | undefined;
+  /** Draws them and the folds. */
+  seed: number;
+  /** Of the local detector. */
+  detector: PlainObject;
+  context?: WorkContext | undefined;
+}): Promise<HeldOut> {
+  const { task, limit, seed, detector } = options;
+  const { signal, onProgress } = workContext(options.context);
+  const labelOf = (thread: Thread) => task.goldLabel(thread);
+  const labelled = options.threads.filter((thread) => labelOf(thread) !== null);
+  const { model } = await trainLocalDetector({
+    threads: drawnThreads(labelled, { limit, seed, labelOf }),
+    task,
+    options: detector,
+    seed,
+    onProgress: ({ done, total }) => onProgress('training the detector', done, total),
+    signal,
+  });
+  return model.training.heldOut;
+}
