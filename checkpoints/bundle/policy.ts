@@ -1,8 +1,8 @@
 import * as z from 'zod/mini';
 import { floatsFromBase64 } from '../../src/base64-floats.ts';
 import { poolDivisor } from '../../src/data/post-pooling.ts';
-import { likeliest } from '../../src/data/student-features.ts';
 import { InputError } from '../../src/errors.ts';
+import { likeliest } from '../../src/likeliest.ts';
 import { type ClaimShift, claimShift } from './claim-shift.ts';
 import {
   actedUpon,

@@ -1,4 +1,4 @@
-import type { HeldOut } from '../../experts/detectors/local/held-out.ts';
+import type { HeldOutScores } from '../../experts/detectors/local/held-out.ts';
 import { trainLocalDetector } from '../../experts/detectors/local/train-local-detector.ts';
 import type { Task } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
@@ -21,7 +21,7 @@ export async function crossValidate(options: {
   /** Of the local detector. */
   detector: PlainObject;
   context?: WorkContext | undefined;
-}): Promise<HeldOut> {
+}): Promise<HeldOutScores> {
   const { task, limit, seed, detector } = options;
   const { signal, onProgress } = workContext(options.context);
   const labelOf = (thread: Thread) => task.goldLabel(thread);

@@ -5,7 +5,7 @@ import { annotate } from '../../experts/annotate.ts';
 import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import { CallJournal } from '../../experts/annotations/call-journal.ts';
 import type { Detector } from '../../experts/detector.ts';
-import { batchForm, completionBody } from '../../experts/llm/answers/completion.ts';
+import { batchForm, completionBody } from '../../experts/llm/answers/request-form.ts';
 import { runBatch } from '../../experts/llm/batch/batch.ts';
 import type { BatchItem, BatchOutcome } from '../../experts/llm/batch/batch-outcome.ts';
 import type { ChatRequest, ChatService } from '../../experts/llm/chat.ts';

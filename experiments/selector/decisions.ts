@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { likeliest, stanceClasses, veracityClasses } from '../../experts/task-models/task-model.ts';
+import { stanceClasses, veracityClasses } from '../../experts/task-models/task-model.ts';
 import { veracityTask } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
+import { likeliest } from '../../src/likeliest.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { selectGreedily } from '../../trainers/selector/select-greedily.ts';
 import type { SelectorSettings, SelectorTraining } from '../../trainers/selector/setup.ts';

@@ -1,9 +1,10 @@
 import { join } from 'node:path';
 import { z } from 'zod';
-import { likeliest, stanceClasses, veracityClasses } from '../../experts/task-models/task-model.ts';
+import { stanceClasses, veracityClasses } from '../../experts/task-models/task-model.ts';
 import { veracityTask } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { readJsonLines, writeJsonLines } from '../../src/json-file.ts';
+import { likeliest } from '../../src/likeliest.ts';
 import type { EpochSelection } from '../../trainers/selector/jsdrv.ts';
 import type { Decided } from '../../trainers/selector/select-greedily.ts';
 import type { SelectorClaim } from '../../trainers/selector/setup.ts';

@@ -1,4 +1,5 @@
 import { closest } from 'fastest-levenshtein';
+import { csvText } from '../../src/csv-text.ts';
 import { shortened } from '../../src/data/bad-item.ts';
 import { type DelimitedRow, delimiterNamed, readDelimitedFile } from '../../src/data/importers/delimited-file.ts';
 import { InputError } from '../../src/errors.ts';
@@ -92,10 +93,5 @@ export function tableText(
   { headings, cells }: Pick<LabelTable, 'headings' | 'cells'>,
   added: readonly (readonly string[])[],
 ): string {
-  const line = (fields: readonly string[]) => fields.map(quotedField).join(',');
-  return `${[[...headings, ...addedColumns], ...cells.map((own, row) => [...own, ...added[row]])].map(line).join('\n')}\n`;
-}
-
-function quotedField(text: string): string {
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  return csvText([[...headings, ...addedColumns], ...cells.map((own, row) => [...own, ...added[row]])]);
 }

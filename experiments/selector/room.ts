@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { alikeByClass } from '../../experts/selectors/alike-by-class.ts';
 import { type Gain, gainOver, type HeldOut } from '../../experts/selectors/held-out.ts';
-import { likeliest, type StanceItem, type TaskModel, type VeracityItem } from '../../experts/task-models/task-model.ts';
+import type { StanceItem, TaskModel, VeracityItem } from '../../experts/task-models/task-model.ts';
 import { groupBy } from '../../src/data/group-by.ts';
 import { veracityTask } from '../../src/data/task.ts';
+import { likeliest } from '../../src/likeliest.ts';
 import { Random } from '../../src/tensor/random.ts';
 import { pretrainTaskModels } from '../../trainers/selector/jsdrv.ts';
 import { stanceItem } from '../../trainers/selector/setup.ts';

@@ -1,6 +1,6 @@
 import { FineTunedClassifier } from '../../experts/task-models/local/fine-tuned-classifier.ts';
-import { likeliest } from '../../experts/task-models/task-model.ts';
 import type { Thread } from '../../src/data/thread.ts';
+import { likeliest } from '../../src/likeliest.ts';
 import { SparseMatrixBuilder } from '../../src/regression/sparse-matrix.ts';
 import { softmaxInPlace } from '../../src/softmax.ts';
 import { fitTfIdf } from '../../src/text/tf-idf.ts';

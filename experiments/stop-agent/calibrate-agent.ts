@@ -12,7 +12,7 @@ import type { WorkContext } from '../../src/work-context.ts';
 import { decideStops } from '../../trainers/stop-agent/policy.ts';
 import { readParts, threadIdentity } from '../run/parts-file.ts';
 import type { CalibrationThread } from './calibrate.ts';
-import { deciderOfBundle, policyOfBundle, shownPart } from './decide.ts';
+import { policyOfBundle, shownPart, trainedOnBy } from './decide.ts';
 import { judgeForTraining, judgeOfRun } from './judge-for-training.ts';
 import { openStopAgentRun } from './open-run.ts';
 import { savePromise } from './promise-file.ts';
@@ -90,12 +90,11 @@ function identitiesOf(run: RunDirectory): ReadonlySet<string> {
 }
 
 async function agentOfBundle(folder: string): Promise<CalibrationAgent> {
-  const { isTrainedOn, hasDetector } = await deciderOfBundle(folder);
-  if (!hasDetector)
+  const policy = await policyOfBundle(folder);
+  if (policy.manifest.detector === null)
     throw new InputError(
       `${folder} holds no detector, and the promise is about its verdicts; calibrate the run that it was exported from, and export that again`,
     );
-  const policy = await policyOfBundle(folder);
   const { task, state } = policy.manifest;
   const known = tasks[task.name];
   const goldOf = (thread: Thread) =>
@@ -104,7 +103,7 @@ async function agentOfBundle(folder: string): Promise<CalibrationAgent> {
   return {
     name: folder,
     goldOf,
-    isKnown: isTrainedOn,
+    isKnown: await trainedOnBy(folder, policy),
     read: (whole) =>
       Promise.all(
         whole.map(async (each) => {

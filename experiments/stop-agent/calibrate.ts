@@ -61,10 +61,8 @@ export async function promiseFor(threads: readonly CalibrationThread[], wanted: 
 
 /** The same promise by the detector's confidence, asked at every post; null where that is not known. */
 export function keptByConfidence(threads: readonly CalibrationThread[], wanted: PromiseWanted): KeptPromise | null {
-  const scores = new Map(threads.map((thread) => [thread, thread.confidence]));
-  return [...scores.values()].includes(null)
-    ? null
-    : keptBy(threads, (thread) => scores.get(thread) ?? new Float32Array(0), wanted);
+  if (threads.some(({ confidence }) => confidence === null)) return null;
+  return keptBy(threads, ({ confidence }) => confidence ?? new Float32Array(0), wanted);
 }
 
 /** What an agent would read for other promises; null where there are too few threads for one. */

@@ -186,22 +186,27 @@ export async function deciderOfBundle(folder: string): Promise<Decider> {
     throw new InputError(
       `the agent of ${folder} observes its detector, and the bundle does not hold the detector; decide with --run, or from a program that gives \`judge\` to loadPolicy`,
     );
-  const name = bundleFiles.trained;
-  const bytes = await bundleFile(folder, name);
-  await checkDigest(bytes, { name, sha256: policy.manifest.files[name] });
-  const trained = new Set(parseBundleJson(new TextDecoder().decode(bytes), { name, schema: z.array(z.string()) }));
   return {
     name: folder,
     task: policy.manifest.task,
     hasDetector: detector !== null,
     observesDetector: (state.queryPlan ?? null) !== null,
     promise: policy.manifest.promise ?? null,
-    isTrainedOn: (thread) => trained.has(threadIdentity(thread)),
+    isTrainedOn: await trainedOnBy(folder, policy),
     async decide(whole) {
       const thread = shownPart(whole, state.maxPosts);
       return decided({ thread, whole }, await policy.decide(thread));
     },
   };
+}
+
+/** Whether the agent of a bundle learnt from a thread. */
+export async function trainedOnBy(folder: string, { manifest }: Policy): Promise<(thread: Thread) => boolean> {
+  const name = bundleFiles.trained;
+  const bytes = await bundleFile(folder, name);
+  await checkDigest(bytes, { name, sha256: manifest.files[name] });
+  const trained = new Set(parseBundleJson(new TextDecoder().decode(bytes), { name, schema: z.array(z.string()) }));
+  return (thread) => trained.has(threadIdentity(thread));
 }
 
 /**

@@ -1,4 +1,5 @@
 import { type ColumnSource, parquetWriteBuffer } from 'hyparquet-writer';
+import { csvText } from '../../src/csv-text.ts';
 import type { SweepPlan } from './plan.ts';
 import type { TrialRow } from './results.ts';
 
@@ -44,14 +45,8 @@ function cellOf(value: unknown): Cell {
   return JSON.stringify(value);
 }
 
-/** As RFC 4180 has it, but with plain line feeds. */
 export function tableCsv({ columns, rows }: TrialTable): string {
-  return [columns, ...rows].map((row) => `${row.map(csvCell).join(',')}\n`).join('');
-}
-
-function csvCell(cell: Cell): string {
-  const text = cell === null ? '' : String(cell);
-  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  return csvText([columns, ...rows.map((row) => row.map((cell) => String(cell ?? '')))]);
 }
 
 /** A list of objects, one a trial. */

@@ -1,5 +1,5 @@
 import { sha256 } from '../../src/content-hash.ts';
-import { maxTokensOf } from '../llm/answers/completion.ts';
+import { maxTokensOf } from '../llm/answers/request-form.ts';
 import type { ChatRequest } from '../llm/chat.ts';
 import { answerRelevantOptions } from '../llm/endpoint.ts';
 

@@ -1,3 +1,5 @@
+import { likeliest } from '../../src/likeliest.ts';
+import { stratifiedFolds } from '../../src/metrics/stratified-folds.ts';
 import { Random } from '../../src/tensor/random.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { alikeByClass } from './alike-by-class.ts';
@@ -61,7 +63,7 @@ export async function crossFit(options: {
 
   for (let repetition = 0; repetition < repetitions; repetition++) {
     const random = Random.seeded({ seed, purpose: `folds of gold rows ${repetition}` });
-    const foldOf = stratifiedFolds(gold, random);
+    const foldOf = stratifiedFolds({ classes: gold.map(({ label }) => label), folds, random });
     for (let fold = 0; fold < folds; fold++) {
       context.signal.throwIfAborted();
       const seeds = gold.filter((_, place) => foldOf[place] !== fold);
@@ -72,7 +74,7 @@ export async function crossFit(options: {
         record.logLikelihoods[set] ??= new Float64Array(gold.length);
         for (const place of unseen) {
           const probabilities = model(gold[place].row);
-          record.predicted[set][place] = probabilities.indexOf(Math.max(...probabilities));
+          record.predicted[set][place] = likeliest(probabilities);
           record.logLikelihoods[set][place] = Math.log(Math.max(leastProbability, probabilities[gold[place].label]));
         }
       };
@@ -136,14 +138,6 @@ async function scoresWithoutSeeds(options: {
     known.set(name, new Map(task.items.map((item, place) => [item, scores[place].score])));
   }
   return known;
-}
-
-/** The fold of each gold row; each fold has its share of every class. */
-function stratifiedFolds(gold: readonly GoldRow[], random: Random): Int32Array {
-  const order = [...random.permutation(gold.length)].sort((left, right) => gold[left].label - gold[right].label);
-  const foldOf = new Int32Array(gold.length);
-  for (const [position, place] of order.entries()) foldOf[place] = position % folds;
-  return foldOf;
 }
 
 function bestOf(names: readonly SelectorName[], scoreOf: (name: SelectorName) => number): SelectorName {

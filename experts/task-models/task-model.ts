@@ -41,11 +41,6 @@ export interface TaskPrediction {
   readonly explanation: string;
 }
 
-/** The most probable class; the first of equally probable ones. */
-export function likeliest(distribution: Float64Array): number {
-  return distribution.indexOf(Math.max(...distribution));
-}
-
 export interface Example<Item> {
   readonly item: Item;
   /** Index into `classes`. */

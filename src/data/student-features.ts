@@ -1,3 +1,5 @@
+import { likeliest } from '../likeliest.ts';
+
 /** Probabilities are clipped at this distance from 0, so that their logarithms stay finite. */
 const nearlyCertain = 1e-4;
 
@@ -33,9 +35,4 @@ export function growingStudentFeatures(): (probabilities: readonly number[]) => 
     posts++;
     return [...oddsAndMargin(clippedLogs(probabilities)), Math.log(posts), Math.log(unchanged)];
   };
-}
-
-/** Index of the largest; the first of equals. */
-export function likeliest(probabilities: readonly number[]): number {
-  return probabilities.indexOf(Math.max(...probabilities));
 }

@@ -1,5 +1,6 @@
 import { type RetainedContext, selectionState } from '../../envs/selection-env.ts';
-import { likeliest, type TaskPrediction } from '../../experts/task-models/task-model.ts';
+import type { TaskPrediction } from '../../experts/task-models/task-model.ts';
+import { likeliest } from '../../src/likeliest.ts';
 import { retainProbability } from './policy.ts';
 import type { Level, SelectorClaim, SelectorTraining, Stratum } from './setup.ts';
 

@@ -6,7 +6,8 @@ import {
   type StanceReferences,
   unlabelledAgreement,
 } from '../../envs/selection-env.ts';
-import { likeliest, type TaskPrediction } from '../../experts/task-models/task-model.ts';
+import type { TaskPrediction } from '../../experts/task-models/task-model.ts';
+import { likeliest } from '../../src/likeliest.ts';
 import type { Chooser, PreselectedClaim, Step } from './choice.ts';
 import type { SelectorConfig } from './config.ts';
 import { explanationShown } from './explanation.ts';

@@ -1,4 +1,5 @@
-import { likeliest, type TaskPrediction } from '../../experts/task-models/task-model.ts';
+import type { TaskPrediction } from '../../experts/task-models/task-model.ts';
+import { likeliest } from '../../src/likeliest.ts';
 import { wordsOf } from '../../src/text/word-set.ts';
 import type { SelectorConfig } from './config.ts';
 

@@ -8,12 +8,8 @@ import {
   stepsOfPositiveReward,
   veracityPrior,
 } from '../../envs/selection-env.ts';
-import {
-  type Example,
-  likeliest,
-  type TaskPrediction,
-  type VeracityItem,
-} from '../../experts/task-models/task-model.ts';
+import type { Example, TaskPrediction, VeracityItem } from '../../experts/task-models/task-model.ts';
+import { likeliest } from '../../src/likeliest.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import type { Trainer } from '../trainer.ts';
 import { restoreSelector, selectorState } from './checkpoint.ts';
@@ -41,9 +37,9 @@ import { updatePolicies } from './update.ts';
  *   reward of a claim   R log π(A), whatever A is       −R for discarding (`discardedClaim: negated`): R does not depend on
  *                                                       A, so the paper's expected gradient is R Σ_A π ∇ log π = 0
  *                                                       The expectation over A is exact, unless `claimGradient: sampled`
- *   agreement           sgn(cos) of two distributions   +1 for any two (`agreement: raw-sign`), so of labelled claims the margin by which the true veracity leads, by
- *                                                       default; cosine and sign are of distributions centred on their
- *                                                       priors: see envs/selection-env.ts
+ *   agreement           sgn(cos) of two distributions   +1 for any two (`agreement: raw-sign`). By default, of labelled claims the
+ *                                                       margin by which the true veracity leads; cosine and sign are of
+ *                                                       distributions centred on their priors: see envs/selection-env.ts
  *   reward of an        agreement with the stances of   the same, or none (`unlabelledReward`): the agreement is as high where a
  *   unlabelled claim    the predicted veracity          wrong veracity follows the stances
  *   reward of a post    Eq. 4, as for claims            `postReward`: that of its claim (one RV question for each claim), less

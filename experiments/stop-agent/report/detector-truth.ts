@@ -1,5 +1,5 @@
 import { markdownTable } from 'markdown-table';
-import { type HeldOut, heldOutSystems } from '../../../experts/detectors/local/held-out.ts';
+import { type HeldOutScores, heldOutSystems } from '../../../experts/detectors/local/held-out.ts';
 import { groupBy } from '../../../src/data/group-by.ts';
 import { html, type Markup } from '../../report/page/html.ts';
 import { numberCell, table } from '../../report/page/tables.ts';
@@ -46,7 +46,7 @@ export function detectorTruths(results: readonly VariantResults<TrialResult>[]):
  * What detectors of one task are worth, one for each seed.
  * @param options.whatToDo where they are no better than guessing
  */
-export function detectorTruth(heldOut: readonly HeldOut[], options: { whatToDo: string }): DetectorTruth {
+export function detectorTruth(heldOut: readonly HeldOutScores[], options: { whatToDo: string }): DetectorTruth {
   const { support } = heldOut[0];
   const problem = problemOf(heldOut);
   return {
@@ -69,12 +69,12 @@ const oneLabel = 0.98;
 const whatToDo =
   'give the detector more labelled threads (split.detector), above all of the rarer labels, add a sentence encoder (detector.encoder), or name a detector on language models (detector.file)';
 
-function problemOf(heldOut: readonly HeldOut[]): string | null {
+function problemOf(heldOut: readonly HeldOutScores[]): string | null {
   const threads = heldOut.reduce((sum, own) => sum + own.threads, 0);
   const labels = Object.keys(heldOut[0].support);
-  const share = (label: string, of: (own: HeldOut) => Readonly<Record<string, number>>) =>
+  const share = (label: string, of: (own: HeldOutScores) => Readonly<Record<string, number>>) =>
     heldOut.reduce((sum, own) => sum + of(own)[label], 0) / threads;
-  const all = (own: HeldOut) => own.systems.find(({ name }) => name === 'all posts')!;
+  const all = (own: HeldOutScores) => own.systems.find(({ name }) => name === 'all posts')!;
   const said = new Map(labels.map((label) => [label, share(label, (own) => all(own).said)]));
   const [first] = labels.filter((label) => said.get(label)! >= oneLabel);
   if (first !== undefined)

@@ -1,4 +1,4 @@
-import { likeliest } from '../../../src/data/student-features.ts';
+import { likeliest } from '../../../src/likeliest.ts';
 import type { Scored } from './calibration.ts';
 
 /** Places tried along the values at which a row changes its class; a grid of fixed steps would miss small logits. */
@@ -16,7 +16,7 @@ export function fitClassOffsets({ logits, targets, rowWeights, classCount }: Sco
   const rows = Array.from(rowWeights, (weight, row) => ({
     weight,
     logits: logits.subarray(row * classCount, (row + 1) * classCount),
-    gold: likeliest([...targets.subarray(row * classCount, (row + 1) * classCount)]),
+    gold: likeliest(targets.subarray(row * classCount, (row + 1) * classCount)),
   })).filter(({ weight }) => weight > 0);
 
   const macroF1 = (offsets: readonly number[]) => {

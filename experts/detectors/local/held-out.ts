@@ -1,6 +1,8 @@
 import { z } from 'zod';
-import { likeliest } from '../../../src/data/student-features.ts';
+import { likeliest } from '../../../src/likeliest.ts';
 import { classificationScores } from '../../../src/metrics/classification.ts';
+import type { Scored } from './calibration.ts';
+import type { TrainingRows } from './training-rows.ts';
 
 export const heldOutSystems = ['all posts', 'claim only', 'most common label'] as const;
 
@@ -17,14 +19,14 @@ export const heldOutSchema = z.strictObject({
     }),
   ),
 });
-export type HeldOut = z.infer<typeof heldOutSchema>;
+export type HeldOutScores = z.infer<typeof heldOutSchema>;
 
 /** @param options.said label of each thread by the detector of the folds without it, after all posts and after the first */
 export function heldOutScores(options: {
   gold: readonly number[];
   said: Record<'all posts' | 'claim only', readonly number[]>;
   labels: readonly string[];
-}): HeldOut {
+}): HeldOutScores {
   const { gold, said, labels } = options;
   const countsOf = (of: readonly number[]) => labels.map((_, label) => of.filter((own) => own === label).length);
   const named = (values: readonly number[]) => Object.fromEntries(labels.map((label, index) => [label, values[index]]));
@@ -36,4 +38,35 @@ export function heldOutScores(options: {
     return { name, macroF1, f1: named(perClass.map(({ f1 }) => f1)), said: named(countsOf(predicted)) };
   });
   return { threads: gold.length, support: named(support), systems };
+}
+
+/** What the folds say of threads that they have not seen, with offsets that were not chosen on these threads either. */
+export function heldOutTruth(options: {
+  scored: Scored;
+  rows: TrainingRows;
+  foldOfRow: Int32Array;
+  folds: number;
+  offsetsOf: (scored: Scored) => number[];
+  labels: readonly string[];
+}): HeldOutScores {
+  const { scored, foldOfRow, folds, offsetsOf } = options;
+  const { threadOfRow, lengthOfRow } = options.rows;
+  const { logits, targets, rowWeights, classCount } = scored;
+  const offsetsOfFold = Array.from({ length: folds }, (_, fold) =>
+    offsetsOf({ ...scored, rowWeights: rowWeights.map((weight, row) => (foldOfRow[row] === fold ? 0 : weight)) }),
+  );
+  const rowOf = (values: Float64Array, row: number) => [...values.subarray(row * classCount, (row + 1) * classCount)];
+  const said = Array.from(foldOfRow, (fold, row) =>
+    likeliest(rowOf(logits, row).map((logit, label) => logit + offsetsOfFold[fold][label])),
+  );
+  const gold = Array.from(rowWeights, (_, row) => likeliest(rowOf(targets, row)));
+  const isLast = (row: number) => row + 1 === threadOfRow.length || threadOfRow[row + 1] !== threadOfRow[row];
+  const last = [...threadOfRow.keys()].filter((row) => isLast(row) && rowWeights[row] > 0);
+  const firstOf = new Map(Array.from(lengthOfRow, (length, row) => [length === 1 ? threadOfRow[row] : -1, row]));
+  const pick = (rowsOf: readonly number[]) => rowsOf.map((row) => said[row]);
+  return heldOutScores({
+    gold: last.map((row) => gold[row]),
+    said: { 'all posts': pick(last), 'claim only': pick(last.map((row) => firstOf.get(threadOfRow[row]) ?? row)) },
+    labels: options.labels,
+  });
 }

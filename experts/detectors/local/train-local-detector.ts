@@ -1,30 +1,22 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { floatsToBase64, integersToBase64 } from '../../../src/base64-floats.ts';
 import { checked } from '../../../src/checked.ts';
-import type { SavedBlock } from '../../../src/data/prefix-model.ts';
-import { likeliest } from '../../../src/data/student-features.ts';
 import type { Task } from '../../../src/data/task.ts';
 import type { Thread } from '../../../src/data/thread.ts';
-import { InputError } from '../../../src/errors.ts';
+import { stratifiedFolds } from '../../../src/metrics/stratified-folds.ts';
 import { minimize, softmaxLoss } from '../../../src/regression/softmax-regression.ts';
 import type { SparseMatrix } from '../../../src/regression/sparse-matrix.ts';
 import { Random } from '../../../src/tensor/random.ts';
 import { createEncoder, encoderSchema } from '../../../src/text/create-encoder.ts';
 import type { Encoder } from '../../../src/text/encoder.ts';
-import { ngramUnits, ngramVersion } from '../../../src/text/ngram-counts.ts';
-import { fitTemperature, logLoss, type Scored } from './calibration.ts';
+import { ngramVersion } from '../../../src/text/ngram-counts.ts';
+import { fitTemperature, logLoss } from './calibration.ts';
 import { fitClassOffsets } from './class-offsets.ts';
-import { type HeldOut, heldOutScores } from './held-out.ts';
+import { heldOutTruth } from './held-out.ts';
+import { countByLabel, labelledThreads, type Target, type TargetOf } from './labelled-threads.ts';
 import { type FittedModel, LocalDetector } from './local-detector.ts';
-import {
-  type FeatureBlock,
-  loneClaimWeight,
-  ngramLengths,
-  replyWeight,
-  type TrainingRows,
-  trainingRows,
-} from './training-rows.ts';
+import { savedWeights } from './saved-weights.ts';
+import { loneClaimWeight, ngramLengths, type TrainingRows, trainingRows } from './training-rows.ts';
 
 export const localDetectorOptionsSchema = z
   .strictObject({
@@ -49,11 +41,6 @@ export const localDetectorOptionsSchema = z
 
 export type LocalDetectorOptions = z.infer<typeof localDetectorOptionsSchema>;
 
-/**
- * What a prefix is trained towards: a class, or a probability of each, which add up to 1. Null leaves it out.
- */
-export type Target = number | readonly number[] | null;
-
 export interface LocalTraining {
   threads: readonly Thread[];
   task: Task;
@@ -63,7 +50,7 @@ export interface LocalTraining {
    * What a prefix of this many posts is trained towards. By default the thread's gold label. A student of another detector
    * uses that detector's judgements, and gets no offsets.
    */
-  targetOf?: ((thread: Thread, length: number) => Target) | undefined;
+  targetOf?: TargetOf | undefined;
   /** Replaces `options.encoder`, where that is not null, for example by one that stores its embeddings. */
   encoder?: Encoder | undefined;
   onProgress?: ((progress: { done: number; total: number }) => void) | undefined;
@@ -81,7 +68,7 @@ export async function trainLocalDetector(settings: LocalTraining): Promise<Local
 }
 
 /** A detector with those of its cross-validation. They share features, temperature and offsets. */
-export interface CrossFitted {
+export interface CrossFittedDetectors {
   /** Trained on all threads. */
   readonly whole: LocalDetector;
   /** One a fold, trained on the threads of the others. */
@@ -93,7 +80,7 @@ export interface CrossFitted {
 }
 
 /** What `trainLocalDetector` does, keeping the detectors of its cross-validation. */
-export async function trainCrossFitted(settings: LocalTraining): Promise<CrossFitted> {
+export async function trainCrossFitted(settings: LocalTraining): Promise<CrossFittedDetectors> {
   const { task, seed, onProgress, signal } = settings;
   const options = checked(localDetectorOptionsSchema, settings.options ?? {}, "the local detector's options are wrong");
   const { threads, labels } = labelledThreads(settings);
@@ -268,81 +255,6 @@ function heldOutLogits(options: {
   return logits;
 }
 
-/** Weights as they are saved: against class 0, of features of length 1. */
-function savedWeights(options: {
-  weights: Float64Array;
-  blocks: readonly FeatureBlock[];
-  characterWeight: number;
-  classCount: number;
-}): Pick<FittedModel, 'claim' | 'replies' | 'intercepts' | 'embedding'> {
-  const { weights, blocks, characterWeight, classCount } = options;
-  const relative = (column: number, label: number) =>
-    weights[column * classCount + label] - weights[column * classCount];
-  const weightsOf = ({ part, kind, from, columns }: FeatureBlock) => {
-    const scale = (part === 'replies' ? replyWeight : 1) * (kind === 'characters' ? characterWeight : 1);
-    const others = classCount - 1;
-    return floatsToBase64(
-      Float32Array.from(
-        { length: columns * others },
-        (_, index) => scale * relative(from + Math.floor(index / others), 1 + (index % others)),
-      ),
-    );
-  };
-  const find = (part: FeatureBlock['part'], kind: FeatureBlock['kind']) =>
-    blocks.find((block) => block.part === part && block.kind === kind);
-  const saved = (part: FeatureBlock['part'], kind: FeatureBlock['kind']): SavedBlock => {
-    const block = find(part, kind);
-    if (block?.vocabulary === undefined) throw new Error(`there are no features of ${kind} of the ${part}`);
-    if (kind === 'characters' && characterWeight === 0) return { keys: '', idf: '', weights: '' };
-    const { keys, idf } = block.vocabulary;
-    return { keys: integersToBase64(keys), idf: floatsToBase64(idf), weights: weightsOf(block) };
-  };
-  const ngramsOf = (part: FeatureBlock['part']) => ({
-    words: saved(part, ngramUnits[0]),
-    characters: saved(part, ngramUnits[1]),
-  });
-  const [claim, replies] = [find('claim', 'embedding'), find('replies', 'embedding')];
-  const constant = weights.length / classCount - 1;
-  return {
-    claim: ngramsOf('claim'),
-    replies: ngramsOf('replies'),
-    intercepts: Array.from({ length: classCount }, (_, label) => relative(constant, label)),
-    embedding:
-      claim === undefined || replies === undefined ? null : { claim: weightsOf(claim), replies: weightsOf(replies) },
-  };
-}
-
-/** What the folds say of threads that they have not seen, with offsets that were not chosen on these threads either. */
-function heldOutTruth(options: {
-  scored: Scored;
-  rows: TrainingRows;
-  foldOfRow: Int32Array;
-  folds: number;
-  offsetsOf: (scored: Scored) => number[];
-  labels: readonly string[];
-}): HeldOut {
-  const { scored, foldOfRow, folds, offsetsOf } = options;
-  const { threadOfRow, lengthOfRow } = options.rows;
-  const { logits, targets, rowWeights, classCount } = scored;
-  const offsetsOfFold = Array.from({ length: folds }, (_, fold) =>
-    offsetsOf({ ...scored, rowWeights: rowWeights.map((weight, row) => (foldOfRow[row] === fold ? 0 : weight)) }),
-  );
-  const rowOf = (values: Float64Array, row: number) => [...values.subarray(row * classCount, (row + 1) * classCount)];
-  const said = Array.from(foldOfRow, (fold, row) =>
-    likeliest(rowOf(logits, row).map((logit, label) => logit + offsetsOfFold[fold][label])),
-  );
-  const gold = Array.from(rowWeights, (_, row) => likeliest(rowOf(targets, row)));
-  const isLast = (row: number) => row + 1 === threadOfRow.length || threadOfRow[row + 1] !== threadOfRow[row];
-  const last = [...threadOfRow.keys()].filter((row) => isLast(row) && rowWeights[row] > 0);
-  const firstOf = new Map(Array.from(lengthOfRow, (length, row) => [length === 1 ? threadOfRow[row] : -1, row]));
-  const pick = (rowsOf: readonly number[]) => rowsOf.map((row) => said[row]);
-  return heldOutScores({
-    gold: last.map((row) => gold[row]),
-    said: { 'all posts': pick(last), 'claim only': pick(last.map((row) => firstOf.get(threadOfRow[row]) ?? row)) },
-    labels: options.labels,
-  });
-}
-
 /** Row-major [rows, classes]; a row that is left out counts for nothing, whatever stands here. */
 function targetRows(wanted: readonly Target[], classCount: number): Float64Array {
   const rows = new Float64Array(wanted.length * classCount);
@@ -351,61 +263,4 @@ function targetRows(wanted: readonly Target[], classCount: number): Float64Array
     else rows.set(target, row * classCount);
   }
   return rows;
-}
-
-/** Threads with their class: the gold label, or what the whole thread is trained towards. */
-function labelledThreads(settings: { threads: readonly Thread[]; task: Task; targetOf?: LocalTraining['targetOf'] }): {
-  threads: Thread[];
-  labels: number[];
-} {
-  const { task } = settings;
-  const labelled = settings.threads.flatMap((thread) => {
-    const target = settings.targetOf ? settings.targetOf(thread, thread.posts.length) : task.goldLabel(thread);
-    const label = typeof target === 'object' && target !== null ? target.indexOf(Math.max(...target)) : target;
-    return label === null ? [] : [{ thread, label }];
-  });
-  const labels = labelled.map(({ label }) => label);
-  assertEveryLabel({ task, labels, threads: settings.threads.length });
-  return { threads: labelled.map(({ thread }) => thread), labels };
-}
-
-/**
- * Checks that a local detector can be trained on threads of these labels.
- * @param options.threads how many threads there are, labelled or not
- * @throws InputError where a label of the task has fewer than two
- */
-export function assertEveryLabel({
-  task,
-  labels,
-  threads,
-}: {
-  task: Task;
-  labels: readonly number[];
-  threads: number;
-}): void {
-  const counts = countByLabel({ task, labels });
-  if (Object.values(counts).every((count) => count >= 2)) return;
-  const have = Object.entries(counts).map(([label, count]) => `${label} ${count}`);
-  throw new InputError(
-    `the local detector needs at least 2 training threads of every label of the task "${task.name}"; of ${threads} threads these have one: ${have.join(', ')}. Give it more labelled threads, or choose a task whose labels these threads have`,
-  );
-}
-
-function countByLabel(options: { task: Task; labels: readonly number[] }): Record<string, number> {
-  return Object.fromEntries(
-    options.task.labels.map((name, label) => [name, options.labels.filter((own) => own === label).length]),
-  );
-}
-
-/** A fold number, 0 … `folds` − 1, for each item. Every class is spread over the folds as evenly as possible. */
-export function stratifiedFolds(options: { classes: readonly number[]; folds: number; random: Random }): Int32Array {
-  const { classes, folds, random } = options;
-  const fold = new Int32Array(classes.length);
-  // The count goes on from class to class. Otherwise small classes would all land in the first folds.
-  let dealt = 0;
-  for (const label of [...new Set(classes)].sort((left, right) => left - right)) {
-    const members = classes.flatMap((own, index) => (own === label ? [index] : []));
-    for (const index of random.shuffled(members)) fold[index] = dealt++ % folds;
-  }
-  return fold;
 }

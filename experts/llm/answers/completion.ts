@@ -3,83 +3,11 @@ import { jsonOrUndefined } from '../../../src/json.ts';
 import { CallFailure, failureOfStatus } from '../call-failure.ts';
 import { type ChatAnswer, type ChatRequest, type ChatUsage, incompletenessOf, type TokenLogprob } from '../chat.ts';
 import { estimateMessageTokens, estimateTokens } from '../cost/estimate.ts';
+import { maxTokensOf } from './request-form.ts';
 import { splitThinking, withoutEndTokens } from './thinking.ts';
 
 /** To be raised whenever the same body could be read differently. */
 export const completionReaderVersion = 1;
-
-/** How much of the protocol a request uses. Endpoints that refuse a part are asked without it. */
-export interface RequestForm {
-  readonly logprobs: boolean;
-  /** Alternatives asked for at each token, where log-probabilities are. */
-  readonly topLogprobs: number;
-  readonly json: 'schema' | 'object' | 'none';
-  readonly temperature: boolean;
-  /** What the length limit is called. */
-  readonly tokensField: 'max_tokens' | 'max_completion_tokens';
-}
-
-/** The most that the request and its endpoint's configuration ask for. */
-export function fullForm(request: ChatRequest): RequestForm {
-  return {
-    logprobs: request.wantLogprobs === true && request.endpoint.logprobs !== 'off',
-    topLogprobs: request.endpoint.topLogprobs,
-    json: request.jsonSchema ? 'schema' : 'none',
-    temperature: temperatureOf(request) !== null,
-    tokensField: request.endpoint.maxTokensField,
-  };
-}
-
-/** The same for a batch, where a refusal comes after a day: a schema is asked for only where plain text would not do. */
-export function batchForm(request: ChatRequest): RequestForm {
-  const form = fullForm(request);
-  return request.jsonSchema?.isPlainTextEnough ? { ...form, json: 'none' } : form;
-}
-
-/** The body of a chat-completions request. `extraBody` takes precedence, since somebody wrote it for this endpoint. */
-export function completionBody(options: { request: ChatRequest; form: RequestForm }): Record<string, unknown> {
-  const { request, form } = options;
-  const { endpoint, messages, sampleIndex = 0, jsonSchema } = request;
-  const temperature = form.temperature ? temperatureOf(request) : null;
-  const maxTokens = maxTokensOf(request);
-  return {
-    model: endpoint.model,
-    // Half an emoji, as in a text that was cut, is refused by many servers, and with it the whole request.
-    messages: messages.map(({ role, content }) => ({ role, content: wellFormed(content) })),
-    ...(temperature !== null && { temperature }),
-    ...(endpoint.topP !== null && { top_p: endpoint.topP }),
-    ...(endpoint.seed !== null && { seed: endpoint.seed + sampleIndex }),
-    ...(maxTokens !== null && { [form.tokensField]: maxTokens }),
-    ...(endpoint.reasoningEffort !== null && { reasoning_effort: endpoint.reasoningEffort }),
-    ...(form.logprobs && { logprobs: true, top_logprobs: form.topLogprobs }),
-    ...(jsonSchema && responseFormat({ json: form.json, jsonSchema })),
-    ...endpoint.extraBody,
-  };
-}
-
-const LONE_SURROGATE = /\p{Surrogate}/gu;
-
-function wellFormed(text: string): string {
-  return text.replace(LONE_SURROGATE, '\ufffd');
-}
-
-function temperatureOf(request: ChatRequest): number | null {
-  return request.temperature === undefined ? request.endpoint.temperature : request.temperature;
-}
-
-export function maxTokensOf(request: ChatRequest): number | null {
-  return request.maxTokens === undefined ? request.endpoint.maxTokens : request.maxTokens;
-}
-
-function responseFormat(options: {
-  json: RequestForm['json'];
-  jsonSchema: NonNullable<ChatRequest['jsonSchema']>;
-}): Record<string, unknown> {
-  const { json, jsonSchema } = options;
-  const { isPlainTextEnough = false, ...json_schema } = jsonSchema;
-  if (json === 'schema') return { response_format: { type: 'json_schema', json_schema } };
-  return json === 'none' || isPlainTextEnough ? {} : { response_format: { type: 'json_object' } };
-}
 
 const count = z.number().nonnegative().transform(Math.ceil);
 const usageSchema = z.object({

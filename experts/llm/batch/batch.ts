@@ -8,7 +8,7 @@ import { InputError, ProviderError } from '../../../src/errors.ts';
 import { readJsonFile, writeJsonFile } from '../../../src/json-file.ts';
 import { sleep } from '../../../src/sleep.ts';
 import type { Random } from '../../../src/tensor/random.ts';
-import { batchForm, completionBody } from '../answers/completion.ts';
+import { batchForm, completionBody } from '../answers/request-form.ts';
 import { type Endpoint, secretsOf } from '../endpoint.ts';
 import { type Environment, withoutSecrets } from '../secrets.ts';
 import { endpointClient, endpointSteps, type TryStep } from '../sending/endpoint-client.ts';

@@ -1,4 +1,4 @@
-import { maxTokensOf } from '../answers/completion.ts';
+import { maxTokensOf } from '../answers/request-form.ts';
 import type { ChatAnswer, ChatRequest, ChatService } from '../chat.ts';
 import { costOf } from './cost-of.ts';
 import { estimateMessageTokens, estimateReasoningTokens, estimateTokens } from './estimate.ts';

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { canonicalJson } from '../../../src/content-hash.ts';
 import { InputError } from '../../../src/errors.ts';
 import { readJsonFile, writeJsonFile } from '../../../src/json-file.ts';
-import type { RequestForm } from '../answers/completion.ts';
+import type { RequestForm } from '../answers/request-form.ts';
 import type { CallFailure } from '../call-failure.ts';
 import type { Endpoint } from '../endpoint.ts';
 

@@ -1,3 +1,4 @@
+import { likeliest } from '../../../src/likeliest.ts';
 import type { Judgement } from '../../detector.ts';
 import type { AnswerWords } from '../../llm/answers/answer-words.ts';
 import type { TaskPrediction } from '../task-model.ts';
@@ -48,8 +49,8 @@ export function predictionOf(options: {
   const countOf = (name: string) => answers.filter(({ label }) => label === name).length;
   const total = answers.length + smoothing * classes.length;
   const distribution = Float64Array.from(classes, (name) => told?.[name] ?? (countOf(name) + smoothing) / total);
-  const likeliest = classes[distribution.indexOf(Math.max(...distribution))];
-  const explained = answers.find(({ label }) => label === likeliest) ?? answers[0];
+  const name = classes[likeliest(distribution)];
+  const explained = answers.find(({ label }) => label === name) ?? answers[0];
   return { distribution, explanation: explained.explanation };
 }
 

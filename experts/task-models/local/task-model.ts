@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { likeliest } from '../../../src/likeliest.ts';
 import { SparseMatrixBuilder } from '../../../src/regression/sparse-matrix.ts';
 import { softmaxInPlace } from '../../../src/softmax.ts';
 import type { Example, TaskModel, TaskPrediction } from '../task-model.ts';
@@ -64,7 +65,7 @@ export function localTaskModel<Item extends { readonly threadId: string }>(parts
   function predictionOf({ logits, wordsFor }: ItemScore): TaskPrediction {
     const distribution = logits.slice();
     softmaxInPlace(distribution);
-    const label = distribution.indexOf(Math.max(...distribution));
+    const label = likeliest(distribution);
     return { distribution, explanation: wordCount === 0 ? '' : explanationOf({ words: wordsFor(label), wordCount }) };
   }
 

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { z } from 'zod';
 import { emptyContext, retain, selectionState } from '../../../envs/selection-env.ts';
-import { likeliest, type TaskPrediction } from '../../../experts/task-models/task-model.ts';
+import type { TaskPrediction } from '../../../experts/task-models/task-model.ts';
+import { likeliest } from '../../../src/likeliest.ts';
 import { Random } from '../../../src/tensor/random.ts';
 import { workContext } from '../../../src/work-context.ts';
 import type { selectorSchema } from '../../../trainers/selector/config.ts';

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { fitTemperature, logLoss } from '../../../../experts/detectors/local/calibration.ts';
 import { fitClassOffsets } from '../../../../experts/detectors/local/class-offsets.ts';
-import { stratifiedFolds } from '../../../../experts/detectors/local/train-local-detector.ts';
 import { macroF1 } from '../../../../src/metrics/classification.ts';
 import { Random } from '../../../../src/tensor/random.ts';
 
@@ -71,22 +70,5 @@ describe('fitClassOffsets', () => {
       classCount: 2,
     };
     expect(fitClassOffsets({ ...scored, rowWeights: half })).toEqual(fitClassOffsets(first));
-  });
-});
-
-describe('stratifiedFolds', () => {
-  it('spreads every class evenly, the same way for the same seed', () => {
-    const labels = Array.from({ length: 53 }, (_, index) => (index < 12 ? 1 : 0));
-    const deal = (seed: number) =>
-      stratifiedFolds({ classes: labels, folds: 5, random: Random.seeded({ seed, purpose: 'folds' }) });
-    const folds = deal(1);
-    for (const label of [0, 1]) {
-      const sizes = [0, 1, 2, 3, 4].map(
-        (fold) => labels.filter((own, index) => own === label && folds[index] === fold).length,
-      );
-      expect(Math.max(...sizes) - Math.min(...sizes)).toBeLessThanOrEqual(1);
-    }
-    expect(deal(1)).toEqual(folds);
-    expect(deal(2)).not.toEqual(folds);
   });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { completionBody, fullForm, readCompletion } from '../../../../experts/llm/answers/completion.ts';
+import { readCompletion } from '../../../../experts/llm/answers/completion.ts';
+import { completionBody, fullForm } from '../../../../experts/llm/answers/request-form.ts';
 import { CallFailure } from '../../../../experts/llm/call-failure.ts';
 import { whyIncomplete } from '../../../../experts/llm/chat.ts';
 import { ask, endpointAt } from '../service.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { fullForm, readCompletion } from '../../../../experts/llm/answers/completion.ts';
+import { readCompletion } from '../../../../experts/llm/answers/completion.ts';
+import { fullForm } from '../../../../experts/llm/answers/request-form.ts';
 import { splitThinking } from '../../../../experts/llm/answers/thinking.ts';
 import { CallFailure } from '../../../../experts/llm/call-failure.ts';
 import { ask, endpointAt } from '../service.ts';

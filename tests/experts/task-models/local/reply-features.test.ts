@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { replyFeatureCount, replyFeatureReader } from '../../../../experts/task-models/local/reply-features.ts';
 import { createLocalStanceModel } from '../../../../experts/task-models/local/stance.ts';
-import { likeliest, type StanceItem } from '../../../../experts/task-models/task-model.ts';
+import type { StanceItem } from '../../../../experts/task-models/task-model.ts';
+import { likeliest } from '../../../../src/likeliest.ts';
 import { createHashingEncoder } from '../../../../src/text/hashing-encoder.ts';
 
 const read = replyFeatureReader();

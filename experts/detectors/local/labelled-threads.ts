@@ -1,0 +1,60 @@
+import type { Task } from '../../../src/data/task.ts';
+import type { Thread } from '../../../src/data/thread.ts';
+import { InputError } from '../../../src/errors.ts';
+import { likeliest } from '../../../src/likeliest.ts';
+
+/**
+ * What a prefix is trained towards: a class, or a probability of each, which add up to 1. Null leaves it out.
+ */
+export type Target = number | readonly number[] | null;
+
+/** What the first `length` posts of a thread are trained towards. */
+export type TargetOf = (thread: Thread, length: number) => Target;
+
+/** Threads with their class: the gold label, or what the whole thread is trained towards. */
+export function labelledThreads(settings: {
+  threads: readonly Thread[];
+  task: Task;
+  targetOf?: TargetOf | undefined;
+}): {
+  threads: Thread[];
+  labels: number[];
+} {
+  const { task } = settings;
+  const labelled = settings.threads.flatMap((thread) => {
+    const target = settings.targetOf ? settings.targetOf(thread, thread.posts.length) : task.goldLabel(thread);
+    const label = typeof target === 'object' && target !== null ? likeliest(target) : target;
+    return label === null ? [] : [{ thread, label }];
+  });
+  const labels = labelled.map(({ label }) => label);
+  assertEveryLabel({ task, labels, threads: settings.threads.length });
+  return { threads: labelled.map(({ thread }) => thread), labels };
+}
+
+/**
+ * Checks that a local detector can be trained on threads of these labels.
+ * @param options.threads how many threads there are, labelled or not
+ * @throws InputError where a label of the task has fewer than two
+ */
+export function assertEveryLabel({
+  task,
+  labels,
+  threads,
+}: {
+  task: Task;
+  labels: readonly number[];
+  threads: number;
+}): void {
+  const counts = countByLabel({ task, labels });
+  if (Object.values(counts).every((count) => count >= 2)) return;
+  const have = Object.entries(counts).map(([label, count]) => `${label} ${count}`);
+  throw new InputError(
+    `the local detector needs at least 2 training threads of every label of the task "${task.name}"; of ${threads} threads these have one: ${have.join(', ')}. Give it more labelled threads, or choose a task whose labels these threads have`,
+  );
+}
+
+export function countByLabel(options: { task: Task; labels: readonly number[] }): Record<string, number> {
+  return Object.fromEntries(
+    options.task.labels.map((name, label) => [name, options.labels.filter((own) => own === label).length]),
+  );
+}
