@@ -1,6 +1,6 @@
 /*
  * Seconds an epoch of the selector over 1,000 claims with 20 replies each, and the memory it holds, with local task models
- * as in experiments/recipes/jsdrv-rumoureval.yaml. Usage:
+ * as in experiments/recipes/jsdrv-tables.yaml. Usage:
  *
  *   node --import tsx benchmarks/selector.ts [--claims 1000] [--replies 20] [--epochs 6] [--rewards claim,reward-to-go]
  *

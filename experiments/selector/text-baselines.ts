@@ -1,13 +1,11 @@
-import { FineTunedClassifier } from '../../experts/task-models/local/fine-tuned-classifier.ts';
+import { fitRowClassifier } from '../../experts/selectors/row-classifier.ts';
+import { textFeatures } from '../../experts/selectors/text-features.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { likeliest } from '../../src/likeliest.ts';
-import { SparseMatrixBuilder } from '../../src/regression/sparse-matrix.ts';
-import { softmaxInPlace } from '../../src/softmax.ts';
-import { fitTfIdf } from '../../src/text/tf-idf.ts';
 import { jaccardIndex, wordSet } from '../../src/text/word-set.ts';
 import type { SelectorClaim } from '../../trainers/selector/setup.ts';
 import { replyStances } from './data.ts';
-import { type SelectorDecision, type SelectorTask, taskClasses, testItems } from './decisions.ts';
+import { type SelectorDecision, selectorTasks, taskClasses, testItems } from './decisions.ts';
 import type { TestSet } from './protocol.ts';
 
 /*
@@ -19,14 +17,19 @@ import type { TestSet } from './protocol.ts';
 export const textBaselines = ['majority', 'nearest-neighbour', 'tf-idf'] as const;
 export type TextBaseline = (typeof textBaselines)[number];
 
-interface Labelled {
+interface Texts {
   /** The nearest neighbour compares claims by this text, and replies by theirs. */
   readonly text: string;
   /** TF-IDF reads this one: of a claim, with its replies. */
   readonly whole: string;
-  readonly label: number;
 }
-type Classifier = (texts: Omit<Labelled, 'label'>) => Float64Array;
+type Example = Texts & { readonly label: number };
+/** The distribution of each text. */
+type Classify = (options: {
+  examples: readonly Example[];
+  classes: number;
+  texts: readonly Texts[];
+}) => Float64Array[] | Promise<Float64Array[]>;
 
 /** A decision for every labelled item of a test; none for a task that has no training labels. */
 export async function decideByText(options: {
@@ -38,103 +41,75 @@ export async function decideByText(options: {
   claims: readonly SelectorClaim[];
 }): Promise<SelectorDecision[]> {
   const { system, test, part, train, claims } = options;
-  const fitted = async (task: SelectorTask, examples: readonly Labelled[]) =>
-    examples.length === 0 ? null : fits[system](examples, taskClasses[task].length);
-  const veracity = await fitted(
-    'veracity',
-    train.flatMap((thread, index) => {
-      const { label } = claims[index];
-      return label === null ? [] : [{ ...claimTexts(thread), label }];
-    }),
-  );
-  const stance = await fitted(
-    'stance',
-    train.flatMap((thread) =>
-      replyStances(thread).flatMap((label, place) => (label < 0 ? [] : [{ ...replyTexts(thread, place), label }])),
+  const examplesOf = {
+    stance: train.flatMap((thread) =>
+      replyStances(thread).flatMap((label, place) => (label < 0 ? [] : [{ ...textsOf(thread, place), label }])),
     ),
-  );
-  return test.threads.flatMap((thread) =>
-    testItems(thread).flatMap(({ place, ...item }): SelectorDecision[] => {
-      const distribution = place === null ? veracity?.(claimTexts(thread)) : stance?.(replyTexts(thread, place));
-      if (distribution === undefined) return [];
-      const predicted = likeliest(distribution);
-      const probabilities = [...distribution];
-      return [{ system, test: test.name, part, ...item, predicted, probabilities, retained: true }];
+    veracity: train.flatMap((thread, index) => {
+      const { label } = claims[index];
+      return label === null ? [] : [{ ...textsOf(thread, null), label }];
     }),
+  };
+  const items = test.threads.flatMap((thread) =>
+    testItems(thread).map(({ place, ...item }) => ({ item, texts: textsOf(thread, place) })),
   );
+  const decisions: SelectorDecision[] = [];
+  for (const task of selectorTasks) {
+    const examples = examplesOf[task];
+    if (examples.length === 0) continue;
+    const own = items.filter(({ item }) => item.task === task);
+    const texts = own.map((tested) => tested.texts);
+    const distributions = await classifiers[system]({ examples, classes: taskClasses[task].length, texts });
+    for (const [index, { item }] of own.entries()) {
+      const predicted = likeliest(distributions[index]);
+      const probabilities = [...distributions[index]];
+      decisions.push({ system, test: test.name, part, ...item, predicted, probabilities, retained: true });
+    }
+  }
+  return decisions;
 }
 
-function claimTexts({ posts }: Thread) {
-  return { text: posts[0].text, whole: posts.map(({ text }) => text).join('\n') };
-}
-
-function replyTexts({ posts }: Thread, place: number) {
+/** Of a claim where `place` is null, else of that reply. */
+function textsOf({ posts }: Thread, place: number | null): Texts {
+  if (place === null) return { text: posts[0].text, whole: posts.map(({ text }) => text).join('\n') };
   const { text } = posts[place + 1];
   return { text, whole: text };
 }
 
-const fits: Record<TextBaseline, (examples: readonly Labelled[], classes: number) => Classifier | Promise<Classifier>> =
-  {
-    majority: fitMajority,
-    'nearest-neighbour': fitNearestNeighbour,
-    'tf-idf': fitLogisticRegression,
-  };
-
-function fitMajority(examples: readonly Labelled[], classes: number): Classifier {
+function classShares(examples: readonly Example[], classes: number): Float64Array {
   const shares = new Float64Array(classes);
   for (const { label } of examples) shares[label] += 1 / examples.length;
-  return () => shares;
+  return shares;
 }
 
 /** The class of the text with the largest Jaccard index of words, the first of equal ones; the most common class where none shares a word. */
-function fitNearestNeighbour(examples: readonly Labelled[], classes: number): Classifier {
-  const majority = fitMajority(examples, classes);
+const classesOfNearest: Classify = ({ examples, classes, texts }) => {
   const known = examples.map(({ text, label }) => ({ words: wordSet(text), label }));
-  return (texts) => {
-    const words = wordSet(texts.text);
+  return texts.map(({ text }) => {
+    const words = wordSet(text);
     let nearest = { similarity: 0, label: -1 };
     for (const { words: others, label } of known) {
       const similarity = jaccardIndex(words, others);
       if (similarity > nearest.similarity) nearest = { similarity, label };
     }
-    if (nearest.label < 0) return majority(texts);
+    if (nearest.label < 0) return classShares(examples, classes);
     return Float64Array.from({ length: classes }, (_, label) => Number(label === nearest.label));
-  };
-}
+  });
+};
 
-/** L2-regularised with C = 1 and balanced class weights, the usual settings of the baseline. */
-async function fitLogisticRegression(examples: readonly Labelled[], classes: number): Promise<Classifier> {
-  const tfIdf = fitTfIdf(examples.map(({ whole }) => whole));
-  const constant = tfIdf.columns;
-  const builder = new SparseMatrixBuilder({ columns: constant + 1 });
-  for (const { whole } of examples) {
-    builder.addRow({ row: tfIdf.rowOf(whole), offset: 0, scale: 1 });
-    builder.add(constant, 1);
-    builder.endRow();
-  }
-  const classifier = new FineTunedClassifier({
-    prior: new Float64Array((constant + 1) * classes),
+/** That of the selectors beside JSDRV, on the words of the examples. */
+const byRegression: Classify = async ({ examples, classes, texts }) => {
+  const known = examples.map(({ whole }) => whole);
+  const classify = await fitRowClassifier({
+    features: textFeatures([...known, ...texts.map(({ whole }) => whole)], known),
     classCount: classes,
-    options: {
-      l2: 1,
-      pretrainL2: 1,
-      tuneFrom: 'pretrained',
-      classWeights: 'balanced',
-      folds: 1,
-    },
+    examples: examples.map(({ label }, row) => ({ row, label })),
   });
-  await classifier.tune({
-    features: builder.build(),
-    labels: examples.map(({ label }) => label),
-    threadIds: examples.map((_, index) => String(index)),
-  });
-  const [weights] = classifier.weights;
-  return ({ whole }) => {
-    const logits = weights.slice(constant * classes);
-    const { indices, values } = tfIdf.rowOf(whole);
-    for (const [entry, column] of indices.entries())
-      for (let label = 0; label < classes; label++) logits[label] += values[entry] * weights[column * classes + label];
-    softmaxInPlace(logits);
-    return logits;
-  };
-}
+  return texts.map((_, index) => classify(examples.length + index));
+};
+
+const classifiers: Record<TextBaseline, Classify> = {
+  majority: ({ examples, classes, texts }) => texts.map(() => classShares(examples, classes)),
+  'nearest-neighbour': classesOfNearest,
+  'tf-idf': byRegression,
+};

@@ -29,12 +29,13 @@ export async function fitRowClassifier(options: {
   const candidates = Array.from(totals, (total) => total > 0);
   const present = candidates.filter(Boolean).length;
   const all = totals.reduce((sum, total) => sum + total, 0);
+  const seen = seenColumns(features, examples);
   const problem = {
-    features: rowsOf(features, examples),
+    features: rowsOf(features, { examples, seen }),
     targets: certainTargets({ labels: examples.map(({ label }) => label), classCount }),
     rowWeights: Float64Array.from(examples, ({ label, weight = 1 }) => weight / (present * totals[label])),
     candidates,
-    prior: new Float64Array(features.columns * classCount),
+    prior: new Float64Array(seen.count * classCount),
     // The loss is a mean over the examples, so the penalty is one, too.
     l2: 1 / all,
   };
@@ -47,18 +48,38 @@ export async function fitRowClassifier(options: {
   });
   return (row) => {
     const logits = Float64Array.from(candidates, (isPresent) => (isPresent ? 0 : Number.NEGATIVE_INFINITY));
-    for (let entry = features.starts[row]; entry < features.starts[row + 1]; entry++)
+    for (let entry = features.starts[row]; entry < features.starts[row + 1]; entry++) {
+      const column = seen.placeOf[features.indices[entry]];
+      if (column < 0) continue;
       for (let label = 0; label < classCount; label++)
-        logits[label] += features.values[entry] * weights[features.indices[entry] * classCount + label];
+        logits[label] += features.values[entry] * weights[column * classCount + label];
+    }
     softmaxInPlace(logits);
     return logits;
   };
 }
 
-function rowsOf({ columns, starts, indices, values }: SparseMatrix, examples: readonly RowExample[]): SparseMatrix {
-  const builder = new SparseMatrixBuilder({ columns });
+/** The columns that any example has. The weights of the others stay 0, so they need no place; −1 for those. */
+function seenColumns(
+  { columns, starts, indices }: SparseMatrix,
+  examples: readonly RowExample[],
+): { placeOf: Int32Array; count: number } {
+  const placeOf = new Int32Array(columns).fill(-1);
+  for (const { row } of examples)
+    for (let entry = starts[row]; entry < starts[row + 1]; entry++) placeOf[indices[entry]] = 0;
+  let count = 0;
+  for (const [column, place] of placeOf.entries()) if (place === 0) placeOf[column] = count++;
+  return { placeOf, count };
+}
+
+function rowsOf(
+  { starts, indices, values }: SparseMatrix,
+  { examples, seen }: { examples: readonly RowExample[]; seen: ReturnType<typeof seenColumns> },
+): SparseMatrix {
+  const builder = new SparseMatrixBuilder({ columns: seen.count });
   for (const { row } of examples) {
-    for (let entry = starts[row]; entry < starts[row + 1]; entry++) builder.add(indices[entry], values[entry]);
+    for (let entry = starts[row]; entry < starts[row + 1]; entry++)
+      builder.add(seen.placeOf[indices[entry]], values[entry]);
     builder.endRow();
   }
   return builder.build();

@@ -1,9 +1,12 @@
 import { type SparseMatrix, SparseMatrixBuilder } from '../../src/regression/sparse-matrix.ts';
 import { fitTfIdf } from '../../src/text/tf-idf.ts';
 
-/** A row for each text: TF-IDF of its words, then a constant. */
-export function textFeatures(texts: readonly string[]): SparseMatrix {
-  const tfIdf = fitTfIdf(texts);
+/**
+ * A row for each text: TF-IDF of its words, then a constant.
+ * @param fittedOn the texts whose words are columns and whose counts weigh them; the texts themselves unless given
+ */
+export function textFeatures(texts: readonly string[], fittedOn: readonly string[] = texts): SparseMatrix {
+  const tfIdf = fitTfIdf(fittedOn);
   const builder = new SparseMatrixBuilder({ columns: tfIdf.columns + 1 });
   for (const text of texts) {
     builder.addRow({ row: tfIdf.rowOf(text), offset: 0, scale: 1 });

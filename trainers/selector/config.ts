@@ -71,14 +71,6 @@ export const selectorSchema = z
       .describe(
         'reward of discarding a claim: the same as of retaining it (the paper taken literally, which teaches nothing), or its negative',
       ),
-    claimsAbove: z
-      .number()
-      .min(-1)
-      .max(1)
-      .default(0)
-      .describe(
-        'subtracted from the reward of a claim before its action is reinforced: claims that earn less are better discarded',
-      ),
     baseline: z
       .enum(['none', 'running-mean'])
       .default('none')

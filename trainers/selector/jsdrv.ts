@@ -262,7 +262,7 @@ async function selectAndLearn(
       postRewards.push(...episode.rewards);
       const { steps, rewards } = episode;
       const isTaught = config.unlabelledReward === 'stances' || settings.claims[episode.claim].label !== null;
-      return isTaught ? [{ steps, rewards, step, reward: reward - config.claimsAbove, whenDiscarded }] : [];
+      return isTaught ? [{ steps, rewards, step, reward, whenDiscarded }] : [];
     });
     updatePolicies(training, { learnt, updatesAnEpoch: Math.ceil(shown.length / config.batchClaims) });
     context.onProgress(`selecting, epoch ${epoch + 1}`, Math.min(start + batch.length, shown.length), shown.length);

@@ -57,7 +57,6 @@ async function trained(files: Record<string, unknown> = {}): Promise<string> {
   const selector = {
     ...tinySelector.selector,
     learningRate: 0.3,
-    claimsAbove: 0.1,
     entropy: 0.3,
     claimGradient: 'sampled',
   };
