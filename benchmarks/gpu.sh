@@ -4,13 +4,15 @@
 #   benchmarks/gpu.sh [report]
 #
 # It needs Node 20 or 22, npm, a C++ compiler, Python 3.9 to 3.13 and a package registry. A step that fails is in the report with its
-# last lines, and the others go on. Nobody has run it on a GPU yet; please open an issue with the report. EARSHOT_REHEARSE=1
-# runs it without a GPU, on TensorFlow's processor kernels.
+# last lines, and the others go on. The first line of the report says whether a GPU was used. Nobody has run it on one yet; please open
+# an issue with the report. EARSHOT_REHEARSE=1 runs it without a GPU, on TensorFlow's processor kernels.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 report=${1:-gpu-report.md}
-log=$(mktemp)
-trap 'rm -f "$log"' EXIT
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+log=$work/log
+steps=$work/steps.md
 
 if [ "${EARSHOT_REHEARSE:-}" != 1 ] && ! nvidia-smi -L; then
   echo "gpu.sh: nvidia-smi finds no GPU here; install NVIDIA's driver, or rehearse with EARSHOT_REHEARSE=1" >&2
@@ -19,7 +21,21 @@ fi
 
 earshot() { node experiments/cli/earshot.mjs "$@"; }
 
-gpu() { nvidia-smi --query-gpu=name,driver_version,memory.total,memory.used,utilization.gpu --format=csv 2>&1; }
+gpu() {
+  if [ "${EARSHOT_REHEARSE:-}" = 1 ]; then echo 'no GPU: this is a rehearsal'; return; fi
+  nvidia-smi --query-gpu=name,driver_version,memory.total,memory.used,utilization.gpu --format=csv
+}
+
+# What the tensorflow backend said that it runs on.
+device() { sed -n 's/^Device: //p' "$steps" | head -n 1; }
+
+headline() {
+  case $(device) in
+    *GPU*) echo "**On a GPU**: $(device)." ;;
+    '') echo '**No GPU was used**: the tensorflow backend was not built.' ;;
+    *) echo "**No GPU was used**: $(device). Nothing below says how fast a GPU is." ;;
+  esac
+}
 
 trainer_tests() {
   EARSHOT_TEST_BACKEND=tensorflow npx vitest run --reporter=dot tests/trainers/stop-agent tests/trainers/gradients.test.ts
@@ -28,7 +44,7 @@ trainer_tests() {
 # How the GPU is used while eight agents are trained together.
 training() {
   earshot train experiments/recipes/quickstart.yaml --set backend=tensorflow --seeds 1,2,3,4,5,6,7,8 \
-    --runs "$(mktemp -d)" --no-html &
+    --runs "$work/runs" --no-html &
   local trained=$!
   sleep 20
   gpu
@@ -46,11 +62,9 @@ step() {
     failed=$((failed + 1))
   fi
   # shellcheck disable=SC2016 # the backticks are Markdown
-  printf '## %s: %s, %s s\n\n```\n%s\n```\n\n' "$title" "$ended" "$((SECONDS - started))" "$(tail -n 60 "$log")" >>"$report"
+  printf '## %s: %s, %s s\n\n```\n%s\n```\n\n' "$title" "$ended" "$((SECONDS - started))" "$(tail -n 60 "$log")" >>"$steps"
 }
 
-printf '# Earshot on a GPU\n\n%s, commit %s, Node %s, %s\n\n' \
-  "$(date -u +%F)" "$(git rev-parse --short HEAD 2>/dev/null || echo unknown)" "$(node --version)" "$(uname -srm)" >"$report"
 step 'The GPU' gpu
 step 'npm ci' npm ci
 step 'earshot backend install' earshot backend install
@@ -59,5 +73,10 @@ step 'earshot doctor at 1,024 numbers a state' earshot doctor tensorflow onnx --
 step 'Tests of the trainers on the tensorflow backend' trainer_tests
 step 'The demo with eight seeds, and the GPU meanwhile' training
 
+{
+  printf '# Earshot on a GPU\n\n%s\n\n%s, commit %s, Node %s, %s\n\n' "$(headline)" "$(date -u +%F)" \
+    "$(git rev-parse --short HEAD 2>/dev/null || echo unknown)" "$(node --version)" "$(uname -srm)"
+  cat "$steps"
+} >"$report"
 echo "gpu.sh: the report is $report; $failed steps failed" >&2
 [ "$failed" -eq 0 ]
