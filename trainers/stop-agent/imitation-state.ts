@@ -22,6 +22,7 @@ import {
   sameForAll,
 } from './network-state.ts';
 import { disposeLearner, pairsOf, refreshStates, type StopLearner } from './setup.ts';
+import { type TargetOccupancy, targetOccupancy } from './target-occupancy.ts';
 
 /** A population in training: everything that changes from one iteration to the next. */
 export interface Imitation {
@@ -31,6 +32,8 @@ export interface Imitation {
   readonly experts: readonly ExpertName[];
   readonly discriminator: Discriminator;
   readonly rowWeights: GailRowWeights;
+  /** What each member's occupancy is held against; null where there is none to reach. */
+  readonly targets: readonly (TargetOccupancy | null)[];
   /** The task's own return, which the policy climbs as well; null where no member gives it a weight. */
   task: LabelledBatch | null;
   iteration: number;
@@ -82,6 +85,10 @@ export function startImitation(learner: StopLearner): Imitation {
     experts: present,
     discriminator,
     rowWeights: gailRowWeights(imitating, present),
+    // An episode that ends with its stop never sees the states after it, which are most of what the experts show.
+    targets: members.map((member) =>
+      member.config.imitation.episodeEnd === 'last-post' ? targetOccupancy(member) : null,
+    ),
     task: taskOf(learner),
     iteration: 0,
   };

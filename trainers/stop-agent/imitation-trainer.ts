@@ -25,6 +25,7 @@ import type { StopPolicy } from './policy.ts';
 import type { StopMember } from './problem.ts';
 import { type Collected, collect, scoredAgain, scoreRows } from './rollout.ts';
 import { createLearner } from './setup.ts';
+import { occupancyDistance } from './target-occupancy.ts';
 
 /*
  * The stop agent of EARD (§4): PPO against a discriminator of three experts, over the states of a table. Where paper and
@@ -70,7 +71,7 @@ export async function createImitation(
       if (members[0].config.imitation.rollout === 'exact') {
         const metrics = await iterateExactly(training, { onPhase });
         training.iteration++;
-        return metrics;
+        return withOccupancies(training, metrics);
       }
       onPhase('rollout');
       const collected = await withCurrentMoments(training, await collectSteps(training));
@@ -86,7 +87,7 @@ export async function createImitation(
       onPhase('metrics');
       const metrics = await measure(training, { collected, health, rewards, steps, task });
       training.iteration++;
-      return metrics;
+      return withOccupancies(training, metrics);
     },
     policies: () => learnerPolicies(learner),
     state: () => imitationStates(training),
@@ -209,6 +210,30 @@ async function measure(
       expectedReturn: member.config.taskWeight > 0 ? (iteration.task?.[index] ?? null) : null,
     }),
   );
+}
+
+/** Iterations from one measurement of the occupancies to the next: all states of the demonstration threads are scored for it. */
+const occupancyEvery = 10;
+
+/** Bounds the memory of that. */
+const statesAtOnce = 2048;
+
+/** Adds how far the policies now are from their target, after every tenth iteration and the last. */
+async function withOccupancies({ learner, targets, iteration }: Imitation, metrics: readonly Metrics[]) {
+  const isLast = iteration === learner.members[0].config.iterations;
+  if (!isLast && iteration % occupancyEvery !== 0) return metrics;
+  const rows = targets.map((target) => target?.rows ?? new Int32Array(0));
+  const stopProbability = rows.map(({ length }) => new Float64Array(length));
+  const most = Math.max(...rows.map(({ length }) => length));
+  for (let start = 0; start < most; start += statesAtOnce) {
+    const chunks = rows.map((own) => own.subarray(start, start + statesAtOnce));
+    for (const [member, { stopLogProbabilities }] of (await scoreRows(learner, chunks)).entries())
+      stopProbability[member].set(stopLogProbabilities.map(Math.exp), start);
+  }
+  return metrics.map((own, member) => {
+    const target = targets[member];
+    return target === null ? own : { ...own, ...occupancyDistance(target, stopProbability[member]) };
+  });
 }
 
 function checkProblem({ problem, config }: StopMember): void {

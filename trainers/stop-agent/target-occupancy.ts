@@ -1,0 +1,115 @@
+import { CONTINUE, STOP } from '../../envs/state-table.ts';
+import { expertNames } from '../../experts/trajectories.ts';
+import { type ThreadMdp, threadStates, visitProbabilities } from '../thread-mdp.ts';
+import type { Metrics } from '../trainer.ts';
+import type { StopMember } from './problem.ts';
+import { pairsOf } from './setup.ts';
+
+/*
+ * How far the agent is from what its objective asks for, on the demonstration threads. EARD's discriminator has nothing left
+ * to tell where the agent's occupancy is (Eq. 3, at its saddle point)
+ *
+ *   ρ*(s, a) = (α ρ_c + β ρ_e − γ ρ_m) / (α + β − γ)
+ *
+ * with ρ_c, ρ_e and ρ_m the shares of each expert's pairs. An occupancy is never negative, so where ρ* is, it counts as 0,
+ * and the rest is scaled to sum to 1. How often each thread comes is not up to the agent: it begins in each as often as ρ* does. The
+ * chain of states in a thread is known (thread-mdp.ts), so the agent's occupancy ρ is a forward pass without sampling.
+ *
+ *   occupancy/distance           ½ Σ_{s,a} |ρ − ρ*|, the total variation: the share of steps that would have to be others
+ *   occupancy/distance_by_step   the same with all threads taken as one: whether the agent stops as early as it should, in
+ *                                whatever threads. A policy that cannot tell threads apart can bring this to 0, not the other
+ */
+
+/** The target of one member, on the threads that demonstrate. */
+export interface TargetOccupancy {
+  /** Rows of the table, thread after thread: the states of `threads`, [states]. */
+  readonly rows: Int32Array;
+  readonly threads: readonly {
+    readonly mdp: ThreadMdp;
+    /** How often a step of the thread occurs in ρ*, and so in the agent's occupancy. */
+    readonly perStep: number;
+  }[];
+  /** ρ*(s, CONTINUE) and ρ*(s, STOP), [states] each. */
+  readonly continuing: Float64Array;
+  readonly stopping: Float64Array;
+}
+
+/** Null where the misleading expert leaves nothing of the others, or nothing is imitated. */
+export function targetOccupancy(member: StopMember): TargetOccupancy | null {
+  const { table } = member.problem;
+  const { alpha, beta, gamma } = member.config.imitation;
+  const weights = { conservative: alpha, earlyAction: beta, misleading: -gamma };
+  const mass = new Map<number, [number, number]>();
+  for (const expert of expertNames) {
+    const { rows, actions } = pairsOf(member, expert);
+    for (const [pair, row] of rows.entries()) {
+      const own = mass.get(row) ?? [0, 0];
+      own[actions[pair]] += weights[expert] / rows.length;
+      mass.set(row, own);
+    }
+  }
+  const positive = (row: number, action: number) => Math.max(0, mass.get(row)?.[action] ?? 0);
+  // A rounding error of α ρ_c − γ ρ_m is no mass.
+  const total = [...mass.keys()].reduce((sum, row) => sum + positive(row, CONTINUE) + positive(row, STOP), 0);
+  if (total < 1e-9) return null;
+
+  // Demonstrations paired with the step before are one step shorter than their threads.
+  const steps = Array.from(table.lengths, (length) => length - Number(member.config.pairing === 'previous-step'));
+  const places = Array.from(steps.keys()).filter((thread) => mass.has(table.firstRows[thread]));
+  const rows = places.flatMap((thread) =>
+    Array.from({ length: 2 * steps[thread] - 1 }, (_, state) => table.firstRows[thread] + state),
+  );
+  const continuing = Float64Array.from(rows, (row) => positive(row, CONTINUE) / total);
+  const stopping = Float64Array.from(rows, (row) => positive(row, STOP) / total);
+  let first = 0;
+  const threads = places.map((thread) => {
+    const mdp = { steps: steps[thread], goesOn: true };
+    const states = threadStates(mdp);
+    const end = first + states;
+    const ofThread = sum(continuing.subarray(first, end)) + sum(stopping.subarray(first, end));
+    first = end;
+    return { mdp, perStep: ofThread / mdp.steps };
+  });
+  return { rows: Int32Array.from(rows), threads, continuing, stopping };
+}
+
+/**
+ * How far a policy is from the target.
+ * @param stopProbability π(stop | s), [states]
+ */
+export function occupancyDistance(
+  { threads, continuing, stopping }: TargetOccupancy,
+  stopProbability: Float64Array,
+): Metrics {
+  let distance = 0;
+  // The states of all threads are numbered alike, so a number stands for a step and the action before it.
+  const byStep: [number, number][] = [];
+  let first = 0;
+  for (const { mdp, perStep } of threads) {
+    const states = threadStates(mdp);
+    const visits = visitProbabilities(mdp, stopProbability.subarray(first, first + states));
+    for (let state = 0; state < states; state++) {
+      const stop = stopProbability[first + state];
+      const excess = [
+        perStep * visits[state] * (1 - stop) - continuing[first + state],
+        perStep * visits[state] * stop - stopping[first + state],
+      ];
+      byStep[state] ??= [0, 0];
+      for (const action of [CONTINUE, STOP]) {
+        distance += Math.abs(excess[action]) / 2;
+        byStep[state][action] += excess[action];
+      }
+    }
+    first += states;
+  }
+  return {
+    'occupancy/distance': distance,
+    'occupancy/distance_by_step': sum(byStep.flat().map(Math.abs)) / 2,
+  };
+}
+
+function sum(values: Float64Array | readonly number[]): number {
+  let total = 0;
+  for (const value of values) total += value;
+  return total;
+}
