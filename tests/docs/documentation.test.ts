@@ -152,6 +152,29 @@ describe('commands in shell blocks', () => {
   });
 });
 
+describe('the page of the papers', () => {
+  const page = 'docs/papers.md';
+  const named = Array.from(textOf(page).matchAll(/`([^`\n]+)`/g), ([, code]) => code);
+  const commands = named.filter((code) => code.startsWith('earshot '));
+  const paths = [
+    ...new Set(named.flatMap((code) => code.split(' ')).filter((word) => /^[a-z]+\/\S+\.\w+$/.test(word))),
+  ];
+
+  it.each(paths)('names %s, which exists', (path) => {
+    expect(existsSync(join(home, path))).toBe(true);
+  });
+
+  it.each(commands)('%s', async (command) => {
+    const program = await idleCommandLine();
+    await expect(program.parseAsync(command.split(' ').slice(1), { from: 'user' })).resolves.toBeDefined();
+  });
+
+  it('names many of both', () => {
+    expect(commands.length).toBeGreaterThan(10);
+    expect(paths.length).toBeGreaterThan(30);
+  });
+});
+
 const yamlBlocks = pages
   .flatMap(blocksOf)
   .filter(({ language, code }) => language === 'yaml' && /^(kind: (sweep|selector)$|name:|detector:)/m.test(code))
