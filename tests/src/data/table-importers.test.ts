@@ -128,6 +128,37 @@ describe('a CSV file with a row for each post', () => {
     expect(message).toMatch(/give --text <column>\nColumns: a, b, c, d\. By their values, try --thread-id a --text b$/);
   });
 
+  it('names every word that a label column holds and that is not known', async () => {
+    const message = await failure(`thread,text,when,verdict\n${rows}\n`);
+    expect(message).toContain(
+      'read it with --label verdict, --label-map fake=… --label-map real=…, each rumor or non-rumor; found "fake"',
+    );
+    const table = { columns: { label: 'verdict' }, labelMap: { fake: 'rumor' } };
+    expect(await failure(`thread,text,when,verdict\n${rows}\n`, { table })).toContain(
+      'say what it stands for: --label-map real=…, each rumor or non-rumor; found "real"',
+    );
+  });
+
+  it('tells veracities from labels by their words', async () => {
+    const veracities = rows.replaceAll('fake', 'unverified').replaceAll('real', 'non-rumor');
+    expect((await imported(`thread,text,when,truth\n${veracities}\n`)).notes).toContain(
+      'truth may be a label (unverified, non-rumor): if so, add --veracity truth',
+    );
+    expect(await failure(`a,b,when,truth\n${veracities}\n`)).toMatch(/ --veracity truth$/);
+  });
+
+  it('takes the column of running text for the text where ids are called alike, and that of whole threads for their id', async () => {
+    const author = rows.split('\n').map((row, index) => `${row},u${index % 12}`);
+    const { notes } = await imported(
+      `thread,message,when,label,tweet\n${rows
+        .split('\n')
+        .map((row, index) => `${row.replace('fake', '1').replace('real', '0')},${index}`)
+        .join('\n')}\n`,
+    );
+    expect(notes.at(-1)).toContain('text from "message"');
+    expect(await failure(`a,b,when,verdict,who\n${author.join('\n')}\n`)).toContain('try --thread-id a --text b');
+  });
+
   it('says that a file of JSON is no table', async () => {
     for (const content of ['{"id": "a", "posts": []}\n', '[{"id": "a"}]'])
       expect(await failure(content)).toBe(
@@ -154,7 +185,7 @@ describe('a CSV file with a row for each post', () => {
     [
       'label',
       'fake',
-      /:2, column "label": is no label that is known .*--label-map fake=rumor or fake=non-rumor; found "fake"/,
+      /:2, column "label": is no label that is known .*say what it stands for: --label-map fake=…, each rumor or non-rumor; found "fake"/,
     ],
     [
       'label',

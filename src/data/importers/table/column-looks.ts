@@ -8,7 +8,10 @@ export interface ColumnLooks {
   readonly labels: ReadonlyMap<string, readonly string[]>;
   /** Running text, the longest first. */
   readonly texts: readonly string[];
-  /** Names that several rows share, such as that of a thread, the most different first. */
+  /**
+   * Names that several rows share, the likeliest name of a thread first: it stands in every row, the rows that share it follow
+   * one another, and it differs most.
+   */
   readonly groups: readonly string[];
 }
 
@@ -20,7 +23,7 @@ export function columnLooks(headings: readonly string[], rows: readonly TableRow
   const times: string[] = [];
   const labels = new Map<string, readonly string[]>();
   const texts: { heading: string; length: number }[] = [];
-  const groups: { heading: string; different: number }[] = [];
+  const groups: { heading: string; likeness: readonly number[] }[] = [];
   for (const heading of new Set(headings)) {
     const filled = rows.filter((row) => textIn(row, heading) !== null);
     const values = filled.flatMap((row) => textIn(row, heading) ?? []);
@@ -33,14 +36,23 @@ export function columnLooks(headings: readonly string[], rows: readonly TableRow
     else if (isRepeated && different.size <= mostLabels && length <= longestLabel && (!isNumber || isBinary(different)))
       labels.set(heading, [...different]);
     else if (!isNumber && length >= shortestText && different.size * 2 > values.length) texts.push({ heading, length });
-    else if (isRepeated && length <= longestName) groups.push({ heading, different: different.size });
+    else if (isRepeated && length <= longestName) {
+      const isTogether = values.filter((value, index) => value !== values[index - 1]).length === different.size;
+      groups.push({ heading, likeness: [Number(filled.length === rows.length), Number(isTogether), different.size] });
+    }
   }
   return {
     times,
     labels,
     texts: texts.sort((a, b) => b.length - a.length).map(({ heading }) => heading),
-    groups: groups.sort((a, b) => b.different - a.different).map(({ heading }) => heading),
+    groups: groups.sort((a, b) => compared(b.likeness, a.likeness)).map(({ heading }) => heading),
   };
+}
+
+/** By the first number in which they differ. */
+function compared(left: readonly number[], right: readonly number[]): number {
+  const index = left.findIndex((value, place) => value !== right[place]);
+  return index < 0 ? 0 : left[index] - right[index];
 }
 
 const leastRepeats = 2;

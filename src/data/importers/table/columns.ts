@@ -2,6 +2,7 @@ import { closest } from 'fastest-levenshtein';
 import { InputError } from '../../../errors.ts';
 import { quoted } from '../../../shell-words.ts';
 import type { ColumnLooks } from './column-looks.ts';
+import { areVeracities, labelMapOptions } from './label-words.ts';
 
 /** What a column of a table of posts may hold. */
 export const tableFields = [
@@ -24,7 +25,7 @@ export type TableField = (typeof tableFields)[number];
 const commonNames: Readonly<Record<TableField, readonly string[]>> = {
   threadId: ['thread', 'threadid', 'conversation', 'conversationid', 'claimid', 'rootid', 'sourceid'],
   postId: ['postid', 'id', 'tweetid', 'tid', 'statusid', 'commentid', 'messageid'],
-  text: ['text', 'body', 'content', 'fulltext', 'message', 'tweet', 'posttext'],
+  text: ['text', 'body', 'content', 'fulltext', 'message', 'tweet', 'tweettext', 'posttext'],
   time: ['time', 'createdat', 'timestamp', 'date', 'datetime', 'created', 'createdutc', 'posttime', 'postedat'],
   author: ['author', 'user', 'username', 'screenname', 'userid', 'authorid'],
   parent: ['parent', 'parentid', 'inreplyto', 'inreplytostatusid', 'inreplytoid', 'replyto'],
@@ -58,16 +59,17 @@ export function tableColumns(
   const { given, source, looks } = options;
   const taken = new Set(Object.values(given));
   const columns: Partial<Record<TableField, string>> = { ...given };
+  const doubtful = new Map<TableField, readonly string[]>();
   for (const field of tableFields) {
     if (columns[field] !== undefined) continue;
-    const found = [...new Set(headings)].filter(
+    const named = [...new Set(headings)].filter(
       (heading) => !taken.has(heading) && commonNames[field].includes(plain(heading)),
     );
-    if (found.length > 1)
-      throw new InputError(
-        `${source}: both ${found.map((heading) => JSON.stringify(heading)).join(' and ')} could be the ${field}; say which with ${optionOf(field)} <column>`,
-      );
+    // A column of ids may be called "tweet", too.
+    const running = field === 'text' ? named.filter((heading) => looks.texts.includes(heading)) : [];
+    const found = running.length === 1 ? running : named;
     if (found.length === 1) [columns[field]] = found;
+    else if (found.length > 1) doubtful.set(field, found);
   }
   for (const [field, heading] of Object.entries(columns))
     if (headings.indexOf(heading) !== headings.lastIndexOf(heading))
@@ -82,12 +84,18 @@ export function tableColumns(
         ([name, heading]) =>
           `no column is called ${JSON.stringify(heading)} (${optionOf(fieldNamed(name))}); ${meantInstead(fieldNamed(name), heading, { headings, looks })}`,
       ),
-    ...(columns.threadId === undefined
+    ...[...doubtful].map(
+      ([field, found]) =>
+        `both ${found.map((heading) => JSON.stringify(heading)).join(' and ')} could be the ${field}; say which with ${optionOf(field)} <column>`,
+    ),
+    ...(columns.threadId === undefined && !doubtful.has('threadId')
       ? [
           'no column says which thread a post is of; give --thread-id <column>. Where every row is a thread of its own, name its id there',
         ]
       : []),
-    ...(columns.text === undefined ? ['no column says the text of a post; give --text <column>'] : []),
+    ...(columns.text === undefined && !doubtful.has('text')
+      ? ['no column says the text of a post; give --text <column>']
+      : []),
   ];
   if (missing.length > 0)
     throw new InputError(
@@ -112,10 +120,10 @@ export function overlooked(columns: TableColumns, looks: ColumnLooks): string[] 
       ? []
       : [...looks.labels]
           .filter(([heading]) => isFree(heading))
-          .map(
-            ([heading, values]) =>
-              `${heading} may be a label (${values.join(', ')}): if so, add ${optionOf('label')} ${quoted(heading)}, and --label-map ${quoted(values[0])}=rumor for each value that is no known label`,
-          )),
+          .map(([heading, values]) => {
+            const map = areVeracities(values) ? '' : labelMapOptions(values, {});
+            return `${heading} may be a label (${values.join(', ')}): if so, add ${labelOption(heading, looks)}${map === '' ? '' : ` ${map}`}`;
+          })),
   ];
 }
 
@@ -147,10 +155,16 @@ function advised(
     ['time', columns.time === undefined ? free(looks.times)[0] : undefined],
     ['label', hasLabel ? undefined : free([...looks.labels.keys()])[0]],
   ];
-  const options = guesses.flatMap(([field, heading]) =>
-    heading === undefined ? [] : [`${optionOf(field)} ${quoted(heading)}`],
-  );
+  const options = guesses.flatMap(([field, heading]) => {
+    if (heading === undefined) return [];
+    return [field === 'label' ? labelOption(heading, looks) : `${optionOf(field)} ${quoted(heading)}`];
+  });
   return options.length === 0 ? '' : `. By their values, try ${options.join(' ')}`;
+}
+
+/** The option that reads a column of labels. */
+function labelOption(heading: string, looks: ColumnLooks): string {
+  return `${optionOf(areVeracities(looks.labels.get(heading) ?? []) ? 'veracity' : 'label')} ${quoted(heading)}`;
 }
 
 function fieldNamed(name: string): TableField {

@@ -1,21 +1,9 @@
+import { quoted } from '../../../shell-words.ts';
 import type { Thread } from '../../thread.ts';
 import { badCell, cellText, type TableRow } from './cells.ts';
 import { optionOf } from './columns.ts';
+import { type ColumnValues, type LabelMap, labelMapOptions, mappedWord, rumorOf, veracities } from './label-words.ts';
 
-/** What a value of a label column stands for, where its own word does not say: `fake=rumor`, `real=non-rumor`. */
-export type LabelMap = Readonly<Record<string, string>>;
-
-const rumors: ReadonlySet<string> = new Set(['rumor', 'rumour', '1', 'true', 'yes']);
-const nonRumors: ReadonlySet<string> = new Set([
-  'non-rumor',
-  'non-rumour',
-  'nonrumor',
-  'nonrumour',
-  '0',
-  'false',
-  'no',
-]);
-const veracities = ['true', 'false', 'unverified', 'non-rumor'] as const;
 const stances = ['support', 'deny', 'query', 'comment'] as const;
 
 /**
@@ -25,30 +13,35 @@ const stances = ['support', 'deny', 'query', 'comment'] as const;
 export function cellRumor(
   row: TableRow,
   column: string,
-  { labelMap, isNamedRumor }: { labelMap: LabelMap; isNamedRumor: boolean },
+  { labelMap, values, isNamedRumor }: { labelMap: LabelMap; values: ColumnValues; isNamedRumor: boolean },
 ): boolean | null {
   const said = cellText(row, column)?.toLowerCase();
   if (said === undefined) return null;
-  const mapped = lookUp(said, labelMap);
+  const mapped = mappedWord(said, labelMap);
   if (mapped === null && !isNamedRumor && (said === 'true' || said === 'false'))
     throw badCell(
       row,
       column,
       `may mean that the thread is a rumor, or that its claim is true; say which with ${optionOf('rumor')} ${column} or ${optionOf('veracity')} ${column}`,
     );
-  const word = mapped ?? said.replace(/\.0$/, '');
-  if (rumors.has(word)) return true;
-  if (nonRumors.has(word)) return false;
+  const isRumor = rumorOf(said, labelMap);
+  if (isRumor !== null) return isRumor;
+  const isVeracity = veracities.some((known) => known === said);
   throw badCell(
     row,
     column,
-    `${byMap(mapped)}is no label that is known (rumor, non-rumor, 1, 0); ${veracities.some((known) => known === word) ? `where the column holds veracities, read it with ${optionOf('veracity')} ${argument(column)}; else ` : ''}say what it stands for with --label-map ${argument(said)}=rumor or ${argument(said)}=non-rumor`,
+    `${byMap(mapped)}is no label that is known (rumor, non-rumor, 1, 0); ${isVeracity ? `where the column holds veracities, read it with ${optionOf('veracity')} ${quoted(column)}; else ` : ''}say what it stands for: ${labelMapOptions([said, ...values], labelMap)}`,
   );
 }
 
 /** @throws BadItemError for a word that is not known, with what to do */
-export function cellVeracity(row: TableRow, column: string, { labelMap }: { labelMap: LabelMap }): Thread['veracity'] {
-  const hint = `, or, where the column says whether the thread is a rumor, read it with ${optionOf('label')} ${column}`;
+export function cellVeracity(
+  row: TableRow,
+  column: string,
+  { labelMap, values }: { labelMap: LabelMap; values: ColumnValues },
+): Thread['veracity'] {
+  const hint = (said: string) =>
+    `, or, where the column says whether the thread is a rumor, read it with ${optionOf('label')} ${quoted(column)}, ${labelMapOptions([said, ...values], labelMap)}`;
   return oneOf(row, column, { words: veracities, labelMap, hint });
 }
 
@@ -64,31 +57,22 @@ export function cellStance(
 function oneOf<Word extends string>(
   row: TableRow,
   column: string,
-  { words, labelMap, hint = '' }: { words: readonly Word[]; labelMap: LabelMap; hint?: string },
+  { words, labelMap, hint }: { words: readonly Word[]; labelMap: LabelMap; hint?: (said: string) => string },
 ): Word | null {
   const said = cellText(row, column)?.toLowerCase();
   if (said === undefined) return null;
-  const mapped = lookUp(said, labelMap);
+  const mapped = mappedWord(said, labelMap);
   const word = (mapped ?? said).replace('rumour', 'rumor');
   const found = words.find((known) => known === word);
   if (found !== undefined) return found;
   throw badCell(
     row,
     column,
-    `${byMap(mapped)}must be one of ${words.join(', ')}; say which it stands for with --label-map ${argument(said)}=…${hint}`,
+    `${byMap(mapped)}must be one of ${words.join(', ')}; say which it stands for with --label-map ${quoted(said)}=…${hint?.(said) ?? ''}`,
   );
-}
-
-function lookUp(said: string, labelMap: LabelMap): string | null {
-  const [, mapped] = Object.entries(labelMap).find(([from]) => from.toLowerCase() === said) ?? [];
-  return mapped?.toLowerCase() ?? null;
 }
 
 /** Where the map is what is wrong, it is said. */
 function byMap(mapped: string | null): string {
   return mapped === null ? '' : `stands for ${JSON.stringify(mapped)} by --label-map, which `;
-}
-
-function argument(text: string): string {
-  return /^[\w.-]+$/.test(text) ? text : `'${text}'`;
 }

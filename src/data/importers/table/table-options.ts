@@ -1,5 +1,5 @@
 import type { TableColumns } from './columns.ts';
-import type { LabelMap } from './labels.ts';
+import type { LabelMap } from './label-words.ts';
 import type { DateOrder } from './times.ts';
 
 /** How the columns of a table are to be read. */

@@ -30,6 +30,7 @@ export async function* threadsOfRows(
     if (first.push(next.value) >= lookedAtRows) break;
   const looks = columnLooks(headings, first);
   const columns = tableColumns(headings, { given, source, looks });
+  const valuesOf = (column: string) => looks.labels.get(column) ?? [];
   const threads = new Map<string, RowOfThread[]>();
   let withoutZone = 0;
   const onWithoutZone = () => void withoutZone++;
@@ -60,9 +61,13 @@ export async function* threadsOfRows(
       };
       const labels = {
         rumor:
-          read(columns.rumor, (column) => cellRumor(row, column, { labelMap, isNamedRumor: true })) ??
-          read(columns.label, (column) => cellRumor(row, column, { labelMap, isNamedRumor: false })),
-        veracity: read(columns.veracity, (column) => cellVeracity(row, column, { labelMap })),
+          read(columns.rumor, (column) =>
+            cellRumor(row, column, { labelMap, values: valuesOf(column), isNamedRumor: true }),
+          ) ??
+          read(columns.label, (column) =>
+            cellRumor(row, column, { labelMap, values: valuesOf(column), isNamedRumor: false }),
+          ),
+        veracity: read(columns.veracity, (column) => cellVeracity(row, column, { labelMap, values: valuesOf(column) })),
         event: read(columns.event, (column) => cellText(row, column)),
         split: read(columns.split, (column) => cellText(row, column)) ?? undefined,
       };

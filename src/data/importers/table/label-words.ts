@@ -1,0 +1,47 @@
+import { quoted } from '../../../shell-words.ts';
+
+/** What a value of a label column stands for, where its own word does not say: `fake=rumor`, `real=non-rumor`. */
+export type LabelMap = Readonly<Record<string, string>>;
+
+/** Those that the first rows of a column hold, where they are few. */
+export type ColumnValues = readonly string[];
+
+const rumors: ReadonlySet<string> = new Set(['rumor', 'rumour', '1', 'true', 'yes']);
+const nonRumors: ReadonlySet<string> = new Set([
+  'non-rumor',
+  'non-rumour',
+  'nonrumor',
+  'nonrumour',
+  '0',
+  'false',
+  'no',
+]);
+export const veracities = ['true', 'false', 'unverified', 'non-rumor'] as const;
+
+/** What a word of a label column says, in lower case and by the map; null where it is none that is known. */
+export function rumorOf(said: string, labelMap: LabelMap): boolean | null {
+  const word = mappedWord(said, labelMap) ?? said.replace(/\.0$/, '');
+  if (rumors.has(word)) return true;
+  return nonRumors.has(word) ? false : null;
+}
+
+export function mappedWord(said: string, labelMap: LabelMap): string | null {
+  const [, mapped] = Object.entries(labelMap).find(([from]) => from.toLowerCase() === said) ?? [];
+  return mapped?.toLowerCase() ?? null;
+}
+
+/** Whether a column of these values says what became of a claim, and not whether it is a rumor. */
+export function areVeracities(values: ColumnValues): boolean {
+  const words = values.map((value) => value.toLowerCase().replace('rumour', 'rumor'));
+  const isVeracity = (word: string) => veracities.some((known) => known === word);
+  return words.every(isVeracity) && words.some((word) => rumorOf(word, {}) === null);
+}
+
+/** The options that say what the words of a column stand for that are not known. */
+export function labelMapOptions(values: ColumnValues, labelMap: LabelMap): string {
+  const unknown = [...new Set(values.map((value) => value.toLowerCase()))].filter(
+    (value) => rumorOf(value, labelMap) === null,
+  );
+  if (unknown.length === 0) return '';
+  return `${unknown.map((word) => `--label-map ${quoted(word)}=…`).join(' ')}, each rumor or non-rumor`;
+}
