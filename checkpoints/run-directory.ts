@@ -8,6 +8,8 @@ import { provenance, type RunFacts, type RunRecord, runRecordSchema } from './ru
 
 /** What a start that was cut off before `config.json` leaves in a folder: it may still become a run. */
 const leftovers = new Set(['run.json', 'checkpoints']);
+/** Settings of an experiment that change nothing in a run: which others there are, what is said of them, what they may cost. */
+const shapesNothing: ReadonlySet<string> = new Set(['description', 'seeds', 'budget', 'retry']);
 const checkpointName = /^step-(\d+)\.safetensors$/;
 
 /**
@@ -136,10 +138,19 @@ export class RunDirectory {
     return join(this.path, name);
   }
 
+  /** Where its settings are not these, as `path (there x, now y)`; what shapes no result may differ. */
+  otherSettings(config: unknown): string[] {
+    const shaping = (value: unknown) => {
+      const entries = Object.entries(z.looseObject({}).parse(value));
+      return Object.fromEntries(entries.filter(([key]) => !shapesNothing.has(key)));
+    };
+    return differences(shaping(this.readConfig(z.unknown())), shaping(JSON.parse(exactJson(config, 'config'))));
+  }
+
   private refuseOtherRun({ config, facts }: { config: unknown; facts: RunFacts }): void {
     const record = this.readRecord();
     const changed = [
-      ...differences(this.readConfig(z.unknown()), JSON.parse(exactJson(config, 'config'))),
+      ...this.otherSettings(config),
       ...differences({ seed: record.seed, hashes: record.hashes }, { seed: facts.seed, hashes: facts.hashes }),
     ];
     if (changed.length > 0)

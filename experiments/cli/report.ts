@@ -66,13 +66,17 @@ type Reporting = ReportOptions & { readonly terminal: Terminal };
 
 async function reportFile(path: string, { runs, set, json, html, out, terminal }: Reporting): Promise<void> {
   const { stdout, stderr } = terminal;
-  const { finishedTrials, openExperiment, writeExperimentPage, writeReport } = await import(
+  const { finishedTrials, openBesideOthers, writeExperimentPage, writeReport } = await import(
     '../kinds/open-experiment.ts'
   );
-  const experiment = await openExperiment({ path, overrides: set.map(parseOverride), runs });
+  const { experiment, others } = await openBesideOthers({ path, overrides: set.map(parseOverride), runs });
   const finished = finishedTrials(experiment).length;
   if (finished === 0)
-    throw new InputError(`no run of ${experiment.name} is finished in ${runs}; run \`earshot train ${path}\` first`);
+    throw new InputError(
+      others === null
+        ? `no run of ${experiment.name} is finished in ${runs}; run \`earshot train ${path}\` first`
+        : `no run of these settings is finished in ${runs} (that of ${others.name} differs: ${others.differences.join(', ')}); run \`earshot train ${path}\` first, or report the folder ${join(runs, others.name)}`,
+    );
   const total = experiment.trials.length;
   const command = ['earshot', 'train', path, ...set.flatMap((each) => ['--set', each])].map(quoted).join(' ');
   const { report, results } = await writeReport(experiment, { command });

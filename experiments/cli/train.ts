@@ -14,7 +14,7 @@ const defaultRuns = 'runs';
 interface TrainOptions {
   data?: string;
   set: string[];
-  name?: string;
+  name?: string | undefined;
   seeds?: number[];
   variants?: string[];
   runs: string;
@@ -37,10 +37,7 @@ export function trainCommand(terminal: Terminal): Command {
       'thread file to run on; the same as --set data.threads=<path>, or data.train for a selector',
     )
     .option('--set <path=value>', 'change a setting, such as agent.imitation.alpha=0.5; may be repeated', collect, [])
-    .option(
-      '--name <name>',
-      'name of the runs instead of that of the file, to keep them beside those of other settings',
-    )
+    .option('--name <name>', 'name of the runs instead of that of the file')
     .option('--seeds <list>', 'seeds instead of those of the file, such as 1,2,3', integers)
     .option('--variants <list>', 'only these variants of the file, such as paper,one-call', names)
     .option('--runs <folder>', 'where runs and their shared cache go', defaultRuns)
@@ -67,12 +64,13 @@ same result, bit for bit, on the same backend. Finished runs are read, not repea
 A selector whose task models are language models has no dry run: what it asks depends on what its policies retain. Limit it with
 --set budget.requests=<count>. To go on, give the same command with a larger budget; answers are kept in <runs>/cache.
 
-A finished run is kept only while all that shaped it stays the same: settings, threads, detector, annotations. Otherwise the
-command stops and says what differs; --name then makes new runs beside it, --restart replaces it.
+Runs of other settings are left as they are: the new ones stand beside them as <name>-2, <name>-3, … unless --name or --restart
+says otherwise. Where the threads, the detector or the annotations changed, the command stops and says so.
 
 Examples:
   earshot train experiments/recipes/quickstart.yaml
   earshot train experiments/recipes/pheme-cross-event.yaml --data pheme.jsonl.gz --jobs 2
+  earshot train my.yaml --seeds 1,2,3,4,5
   earshot train my.yaml --set agent.preset=published --name my-published --seeds 1,2`,
     )
     .action((path: string, options: TrainOptions) => train(path, { ...options, terminal }));
@@ -92,8 +90,17 @@ async function train(path: string, options: TrainOptions & { terminal: Terminal 
   ];
   const { runs, data, restart = false, terminal } = options;
   const { stdout, stderr } = terminal;
-  const experiment = await opened.openExperiment({ path, overrides, variants: options.variants, data, runs });
+  const source = { path, overrides, variants: options.variants, data, runs };
+  // A name that was given is meant, and --restart replaces what is there.
+  const { experiment, others } =
+    options.name === undefined && !restart
+      ? await opened.openBesideOthers(source)
+      : { experiment: await opened.openExperiment(source), others: null };
   const { name, trials } = experiment;
+  if (others !== null)
+    stderr.write(
+      `${wrapped(`${runs}/${others.name} holds runs of other settings: ${others.differences.join(', ')}. These stand beside them, as ${name}; --restart would replace the others.`, { width: proseWidth(terminal) })}\n\n`,
+    );
   const signal = terminal.interruptSignal();
   if (options.resume && !trials.some(({ directory }) => existsSync(`${directory}/config.json`)))
     throw new InputError(`--resume: no run of ${name} has begun in ${runs}; leave --resume out to start one`);
@@ -103,7 +110,8 @@ async function train(path: string, options: TrainOptions & { terminal: Terminal 
   const left = trials.length - opened.finishedTrials(experiment).length;
   stderr.write(opening(experiment, { left, jobs: programs.jobs, width: proseWidth(terminal) }));
   await trainAll(experiment, { ...programs, terminal, signal });
-  const command = ['earshot', ...trainingWords(path, options)].map(quoted).join(' ');
+  const named = others === null ? options.name : name;
+  const command = ['earshot', ...trainingWords(path, { ...options, name: named })].map(quoted).join(' ');
   const { summary, results, next } = await opened.writeReport(experiment, { command });
   stdout.write(options.json ? `${JSON.stringify(results, null, 2)}\n` : summary);
   const page = options.html ? `   Page: ${await opened.writeExperimentPage(experiment, { command })}` : '';

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { groupBy } from '../../src/data/group-by.ts';
 import { InputError } from '../../src/errors.ts';
@@ -33,8 +34,7 @@ export interface OpenedExperiment {
   readonly backend: RequestedBackend | null;
 }
 
-/** @throws InputError for a file that is no valid experiment */
-export async function openExperiment(source: {
+interface ExperimentSource {
   path: string;
   overrides: readonly PlainObject[];
   /** Only these variants; all of them unless given. */
@@ -42,7 +42,39 @@ export async function openExperiment(source: {
   /** In place of the file's threads. */
   data?: string | undefined;
   runs: string;
-}): Promise<OpenedExperiment> {
+}
+
+/**
+ * The experiment under a name that no runs of other settings have: its own, else `<name>-2`, `<name>-3`, …
+ * @returns with the name that is taken, and what differs there; null where it keeps its own
+ * @throws InputError for a file that is no valid experiment
+ */
+export async function openBesideOthers(
+  source: ExperimentSource,
+): Promise<{ experiment: OpenedExperiment; others: { name: string; differences: string[] } | null }> {
+  const own = await openExperiment(source);
+  const differences = otherSettings(own);
+  if (differences.length === 0) return { experiment: own, others: null };
+  const { name } = own;
+  for (let number = 2; ; number++) {
+    const overrides = [...source.overrides, { name: `${name}-${number}` }];
+    const experiment = await openExperiment({ ...source, overrides });
+    if (otherSettings(experiment).length === 0) return { experiment, others: { name, differences } };
+  }
+}
+
+/** What the first run that was begun with other settings has otherwise. */
+function otherSettings({ trials }: OpenedExperiment): string[] {
+  const begun = trials.filter(({ directory }) => existsSync(join(directory, 'config.json')));
+  for (const { directory, config } of begun) {
+    const differences = RunDirectory.open(directory).otherSettings(config);
+    if (differences.length > 0) return differences;
+  }
+  return [];
+}
+
+/** @throws InputError for a file that is no valid experiment */
+export async function openExperiment(source: ExperimentSource): Promise<OpenedExperiment> {
   const { path, data, runs } = source;
   const kind = kindOf((await readExperimentYaml(path)).kind, path);
   const overrides = [...source.overrides, ...(data === undefined ? [] : [kind.dataOverride(data)])];

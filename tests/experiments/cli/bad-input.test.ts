@@ -1,7 +1,8 @@
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
-import { earshot, threadLines, tiny, writeExperiment } from './command-line.ts';
+import { earshot, threadLines, writeExperiment } from './command-line.ts';
 
 /** Trains on these settings and files; what it says, having failed as wrong input fails. */
 async function complaint(
@@ -138,19 +139,40 @@ describe('threads that are wrong', () => {
 });
 
 describe('a run of other settings', () => {
-  it('is not gone on with', async () => {
+  it('is left as it is, and the new run stands beside it, where it is found again', async () => {
     const cwd = temporaryFolder();
     writeExperiment(join(cwd, 'my.yaml'));
     expect((await earshot(['train', 'my.yaml'], { cwd })).code).toBe(0);
-    writeExperiment(join(cwd, 'my.yaml'), { encoder: { ...tiny.encoder, dimensions: 16 } });
-    const { code, errors } = await earshot(['train', 'my.yaml'], { cwd });
+    const other = ['--set', 'encoder.dimensions=16'];
+    const unfinished = await earshot(['report', 'my.yaml', ...other], { cwd });
+    expect(unfinished.errors).toMatch(
+      /^earshot: no run of these settings is finished in runs \(that of tiny differs: enc/,
+    );
+    const beside = await earshot(['train', 'my.yaml', ...other], { cwd });
+    expect(beside.code, beside.errors).toBe(0);
+    expect(beside.errors.replaceAll('\n', ' ')).toContain(
+      'runs/tiny holds runs of other settings: encoder.dimensions (there 32, now 16). These stand beside them, as tiny-2;',
+    );
+    expect(beside.errors).toContain('Runs: runs/tiny-2 ');
+    expect(readFileSync(join(cwd, 'runs/tiny-2/report.md'), 'utf8')).toContain('--name tiny-2');
+    // Again, and with another seed: what is there is read.
+    const more = await earshot(['train', 'my.yaml', ...other, '--seeds', '1,2'], { cwd });
+    expect(more.code, more.errors).toBe(0);
+    expect(more.errors).toContain('tiny-2: 1 of 2 runs');
+    expect(existsSync(join(cwd, 'runs/tiny-3'))).toBe(false);
+    expect((await earshot(['report', 'my.yaml', ...other], { cwd })).out).toContain('tiny-2');
+  });
+
+  it('is not gone on with under a name that was given', async () => {
+    const cwd = temporaryFolder();
+    writeExperiment(join(cwd, 'my.yaml'));
+    expect((await earshot(['train', 'my.yaml', '--name', 'narrow'], { cwd })).code).toBe(0);
+    const words = ['train', 'my.yaml', '--name', 'narrow', '--set', 'encoder.dimensions=16'];
+    const { code, errors } = await earshot(words, { cwd });
     expect(code).toBe(1);
     expect(errors).toMatch(
-      /earshot: runs\/tiny\/agent\/seed-1 already holds another run; it differs in encoder\.dimensions \(there 32, now 16\), .*Restore those values to go on with it, give another --name to make a run beside it, or --restart to replace it/,
+      /earshot: runs\/narrow\/agent\/seed-1 already holds another run; it differs in encoder\.dimensions \(there 32, now 16\), .*Restore those values to go on with it, give another --name to make a run beside it, or --restart to replace it/,
     );
-    const beside = await earshot(['train', 'my.yaml', '--name', 'narrow'], { cwd });
-    expect(beside.code, beside.errors).toBe(0);
-    expect(beside.errors).toContain('Runs: runs/narrow ');
     expect((await earshot(['train', 'my.yaml', '--name', 'a/b'], { cwd })).errors).toMatch(/name.*letters, digits/);
   });
 
