@@ -19,7 +19,7 @@ const rooms: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['sweep'],
     ['kinds'],
     ['selector', 'serve'],
-    ['stop-agent'],
+    ['stop-agent', 'detectors'],
     ['judging'],
     ['run'],
     ['report', 'config', 'init'],

@@ -32,6 +32,7 @@ export default defineConfig({
         text: 'Guides',
         items: [
           { text: 'How to read a report', link: '/reading-a-report' },
+          { text: 'Detectors side by side', link: '/detectors' },
           { text: 'Encoders', link: '/encoders' },
           { text: 'Sweeps', link: '/sweeps' },
           { text: 'Trackers', link: '/trackers' },
@@ -47,6 +48,7 @@ export default defineConfig({
           { text: 'Metrics', link: '/reference/metrics' },
           { text: 'Options: stop agent', link: '/reference/options-stop-agent' },
           { text: 'Options: selector', link: '/reference/options-selector' },
+          { text: 'Options: detectors', link: '/reference/options-detectors' },
           { text: 'Options: sweep', link: '/reference/options-sweep' },
           { text: 'Options: detector', link: '/reference/options-detector' },
         ],

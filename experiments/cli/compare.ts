@@ -4,6 +4,7 @@ import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { counted } from '../../src/counted.ts';
 import { quoted } from '../../src/shell-words.ts';
+import { detectorName } from '../detectors/decisions.ts';
 import { signed } from '../report/shown-numbers.ts';
 import { type ComparedSystem, runsIn } from '../run/decisions-file.ts';
 import { kindOfRun } from '../run/kind-name.ts';
@@ -30,7 +31,7 @@ export function compareCommand({ stdout, stderr }: Terminal): Command {
     .description('Compare two systems on the test items that both decided: paired bootstrap of the metrics.')
     .argument('<first>', 'run directory, or a folder of runs with one seed each')
     .argument('<second>', 'the same; runs of one seed are paired with each other')
-    .option('--system <name>', `system of the first (default: "${agentName}", or "${selectorName}")`)
+    .option('--system <name>', `system of the first (default: "${agentName}", "${selectorName}" or "${detectorName}")`)
     .option(
       '--second-system <name>',
       'system of the second, such as "first 4 posts" or random (default: the same as of the first)',
@@ -43,13 +44,14 @@ export function compareCommand({ stdout, stderr }: Terminal): Command {
     .addHelpText(
       'after',
       `
-Stop agents are compared by macro-F1, ER and calls of the detector, selectors by macro-F1 and micro-F1 for each test set and task. Intervals
-are over seeds and the threads of each; replies are drawn with their thread.
+Stop agents are compared by macro-F1, ER and calls of the detector, selectors by macro-F1 and micro-F1 for each test set and task,
+detectors by every metric after each number of replies. Intervals are over seeds and the threads of each; replies are drawn with their thread.
 
 Examples:
   earshot compare runs/published-vs-paper/paper runs/published-vs-paper/published
   earshot compare runs/quickstart/one-call runs/quickstart/one-call --second-system "first 4 posts"
   earshot compare runs/selector-quickstart/agent runs/selector-quickstart/agent --second-system random
+  earshot compare runs/detectors-quickstart/local runs/detectors-quickstart/sentence-encoder
   earshot compare runs/quickstart/one-call runs/quickstart/detector-in-state --html --out comparison.html`,
     )
     .action(async (first: string, second: string, options: CompareOptions) => {
@@ -120,9 +122,30 @@ async function selectors(compared: Pair, options: { seed: number }) {
   };
 }
 
+async function detectors(compared: Pair, options: { seed: number }) {
+  const [{ compareDetectors }, { repliesInWords }] = await Promise.all([
+    import('../detectors/compare.ts'),
+    import('../detectors/decisions.ts'),
+  ]);
+  const comparisons = compareDetectors(...compared, options);
+  const sections = comparisons.map(
+    ({ replies, items, seeds, metrics }) =>
+      `\nafter ${repliesInWords(replies)}, ${counted(items, 'decision')} paired, of ${counted(seeds, 'seed')}\n${lines(metrics)}`,
+  );
+  return {
+    json: comparisons.map(({ metrics, pairs: _, ...of }) => ({ ...of, ...byName(metrics) })),
+    text: `\n${sections.join('')}`,
+    async page(command: string) {
+      const { compareDetectorsPage } = await import('../detectors/report/compare-detectors-page.ts');
+      return compareDetectorsPage({ compared, comparisons, command });
+    },
+  };
+}
+
 const kinds = {
   'stop-agent': { learnt: agentName, compare: agents },
   selector: { learnt: selectorName, compare: selectors },
+  detectors: { learnt: detectorName, compare: detectors },
 };
 
 type Differences = ReturnType<typeof compareSystems>['metrics'];

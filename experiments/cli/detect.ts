@@ -5,8 +5,8 @@ import { tasks } from '../../src/data/task.ts';
 import { loadThreads } from '../../src/data/thread-file.ts';
 import { InputError } from '../../src/errors.ts';
 import { workContext } from '../../src/work-context.ts';
-import type { DetectorEvaluation } from '../judging/detect.ts';
-import { earlyDetectionReplies, type Replies } from '../judging/early-detection.ts';
+import { earlyDetectionReplies, type Replies } from '../detectors/decisions.ts';
+import type { DetectorEvaluation } from '../detectors/detect.ts';
 import { budgetOf, budgetOptions } from './budget-options.ts';
 import { collect, positiveInteger, share, wholeNumber } from './option-values.ts';
 import type { Terminal } from './terminal.ts';
@@ -112,7 +112,7 @@ async function detectWith(
   const { stdout } = terminal;
   const [{ usageSummary }, { detect }, { failureOf }, { stageProgress }] = await Promise.all([
     import('../../experts/llm/cost/usage.ts'),
-    import('../judging/detect.ts'),
+    import('../detectors/detect.ts'),
     import('./print-annotated.ts'),
     import('./progress.ts'),
   ]);

@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { markdownTable } from 'markdown-table';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
+import { InputError } from '../../src/errors.ts';
 import { workContext } from '../../src/work-context.ts';
 import { kindOfRun } from '../run/kind-name.ts';
 import type { TaskScores } from '../selector/scores.ts';
@@ -63,7 +64,13 @@ async function evaluate(run: string, options: EvaluateOptions & { terminal: Term
   stderr.write(`\nScores: ${out}\n`);
 }
 
-const kinds = { 'stop-agent': evaluatedAgent, selector: evaluatedSelector };
+const kinds = { 'stop-agent': evaluatedAgent, selector: evaluatedSelector, detectors: refuseDetectors };
+
+async function refuseDetectors({ run, data }: { run: string; data: string }): Promise<never> {
+  throw new InputError(
+    `${run} is a run of detectors; to judge other threads with them, train the same experiment with --data ${data} and another --name, or use \`earshot detect ${data}\``,
+  );
+}
 
 async function evaluatedAgent(settings: Parameters<typeof evaluateRun>[0]) {
   const { evaluateRun } = await import('../stop-agent/evaluate-run.ts');

@@ -29,7 +29,10 @@ Example:
     )
     .action(async (run: string, { out, data, runs, json }: ExportOptions) => {
       const context = workContext({ onNote: (line) => stderr.write(`earshot: ${line}\n`) });
-      if (kindOfRun(RunDirectory.open(run)) === 'selector')
+      const kind = kindOfRun(RunDirectory.open(run));
+      if (kind === 'detectors')
+        throw new InputError(`${run} is a run of detectors, which have no policy; export a run of a stop agent`);
+      if (kind === 'selector')
         throw new InputError(`${run} is a selector: it is applied with \`earshot select ${run}\`, not exported`);
       const { exportRun } = await import('../stop-agent/export/export-run.ts');
       const exported = await exportRun({ run, out, data: data ?? null, runs, context });

@@ -7,6 +7,7 @@ import type { Terminal } from './terminal.ts';
 export const schemas = {
   'stop-agent': async () => (await import('../stop-agent/experiment.ts')).experimentSchema,
   selector: async () => (await import('../selector/experiment.ts')).selectorExperimentSchema,
+  detectors: async () => (await import('../detectors/experiment.ts')).detectorsExperimentSchema,
   detector: async () => (await import('../config/detector-file.ts')).detectorFileSchema,
   sweep: async () => (await import('../sweep/sweep-file.ts')).sweepSchema,
 } as const;

@@ -37,13 +37,15 @@ export async function loadVariants<Experiment extends ExperimentHead>(options: {
   path: string;
   overrides: readonly PlainObject[];
   resolve: (raw: PlainObject, source: string) => Experiment;
+  /** Name of the only variant where the file names none. */
+  soleVariant?: string;
 }): Promise<ExperimentFile<Experiment>> {
-  const { path, overrides, resolve } = options;
+  const { path, overrides, resolve, soleVariant = 'agent' } = options;
   const raw = await readExperimentYaml(path);
   const { variants = {}, ...base } = overrides.reduce(mergeDeep, raw);
   if (!isPlainObject(variants)) throw new InputError(`${path}: variants must map names to overrides`);
   const isPlain = Object.keys(variants).length === 0;
-  const entries = isPlain ? [['agent', {}] as const] : Object.entries(variants);
+  const entries = isPlain ? [[soleVariant, {}] as const] : Object.entries(variants);
   const resolved = entries.map(([variant, over]) => {
     if (!name.safeParse(variant).success || !isPlainObject(over))
       throw new InputError(`${path}: variants.${variant} must be a plain name with a map of overrides`);

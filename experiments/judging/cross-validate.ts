@@ -4,7 +4,7 @@ import type { Task } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { type WorkContext, workContext } from '../../src/work-context.ts';
 import type { PlainObject } from '../config/overrides.ts';
-import { drawnThreads } from './detect.ts';
+import { drawnThreads } from './drawn-threads.ts';
 
 /**
  * What the local detector is worth on threads that it has not seen: it is trained on labelled threads, fold by fold, and judges

@@ -9,6 +9,7 @@ import { pricesOf } from '../../experts/llm/cost/prices.ts';
 import { type Endpoint, endpointSchema } from '../../experts/llm/endpoint.ts';
 import { sha256 } from '../../src/content-hash.ts';
 import { InputError } from '../../src/errors.ts';
+import type { DetectorFile } from '../config/detector-file.ts';
 import { isDetectorFile } from '../config/is-detector-file.ts';
 import { isPlainObject } from '../config/overrides.ts';
 import { DryRunStore } from './dry-run-store.ts';
@@ -34,23 +35,27 @@ export interface Judge {
  */
 export async function openJudge(path: string): Promise<Judge> {
   if (isDetectorFile(path)) {
-    const [{ loadDetectorFile }, { judgeWithModels }] = await Promise.all([
-      import('../config/detector-file.ts'),
-      import('./judge-with-models.ts'),
-    ]);
-    const file = await loadDetectorFile(path);
-    return {
-      name: file.name,
-      task: scoredTask(file.task),
-      asksModels: true,
-      judge: (options) => judgeWithModels({ ...options, file }),
-      costOf: singlePrice(file.detector),
-    };
+    const { loadDetectorFile } = await import('../config/detector-file.ts');
+    return judgeByModels(await loadDetectorFile(path));
   }
   if (!existsSync(path))
     throw new InputError(`there is no detector ${path}; give a detector file (.yaml), or the detector.json of a run`);
   const detector = await LocalDetector.load({ path });
   return judgeBy(detector, { name: basename(path).replace(/\.json$/, ''), task: detector.model.task });
+}
+
+/** A judge that asks language models. */
+export function judgeByModels(file: DetectorFile): Judge {
+  return {
+    name: file.name,
+    task: scoredTask(file.task),
+    asksModels: true,
+    async judge(options) {
+      const { judgeWithModels } = await import('./judge-with-models.ts');
+      return judgeWithModels({ ...options, file });
+    },
+    costOf: singlePrice(file.detector),
+  };
 }
 
 /** A judge that asks a detector which is loaded already and costs nothing. */

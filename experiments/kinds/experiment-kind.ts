@@ -7,7 +7,7 @@ import type { Trial } from '../run/trial.ts';
 import type { StartTrials } from '../run/trials-here.ts';
 import type { ScoredSystem, SweepMetric } from './scores.ts';
 
-/** An experiment of either kind: what those must know of it that run it. */
+/** An experiment of any kind: what those must know of it that run it. */
 export interface ResolvedExperiment extends ExperimentHead {
   /** With every default filled in. */
   readonly config: PlainObject;
@@ -27,11 +27,13 @@ export interface ResolvedExperiment extends ExperimentHead {
   readonly iterations: number | null;
 }
 
-/** What differs between experiments on the stop agent and on the selector, up to the scores of a run. All else is shared. */
+/** What differs between kinds of experiment, up to the scores of a run. All else is shared. */
 export interface ExperimentKind {
   readonly name: KindName;
   /** @throws InputError naming each problem: place, value, reason, and the nearest key for an unknown one */
   resolve(raw: PlainObject, source: string): ResolvedExperiment;
+  /** What the only variant of a file without variants is called. */
+  readonly soleVariant: string;
   /** What `--data` means. */
   dataOverride(path: string): PlainObject;
   readonly start: StartTrials;

@@ -78,7 +78,7 @@ export async function openExperiment(source: ExperimentSource): Promise<OpenedEx
   const { path, data, runs } = source;
   const kind = kindOf((await readExperimentYaml(path)).kind, path);
   const overrides = [...source.overrides, ...(data === undefined ? [] : [kind.dataOverride(data)])];
-  const file = await loadVariants({ path, overrides, resolve: kind.resolve });
+  const file = await loadVariants({ path, overrides, resolve: kind.resolve, soleVariant: kind.soleVariant });
   const variants = chosenVariants(file, source.variants);
   const { name, description } = file;
   return {

@@ -17,7 +17,7 @@ export interface FoundRuns {
 
 /**
  * The finished runs of a folder: a run, a folder of seeds, or that of a whole experiment.
- * @throws InputError where there is none, or runs of both kinds
+ * @throws InputError where there is none, or runs of several kinds
  */
 export function findRuns(folder: string): FoundRuns {
   const directories = runsBelow(folder, 2);
@@ -27,7 +27,9 @@ export function findRuns(folder: string): FoundRuns {
     );
   const [kind, ...others] = new Set(directories.map((directory) => kindOfRun(RunDirectory.open(directory))));
   if (others.length > 0)
-    throw new InputError(`${folder} holds stop agents and selectors; give a folder with runs of one kind`);
+    throw new InputError(
+      `${folder} holds runs of several kinds (${[kind, ...others].join(', ')}); give a folder with runs of one kind`,
+    );
   const byVariant = groupBy(directories, (directory) => basename(dirname(resolve(directory))));
   const variants = Array.from(byVariant, ([variant, own]) => ({ variant, directories: own }));
   return { kind, ...RunDirectory.open(directories[0]).readConfig(headSchema), variants };

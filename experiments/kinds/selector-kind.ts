@@ -7,6 +7,7 @@ export const selectorKind: ExperimentKind = {
   metrics: selectorSweepMetrics,
   objective: 'veracity.macroF1',
   score: scoreSelectorRun,
+  soleVariant: 'agent',
   dataOverride: (path) => ({ data: { train: path } }),
   resolve(raw, source) {
     const experiment = resolveSelectorExperiment(raw, source);

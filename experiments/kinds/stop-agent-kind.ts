@@ -11,6 +11,7 @@ export const stopAgentKind: ExperimentKind = {
   metrics: stopSweepMetrics,
   objective: 'macroF1',
   score: scoreStopAgentRun,
+  soleVariant: 'agent',
   dataOverride: (path) => ({ data: { threads: path } }),
   resolve({ kind: _, ...raw }, source) {
     const experiment = resolveExperiment(raw, source);

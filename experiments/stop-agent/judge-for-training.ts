@@ -6,9 +6,10 @@ import { sha256 } from '../../src/content-hash.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { InputError, ProviderError } from '../../src/errors.ts';
 import type { WorkContext } from '../../src/work-context.ts';
+import { cachedDetector } from '../judging/cached-detector.ts';
 import { type Judge, judgeBy, openJudge } from '../judging/judge.ts';
 import { progressNote } from '../judging/judge-options.ts';
-import { type Cache, cachedDetector, localModelOfRun } from './cache.ts';
+import { type Cache, localModelOfRun } from './cache.ts';
 import { type Experiment, type ModelDetectorOptions, taskOf } from './experiment.ts';
 
 /** Who judges the threads of an experiment, and how. */

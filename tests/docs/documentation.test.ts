@@ -8,6 +8,7 @@ import { commandLine } from '../../experiments/cli/main.ts';
 import { schemas } from '../../experiments/cli/options.ts';
 import { detectorFileSchema } from '../../experiments/config/detector-file.ts';
 import { isPlainObject } from '../../experiments/config/overrides.ts';
+import { resolveDetectorsExperiment } from '../../experiments/detectors/experiment.ts';
 import { resolveSelectorExperiment } from '../../experiments/selector/experiment.ts';
 import { resolveExperiment } from '../../experiments/stop-agent/experiment.ts';
 import { sweepSchema } from '../../experiments/sweep/sweep-file.ts';
@@ -177,7 +178,9 @@ describe('the page of the papers', () => {
 
 const yamlBlocks = pages
   .flatMap(blocksOf)
-  .filter(({ language, code }) => language === 'yaml' && /^(kind: (sweep|selector)$|name:|detector:)/m.test(code))
+  .filter(
+    ({ language, code }) => language === 'yaml' && /^(kind: (sweep|selector|detectors)$|name:|detector:)/m.test(code),
+  )
   .map(({ code, place }) => [place, code] as const);
 
 describe('files in YAML blocks', () => {
@@ -191,6 +194,7 @@ describe('files in YAML blocks', () => {
     const { kind, variants: _, ...settings } = value;
     if (kind === 'sweep') expect(sweepSchema.safeParse(value)).toMatchObject({ success: true });
     else if (kind === 'selector') resolveSelectorExperiment(value, place);
+    else if (kind === 'detectors') resolveDetectorsExperiment({ kind, ...settings }, place);
     else if ('name' in value) resolveExperiment(settings, place);
     else expect(detectorFileSchema.safeParse(value)).toMatchObject({ success: true });
   });

@@ -71,44 +71,6 @@ export function histogram(
   );
 }
 
-/** Answers of about the same confidence. */
-export interface CalibrationBin {
-  readonly confidence: number;
-  readonly accuracy: number;
-  readonly threads: number;
-}
-
-const calibrationBins = 10;
-
-/**
- * Confidence against accuracy in ten bins of equal width, and the expected calibration error: the mean distance of the two,
- * weighted by threads (Guo et al. 2017, §2). Decisions without a confidence are left out.
- * @returns null where no decision has one
- */
-export function calibration(
-  decisions: readonly PlacedDecision[],
-): { readonly bins: readonly CalibrationBin[]; readonly expectedError: number } | null {
-  const known = decisions.flatMap(({ confidence, gold, predicted }) =>
-    confidence === null ? [] : [{ confidence, isRight: Number(gold === predicted) }],
-  );
-  if (known.length === 0) return null;
-  const groups = groupBy(known, ({ confidence }) =>
-    Math.min(calibrationBins - 1, Math.floor(confidence * calibrationBins)),
-  );
-  const bins = [...groups]
-    .sort(([a], [b]) => a - b)
-    .map(([, own]) => ({
-      confidence: own.reduce((sum, each) => sum + each.confidence, 0) / own.length,
-      accuracy: own.reduce((sum, each) => sum + each.isRight, 0) / own.length,
-      threads: own.length,
-    }));
-  const expectedError = bins.reduce(
-    (sum, { confidence, accuracy, threads }) => sum + (threads / known.length) * Math.abs(confidence - accuracy),
-    0,
-  );
-  return { bins, expectedError };
-}
-
 /** Rows are gold labels, columns predicted ones, the last column answers that could not be read. */
 export function confusionRows(decisions: readonly Decision[], labels: readonly string[]): number[][] {
   const { counts } = confusionMatrix({

@@ -1,13 +1,7 @@
+import { calibration } from '../../../src/metrics/calibration.ts';
 import { mostCommonStopShare } from '../../../src/metrics/earliness.ts';
-import {
-  type Chart,
-  type DrawnChart,
-  drawAll,
-  figure,
-  outcomeColours,
-  palette,
-  quiet,
-} from '../../report/page/chart.ts';
+import { calibrationChart } from '../../report/page/calibration-chart.ts';
+import { type Chart, type DrawnChart, drawAll, figure, outcomeColours, quiet } from '../../report/page/chart.ts';
 import { html, type Markup } from '../../report/page/html.ts';
 import { confusionTable, numberCell, table } from '../../report/page/tables.ts';
 import { percent } from '../../report/shown-numbers.ts';
@@ -16,8 +10,6 @@ import { placedDecisions, type ReadRun } from './read-runs.ts';
 import {
   type Bar,
   byEvent,
-  type CalibrationBin,
-  calibration,
   confusionRows,
   histogram,
   hourBins,
@@ -167,7 +159,11 @@ export function stopCharts(
   const isTimed = decisions.some(({ hours, postsUsed }) => postsUsed > 1 && hours !== null);
   const hours = isTimed ? histogram(decisions, { bins: hourBins, valueIn: ({ hours }) => hours, labels }) : [];
   const events = stopsByEvent(decisions, { events: 12 });
-  const calibrated = calibration(decisions);
+  const calibrated = calibration(
+    decisions.flatMap(({ confidence, gold, predicted }) =>
+      confidence === null ? [] : [{ confidence, isRight: gold === predicted }],
+    ),
+  );
   return [
     barChart({
       name: `${prefix}-posts`,
@@ -188,7 +184,14 @@ export function stopCharts(
     ...(new Set(events.map(({ event }) => event)).size < 2 ? [] : [eventChart(`${prefix}-events`, events)]),
     ...(calibrated === null
       ? []
-      : [calibrationChart(`${prefix}-calibration`, calibrated.bins, calibrated.expectedError)]),
+      : [
+          calibrationChart({
+            name: `${prefix}-calibration`,
+            bins: calibrated.bins,
+            label: `Calibration of the detector where the agent stops; expected error ${calibrated.expectedError.toFixed(3)}.`,
+            confidence: 'detector’s confidence at the stop',
+          }),
+        ]),
   ];
 }
 
@@ -273,56 +276,6 @@ function eventChart(name: string, cells: ReturnType<typeof stopsByEvent>): Chart
         opacity: { field: 'share', type: 'quantitative', legend: null, scale: { domainMin: 0, range: [0.06, 1] } },
         description: { field: 'details', type: 'nominal' },
       },
-    },
-  };
-}
-
-function calibrationChart(name: string, bins: readonly CalibrationBin[], expectedError: number): Chart {
-  const values = bins.map((bin) => ({
-    ...bin,
-    details: `Confidence ${bin.confidence.toFixed(2)}\n${percent(bin.accuracy)} of ${bin.threads} threads right`,
-  }));
-  const low = Math.min(0.5, ...bins.map(({ confidence }) => Math.floor(confidence * 10) / 10));
-  const axis = (field: 'confidence' | 'accuracy', title: string, from: number) =>
-    ({
-      field,
-      type: 'quantitative',
-      title,
-      scale: { domain: [from, 1] as number[] },
-      axis: { tickCount: 5, format: '.1f' },
-    }) as const;
-  const place = {
-    x: axis('confidence', 'detector’s confidence at the stop', low),
-    y: axis('accuracy', 'share that is right', 0),
-  };
-  return {
-    name,
-    label: `Calibration of the detector where the agent stops; expected error ${expectedError.toFixed(3)}.`,
-    spec: {
-      width: 240,
-      height: 240,
-      layer: [
-        {
-          data: {
-            values: [
-              { confidence: low, accuracy: low },
-              { confidence: 1, accuracy: 1 },
-            ],
-          },
-          mark: { type: 'line', aria: false, color: palette.grey, strokeDash: [4, 4] },
-          encoding: place,
-        },
-        { data: { values }, mark: { type: 'line', aria: false, color: quiet }, encoding: place },
-        {
-          data: { values },
-          mark: { type: 'point', filled: true, color: quiet, opacity: 1 },
-          encoding: {
-            ...place,
-            size: { field: 'threads', type: 'quantitative', legend: null, scale: { range: [30, 260], domainMin: 0 } },
-            description: { field: 'details', type: 'nominal' },
-          },
-        },
-      ],
     },
   };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { scoreDetections } from '../../../experiments/judging/detect.ts';
-import { scoredTask } from '../../../experiments/judging/gold-labels.ts';
+import { columnsOf, scoresOf } from '../../../experiments/detectors/scores.ts';
+import { type ScoredTask, scoredTask } from '../../../experiments/judging/gold-labels.ts';
 import { singlePrice } from '../../../experiments/judging/judge.ts';
 import { detectorSchema } from '../../../experts/detectors/create-detector.ts';
 import { loadJudgingTask } from '../../../experts/tasks/task-file.ts';
@@ -16,7 +16,19 @@ function tweet(id: string, labels: Thread['labels']): Thread {
   return threadSchema.parse({ id, labels, posts: [{ id, text: `text of ${id}` }] });
 }
 
-describe('scoreDetections', () => {
+function scoreDetections(
+  task: ScoredTask,
+  detections: readonly { readonly gold: string; readonly predicted: string | null }[],
+) {
+  return scoresOf(
+    columnsOf(
+      task,
+      detections.map((own) => ({ ...own, probabilities: null })),
+    ),
+  );
+}
+
+describe('scoresOf', () => {
   it('scores labels, what cannot be read as wrong', async () => {
     const task = scoredTask(await loadJudgingTask('rumor'));
     const scores = scoreDetections(task, [

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import {
   byEvent,
-  calibration,
   confusionRows,
   histogram,
   hourBins,
@@ -47,24 +46,6 @@ describe('histogram', () => {
       '3–6 h',
       '24 h or more',
     ]);
-  });
-});
-
-describe('calibration', () => {
-  it('means confidence and accuracy of each bin, and weighs the distances by threads', () => {
-    const decisions = [
-      decided({ confidence: 0.62 }),
-      decided({ confidence: 0.66, predicted: 1 }),
-      decided({ confidence: 1 }),
-      decided({ confidence: null, predicted: 1 }),
-    ];
-    const { bins, expectedError } = calibration(decisions)!;
-    expect(bins).toEqual([
-      { confidence: expect.closeTo(0.64, 10), accuracy: 0.5, threads: 2 },
-      { confidence: 1, accuracy: 1, threads: 1 },
-    ]);
-    expect(expectedError).toBeCloseTo((2 / 3) * 0.14, 10);
-    expect(calibration([decided({})])).toBeNull();
   });
 });
 

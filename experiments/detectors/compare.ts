@@ -1,0 +1,69 @@
+import { join } from 'node:path';
+import { RunDirectory } from '../../checkpoints/run-directory.ts';
+import { groupBy } from '../../src/data/group-by.ts';
+import { InputError } from '../../src/errors.ts';
+import {
+  type ComparedFolder,
+  hasDecisions,
+  type MetricDifference,
+  type Paired,
+  pairDecisions,
+  readDecisions,
+  runsIn,
+} from '../run/decisions-file.ts';
+import { type DetectorDecision, detectorDecisionSchema, detectorName, type Replies } from './decisions.ts';
+import { readDetectorsResult } from './result.ts';
+import { metricIntervals, type ScoredLabels } from './scores.ts';
+
+export interface DetectorComparison {
+  readonly replies: Replies;
+  /** Decisions paired, over all seeds. */
+  readonly items: number;
+  readonly seeds: number;
+  /** First minus second, mean over seeds; see `metricIntervals`. */
+  readonly metrics: readonly MetricDifference[];
+  readonly pairs: readonly Paired<DetectorDecision>[];
+}
+
+/**
+ * Two detectors on the items that both judged, after each number of replies that both have seen.
+ * @throws InputError where they share no item, or decide other labels
+ */
+export function compareDetectors(
+  first: ComparedFolder,
+  second: ComparedFolder,
+  options: { seed: number },
+): DetectorComparison[] {
+  const [labels, other] = [first, second].map(({ folder }) => labelsOfRuns(folder));
+  if (labels.labels.join('\n') !== other.labels.join('\n'))
+    throw new InputError(
+      `${first.folder} decides ${labels.labels.join(', ')} and ${second.folder} decides ${other.labels.join(', ')}; compare detectors of one task`,
+    );
+  const pairs = pairDecisions<DetectorDecision>([first, second], {
+    system: detectorName,
+    read: (run) => readDecisions(run, detectorDecisionSchema, hasDecisions(run, 'test') ? 'test' : 'development'),
+    keyOf: ({ threadId, replies }) => `${replies}/${threadId}`,
+    items: 'item',
+  });
+  return Array.from(
+    groupBy(pairs, ({ left }) => left.replies),
+    ([replies, own]) => {
+      const seeds = Array.from(groupBy(own, ({ run }) => run).values(), (ofSeed) => ({
+        first: ofSeed.map(({ left }) => left),
+        second: ofSeed.map(({ right }) => right),
+      }));
+      const metrics = metricIntervals({ labels, seeds, seed: options.seed });
+      return {
+        replies,
+        items: own.length,
+        seeds: seeds.length,
+        metrics: metrics.map(({ estimate, ...rest }) => ({ ...rest, difference: estimate })),
+        pairs: own,
+      };
+    },
+  );
+}
+
+function labelsOfRuns(folder: string): ScoredLabels {
+  return readDetectorsResult(RunDirectory.open(join(folder, runsIn(folder)[0])));
+}

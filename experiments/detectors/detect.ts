@@ -1,0 +1,113 @@
+import type { AnnotateResult } from '../../experts/annotate.ts';
+import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
+import type { BudgetLimits } from '../../experts/llm/cost/budget.ts';
+import type { EndpointUsage } from '../../experts/llm/cost/usage.ts';
+import type { Thread } from '../../src/data/thread.ts';
+import { InputError, ProviderError } from '../../src/errors.ts';
+import { type WorkContext, workContext } from '../../src/work-context.ts';
+import { drawnThreads, labelledThreads } from '../judging/drawn-threads.ts';
+import { type Judge, openJudge } from '../judging/judge.ts';
+import { earlyDetectionReplies, type Replies } from './decisions.ts';
+import { judgeItems } from './judge-items.ts';
+import { byReplies, columnsOf, type DetectionScores, detectorMetrics, scoresOf } from './scores.ts';
+
+/** What one judgement took, mean over items, no matter when it was made. */
+export interface CostPerItem {
+  readonly calls: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** Null where the detector's models have different prices. */
+  readonly cost: number | null;
+}
+
+export interface DetectorEvaluation {
+  readonly detector: string;
+  readonly task: string;
+  readonly at: readonly (DetectionScores & { readonly replies: Replies; readonly perItem: CostPerItem })[];
+  readonly asked: number;
+  readonly cached: number;
+  readonly failed: number;
+  /** Those of them that were answered with something that is no judgement. */
+  readonly unreadable: number;
+  readonly failures: AnnotateResult['failures'];
+  /** What was sent now. */
+  readonly usage: readonly EndpointUsage[];
+}
+
+export interface DetectOptions {
+  threads: readonly Thread[];
+  /** So many of the labelled threads, drawn with each label in proportion: the first of a file are often of one class. */
+  limit?: number | undefined;
+  /** Draws them. */
+  seed?: number | undefined;
+  /** Detector files and saved detectors. */
+  detectors: readonly string[];
+  /** Keeps the judgements; without one they are forgotten. */
+  store?: string | undefined;
+  replies?: readonly Replies[] | undefined;
+  budget?: Partial<BudgetLimits> | undefined;
+  concurrency?: number | undefined;
+  retryUnreadable?: boolean | undefined;
+  maxUnreadable?: number | undefined;
+  context?: WorkContext | undefined;
+}
+
+/** Judges labelled threads with each detector at each number of replies and scores the answers, without a run. */
+export async function detect(options: DetectOptions): Promise<DetectorEvaluation[]> {
+  const { detectors, context = workContext() } = options;
+  const judges = await Promise.all(detectors.map(openJudge));
+  const [{ task }] = judges;
+  const other = judges.findIndex((judge) => judge.task.labels.join('\n') !== task.labels.join('\n'));
+  if (other >= 0)
+    throw new InputError(
+      `${detectors[0]} decides ${task.name} and ${detectors[other]} decides ${judges[other].task.name}; compare detectors of one task`,
+    );
+  const known = labelledThreads(options.threads, { task, context });
+  const labelled = drawnThreads(known, { ...options, labelOf: task.goldLabel });
+  const store = AnnotationStore.open(options.store ?? ':memory:');
+  try {
+    const evaluations: DetectorEvaluation[] = [];
+    // One at a time, so that each has the endpoints to itself.
+    for (const judge of judges)
+      evaluations.push(await evaluateDetector(judge, { ...options, threads: labelled, context, store }));
+    return evaluations;
+  } finally {
+    store.close();
+  }
+}
+
+async function evaluateDetector(
+  judge: Judge,
+  options: Omit<DetectOptions, 'store'> & { store: AnnotationStore; context: WorkContext },
+): Promise<DetectorEvaluation> {
+  const { replies = earlyDetectionReplies, store } = options;
+  const { name, task } = judge;
+  const { decisions, result, usage } = await judgeItems(judge, {
+    ...options,
+    replies,
+    stage: `${name} judges prefixes`,
+  });
+  const { asked, cached, failed, unreadable, failures, stopped, remaining } = result;
+  // Scores of the few prefixes that were judged would say nothing about the detector.
+  if (stopped !== null)
+    throw new ProviderError(
+      `${stopped.message} (${name}: ${remaining} prefixes remain, nothing was scored; ` +
+        `${store.path === ':memory:' ? 'without --store no answer is kept' : 'what was answered is kept'})`,
+    );
+  const at = Array.from(byReplies(decisions), ([seen, own]) => {
+    const columns = columnsOf(task, own);
+    const mean = (wanted: string) => detectorMetrics.find((metric) => metric.name === wanted)!.of(columns);
+    const cost = mean('cost');
+    return {
+      replies: seen,
+      ...scoresOf(columns),
+      perItem: {
+        calls: mean('calls'),
+        inputTokens: mean('inputTokens'),
+        outputTokens: mean('outputTokens'),
+        cost: Number.isNaN(cost) ? null : cost,
+      },
+    };
+  });
+  return { detector: name, task: task.name, at, asked, cached, failed, unreadable, failures, usage };
+}

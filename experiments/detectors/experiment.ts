@@ -1,0 +1,179 @@
+import { z } from 'zod';
+import { detectorSchema } from '../../experts/detectors/create-detector.ts';
+import { localDetectorOptionsSchema } from '../../experts/detectors/local/train-local-detector.ts';
+import { endpointsSchema } from '../../experts/detectors/models-by-role.ts';
+import { budgetSchema } from '../../experts/llm/cost/budget.ts';
+import { retrySchema } from '../../experts/llm/sending/retry.ts';
+import { shippedTasks } from '../../experts/tasks/task-file.ts';
+import { syntheticOptionsSchema } from '../../src/data/synthetic/stream.ts';
+import { tasks } from '../../src/data/task.ts';
+import { checkedConfig } from '../config/config-problems.ts';
+import { experimentName, seedList } from '../config/experiment-file.ts';
+import { isDetectorFile } from '../config/is-detector-file.ts';
+import { isPlainObject, type PlainObject } from '../config/overrides.ts';
+
+const detectors = z
+  .discriminatedUnion('name', [
+    localDetectorOptionsSchema.extend({
+      name: z.literal('local').describe('trained here on the threads of split.train: no network, no key'),
+    }),
+    z.strictObject({
+      name: z.literal('file').describe('the detector in a file'),
+      file: z.string().min(1).describe('a detector file (.yaml), or one that was trained and saved (.json)'),
+    }),
+    ...detectorSchema.options,
+  ])
+  .describe('the detector that is judged; variants name others, or change options of this one');
+
+export const detectorsExperimentSchema = z
+  .strictObject({
+    kind: z.literal('detectors'),
+    name: experimentName,
+    description: z.string().default(''),
+    seeds: seedList
+      .default([1])
+      .describe('seeds, with one run for each: they draw the parts, and train detectors that are trained here'),
+    task: z
+      .string()
+      .min(1)
+      .default('rumor')
+      .describe(`what is decided: ${shippedTasks.join(', ')}, or a YAML file that describes another task`),
+    data: z
+      .strictObject({
+        threads: z
+          .string()
+          .nullable()
+          .default(null)
+          .describe('path of a thread file (JSON Lines, plain or gzip); null for the synthetic stream'),
+        synthetic: syntheticOptionsSchema.prefault({}).describe('the synthetic stream, used where no path is given'),
+        skipInvalid: z.boolean().default(false).describe('leave invalid lines out instead of stopping'),
+      })
+      .prefault({})
+      .describe('where the items come from; those without a label of the task are left out'),
+    split: z
+      .strictObject({
+        train: z
+          .int()
+          .min(0)
+          .default(0)
+          .describe(
+            'threads that local detectors learn from; the same for all variants, so that all judge the same items',
+          ),
+        development: z
+          .int()
+          .min(0)
+          .default(0)
+          .describe('threads to choose settings on; their decisions are kept apart'),
+        test: z
+          .union([z.int().min(1), z.literal('rest')])
+          .default('rest')
+          .describe('threads to judge, drawn with each label in proportion'),
+        testEvents: z
+          .array(z.string().min(1))
+          .min(1)
+          .nullable()
+          .default(null)
+          .describe('test on all threads of these events instead, and take the other parts from the other events'),
+        seed: z.int().nullable().default(1).describe('fixes the parts; null draws new ones for each seed'),
+      })
+      .prefault({})
+      .describe('which threads are used for what; no thread is used twice'),
+    endpoints: endpointsSchema.describe('endpoints by name, for the models of every variant'),
+    detector: detectors.prefault({ name: 'local' }),
+    replies: z
+      .array(z.union([z.int().min(0), z.literal('all')]))
+      .min(1)
+      .default(['all'])
+      .describe(
+        'how many replies are seen, such as [0, 10, all]; 0 is the claim alone, and shorter threads are judged whole',
+      ),
+    annotations: z
+      .string()
+      .nullable()
+      .default(null)
+      .describe('annotation store that judgements are read from and added to; null for the store of the runs'),
+    concurrency: z.int().min(1).default(64).describe('judgements of language models under way at the same time'),
+    retryUnreadable: z.boolean().default(false).describe('ask again where an earlier answer could not be read'),
+    failures: z
+      .enum(['stop', 'wrong'])
+      .default('stop')
+      .describe(
+        'judgements that failed: stop, and ask again next time, or count them as wrong, as answers are that cannot be read',
+      ),
+    budget: budgetSchema.prefault({}),
+    retry: retrySchema.prefault({}),
+    evaluation: z
+      .strictObject({
+        part: z
+          .enum(['test', 'development'])
+          .default('test')
+          .describe('the part that is judged; with development the test is not paid for'),
+      })
+      .prefault({}),
+  })
+  .superRefine(({ detector, split, task, evaluation, replies }, context) => {
+    const problem = (path: string[], message: string) => context.addIssue({ code: 'custom', path, message });
+    if (detector.name === 'local' && split.train === 0)
+      problem(
+        ['split', 'train'],
+        'a local detector is trained here; give it threads, such as 100, in every variant alike',
+      );
+    if (detector.name === 'local' && !Object.hasOwn(tasks, task))
+      problem(['task'], `a local detector decides ${Object.keys(tasks).join(', ')}`);
+    if (evaluation.part === 'development' && split.development === 0)
+      problem(['evaluation', 'part'], 'there is no development part; set split.development');
+    if (new Set(replies).size !== replies.length) problem(['replies'], 'a number of replies stands there twice');
+  })
+  .describe('detectors judged on the same threads: one question, its items, its detectors');
+export type DetectorsExperiment = z.output<typeof detectorsExperimentSchema>;
+export type JudgedDetector = DetectorsExperiment['detector'];
+
+/** @throws InputError naming each problem: place, value, reason, and the nearest key for an unknown one. */
+export function resolveDetectorsExperiment(input: PlainObject, source: string): DetectorsExperiment {
+  return checkedConfig({ schema: detectorsExperimentSchema, input, wrong: `${source} is not a valid experiment` });
+}
+
+/** Whether language models are behind it, so that it costs money and time. */
+export function asksModels(detector: JudgedDetector): boolean {
+  return detector.name !== 'local' && (detector.name !== 'file' || isDetectorFile(detector.file));
+}
+
+/** Files that it reads. */
+export function filesOf({ data, detector, task }: DetectorsExperiment): string[] {
+  const prompts = 'prompts' in detector ? detector.prompts : null;
+  const file = detector.name === 'file' ? detector.file : null;
+  const taskFile = shippedTasks.some((name) => name === task) ? null : task;
+  return [data.threads, file, prompts, taskFile].filter((path) => typeof path === 'string');
+}
+
+/**
+ * The experiment as a run keeps it: without what changes no result, so that a run that spent its budget can go on with a larger
+ * one.
+ */
+export function runConfig(experiment: DetectorsExperiment): DetectorsExperiment {
+  const { budget, retry, concurrency, retryUnreadable } = detectorsExperimentSchema.parse({
+    kind: 'detectors',
+    name: experiment.name,
+    split: { train: 1 },
+  });
+  return { ...experiment, budget, retry, concurrency, retryUnreadable };
+}
+
+/** The endpoints that a detector's models refer to, from those of the experiment and its own. */
+export function withEndpoints<Detector extends JudgedDetector>(
+  detector: Detector,
+  shared: DetectorsExperiment['endpoints'],
+): Detector {
+  if (!('endpoints' in detector)) return detector;
+  const named = new Set(
+    stringsWithin('models' in detector ? detector.models : 'model' in detector ? detector.model : null),
+  );
+  const used = Object.entries({ ...shared, ...detector.endpoints }).filter(([name]) => named.has(name));
+  return { ...detector, endpoints: Object.fromEntries(used) };
+}
+
+function stringsWithin(value: unknown): string[] {
+  if (typeof value === 'string') return [value];
+  if (Array.isArray(value)) return value.flatMap(stringsWithin);
+  return isPlainObject(value) ? Object.values(value).flatMap(stringsWithin) : [];
+}

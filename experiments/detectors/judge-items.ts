@@ -1,0 +1,102 @@
+import { type AnnotateResult, annotationRequest } from '../../experts/annotate.ts';
+import type { AnnotationStore, StoredAnnotation } from '../../experts/annotations/annotation-store.ts';
+import type { Usage } from '../../experts/detector.ts';
+import { addedUsage } from '../../experts/detectors/session.ts';
+import type { EndpointUsage } from '../../experts/llm/cost/usage.ts';
+import { type PrefixSchedule, scheduledLengths } from '../../experts/prefix-schedule.ts';
+import { prefixOf, type Thread } from '../../src/data/thread.ts';
+import type { WorkContext } from '../../src/work-context.ts';
+import type { Judge } from '../judging/judge.ts';
+import { type JudgeOptions, progressNote } from '../judging/judge-options.ts';
+import { type DetectorDecision, detectorName, type Replies } from './decisions.ts';
+
+export interface JudgedItems {
+  /** One for each thread and each number of replies, in the order of these; empty where judging stopped before its end. */
+  readonly decisions: readonly DetectorDecision[];
+  readonly result: AnnotateResult;
+  /** What was sent now. */
+  readonly usage: readonly EndpointUsage[];
+}
+
+const nothing: Usage = { requests: 0, inputTokens: 0, outputTokens: 0 };
+
+/** Asks a detector about labelled threads after each number of replies, except what the store knows. */
+export async function judgeItems(
+  judge: Judge,
+  options: Pick<JudgeOptions, 'threads' | 'store' | 'budget' | 'concurrency' | 'retryUnreadable' | 'maxUnreadable'> & {
+    readonly replies: readonly Replies[];
+    /** Begins the lines of progress. */
+    readonly stage: string;
+    readonly context: WorkContext;
+  },
+): Promise<JudgedItems> {
+  const { replies, stage, context, ...judging } = options;
+  const { threads, store } = judging;
+  const { detector, result, usage } = await judge.judge({
+    ...judging,
+    schedule: scheduleOf(replies),
+    maxPosts: Number.MAX_SAFE_INTEGER,
+    // Nobody reads a store in memory again: keeping shared parts in it would only hide what a judgement took.
+    keepsParts: store.path !== ':memory:',
+    onCounts: (counts, sent) => context.onProgress(stage, counts.done, counts.total, progressNote(counts, sent)),
+    context,
+  });
+  if (result.stopped !== null) return { decisions: [], result, usage };
+  const decisions = replies.flatMap((seen) => {
+    const asked = threads.map((thread) => {
+      const [posts] = scheduledLengths({ schedule: scheduleOf([seen]), posts: thread.posts.length });
+      return { posts, key: store.keyOf(annotationRequest({ detector, prefix: prefixOf(thread, posts) })) };
+    });
+    const rows = rowsOf(
+      store,
+      asked.map(({ key }) => key),
+    );
+    return threads.map((thread, index) => {
+      const row = rows.get(asked[index].key);
+      return { ...placeOf(judge, thread), replies: seen, ...asked[index], ...saidOf(judge, row) };
+    });
+  });
+  return { decisions, result, usage };
+}
+
+/** Rows read at once: each holds a whole conversation. */
+const rowsAtOnce = 500;
+
+function rowsOf(store: AnnotationStore, keys: readonly string[]): Map<string, StoredAnnotation> {
+  const found = new Map<string, StoredAnnotation>();
+  for (let start = 0; start < keys.length; start += rowsAtOnce)
+    for (const [key, row] of store.getRows(keys.slice(start, start + rowsAtOnce))) found.set(key, row);
+  return found;
+}
+
+function scheduleOf(replies: readonly Replies[]): PrefixSchedule {
+  return { name: 'lengths', lengths: replies.map((seen) => (seen === 'all' ? Number.MAX_SAFE_INTEGER : seen + 1)) };
+}
+
+function placeOf({ task }: Judge, thread: Thread) {
+  const { id: threadId, event } = thread;
+  return { system: detectorName, threadId, event, gold: task.goldLabel(thread) ?? '' } as const;
+}
+
+function saidOf({ costOf }: Judge, row: StoredAnnotation | undefined) {
+  const {
+    usage = nothing,
+    partsUsage = nothing,
+    label = null,
+    probabilities = null,
+    explanation = '',
+  } = row?.judgement ?? {};
+  const taken = addedUsage(usage, partsUsage);
+  const { latencyMs = null } = row ?? {};
+  return {
+    predicted: label,
+    abstained: row !== undefined && label === null,
+    probabilities,
+    calls: taken.requests,
+    inputTokens: taken.inputTokens,
+    outputTokens: taken.outputTokens,
+    cost: costOf === null ? null : costOf(taken),
+    seconds: latencyMs === null ? null : latencyMs / 1000,
+    explanation,
+  };
+}

@@ -1,0 +1,144 @@
+import { markdownTable } from 'markdown-table';
+import { counted } from '../../../src/counted.ts';
+import { narrowTable, wrapped } from '../../report/narrow-table.ts';
+import { signed } from '../../report/shown-numbers.ts';
+import type { ReportSource } from '../../report/variant-results.ts';
+import { type Replies, repliesInWords } from '../decisions.ts';
+import { detectorMetrics, type MetricInterval } from '../scores.ts';
+import { type DetectorPoint, type DetectorStanding, macroF1Of, type Standing } from './standing.ts';
+
+type Reported = Pick<ReportSource, 'name' | 'description' | 'command'> & { readonly standing: Standing };
+
+const quality = detectorMetrics.slice(0, 5);
+const price = detectorMetrics.slice(5);
+
+/** The tables of an experiment on detectors in Markdown. */
+export function renderDetectorsReport({ name, description, command, standing }: Reported): string {
+  const { detectors, verdict, notes, items, majority } = standing;
+  const labels = Object.keys(detectors[0].last.f1);
+  const rows = detectors.map(({ variant, last }) => [
+    variant,
+    `${cell(last, 'macroF1')} ${bracketed(macroF1Of(last))}`,
+    ...quality.slice(1).map((metric) => cell(last, metric.name)),
+    ...labels.map((label) => last.f1[label].toFixed(3)),
+  ]);
+  const lines = [
+    `# ${name}`,
+    '',
+    `Verdict: ${verdict}.`,
+    '',
+    ...(description.trim() === '' ? [] : [description.trim(), '']),
+    `Command: \`${command}\``,
+    '',
+    `${items[0].toUpperCase()}${items.slice(1)}.`,
+    '',
+    ...notes.flatMap((note) => [`**Mind:** ${note}.`, '']),
+    '## Scores',
+    '',
+    table(
+      ['detector', ...quality.map(({ title }) => title), ...labels.map((label) => `F1 ${label}`)],
+      [
+        ...rows,
+        [
+          `always ${majority.label}`,
+          majority.macroF1.toFixed(3),
+          majority.accuracy.toFixed(3),
+          ...Array<string>(quality.length - 2 + labels.length).fill('–'),
+        ],
+      ],
+    ),
+    '',
+    'In brackets 95 % intervals by a bootstrap over seeds and items. The Brier score (0 to 2) and the expected calibration error',
+    'are over the items whose answer has probabilities; – where none has.',
+    '',
+    '## What a judgement takes',
+    '',
+    table(
+      ['detector', ...price.map(({ title }) => title)],
+      detectors.map(({ variant, last }) => [variant, ...price.map(({ name: metric }) => cell(last, metric))]),
+    ),
+    '',
+    'Means over items, of when a judgement was made; parts that judgements share count in each. Money is – where the models of a',
+    'detector have different prices.',
+    '',
+    ...repliesTable(detectors),
+    ...differencesTable(standing),
+  ];
+  return `${lines.join('\n').trimEnd()}\n`;
+}
+
+function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
+  return markdownTable([[...header], ...rows.map((row) => [...row])], {
+    align: ['l', ...header.slice(1).map(() => 'r')],
+  });
+}
+
+function cell({ values }: DetectorPoint, name: string): string {
+  const value = values[name];
+  const { decimals = 3 } = detectorMetrics.find((metric) => metric.name === name) ?? {};
+  return value === null ? '–' : value.toFixed(decimals);
+}
+
+function bracketed({ low, high }: MetricInterval): string {
+  return `[${low.toFixed(3)}, ${high.toFixed(3)}]`;
+}
+
+/** The points that any detector was asked at, in the order of the first that has them. */
+export function allReplies(detectors: readonly DetectorStanding[]): Replies[] {
+  return [...new Set(detectors.flatMap(({ points }) => points.map(({ replies }) => replies)))];
+}
+
+function repliesTable(detectors: readonly DetectorStanding[]): string[] {
+  const points = allReplies(detectors);
+  if (points.length === 1) return [];
+  const rows = detectors.map(({ variant, points: own }) => [
+    variant,
+    ...points.map((replies) => {
+      const point = own.find((each) => each.replies === replies);
+      return point === undefined ? '–' : `${cell(point, 'macroF1')} ${bracketed(macroF1Of(point))}`;
+    }),
+  ]);
+  return ['## Macro-F1 by posts read', '', table(['detector', ...points.map(repliesInWords)], rows), ''];
+}
+
+function differencesTable({ differences }: Standing): string[] {
+  if (differences.length === 0) return [];
+  const shown = ({ estimate, low, high, pValue }: MetricInterval) =>
+    `${signed(estimate, 3)} [${signed(low, 3)}, ${signed(high, 3)}], p = ${pValue.toFixed(3)}`;
+  return [
+    '## Differences, paired',
+    '',
+    table(
+      ['detector', 'minus', 'macro-F1', 'accuracy'],
+      differences.map(({ first, second, macroF1, accuracy }) => [first, second, shown(macroF1), shown(accuracy)]),
+    ),
+    '',
+    `A paired bootstrap over seeds and the items that both judged.${differences.length > 1 ? ` Of ${differences.length} comparisons one in twenty seems to differ by chance.` : ''} \`earshot compare\` shows every metric.`,
+    '',
+  ];
+}
+
+/** The same on a screen: no line is longer than 100 characters. */
+export function summarizeDetectors({
+  name,
+  standing: { detectors, verdict, notes },
+}: Omit<Reported, 'command' | 'description'>): string {
+  const shown = ['accuracy', 'brier', 'calls', 'inputTokens', 'outputTokens', 'cost'].filter((metric) =>
+    detectors.some(({ last }) => (last.values[metric] ?? 0) !== 0),
+  );
+  const rows = detectors.map(({ variant, last }) => [
+    variant,
+    `${cell(last, 'macroF1')} ${bracketed(macroF1Of(last))}`,
+    ...shown.map((metric) => cell(last, metric)),
+  ]);
+  const titles = shown.map((metric) => detectorMetrics.find((own) => own.name === metric)?.title ?? metric);
+  return [
+    `${name}: ${counted(detectors.length, 'detector')}`,
+    '',
+    narrowTable([['detector', 'macro-F1', ...titles], ...rows]),
+    '',
+    ...notes.map((note) => wrapped(`Mind: ${note}.`)),
+    wrapped(`Verdict: ${verdict}.`),
+    '',
+  ].join('\n');
+}

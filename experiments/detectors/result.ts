@@ -1,0 +1,79 @@
+import { z } from 'zod';
+import { RunDirectory } from '../../checkpoints/run-directory.ts';
+import { type EvaluationSplit, readDecisions } from '../run/decisions-file.ts';
+import { type DetectorDecision, detectorDecisionSchema, type Replies } from './decisions.ts';
+import { byReplies, columnsOf, detectorMetrics, type ScoredLabels, scoresOf } from './scores.ts';
+
+const formatVersion = 1;
+
+/** `result.json`: what the decisions of a run do not tell. */
+const storedDetectorsSchema = z.strictObject({
+  formatVersion: z.literal(formatVersion),
+  seed: z.int(),
+  task: z.string(),
+  labels: z.array(z.string()).describe('of judgements; for a task of categories every combination of them'),
+  categories: z.array(z.string()).nullable(),
+  parts: z.array(z.enum(['test', 'development'])).describe('judged'),
+  threads: z.record(z.string(), z.int()).describe('threads of each part'),
+  asked: z.int(),
+  cached: z.int(),
+  failed: z.int(),
+  unreadable: z.int().describe('failed ones that were answered with something that is no judgement'),
+  spent: z
+    .array(z.object({ endpoint: z.string(), model: z.string(), requests: z.number(), cost: z.number() }))
+    .describe('what this run sent in its last session; judgements that were known cost nothing again'),
+});
+export type StoredDetectorsResult = z.output<typeof storedDetectorsSchema>;
+
+export function storedDetectorsResult(of: Omit<StoredDetectorsResult, 'formatVersion'>): StoredDetectorsResult {
+  return { formatVersion, ...of };
+}
+
+/** What a finished run came to. */
+export interface DetectorsResult extends Omit<StoredDetectorsResult, 'formatVersion'> {
+  /** The part that tables show: the test, unless only the development part was judged. */
+  readonly part: 'test' | 'development';
+  readonly decisions: ReadonlyMap<Replies, readonly DetectorDecision[]>;
+}
+
+/** @throws InputError when another version of Earshot finished the run */
+export function readDetectorsResult(run: RunDirectory): DetectorsResult {
+  const { formatVersion: _, ...stored } = run.readResult(storedDetectorsSchema);
+  const part = stored.parts.includes('test') ? 'test' : 'development';
+  return { ...stored, part, decisions: byReplies(readDecisions(run.path, detectorDecisionSchema, part)) };
+}
+
+/** The scores of a run after each number of replies, as `--json` prints them. */
+export function detectorsJson(run: RunDirectory): unknown {
+  const { decisions, ...stored } = readDetectorsResult(run);
+  return {
+    ...stored,
+    at: Array.from(decisions, ([replies, own]) => ({
+      replies,
+      ...detectorValues(stored, own),
+      ...scoresOf(columnsOf(stored, own)),
+    })),
+  };
+}
+
+/** Every metric of some decisions, by its name; null where it is not known. */
+export function detectorValues(
+  labels: ScoredLabels,
+  decisions: readonly DetectorDecision[],
+): Record<string, number | null> {
+  const columns = columnsOf(labels, decisions);
+  return Object.fromEntries(
+    detectorMetrics.map((metric) => {
+      const value = metric.of(columns);
+      return [metric.name, Number.isNaN(value) ? null : value];
+    }),
+  );
+}
+
+/** What the detector of a run scores on one part after each number of replies, the most first. */
+export function scoreDetectorRun(path: string, part: EvaluationSplit) {
+  const run = RunDirectory.open(path);
+  const stored = run.readResult(storedDetectorsSchema);
+  const decided = byReplies(readDecisions(path, detectorDecisionSchema, part));
+  return Array.from(decided, ([replies, own]) => ({ replies, values: detectorValues(stored, own) })).reverse();
+}

@@ -1,0 +1,196 @@
+import { categoriesOf } from '../../experts/tasks/task-file.ts';
+import { groupBy } from '../../src/data/group-by.ts';
+import { bootstrapGroups, type Interval } from '../../src/metrics/bootstrap.ts';
+import { brierScore, type ConfidentAnswer, calibration } from '../../src/metrics/calibration.ts';
+import { type ClassScores, classificationScores } from '../../src/metrics/classification.ts';
+import type { ScoredTask } from '../judging/gold-labels.ts';
+import type { DetectorDecision, Replies } from './decisions.ts';
+
+/*
+ * What decisions come to: the metrics of a detector, with intervals over seeds and items, and one detector against another.
+ */
+
+/** What scoring has to know of a task, and what a run keeps of it. */
+export type ScoredLabels = Pick<ScoredTask, 'labels' | 'categories'>;
+
+/** The columns of some decisions, and which of these count. */
+export interface DetectorColumns extends ScoredLabels {
+  readonly decisions: readonly Pick<DetectorDecision, 'gold' | 'predicted' | 'probabilities'>[];
+  /** Indices into `labels`; −1 where there is no answer. */
+  readonly gold: Int32Array;
+  readonly predicted: Int32Array;
+  /** Of every category, whether it is there (1) or not (0). */
+  readonly byCategory: readonly { readonly gold: Int32Array; readonly predicted: Int32Array }[];
+  /** Decisions that count, repetitions counting again (a bootstrap sample). */
+  readonly items: Int32Array;
+}
+
+export function columnsOf<Decision extends DetectorColumns['decisions'][number]>(
+  { labels, categories }: ScoredLabels,
+  decisions: readonly Decision[],
+): DetectorColumns & { readonly decisions: readonly Decision[] } {
+  const indices = (of: (decision: Decision) => number) => Int32Array.from(decisions, of);
+  const has = (label: string | null, category: string) =>
+    label === null ? -1 : Number(categoriesOf(label).includes(category));
+  return {
+    labels,
+    categories,
+    decisions,
+    gold: indices(({ gold }) => labels.indexOf(gold)),
+    predicted: indices(({ predicted }) => (predicted === null ? -1 : labels.indexOf(predicted))),
+    byCategory: (categories ?? []).map((category) => ({
+      gold: indices(({ gold }) => has(gold, category)),
+      predicted: indices(({ predicted }) => has(predicted, category)),
+    })),
+    items: Int32Array.from(decisions.keys()),
+  };
+}
+
+export interface DetectionScores {
+  readonly items: number;
+  /** Answers that could not be read, abstentions, and judgements that failed. All count as wrong. */
+  readonly unreadable: number;
+  /** For a task of categories: the share of items that have every category right. */
+  readonly accuracy: number;
+  /** Mean F1 of the labels, or of the categories' presence. */
+  readonly macroF1: number;
+  readonly byLabel: Readonly<Record<string, ClassScores>>;
+}
+
+export function scoresOf({ labels, categories, gold, predicted, byCategory, items }: DetectorColumns): DetectionScores {
+  const { perClass, ...whole } = classificationScores({ gold, predicted, classes: labels.length, items });
+  const shared = { items: whole.items, unreadable: whole.unparsed, accuracy: whole.accuracy };
+  if (categories === null)
+    return {
+      ...shared,
+      macroF1: whole.macroF1,
+      byLabel: Object.fromEntries(labels.map((label, index) => [label, perClass[index]])),
+    };
+  const present = byCategory.map((own) => classificationScores({ ...own, classes: 2, items }).perClass[1]);
+  return {
+    ...shared,
+    macroF1: present.reduce((sum, { f1 }) => sum + f1, 0) / present.length,
+    byLabel: Object.fromEntries(categories.map((category, index) => [category, present[index]])),
+  };
+}
+
+/** The probability of each answer that has one, and whether it is right. */
+export function confidentAnswers({ decisions, items }: DetectorColumns): ConfidentAnswer[] {
+  return Array.from(items, (item) => decisions[item]).flatMap(({ gold, predicted, probabilities }) => {
+    const confidence = predicted === null ? undefined : probabilities?.[predicted];
+    return confidence === undefined ? [] : [{ confidence, isRight: gold === predicted }];
+  });
+}
+
+/** Mean over the items that have probabilities; NaN where none has. */
+function meanBrier({ labels, decisions, gold, items }: DetectorColumns): number {
+  let sum = 0;
+  let known = 0;
+  for (const item of items) {
+    const { probabilities } = decisions[item];
+    if (probabilities === null) continue;
+    sum += brierScore({ probabilities: labels.map((label) => probabilities[label] ?? 0), gold: gold[item] });
+    known++;
+  }
+  return sum / known;
+}
+
+type WholeColumns = DetectorColumns & { readonly decisions: readonly DetectorDecision[] };
+
+/** One number that decisions come to. */
+export interface DetectorMetric {
+  /** Its key in `--json` and in objectives of sweeps. */
+  readonly name: string;
+  readonly title: string;
+  readonly decimals: number;
+  readonly range?: readonly [number, number];
+  /** NaN where it is not known. */
+  of(columns: WholeColumns): number;
+}
+
+function meanOf(value: (decision: DetectorDecision) => number | null): DetectorMetric['of'] {
+  return ({ decisions, items }) => {
+    const known = Array.from(items, (item) => value(decisions[item])).filter((each) => each !== null);
+    return known.reduce((sum, each) => sum + each, 0) / known.length;
+  };
+}
+
+/** Every metric, in the order of the tables. What is added here applies to old runs, too. */
+export const detectorMetrics: readonly DetectorMetric[] = [
+  { name: 'macroF1', title: 'macro-F1', decimals: 3, range: [0, 1], of: (columns) => scoresOf(columns).macroF1 },
+  { name: 'accuracy', title: 'accuracy', decimals: 3, range: [0, 1], of: (columns) => scoresOf(columns).accuracy },
+  { name: 'brier', title: 'Brier score', decimals: 3, range: [0, 2], of: meanBrier },
+  {
+    name: 'calibrationError',
+    title: 'calibration error',
+    decimals: 3,
+    range: [0, 1],
+    of: (columns) => calibration(confidentAnswers(columns))?.expectedError ?? Number.NaN,
+  },
+  {
+    name: 'unanswered',
+    title: 'no answer',
+    decimals: 3,
+    range: [0, 1],
+    of: meanOf(({ predicted }) => Number(predicted === null)),
+  },
+  { name: 'calls', title: 'calls', decimals: 1, of: meanOf(({ calls }) => calls) },
+  { name: 'inputTokens', title: 'tokens in', decimals: 0, of: meanOf(({ inputTokens }) => inputTokens) },
+  { name: 'outputTokens', title: 'tokens out', decimals: 0, of: meanOf(({ outputTokens }) => outputTokens) },
+  { name: 'cost', title: 'money', decimals: 6, of: meanOf(({ cost }) => cost) },
+  { name: 'seconds', title: 'seconds', decimals: 2, of: meanOf(({ seconds }) => seconds) },
+];
+
+/** The decisions of one seed after a number of replies; a second detector's on the same items in the same order, to be subtracted. */
+export interface SeedDecisions {
+  readonly first: readonly DetectorDecision[];
+  readonly second?: readonly DetectorDecision[];
+}
+
+export interface MetricInterval extends Interval {
+  readonly name: string;
+  readonly title: string;
+  /** Mean over the seeds: of the metric, or of first minus second. */
+  readonly estimate: number;
+  /** Two-sided, of 0. */
+  readonly pValue: number;
+}
+
+/**
+ * Metrics with 95 % intervals: a bootstrap over seeds and the items of each. Where two detectors are compared, both get the same
+ * draws. A metric that is not known of these decisions is left out.
+ */
+export function metricIntervals(options: {
+  labels: ScoredLabels;
+  seeds: readonly SeedDecisions[];
+  metrics?: readonly DetectorMetric[];
+  /** Of the bootstrap. */
+  seed?: number;
+  resamples?: number;
+}): MetricInterval[] {
+  const { labels, seeds, metrics = detectorMetrics, seed = 1, resamples = 2000 } = options;
+  const groups = seeds.map(({ first, second }) => ({
+    left: columnsOf(labels, first),
+    right: second === undefined ? null : columnsOf(labels, second),
+  }));
+  const valuesOf = (metric: DetectorMetric, group: number, items: Int32Array) => {
+    const { left, right } = groups[group];
+    return metric.of({ ...left, items }) - (right === null ? 0 : metric.of({ ...right, items }));
+  };
+  const known = metrics.filter((metric) =>
+    groups.every(({ left }, group) => !Number.isNaN(valuesOf(metric, group, left.items))),
+  );
+  if (known.length === 0) return [];
+  const intervals = bootstrapGroups({
+    groups: groups.map(({ left }) => left.items.length),
+    seed,
+    resamples,
+    statistics: (group, items) => known.map((metric) => valuesOf(metric, group, items)),
+  });
+  return known.map(({ name, title }, index) => ({ name, title, ...intervals[index] }));
+}
+
+/** The decisions of a run after each number of replies. */
+export function byReplies(decisions: readonly DetectorDecision[]): Map<Replies, DetectorDecision[]> {
+  return groupBy(decisions, ({ replies }) => replies);
+}

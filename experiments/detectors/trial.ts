@@ -1,0 +1,150 @@
+import { join } from 'node:path';
+import { RunDirectory } from '../../checkpoints/run-directory.ts';
+import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
+import { loadJudgingTask } from '../../experts/tasks/task-file.ts';
+import { tasks } from '../../src/data/task.ts';
+import { InputError, ProviderError } from '../../src/errors.ts';
+import type { WorkContext } from '../../src/work-context.ts';
+import { cachedDetector, openDetectorCache } from '../judging/cached-detector.ts';
+import { type ScoredTask, scoredTask } from '../judging/gold-labels.ts';
+import { type Judge, judgeBy, judgeByModels, openJudge } from '../judging/judge.ts';
+import { writeDecisions } from '../run/decisions-file.ts';
+import { writeParts } from '../run/parts-file.ts';
+import { type DetectorsExperiment, runConfig, withEndpoints } from './experiment.ts';
+import { type ItemParts, readItems, splitItems } from './items.ts';
+import { type JudgedItems, judgeItems } from './judge-items.ts';
+import { readDetectorsResult, storedDetectorsResult } from './result.ts';
+
+/** One detector with one seed, and where its run goes. */
+export interface DetectorTrial {
+  readonly experiment: DetectorsExperiment;
+  readonly seed: number;
+  readonly directory: string;
+  /** Folder of all runs, with their cache. */
+  readonly runs: string;
+  readonly context: WorkContext;
+}
+
+/**
+ * One run: judges its items and writes what the detector said of each. A finished run is left as it is; one that was cut off
+ * finds what was answered in the annotation store.
+ * @throws InputError when the directory holds a run of another config, seed or data
+ * @throws ProviderError when judgements failed, a budget or an endpoint ended; what was answered is kept
+ */
+export async function runDetectorTrial(trial: DetectorTrial): Promise<void> {
+  const { experiment, seed, directory, runs, context } = trial;
+  const task = scoredTask(await loadJudgingTask(experiment.task));
+  const { threads, hash } = await readItems(experiment, context);
+  const parts = splitItems(threads, { experiment, seed, task, context });
+  const facts = { seed, backend: 'none', device: 'processor', hashes: { data: hash } } as const;
+  const run = RunDirectory.create(directory, { config: runConfig(experiment), facts });
+  if (run.isFinished()) {
+    readDetectorsResult(run);
+    return;
+  }
+  writeParts(run, { ...parts });
+  const judge = await judgeOf(trial, { task, parts });
+  const store = AnnotationStore.open(experiment.annotations ?? join(runs, 'cache', 'annotations.sqlite'));
+  try {
+    const judged: JudgedItems[] = [];
+    const names = judgedParts(experiment);
+    for (const part of names) {
+      const { replies, concurrency, retryUnreadable, budget } = experiment;
+      const items = await judgeItems(judge, {
+        threads: parts[part],
+        store,
+        replies,
+        concurrency,
+        retryUnreadable,
+        // A limit that is not given leaves that of a detector file as it is.
+        budget: Object.fromEntries(Object.entries(budget).filter(([, most]) => most !== null)),
+        stage: 'judging prefixes',
+        context,
+      });
+      checkJudged(items, experiment, context);
+      writeDecisions(directory, items.decisions, part);
+      judged.push(items);
+    }
+    const sum = (name: 'asked' | 'cached' | 'failed' | 'unreadable') =>
+      judged.reduce((total, { result }) => total + result[name], 0);
+    run.writeResult(
+      storedDetectorsResult({
+        seed,
+        task: task.name,
+        labels: [...task.labels],
+        categories: task.categories === null ? null : [...task.categories],
+        parts: names,
+        threads: Object.fromEntries(Object.entries(parts).map(([part, { length }]) => [part, length])),
+        asked: sum('asked'),
+        cached: sum('cached'),
+        failed: sum('failed'),
+        unreadable: sum('unreadable'),
+        spent: judged.flatMap(({ usage }) =>
+          usage.map(({ endpoint, model, requests, cost }) => ({ endpoint, model, requests, cost })),
+        ),
+      }),
+    );
+  } finally {
+    store.close();
+  }
+}
+
+function judgedParts({ evaluation, split }: DetectorsExperiment): ('test' | 'development')[] {
+  if (evaluation.part === 'development') return ['development'];
+  return split.development === 0 ? ['test'] : ['development', 'test'];
+}
+
+async function judgeOf(
+  { experiment, seed, runs, context }: DetectorTrial,
+  { task, parts }: { task: ScoredTask; parts: ItemParts },
+): Promise<Judge> {
+  const { name, detector, endpoints, budget, retry } = experiment;
+  if (detector.name === 'local') {
+    const { name: _, ...options } = detector;
+    const { selectBackend } = await import('../../src/tensor/backend.ts');
+    await selectBackend('auto');
+    const cache = openDetectorCache(join(runs, 'cache'));
+    const settings = { options, task: tasks[experiment.task], seed, cache, context };
+    return judgeBy(await cachedDetector(settings, parts.train), { name: 'local', task: experiment.task });
+  }
+  if (detector.name !== 'file')
+    return judgeByModels({
+      detector: withEndpoints(detector, endpoints),
+      task: await loadJudgingTask(experiment.task),
+      budget,
+      retry,
+      prices: {},
+      // One budget for all detectors of the experiment.
+      name,
+      path: name,
+    });
+  const judge = await openJudge(detector.file);
+  if (judge.task.labels.join('\n') !== task.labels.join('\n'))
+    throw new InputError(
+      `${detector.file} decides ${judge.task.name} (${judge.task.labels.join(', ')}), and the experiment is about ${task.name} (${task.labels.join(', ')}); give a detector of that task`,
+    );
+  return judge;
+}
+
+function checkJudged(
+  { result }: JudgedItems,
+  { failures: onFailure }: DetectorsExperiment,
+  { onNote }: WorkContext,
+): void {
+  const { stopped, remaining, failed, unreadable, failures } = result;
+  if (stopped !== null)
+    throw new ProviderError(
+      `${stopped.message}\n${remaining} prefixes are not judged yet; what was answered is kept, so the same command goes on from there`,
+      { cause: stopped },
+    );
+  const [first] = failures.filter(({ isUnreadable }) => !isUnreadable);
+  if (failed > unreadable && onFailure === 'stop')
+    throw new ProviderError(
+      `${failed - unreadable} prefixes could not be judged (the first: thread ${first.threadId}, ${first.prefixLength} posts: ${first.message}); give the same command again to ask for them once more, or set failures=wrong to count them as wrong`,
+    );
+  if (failed > unreadable) onNote(`${failed - unreadable} prefixes could not be judged and count as wrong`);
+  if (unreadable > 0)
+    onNote(
+      `${unreadable} prefixes were answered with something that could not be read and count as wrong; set retryUnreadable=true to ask for them again`,
+    );
+}

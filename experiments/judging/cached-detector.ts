@@ -1,0 +1,62 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Detector } from '../../experts/detector.ts';
+import { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
+import { type LocalDetectorOptions, trainLocalDetector } from '../../experts/detectors/local/train-local-detector.ts';
+import { makeFolder } from '../../src/atomic-file.ts';
+import { sha256 } from '../../src/content-hash.ts';
+import type { Task } from '../../src/data/task.ts';
+import type { Thread } from '../../src/data/thread.ts';
+import type { EncoderConfig } from '../../src/text/create-encoder.ts';
+import type { Encoder } from '../../src/text/encoder.ts';
+import { storedEncoders } from '../../src/text/stored-encoders.ts';
+import type { WorkContext } from '../../src/work-context.ts';
+
+/** Where runs keep the detectors that they share, each under a key of what it was trained on. */
+export interface DetectorCache {
+  /**
+   * The encoder of a detector or a student that is slow and cannot be made from its identity alone: a transformer, whose vectors
+   * are stored. Undefined for none, and for the hashing encoder, which a detector makes by itself.
+   */
+  readonly encoderOf: (config: EncoderConfig | null) => Promise<Encoder | undefined>;
+  readonly detectors: string;
+}
+
+/** @param directory of the cache of all runs */
+export function openDetectorCache(directory: string): DetectorCache {
+  const encoders = storedEncoders({ directory: join(directory, 'embeddings') });
+  const detectors = join(directory, 'detectors');
+  makeFolder(detectors);
+  return {
+    encoderOf: async (config) => (config === null || config.name === 'hashing' ? undefined : encoders(config)),
+    detectors,
+  };
+}
+
+/** The local detector for these options, threads and seed: from the cache, or trained and put there. */
+export async function cachedDetector(
+  settings: {
+    options: LocalDetectorOptions;
+    task: Task;
+    seed: number;
+    cache: DetectorCache;
+    context: WorkContext;
+  },
+  threads: readonly Thread[],
+): Promise<Detector> {
+  const { options, task, seed, cache, context } = settings;
+  const path = join(cache.detectors, `${sha256({ options, seed, threads, task: task.name }).slice(0, 32)}.json`);
+  const encoder = await cache.encoderOf(options.encoder);
+  if (existsSync(path)) return LocalDetector.load({ path, encoder });
+  const detector = await trainLocalDetector({
+    threads,
+    task,
+    options,
+    seed,
+    encoder,
+    onProgress: ({ done, total }) => context.onProgress('training the detector', done, total),
+    signal: context.signal,
+  });
+  detector.save(path);
+  return detector;
+}

@@ -1,0 +1,37 @@
+import { splitThreads } from '../../src/data/split.ts';
+import type { Thread } from '../../src/data/thread.ts';
+import { InputError } from '../../src/errors.ts';
+import type { WorkContext } from '../../src/work-context.ts';
+import type { ScoredTask } from './gold-labels.ts';
+
+/**
+ * The threads that have a label of the task.
+ * @throws InputError where none has
+ */
+export function labelledThreads(
+  threads: readonly Thread[],
+  { task, context }: { task: ScoredTask; context: WorkContext },
+): Thread[] {
+  const known = threads.filter((thread) => task.goldLabel(thread) !== null);
+  if (known.length === 0)
+    throw new InputError(
+      `none of the ${threads.length} threads has a label for ${task.name}; give labelled threads, or another task`,
+    );
+  const without = threads.length - known.length;
+  if (without > 0) context.onNote(`${without} threads have no label for ${task.name} and are left out`);
+  return known;
+}
+
+/** So many of labelled threads, each label in proportion; all of them unless there is a limit. */
+export function drawnThreads(
+  threads: readonly Thread[],
+  of: {
+    limit?: number | undefined;
+    seed?: number | undefined;
+    labelOf: (thread: Thread) => string | number | null;
+  },
+): Thread[] {
+  const { limit = threads.length, seed = 1, labelOf } = of;
+  const parts = { drawn: Math.min(limit, threads.length) };
+  return splitThreads(threads, { parts, seed, stratifyBy: labelOf }).drawn;
+}

@@ -1,0 +1,182 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { resolveDetectorsExperiment, withEndpoints } from '../../../experiments/detectors/experiment.ts';
+import { startServer } from '../../experts/llm/service.ts';
+import { lastMessage } from '../../llm-server/scripted-rule.ts';
+import { makeThread, temporaryFolder } from '../../src/data/fixtures.ts';
+import { earshot } from '../cli/command-line.ts';
+
+const threads = Array.from({ length: 24 }, (_, index) =>
+  makeThread(`t${index}`, { posts: 4, rumor: index % 2 === 0, event: index < 12 ? 'a' : 'b' }),
+);
+
+/** Three models behind one address: one is right from the second reply on, one says yes, one cannot be read of the first post. */
+async function folder(more: object = {}) {
+  const server = await startServer((body) => {
+    const asked = lastMessage(body);
+    const isRumor = / of t\d*[02468]\n/.test(asked);
+    if (body.model === 'yes') return 'Yes';
+    if (body.model === 'mumbles') return /text 2 of/.test(asked) ? 'Yes' : 'Who knows?';
+    return isRumor === /text 2 of/.test(asked) ? 'Yes' : 'No';
+  });
+  const endpoint = (model: string) => ({
+    baseURL: server.baseURL,
+    model,
+    prices: { inputPerMillion: 1 },
+    logprobs: 'off',
+  });
+  const experiment = {
+    kind: 'detectors',
+    name: 'panel',
+    data: { threads: 'threads.jsonl' },
+    endpoints: { right: endpoint('right'), yes: endpoint('yes'), mumbles: endpoint('mumbles') },
+    detector: { name: 'single-prompt', model: 'right' },
+    replies: [0, 2],
+    variants: { right: {}, yes: { detector: { model: 'yes' } } },
+    ...more,
+  };
+  const cwd = temporaryFolder({
+    'threads.jsonl': threads.map((thread) => JSON.stringify(thread)).join('\n'),
+    'panel.yaml': experiment,
+  });
+  return { server, cwd, read: (...path: string[]) => readFileSync(join(cwd, 'runs', ...path), 'utf8') };
+}
+
+describe('train, of detectors', () => {
+  it('judges all on the same items, pays for nothing twice, and shows them side by side', async () => {
+    const { server, cwd, read } = await folder();
+    const run = await earshot(['train', 'panel.yaml'], { cwd });
+    expect(run.code, run.errors).toBe(0);
+    expect(run.out).toMatch(
+      /^panel: 2 detectors\n\ndetector +macro-F1 +accuracy +calls +tokens in +tokens out +money\n/,
+    );
+    expect(run.out).toMatch(/\nright +1\.000 \[1\.000, 1\.000\] +1\.000 +1\.0 /);
+    expect(run.out).toMatch(/\nyes +0\.333 \[0\.\d{3}, 0\.\d{3}\] +0\.500 /);
+    expect(run.out.replaceAll('\n', ' ')).toContain(
+      'Verdict: right has the highest macro-F1 of 2 detectors, and these items tell it apart from every other',
+    );
+    expect(server.requests).toHaveLength(2 * 2 * 24);
+    const [decision] = read('panel/right/seed-1/decisions.jsonl')
+      .split('\n')
+      .map((line) => line && JSON.parse(line));
+    expect(decision).toMatchObject({
+      threadId: 't0',
+      replies: 0,
+      posts: 1,
+      gold: 'rumor',
+      predicted: 'non-rumor',
+      calls: 1,
+    });
+    expect(decision.cost).toBeCloseTo(decision.inputTokens / 1e6);
+    const report = read('panel/report.md');
+    expect(report).toMatch(/24 items of the test part for rumor \(labels: non-rumor 12, rumor 12\), seed 1/i);
+    expect(report).toContain('## Macro-F1 by posts read');
+    expect(report).toMatch(/\| right +\| +yes \| \+0\.667 \[\+0\.\d{3}, \+0\.\d{3}\], p = 0\.00\d/);
+    const page = read('panel/report.html');
+    expect(page).toContain('Where they disagree');
+    expect(page.includes('text 0 of t1')).toBe(true);
+
+    // The same again asks nothing, even where the runs are gone.
+    const again = await earshot(['train', 'panel.yaml', '--restart', '--no-html', '--json'], { cwd });
+    expect(server.requests).toHaveLength(2 * 2 * 24);
+    const [right] = JSON.parse(again.out);
+    expect(right).toMatchObject({ variant: 'right', trials: [{ seed: 1, asked: 0, cached: 48 }] });
+    expect(right.trials[0].at[1]).toMatchObject({
+      replies: 2,
+      macroF1: 1,
+      calibrationError: null,
+      byLabel: { rumor: { f1: 1 } },
+    });
+
+    const compared = await earshot(['compare', 'runs/panel/right', 'runs/panel/yes', '--html'], { cwd });
+    expect(compared.code, compared.errors).toBe(0);
+    expect(compared.out).toMatch(/after the claim and 2 replies, 24 decisions paired, of 1 seed\nmacro-F1 +\+0\.6667 /);
+    expect(readFileSync(join(cwd, 'comparison.html'), 'utf8')).toContain('12 items on which they differ');
+    const listed = await earshot(['runs'], { cwd });
+    expect(listed.out).toContain('right has the highest macro-F1 of 2 detectors');
+    const shown = await earshot(['report', 'runs/panel/yes'], { cwd });
+    expect(shown.out).toContain('yes has macro-F1 0.333');
+    expect(shown.out).toContain('that is not measurably more than always saying');
+  });
+
+  it('stops at a budget for all its detectors, and goes on with a larger one', async () => {
+    const { server, cwd } = await folder();
+    const first = await earshot(['train', 'panel.yaml', '--set', 'budget.requests=60'], { cwd });
+    expect(first.code).toBe(2);
+    expect(first.errors).toContain('budget of 60 requests');
+    expect(server.requests).toHaveLength(60);
+    const second = await earshot(['train', 'panel.yaml', '--set', 'budget.requests=96'], { cwd });
+    expect(second.code, second.errors).toBe(0);
+    expect(server.requests).toHaveLength(96);
+  });
+
+  it('counts what cannot be read as wrong and says so, and tests on other events than it trains on', async () => {
+    const { cwd, read } = await folder({
+      task: 'rumor',
+      split: { train: 12, testEvents: ['b'] },
+      replies: ['all', 0],
+      variants: {
+        mumbles: { detector: { model: 'mumbles' } },
+        local: { detector: { name: 'local', l2: [0.001], folds: 2 } },
+      },
+    });
+    const run = await earshot(['train', 'panel.yaml', '--no-html'], { cwd });
+    expect(run.code, run.errors).toBe(0);
+    expect(run.errors).toContain('could not be read and count as wrong');
+    expect(run.out).toContain('Mind: without an answer, which counts as wrong: mumbles 12 of 12.');
+    const parts = JSON.parse(read('panel/local/seed-1/parts.json')).parts;
+    expect(parts.test.map(({ id }: { id: string }) => id)).toEqual(threads.slice(12).map(({ id }) => id));
+    expect(parts.train).toHaveLength(12);
+    const [decision] = read('panel/local/seed-1/decisions.jsonl')
+      .split('\n')
+      .map((line) => line && JSON.parse(line));
+    expect(decision.probabilities.rumor + decision.probabilities['non-rumor']).toBeCloseTo(1);
+  });
+
+  it('is swept on the development part, and tests the leader', async () => {
+    const { cwd } = await folder();
+    const sweep = {
+      kind: 'sweep',
+      name: 'which',
+      experiment: 'panel.yaml',
+      variant: 'right',
+      settings: { split: { development: 8, seed: null }, replies: [2], seeds: [1, 2] },
+      seeds: [1, 2],
+      space: { 'detector.model': ['right', 'yes'] },
+    };
+    writeFileSync(join(cwd, 'sweep.yaml'), JSON.stringify(sweep));
+    const run = await earshot(['sweep', 'sweep.yaml'], { cwd });
+    expect(run.code, run.errors).toBe(0);
+    expect(run.out).toMatch(/model=right +1\.000/);
+    expect(readFileSync(join(cwd, 'runs/which/report.md'), 'utf8')).toMatch(/model=right/);
+  });
+});
+
+describe('an experiment file on detectors', () => {
+  const resolve = (more: object) => () =>
+    resolveDetectorsExperiment({ kind: 'detectors', name: 'x', split: { train: 10 }, ...more }, 'x.yaml');
+
+  it('is refused with what is wrong in it', () => {
+    expect(resolve({})().detector).toMatchObject({ name: 'local', folds: 5 });
+    expect(resolve({ split: {} })).toThrow(/split\.train: a local detector is trained here; give it threads/);
+    expect(resolve({ task: 'news' })).toThrow(/task: a local detector decides rumor, veracity, rumor-veracity/);
+    expect(resolve({ detector: { name: 's2mad', models: { supporter: 'm' }, round: 3 } })).toThrow(
+      /detector\.round: unknown key; did you mean rounds\?/,
+    );
+    expect(resolve({ evaluation: { part: 'development' } })).toThrow(/set split\.development/);
+    expect(resolve({ replies: [0, 0] })).toThrow(/stands there twice/);
+  });
+
+  it('gives each detector the endpoints that its models name, so that others do not change what was asked', () => {
+    const endpoints = { a: { baseURL: 'http://a/v1', model: 'a' }, b: { baseURL: 'http://b/v1', model: 'b' } };
+    const council = { name: 'debate-council', models: { members: ['a', 'b', 'a'], chairperson: 'a' } };
+    const own = (detector: object) => {
+      const { detector: resolved, endpoints: shared } = resolve({ detector, endpoints })();
+      const completed = withEndpoints(resolved, shared);
+      return 'endpoints' in completed ? Object.keys(completed.endpoints) : null;
+    };
+    expect(own(council)).toEqual(['a', 'b']);
+    expect(own({ name: 'single-prompt', model: 'b' })).toEqual(['b']);
+  });
+});
