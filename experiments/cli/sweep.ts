@@ -154,7 +154,7 @@ interface Running extends SweepOptions {
 async function runTrials(plan: SweepPlan, options: Running): Promise<void> {
   const { folder, signal, shard = { index: 0, of: 1 }, terminal } = options;
   const [{ startTrials }, { runSweep }, { trialPool }, { sweepProgress }] = await Promise.all([
-    import('../kinds/kinds.ts'),
+    import('../kinds/start-trials.ts'),
     import('../sweep/run-sweep.ts'),
     import('../run/trial-pool.ts'),
     import('./sweep-progress.ts'),

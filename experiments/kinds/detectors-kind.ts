@@ -1,6 +1,24 @@
+import { detectorName, repliesInWords } from '../detectors/decisions.ts';
 import { asksModels, detectorsExperimentSchema, filesOf, resolveDetectorsExperiment } from '../detectors/experiment.ts';
+import { scoreDetectorRun } from '../detectors/result.ts';
+import { detectorMetrics } from '../detectors/scores.ts';
+import type { EvaluationSplit } from '../run/decisions-file.ts';
 import type { ExperimentKind } from './experiment-kind.ts';
-import { detectorSweepMetrics, scoreDetectors } from './scores.ts';
+import type { ScoredSystem, SweepMetric } from './scores.ts';
+
+const detectorSweepMetrics: readonly SweepMetric[] = detectorMetrics.map(({ of: _, ...metric }) => ({
+  ...metric,
+  isShown: metric.name !== 'unanswered',
+}));
+
+/** The detector after the most replies comes first. */
+function scoreDetectors(path: string, part: EvaluationSplit): ScoredSystem[] {
+  return scoreDetectorRun(path, part).map(({ replies, values }, index) => ({
+    name: index === 0 ? detectorName : `${detectorName} after ${repliesInWords(replies)}`,
+    role: index === 0 ? 'learnt' : 'baseline',
+    values,
+  }));
+}
 
 export const detectorsKind: ExperimentKind = {
   name: 'detectors',

@@ -1,5 +1,4 @@
 import { type KindName, kindName } from '../run/kind-name.ts';
-import type { StartTrials } from '../run/trials-here.ts';
 import { detectorsKind } from './detectors-kind.ts';
 import type { ExperimentKind } from './experiment-kind.ts';
 import type { KindReport } from './kind-report.ts';
@@ -16,9 +15,6 @@ const kinds: Readonly<Record<KindName, ExperimentKind>> = {
 export function kindOf(name: unknown, source: string): ExperimentKind {
   return kinds[kindName(name, source)];
 }
-
-/** Begins to train trials of whatever kind the first one has. */
-export const startTrials: StartTrials = (first, told) => kinds[first.kind].start(first, told);
 
 /** What shows runs of a kind. Pages and charts are loaded for those alone who ask for it. */
 export async function reportOf(kind: KindName): Promise<KindReport> {

@@ -1,7 +1,4 @@
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
-import { detectorName, repliesInWords } from '../detectors/decisions.ts';
-import { scoreDetectorRun } from '../detectors/result.ts';
-import { detectorMetrics } from '../detectors/scores.ts';
 import { type EvaluationSplit, readDecisions } from '../run/decisions-file.ts';
 import { readSelectorResult } from '../selector/result.ts';
 import { selectorName } from '../selector/system-names.ts';
@@ -55,20 +52,6 @@ export function scoreStopAgentRun(path: string, part: EvaluationSplit): ScoredSy
     const { values } = scoreSystem(system, { labels });
     return { name, role: name === agentName ? 'learnt' : calls === 'oracle' ? 'oracle' : 'baseline', values };
   });
-}
-
-export const detectorSweepMetrics: readonly SweepMetric[] = detectorMetrics.map(({ of: _, ...metric }) => ({
-  ...metric,
-  isShown: metric.name !== 'unanswered',
-}));
-
-/** The detector after the most replies comes first. */
-export function scoreDetectors(path: string, part: EvaluationSplit): ScoredSystem[] {
-  return scoreDetectorRun(path, part).map(({ replies, values }, index) => ({
-    name: index === 0 ? detectorName : `${detectorName} after ${repliesInWords(replies)}`,
-    role: index === 0 ? 'learnt' : 'baseline',
-    values,
-  }));
 }
 
 /** Means over the test sets. The development part is what was held out of them. */
