@@ -1,5 +1,4 @@
 import { existsSync } from 'node:fs';
-import { createInterface } from 'node:readline';
 import { Command, Option } from 'commander';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { counted } from '../../src/counted.ts';
@@ -11,16 +10,19 @@ import { InputError } from '../../src/errors.ts';
 import { quoted } from '../../src/shell-words.ts';
 import { isPlainObject } from '../config/overrides.ts';
 import { explanations } from '../init/explanations.ts';
+import type { FoundEncoder } from '../init/found-encoders.ts';
 import { fittingParts, foundIn } from '../init/found-threads.ts';
 import { type Goal, goals } from '../init/goals.ts';
 import { wrapped } from '../report/narrow-table.ts';
 import type { Experiment } from '../stop-agent/experiment.ts';
 import type { Parts } from '../stop-agent/parts.ts';
+import { questions } from './questions.ts';
 import { proseWidth, type Terminal } from './terminal.ts';
 
 interface InitOptions {
   task?: string;
   detector?: string;
+  encoder?: string;
   goal?: Goal;
   name?: string;
   out?: string;
@@ -37,6 +39,10 @@ export function initCommand(terminal: Terminal): Command {
     .option(
       '--detector <which>',
       'local, which is trained on your threads, or a detector file (.yaml) for language models',
+    )
+    .option(
+      '--encoder <which>',
+      'a sentence encoder that the local detector reads beside n-grams: universal-sentence-encoder, or the folder of a transformer (default: none)',
     )
     .addOption(new Option('--goal <goal>', 'what the agent is for').choices(Object.keys(goals)))
     .option('--name <name>', 'name of the experiment and of its folder of runs')
@@ -72,7 +78,14 @@ async function init(given: string | undefined, options: InitOptions & { terminal
   try {
     const path =
       given ??
-      (await asking?.('Thread file', { fallback: 'threads.jsonl', explanation: explanations.threads })) ??
+      (await asking?.('Thread file', {
+        fallback: 'threads.jsonl',
+        explanation: explanations.threads,
+        check: async (answer) => {
+          refuseTables(answer);
+          if (!existsSync(answer)) throw new InputError(`${answer} does not exist; check the path`);
+        },
+      })) ??
       'threads.jsonl';
     refuseTables(path);
     const threads = await loadThreads(path, {
@@ -110,15 +123,18 @@ async function init(given: string | undefined, options: InitOptions & { terminal
       (await asking?.('Detector: local, or a detector file for language models', {
         fallback: 'local',
         explanation: explanations.detector,
+        check: checkDetector,
       })) ??
       'local';
+    await checkDetector(which);
     const detector = which === 'local' ? null : which;
-    if (detector !== null) await checkDetector(detector);
+    const encoder = await chosenEncoder({ given: options.encoder, detector, asking });
     const goal =
       options.goal ??
       goalNamed(
         await asking?.('What the agent is for', {
           choices: Object.keys(goals),
+          meanings: goals,
           fallback: 'best-f1',
           explanation: explanations.goal,
         }),
@@ -133,7 +149,7 @@ async function init(given: string | undefined, options: InitOptions & { terminal
 
     const unlabelled = threads.length - chosen.labelled;
     const parts = fittingParts(chosen.labelled, { unlabelled, trainsDetector: detector === null });
-    const text = experimentText({ name, threads: path, task: chosen.task.name, detector, goal, parts });
+    const text = experimentText({ name, threads: path, task: chosen.task.name, detector, encoder, goal, parts });
     // Read and split as a training would, so that what is written runs.
     const raw: unknown = parse(text);
     const experiment = resolveExperiment(experimentWithin(raw), out);
@@ -197,48 +213,44 @@ function refuseTables(path: string): void {
   );
 }
 
+/** @throws InputError for an encoder that is not there, or that nothing would read */
+async function chosenEncoder(options: {
+  given: string | undefined;
+  detector: string | null;
+  asking: ReturnType<typeof questions> | null;
+}): Promise<FoundEncoder['config'] | null> {
+  const { given, detector, asking } = options;
+  if (detector !== null) {
+    if (given === undefined) return null;
+    throw new InputError(
+      `--encoder ${given} is for the local detector, and ${detector} asks language models; leave one out`,
+    );
+  }
+  const { foundEncoders, transformerIn } = await import('../init/found-encoders.ts');
+  const found = foundEncoders();
+  const names = ['none', ...found.map(({ name }) => name)];
+  const which =
+    given ??
+    (found.length === 0
+      ? undefined
+      : await asking?.('Sentence encoder for the detector', { choices: names, explanation: explanations.encoder })) ??
+    'none';
+  if (which === 'none') return null;
+  const encoder = found.find(({ name }) => name === which) ?? transformerIn(which, which);
+  if (encoder === null)
+    throw new InputError(
+      `there is no sentence encoder ${which} here; there is ${names.join(', ')}. docs/encoders.md says how to get one`,
+    );
+  return encoder.config;
+}
+
+/** @throws InputError for a detector file that is not there or does not load */
 async function checkDetector(path: string): Promise<void> {
+  if (path === 'local') return;
   if (!existsSync(path))
     throw new InputError(
       `there is no detector file ${path}; give local, or one such as experiments/detectors/single-prompt.yaml`,
     );
   const { loadDetectorFile } = await import('../config/detector-file.ts');
   await loadDetectorFile(path);
-}
-
-interface Prompt {
-  readonly choices?: readonly string[];
-  /** What an empty answer means; the first choice unless given. */
-  readonly fallback?: string;
-  /** What `?` is answered with. */
-  readonly explanation: string;
-}
-
-/**
- * Asks on stderr and reads lines of stdin, from a person or a pipe. `?` is explained, and the answer waited for.
- * @throws InputError where stdin ends before the answer
- */
-function questions(terminal: Terminal) {
-  const { stdin, stderr } = terminal;
-  const width = proseWidth(terminal);
-  const reader = createInterface({ input: stdin });
-  const lines = reader[Symbol.asyncIterator]();
-  const ask = async (question: string, { choices, fallback = choices?.[0], explanation }: Prompt): Promise<string> => {
-    const options =
-      choices === undefined
-        ? ''
-        : `\n${choices.map((choice) => wrapped(`  ${choice}${choice in goals ? `: ${goals[goalNamed(choice)]}` : ''}`, { width, indent: '    ' })).join('\n')}\n`;
-    const prompt = `${options === '' ? ' ' : ''}[${fallback}; ? explains] `;
-    stderr.write(`${wrapped(`${question}?`, { width })}${options}${prompt}`);
-    for (;;) {
-      const { value, done } = await lines.next();
-      if (done) throw new InputError('no answer; give the answers as options, or --yes to take the defaults');
-      const answer = String(value).trim() || (fallback ?? '');
-      const isExplained = answer === '?';
-      if (!isExplained && (choices === undefined || choices.includes(answer))) return answer;
-      const said = isExplained ? explanation : `${JSON.stringify(answer)} is none of ${choices?.join(', ')}.`;
-      stderr.write(`${wrapped(said, { width })}\n[${fallback}] `);
-    }
-  };
-  return Object.assign(ask, { close: () => reader.close() });
 }

@@ -1,4 +1,5 @@
 import { stringify } from 'yaml';
+import type { FoundEncoder } from './found-encoders.ts';
 import type { PartCounts } from './found-threads.ts';
 import { type Goal, goals } from './goals.ts';
 
@@ -8,6 +9,8 @@ export interface InitChoices {
   readonly task: string;
   /** A detector file; null for a local detector, trained on a part of the threads. */
   readonly detector: string | null;
+  /** A sentence encoder for the local detector; null for n-grams alone. */
+  readonly encoder: FoundEncoder['config'] | null;
   readonly goal: Goal;
   readonly parts: PartCounts;
 }
@@ -39,7 +42,7 @@ export function experimentText(choices: InitChoices): string {
   ].join('\n');
 }
 
-function shared({ threads, task, detector, goal, parts }: InitChoices): string[] {
+function shared({ threads, task, detector, encoder, goal, parts }: InitChoices): string[] {
   return [
     ...(goal === 'ratio-sweep'
       ? []
@@ -54,6 +57,12 @@ function shared({ threads, task, detector, goal, parts }: InitChoices): string[]
     `  environment: ${parts.environment}  # further threads that it meets; they need no labels`,
     `  development: ${parts.development}`,
     '  test: rest',
+    ...(encoder === null
+      ? []
+      : [
+          '# Read by the detector beside n-grams. Exported policies cannot carry it.',
+          `detector: { encoder: ${inline(encoder)} }`,
+        ]),
     ...(detector === null
       ? []
       : [
@@ -93,6 +102,11 @@ function detectorAware(delayCost: number): string[] {
     '  # pseudo-labelled: the environment’s threads count too, labelled by the detector’s last judgement of each.',
     `  task: { learningRate: 0.01, delayCost: ${delayCost}, environment: pseudo-labelled }`,
   ];
+}
+
+function inline(values: FoundEncoder['config']): string {
+  const entries = Object.entries(values).map(([key, value]) => `${key}: ${scalar(String(value))}`);
+  return `{ ${entries.join(', ')} }`;
 }
 
 function scalar(text: string): string {

