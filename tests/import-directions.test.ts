@@ -24,7 +24,7 @@ const rooms: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['run'],
     ['report', 'config', 'init'],
   ],
-  trainers: [['stop-agent', 'selector']],
+  trainers: [['query-agent'], ['stop-agent', 'selector']],
   experts: [
     ['selectors'],
     ['task-models'],

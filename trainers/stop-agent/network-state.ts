@@ -64,7 +64,7 @@ export function momentsArrays({ mean, variance }: Moments): Record<string, Named
   };
 }
 
-export function restoreMoments(arrays: NamedArrays, member: LearnerMember, count: number): void {
+export function restoreMoments(arrays: NamedArrays, member: Pick<LearnerMember, 'moments'>, count: number): void {
   for (const part of ['mean', 'variance'] as const) {
     const saved = floats64(arrays, `normalizer/${part}`);
     const own = member.moments[part];

@@ -123,7 +123,7 @@ export async function decideStops(
 }
 
 /** [1, rows, columns] each. */
-function parameterTensors({ parameters }: StopPolicy): Tensors<MlpName> {
+export function parameterTensors({ parameters }: StopPolicy): Tensors<MlpName> {
   const tensor = ({ rows, columns, data }: PolicyMatrix) => tf.tensor3d(data, [1, rows, columns]);
   const { w1, b1, w2, b2, w3, b3 } = parameters;
   return { w1: tensor(w1), b1: tensor(b1), w2: tensor(w2), b2: tensor(b2), w3: tensor(w3), b3: tensor(b3) };
