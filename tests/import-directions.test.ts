@@ -18,7 +18,7 @@ const rooms: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['cli'],
     ['sweep'],
     ['kinds'],
-    ['selector', 'serve'],
+    ['selector', 'serve', 'query-agent'],
     ['stop-agent', 'detectors'],
     ['judging'],
     ['run'],
