@@ -1,8 +1,11 @@
+import { join } from 'node:path';
 import type { SelectorName } from '../../experts/selectors/names.ts';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { InputError } from '../../src/errors.ts';
 import { quoted } from '../../src/shell-words.ts';
+import type { Encoder } from '../../src/text/encoder.ts';
 import { workContext } from '../../src/work-context.ts';
+import { isPlainObject } from '../config/overrides.ts';
 import { narrowTable, wrapped } from '../report/narrow-table.ts';
 import { proseWidth, type Terminal } from './terminal.ts';
 
@@ -14,6 +17,8 @@ export interface SelectTableOptions {
   confidence?: string;
   gold?: string;
   selector?: SelectorName;
+  encoder?: string;
+  runs: string;
   share: number;
   seed: number;
   delimiter?: string;
@@ -26,7 +31,7 @@ export async function selectFromTable(
   options: SelectTableOptions & { terminal: Terminal },
 ): Promise<void> {
   const { out, text, label, about = null, confidence = null, gold = null, selector = null, terminal } = options;
-  const { share: ofEveryClass, seed, delimiter = null, json } = options;
+  const { share: ofEveryClass, seed, delimiter = null, runs, json } = options;
   if (text === undefined || label === undefined)
     throw new InputError(
       `${path} is a table: say which column is the text (--text <column>) and which the machine’s label (--label <column>)`,
@@ -39,13 +44,24 @@ export async function selectFromTable(
     import('../selector/report/table-selection-report.ts'),
     import('./progress.ts'),
   ]);
+  const encoder = options.encoder === undefined ? null : await encoderNamed(options.encoder, runs);
   const signal = terminal.interruptSignal();
   const { done, ...told } = stageProgress(path, terminal, { signal });
   let selection: Awaited<ReturnType<typeof selectLabels>>;
   try {
     const columns = { text, about, label, confidence, gold };
     const context = workContext({ ...told, signal });
-    selection = await selectLabels({ path, columns, delimiter, out, selector, share: ofEveryClass, seed, context });
+    selection = await selectLabels({
+      path,
+      columns,
+      delimiter,
+      out,
+      encoder,
+      selector,
+      share: ofEveryClass,
+      seed,
+      context,
+    });
   } finally {
     done();
   }
@@ -77,4 +93,23 @@ export async function selectFromTable(
   stderr.write(
     `\n${selected} of ${selection.items.length} machine labels by ${selection.selector}, ${selection.gold.length} gold rows: ${out}\nReport: ${reportPath}\n`,
   );
+}
+
+/** `universal-sentence-encoder`, or `{ name: transformers, model: ./models/mine }`: the `encoder` part of an experiment. */
+async function encoderNamed(text: string, runs: string): Promise<Encoder> {
+  const [{ parseYaml }, { encoderSchema }, { storedEncoders }, { checkedConfig }] = await Promise.all([
+    import('../../src/yaml.ts'),
+    import('../../src/text/create-encoder.ts'),
+    import('../../src/text/stored-encoders.ts'),
+    import('../config/config-problems.ts'),
+  ]);
+  const given = parseYaml(text, `--encoder ${text} is`);
+  const input = typeof given === 'string' ? { name: given } : given;
+  const wrong = `--encoder ${text} is no encoder`;
+  if (!isPlainObject(input))
+    throw new InputError(
+      `${wrong}; give a name or its options, such as '{ name: transformers, model: ./models/mine }'`,
+    );
+  const directory = join(runs, 'cache', 'embeddings');
+  return storedEncoders({ directory })(checkedConfig({ schema: encoderSchema, input, wrong }));
 }

@@ -35,13 +35,17 @@ export function selectCommand(terminal: Terminal): Command {
         selectorNames,
       ),
     )
+    .option(
+      '--encoder <encoder>',
+      'table: selectors read its vectors in place of words: a name, or its options as in an experiment (docs/encoders.md)',
+    )
     .option('--share <share>', 'table: how much of every class to select', share, 0.5)
     .option('--seed <number>', 'table: of folds and random selections', wholeNumber, 1)
     .option('--delimiter <character>', 'table: between the fields (default: found from the header)')
     .option('--data <threads>', "run: thread file to label, .jsonl or .jsonl.gz, instead of the run's training data")
     .addOption(new Option('--kind <kind>', 'run: what to write').choices(['posts', 'claims', 'both']).default('both'))
     .option('--all', 'run: write what was discarded, too, with "retained": false')
-    .option('--runs <folder>', 'run: where the shared cache is', 'runs')
+    .option('--runs <folder>', 'where the shared cache is', 'runs')
     .addOption(budgetOptions.requests)
     .addOption(budgetOptions.tokens)
     .addOption(budgetOptions.money)
@@ -52,7 +56,8 @@ export function selectCommand(terminal: Terminal): Command {
 Of a table: the same rows, with the columns selected, training_label, selection_score and selection_reason, and a report beside
 them (.md). Rows with a gold label are always selected, with that label. Of every class the same share is taken. Where there are gold
 labels, each selector is tried on gold rows held out in turn, against a random selection of the same classes; the report opens with
-whether selecting gains anything there. Everything is computed here; no text leaves the machine.
+whether selecting gains anything there. Everything is computed here; no text leaves the machine. A sentence encoder tells right labels
+from wrong ones better than words do; what a selection is worth is judged by a model that reads words, with or without one.
 
 Of a run: one JSON object a line; of each thread first the claim, then its replies in time order:
   {"kind":"claim","threadId","claim","label","labelledBy","confidence","distribution","explanation","retainProbability","retained","posts"}
@@ -65,6 +70,7 @@ reply and claim; what the cache in --runs has an answer to is not asked again.
 Examples:
   earshot select labels.csv --text tweet --label machine_stance --gold stance --out selected.csv
   earshot select labels.csv --text tweet --about target --label machine_stance --confidence probability --gold stance --share 0.25 --out selected.csv
+  earshot select labels.csv --text tweet --label machine_stance --gold stance --encoder universal-sentence-encoder --out selected.csv
   earshot select runs/selector-quickstart/agent/seed-1 --out selected.jsonl
   earshot select runs/mine/agent/seed-1 --data new-threads.jsonl.gz --kind posts --out stances.jsonl.gz`,
     )

@@ -16,7 +16,10 @@ export interface LabelColumns {
 
 /** A row as far as it matters here; null where a cell is empty. */
 export interface LabelledRow {
+  /** What the label is about, as one word, then the text. */
   readonly text: string;
+  /** The text alone. */
+  readonly textAlone: string;
   readonly label: string | null;
   readonly confidence: number | null;
   readonly gold: string | null;
@@ -81,6 +84,7 @@ function labelledRow({ value, place }: DelimitedRow, columns: LabelColumns): Lab
     );
   return {
     // One word, so that a model may learn what it stands for.
+    textAlone: cell(columns.text),
     text: [...(about === '' ? [] : [about.replace(/[^\p{L}\p{N}]+/gu, '_')]), cell(columns.text)].join(' '),
     label: cell(columns.label) || null,
     confidence,

@@ -4,14 +4,16 @@ import { type SelectorName, selectorNames } from '../../experts/selectors/names.
 import type { ItemScore, MachineLabel } from '../../experts/selectors/selector.ts';
 import { selectors } from '../../experts/selectors/selectors.ts';
 import { takeShare } from '../../experts/selectors/take-share.ts';
-import { textFeatures } from '../../experts/selectors/text-features.ts';
+import { textFeatures, vectorFeatures } from '../../experts/selectors/text-features.ts';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { counted } from '../../src/counted.ts';
 import { InputError } from '../../src/errors.ts';
+import type { SparseMatrix } from '../../src/regression/sparse-matrix.ts';
 import { Random } from '../../src/tensor/random.ts';
+import type { Encoder } from '../../src/text/encoder.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { percent } from '../report/shown-numbers.ts';
-import { type LabelColumns, type LabelTable, readLabelTable, tableText } from './label-table.ts';
+import { type LabelColumns, type LabelledRow, type LabelTable, readLabelTable, tableText } from './label-table.ts';
 
 /** A selection of machine labels, and what is known of its worth. */
 export interface TableSelection {
@@ -19,6 +21,8 @@ export interface TableSelection {
   readonly columns: LabelColumns;
   readonly classes: readonly string[];
   readonly selector: SelectorName;
+  /** Whether selectors read vectors of an encoder, and not words. */
+  readonly isEncoded: boolean;
   /** Why this one. */
   readonly chosenBy: 'cross-fitting' | 'you' | 'no gold labels';
   readonly share: number;
@@ -42,6 +46,7 @@ const loudShare = 0.8;
 /**
  * Selects, from a table, the machine labels that are worth training on, and writes the same rows with the columns `selected`,
  * `training_label`, `selection_score` and `selection_reason`. Rows with a gold label are always selected, with that label.
+ * @param options.encoder of the vectors that selectors read; null: they read TF-IDF, as the model does that a selection is judged by
  * @param options.selector null: the one that cross-fitting on the gold rows chooses
  * @throws InputError for a table that nothing sensible can be selected from, with the reason
  */
@@ -50,18 +55,20 @@ export async function selectLabels(options: {
   columns: LabelColumns;
   delimiter: string | null;
   out: string;
+  encoder: Encoder | null;
   selector: SelectorName | null;
   share: number;
   seed: number;
   context: WorkContext;
 }): Promise<TableSelection> {
-  const { path, columns, out, share, seed, context } = options;
+  const { path, columns, out, encoder, share, seed, context } = options;
   const table = await readLabelTable(path, options);
   const { classes, items, gold } = labelsOf(table, { path, columns });
   const warnings = [...checkMachineLabels(items, { path, classes }), ...checkGold(gold, { items, classes })];
   for (const warning of warnings) context.onNote(`warning: ${warning}`);
+  const words = textFeatures(table.rows.map(({ text }) => text));
   const task = {
-    features: textFeatures(table.rows.map(({ text }) => text)),
+    features: encoder === null ? words : await encodedRows(table.rows, { encoder, context }),
     classCount: classes.length,
     items,
   };
@@ -78,7 +85,9 @@ export async function selectLabels(options: {
     );
   // What was asked for at random is measured beside the others.
   const candidates = selector === null || selector === 'random' ? names : [selector];
-  const crossFitted = isMeasured ? await crossFit({ task, gold, names: candidates, share, seed, context }) : null;
+  const crossFitted = isMeasured
+    ? await crossFit({ task, words, gold, names: candidates, share, seed, context })
+    : null;
   const withoutGold = names.includes('confidence') ? 'confidence' : 'small-loss';
   const chosen = selector ?? crossFitted?.chosen ?? (gold.length > 0 ? 'seed-agreement' : withoutGold);
   const random = Random.seeded({ seed, purpose: `selection by ${chosen}` });
@@ -94,6 +103,7 @@ export async function selectLabels(options: {
     columns,
     classes,
     selector: chosen,
+    isEncoded: encoder !== null,
     chosenBy: selector !== null ? 'you' : crossFitted !== null ? 'cross-fitting' : 'no gold labels',
     share,
     seed,
@@ -110,6 +120,24 @@ export async function selectLabels(options: {
   const text = tableText(table, addedCells(table, selection));
   writeFileAtomically(out, out.endsWith('.gz') ? gzipSync(text) : text);
   return selection;
+}
+
+/** Texts encoded before progress is shown. */
+const encodedAtOnce = 256;
+
+async function encodedRows(
+  rows: readonly LabelledRow[],
+  { encoder, context }: { encoder: Encoder; context: WorkContext },
+): Promise<SparseMatrix> {
+  const { dimensions } = encoder;
+  const vectors = new Float32Array(rows.length * dimensions);
+  for (let start = 0; start < rows.length; start += encodedAtOnce) {
+    context.signal.throwIfAborted();
+    const some = rows.slice(start, start + encodedAtOnce).map(({ textAlone }) => textAlone);
+    vectors.set(await encoder.encode(some), start * dimensions);
+    context.onProgress('encoding texts', Math.min(start + encodedAtOnce, rows.length), rows.length);
+  }
+  return vectorFeatures(vectors, dimensions);
 }
 
 function labelsOf({ rows }: LabelTable, { path, columns }: { path: string; columns: LabelColumns }) {

@@ -1,5 +1,6 @@
 import { likeliest } from '../../src/likeliest.ts';
 import { stratifiedFolds } from '../../src/metrics/stratified-folds.ts';
+import type { SparseMatrix } from '../../src/regression/sparse-matrix.ts';
 import { Random } from '../../src/tensor/random.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { alikeByClass } from './alike-by-class.ts';
@@ -38,18 +39,20 @@ const leastProbability = 1e-4;
  * scores the items, a model is trained on that gold and the best items, and predicts the fifth; three times, with other folds.
  * The selector that gives held-out gold the highest mean log-likelihood is chosen: 200 rows tell more by it than by macro-F1.
  * `chosen` predicts each fold by the selector that is best on the others, so it does not profit from having been chosen.
+ * @param options.words what the trained model reads, row by row as the task's features, which selectors read
  * @param options.names candidates; random selections are always made
  */
 export async function crossFit(options: {
   task: Omit<SelectionTask, 'seeds' | 'random'>;
+  words: SparseMatrix;
   gold: readonly GoldRow[];
   names: readonly SelectorName[];
   share: number;
   seed: number;
   context: WorkContext;
 }): Promise<CrossFitted> {
-  const { task, gold, share, seed, context } = options;
-  const { features, classCount, items } = task;
+  const { task, words, gold, share, seed, context } = options;
+  const { classCount, items } = task;
   const names = options.names.filter((name) => name !== 'random');
   const heldOut = new Map<TrainedOn, HeldOut>();
   const recordOf = (trainedOn: TrainedOn) => {
@@ -69,7 +72,7 @@ export async function crossFit(options: {
       const seeds = gold.filter((_, place) => foldOf[place] !== fold);
       const unseen = [...gold.keys()].filter((place) => foldOf[place] === fold);
       const predict = async (record: HeldOut, set: number, examples: readonly RowExample[]) => {
-        const model = await fitRowClassifier({ features, classCount, examples });
+        const model = await fitRowClassifier({ features: words, classCount, examples });
         record.predicted[set] ??= new Int32Array(gold.length);
         record.logLikelihoods[set] ??= new Float64Array(gold.length);
         for (const place of unseen) {

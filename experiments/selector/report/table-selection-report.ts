@@ -74,7 +74,7 @@ export function classShares({ classes, gold, items }: TableSelection): string[][
 const listed = 15;
 
 export function renderTableSelection(selection: TableSelection, options: { command: string; out: string }): string {
-  const { source, columns, selector, chosenBy, share, seed, items, gold, warnings } = selection;
+  const { source, columns, selector, isEncoded, chosenBy, share, seed, items, gold, warnings } = selection;
   const ranked = items.toSorted((left, right) => right.score - left.score);
   const because = {
     'cross-fitting': 'the gold rows chose it, held out in turn',
@@ -89,7 +89,7 @@ export function renderTableSelection(selection: TableSelection, options: { comma
     ...warnings.flatMap((warning) => [`**Warning:** ${warning}.`, '']),
     `Command: \`${options.command}\``,
     '',
-    `Selected by **${selector}** (${because}): ${selectors[selector].description}. ${percent(share)} of every class; seed ${seed}.`,
+    `Selected by **${selector}** (${because}): ${selectors[selector].description}${isEncoded ? ', reading vectors of a sentence encoder' : ''}. ${percent(share)} of every class; seed ${seed}.`,
     `Rows: ${items.length} with a machine label (${columns.label}), ${gold.length} with a gold label${columns.gold === null ? '' : ` (${columns.gold})`}, which are always selected. Written: ${options.out}.`,
     '',
     '## Classes',

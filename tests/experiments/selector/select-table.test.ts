@@ -101,6 +101,27 @@ describe('select from a table', () => {
     expect(JSON.parse(out).verdict).toMatch(/^Not measured: with 0 gold rows/);
   });
 
+  it('selects by vectors of an encoder, and says so', async () => {
+    const planted = plantedRows({ count: 240, fooled: 0.4 });
+    const cwd = temporaryFolder({ 'labels.csv': table(planted, { gold: 80 }) });
+    const selected = async (...more: string[]) => {
+      const { code, errors } = await earshot([...select, '--gold', 'stance', '--selector', 'seed-agreement', ...more], {
+        cwd,
+      });
+      expect(code, errors).toBe(0);
+      return rowsOf(join(cwd, 'selected.csv'));
+    };
+    const byWords = await selected();
+    const byVectors = await selected('--encoder', '{ name: hashing, dimensions: 64 }');
+    expect(readFileSync(join(cwd, 'selected.md'), 'utf8')).toContain('reading vectors of a sentence encoder');
+    expect(byVectors.map(({ selection_score }) => selection_score)).not.toEqual(
+      byWords.map(({ selection_score }) => selection_score),
+    );
+    const taken = [...planted.keys()].slice(80).filter((place) => byVectors[place].selected === 'true');
+    const right = taken.filter((place) => planted[place].truth === planted[place].machine);
+    expect(right.length / taken.length).toBeGreaterThan(0.75);
+  });
+
   it('gives the same bytes again', async () => {
     const cwd = temporaryFolder({ 'labels.csv': table(plantedRows({ count: 120, fooled: 0.3 }), { gold: 40 }) });
     const written = async () => {
@@ -125,6 +146,18 @@ describe('select from a table', () => {
       /share no class/,
     ],
     ['a selector without gold', table(rows, { gold: 0 }), ['--selector', 'influence'], /needs gold labels/],
+    [
+      'an unknown encoder',
+      table(rows, { gold: 20 }),
+      ['--encoder', 'universal'],
+      /--encoder universal is no encoder[\s\S]*universal-sentence-encoder/,
+    ],
+    [
+      'an encoder that is none',
+      table(rows, { gold: 20 }),
+      ['--encoder', '3'],
+      /--encoder 3 is no encoder; give a name/,
+    ],
     [
       'a second selection',
       table(rows, { gold: 20 }).replace('id,', 'selected,'),

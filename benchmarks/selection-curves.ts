@@ -1,0 +1,210 @@
+/*
+ * What selecting machine labels gains as their quality and number change: the tables and the pictures of
+ * experiments/results/selection-curves.md. Usage:
+ *
+ *   node --import tsx benchmarks/selection-curves.ts [--seeds 21,22,…] [--out runs/selection-curves] <pstance.jsonl> <other threads.jsonl>…
+ *
+ * Stance labels of people are spoilt by noise or given by a weak machine (selection-trial.ts), in sets of 1,500 items; of the first file in
+ * sets of other sizes, too. On planted threads (planted-selection.ts) the share of replies that look like another stance changes.
+ * Every trial is kept in `<out>/trials.jsonl`, so a run that was cut off goes on.
+ */
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { markdownTable } from 'markdown-table';
+import { type Chart, drawAll, palette, picturesOf } from '../experiments/report/page/chart.ts';
+import { signed } from '../experiments/report/shown-numbers.ts';
+import { makeFolder, writeFileAtomically } from '../src/atomic-file.ts';
+import { canonicalJson } from '../src/content-hash.ts';
+import { groupBy } from '../src/data/group-by.ts';
+import { plantedSelection } from './planted-selection.ts';
+import { gainOverRandom, mean, readRows, selectionTrial } from './selection-trial.ts';
+
+const { values: options, positionals } = parseArgs({
+  options: {
+    seeds: { type: 'string', default: '21,22,23,24,25,26,27,28,29,30' },
+    out: { type: 'string', default: 'runs/selection-curves' },
+  },
+  allowPositionals: true,
+});
+const { out } = options;
+const seeds = options.seeds.split(',').map(Number);
+const [pstance, ...threadFiles] = positionals;
+
+/** One point of a curve. `x` is the share of wrong labels, a number of items, or the share of slippery replies. */
+interface Cell {
+  readonly curve: 'noise' | 'weak machine' | 'items' | 'planted';
+  readonly set: string;
+  readonly x: number;
+}
+interface Trial extends Cell {
+  readonly seed: number;
+  readonly scores: Record<string, number>;
+}
+
+const setOf = (path: string) => basename(path, '.jsonl');
+const cells: { cell: Cell; measure: (seed: number) => Promise<Record<string, number>> }[] = [];
+function addReal(path: string, { machine, items, ...point }: Omit<Cell, 'set'> & { machine: string; items: number }) {
+  const rows = readRows(path);
+  cells.push({
+    cell: { ...point, set: setOf(path) },
+    measure: (seed) => selectionTrial(rows, { machine, items, gold: 200, share: 0.5, seed }),
+  });
+}
+for (const path of [pstance, ...threadFiles]) {
+  addReal(path, { curve: 'weak machine', x: 1500, machine: 'weak:300', items: 1500 });
+  for (const noise of path === pstance ? [0, 0.2, 0.4, 0.6] : [0.2, 0.6])
+    addReal(path, { curve: 'noise', x: noise, machine: `noise:${noise}`, items: 1500 });
+}
+for (const items of [500, 4000]) addReal(pstance, { curve: 'items', x: items, machine: 'weak:300', items });
+for (const x of [0.1, 0.5, 0.6, 0.75])
+  cells.push({
+    cell: { curve: 'planted', set: 'planted threads', x },
+    measure: (seed) => plantedSelection({ slipperyShare: x, seed, runs: out }),
+  });
+
+makeFolder(out);
+const kept = join(out, 'trials.jsonl');
+const trials: Trial[] = existsSync(kept)
+  ? readFileSync(kept, 'utf8')
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line))
+  : [];
+const keyOf = ({ curve, set, x, seed }: Cell & { seed: number }) => canonicalJson({ curve, set, x, seed });
+const known = new Set(trials.map(keyOf));
+for (const { cell, measure } of cells)
+  for (const seed of seeds) {
+    if (known.has(keyOf({ ...cell, seed }))) continue;
+    const trial = { ...cell, seed, scores: await measure(seed) };
+    appendFileSync(kept, `${JSON.stringify(trial)}\n`);
+    trials.push(trial);
+    console.error(`${cell.curve}, ${cell.set}, ${cell.x}, seed ${seed}`);
+  }
+
+const points = [...groupBy(trials, ({ curve, set, x }) => canonicalJson({ curve, set, x })).values()];
+for (const ofCurve of groupBy(points, ([{ curve }]) => curve).values()) console.log(`\n${tableOf(ofCurve)}`);
+const pictures = picturesOf(await drawAll([realChart(), plantedChart()]));
+for (const [name, svg] of Object.entries(pictures)) writeFileAtomically(join(out, name), svg);
+
+/** A line a point, a column a system. */
+function tableOf(of: readonly (readonly Trial[])[]): string {
+  const names = [...new Set(of.flatMap(([{ scores }]) => Object.keys(scores)))].filter(
+    (name) => !name.startsWith('random'),
+  );
+  const isPlanted = of[0][0].curve === 'planted';
+  return markdownTable(
+    [
+      [of[0][0].curve, 'set', ...names],
+      ...of.map((own) => [
+        String(own[0].x),
+        own[0].set,
+        ...names.map((name) => {
+          const values = own.map(({ scores }) => scores[name]);
+          if (values[0] === undefined) return '';
+          if (name.endsWith('seconds') || name === 'machine right')
+            return mean(values).toFixed(name === 'machine right' ? 2 : 1);
+          if (isPlanted)
+            return `${mean(values).toFixed(3)} (${Math.min(...values).toFixed(2)}–${Math.max(...values).toFixed(2)})`;
+          const { estimate, low, high } = gainOverRandom(
+            own.map(({ scores }) => scores),
+            name,
+          );
+          return `${signed(estimate, 3)} [${signed(low, 3)}, ${signed(high, 3)}]`;
+        }),
+      ]),
+    ],
+    { align: ['r', 'l', ...names.map(() => 'r')] },
+  );
+}
+
+/** Systems of the pictures, the others stand in the tables. */
+function coloured(names: Readonly<Record<string, string>>) {
+  return {
+    field: 'name',
+    type: 'nominal',
+    title: null,
+    scale: { domain: Object.keys(names), range: Object.values(names) },
+  } as const;
+}
+
+/** Gains by noise, one panel a set. */
+function realChart(): Chart {
+  const colours = {
+    'right-labels': palette.green,
+    chosen: palette.vermillion,
+    'seed-agreement': palette.blue,
+    'knn-shapley': palette.pink,
+    'small-loss': palette.amber,
+    everything: palette.grey,
+  };
+  const values = points
+    .filter(([{ curve }]) => curve === 'noise')
+    .flatMap((own) =>
+      Object.keys(colours).map((name) => {
+        const { estimate } = gainOverRandom(
+          own.map(({ scores }) => scores),
+          name,
+        );
+        return { name, set: own[0].set, x: own[0].x, gain: estimate };
+      }),
+    );
+  return {
+    name: 'selection-curves-noise',
+    label: 'Gain in macro-F1 over a random selection of the same classes, by the share of wrong labels, for each set.',
+    spec: {
+      data: { values },
+      facet: { column: { field: 'set', title: null } },
+      spec: {
+        width: 210,
+        height: 200,
+        mark: { type: 'line', point: true, aria: false },
+        encoding: {
+          x: { field: 'x', type: 'quantitative', title: 'share of wrong labels' },
+          y: { field: 'gain', type: 'quantitative', title: 'gain in macro-F1 over random' },
+          color: coloured(colours),
+        },
+      },
+    },
+  };
+}
+
+/** A dot a seed, and the mean, by the share of slippery replies. */
+function plantedChart(): Chart {
+  const colours = {
+    'right-labels': palette.green,
+    'JSDRV, counterfactual': palette.vermillion,
+    'JSDRV, reward-to-go': palette.blue,
+    'JSDRV, claim (REINFORCE)': palette.pink,
+    'random-by-class': palette.grey,
+    untuned: '#1d1d1f',
+  };
+  const values = trials
+    .filter(({ curve }) => curve === 'planted')
+    .flatMap(({ x, seed, scores }) => Object.keys(colours).map((name) => ({ name, x, seed, macroF1: scores[name] })));
+  const x = { field: 'x', type: 'quantitative', title: 'share of replies that look like another stance' } as const;
+  const color = coloured(colours);
+  return {
+    name: 'selection-curves-planted',
+    label: 'Macro-F1 of stance on planted threads by the share of slippery replies, a dot a seed and their mean.',
+    spec: {
+      width: 420,
+      height: 260,
+      data: { values },
+      layer: [
+        {
+          mark: { type: 'line', aria: false },
+          encoding: {
+            x,
+            y: { field: 'macroF1', aggregate: 'mean', type: 'quantitative', title: 'macro-F1 of stance' },
+            color,
+          },
+        },
+        {
+          mark: { type: 'circle', aria: false, opacity: 0.6 },
+          encoding: { x, y: { field: 'macroF1', type: 'quantitative' }, color },
+        },
+      ],
+    },
+  };
+}
