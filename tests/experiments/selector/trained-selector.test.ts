@@ -11,8 +11,12 @@ const run = 'runs/tiny/agent/seed-1';
 describe('evaluate on a run of a selector', () => {
   it('scores both tasks on other threads, as the selector reads them and with all posts', async () => {
     const { train, test } = tinyThreads();
-    const cwd = tinyFolder({}, { 'other.jsonl': lines(test), 'seen.jsonl': lines([...train.slice(0, 3), ...test]) });
-    await trainHere(cwd, { evaluation: { beside: [], heldOutShare: 0 } });
+    const evaluation = { beside: [], heldOutShare: 0 };
+    const cwd = tinyFolder(
+      { evaluation },
+      { 'other.jsonl': lines(test), 'seen.jsonl': lines([...train.slice(0, 3), ...test]) },
+    );
+    await trainHere(cwd);
     const evaluated = await earshot(['evaluate', run, '--data', 'other.jsonl', '--out', 'scores.json'], { cwd });
     expect(evaluated.code, evaluated.errors).toBe(0);
     expect(evaluated.out).toMatch(
