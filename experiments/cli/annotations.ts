@@ -226,10 +226,11 @@ function statsTable(
       row.requests,
       row.inputTokens,
       row.outputTokens,
+      row.seconds === null ? '–' : row.seconds.toFixed(2),
     ].map(String),
   );
   const answers = ['annotations', 'unreadable', 'unreadable parts'];
-  const header = ['detector', ...answers, 'threads', 'requests', 'input tokens', 'output tokens'];
+  const header = ['detector', ...answers, 'threads', 'requests', 'input tokens', 'output tokens', 'mean seconds'];
   return `${heading}\n${markdownTable([header, ...rows], { align: ['l', ...header.slice(1).map(() => 'r')] })}\n${spentText(spent)}`;
 }
 

@@ -12,6 +12,15 @@ import { parseYaml } from '../../src/yaml.ts';
 import { checkedConfig } from './config-problems.ts';
 import { isPlainObject, type PlainObject } from './overrides.ts';
 
+export const maxOutputTokensSchema = z
+  .int()
+  .min(1)
+  .nullable()
+  .default(null)
+  .describe(
+    'most output tokens of a judgement, all its calls together; one that needs more has no answer. Parts that judgements share are then asked for each. null: no limit',
+  );
+
 export const detectorFileSchema = z
   .strictObject({
     detector: detectorSchema,
@@ -19,6 +28,7 @@ export const detectorFileSchema = z
       .string()
       .min(1)
       .describe(`what is decided: ${shippedTasks.join(', ')}, or a YAML file, looked for beside this one first`),
+    maxOutputTokens: maxOutputTokensSchema,
     budget: budgetSchema.prefault({}),
     retry: retrySchema.prefault({}),
     prices: z

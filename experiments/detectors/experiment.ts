@@ -8,6 +8,7 @@ import { shippedTasks } from '../../experts/tasks/task-file.ts';
 import { syntheticOptionsSchema } from '../../src/data/synthetic/stream.ts';
 import { tasks } from '../../src/data/task.ts';
 import { checkedConfig } from '../config/config-problems.ts';
+import { maxOutputTokensSchema } from '../config/detector-file.ts';
 import { experimentName, seedList } from '../config/experiment-file.ts';
 import { isDetectorFile } from '../config/is-detector-file.ts';
 import { isPlainObject, type PlainObject } from '../config/overrides.ts';
@@ -93,6 +94,12 @@ export const detectorsExperimentSchema = z
       .default(null)
       .describe('annotation store that judgements are read from and added to; null for the store of the runs'),
     concurrency: z.int().min(1).default(64).describe('judgements of language models under way at the same time'),
+    maxUnreadable: z
+      .number()
+      .min(0)
+      .max(1)
+      .default(0.5)
+      .describe('stop where more than this share of at least 20 answers cannot be read'),
     retryUnreadable: z.boolean().default(false).describe('ask again where an earlier answer could not be read'),
     failures: z
       .enum(['stop', 'wrong'])
@@ -100,6 +107,7 @@ export const detectorsExperimentSchema = z
       .describe(
         'judgements that failed: stop, and ask again next time, or count them as wrong, as answers are that cannot be read',
       ),
+    maxOutputTokens: maxOutputTokensSchema,
     budget: budgetSchema.prefault({}),
     retry: retrySchema.prefault({}),
     evaluation: z
@@ -151,12 +159,12 @@ export function filesOf({ data, detector, task }: DetectorsExperiment): string[]
  * one.
  */
 export function runConfig(experiment: DetectorsExperiment): DetectorsExperiment {
-  const { budget, retry, concurrency, retryUnreadable } = detectorsExperimentSchema.parse({
+  const { budget, retry, concurrency, retryUnreadable, maxUnreadable } = detectorsExperimentSchema.parse({
     kind: 'detectors',
     name: experiment.name,
     split: { train: 1 },
   });
-  return { ...experiment, budget, retry, concurrency, retryUnreadable };
+  return { ...experiment, budget, retry, concurrency, retryUnreadable, maxUnreadable };
 }
 
 /** The endpoints that a detector's models refer to, from those of the experiment and its own. */

@@ -49,13 +49,14 @@ export async function runDetectorTrial(trial: DetectorTrial): Promise<void> {
     const judged: JudgedItems[] = [];
     const names = judgedParts(experiment);
     for (const part of names) {
-      const { replies, concurrency, retryUnreadable, budget } = experiment;
+      const { replies, concurrency, retryUnreadable, maxUnreadable, budget } = experiment;
       const items = await judgeItems(judge, {
         threads: parts[part],
         store,
         replies,
         concurrency,
         retryUnreadable,
+        maxUnreadable,
         // A limit that is not given leaves that of a detector file as it is.
         budget: Object.fromEntries(Object.entries(budget).filter(([, most]) => most !== null)),
         stage: 'judging prefixes',
@@ -98,7 +99,7 @@ async function judgeOf(
   { experiment, seed, runs, context }: DetectorTrial,
   { task, parts }: { task: ScoredTask; parts: ItemParts },
 ): Promise<Judge> {
-  const { name, detector, endpoints, budget, retry } = experiment;
+  const { name, detector, endpoints, budget, retry, maxOutputTokens } = experiment;
   if (detector.name === 'local') {
     const { name: _, ...options } = detector;
     const { selectBackend } = await import('../../src/tensor/backend.ts');
@@ -113,6 +114,7 @@ async function judgeOf(
       task: await loadJudgingTask(experiment.task),
       budget,
       retry,
+      maxOutputTokens,
       prices: {},
       // One budget for all detectors of the experiment.
       name,

@@ -3,6 +3,7 @@ import { CallJournal } from '../../experts/annotations/call-journal.ts';
 import { type KeptParts, partsKeptIn } from '../../experts/annotations/parts.ts';
 import type { Detector } from '../../experts/detector.ts';
 import { createDetector } from '../../experts/detectors/create-detector.ts';
+import { limitedOutput } from '../../experts/detectors/output-limit.ts';
 import type { ChatService } from '../../experts/llm/chat.ts';
 import type { BudgetLimits } from '../../experts/llm/cost/budget.ts';
 import { DryRunChatService } from '../../experts/llm/cost/dry-run-chat-service.ts';
@@ -76,18 +77,24 @@ async function pretend(options: JudgeWithModelsOptions, bound: 'lower' | 'upper'
   return { service, detector, result };
 }
 
-function detectorFor(
+async function detectorFor(
   options: Pick<JudgeWithModelsOptions, 'file' | 'env' | 'context'>,
   { service, keptParts }: { service: ChatService; keptParts: KeptParts | undefined },
 ) {
   const { file, env, context = workContext() } = options;
-  return createDetector({
-    config: file.detector,
-    task: file.task,
-    service,
-    signal: context.signal,
-    keptParts,
-    env,
-    retry: file.retry,
-  });
+  const { maxOutputTokens: most } = file;
+  const create = (through: ChatService, parts: KeptParts | undefined) =>
+    createDetector({
+      config: file.detector,
+      task: file.task,
+      service: through,
+      signal: context.signal,
+      keptParts: parts,
+      env,
+      retry: file.retry,
+    });
+  if (most === null) return create(service, keptParts);
+  const output = limitedOutput({ service, most });
+  // What a part may write depends on the judgement that asks for it, so it is no answer for others.
+  return output.limited(await create(service instanceof DryRunChatService ? service : output.service, undefined));
 }

@@ -16,6 +16,8 @@ export interface AnnotationCounts {
     readonly requests: number;
     readonly inputTokens: number;
     readonly outputTokens: number;
+    /** From the question to the answer, mean of those whose time is known; null where none is. */
+    readonly seconds: number | null;
   }[];
   readonly firstDate: string | null;
   readonly lastDate: string | null;
@@ -77,9 +79,10 @@ export function countAnnotations(database: AnnotationDatabase): AnnotationCounts
   const rows = database.read(
     `SELECT detector, count(judgement), count(*) - count(judgement),
               total(json_extract(judgement, '$.unreadableParts')), count(DISTINCT thread_id),
-              total(requests), total(input_tokens), total(output_tokens), min(date), max(date)
-       FROM (SELECT detector, judgement, thread_id, requests, input_tokens, output_tokens, date FROM annotation
-             UNION ALL SELECT detector, NULL, NULL, 0, 0, 0, NULL FROM unreadable_answer)
+              total(requests), total(input_tokens), total(output_tokens), min(date), max(date),
+              avg(latency_ms) / 1000
+       FROM (SELECT detector, judgement, thread_id, requests, input_tokens, output_tokens, date, latency_ms FROM annotation
+             UNION ALL SELECT detector, NULL, NULL, 0, 0, 0, NULL, NULL FROM unreadable_answer)
        GROUP BY detector ORDER BY count(judgement) = 0, detector`,
     [],
     (row) => countsSchema.parse(row),
@@ -89,9 +92,21 @@ export function countAnnotations(database: AnnotationDatabase): AnnotationCounts
     annotations: rows.reduce((sum, row) => sum + row[1], 0),
     unreadable: rows.reduce((sum, row) => sum + row[2], 0),
     byDetector: rows.map(
-      ([detector, annotations, unreadable, unreadableParts, threads, requests, inputTokens, outputTokens]) => {
+      ([
+        detector,
+        annotations,
+        unreadable,
+        unreadableParts,
+        threads,
+        requests,
+        inputTokens,
+        outputTokens,
+        ,
+        ,
+        seconds,
+      ]) => {
         const counts = { annotations, unreadable, unreadableParts, threads };
-        return { detector, ...counts, requests, inputTokens, outputTokens };
+        return { detector, ...counts, requests, inputTokens, outputTokens, seconds };
       },
     ),
     firstDate: dates(8)[0] ?? null,
@@ -103,4 +118,16 @@ const keySchema = z.tuple([z.string()]);
 const listedSchema = z.tuple([z.string(), z.string(), z.number(), z.string(), z.string().nullable(), z.string()]);
 const count = z.number();
 const date = z.string().nullable();
-const countsSchema = z.tuple([z.string(), count, count, count, count, count, count, count, date, date]);
+const countsSchema = z.tuple([
+  z.string(),
+  count,
+  count,
+  count,
+  count,
+  count,
+  count,
+  count,
+  date,
+  date,
+  count.nullable(),
+]);

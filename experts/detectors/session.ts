@@ -59,6 +59,9 @@ export function addedUsage(one: Usage, other: Usage): Usage {
 /** Answer of a dry run, as long as a typical argument. */
 const pretendedArgument = 'This is one of the sentences that an argument in a debate is made of. '.repeat(8);
 
+/** The reason of a verdict in a dry run. */
+export const pretendedReason = 'This is one of the sentences that explain a verdict. '.repeat(3);
+
 interface Speech extends Pick<ChatRequest, 'endpoint' | 'messages' | 'jsonSchema'> {
   session: Session;
   /** How the answer of a dry run ends. */

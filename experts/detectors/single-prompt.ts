@@ -5,16 +5,24 @@ import type { Detector, Judgement } from '../detector.ts';
 import { type AnswerWords, namedAnswers } from '../llm/answers/answer-words.ts';
 import { sampledProbabilities } from '../llm/answers/class-probabilities.ts';
 import { publishedReaderVersion, readPublished } from '../llm/answers/published-reading.ts';
-import { askVerdict, readVerdict, verdictProbabilities, verdictRequest } from '../llm/answers/verdict.ts';
+import {
+  askVerdict,
+  lastLineAsked,
+  readVerdict,
+  verdictInWords,
+  verdictProbabilities,
+  verdictRequest,
+} from '../llm/answers/verdict.ts';
 import { type ChatAnswer, type ChatRequest, type ChatService, whyIncomplete } from '../llm/chat.ts';
-import { estimateTokens } from '../llm/cost/estimate.ts';
 import { answerRelevantOptions } from '../llm/endpoint.ts';
 import { MalformedAnswerError } from '../llm/failures.ts';
 import { quotedPosts, type TranscriptEntry } from '../llm/prompt-text.ts';
 import { categoryCombination, categoryProbabilities, type JudgingTask, judgementLabels } from '../tasks/task-file.ts';
+import { drawnComments } from './drawn-comments.ts';
 import { endpointOf, endpointsSchema, modelSchema } from './models-by-role.ts';
 import { loadPrompts, promptsSchema } from './prompt-templates.ts';
-import { countsIn, inSession, type Session } from './session.ts';
+import { type InstructionParts, PUBLISHED_VERSION, publishedInstruction, publishedPrompt } from './published-prompt.ts';
+import { countsIn, inSession, pretendedReason, type Session } from './session.ts';
 
 /*
  * The prompt of EARD (§5.1.3): one question about the posts seen so far, to be answered in one word.
@@ -35,31 +43,6 @@ import { countsIn, inSession, type Session } from './session.ts';
  *     after the last, and only the end of the posts if they are too long. Here tokens are estimated, and line breaks in
  *     posts become spaces. As published, nothing tells a post from an instruction, so a post may pose as one. The code allows an answer of 3 tokens (gpt-4o-mini: 5); here that is the endpoint's maxTokens.
  */
-
-/** Of the published prompt, which is no file: it is what it is. */
-const PUBLISHED_VERSION = 1;
-
-/** The authors' code has this instruction, too, so the published prompt keeps it whatever the file of prompts says. */
-const publishedInstruction = ({ subject, question, answers }: InstructionParts) =>
-  `Analyze the given ${subject} and decide: ${question} Respond ${answers} only.`;
-
-interface InstructionParts extends Readonly<Record<string, string>> {
-  readonly subject: string;
-  readonly question: string;
-  readonly answers: string;
-}
-
-function publishedPrompt({ instruction, prefix, promptTokens }: PromptParts): string {
-  const lines = prefix.posts.map(({ text }, index) => `Post ${index + 1}: ${text.replace(/\s+/gu, ' ').trim()}`);
-  const posts = [...lines, lines[0], instruction].join('\n');
-  return `${instruction}\n\nPosts:\n${promptTokens === null ? posts : lastTokens({ text: posts, tokens: promptTokens })}`;
-}
-
-interface PromptParts {
-  readonly instruction: string;
-  readonly prefix: Prefix;
-  readonly promptTokens: number | null;
-}
 
 export const singlePromptOptionsSchema = z.strictObject({
   name: z.literal('single-prompt').describe('one question about the posts, answered in one word (EARD, §5.1.3)'),
@@ -86,6 +69,17 @@ export const singlePromptOptionsSchema = z.strictObject({
     .describe(
       "what counts as an answer: a text that is one and nothing else, or the published code's substring search",
     ),
+  reasons: z
+    .boolean()
+    .default(false)
+    .describe('think step by step before the answer (chain of thought); with the paper’s prompt, read strictly'),
+  comments: z
+    .int()
+    .min(1)
+    .nullable()
+    .default(null)
+    .describe('read the first post and at most so many later ones, drawn at random (40 in S2MAD’s Table 1); null: all'),
+  seed: z.int().default(1).describe('draws the comments'),
   samples: z
     .int()
     .min(1)
@@ -108,6 +102,8 @@ interface CategoryQuestion {
 interface Answer {
   readonly label: string;
   readonly probabilities: Readonly<Record<string, number>> | null;
+  /** What was said before the answer. */
+  readonly reason: string;
   /** All that was said for it; the last one was read. */
   readonly said: readonly ChatAnswer[];
 }
@@ -118,7 +114,11 @@ export function createSinglePrompt(settings: {
   service: ChatService;
 }): Detector {
   const { options, task, service } = settings;
-  const { prompt, promptTokens, reading, samples } = options;
+  const { prompt, promptTokens, reading, samples, reasons, comments, seed } = options;
+  if (reasons && (prompt !== 'paper' || reading !== 'strict'))
+    throw new InputError(
+      'single-prompt: `reasons` needs `prompt: paper` and `reading: strict`; set both, or leave it out',
+    );
   const endpoint = endpointOf({ role: 'judge', model: options.model, endpoints: options.endpoints });
   if (samples > 1 && endpoint.temperature === 0)
     throw new InputError(
@@ -126,20 +126,26 @@ export function createSinglePrompt(settings: {
     );
   const prompts = loadPrompts({ detector: 'single-prompt', path: options.prompts });
   const instructionOf = (parts: InstructionParts) =>
-    prompt === 'paper' ? prompts.render('instruction', parts) : publishedInstruction(parts);
+    reasons
+      ? reasonedInstruction(parts)
+      : prompt === 'paper'
+        ? prompts.render('instruction', parts)
+        : publishedInstruction(parts);
   const questions = questionsOf(task, instructionOf);
 
   async function ask(question: CategoryQuestion, prefix: Prefix, session: Session): Promise<Answer> {
     const { instruction, words } = question;
     const content =
       prompt === 'paper'
-        ? prompts.render('paper', { instruction, posts: quotedPosts('Posts', prefix.posts) })
+        ? `${prompts.render('paper', { instruction, posts: quotedPosts('Posts', prefix.posts) })}${reasons ? `\n\n${lastLineAsked(words)}` : ''}`
         : publishedPrompt({ instruction, prefix, promptTokens });
-    const form = { words, reasons: false };
+    const form = { words, reasons };
     const request: ChatRequest = {
       endpoint,
       messages: [{ role: 'user', content }],
-      dryRunText: Object.values(words)[0][0],
+      dryRunText: reasons
+        ? verdictInWords({ words, label: Object.keys(words)[0], reason: pretendedReason })
+        : Object.values(words)[0][0],
       ...(reading === 'strict'
         ? verdictRequest(form)
         : { reader: { name: 'published', version: publishedReaderVersion, words } }),
@@ -161,13 +167,18 @@ export function createSinglePrompt(settings: {
       const probabilities = sampledProbabilities({ labels: Object.keys(words), answers: labels });
       if (label !== null) {
         session.unreadableParts += labels.filter((each) => each === null).length;
-        return { label, probabilities, said: [first] };
+        return { label, probabilities, reason: '', said: [first] };
       }
     }
     if (reading === 'strict') {
-      const { label, probabilities, isDropped, answers } = await askVerdict({ service, request, ...form, first });
+      const { label, probabilities, reason, isDropped, answers } = await askVerdict({
+        service,
+        request,
+        ...form,
+        first,
+      });
       if (isDropped) session.unreadableParts++;
-      return { label, probabilities, said: answers };
+      return { label, probabilities, reason, said: answers };
     }
     const label = labelOf(first);
     if (label === null)
@@ -179,7 +190,7 @@ export function createSinglePrompt(settings: {
     const verdict = { label, reason: '', at: 0 };
     const { probabilities, isDropped } = verdictProbabilities({ answer: first, verdict, words });
     if (isDropped) session.unreadableParts++;
-    return { label, probabilities, said: [first] };
+    return { label, probabilities, reason: '', said: [first] };
   }
 
   return {
@@ -194,20 +205,44 @@ export function createSinglePrompt(settings: {
       ...(prompt === 'published' && { promptTokens }),
       reading,
       samples,
+      // Later options: where they are not used, what was paid for before is found.
+      ...(reasons && { reasons }),
+      ...(comments !== null && { comments, seed }),
     },
     labels: judgementLabels(task),
-    judge: (prefix, context) =>
+    judge: (whole, context) =>
       inSession({ service, context }, async (session): Promise<Judgement> => {
+        const prefix = comments === null ? whole : withDrawnComments(whole, { most: comments, seed });
         const answers = await Promise.all(questions.map((question) => ask(question, prefix, session)));
         const { label, probabilities } = combined({ task, questions, answers });
         return {
           label,
           probabilities,
-          explanation: '',
+          explanation: answers
+            .map(({ reason }) => reason)
+            .join('\n')
+            .trim(),
           transcript: answers.flatMap(({ said }, index) => transcriptOf(questions[index].category ?? 'judge', said)),
           ...countsIn(session),
         };
       }),
+  };
+}
+
+/** Not in the file of prompts either: an edit of that file would ask anew what was paid for. */
+const reasonedInstruction = ({ subject, question, answers }: InstructionParts) =>
+  `Analyze the given ${subject} and decide: ${question} Think step by step about what speaks for each of ${answers}, then decide.`;
+
+function withDrawnComments(prefix: Prefix, { most, seed }: { most: number; seed: number }): Prefix {
+  const [claim, ...comments] = prefix.posts;
+  return {
+    ...prefix,
+    posts: [
+      claim,
+      ...drawnComments({ comments, claim: claim.text, most, seed }).toSorted(
+        (a, b) => comments.indexOf(a) - comments.indexOf(b),
+      ),
+    ],
   };
 }
 
@@ -271,19 +306,6 @@ function mostFrequent(labels: readonly (string | null)[]): string | null {
     (best, label) => (best === null || countOf(label) > countOf(best) ? label : best),
     null,
   );
-}
-
-/** The longest end of a text that has at most this many tokens, as estimated. */
-function lastTokens(options: { text: string; tokens: number }): string {
-  const { text, tokens } = options;
-  if (estimateTokens(text) <= tokens) return text;
-  let start = 0;
-  for (let end = text.length; start < end; ) {
-    const middle = (start + end) >> 1;
-    if (estimateTokens(text.slice(middle)) <= tokens) end = middle;
-    else start = middle + 1;
-  }
-  return text.slice(start);
 }
 
 function listed(words: readonly string[]): string {

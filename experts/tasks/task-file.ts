@@ -70,7 +70,14 @@ function combinationName(present: readonly string[]): string {
 }
 
 const shipped = new URL('./', import.meta.url);
-export const shippedTasks = ['rumor', 'veracity', 'rumor-veracity', 'news', 'checkthat4a'] as const;
+export const shippedTasks = [
+  'rumor',
+  'veracity',
+  'rumor-veracity',
+  'news',
+  'checkthat4a',
+  'checkthat4a-guided',
+] as const;
 
 /**
  * Reads a task that ships with Earshot, by its name, or a YAML file, by its path.

@@ -15,9 +15,9 @@ import { type DetectorDecision, repliesInWords } from '../decisions.ts';
 import { detectorsExperimentSchema } from '../experiment.ts';
 import { readItems } from '../items.ts';
 import { readDetectorsResult } from '../result.ts';
-import { columnsOf, confidentAnswers, detectorMetrics, type MetricInterval } from '../scores.ts';
+import { columnsOf, confidentAnswers, detectorMetrics } from '../scores.ts';
 import { allReplies } from './detectors-report.ts';
-import { type DetectorStanding, macroF1Of, type Standing, standingOf } from './standing.ts';
+import { type DetectorStanding, type Estimate, type Standing, standingOf } from './standing.ts';
 
 /** The page of an experiment on detectors: scores, prices, curves over posts read, calibration, and the items they disagree on. */
 export async function detectorsPage({ name, description, command, variants }: PageSource): Promise<Page> {
@@ -80,7 +80,7 @@ function colours(detectors: readonly DetectorStanding[]) {
 function pointsOf(detectors: readonly DetectorStanding[]) {
   return detectors.flatMap(({ variant, points }) =>
     points.map((point) => {
-      const { estimate, low, high } = macroF1Of(point);
+      const { estimate, low, high } = point.macroF1;
       return {
         variant,
         posts: repliesInWords(point.replies),
@@ -214,11 +214,11 @@ function scoresTable(detectors: readonly DetectorStanding[]): Markup {
 }
 
 function differencesTable({ differences }: Standing): Markup {
-  const shown = ({ estimate, low, high }: MetricInterval): Cell => ({
+  const shown = ({ estimate, low, high }: Estimate): Cell => ({
     shown: `${signed(estimate, 3)} [${signed(low, 3)}, ${signed(high, 3)}]`,
     value: estimate,
   });
-  return html`<p>A paired bootstrap over seeds and the items that both judged; where the interval of macro-F1 leaves out 0, the row stands out.</p>
+  return html`<p>A paired bootstrap over seeds and the items that all judged; where the interval of macro-F1 leaves out 0, the row stands out.</p>
 ${table({
   caption: 'Every two detectors',
   columns: [

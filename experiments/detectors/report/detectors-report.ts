@@ -4,8 +4,8 @@ import { narrowTable, wrapped } from '../../report/narrow-table.ts';
 import { signed } from '../../report/shown-numbers.ts';
 import type { ReportSource } from '../../report/variant-results.ts';
 import { type Replies, repliesInWords } from '../decisions.ts';
-import { detectorMetrics, type MetricInterval } from '../scores.ts';
-import { type DetectorPoint, type DetectorStanding, macroF1Of, type Standing } from './standing.ts';
+import { detectorMetrics } from '../scores.ts';
+import type { DetectorPoint, DetectorStanding, Estimate, Standing } from './standing.ts';
 
 type Reported = Pick<ReportSource, 'name' | 'description' | 'command'> & { readonly standing: Standing };
 
@@ -18,7 +18,7 @@ export function renderDetectorsReport({ name, description, command, standing }: 
   const labels = Object.keys(detectors[0].last.f1);
   const rows = detectors.map(({ variant, last }) => [
     variant,
-    `${cell(last, 'macroF1')} ${bracketed(macroF1Of(last))}`,
+    `${cell(last, 'macroF1')} ${bracketed(last.macroF1)}`,
     ...quality.slice(1).map((metric) => cell(last, metric.name)),
     ...labels.map((label) => last.f1[label].toFixed(3)),
   ]);
@@ -79,7 +79,7 @@ function cell({ values }: DetectorPoint, name: string): string {
   return value === null ? '–' : value.toFixed(decimals);
 }
 
-function bracketed({ low, high }: MetricInterval): string {
+function bracketed({ low, high }: Estimate): string {
   return `[${low.toFixed(3)}, ${high.toFixed(3)}]`;
 }
 
@@ -95,7 +95,7 @@ function repliesTable(detectors: readonly DetectorStanding[]): string[] {
     variant,
     ...points.map((replies) => {
       const point = own.find((each) => each.replies === replies);
-      return point === undefined ? '–' : `${cell(point, 'macroF1')} ${bracketed(macroF1Of(point))}`;
+      return point === undefined ? '–' : `${cell(point, 'macroF1')} ${bracketed(point.macroF1)}`;
     }),
   ]);
   return ['## Macro-F1 by posts read', '', table(['detector', ...points.map(repliesInWords)], rows), ''];
@@ -103,7 +103,7 @@ function repliesTable(detectors: readonly DetectorStanding[]): string[] {
 
 function differencesTable({ differences }: Standing): string[] {
   if (differences.length === 0) return [];
-  const shown = ({ estimate, low, high, pValue }: MetricInterval) =>
+  const shown = ({ estimate, low, high, pValue }: Estimate) =>
     `${signed(estimate, 3)} [${signed(low, 3)}, ${signed(high, 3)}], p = ${pValue.toFixed(3)}`;
   return [
     '## Differences, paired',
@@ -113,7 +113,7 @@ function differencesTable({ differences }: Standing): string[] {
       differences.map(({ first, second, macroF1, accuracy }) => [first, second, shown(macroF1), shown(accuracy)]),
     ),
     '',
-    `A paired bootstrap over seeds and the items that both judged.${differences.length > 1 ? ` Of ${differences.length} comparisons one in twenty seems to differ by chance.` : ''} \`earshot compare\` shows every metric.`,
+    `A paired bootstrap over seeds and the items that all judged.${differences.length > 1 ? ` Of ${differences.length} comparisons one in twenty seems to differ by chance.` : ''} \`earshot compare\` shows every metric.`,
     '',
   ];
 }
@@ -128,7 +128,7 @@ export function summarizeDetectors({
   );
   const rows = detectors.map(({ variant, last }) => [
     variant,
-    `${cell(last, 'macroF1')} ${bracketed(macroF1Of(last))}`,
+    `${cell(last, 'macroF1')} ${bracketed(last.macroF1)}`,
     ...shown.map((metric) => cell(last, metric)),
   ]);
   const titles = shown.map((metric) => detectorMetrics.find((own) => own.name === metric)?.title ?? metric);

@@ -1,17 +1,21 @@
 import { groupBy } from '../../../src/data/group-by.ts';
+import { bootstrapGroups } from '../../../src/metrics/bootstrap.ts';
 import { meanAndDeviation } from '../../../src/metrics/summary-statistics.ts';
 import type { VariantResults } from '../../report/variant-results.ts';
 import { type DetectorDecision, type Replies, repliesInWords } from '../decisions.ts';
 import { type DetectorsResult, detectorValues } from '../result.ts';
-import { columnsOf, detectorMetrics, type MetricInterval, metricIntervals, scoresOf } from '../scores.ts';
+import { columnsOf, detectorMetrics, type MetricInterval, type ScoredLabels, scoresOf } from '../scores.ts';
+
+/** A number with its 95 % interval, and the p-value of 0. */
+export type Estimate = Omit<MetricInterval, 'name' | 'title'>;
 
 /** What a detector comes to after a number of replies: means over seeds. */
 export interface DetectorPoint {
   readonly replies: Replies;
   /** By name of the metric; null where it is not known. */
   readonly values: Readonly<Record<string, number | null>>;
-  /** Of macro-F1 and accuracy. */
-  readonly intervals: readonly MetricInterval[];
+  /** With its interval over seeds and items. */
+  readonly macroF1: Estimate;
   /** F1 by label, or by category. */
   readonly f1: Readonly<Record<string, number>>;
   /** Of all seeds together. */
@@ -30,8 +34,8 @@ export interface DetectorStanding {
 export interface DetectorDifference {
   readonly first: string;
   readonly second: string;
-  readonly macroF1: MetricInterval;
-  readonly accuracy: MetricInterval;
+  readonly macroF1: Estimate;
+  readonly accuracy: Estimate;
 }
 
 /** How the detectors of an experiment stand. */
@@ -48,14 +52,11 @@ export interface Standing {
   readonly verdict: string;
 }
 
-const compared = detectorMetrics.filter(({ name }) => name === 'macroF1' || name === 'accuracy');
 const resamples = 1000;
 
 export function standingOf(results: readonly VariantResults<DetectorsResult>[]): Standing {
   const detectors = results.map(standing);
-  const differences = detectors.flatMap((first, place) =>
-    detectors.slice(place + 1).flatMap((second) => differenceOf(first, second) ?? []),
-  );
+  const differences = differencesOf(detectors);
   const [shown] = detectors;
   const majority = majorityOf(shown);
   const known = { detectors, differences, majority, items: itemsInWords(shown), notes: notesOn(detectors) };
@@ -73,12 +74,7 @@ function standing({ variant, trials }: VariantResults<DetectorsResult>): Detecto
       values: Object.fromEntries(
         detectorMetrics.map(({ name }) => [name, meanOrNull(values.flatMap((own) => own[name] ?? []))]),
       ),
-      intervals: metricIntervals({
-        labels,
-        seeds: seeds.map((first) => ({ first })),
-        metrics: compared,
-        resamples,
-      }),
+      macroF1: macroF1Of(labels, seeds),
       f1: Object.fromEntries(
         Object.keys(byLabel[0]).map((label) => [label, meanAndDeviation(byLabel.map((own) => own[label].f1)).mean]),
       ),
@@ -88,26 +84,62 @@ function standing({ variant, trials }: VariantResults<DetectorsResult>): Detecto
   return { variant, trials, points, last: points[points.length - 1] };
 }
 
+function macroF1Of(labels: ScoredLabels, seeds: readonly (readonly DetectorDecision[])[]): Estimate {
+  const groups = seeds.map((decisions) => columnsOf(labels, decisions));
+  const [interval] = bootstrapGroups({
+    groups: groups.map(({ items }) => items.length),
+    seed: 1,
+    resamples,
+    statistics: (group, items) => [scoresOf({ ...groups[group], items }).macroF1],
+  });
+  return interval;
+}
+
 function meanOrNull(values: readonly number[]): number | null {
   return values.length === 0 ? null : meanAndDeviation(values).mean;
 }
 
-/** Null where they share no item. */
-function differenceOf(first: DetectorStanding, second: DetectorStanding): DetectorDifference | null {
-  const seeds = first.trials.flatMap((trial) => {
-    const other = second.trials.find(({ seed }) => seed === trial.seed);
-    const said = new Map(other?.decisions.get(second.last.replies)?.map((own) => [own.threadId, own]));
-    const pairs = (trial.decisions.get(first.last.replies) ?? []).flatMap((left) => {
-      const right = said.get(left.threadId);
-      return right === undefined ? [] : [{ left, right }];
+/** Of every two, by draws of the items that all have judged: the same for all. None where they share no item. */
+function differencesOf(detectors: readonly DetectorStanding[]): DetectorDifference[] {
+  const groups = detectors[0].trials.flatMap(({ seed }) => {
+    const said = detectors.map(({ trials, last }) => {
+      const own = trials.find((trial) => trial.seed === seed)?.decisions.get(last.replies) ?? [];
+      return new Map(own.map((decision) => [decision.threadId, decision]));
     });
-    return pairs.length === 0
+    const shared = [...said[0].keys()].filter((id) => said.every((own) => own.has(id)));
+    return shared.length === 0
       ? []
-      : [{ first: pairs.map(({ left }) => left), second: pairs.map(({ right }) => right) }];
+      : [
+          said.map((own) =>
+            columnsOf(
+              detectors[0].trials[0],
+              shared.flatMap((id) => own.get(id) ?? []),
+            ),
+          ),
+        ];
   });
-  if (seeds.length === 0) return null;
-  const [macroF1, accuracy] = metricIntervals({ labels: first.trials[0], seeds, metrics: compared, resamples });
-  return { first: first.variant, second: second.variant, macroF1, accuracy };
+  const pairs = detectors.flatMap((_, first) =>
+    Array.from({ length: detectors.length - first - 1 }, (_, place) => [first, first + 1 + place] as const),
+  );
+  if (groups.length === 0 || pairs.length === 0) return [];
+  const intervals = bootstrapGroups({
+    groups: groups.map(([columns]) => columns.items.length),
+    seed: 1,
+    resamples,
+    statistics(group, items) {
+      const scores = groups[group].map((columns) => scoresOf({ ...columns, items }));
+      return pairs.flatMap(([first, second]) => [
+        scores[first].macroF1 - scores[second].macroF1,
+        scores[first].accuracy - scores[second].accuracy,
+      ]);
+    },
+  });
+  return pairs.map(([first, second], pair) => ({
+    first: detectors[first].variant,
+    second: detectors[second].variant,
+    macroF1: intervals[2 * pair],
+    accuracy: intervals[2 * pair + 1],
+  }));
 }
 
 function majorityOf({ trials, last }: DetectorStanding): Standing['majority'] {
@@ -150,15 +182,10 @@ function notesOn(detectors: readonly DetectorStanding[]): string[] {
   ];
 }
 
-/** The macro-F1 of a point with its interval. */
-export function macroF1Of({ intervals }: DetectorPoint): MetricInterval {
-  return intervals[0];
-}
-
 function verdictOf({ detectors, differences, majority, items }: Omit<Standing, 'verdict'>): string {
-  const ranked = detectors.toSorted((a, b) => macroF1Of(b.last).estimate - macroF1Of(a.last).estimate);
+  const ranked = detectors.toSorted((a, b) => b.last.macroF1.estimate - a.last.macroF1.estimate);
   const [best, ...others] = ranked;
-  const { estimate, low, high } = macroF1Of(best.last);
+  const { estimate, low, high } = best.last.macroF1;
   const has = `macro-F1 ${estimate.toFixed(3)} [${low.toFixed(3)}, ${high.toFixed(3)}] on ${items}`;
   const floor =
     low > majority.macroF1

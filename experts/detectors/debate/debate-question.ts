@@ -2,7 +2,7 @@ import { namesAsWords } from '../../llm/answers/answer-words.ts';
 import { askVerdict, lastLineAsked, verdictInWords } from '../../llm/answers/verdict.ts';
 import type { Endpoint } from '../../llm/endpoint.ts';
 import type { JudgingTask } from '../../tasks/task-file.ts';
-import type { Session } from '../session.ts';
+import { pretendedReason, type Session } from '../session.ts';
 
 /** One of the possible outcomes of a debate, with somebody to argue for it. */
 export interface Side {
@@ -79,7 +79,7 @@ export async function askForSide(options: {
     verdictInWords({
       words,
       label: names[side % names.length],
-      reason: 'This is one of the sentences that explain a verdict. '.repeat(3),
+      reason: pretendedReason,
     });
   const { label, reason } = await askVerdict({
     service: session.service,

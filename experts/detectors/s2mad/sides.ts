@@ -1,4 +1,4 @@
-import { Random } from '../../../src/tensor/random.ts';
+import { drawnComments } from '../drawn-comments.ts';
 import type { Comment } from './comments-and-claim.ts';
 
 /** The comments that each debater reads. */
@@ -22,10 +22,7 @@ export function separated(options: {
   return { support: top(1), oppose: top(-1) };
 }
 
-/**
- * Draws up to 2k comments at random and deals them out in turn. Each comment has its own random number, which does
- * not depend on later ones.
- */
+/** Draws up to 2k comments at random and deals them out in turn. */
 export function dealtOut(options: {
   comments: readonly Comment[];
   claim: string;
@@ -33,12 +30,7 @@ export function dealtOut(options: {
   seed: number;
 }): Sides {
   const { comments, claim, topComments, seed } = options;
-  const random = Random.seeded({ seed, purpose: `comments on ${claim}` });
-  const drawn = comments
-    .map((comment) => ({ comment, draw: random.uniform() }))
-    .sort((one, other) => one.draw - other.draw)
-    .slice(0, 2 * topComments)
-    .map(({ comment }) => comment);
+  const drawn = drawnComments({ comments, claim, most: 2 * topComments, seed });
   const every = (parity: number) => inTimeOrder(drawn.filter((_, place) => place % 2 === parity));
   return { support: every(0), oppose: every(1) };
 }

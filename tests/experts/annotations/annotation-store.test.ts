@@ -85,7 +85,17 @@ describe('AnnotationStore', () => {
     expect(stored?.date).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
     expect(again.stats()).toMatchObject({
       annotations: 1,
-      byDetector: [{ detector: 'local', annotations: 1, threads: 1, requests: 1, inputTokens: 20, outputTokens: 3 }],
+      byDetector: [
+        {
+          detector: 'local',
+          annotations: 1,
+          threads: 1,
+          requests: 1,
+          inputTokens: 20,
+          outputTokens: 3,
+          seconds: (row.latencyMs ?? 0) / 1000,
+        },
+      ],
     });
     again.close();
   });

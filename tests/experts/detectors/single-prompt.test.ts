@@ -47,6 +47,33 @@ describe('single-prompt', () => {
     expect(new Set(server.requests.map(({ body }) => body.seed))).toEqual(new Set([7, 8, 9, 10, 11]));
   });
 
+  it('reads the first post and as many random comments as it may, in their order, the same ones every time', async () => {
+    const texts = ['the claim', ...Array.from({ length: 30 }, (_, index) => `comment ${index}`)];
+    const long = threadOf({ id: 'long', texts });
+    const { server, detector } = await setUp('Yes', { comments: 5 });
+    for (let time = 0; time < 2; time++) await detector.judge(prefix(31, long));
+    const [first, second] = askedOf(server, 'judge').map((asked) => quotedIn(asked, 'Posts'));
+    expect(second).toEqual(first);
+    expect(first).toHaveLength(6);
+    const places = first.map((line) => texts.indexOf(line.replace(/^\d+\. /, '')));
+    expect(places).toEqual(places.toSorted((a, b) => a - b));
+    expect(places).not.toEqual([0, 1, 2, 3, 4, 5]);
+    const other = await setUp('Yes', { comments: 5, seed: 2 });
+    await other.detector.judge(prefix(31, long));
+    expect(quotedIn(askedOf(other.server, 'judge')[0], 'Posts')).not.toEqual(first);
+  });
+
+  it('reasons before it answers where it is told to', async () => {
+    const { server, detector } = await setUp('Nobody else reports it.\nAnswer: Yes', { reasons: true });
+    expect(await detector.judge(prefix(2))).toMatchObject({ label: 'rumor', explanation: 'Nobody else reports it.' });
+    expect(askedOf(server, 'judge')[0]).toMatch(
+      /Think step by step .*\n[\s\S]*\n\nEnd with a line of its own, "Answer: "/,
+    );
+    await expect(setUp('Yes', { reasons: true, prompt: 'published' })).rejects.toThrow(
+      '`reasons` needs `prompt: paper`',
+    );
+  });
+
   it('refuses to sample at temperature 0', async () => {
     await expect(setUp('Yes', { samples: 3 })).rejects.toThrow(InputError);
   });

@@ -1,0 +1,20 @@
+import { Random } from '../../src/tensor/random.ts';
+
+/**
+ * At most so many comments on a claim, drawn at random, in the order of the draw. Each comment has its own random number, which does
+ * not depend on later ones.
+ */
+export function drawnComments<Comment>(options: {
+  comments: readonly Comment[];
+  claim: string;
+  most: number;
+  seed: number;
+}): Comment[] {
+  const { comments, claim, most, seed } = options;
+  const random = Random.seeded({ seed, purpose: `comments on ${claim}` });
+  return comments
+    .map((comment) => ({ comment, draw: random.uniform() }))
+    .sort((one, other) => one.draw - other.draw)
+    .slice(0, most)
+    .map(({ comment }) => comment);
+}

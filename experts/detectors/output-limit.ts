@@ -1,0 +1,52 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Detector } from '../detector.ts';
+import type { ChatService } from '../llm/chat.ts';
+import { MalformedAnswerError } from '../llm/failures.ts';
+
+/** What a judgement may still write. */
+interface Allowance {
+  left: number;
+  /** The end of its last call. */
+  last: Promise<unknown>;
+}
+
+/**
+ * A limit on the output tokens of each judgement, all calls together (ZoFia, §5.6). The calls of a judgement go one after the
+ * other, and each may write what the ones before have left. An answer that is cut off there cannot be read, and when nothing is
+ * left nobody is asked: the judgement fails as one whose answer is unreadable.
+ * @param options.most output tokens of a judgement
+ */
+export function limitedOutput({ service, most }: { service: ChatService; most: number }): {
+  readonly service: ChatService;
+  /** The detector that asks through the service, with the limit in all that can change its judgements. */
+  limited(detector: Detector): Detector;
+} {
+  const allowances = new AsyncLocalStorage<Allowance>();
+  const chat: ChatService['chat'] = async (request) => {
+    const allowance = allowances.getStore();
+    if (allowance === undefined) return service.chat(request);
+    const ask = async () => {
+      const { left } = allowance;
+      if (left <= 0)
+        throw new MalformedAnswerError(`the ${most} output tokens of the judgement were written before its end`, {
+          answers: [],
+        });
+      const own = request.maxTokens ?? request.endpoint.maxTokens ?? left;
+      const answer = await service.chat({ ...request, maxTokens: Math.min(own, left) });
+      allowance.left -= answer.usage.outputTokens;
+      return answer;
+    };
+    const asked = allowance.last.then(ask, ask);
+    allowance.last = asked;
+    return asked;
+  };
+  return {
+    service: { chat },
+    limited: (detector) => ({
+      ...detector,
+      options: { ...detector.options, maxOutputTokens: most },
+      judge: (prefix, context) =>
+        allowances.run({ left: most, last: Promise.resolve() }, () => detector.judge(prefix, context)),
+    }),
+  };
+}
