@@ -106,7 +106,7 @@ async function acrossEvents(name: string, threads: readonly CalibrationThread[])
     const own = random.shuffled(byEvent.get(from) ?? []).map((index) => threads[index]);
     const half = own.slice(0, Math.floor(own.length / 2));
     const promise = await promiseFor(half, wanted);
-    const shiftOf = claimShift(promise);
+    const shiftOf = claimShift(promise.shift);
     for (const to of events) {
       const others = to === from ? own.slice(half.length) : (byEvent.get(to) ?? []).map((index) => threads[index]);
       const { er, share } = outcomes(others, scoreOfAgent);

@@ -1,22 +1,33 @@
+import * as z from 'zod/mini';
 import { floatsFromBase64 } from '../../src/base64-floats.ts';
+import { hashingIdentitySchema } from './hashing-identity.ts';
 import { embedder } from './prefix-reader.ts';
-import type { StopPromise } from './promise.ts';
 
-/** How unlike the calibration threads a thread is. */
+/** Where the claims of some threads lie, and how far from there a claim like them may be. */
+export const claimRegionSchema = z.object({
+  encoder: hashingIdentitySchema,
+  /** Sum of the claims' vectors at length 1; 32-bit floats, little-endian, base64. */
+  center: z.string(),
+  /** 95 % of the claims score no more, each held against the center of the others. */
+  threshold: z.number(),
+});
+export type ClaimRegion = z.infer<typeof claimRegionSchema>;
+
+/** How unlike the threads of a region a thread is. */
 export interface ClaimShift {
-  /** 1 − cosine of the claim's vector with the calibration claims': 0 to 2. */
+  /** 1 − cosine of the claim's vector with the region's claims: 0 to 2. */
   readonly score: number;
-  /** Whether hardly any calibration claim scores as much; the promise says nothing about such threads. */
+  /** Whether hardly any claim of the region scores as much; what was found on those threads may not hold for this one. */
   readonly isUnlike: boolean;
 }
 
-/** A function from the text of a claim to how unlike the calibration threads it is. */
-export function claimShift({ shift }: Pick<StopPromise, 'shift'>): (claim: string) => ClaimShift {
-  const center = floatsFromBase64(shift.center);
-  const embed = embedder(shift.encoder);
+/** A function from the text of a claim to how unlike the threads of a region it is. */
+export function claimShift(region: ClaimRegion): (claim: string) => ClaimShift {
+  const center = floatsFromBase64(region.center);
+  const embed = embedder(region.encoder);
   return (claim) => {
     const score = distanceFrom(center, embed(claim));
-    return { score, isUnlike: score > shift.threshold };
+    return { score, isUnlike: score > region.threshold };
   };
 }
 

@@ -375,7 +375,7 @@ class Decision:
     calls: int = 0
     """How often the detector was asked."""
     shift: dict | None = None
-    """How unlike the calibration threads this one is, {"score", "isUnlike"}; None where the bundle makes no promise."""
+    """How unlike the threads of the promise this one is, or without a promise those that were trained on, {"score", "isUnlike"}."""
 
 
 class Policy:
@@ -409,7 +409,9 @@ class Policy:
         self.promise = self.manifest.get("promise")
         if self.promise:
             self.threshold = self.promise["threshold"]
-            self.claim_encoder = HashingEncoder(self.promise["shift"]["encoder"], characters)
+        self.region = self.promise["shift"] if self.promise else self.manifest.get("trainedClaims")
+        if self.region:
+            self.claim_encoder = HashingEncoder(self.region["encoder"], characters)
 
     def is_trained_on(self, thread):
         """Whether the policy learnt from a thread, or its settings may have: by its id and claim."""
@@ -428,14 +430,14 @@ class Policy:
         return decision
 
     def shift(self, claim):
-        """1 - the cosine of the claim with those that the promise was calibrated on, and whether hardly any of them has as much."""
-        if not self.promise:
+        """1 - the cosine of the claim with those of the promise, or without one those trained on; and whether hardly any of them has as much."""
+        if not self.region:
             return None
         vector = self.claim_encoder.encode(claim).astype(np.float64)
-        center = floats(self.promise["shift"]["center"]).astype(np.float64)
+        center = floats(self.region["center"]).astype(np.float64)
         norm = math.sqrt(float(vector @ vector))
         score = 1 - (float(center @ vector) / norm if norm > 0 else 0.0)
-        return {"score": score, "isUnlike": score > self.promise["shift"]["threshold"]}
+        return {"score": score, "isUnlike": score > self.region["threshold"]}
 
     def decide_with(self, texts, judge):
         if self.query_plan:

@@ -2,6 +2,7 @@ import * as z from 'zod/mini';
 import { postPoolings } from '../../src/data/post-pooling.ts';
 import { InputError } from '../../src/errors.ts';
 import { jsonOrUndefined } from '../../src/json.ts';
+import { claimRegionSchema } from './claim-shift.ts';
 import { stopPromiseSchema } from './promise.ts';
 
 /*
@@ -66,6 +67,8 @@ export const manifestSchema = z.object({
   rule: z.string(),
   /** What `earshot calibrate` found; null or absent where nothing is promised. */
   promise: z.optional(z.nullable(stopPromiseSchema)),
+  /** Where the claims lie that its verdicts were learnt from; null or absent where that is not known. */
+  trainedClaims: z.optional(z.nullable(claimRegionSchema)),
   /** The file of the classifier whose confidence is part of the state. */
   student: z.nullable(z.string()),
   /** The file of the detector that is asked at the stop; null where it is a language model or a service. */

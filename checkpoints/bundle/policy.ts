@@ -68,7 +68,7 @@ export interface PolicyDecision {
   readonly verdict: Verdict | null;
   /** How often the detector was asked. */
   readonly calls: number;
-  /** How unlike the calibration threads this one is; null where the bundle makes no promise. */
+  /** How unlike the threads of the promise this one is, or without a promise those that were trained on; null where neither is known. */
   readonly shift: ClaimShift | null;
 }
 
@@ -93,7 +93,7 @@ export interface Policy {
    * @param texts of the posts, the claim first
    */
   judge(texts: readonly string[]): Verdict | null;
-  /** How unlike the calibration threads a thread with this claim is; null where the bundle makes no promise. */
+  /** The same of a thread with this claim. */
   shift(claim: string): ClaimShift | null;
   /** @throws InputError for a thread without posts */
   decide(thread: PolicyThread): Promise<PolicyDecision>;
@@ -130,7 +130,8 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
   const openStates = stateMaker(manifest, { embed, student });
   const own = () => (detector === null ? undefined : judgeOfThread(detector));
   const promised = manifest.promise ?? null;
-  const shiftOf = promised === null ? () => null : claimShift(promised);
+  const region = promised?.shift ?? manifest.trainedClaims ?? null;
+  const shiftOf = region === null ? () => null : claimShift(region);
   const decide = async (
     posts: PolicyThread['posts'],
     judgeOf: PolicySource['judge'],

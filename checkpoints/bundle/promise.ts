@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { hashingIdentitySchema } from './hashing-identity.ts';
+import { claimRegionSchema } from './claim-shift.ts';
 
 /*
  * What `earshot calibrate` found: from which probability of stopping on an agent stops, so that what was promised holds. zod/mini,
@@ -28,14 +28,8 @@ export const stopPromiseSchema = z.object({
   bound: z.number(),
   /** Mean share of posts read on those threads. */
   er: z.number(),
-  /** Which threads are like those: see claim-shift.ts. */
-  shift: z.object({
-    encoder: hashingIdentitySchema,
-    /** Sum of the claims' vectors at length 1; 32-bit floats, little-endian, base64. */
-    center: z.string(),
-    /** 95 % of the calibration claims score no more. */
-    threshold: z.number(),
-  }),
+  /** Which threads are like those. */
+  shift: claimRegionSchema,
 });
 export type StopPromise = z.infer<typeof stopPromiseSchema>;
 

@@ -32,7 +32,7 @@ A line says at which post the agent stops and when that was posted, the probabil
 thread that was seen (er), what the agent's local detector says of it (verdict), and how often that was asked (calls). With
 "stopped": false the thread ended before the agent stopped; with further posts the decision may change. A detector-aware
 agent queries its detector while it reads, language models too, and gives probabilities up to the stop. After \`calibrate\` the
-agent stops by its promise, and shift says how unlike the calibration threads a thread is.
+agent stops by its promise. shift says how unlike the threads of that promise a thread is, or without one those trained on.
 
 Examples:
   earshot decide threads.jsonl --run runs/quickstart/one-call/seed-1 > decisions.jsonl
@@ -55,6 +55,9 @@ interface DecideOptions {
   budgetTokens?: number;
   budgetMoney?: number;
 }
+
+/** Of like threads, 5 % look unlike; from twice as many on it is said. */
+const manyUnlike = 0.1;
 
 /** Threads whose verdicts are waited for at the same time. */
 const threadsAtOnce = 64;
@@ -115,9 +118,13 @@ async function decide(path: string | null, options: DecideOptions & { terminal: 
       note(
         `${decider.name} was trained on ${trained} of the ${count} threads; they are ${includeTrained ? 'not left out' : 'left out (--include-trained keeps them)'}`,
       );
-    if (unlike > 0)
+    if (unlike > 0 && decider.promise !== null)
       note(
         `${unlike} of the ${count} threads look unlike those that the promise of ${decider.name} was calibrated on (shift.isUnlike); of like ones, 5 % do. It says nothing about them`,
+      );
+    else if (unlike > manyUnlike * count)
+      note(
+        `${unlike} of the ${count} threads look unlike those that ${decider.name} learnt from (shift.isUnlike); of like ones, 5 % do. Its verdicts may be worse on them`,
       );
     if (missing > 0)
       throw new ProviderError(

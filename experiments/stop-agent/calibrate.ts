@@ -1,7 +1,5 @@
-import { distanceFrom } from '../../checkpoints/bundle/claim-shift.ts';
 import { firstStop } from '../../checkpoints/bundle/golden.ts';
 import { type StopPromise, stopPromiseSchema } from '../../checkpoints/bundle/promise.ts';
-import { floatsToBase64 } from '../../src/base64-floats.ts';
 import { InputError } from '../../src/errors.ts';
 import {
   type Calibration,
@@ -9,8 +7,7 @@ import {
   type RiskLevel,
   smallestCalibration,
 } from '../../src/metrics/learn-then-test.ts';
-import { quantile } from '../../src/metrics/summary-statistics.ts';
-import { createHashingEncoder } from '../../src/text/hashing-encoder.ts';
+import { claimRegion } from './claim-region.ts';
 
 /*
  * An operating point with a promise: the earliest threshold on a stopping score that loses on few enough threads, by Learn then
@@ -54,7 +51,7 @@ export const thresholds: readonly number[] = [
 export async function promiseFor(threads: readonly CalibrationThread[], wanted: PromiseWanted): Promise<StopPromise> {
   const { threshold, losses, bound, er } = keptBy(threads, ({ stopProbability }) => stopProbability, wanted);
   const { loss, level, confidence } = wanted;
-  const shift = await shiftOf(threads.map(({ claim }) => claim));
+  const shift = await claimRegion(threads.map(({ claim }) => claim));
   const found = { loss, level, confidence, threshold, threads: threads.length, losses, bound, er, shift };
   return stopPromiseSchema.parse(found);
 }
@@ -108,31 +105,4 @@ function loses({ labelAt, posts, gold }: CalibrationThread, stop: number, loss: 
   if (stop === posts) return false;
   const [atStop, atEnd] = [labelAt(stop), labelAt(posts)];
   return loss === 'disagreement' ? atStop !== atEnd : atEnd === gold && atStop !== gold;
-}
-
-/** Of the claims' scores, so many are no higher than the threshold. */
-const alikeShare = 0.95;
-
-/** The center of these claims, and how far from it a claim like them may be: each is held against the center of the others. */
-async function shiftOf(claims: readonly string[]): Promise<StopPromise['shift']> {
-  const encoder = createHashingEncoder();
-  const { dimensions } = encoder;
-  const rows = await encoder.encode(claims);
-  const rowOf = (index: number) => rows.subarray(index * dimensions, (index + 1) * dimensions);
-  const sum = new Float64Array(dimensions);
-  for (const index of claims.keys()) for (const [i, value] of rowOf(index).entries()) sum[i] += value;
-  const scores = claims.map((_, index) => {
-    const row = rowOf(index);
-    return distanceFrom(unit(sum.map((value, i) => value - row[i])), row);
-  });
-  return {
-    encoder: stopPromiseSchema.shape.shift.shape.encoder.parse(encoder.identity),
-    center: floatsToBase64(Float32Array.from(unit(sum))),
-    threshold: quantile(Float64Array.from(scores).sort(), alikeShare),
-  };
-}
-
-function unit(vector: Float64Array): Float64Array {
-  const length = Math.hypot(...vector);
-  return vector.map((value) => value / (length || 1));
 }

@@ -27,6 +27,7 @@ import { decideStops } from '../../trainers/stop-agent/policy.ts';
 import { checkDecides, type PrefixJudge } from '../judging/judge-single-prefixes.ts';
 import { threadIdentity } from '../run/parts-file.ts';
 import { localModelOfRun } from './cache.ts';
+import { trainedClaims } from './claim-region.ts';
 import { judgeForTraining, judgeOfRun } from './judge-for-training.ts';
 import { type OpenedRun, openStopAgentRun } from './open-run.ts';
 import { trainedThreads } from './parts.ts';
@@ -60,7 +61,7 @@ export interface DecidedThread {
   readonly verdictMissing: string | null;
   /** How often the detector was asked. */
   readonly calls: number;
-  /** How unlike the calibration threads this one is; null where nothing is promised. */
+  /** How unlike the threads of the promise this one is, or without a promise those that were trained on; null where neither is known. */
   readonly shift: ClaimShift | null;
 }
 
@@ -92,7 +93,8 @@ export async function deciderOfRun(options: { run: string; runs: string; context
   const isTrainedOn = (thread: Thread) => trained.has(threadIdentity(thread));
   const promise = promiseOfRun(run);
   const threshold = stopThreshold(promise);
-  const shiftOf = promise === null ? () => null : claimShift(promise);
+  const region = promise?.shift ?? trainedClaims(run);
+  const shiftOf = region === null ? () => null : claimShift(region);
   if (schedule !== null) {
     const judgeOf = await judgesOf(opened, options.context);
     return {

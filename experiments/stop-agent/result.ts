@@ -37,6 +37,11 @@ export const storedResultSchema = z.strictObject({
     .nullable()
     .default(null)
     .describe('what the local detector is worth on threads that it has not seen; null for a detector file'),
+  unlikeTraining: z
+    .number()
+    .describe(
+      'share of the decided threads whose claim looks unlike those that verdicts were learnt from; 0.05 of like ones do',
+    ),
 });
 export type StoredResult = z.output<typeof storedResultSchema>;
 
@@ -48,7 +53,7 @@ export function storedResult(of: Omit<StoredResult, 'formatVersion'>): StoredRes
 export interface TrialResult
   extends Pick<
     StoredResult,
-    'seed' | 'threads' | 'demonstrations' | 'stopsAtFirstPost' | 'part' | 'schedule' | 'detector'
+    'seed' | 'threads' | 'demonstrations' | 'stopsAtFirstPost' | 'part' | 'schedule' | 'detector' | 'unlikeTraining'
   > {
   readonly systems: readonly SystemScores[];
   /** What they were computed from, in the same order. */

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { claimShift } from '../../checkpoints/bundle/claim-shift.ts';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
 import { expertNames } from '../../experts/trajectories.ts';
@@ -18,6 +19,7 @@ import { writeDecisions } from '../run/decisions-file.ts';
 import { writeParts } from '../run/parts-file.ts';
 import { trainInDirectories } from '../run/train-in-directories.ts';
 import type { Cache } from './cache.ts';
+import { claimRegion, saveTrainedClaims } from './claim-region.ts';
 import { writeJudged, writeStopProbabilities } from './decided-files.ts';
 import {
   agentName,
@@ -31,7 +33,7 @@ import {
 } from './decisions.ts';
 import { type Experiment, taskOf } from './experiment.ts';
 import { annotationsHash, judgeOfRun, recallForTraining } from './judge-for-training.ts';
-import { type ExperimentData, loadParts, notedParts } from './parts.ts';
+import { type ExperimentData, loadParts, notedParts, type Parts } from './parts.ts';
 import { decidedParts, judgedThreads, type PreparedTrial, prepareTrial } from './prepare.ts';
 import { saveProjection } from './projection.ts';
 import { saveSchedule } from './query-schedule.ts';
@@ -218,7 +220,20 @@ async function test(
     part: experiment.evaluation.part,
     schedule,
     detector: prepared.detector instanceof LocalDetector ? prepared.detector.model.training.heldOut : null,
+    unlikeTraining: await unlikeTraining(run, prepared.parts, experiment),
   });
+}
+
+/** Keeps where the claims lie that verdicts were learnt from, and says which share of the decided threads is unlike them. */
+async function unlikeTraining(run: RunDirectory, parts: Parts, { evaluation }: Experiment): Promise<number> {
+  const { detector, demonstrations, environment } = parts;
+  const claimsOf = (threads: readonly Thread[]) => threads.map(({ posts }) => posts[0].text);
+  // Verdicts are the detector's. One from a file has learnt elsewhere, and what is known is where the agent has.
+  const region = await claimRegion(claimsOf(detector.length > 0 ? detector : [...demonstrations, ...environment]));
+  saveTrainedClaims(run, region);
+  const shiftOf = claimShift(region);
+  const decided = claimsOf(parts[evaluation.part]);
+  return decided.filter((claim) => shiftOf(claim).isUnlike).length / decided.length;
 }
 
 /** What learnt policies decide of these threads, and what rules need to decide them, too. */

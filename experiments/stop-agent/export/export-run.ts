@@ -15,6 +15,7 @@ import { characterTable } from '../../../src/text/character-table.ts';
 import type { WorkContext } from '../../../src/work-context.ts';
 import { stopProbabilitiesOfStates } from '../../../trainers/stop-agent/policy.ts';
 import { localModelOfRun } from '../cache.ts';
+import { trainedClaims } from '../claim-region.ts';
 import { scoresJson } from '../metrics.ts';
 import { type OpenedRun, openStopAgentRun } from '../open-run.ts';
 import { testThreadsOfRun, trainedThreads } from '../parts.ts';
@@ -87,6 +88,7 @@ export async function exportRun(options: {
     state: stateDefinition(opened),
     rule: stopRule(promise),
     promise,
+    trainedClaims: trainedClaims(run),
     student: models.student === null ? null : bundleFiles.student,
     detector: models.detector === null ? null : bundleFiles.detector,
     readsTexts,

@@ -30,6 +30,8 @@ interface SummedVariant {
 export interface Answer {
   /** What its detectors are worth on threads that they have not seen. */
   readonly detectors: readonly DetectorTruth[];
+  /** Whether the threads are like those that verdicts were learnt from; null where they are. */
+  readonly shift: string | null;
   /** Threads and seeds. */
   readonly decided: string;
   /** What the recommended agent keeps for what it reads; null where every agent collapsed. */
@@ -70,6 +72,7 @@ export function answerOf({
   const { delayCost, callCost } = ranking.price;
   return {
     detectors: detectorTruths(results),
+    shift: shiftSentence(results),
     decided: `${counted(threads[part], `${part} thread`)}, ${counted(seeds, 'seed')}`,
     reading:
       summed === undefined
@@ -91,6 +94,16 @@ export function answerOf({
         ? []
         : [`npx earshot decide threads.jsonl --run ${quoted(run)}`, `npx earshot export ${quoted(run)} --out policy`],
   };
+}
+
+/** Of like threads 5 % are marked; twice as many are no accident. */
+const manyUnlike = 0.1;
+
+function shiftSentence(results: readonly VariantResults<TrialResult>[]): string | null {
+  const trials = results.flatMap((own) => own.trials);
+  const unlike = trials.reduce((sum, { unlikeTraining }) => sum + unlikeTraining, 0) / trials.length;
+  if (unlike <= manyUnlike) return null;
+  return `${percent(unlike)} of the ${trials[0].part} threads look unlike those that verdicts were learnt from, by the words of their claims; of like ones 5 % do. Expect the detector to be worse here than on threads like its own.`;
 }
 
 /** The agent, and under it the rules that a reader would use instead. */

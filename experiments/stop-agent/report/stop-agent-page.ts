@@ -40,7 +40,8 @@ export async function stopAgentPage(source: PageSource): Promise<Page> {
   const seeds = [...new Set(runs.map((run) => run.result.seed))];
   const introduction = html`<p class="facts">${partName(result.part)}: ${result.systems[0].threads} threads a seed · ${variants.length === 1 ? 'one agent' : `${variants.length} agents`} · ${seeds.length === 1 ? 'seed' : 'seeds'} ${seeds.join(', ')} · labels ${labels.join(', ')}</p>
 ${result.part === 'test' ? null : html`<p class="warning">Decided: the development part. Choose settings here, then decide the test part once.</p>`}
-${detectorTruthMarkup(answer.detectors)}`;
+${detectorTruthMarkup(answer.detectors)}
+${answer.shift === null ? null : html`<p class="warning">${answer.shift}</p>`}`;
   const sections: PageSection[] = [
     { id: 'answer', title: 'Answer', body: answerSection(answer, front) },
     { id: 'front', title: 'Front', body: frontSection(systems, calls) },

@@ -41,6 +41,7 @@ export function renderReport(options: {
     `# ${name}`,
     '',
     ...detectorTruthMarkdown(answer.detectors),
+    ...(answer.shift === null ? [] : [`**${answer.shift}**`, '']),
     ...(answer.detectors.length === 0 ? [] : ['## Agents', '']),
     ...answerLines(answer),
     '## What was run',

@@ -8,12 +8,13 @@ import { detectorTruthLines } from './detector-truth.ts';
  */
 export function summarizeExperiment(
   name: string,
-  { detectors, decided, reading, table, choice, legend, verdict }: Answer,
+  { detectors, shift, decided, reading, table, choice, legend, verdict }: Answer,
 ): string {
   return [
     `${name}: ${decided}`,
     '',
     ...detectorTruthLines(detectors).flatMap((line) => [wrapped(line), '']),
+    ...(shift === null ? [] : [wrapped(shift), '']),
     ...(reading === null ? [] : [wrapped(reading), '']),
     narrowTable(table),
     '',

@@ -72,6 +72,9 @@ describe('a policy loaded from a bundle', () => {
       expect(decision.shift?.score).toBeCloseTo(1 - along, 6);
       expect(decision.shift?.isUnlike).toBe(1 - along > 0.7);
     }
+    const trainedClaims = { ...smallPromise(1).shift, threshold: 2 };
+    const unpromised = await loadPolicy(sourceOf(await smallBundle({ network, manifest: { trainedClaims } })));
+    expect((await unpromised.decide(thread(texts))).shift).toEqual({ score: expect.any(Number), isUnlike: false });
   });
 
   it('reads a growing thread as it decides a whole one, however the posts arrive', async () => {

@@ -30,6 +30,23 @@ beforeAll(async () => {
 afterAll(() => rmSync(cwd, { recursive: true, force: true }));
 
 describe('calibrate', () => {
+  it('is not needed to see that threads are unlike those that were learnt from', async () => {
+    expect((await earshot(['export', run, '--out', 'uncalibrated'], { cwd })).code).toBe(0);
+    writeFileSync(join(cwd, 'strange.jsonl'), linesOf([other]));
+    for (const agent of [
+      ['--run', run],
+      ['--bundle', 'uncalibrated'],
+    ]) {
+      const like = await earshot(['decide', 'fresh.jsonl', ...agent], { cwd });
+      expect(lines(like.out).filter(({ shift }) => shift.isUnlike).length).toBeLessThanOrEqual(8);
+      expect(like.errors).not.toContain('look unlike');
+      const { out, errors } = await earshot(['decide', 'strange.jsonl', ...agent], { cwd });
+      expect(lines(out)[0].shift.isUnlike).toBe(true);
+      expect(errors).toContain('1 of the 1 threads look unlike those that');
+      expect(errors).toContain('learnt from');
+    }
+  });
+
   it('chooses a threshold that a run, its bundle and a bundle calibrated by itself decide by', async () => {
     expect((await earshot(['export', run, '--out', 'plain'], { cwd })).code).toBe(0);
     const found = await calibrate(run, '--threads', 'fresh.jsonl', '--max-disagreement', '0.2', '--json');

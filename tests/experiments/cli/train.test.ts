@@ -58,6 +58,7 @@ describe('train', () => {
       'result.json',
       'run.json',
       'stop-probabilities.jsonl',
+      'trained-claims.json',
     ]);
     expect(checkpoints(run)).toEqual(['step-00000002.safetensors', 'step-00000004.safetensors']);
     expect(logged(run)).toBe(4);

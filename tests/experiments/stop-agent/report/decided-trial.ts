@@ -58,6 +58,7 @@ export function decidedTrial(
     demonstrations: count,
     stopsAtFirstPost: { conservative: 1 / 3, earlyAction: 0, misleading: 0 },
     detector: null,
+    unlikeTraining: 0.05,
     part: 'test',
     schedule: null,
     systems,

@@ -52,6 +52,13 @@ describe('the summary of an experiment', () => {
   ];
   const trial = (agent: Parameters<typeof decidedTrial>[1]) => decidedTrial(1, agent, rules);
 
+  it('says where threads look unlike those that were learnt from', () => {
+    const summaryAt = (unlikeTraining: number) =>
+      summaryOf([{ variant: 'once', trials: [{ ...trial({ macroF1: 0.6, er: 0.5 }), unlikeTraining }] }]);
+    expect(summaryAt(0.62)).toContain('62 % of the test threads look unlike those that verdicts were learnt from');
+    expect(summaryAt(0.08)).not.toContain('look unlike');
+  });
+
   it('puts under each agent the best rule that calls once, and the best that calls as often', () => {
     const aware = trial({ macroF1: 0.9, er: 0.5, callsPerThread: 4 });
     const once = trial({ macroF1: 0.6, er: 0.5 });
