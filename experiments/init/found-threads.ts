@@ -14,7 +14,7 @@ export interface FoundThreads {
 /** Fewer leave nothing to test on once a detector and the demonstrations have theirs. */
 const fewestLabelled = 40;
 
-/** Of each label, so that the fifth of the threads that trains a local detector has two. */
+/** Of each label, so that the part of the threads that trains a local detector has two, and the test some. */
 const fewestOfLabel = 10;
 
 /** @throws InputError where no task has enough labelled threads */
@@ -52,7 +52,10 @@ export interface PartCounts {
   readonly development: number;
 }
 
-/** The paper's sizes where there are threads enough, else shares of what there is; the test takes the rest, at least two fifths. */
+/**
+ * The paper's sizes where there are threads enough, else shares of what there is; the test takes the rest, at least three tenths. A
+ * local detector gets four times the paper's threads where they are there: nothing helps it as much.
+ */
 export function fittingParts(
   labelled: number,
   { unlabelled, trainsDetector }: { unlabelled: number; trainsDetector: boolean },
@@ -60,7 +63,7 @@ export function fittingParts(
   const most = (count: number, share: number) => Math.min(count, Math.max(4, Math.floor(share * labelled)));
   // Threads without a label are the environment's first.
   return {
-    detector: trainsDetector ? most(100, 0.2) : 0,
+    detector: trainsDetector ? most(400, 0.3) : 0,
     demonstrations: most(50, 0.12),
     environment: Math.min(300, unlabelled + most(300, 0.18)),
     development: most(200, 0.1),

@@ -24,7 +24,7 @@ describe('init', () => {
       'Found 80 threads, 320 posts (median 4 a thread).\n  rumor: 80 labelled (non-rumor 40, rumor 40)\n',
     );
     expect(made.out).toContain(
-      'Wrote mine.yaml. Parts: detector 16, demonstrations 9, environment 14, test 33, development 8.',
+      'Wrote mine.yaml. Parts: detector 24, demonstrations 9, environment 14, test 25, development 8.',
     );
     const text = read(cwd, 'mine.yaml');
     expect(text).toMatch(/^# Made by `earshot init` for /);
@@ -38,7 +38,7 @@ describe('init', () => {
       expect(experiment).toMatchObject({
         data: { threads: 'threads.jsonl' },
         seeds: [1, 2, 3],
-        split: { detector: 16 },
+        split: { detector: 24 },
       });
     }
   });
@@ -49,7 +49,7 @@ describe('init', () => {
     const quick = ['--seeds', '1', '--set', 'agent.iterations=2', '--set', 'backend=wasm', '--set', 'detector.folds=2'];
     const trained = await earshot(['train', 'mine.yaml', ...quick], { cwd });
     expect(trained.code, trained.errors).toBe(0);
-    expect(trained.out).toMatch(/^mine: 33 test threads, 1 seed\n/);
+    expect(trained.out).toMatch(/^mine: 25 test threads, 1 seed\n/);
   });
 
   it('chooses a task that the threads have every label of, before one that more of them have a label of', async () => {
@@ -76,7 +76,7 @@ describe('init', () => {
       'short.jsonl': threadLines(60, { posts: 2 }),
     });
     expect((await earshot(['init', 'few.jsonl', '--yes'], { cwd })).errors).toMatch(
-      /the local detector needs at least 2 training threads of every label of the task "rumor"; of 12 threads these have one: non-rumor [01],/,
+      /the local detector needs at least 2 training threads of every label of the task "rumor"; of 18 threads these have one: non-rumor [01],/,
     );
     expect((await earshot(['init', 'short.jsonl', '--yes'], { cwd })).errors).toContain(
       'none of the 7 threads that the agent would learn from has 3 posts (seed 1)',
@@ -192,9 +192,9 @@ describe('init', () => {
     expect(await errors('threads.jsonl')).toContain('my-threads.yaml exists already; give another --out, or --force');
   });
 
-  it('gives the paper’s sizes where there are threads enough', () => {
+  it('gives the paper’s sizes where there are threads enough, and a local detector more', () => {
     expect(fittingParts(3000, { unlabelled: 0, trainsDetector: true })).toEqual({
-      detector: 100,
+      detector: 400,
       demonstrations: 50,
       environment: 300,
       development: 200,
