@@ -1,4 +1,4 @@
-import { lstatSync, readlinkSync } from 'node:fs';
+import { lstatSync, readlinkSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
 /** What a write to a path reaches. */
@@ -11,11 +11,13 @@ export interface WriteTarget {
 
 /** Follows symbolic links, also those that lead to nothing yet. */
 export function writeTarget(path: string): WriteTarget {
+  // Asked of the system, which alone knows what /dev/stdout leads to.
+  const reached = statSync(path, { throwIfNoEntry: false });
+  if (reached !== undefined && !reached.isFile() && !reached.isDirectory()) return { path, isSpecial: true };
   let target = path;
   for (let links = 0; links < mostLinks; links++) {
     const found = lstatSync(target, { throwIfNoEntry: false });
-    if (!found?.isSymbolicLink())
-      return { path: target, isSpecial: found !== undefined && !found.isFile() && !found.isDirectory() };
+    if (!found?.isSymbolicLink()) return { path: target, isSpecial: false };
     target = resolve(dirname(target), readlinkSync(target));
   }
   // Opening it will say what is wrong.

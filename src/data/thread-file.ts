@@ -1,4 +1,4 @@
-import { createWriteStream } from 'node:fs';
+import { createWriteStream, type WriteStream } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Readable } from 'node:stream';
@@ -95,6 +95,7 @@ export async function loadThreads(path: string, options: SkipOptions = {}): Prom
 export async function writeThreads(path: string, threads: Iterable<Thread> | AsyncIterable<Thread>): Promise<number> {
   let written = 0;
   let isSourceToBlame = false;
+  let file: WriteStream | null = null;
   async function* lines(): AsyncGenerator<string> {
     try {
       for await (const thread of threads) {
@@ -102,7 +103,8 @@ export async function writeThreads(path: string, threads: Iterable<Thread> | Asy
         yield `${JSON.stringify(thread)}\n`;
       }
     } catch (error) {
-      isSourceToBlame = true;
+      // A stream that fails throws its error in here, too.
+      isSourceToBlame = error !== file?.errored;
       throw error;
     }
   }
@@ -112,7 +114,7 @@ export async function writeThreads(path: string, threads: Iterable<Thread> | Asy
     // A device or a pipe is written to; any other file gets its name once it is whole.
     const opened = target.isSpecial ? target.path : `${target.path}.${process.pid}.unfinished`;
     const text = Readable.from(lines());
-    const file = createWriteStream(opened, { flush: !target.isSpecial });
+    file = createWriteStream(opened, { flush: !target.isSpecial });
     try {
       if (path.endsWith('.gz')) await pipeline(text, createGzip(), file);
       else await pipeline(text, file);

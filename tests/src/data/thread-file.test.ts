@@ -210,6 +210,9 @@ describe('writing threads', () => {
       ),
     );
     expect(lstatSync('/dev/full').isCharacterDevice()).toBe(true);
+    // Full while there is more to write: the stream's error reaches what makes the threads, whose fault it is not.
+    const many = Array.from({ length: 2000 }, (_, index) => makeThread(`t${index}`));
+    await expect(writeThreads('/dev/full', many)).rejects.toThrow(/^cannot write threads to \/dev\/full \(ENOSPC\)/);
   });
 
   it('says that a path is a folder', async () => {
