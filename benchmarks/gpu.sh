@@ -21,10 +21,12 @@ fi
 
 earshot() { node experiments/cli/earshot.mjs "$@"; }
 
-gpu() {
+ask_gpu() {
   if [ "${EARSHOT_REHEARSE:-}" = 1 ]; then echo 'no GPU: this is a rehearsal'; return; fi
-  nvidia-smi --query-gpu=name,driver_version,memory.total,memory.used,utilization.gpu --format=csv
+  nvidia-smi "--query-gpu=$1" "--format=$2"
 }
+gpu() { ask_gpu name,driver_version,memory.total,memory.used,utilization.gpu csv; }
+gpu_use() { ask_gpu memory.used,utilization.gpu csv,noheader; }
 
 # What the tensorflow backend said that it runs on.
 device() { sed -n 's/^Device: //p' "$steps" | head -n 1; }
@@ -38,17 +40,21 @@ headline() {
 }
 
 trainer_tests() {
-  EARSHOT_TEST_BACKEND=tensorflow npx vitest run --reporter=dot tests/trainers/stop-agent tests/trainers/gradients.test.ts
+  NO_COLOR=1 EARSHOT_TEST_BACKEND=tensorflow npx vitest run --reporter=dot tests/trainers/stop-agent tests/trainers/gradients.test.ts
 }
 
-# How the GPU is used while eight agents are trained together.
+# Eight agents trained together, and the most memory and use of the GPU meanwhile.
 training() {
   earshot train experiments/recipes/quickstart.yaml --set backend=tensorflow --seeds 1,2,3,4,5,6,7,8 \
     --runs "$work/runs" --no-html &
   local trained=$!
-  sleep 20
-  gpu
-  wait "$trained"
+  while kill -0 "$trained" 2>/dev/null; do
+    gpu_use
+    sleep 2
+  done >"$work/use"
+  wait "$trained" || return
+  echo "GPU meanwhile, the three samples with most memory:"
+  sort -n "$work/use" | tail -n 3
 }
 
 failed=0

@@ -8,18 +8,16 @@
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs, promisify } from 'node:util';
 import { markdownTable } from 'markdown-table';
 import { bundleFiles, readManifest } from '../checkpoints/bundle/manifest.ts';
-import { readWeights } from '../checkpoints/bundle/read-weights.ts';
-import { bundleContents, weightsFile, writeBundle } from '../checkpoints/bundle/write-bundle.ts';
 import { synthesizeThreads } from '../src/data/synthetic/stream.ts';
 import { interopPython } from '../tests/interop/python.ts';
 import { freePort } from '../tests/interop/serving.ts';
+import { writeNeverStopping } from './never-stopping.ts';
 
 const { values } = parseArgs({
   options: {
@@ -133,24 +131,13 @@ async function compareRates(): Promise<void> {
   console.log(markdownTable([head, ...rows]));
 }
 
-/** The bundle with a policy that never stops, so that threads stay open. */
-async function neverStopping(): Promise<string> {
-  const manifest = await readManifest(readFileSync(join(bundle!, bundleFiles.manifest), 'utf8'));
-  const network = readWeights(await readFile(join(bundle!, bundleFiles.weights)), manifest);
-  network.layers.b3.set([100, -100]);
-  const { files: listed, sha256: _, ...rest } = manifest;
-  const files = Object.fromEntries(Object.keys(listed).map((name) => [name, readFileSync(join(bundle!, name))]));
-  const replaced = { [bundleFiles.weights]: weightsFile(network), [bundleFiles.golden]: '' };
-  const path = join(folder, 'never-stopping');
-  writeBundle(path, await bundleContents({ manifest: rest, files: { ...files, ...replaced } }));
-  return path;
-}
-
 const residentMegabytes = (pid: number) =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
 
 async function measureThreads(): Promise<void> {
-  const { url, child } = await startEarshot(await neverStopping());
+  const neverStopping = join(folder, 'never-stopping');
+  await writeNeverStopping(bundle!, neverStopping);
+  const { url, child } = await startEarshot(neverStopping);
   const before = residentMegabytes(child.pid!);
   const count = Number(values.threads);
   const threads = synthesizeThreads({ threads: 200, seed: 9 });
