@@ -96,6 +96,7 @@ for (let iteration = 0; iteration < iterations; iteration++) {
       steps: {
         rows: Int32Array.from({ length: stepsPerIteration }, (_, row) => row),
         actions: own(steps.actions, member),
+        chosen: new Uint8Array(stepsPerIteration).fill(1),
         logProbabilities: own(steps.logProbabilities, member),
         values: own(steps.values, member),
         advantages: own(steps.advantages, member),

@@ -4,7 +4,8 @@ import { CONTINUE, STOP, type StateTable, stateRow } from './state-table.ts';
  * The environment of the stop agent (EARD, §4.1). A thread is shown post by post; action 0 continues, action 1 stops.
  * In training an episode runs to the thread's last post whatever the action, as in the authors' code and in the
  * demonstrations, so that its length says nothing about the reward. `episodeEnd: stop` ends it at the first stop
- * instead; adversarial rewards of one sign then teach the agent to end episodes early or late.
+ * instead; adversarial rewards of one sign then teach the agent to end episodes early or late. `afterStop: stop` keeps the length
+ * and makes a stop final: every later action is stop, as in every demonstration, and not the agent's to choose.
  *
  * Every state is a row of the state table, so a rollout reads action probabilities of rows that were scored before and
  * never runs a network itself. One agent's training step is three calls:
@@ -23,6 +24,8 @@ export interface StopEnvOptions {
   readonly threads: Int32Array;
   /** When an episode ends: at the thread's last post, or at the first stop if that comes earlier. */
   readonly episodeEnd: 'last-post' | 'stop';
+  /** What follows the first stop of an episode that runs to the last post: what the agent chooses, or stop throughout. */
+  readonly afterStop: 'free' | 'stop';
   /** Steps in a thread of n posts: n (the last post is a decision), or n − 1 as in the published code. */
   readonly lastPost: 'decision' | 'dropped';
 }
@@ -47,6 +50,8 @@ export interface Rollout {
   readonly rows: Int32Array;
   /** CONTINUE or STOP. */
   readonly actions: Uint8Array;
+  /** 1 where the agent chose its action; 0 where an earlier stop did. */
+  readonly chosen: Uint8Array;
   /** 1 where the episode ended with the step. */
   readonly ends: Uint8Array;
   /** Thread of the table and 0-based step in it. */
@@ -117,11 +122,12 @@ export function rollOut(
   state: StopEnvState,
   policy: { steps: number; stopProbability: (row: number) => number; uniform: () => number },
 ): Rollout {
-  const { table, threads, episodeEnd } = options;
+  const { table, threads, episodeEnd, afterStop } = options;
   const count = policy.steps;
   const rollout = {
     rows: new Int32Array(count),
     actions: new Uint8Array(count),
+    chosen: new Uint8Array(count),
     ends: new Uint8Array(count),
     threads: new Int32Array(count),
     steps: new Int32Array(count),
@@ -132,12 +138,15 @@ export function rollOut(
   for (let i = 0; i < count; i++) {
     const thread = currentThread();
     const row = currentRow();
-    const action = policy.uniform() < policy.stopProbability(row) ? STOP : CONTINUE;
+    const draw = policy.uniform();
+    const isChosen = afterStop === 'free' || !state.stopped;
+    const action = !isChosen || draw < policy.stopProbability(row) ? STOP : CONTINUE;
     const isLast = state.step === episodeLength(options, thread) - 1;
     const ends = isLast || (episodeEnd === 'stop' && action === STOP);
     const decides = !state.stopped && (action === STOP || isLast);
     rollout.rows[i] = row;
     rollout.actions[i] = action;
+    rollout.chosen[i] = Number(isChosen);
     rollout.ends[i] = Number(ends);
     rollout.threads[i] = thread;
     rollout.steps[i] = state.step;

@@ -22,10 +22,17 @@ import {
  *
  *   symbol      paper                                here
  *   D           1 for the agent, 0 for experts       logits are high for experts (D̃ = 1 − D), as in the authors' code
- *   r           −log D = softplus of our logit       logit(D̃): −log D is never negative, which rewards long episodes
+ *   r           −log D = softplus of our logit       `reward: logit`, logit(D̃), as in the authors' code; `minus-log-d` is the
+ *                                                    paper's. It is never negative, which would reward episodes that are long
+ *   D           Eq. 1 and 2: one for each expert     one for all of them, which is Eq. 3 and the authors' code
  *   −γ E_ME     subtracted: unbounded below          `misleading: subtract` is that; `as-agent` gives ME pairs the
  *                                                    agent's label, the same direction with a bounded loss
  *   penalty     not in the paper; in the code        (‖∂logit/∂[s; a]‖ − 1)² at mixtures of expert and agent pairs
+ *
+ * Eq. 3 is not Eq. 1 with Eq. 2 put in. There each divergence has a discriminator of its own, and −γ max_D is not max_D of −γ(…):
+ * Eq. 1 asks the agent to be unlike ρ_m, while one discriminator takes γ ρ_m out of the mixture that the agent is to be like. Where
+ * a shared discriminator has nothing left to tell, ρ = (α ρ_c + β ρ_e − γ ρ_m) / (α + β − γ): trainers/stop-agent/target-occupancy.ts
+ * logs how far the agent is from there.
  *
  * Every tensor is [members, rows, columns]: the leading axis is the population.
  */
@@ -40,6 +47,12 @@ export const gailOptions = {
     .default('as-agent')
     .describe(
       "how misleading pairs count: as-agent, as further agent-labelled data; subtract, the paper's literal term, which has no lower bound and may diverge",
+    ),
+  reward: z
+    .enum(['logit', 'minus-log-d'])
+    .default('logit')
+    .describe(
+      "what the agent earns for a step: the discriminator's logit, high for experts, as in the published code; minus-log-d, −log D as in the paper, which is never negative",
     ),
   misleadingPenalty: z
     .enum(['add', 'subtract'])
@@ -69,6 +82,14 @@ export const gailOptions = {
     .describe('tells demonstrated steps from the agent’s'),
 };
 export type GailConfig = z.infer<z.ZodObject<typeof gailOptions>>;
+
+/** Rewards of steps from the discriminator's logits, high for experts; [steps]. */
+export function rewardsOf(logits: Float32Array, reward: GailConfig['reward']): Float32Array {
+  // −log D = −log σ(−l) = log(1 + eˡ), and eˡ may not overflow.
+  return reward === 'logit'
+    ? logits
+    : logits.map((logit) => Math.max(logit, 0) + Math.log1p(Math.exp(-Math.abs(logit))));
+}
 
 /** What is wrong with the experts' weights; null where nothing is. */
 export function expertWeightsProblem({ alpha, beta, gamma }: Pick<GailConfig, 'alpha' | 'beta' | 'gamma'>) {

@@ -59,6 +59,8 @@ export interface PpoSteps {
   /** Row of each observation in the member's table. */
   readonly rows: Int32Array;
   readonly actions: Uint8Array;
+  /** 1 where the agent chose the action. Where it did not, the value is learnt and the policy is not. */
+  readonly chosen: Uint8Array;
   /** log π(action) and V when the step was taken. */
   readonly logProbabilities: Float32Array;
   readonly values: Float32Array;
@@ -81,6 +83,8 @@ export interface PpoMinibatch {
   readonly oldValues: tf.Tensor3D;
   /** Standardised. */
   readonly advantages: tf.Tensor3D;
+  /** What a row counts for in the policy's part of the loss: 1, or 0 where its action was not chosen and more elsewhere. */
+  readonly policyWeights: tf.Tensor3D;
   readonly returns: tf.Tensor3D;
 }
 
@@ -198,7 +202,8 @@ export function ppoLoss(
   const valueError = tf.squaredDifference(values, batch.returns);
   const valueLoss = tf.mul(0.5, tf.maximum(valueError, tf.squaredDifference(clippedValues, batch.returns)));
 
-  const loss = tf.sub(tf.mul(valueLoss, c_v), tf.add(surrogate, tf.mul(entropyOf(logProbabilities), c_e)));
+  const ofPolicy = tf.mul(tf.add(surrogate, tf.mul(entropyOf(logProbabilities), c_e)), batch.policyWeights);
+  const loss = tf.sub(tf.mul(valueLoss, c_v), ofPolicy);
   return tf.mul(tf.sum<tf.Tensor3D>(loss, 1, true), 1 / values.shape[1]);
 }
 
@@ -227,8 +232,8 @@ function takeMinibatch(
   const { chosen, states, actions } = options;
   const advantagesOf = ({ steps, config }: PpoMember, places: Int32Array) =>
     config.advantages === 'per-minibatch'
-      ? standardized(picked(steps.advantages, places))
-      : picked(standardized(steps.advantages), places);
+      ? standardized(picked(steps.advantages, places), chosenOf(steps, places))
+      : picked(standardized(steps.advantages, steps.chosen), places);
   const rows = chosen[0].length;
   const column = (of: (steps: PpoSteps) => Float32Array) =>
     columnOf(members.map(({ steps }, member) => picked(of(steps), chosen[member])));
@@ -242,6 +247,7 @@ function takeMinibatch(
     oldLogProbabilities: column((steps) => steps.logProbabilities),
     oldValues: column((steps) => steps.values),
     advantages: columnOf(members.map((own, member) => advantagesOf(own, chosen[member]))),
+    policyWeights: columnOf(members.map(({ steps }, member) => policyWeights(chosenOf(steps, chosen[member])))),
     returns: column((steps) => steps.returns),
   };
 }
@@ -250,12 +256,23 @@ function picked(values: Float32Array, places: Int32Array): Float32Array {
   return Float32Array.from(places, (place) => values[place]);
 }
 
-/** To mean 0 and standard deviation 1. */
-function standardized(values: Float32Array): Float32Array {
+function chosenOf({ chosen }: PpoSteps, places: Int32Array): Uint8Array {
+  return Uint8Array.from(places, (place) => chosen[place]);
+}
+
+/** So that the mean over all rows is the mean over those that were chosen. */
+function policyWeights(chosen: Uint8Array): Float32Array {
+  const count = chosen.reduce((sum, own) => sum + own, 0);
+  return Float32Array.from(chosen, (own) => (own === 1 ? chosen.length / count : 0));
+}
+
+/** To mean 0 and standard deviation 1 over what was chosen. */
+function standardized(values: Float32Array, chosen: Uint8Array): Float32Array {
+  const own = values.filter((_, place) => chosen[place] === 1);
   let mean = 0;
-  for (const value of values) mean += value / values.length;
+  for (const value of own) mean += value / own.length;
   let variance = 0;
-  for (const value of values) variance += (value - mean) ** 2 / Math.max(1, values.length - 1);
+  for (const value of own) variance += (value - mean) ** 2 / Math.max(1, own.length - 1);
   const scale = 1 / (Math.sqrt(variance) + 1e-8);
   return values.map((value) => (value - mean) * scale);
 }

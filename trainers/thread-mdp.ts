@@ -23,6 +23,13 @@ function stateOf({ goesOn }: ThreadMdp, step: number, previous: number): number 
   return !goesOn || step === 0 ? step : 2 * step - 1 + previous;
 }
 
+/** π(stop | s) of a thread where a stop is final: 1 in every state after one; [states]. */
+export function withFinalStops(mdp: ThreadMdp, stopProbability: Float64Array): Float64Array {
+  const final = stopProbability.slice();
+  if (mdp.goesOn) for (let step = 1; step < mdp.steps; step++) final[stateOf(mdp, step, STOP)] = 1;
+  return final;
+}
+
 /** The states of a step are the ones from its CONTINUE state to this. */
 function lastStateOf(mdp: ThreadMdp, step: number): number {
   return stateOf(mdp, step, STOP);

@@ -20,7 +20,7 @@ function environment(lengths: number[], options: Partial<StopEnvOptions> = {}): 
     actionEmbeddings: [none, none],
   });
   const threads = Int32Array.from(lengths, (_, thread) => thread);
-  return { table, threads, episodeEnd: 'last-post', lastPost: 'decision', ...options };
+  return { table, threads, episodeEnd: 'last-post', afterStop: 'free', lastPost: 'decision', ...options };
 }
 
 const inOrder = (length: number) => Int32Array.from({ length }, (_, i) => i);
@@ -37,6 +37,21 @@ function roll(
 }
 
 describe('an episode', () => {
+  it('goes on with stop after a final one, which the agent did not choose, across rollouts, too', () => {
+    const options = environment([4, 2], { afterStop: 'stop' });
+    const { table } = options;
+    const stopRow = stateRow(table, { thread: 0, step: 1, previous: CONTINUE });
+    const state = initialState();
+    const first = roll(options, 3, (row) => row === stopRow, state);
+    expect([...first.actions]).toEqual([0, 1, 1]);
+    expect([...first.chosen]).toEqual([1, 1, 0]);
+    expect([...first.decides]).toEqual([0, 1, 0]);
+    const second = roll(options, 3, () => false, state);
+    expect([...second.threads]).toEqual([0, 1, 1]);
+    expect([...second.actions]).toEqual([1, 0, 0]);
+    expect([...second.chosen]).toEqual([0, 1, 1]);
+  });
+
   it('runs to the last post whatever the action, and remembers the action before', () => {
     const options = environment([3, 2]);
     const { table } = options;

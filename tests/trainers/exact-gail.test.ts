@@ -52,6 +52,7 @@ function sampledAndExact(episodeEnd: StopEnvOptions['episodeEnd'], passes = 6000
     table,
     threads: Int32Array.of(0, 1, 2, 3),
     episodeEnd,
+    afterStop: 'free',
     lastPost: 'decision',
   };
   const state = initialState();
@@ -189,6 +190,7 @@ describe('the gradient of PPO’s objective', () => {
       oldValues: tf.zeros<tf.Rank.R3>([1, some, 1]),
       returns: tf.zeros<tf.Rank.R3>([1, some, 1]),
       advantages: tensorOf(pairs.map(advantageOf), 1),
+      policyWeights: tf.ones<tf.Rank.R3>([1, some, 1]),
     };
     const gradientAt = (lossAt: (parameters: typeof agent.parameters) => tf.Tensor) =>
       gradientsOf(agent.parameters, (own) => ({ loss: lossAt(masked(own, agent.blockMasks)), seen: {} })).gradients;

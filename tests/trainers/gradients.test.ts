@@ -79,6 +79,10 @@ describe('the gradient of the PPO loss', () => {
       oldLogProbabilities: tf.sub(normal(random, [members, rows, 1], 0.3), 1.1) as tf.Tensor3D,
       oldValues: normal(random, [members, rows, 1]),
       advantages: normal(random, [members, rows, 1]),
+      policyWeights: tf.tensor3d(
+        Array.from({ length: members * rows }, (_, row) => [1, 0, 2][row % 3]),
+        [members, rows, 1],
+      ),
       returns: normal(random, [members, rows, 1]),
     };
     const { blockMasks } = agent;

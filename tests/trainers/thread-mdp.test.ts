@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { Random } from '../../src/tensor/random.ts';
-import { actionValues, type ThreadMdp, threadStates, visitProbabilities } from '../../trainers/thread-mdp.ts';
+import {
+  actionValues,
+  type ThreadMdp,
+  threadStates,
+  visitProbabilities,
+  withFinalStops,
+} from '../../trainers/thread-mdp.ts';
 
 const steps = 5;
 const mdps: [string, ThreadMdp][] = [
@@ -29,6 +35,12 @@ function enumerated(
   };
   return { value: walk(0, 0, 1), visits };
 }
+
+it('a final stop is stop in every state after one, and nowhere else', () => {
+  const stop = new Float64Array(5).fill(0.25);
+  expect([...withFinalStops({ steps: 3, goesOn: true }, stop)]).toEqual([0.25, 0.25, 1, 0.25, 1]);
+  expect([...withFinalStops({ steps: 5, goesOn: false }, stop)]).toEqual([...stop]);
+});
 
 describe.each(mdps)('a mdp that %s', (_, mdp) => {
   const random = Random.seeded({ seed: 1, purpose: 'mdps' });

@@ -26,6 +26,12 @@ const imitationSchema = z
       .enum(['last-post', 'stop'])
       .default('last-post')
       .describe('stop ends a training episode at the first stop. Rewards of one sign then teach early or late endings'),
+    afterStop: z
+      .enum(['free', 'stop'])
+      .default('free')
+      .describe(
+        'what follows the first stop in a training episode: free, whatever the agent chooses, as in the published code; stop, the action of every demonstration there. Free actions after the stop are most of what is imitated, and no decision reads them',
+      ),
     taskWeight: z
       .number()
       .min(0)
@@ -142,7 +148,7 @@ export const stopAgentPresets = {
    *                   maxConservative 50; minPosts 3, maxPosts 1,000; episodeEnd last-post; maxJudgedPosts 500 (experiment)
    *   ours            misleading as-agent and misleadingPenalty add (bounded), otherExpertSampling passes, advantages per-minibatch,
    *                   valueGain 1, trajectories.ratio all, pairing same-step, lastPost decision, normalizer per-feature,
-   *                   balance none, initialStopProbability 0.5, initialization random; the reward's scale (gae.ts)
+   *                   balance none, afterStop free, initialStopProbability 0.5, initialization random; the reward's scale (gae.ts)
    *                   is the authors'
    *   not the paper's rollout exact, taskWeight, behaviorCloning and task: options for other algorithms and baselines
    */

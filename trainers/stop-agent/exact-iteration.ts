@@ -10,10 +10,10 @@ import {
   updateDiscriminatorExactly,
 } from '../exact-gail.ts';
 import { exactPpoUpdate, standardizedAdvantages } from '../exact-ppo.ts';
-import { type DiscriminatorHealth, expertWeights, type GailConfig } from '../gail.ts';
+import { type DiscriminatorHealth, expertWeights, type GailConfig, rewardsOf } from '../gail.ts';
 import { logComplement } from '../policy-value.ts';
 import type { PpoConfig } from '../ppo.ts';
-import { actionValues, threadStates } from '../thread-mdp.ts';
+import { actionValues, type ThreadMdp, threadStates, withFinalStops } from '../thread-mdp.ts';
 import type { Metrics } from '../trainer.ts';
 import { discriminatorEpochs, type Imitation, type ImitationMember, type ImitationPhase } from './imitation-state.ts';
 import { discriminatorMetrics } from './metrics.ts';
@@ -30,14 +30,14 @@ export async function iterateExactly(
   onPhase('discriminator');
   const health = await discriminate(training, policies);
   onPhase('rewards');
-  const rewards = await exactRewards(training.discriminator, {
+  const logits = await exactRewards(training.discriminator, {
     states: training.learner.states,
     seen: policies.map(({ seen }) => seen),
   });
   const advantages = policies.map(({ seen, stopProbability }, member) =>
     exactAdvantages(seen.mdps, {
       stopProbability,
-      rewards: rewards[member],
+      rewards: rewardsOf(logits[member], members[member].config.reward),
       discount: members[member].config.ppo.discount,
     }),
   );
@@ -54,7 +54,7 @@ export async function iterateExactly(
       experts: training.experts,
       policy: policies[index],
       discriminator: health[index],
-      rewards: rewards[index],
+      logits: logits[index],
       stopLogProbabilitiesAfter: after[index].stopLogProbabilities,
       expectedReturn: member.config.taskWeight > 0 ? (task?.[index] ?? null) : null,
     }),
@@ -80,22 +80,47 @@ function threadsToSee({ environment, environmentState, config, random }: Imitati
   return { rows: Int32Array.from(rows), mdps };
 }
 
-async function scoredPolicies({ learner }: Imitation, seen: readonly SeenThreads[]): Promise<SeenPolicy[]> {
+async function scoredPolicies({ learner, members }: Imitation, seen: readonly SeenThreads[]): Promise<SeenPolicy[]> {
   const scored = await scoreRows(
     learner,
     seen.map(({ rows }) => rows),
   );
   return seen.map((own, member) => {
     const { stopLogProbabilities } = scored[member];
-    const stopProbability = Float64Array.from(stopLogProbabilities, Math.exp);
+    const chosen = Float64Array.from(stopLogProbabilities, Math.exp);
+    const stopIsFinal = members[member].config.afterStop === 'stop';
+    const stopProbability = stopIsFinal ? afterFinalStops(own.mdps, chosen) : chosen;
+    const occupancy = occupancyOf(own.mdps, stopProbability);
     return {
       seen: own,
-      occupancy: occupancyOf(own.mdps, stopProbability),
+      occupancy,
+      choices: stopIsFinal ? choicesOf(own.mdps, occupancy) : occupancy,
       stopProbability,
       stopLogProbabilities,
       continueLogProbabilities: stopLogProbabilities.map(logComplement),
     };
   });
+}
+
+function afterFinalStops(mdps: readonly ThreadMdp[], stopProbability: Float64Array): Float64Array {
+  let first = 0;
+  const of = mdps.map((mdp) => {
+    const end = first + threadStates(mdp);
+    const own = withFinalStops(mdp, stopProbability.subarray(first, end));
+    first = end;
+    return [...own];
+  });
+  return Float64Array.from(of.flat());
+}
+
+/** The occupancy of the states where the agent chooses, none of them after a stop, scaled to sum to 1. */
+function choicesOf(mdps: readonly ThreadMdp[], { visits, stopping, continuing }: Occupancy): Occupancy {
+  const isChoice = mdps.flatMap(({ steps, goesOn }) =>
+    Array.from({ length: threadStates({ steps, goesOn }) }, (_, state) => !goesOn || state === 0 || state % 2 === 1),
+  );
+  const share = visits.reduce((sum, visit, state) => (isChoice[state] ? sum + visit : sum), 0);
+  const scaled = (values: Float32Array) => values.map((value, state) => (isChoice[state] ? value / share : 0));
+  return { visits: scaled(visits), stopping: scaled(stopping), continuing: scaled(continuing) };
 }
 
 function discriminate(training: Imitation, policies: readonly SeenPolicy[]): Promise<DiscriminatorHealth[]> {
@@ -122,8 +147,9 @@ function updatePolicy(
   const remaining = 1 - iteration / learner.members[0].config.iterations;
   const improved = policies.map((policy, member) => ({
     ...policy,
+    occupancy: policy.choices,
     config: members[member].config.ppo,
-    advantages: standardizedAdvantages(advantages[member], policy.occupancy),
+    advantages: standardizedAdvantages(advantages[member], policy.choices),
   }));
   return exactPpoUpdate(learner.agent, improved, { states: learner.states, remaining, task });
 }
@@ -132,6 +158,8 @@ function updatePolicy(
 interface SeenPolicy {
   readonly seen: SeenThreads;
   readonly occupancy: Occupancy;
+  /** The same where the agent chooses: what its policy is improved on. */
+  readonly choices: Occupancy;
   /** [states] each. */
   readonly stopProbability: Float64Array;
   readonly stopLogProbabilities: Float32Array;
@@ -146,21 +174,22 @@ function exactMetrics(iteration: {
   policy: SeenPolicy;
   discriminator: DiscriminatorHealth;
   /** Logits of both actions in each state, CONTINUE then STOP. */
-  rewards: Float32Array;
+  /** Of both actions in each state, high for experts, [states, 2]. */
+  logits: Float32Array;
   stopLogProbabilitiesAfter: Float32Array;
   expectedReturn: number | null;
 }): Metrics {
-  const { config, experts, policy, discriminator, rewards, stopLogProbabilitiesAfter, expectedReturn } = iteration;
-  const { occupancy, continueLogProbabilities, stopLogProbabilities } = policy;
+  const { config, experts, policy, discriminator, logits, stopLogProbabilitiesAfter, expectedReturn } = iteration;
+  const { occupancy, choices, continueLogProbabilities, stopLogProbabilities } = policy;
   const totals = { meanLogit: 0, entropy: 0, kl: 0, clipped: 0 };
   for (const [state, logStop] of stopLogProbabilitiesAfter.entries()) {
     const logContinue = logComplement(logStop);
     totals.meanLogit +=
-      occupancy.continuing[state] * rewards[2 * state] + occupancy.stopping[state] * rewards[2 * state + 1];
-    totals.entropy -= occupancy.visits[state] * (Math.exp(logStop) * logStop + Math.exp(logContinue) * logContinue);
+      occupancy.continuing[state] * logits[2 * state] + occupancy.stopping[state] * logits[2 * state + 1];
+    totals.entropy -= choices.visits[state] * (Math.exp(logStop) * logStop + Math.exp(logContinue) * logContinue);
     const changes = [
-      [occupancy.stopping[state], logStop - stopLogProbabilities[state]],
-      [occupancy.continuing[state], logContinue - continueLogProbabilities[state]],
+      [choices.stopping[state], logStop - stopLogProbabilities[state]],
+      [choices.continuing[state], logContinue - continueLogProbabilities[state]],
     ];
     for (const [weight, change] of changes) {
       // An action that was never taken may be infinitely likelier now; it weighs nothing.

@@ -68,6 +68,7 @@ export function startImitation(learner: StopLearner): Imitation {
         table: problem.table,
         threads: problem.environment,
         episodeEnd: config.imitation.episodeEnd,
+        afterStop: config.imitation.afterStop,
         lastPost: config.lastPost,
       },
       environmentState: initialState(),

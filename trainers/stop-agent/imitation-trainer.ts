@@ -4,7 +4,7 @@ import { updateScalarMoments } from '../../src/tensor/normalizer.ts';
 import { columnOf } from '../../src/tensor/population-ops.ts';
 import { logitsExpertIsHigh } from '../discriminator.ts';
 import { generalizedAdvantages, scaleRewards } from '../gae.ts';
-import { type DiscriminatorHealth, updateDiscriminator } from '../gail.ts';
+import { type DiscriminatorHealth, rewardsOf, updateDiscriminator } from '../gail.ts';
 import { type PpoSteps, ppoUpdate } from '../ppo.ts';
 import type { Metrics, Trainer } from '../trainer.ts';
 import { iterateExactly } from './exact-iteration.ts';
@@ -32,7 +32,7 @@ import { occupancyDistance } from './target-occupancy.ts';
  * published code disagree, both are options; the presets `paper` and `published` (config.ts) set them.
  *
  *   point         paper                            here (preset paper)
- *   reward        −log D                           logit over the running std of its discounted sum (see gail.ts)
+ *   reward        −log D                           logit over the running std of its discounted sum (see gail.ts), or −log D
  *   order         policy, then discriminator       discriminator, rewards, policy: the published code's order
  *   episode       ends with the stop               runs to the last post in training, as demonstrations do
  *   normaliser    not mentioned                    per feature, exact, from the table of all states
@@ -138,7 +138,7 @@ export interface Rewards {
   readonly scaled: Float32Array;
 }
 
-/** Line 3: logit over the running standard deviation of its discounted sum. */
+/** Line 3: logit, or −log D, over the running standard deviation of its discounted sum. */
 async function scoreSteps({ learner, members, discriminator }: Imitation, collected: readonly Collected[]) {
   const logits = tf.tidy(() => {
     const states = learner.states.gather(collected.map(({ rows }) => rows));
@@ -152,7 +152,11 @@ async function scoreSteps({ learner, members, discriminator }: Imitation, collec
     const own = values.subarray(member * rows.length, (member + 1) * rows.length);
     return {
       logits: own,
-      scaled: scaleRewards(runningReturn, { rewards: own, ends, discount: config.ppo.discount }),
+      scaled: scaleRewards(runningReturn, {
+        rewards: rewardsOf(own, config.reward),
+        ends,
+        discount: config.ppo.discount,
+      }),
     };
   });
 }
@@ -216,7 +220,7 @@ async function measure(
 const occupancyEvery = 10;
 
 /** Bounds the memory of that. */
-const statesAtOnce = 2048;
+const statesAtOnce = 512;
 
 /** Adds how far the policies now are from their target, after every tenth iteration and the last. */
 async function withOccupancies({ learner, targets, iteration }: Imitation, metrics: readonly Metrics[]) {

@@ -10,6 +10,8 @@ const ownOptions: ReadonlySet<string> = new Set([
   'imitation.misleading',
   'imitation.misleadingPenalty',
   'imitation.otherExpertSampling',
+  'imitation.reward',
+  'imitation.afterStop',
   'imitation.taskWeight',
   'imitation.discriminator.learningRate',
   'imitation.discriminator.penalty',

@@ -1,6 +1,6 @@
 import { CONTINUE, STOP } from '../../envs/state-table.ts';
 import { expertNames } from '../../experts/trajectories.ts';
-import { type ThreadMdp, threadStates, visitProbabilities } from '../thread-mdp.ts';
+import { type ThreadMdp, threadStates, visitProbabilities, withFinalStops } from '../thread-mdp.ts';
 import type { Metrics } from '../trainer.ts';
 import type { StopMember } from './problem.ts';
 import { pairsOf } from './setup.ts';
@@ -29,6 +29,8 @@ export interface TargetOccupancy {
     /** How often a step of the thread occurs in ρ*, and so in the agent's occupancy. */
     readonly perStep: number;
   }[];
+  /** Whether the policy's actions after its first stop are stop, whatever it says there. */
+  readonly stopIsFinal: boolean;
   /** ρ*(s, CONTINUE) and ρ*(s, STOP), [states] each. */
   readonly continuing: Float64Array;
   readonly stopping: Float64Array;
@@ -70,7 +72,8 @@ export function targetOccupancy(member: StopMember): TargetOccupancy | null {
     first = end;
     return { mdp, perStep: ofThread / mdp.steps };
   });
-  return { rows: Int32Array.from(rows), threads, continuing, stopping };
+  const stopIsFinal = member.config.imitation.afterStop === 'stop';
+  return { rows: Int32Array.from(rows), threads, stopIsFinal, continuing, stopping };
 }
 
 /**
@@ -78,7 +81,7 @@ export function targetOccupancy(member: StopMember): TargetOccupancy | null {
  * @param stopProbability π(stop | s), [states]
  */
 export function occupancyDistance(
-  { threads, continuing, stopping }: TargetOccupancy,
+  { threads, stopIsFinal, continuing, stopping }: TargetOccupancy,
   stopProbability: Float64Array,
 ): Metrics {
   let distance = 0;
@@ -87,9 +90,11 @@ export function occupancyDistance(
   let first = 0;
   for (const { mdp, perStep } of threads) {
     const states = threadStates(mdp);
-    const visits = visitProbabilities(mdp, stopProbability.subarray(first, first + states));
+    const chosen = stopProbability.subarray(first, first + states);
+    const stops = stopIsFinal ? withFinalStops(mdp, chosen) : chosen;
+    const visits = visitProbabilities(mdp, stops);
     for (let state = 0; state < states; state++) {
-      const stop = stopProbability[first + state];
+      const stop = stops[state];
       const excess = [
         perStep * visits[state] * (1 - stop) - continuing[first + state],
         perStep * visits[state] * stop - stopping[first + state],

@@ -74,6 +74,12 @@ describe('the distance of a policy', () => {
     expect(waited['occupancy/distance']).toBeCloseTo(0.125 + 0.5, 12);
   });
 
+  it('does not ask what the policy would do after a stop that is final', () => {
+    const final = target(pairs, { imitation: { alpha: 1, beta: 0, gamma: 0, afterStop: 'stop' } })!;
+    const { 'occupancy/distance': distance } = occupancyDistance(final, Float64Array.of(1, 1, 0, 0, 1, 0));
+    expect(distance).toBeCloseTo(0, 12);
+  });
+
   it('by step forgets in which thread the agent stops', () => {
     const apart = target(pairs, weights(1, 0, 0))!;
     // One thread stops at the first post and the other at the second; this policy does each half of the time in both.

@@ -105,6 +105,8 @@ describe.each(trainerBackends)('on %s', (backend) => {
         alpha: 0.5,
         beta: 0.4,
         gamma: 0.1,
+        reward: 'minus-log-d',
+        afterStop: 'stop',
         misleading: 'subtract',
         misleadingPenalty: 'subtract',
         taskWeight: 0.5,
@@ -179,6 +181,7 @@ describe.each(trainerBackends)('on %s', (backend) => {
       ['the published preset, its normaliser still learning', [5], stopAgentPresets.published],
       ['the published preset, its normaliser frozen', [5], { ...stopAgentPresets.published, iterations: 24 }],
       ['episodes that end with the stop', [5], { imitation: { episodeEnd: 'stop' } }],
+      ['stops that are final, and −log D', [5], { imitation: { afterStop: 'stop', reward: 'minus-log-d' } }],
       ['a task weight', [5], { imitation: { taskWeight: 1 } }],
       ['no rollouts, and a task weight', [5, 6], { imitation: { rollout: 'exact', taskWeight: 1 } }],
       ['a start from a copy', [5], { initialization: 'behavior-cloning' }],
@@ -583,7 +586,12 @@ describe.each(trainerBackends)('on %s', (backend) => {
 
   describe('imitation', () => {
     // States that say outright whether to stop: the first number is the post. Experts stop at the third.
-    it.each(['sampled', 'exact'] as const)('comes to stop where the experts stop: %s', async (rollout) => {
+    it.each([
+      ['sampled', 'free'],
+      ['exact', 'free'],
+      ['sampled', 'stop'],
+      ['exact', 'stop'],
+    ] as const)('comes to stop where the experts stop: %s, %s after a stop', async (rollout, afterStop) => {
       const posts = 6;
       const table = buildStateTable({
         threads: Array.from({ length: 12 }, () => ({
@@ -600,17 +608,17 @@ describe.each(trainerBackends)('on %s', (backend) => {
         labelled: new Map(),
       };
       const config = smallConfig({
-        iterations: 80,
+        iterations: 120,
         hidden: 16,
         imitation: {
           rollout,
+          afterStop,
           ppo: {
             stepsPerIteration: 60,
             epochs: 3,
             minibatches: 2,
-            learningRate: 2e-3,
-            learningRateDecay: 'none',
-            entropyCoefficient: 0.1,
+            learningRate: 3e-3,
+            entropyCoefficient: 0.01,
           },
           discriminator: {
             hidden: 16,
@@ -618,7 +626,7 @@ describe.each(trainerBackends)('on %s', (backend) => {
             epochs: 3,
             warmupEpochs: 10,
             warmupIterations: 10,
-            learningRate: 3e-3,
+            learningRate: 1e-2,
             penalty: 1,
           },
         },
@@ -628,8 +636,12 @@ describe.each(trainerBackends)('on %s', (backend) => {
       const [policy] = await trainer.policies();
       const [probabilities] = await stopProbabilities(policy, table);
       expect(Math.max(...probabilities.subarray(0, 2))).toBeLessThan(0.3);
-      expect(Math.min(...probabilities.subarray(2))).toBeGreaterThan(0.7);
-      expect(metrics[79][0]['rollout/mean_stop_post']).toBeCloseTo(3, 0);
+      // Where a stop is final, later posts are hardly ever acted upon.
+      const certain = afterStop === 'stop' ? probabilities.subarray(2, 3) : probabilities.subarray(2);
+      expect(Math.min(...certain)).toBeGreaterThan(0.7);
+      expect(metrics[119][0]['rollout/mean_stop_post']).toBeCloseTo(3, 0);
+      expect(metrics[9][0]['occupancy/distance']).toBeGreaterThan(metrics[119][0]['occupancy/distance']);
+      expect(metrics[119][0]['occupancy/distance']).toBeLessThan(0.15);
       trainer.dispose();
     });
   });
