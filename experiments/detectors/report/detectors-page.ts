@@ -17,13 +17,16 @@ import { readItems } from '../items.ts';
 import { readDetectorsResult } from '../result.ts';
 import { columnsOf, confidentAnswers, detectorMetrics } from '../scores.ts';
 import { allReplies } from './detectors-report.ts';
-import { type DetectorStanding, type Estimate, type Standing, standingOf } from './standing.ts';
+import { type DetectorPoint, type DetectorStanding, type Estimate, type Standing, standingOf } from './standing.ts';
 
 /** The page of an experiment on detectors: scores, prices, curves over posts read, calibration, and the items they disagree on. */
 export async function detectorsPage({ name, description, command, variants }: PageSource): Promise<Page> {
   const standing = standingOf(resultsOf(variants, readDetectorsResult));
   const { detectors, verdict, notes, items } = standing;
-  const [scores, prices] = await drawAll([scoreChart(detectors), priceChart(detectors)]);
+  const charts = await drawAll([
+    scoreChart(standing),
+    ...(detectors.some(({ last }) => tokensOf(last) > 0) ? [priceChart(detectors)] : []),
+  ]);
   const curves = await drawAll(allReplies(detectors).length > 1 ? [curveChart(detectors)] : []);
   const calibrations = await drawAll(calibrationCharts(detectors));
   const texts = await textsOf(variants[0].directories[0]);
@@ -33,8 +36,7 @@ export async function detectorsPage({ name, description, command, variants }: Pa
       title: 'Scores',
       body: html`<p>Verdict: ${verdict}.</p>
 ${notes.map((note) => html`<p class="warning">${note}.</p>`)}
-<div class="pair">${figure(scores, 'Macro-F1 with 95 % intervals over seeds and items; the line is the most common label.')}
-${figure(prices, 'Macro-F1 against the tokens of a judgement, read and written.')}</div>
+<div class="pair">${charts.map((chart) => figure(chart, chart.label))}</div>
 ${scoresTable(detectors)}`,
     },
     ...(curves.length === 0
@@ -67,7 +69,7 @@ ${scoresTable(detectors)}`,
       sections,
       data: { inspector: null, items: null },
     }),
-    pictures: picturesOf([scores, prices, ...curves, ...calibrations]),
+    pictures: picturesOf([...charts, ...curves, ...calibrations]),
   };
 }
 
@@ -75,6 +77,10 @@ ${scoresTable(detectors)}`,
 function colours(detectors: readonly DetectorStanding[]) {
   const names = detectors.map(({ variant }) => variant);
   return { domain: names, range: names.map((_, place) => seriesColours[place % seriesColours.length]) };
+}
+
+function tokensOf({ values }: DetectorPoint): number {
+  return (values.inputTokens ?? 0) + (values.outputTokens ?? 0);
 }
 
 function pointsOf(detectors: readonly DetectorStanding[]) {
@@ -87,7 +93,7 @@ function pointsOf(detectors: readonly DetectorStanding[]) {
         macroF1: estimate,
         low,
         high,
-        tokens: (point.values.inputTokens ?? 0) + (point.values.outputTokens ?? 0),
+        tokens: tokensOf(point),
         isLast: point === points[points.length - 1],
         details: `${variant}, ${repliesInWords(point.replies)}\nmacro-F1 ${estimate.toFixed(3)} [${low.toFixed(3)}, ${high.toFixed(3)}]`,
       };
@@ -98,18 +104,23 @@ function pointsOf(detectors: readonly DetectorStanding[]) {
 const score = { type: 'quantitative', title: 'macro-F1', scale: { zero: false, padding: 8 } } as const;
 const details = { field: 'details', type: 'nominal' } as const;
 
-function scoreChart(detectors: readonly DetectorStanding[]): Chart {
+function scoreChart({ detectors, majority }: Standing): Chart {
   const values = pointsOf(detectors).filter(({ isLast }) => isLast);
   const y = { field: 'variant', type: 'nominal', title: null, sort: null } as const;
   const color = { field: 'variant', type: 'nominal', legend: null, scale: colours(detectors) } as const;
   return {
     name: 'scores',
-    label: `Macro-F1 of ${detectors.length} detectors with intervals.`,
+    label: `Macro-F1 with 95 % intervals over seeds and items; the dashed line is always ${majority.label}.`,
     spec: {
       width: 260,
       height: { step: 24 },
       data: { values },
       layer: [
+        {
+          data: { values: [{ macroF1: majority.macroF1 }] },
+          mark: { type: 'rule', aria: false, color: palette.grey, strokeDash: [4, 4] },
+          encoding: { x: { field: 'macroF1', ...score } },
+        },
         {
           mark: { type: 'rule', aria: false },
           encoding: { y, x: { field: 'low', ...score }, x2: { field: 'high' }, color },
@@ -127,7 +138,7 @@ function priceChart(detectors: readonly DetectorStanding[]): Chart {
   const values = pointsOf(detectors).filter(({ isLast }) => isLast);
   return {
     name: 'price',
-    label: 'Macro-F1 against tokens of a judgement.',
+    label: 'Macro-F1 against the tokens of a judgement, read and written.',
     spec: {
       width: 260,
       height: 220,
@@ -272,7 +283,7 @@ ${table({
     .slice(0, itemsShown)
     .map(({ id, decisions }) => [
       id,
-      cut(texts.get(id) ?? '–'),
+      { shown: wide(texts.get(id) ?? '–'), value: texts.get(id) ?? '' },
       decisions.find((own) => own !== undefined)?.gold ?? '–',
       ...decisions.map(answerCell),
     ]),
@@ -286,9 +297,14 @@ function answerCell(decision: DetectorDecision | undefined): Cell {
   const confidence = predicted === null ? undefined : probabilities?.[predicted];
   const shown = html`<b style="color: var(${predicted === gold ? '--green' : '--wrong-bar'}, ${palette.grey})">${predicted === gold ? '✓' : '✗'} ${answer}</b>${confidence === undefined ? null : ` ${confidence.toFixed(2)}`}`;
   return {
-    shown: explanation === '' ? shown : html`<details><summary>${shown}</summary>${cut(explanation)}</details>`,
+    shown: explanation === '' ? shown : html`<details><summary>${shown}</summary>${wide(explanation)}</details>`,
     value: answer,
   };
+}
+
+/** Long text in a cell, on several lines. */
+function wide(text: string): Markup {
+  return html`<span style="display: block; min-width: 14rem; max-width: 26rem; white-space: normal">${cut(text)}</span>`;
 }
 
 function cut(text: string): string {

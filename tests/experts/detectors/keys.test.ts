@@ -43,6 +43,10 @@ const configs: Record<string, { config: DetectorConfigInput; task: string }> = {
     task: 'rumor',
   },
   'single-prompt on categories': { config: { name: 'single-prompt', model }, task: 'checkthat4a' },
+  'single-prompt with reasons over random comments': {
+    config: { name: 'single-prompt', model, reasons: true, comments: 1 },
+    task: 'rumor',
+  },
   s2mad: { config: { name: 's2mad', models: { supporter: model } }, task: 'rumor' },
   's2mad without stances': {
     config: { name: 's2mad', models: { supporter: model }, stanceSeparation: false, debate: false },
@@ -111,6 +115,12 @@ const pins: Record<string, object> = {
     annotation: '076c9c744c8c1d59',
     calls: '36c6bcace4202b2e',
     judgement: 'f5a5504f70a892d7',
+    parts: '4f53cda18c2baa0c',
+  },
+  'single-prompt with reasons over random comments': {
+    annotation: 'a046cbd2da78b1d7',
+    calls: '94380948a6c94a2d',
+    judgement: '8e0f8caaa2d9e96d',
     parts: '4f53cda18c2baa0c',
   },
   'single-prompt on categories': {
