@@ -39,6 +39,7 @@ export default defineConfig({
           { text: 'Endpoints', link: '/endpoints' },
           { text: 'When a language model misbehaves', link: '/language-models' },
           { text: 'Serving', link: '/serving' },
+          { text: 'Scale', link: '/scale' },
           { text: 'Benchmarks', link: '/benchmarks' },
         ],
       },
