@@ -15,12 +15,8 @@ import { createSelector } from '../trainers/selector/jsdrv.ts';
 import type { SelectorTraining } from '../trainers/selector/setup.ts';
 import { trainToEnd } from '../trainers/trainer.ts';
 
-const rewards = {
-  claim: 'JSDRV, claim (REINFORCE)',
-  'reward-to-go': 'JSDRV, reward-to-go',
-  counterfactual: 'JSDRV, counterfactual',
-};
-const beside = ['untuned', 'everything', 'random-by-class', 'seed-agreement', 'regression', 'right-labels'] as const;
+const rewards = { claim: 'JSDRV, claim (REINFORCE)', 'reward-to-go': 'JSDRV, reward-to-go' };
+const beside = ['untuned', 'random-by-class', 'seed-agreement', 'regression', 'right-labels'] as const;
 
 /** Macro-F1 of stance of every system, and the processor seconds of each training of JSDRV. */
 export async function plantedSelection(options: {
@@ -56,7 +52,7 @@ export async function plantedSelection(options: {
       const { user, system } = process.cpuUsage(before);
       scores[name] = await stanceF1(trainer.training, 'selector');
       scores[`${name}, seconds`] = (user + system) / 1e6;
-      if (postReward !== 'counterfactual') continue;
+      if (postReward !== 'reward-to-go') continue;
       for (const system of beside)
         scores[system] = await stanceF1(
           await trainBaseline(trial, { name: system, selector: trainer.training }),

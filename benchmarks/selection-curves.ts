@@ -2,11 +2,14 @@
  * What selecting machine labels gains as their quality and number change: the tables and the pictures of
  * experiments/results/selection-curves.md. Usage:
  *
- *   node --import tsx benchmarks/selection-curves.ts [--seeds 21,22,…] [--out runs/selection-curves] <pstance.jsonl> <other threads.jsonl>…
+ *   node --import tsx benchmarks/selection-curves.ts [--seeds 21,22,…] [--out runs/selection-curves] [--shard 1/4]
+ *     [--encoder '{"name":…}'] <pstance.jsonl> <other threads.jsonl>…
  *
  * Stance labels of people are spoilt by noise or given by a weak machine (selection-trial.ts), in sets of 1,500 items; of the first file in
  * sets of other sizes, too. On planted threads (planted-selection.ts) the share of replies that look like another stance changes.
- * Every trial is kept in `<out>/trials.jsonl`, so a run that was cut off goes on.
+ * With `--encoder` selectors also read its vectors, on 2,100 items of a sample of 2,600 rows of the first file, beside themselves on words.
+ * Every trial is kept in `<out>/trials.jsonl`, so a run that was cut off goes on, and `--shard 1/4` to `4/4` may run side by side; the last
+ * one, or another run without it, prints all.
  */
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -17,13 +20,16 @@ import { signed } from '../experiments/report/shown-numbers.ts';
 import { makeFolder, writeFileAtomically } from '../src/atomic-file.ts';
 import { canonicalJson } from '../src/content-hash.ts';
 import { groupBy } from '../src/data/group-by.ts';
+import { namedEncoder } from './named-encoder.ts';
 import { plantedSelection } from './planted-selection.ts';
-import { gainOverRandom, mean, readRows, selectionTrial } from './selection-trial.ts';
+import { gainOverRandom, mean, readRows, sampled, selectionTrial } from './selection-trial.ts';
 
 const { values: options, positionals } = parseArgs({
   options: {
     seeds: { type: 'string', default: '21,22,23,24,25,26,27,28,29,30' },
     out: { type: 'string', default: 'runs/selection-curves' },
+    encoder: { type: 'string' },
+    shard: { type: 'string', default: '1/1' },
   },
   allowPositionals: true,
 });
@@ -33,9 +39,9 @@ const [pstance, ...threadFiles] = positionals;
 
 /** One point of a curve. `x` is the share of wrong labels, a number of items, or the share of slippery replies. */
 interface Cell {
-  readonly curve: 'noise' | 'weak machine' | 'items' | 'planted';
+  readonly curve: 'noise' | 'weak machine' | 'items' | 'read by selectors' | 'planted';
   readonly set: string;
-  readonly x: number;
+  readonly x: number | string;
 }
 interface Trial extends Cell {
   readonly seed: number;
@@ -48,8 +54,29 @@ function addReal(path: string, { machine, items, ...point }: Omit<Cell, 'set'> &
   const rows = readRows(path);
   cells.push({
     cell: { ...point, set: setOf(path) },
-    measure: (seed) => selectionTrial(rows, { machine, items, gold: 200, share: 0.5, seed }),
+    measure: (seed) => selectionTrial(rows, { machine, items, gold: 200, share: 0.5, isChosen: false, seed }),
   });
+}
+if (options.encoder !== undefined) {
+  const encoder = await namedEncoder(options.encoder, { runs: 'runs' });
+  const rows = sampled(readRows(pstance), 2600);
+  for (const [x, own] of [
+    ['words', null],
+    ['vectors', encoder],
+  ] as const)
+    cells.push({
+      cell: { curve: 'read by selectors', set: setOf(pstance), x },
+      measure: (seed) =>
+        selectionTrial(rows, {
+          machine: 'weak:300',
+          items: 2100,
+          gold: 200,
+          share: 0.5,
+          encoder: own,
+          isChosen: false,
+          seed,
+        }),
+    });
 }
 for (const path of [pstance, ...threadFiles]) {
   addReal(path, { curve: 'weak machine', x: 1500, machine: 'weak:300', items: 1500 });
@@ -57,7 +84,7 @@ for (const path of [pstance, ...threadFiles]) {
     addReal(path, { curve: 'noise', x: noise, machine: `noise:${noise}`, items: 1500 });
 }
 for (const items of [500, 4000]) addReal(pstance, { curve: 'items', x: items, machine: 'weak:300', items });
-for (const x of [0.1, 0.5, 0.6, 0.75])
+for (const x of [0.1, 0.5, 0.75])
   cells.push({
     cell: { curve: 'planted', set: 'planted threads', x },
     measure: (seed) => plantedSelection({ slipperyShare: x, seed, runs: out }),
@@ -73,9 +100,11 @@ const trials: Trial[] = existsSync(kept)
   : [];
 const keyOf = ({ curve, set, x, seed }: Cell & { seed: number }) => canonicalJson({ curve, set, x, seed });
 const known = new Set(trials.map(keyOf));
+const [shard, shards] = options.shard.split('/').map(Number);
+let place = 0;
 for (const { cell, measure } of cells)
   for (const seed of seeds) {
-    if (known.has(keyOf({ ...cell, seed }))) continue;
+    if (place++ % shards !== shard - 1 || known.has(keyOf({ ...cell, seed }))) continue;
     const trial = { ...cell, seed, scores: await measure(seed) };
     appendFileSync(kept, `${JSON.stringify(trial)}\n`);
     trials.push(trial);
@@ -132,7 +161,7 @@ function coloured(names: Readonly<Record<string, string>>) {
 function realChart(): Chart {
   const colours = {
     'right-labels': palette.green,
-    chosen: palette.vermillion,
+    influence: palette.vermillion,
     'seed-agreement': palette.blue,
     'knn-shapley': palette.pink,
     'small-loss': palette.amber,
@@ -173,7 +202,6 @@ function realChart(): Chart {
 function plantedChart(): Chart {
   const colours = {
     'right-labels': palette.green,
-    'JSDRV, counterfactual': palette.vermillion,
     'JSDRV, reward-to-go': palette.blue,
     'JSDRV, claim (REINFORCE)': palette.pink,
     'random-by-class': palette.grey,

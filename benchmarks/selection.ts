@@ -12,9 +12,8 @@ import { basename } from 'node:path';
 import { parseArgs } from 'node:util';
 import { markdownTable } from 'markdown-table';
 import { signed } from '../experiments/report/shown-numbers.ts';
-import { Random } from '../src/tensor/random.ts';
 import { namedEncoder } from './named-encoder.ts';
-import { gainOverRandom, mean, type Row, readRows, selectionTrial } from './selection-trial.ts';
+import { gainOverRandom, mean, readRows, sampled, selectionTrial } from './selection-trial.ts';
 
 const { values: options, positionals } = parseArgs({
   options: {
@@ -36,10 +35,10 @@ const encoder = options.encoder === undefined ? null : await namedEncoder(option
 
 for (const path of positionals)
   for (const machine of options.machine) {
-    const rows = sampled(readRows(path, { test }));
+    const rows = sampled(readRows(path, { test }), Number(options.sample ?? Number.POSITIVE_INFINITY));
     const trials: Record<string, number>[] = [];
     for (const seed of seeds.split(',').map(Number))
-      trials.push(await selectionTrial(rows, { machine, items, gold, share, encoder, seed, csv }));
+      trials.push(await selectionTrial(rows, { machine, items, gold, share, encoder, isChosen: true, seed, csv }));
     console.log(`\n${basename(path)}, machine ${machine}, seeds ${seeds}\n`);
     const lines = Object.keys(trials[0]).map((name) => {
       const score = mean(trials.map((trial) => trial[name])).toFixed(3);
@@ -50,10 +49,3 @@ for (const path of positionals)
     const head = ['trained on gold and', 'macro-F1', 'over random of the same classes'];
     console.log(markdownTable([head, ...lines], { align: ['l', 'r', 'r'] }));
   }
-
-function sampled(rows: readonly Row[]): readonly Row[] {
-  if (options.sample === undefined) return rows;
-  const random = Random.seeded({ seed: 7, purpose: 'sample' });
-  const others = random.shuffled(rows.filter(({ isTest }) => !isTest));
-  return [...rows.filter(({ isTest }) => isTest), ...others.slice(0, Number(options.sample))];
-}
