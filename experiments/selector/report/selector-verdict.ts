@@ -1,3 +1,4 @@
+import { counted } from '../../../src/counted.ts';
 import type { VariantResults } from '../../report/variant-results.ts';
 import { type SelectorTask, selectorTasks } from '../decisions.ts';
 import type { SelectorResult } from '../result.ts';
@@ -22,7 +23,7 @@ export function selectorVerdict(results: readonly VariantResults<SelectorResult>
     });
     return { subject, control, leads };
   });
-  return [verdictOn(comparisons), ...roomClauses(trials)].join('; ');
+  return [verdictOn(comparisons), ...unrewardedClauses(results), ...roomClauses(trials)].join('; ');
 }
 
 /** Where no seed could show room. The selector sees none of the labels that this is measured by. */
@@ -31,6 +32,22 @@ function roomClauses(trials: readonly SelectorResult[]): string[] {
     const rooms = trials.flatMap(({ room }) => room?.[task] ?? []);
     if (rooms.length === 0 || rooms.some(({ logLikelihood }) => logLikelihood.low > 0)) return [];
     return [`nothing to gain here in ${task}: right machine labels train no better model than random ones`];
+  });
+}
+
+/**
+ * Runs whose labelled claims earned nothing at the end. Where most replies say another stance than they mean, stances that changed their
+ * meaning tell veracity no worse, and a policy learns to keep the wrong labels: the missing reward is all that a run sees of it.
+ */
+function unrewardedClauses(results: readonly VariantResults<SelectorResult>[]): string[] {
+  return results.flatMap(({ variant, trials }) => {
+    const rewards = trials.flatMap(({ lastEpoch }) => lastEpoch['reward/labelledClaims'] ?? []);
+    const unrewarded = rewards.filter((reward) => reward <= 0);
+    if (unrewarded.length === 0) return [];
+    const whose = results.length > 1 ? `${variant}’s ` : '';
+    return [
+      `${whose}labelled claims earned no reward in the last epoch of ${unrewarded.length} of ${counted(rewards.length, 'run')}, so nothing vouches for what was selected there: hold the tuned models against untuned ones before use`,
+    ];
   });
 }
 

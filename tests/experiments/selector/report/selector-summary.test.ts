@@ -69,6 +69,17 @@ describe('the verdict on a selector', () => {
     );
   });
 
+  it('says where labelled claims earned nothing at the end', () => {
+    const of = (reward: number) => ({
+      ...runOf({ selector: 21, random: 20 }),
+      lastEpoch: { 'reward/labelledClaims': reward },
+    });
+    expect(verdictOf({ agent: [of(-0.04), of(0.1)] })).toMatch(
+      /\]\); labelled claims earned no reward in the last epoch of 1 of 2 runs, so nothing vouches for .* untuned ones before use\. $/,
+    );
+    expect(verdictOf({ agent: [of(0.1)] })).not.toContain('earned no reward');
+  });
+
   it('calls no gain what could be chance', () => {
     const little = runOf({ selector: 21, random: 20 });
     expect(verdictOf({ agent: [little] })).toMatch(
