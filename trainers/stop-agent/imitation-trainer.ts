@@ -231,8 +231,9 @@ async function withOccupancies({ learner, targets, iteration }: Imitation, metri
   const most = Math.max(...rows.map(({ length }) => length));
   for (let start = 0; start < most; start += statesAtOnce) {
     const chunks = rows.map((own) => own.subarray(start, start + statesAtOnce));
+    // A member with fewer states may have none left.
     for (const [member, { stopLogProbabilities }] of (await scoreRows(learner, chunks)).entries())
-      stopProbability[member].set(stopLogProbabilities.map(Math.exp), start);
+      stopProbability[member].subarray(start).set(stopLogProbabilities.map(Math.exp));
   }
   return metrics.map((own, member) => {
     const target = targets[member];
