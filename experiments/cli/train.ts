@@ -138,7 +138,7 @@ function opening(
 
 /** What a reader who has seen the table may want next. */
 function nextSteps(commands: readonly string[]): string {
-  return `Next: ${commands.join('\n      ')}\n`;
+  return commands.length === 0 ? '' : `Next: ${commands.join('\n      ')}\n`;
 }
 
 /** The arguments of a command that trains the same runs. */

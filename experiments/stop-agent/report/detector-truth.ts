@@ -60,7 +60,7 @@ export function detectorTruth(heldOut: readonly HeldOutScores[], options: { what
       };
     }),
     support,
-    verdict: problem === null ? null : `${problem}; no stopping rule can help. Next: ${options.whatToDo}`,
+    verdict: problem === null ? null : `${problem}. Next: ${options.whatToDo}`,
   };
 }
 
@@ -78,7 +78,7 @@ function problemOf(heldOut: readonly HeldOutScores[]): string | null {
   const said = new Map(labels.map((label) => [label, share(label, (own) => all(own).said)]));
   const [first] = labels.filter((label) => said.get(label)! >= oneLabel);
   if (first !== undefined)
-    return `the detector answers one label (${first} for ${percent(said.get(first)!)} of the threads that it has not seen)`;
+    return `the detector answers one label (${first} for ${percent(said.get(first)!)} of the threads that it has not seen); no stopping rule can help`;
   // Labels drawn as often as the detector says them: precision is the share of a label, recall how often it is said.
   const guessing = mean(
     labels.map((label) => {
@@ -93,7 +93,11 @@ function problemOf(heldOut: readonly HeldOutScores[]): string | null {
   // 1.64 standard errors of a share of one half: 95 % of guessing detectors stay below that.
   const chance = 1.64 * Math.sqrt(0.25 / heldOut[0].threads);
   if (macroF1 > Math.max(majority, guessing + chance)) return null;
-  return `the detector is no better than guessing on threads that it has not seen (macro-F1 ${macroF1.toFixed(3)}; guesses as frequent ${guessing.toFixed(3)}, the most common label ${majority.toFixed(3)})`;
+  const seen = `(macro-F1 ${macroF1.toFixed(3)}; guesses as frequent ${guessing.toFixed(3)}, the most common label ${majority.toFixed(3)})`;
+  // A detector that is a little better may be much better: so few threads cannot tell.
+  return macroF1 < Math.max(majority, guessing) + 0.01
+    ? `the detector is no better than guessing on threads that it has not seen ${seen}; no stopping rule can help`
+    : `the detector cannot be told from guessing on ${heldOut[0].threads} threads that it has not seen ${seen}; if it guesses, no stopping rule can help`;
 }
 
 function mean(values: readonly number[]): number {
@@ -134,22 +138,25 @@ export function detectorTruthTable(truth: DetectorTruth): string {
   });
 }
 
+function lineOf({ variants, readers }: Pick<DetectorTruth, 'variants' | 'readers'>): string {
+  const [all, claim, majority] = readers.map(({ macroF1 }) => macroF1.toFixed(3));
+  const whose = variants === null ? '' : ` of ${variants.join(', ')}`;
+  return `Detector${whose} on threads that it has not seen: macro-F1 ${all} after all posts, ${claim} after the claim; the most common label has ${majority}.`;
+}
+
 /** Lines of the terminal's summary. */
 export function detectorTruthLines(truths: readonly DetectorTruth[]): string[] {
   return truths.flatMap(({ variants, readers, verdict }) => {
-    const [all, claim, majority] = readers.map(({ macroF1 }) => macroF1.toFixed(3));
     const whose = variants === null ? '' : ` of ${variants.join(', ')}`;
-    return [
-      `Detector${whose} on threads that it has not seen: macro-F1 ${all} after all posts, ${claim} after the claim; the most common label has ${majority}.`,
-      ...(verdict === null ? [] : [`Verdict${whose}: ${verdict}.`]),
-    ];
+    return [lineOf({ variants, readers }), ...(verdict === null ? [] : [`Verdict${whose}: ${verdict}.`])];
   });
 }
 
-/** The same on the page. */
+/** The same on the page: the table is open where it has a problem to show. */
 export function detectorTruthMarkup(truths: readonly DetectorTruth[]): Markup {
   return html`${truths.map(
     (truth) => html`${truth.verdict === null ? null : html`<p class="warning">${sentence(truth.verdict)}</p>`}
+<details class="detector"${truth.verdict === null ? null : html` open`}><summary>${lineOf(truth)}</summary>
 ${table({
   caption: titleOf(truth),
   columns: [{ title: 'reads' }, ...['macro-F1', ...columnsOf(truth)].map((title) => ({ title, isNumber: true }))],
@@ -161,6 +168,7 @@ ${table({
   isSortable: false,
 })}
 <p class="facts">${explained}</p>
+</details>
 `,
   )}`;
 }

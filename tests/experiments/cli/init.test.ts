@@ -50,6 +50,8 @@ describe('init', () => {
     const trained = await earshot(['train', 'mine.yaml', ...quick], { cwd });
     expect(trained.code, trained.errors).toBe(0);
     expect(trained.out).toMatch(/^mine: 25 test threads, 1 seed\n/);
+    // Whoever has threads needs no advice to come with some.
+    expect(trained.errors).not.toContain('the same with your own threads');
   });
 
   it('chooses a task that the threads have every label of, before one that more of them have a label of', async () => {

@@ -42,7 +42,12 @@ describe('what the detector is worth on threads that it has not seen', () => {
         /^Detector on threads that it has not seen: macro-F1 0\.885 after all posts, 0\.\d{3} after/,
       ),
     ]);
-    expect(detectorTruthMarkup(truths).markup).not.toContain('class="warning"');
+    const { markup } = detectorTruthMarkup(truths);
+    expect(markup).not.toContain('class="warning"');
+    // The answer is to be on the first screen, so the table waits behind its sentence.
+    expect(markup).toContain(
+      '<details class="detector"><summary>Detector on threads that it has not seen: macro-F1 0.885',
+    );
   });
 
   it('is the verdict where the detector answers one label, or guesses', () => {
@@ -53,7 +58,15 @@ describe('what the detector is worth on threads that it has not seen', () => {
     const [guesses] = detectorTruths(resultsOf(heldOut((thread) => thread % 2)));
     expect(guesses.verdict).toMatch(/no better than guessing .*\(macro-F1 0\.479; guesses as frequent 0\.479/);
     expect(detectorTruthMarkup([guesses]).markup).toContain('class="warning">The detector is no better than guessing');
+    expect(detectorTruthMarkup([guesses]).markup).toContain('<details class="detector" open>');
     expect(detectorTruthLines([guesses])[1]).toMatch(/^Verdict: the detector is no better/);
+  });
+
+  it('does not say that a detector guesses where so few threads cannot tell', () => {
+    const [unsure] = detectorTruths(resultsOf(heldOut((thread, gold) => (thread % 9 < 5 ? gold : 1 - gold))));
+    expect(unsure.verdict).toMatch(
+      /^the detector cannot be told from guessing on 100 threads .*; if it guesses, no stopping rule can help\. Next: /,
+    );
   });
 
   it('names the variants where their detectors differ, and says nothing of detectors that were not trained here', () => {
