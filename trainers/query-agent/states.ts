@@ -38,7 +38,10 @@ export function queryStateSize({ detectors, labels }: { detectors: number; label
 }
 
 /** The states of a thread's MDP, row-major [states, queryStateSize]. */
-export function queryStates(thread: QueryThread, { mdp, labels }: { mdp: QueryMdp; labels: number }): Float32Array {
+export function queryStates(
+  thread: Pick<QueryThread, 'lengths' | 'judgements'>,
+  { mdp, labels }: { mdp: QueryMdp; labels: number },
+): Float32Array {
   const { detectors, step, askedAt } = mdp;
   const width = queryStateSize({ detectors, labels });
   const states = new Float32Array(step.length * width);
