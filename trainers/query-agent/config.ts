@@ -22,4 +22,5 @@ export const queryAgentSchema = z
       .describe('subtracted from the worth of an answer: this × share of posts read'),
   })
   .describe('an agent that waits, asks one of several detectors, or answers');
+/** The same with every default filled in. */
 export type QueryAgentConfig = z.infer<typeof queryAgentSchema>;
