@@ -1,11 +1,11 @@
 /*
  * What a sweep of very many trials costs apart from the training: one tiny trial is trained, and its files stand in for those of all
- * others. Prints what a trial takes on the disk with each --keep, and time and memory of the table, the report and the pictures.
- * Usage:
+ * others. Prints what a trial takes on the disk with each --keep, and time and memory of the table, the report and the pictures. With
+ * --queue, sweeps of 6 and of 60 tiny trials also say what a queue adds to a trial. Usage:
  *
- *   node --import tsx benchmarks/many-trials.ts [--trials 10000]
+ *   node --import tsx benchmarks/many-trials.ts [--trials 10000] [--queue redis://localhost:6379]
  */
-import { spawnSync } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import {
   cpSync,
   linkSync,
@@ -19,21 +19,39 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
+import { parseArgs, promisify } from 'node:util';
 import { tinySweep } from '../tests/experiments/sweep/tiny-sweep.ts';
 
-const { values } = parseArgs({ options: { trials: { type: 'string', default: '10000' } } });
+const { values } = parseArgs({
+  options: { trials: { type: 'string', default: '10000' }, queue: { type: 'string' } },
+});
 const count = Number(values.trials);
 const cwd = mkdtempSync(join(tmpdir(), 'earshot-many-trials-'));
 const program = join(import.meta.dirname, '../experiments/cli/earshot.mjs');
 
 /** Runs the command line and returns what it took: processor time, which other work disturbs little, and the most memory. */
-function earshot(...words: string[]) {
+async function earshot(...words: string[]) {
   const measured = ['-f', '%U %S %M', process.execPath, '--max-old-space-size=8192', program, ...words];
-  const { status, stderr } = spawnSync('/usr/bin/time', measured, { cwd, encoding: 'utf8' });
-  if (status !== 0) throw new Error(stderr);
+  const { stderr } = await promisify(execFile)('/usr/bin/time', measured, { cwd, maxBuffer: 1e9 });
   const [user, system, kilobytes] = (stderr.trim().split('\n').at(-1) ?? '').split(' ').map(Number);
   return { seconds: user + system, megabytes: kilobytes / 1024 };
+}
+
+/** Processor time that sweep and worker take for a trial on a queue, beyond that of a sweep without one. */
+async function queueOverhead(queue: string): Promise<number> {
+  const added = [];
+  for (const seeds of [2, 20]) {
+    const name = `queue-${seeds}`;
+    const file = { ...tinySweep, name, seeds: Array.from({ length: seeds }, (_, index) => index + 1) };
+    writeFileSync(join(cwd, `${name}.yaml`), JSON.stringify(file));
+    const alone = await earshot('sweep', `${name}.yaml`, '--runs', 'alone', '--jobs', '1', '--population', '1');
+    const [head, worker] = await Promise.all([
+      earshot('sweep', `${name}.yaml`, '--runs', 'queued', '--queue', queue),
+      earshot('worker', '--runs', `worker-${seeds}`, '--queue', queue, '--jobs', '1', '--idle', '10'),
+    ]);
+    added.push(head.seconds + worker.seconds - alone.seconds);
+  }
+  return (added[1] - added[0]) / 54;
 }
 
 const bytesUnder = (folder: string): number =>
@@ -45,7 +63,7 @@ try {
   const space = { 'agent.imitation.alpha': [0.6, 0.7] };
   writeFileSync(join(cwd, 'two.yaml'), JSON.stringify({ ...tinySweep, name: 'two', seeds: [1], space }));
   for (const keep of ['all', 'policies', 'results']) {
-    earshot('sweep', 'two.yaml', '--keep', keep, '--runs', keep, '--jobs', '1');
+    await earshot('sweep', 'two.yaml', '--keep', keep, '--runs', keep, '--jobs', '1');
     const folder = join(cwd, keep, 'two');
     const own = bytesUnder(join(folder, 'trials')) / 2;
     console.log(`--keep ${keep}: ${(own / 1024).toFixed(0)} KB a trial, with what is shared counted in each`);
@@ -71,12 +89,16 @@ try {
   }
   // A folder without it would be taken for somebody else's; the sweep writes its own over it.
   cpSync(join(cwd, 'results/two/sweep.json'), join(cwd, 'runs/many/sweep.json'));
-  const { seconds, megabytes } = earshot('sweep', 'many.yaml', '--keep', 'results');
+  const { seconds, megabytes } = await earshot('sweep', 'many.yaml', '--keep', 'results');
   const disk = Number(spawnSync('du', ['-sk', 'runs/many'], { cwd, encoding: 'utf8' }).stdout.split('\t')[0]) / 1024;
   const page = readFileSync(join(cwd, 'runs/many/report.html')).length / 1024 / 1024;
   console.log(
     `${ids.length} finished trials: table, report and page in ${seconds.toFixed(0)} s of the processor with ${megabytes.toFixed(0)} MB; ${disk.toFixed(0)} MB on the disk, a page of ${page.toFixed(1)} MB`,
   );
+  if (values.queue !== undefined)
+    console.log(
+      `A queue adds ${(1000 * (await queueOverhead(values.queue))).toFixed(0)} ms of the processor to a trial`,
+    );
 } finally {
   rmSync(cwd, { recursive: true, force: true });
 }
