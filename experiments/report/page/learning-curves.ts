@@ -32,12 +32,10 @@ const known: Readonly<Record<string, Known>> = {
     title: 'Distance from the objective',
     meaning:
       'Share of steps on the demonstration threads that would have to be others for the experts’ weighted occupancies to be met.',
-    isShare: true,
   },
   'occupancy/distance_by_step': {
     title: 'Distance from the objective, threads pooled',
     meaning: 'Near 0 it stops as early as the objective asks for, in whatever threads.',
-    isShare: true,
   },
   'task/expected_return': { title: 'Expected return of the task', meaning: 'On the labelled threads. It should rise.' },
   'discriminator/accuracy_agent': {
