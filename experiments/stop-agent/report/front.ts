@@ -40,7 +40,7 @@ export function frontChart(systems: readonly PlottedSystem[], price: 'er' | 'cal
       scale: { nice: false, padding: 18, ...scale },
       axis: price === 'calls' ? { format: '~g' } : {},
     },
-    y: { field: 'y', type: 'quantitative', title: 'macro-F1', scale: { zero: false, padding: 14 } },
+    y: { field: 'y', type: 'quantitative', title: 'macro-F1', scale: { zero: false, nice: false, padding: 14 } },
   } as const;
   const colour = (group: string) => {
     if (group === groups.rule) return palette.grey;

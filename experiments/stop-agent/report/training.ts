@@ -24,7 +24,7 @@ export async function trainingSection(
       demonstrationsAtFirstPost: atFirst,
       agent: experiment.agent,
     });
-    return { variant, seed: result.seed, metrics, found };
+    return { variant, seed: result.seed, metrics, found, isCollapsed: mostCommonStop.share >= collapsedShare };
   });
   const several = runs.length > 1;
   const warnings = logged.flatMap(({ variant, seed, found }) =>
@@ -40,10 +40,15 @@ export async function trainingSection(
       warnings.length === 0
         ? html`<p>None of the usual troubles was found: no collapse, no overwhelming discriminator, no divergence.</p>`
         : html`<ul class="warnings">${warnings}</ul>`
-    }<p>One line a run; those of other agents and seeds are pale.</p>
-${body}`,
+    }${
+      logged.every(({ isCollapsed }) => isCollapsed)
+        ? html`<details><summary>Learning curves</summary>${explained}${body}</details>`
+        : html`${explained}${body}`
+    }`,
   };
 }
+
+const explained = html`<p>One line a run; those of other agents and seeds are pale.</p>`;
 
 /** Something that a training shows and that calls for a change. */
 export interface TrainingWarning {
