@@ -119,7 +119,7 @@ for (const [name, svg] of Object.entries(pictures)) writeFileAtomically(join(out
 /** A line a point, a column a system. */
 function tableOf(of: readonly (readonly Trial[])[]): string {
   const names = [...new Set(of.flatMap(([{ scores }]) => Object.keys(scores)))].filter(
-    (name) => !name.startsWith('random'),
+    (name) => name !== 'random' && !name.startsWith('random for'),
   );
   const isPlanted = of[0][0].curve === 'planted';
   return markdownTable(
