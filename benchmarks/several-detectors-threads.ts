@@ -4,12 +4,13 @@
  *
  *   python benchmarks/sentence-vectors.py threads.jsonl.gz --threads 700 --posts 8 --out vectors.jsonl
  *   node --import tsx benchmarks/several-detectors-threads.ts --data threads.jsonl.gz --vectors vectors.jsonl
- *     [--milliseconds 1,20] [--read 8] [--seeds 11,12,13] [--price 0.25] [--delay 0.4] [--train 100] [--labelled 150] [--test 400] [--runs runs/several]
+ *     [--milliseconds 1,20] [--read 8] [--seeds 11,12,13] [--price 0.25] [--delay 0.4] [--train 100] [--labelled 150] [--test 400]
+ *     [--options '{ "target": "probability" }'] [--runs runs/several]
  *
  * Only threads whose first --read posts have vectors take part; without --vectors, a hashing encoder stands in, which knows no meaning. A
  * judgement costs its processor time at --price, in units of the return a second: the first number of --milliseconds, and the second
  * for each post that is embedded. What judging took here, without embedding, is printed beside it.
- * Each seed has a run directory with its log and checkpoints, and goes on from there. Columns, means over seeds:
+ * Each seed has a run directory with its log, checkpoints and result, and goes on from there. Columns, means over seeds:
  *
  *   cost       what asking costs a thread, in units of the return; asks of the cheap and of the dear detector a thread
  *   return     share of right answers − delay × ER − cost
@@ -20,6 +21,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { markdownTable } from 'markdown-table';
+import { z } from 'zod';
 import { RunDirectory } from '../checkpoints/run-directory.ts';
 import { allCascades, followCascade, isSingle } from '../experiments/query-agent/cascades.ts';
 import { mean, outcomeOf, type QueryOutcome, returnsOf } from '../experiments/query-agent/outcomes.ts';
@@ -56,6 +58,7 @@ const { values: given } = parseArgs({
     train: { type: 'string', default: '100' },
     labelled: { type: 'string', default: '150' },
     test: { type: 'string', default: '400' },
+    options: { type: 'string', default: '{}' },
     runs: { type: 'string', default: 'runs/several-detectors' },
   },
 });
@@ -70,7 +73,7 @@ const schedules: readonly PrefixSchedule[] = [
   { name: 'geometric', start: 1, factor: 2 },
   { name: 'lengths', lengths: lengths.filter((length) => length <= read) },
 ];
-const config = queryAgentSchema.parse({ delayCost });
+const config = queryAgentSchema.parse({ ...JSON.parse(given.options), delayCost });
 const backend = await selectBackend('auto');
 const vectors = given.vectors === undefined ? null : await readVectors(given.vectors);
 const threads = (await loadThreads(given.data)).filter(
@@ -87,13 +90,16 @@ interface System {
 }
 interface SeedResult {
   readonly agent: System;
-  readonly rules: readonly System[];
+  /** Rules to show beside it: detectors asked once. */
+  readonly once: readonly System[];
   /** The single detector and the cascade of most return on the threads that the agent learnt from. */
   readonly single: System;
   readonly cascade: System;
   readonly mixture: Mixture<PricedPoint & System> | null;
 }
 
+const shownRules = ['words at 1', 'words at 64', 'encoder at 1', `encoder at ${read}`];
+const resultSchema = z.custom<SeedResult>((value) => typeof value === 'object' && value !== null);
 const rules = allCascades({ names, lengths });
 const [judging, embedding] = given.milliseconds.split(',').map(Number);
 const spent: number[][] = [[], []];
@@ -102,6 +108,16 @@ for (const seed of given.seeds.split(',').map(Number)) results.push(await result
 print(results);
 
 async function resultOf(seed: number): Promise<SeedResult> {
+  const run = RunDirectory.create(join(given.runs, `seed-${seed}`), {
+    config: { ...given, seeds: seed, agent: config },
+    facts: {
+      seed,
+      backend: backend.name,
+      device: backend.device,
+      hashes: { threads: sha256(threads.map(({ id }) => id)) },
+    },
+  });
+  if (run.isFinished()) return run.readResult(resultSchema);
   const parts = splitThreads(threads, {
     parts: { detector: Number(given.train), labelled: Number(given.labelled), test: Number(given.test) },
     seed,
@@ -120,15 +136,6 @@ async function resultOf(seed: number): Promise<SeedResult> {
     return all;
   };
   const [labelled, test] = [await judgedAll(parts.labelled), await judgedAll(parts.test)];
-  const run = RunDirectory.create(join(given.runs, `seed-${seed}`), {
-    config: { ...given, seeds: seed, agent: config },
-    facts: {
-      seed,
-      backend: backend.name,
-      device: backend.device,
-      hashes: { threads: sha256(threads.map(({ id }) => id)) },
-    },
-  });
   const trainer = createQueryTrainer({ threads: labelled, labels, config, seed });
   await trainInDirectories(trainer, {
     runs: [run],
@@ -156,11 +163,12 @@ async function resultOf(seed: number): Promise<SeedResult> {
   const points = onTest.map((system) => ({ ...system, ...pointOf(system) }));
   const result = {
     agent,
-    rules: onTest,
+    once: onTest.filter(({ name }) => shownRules.includes(name)),
     single: best(rules.filter(isSingle)),
     cascade: best(rules),
     mixture: bestMixture(points, pointOf(agent)),
   };
+  run.writeResult(result);
   console.error(`seed ${seed}: ${[result.agent, result.cascade, result.single].map(shown).join(' | ')}`);
   return result;
 }
@@ -221,9 +229,9 @@ function print(all: readonly SeedResult[]): void {
     { name: 'agent', of: ({ agent }: SeedResult) => agent },
     { name: 'best cascade of the labelled threads', of: ({ cascade }: SeedResult) => cascade },
     { name: 'best single detector of the labelled threads', of: ({ single }: SeedResult) => single },
-    ...['words at 64', 'encoder at 1', `encoder at ${read}`].map((name) => ({
+    ...shownRules.map((name) => ({
       name,
-      of: (own: SeedResult) => own.rules.find((rule) => rule.name === name) ?? own.single,
+      of: (own: SeedResult) => own.once.find((rule) => rule.name === name) ?? own.single,
     })),
   ];
   const table = rows.map(({ name, of }) => {
@@ -254,6 +262,7 @@ function print(all: readonly SeedResult[]): void {
     const { estimate, low, high } = intervals[index];
     console.log(`\n${what}: ${signed(estimate)} [${signed(low)}, ${signed(high)}]`);
   }
+  if (spent.some((own) => own.length === 0)) return;
   const took = spent.map((own) => `${mean(own).toFixed(2)} ms`);
   console.log(
     `\nProcessor time a judgement, without embedding: ${names.map((name, index) => `${name} ${took[index]}`).join(', ')}`,
