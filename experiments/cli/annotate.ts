@@ -156,7 +156,8 @@ function refuseModelOptions(options: AnnotateCommandOptions): void {
 }
 
 /** Says how far an interrupted command came. */
-function stoppedAt(counts: AnnotateProgress | null, { store }: AnnotateCommandOptions): string {
+function stoppedAt(counts: AnnotateProgress | null, { store, dryRun }: AnnotateCommandOptions): string {
+  if (dryRun) return 'stopped before everything was counted; nothing was sent';
   if (counts === null) return 'stopped before the first judgement';
   return `stopped with ${counts.cached + counts.asked} of ${counts.total} prefixes judged, all kept in ${store}`;
 }

@@ -25,14 +25,28 @@ const whatToDo = 'label more threads, above all of the rarer labels, or try a se
 export async function detectTrain(path: string, options: DetectTrainOptions): Promise<void> {
   const { set, limit, seed, skipInvalid = false, json, terminal } = options;
   const { stdout, stderr } = terminal;
-  const [{ mergeDeep, parseOverride }, { foundIn }, { crossValidate }, truths, { stageProgress }] = await Promise.all([
+  const [
+    { checkedConfig },
+    { mergeDeep, parseOverride },
+    { localDetectorOptionsSchema },
+    { foundIn },
+    { crossValidate },
+    truths,
+    { stageProgress },
+  ] = await Promise.all([
+    import('../config/config-problems.ts'),
     import('../config/overrides.ts'),
+    import('../../experts/detectors/local/train-local-detector.ts'),
     import('../init/found-threads.ts'),
     import('../judging/cross-validate.ts'),
     import('../stop-agent/report/detector-truth.ts'),
     import('./progress.ts'),
   ]);
-  const detector = set.map(parseOverride).reduce<PlainObject>(mergeDeep, {});
+  const detector = checkedConfig({
+    schema: localDetectorOptionsSchema,
+    input: set.map(parseOverride).reduce<PlainObject>(mergeDeep, {}),
+    wrong: "the local detector's options (--set) are wrong",
+  });
   const signal = terminal.interruptSignal();
   const { done, ...told } = stageProgress(path, terminal, { signal });
   const context = workContext({ ...told, signal });

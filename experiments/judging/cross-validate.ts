@@ -1,9 +1,12 @@
+import type { z } from 'zod';
 import type { HeldOutScores } from '../../experts/detectors/local/held-out.ts';
-import { trainLocalDetector } from '../../experts/detectors/local/train-local-detector.ts';
+import {
+  type localDetectorOptionsSchema,
+  trainLocalDetector,
+} from '../../experts/detectors/local/train-local-detector.ts';
 import type { Task } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { type WorkContext, workContext } from '../../src/work-context.ts';
-import type { PlainObject } from '../config/overrides.ts';
 import { drawnThreads } from './drawn-threads.ts';
 
 /**
@@ -19,7 +22,7 @@ export async function crossValidate(options: {
   /** Draws them and the folds. */
   seed: number;
   /** Of the local detector. */
-  detector: PlainObject;
+  detector: z.input<typeof localDetectorOptionsSchema>;
   context?: WorkContext | undefined;
 }): Promise<HeldOutScores> {
   const { task, limit, seed, detector } = options;

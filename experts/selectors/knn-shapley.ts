@@ -39,11 +39,8 @@ export const knnShapley: ItemSelector = {
     }
     return Array.from(shapley, (score, item) => {
       const { similarity, isAgreed } = nearest[item];
-      const reason =
-        similarity === 0
-          ? 'shares no word with a gold row'
-          : `the nearest gold row has ${isAgreed ? 'this' : 'another'} label (similarity ${similarity.toFixed(2)})`;
-      return { score, reason };
+      const label = isAgreed ? 'this' : 'another';
+      return { score, reason: `the nearest gold row has ${label} label (similarity ${similarity.toFixed(2)})` };
     });
   },
 };

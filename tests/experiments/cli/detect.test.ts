@@ -275,6 +275,7 @@ describe('detect --train', () => {
     expect(await errors('--detector', 'a.json', '--set', 'folds=2')).toBe(
       'earshot: --set folds=2 is for --train; a detector that exists has its own\n',
     );
+    expect(await errors('--train', '--set', 'l3=1')).toContain('l3: unknown key; did you mean l2?');
     expect(await errors()).toMatch(/^earshot: no detector is named; give --detector <file>, or --train /);
   });
 });
