@@ -20,9 +20,9 @@ export type Keep = (typeof keeps)[number];
 /** Logs and charts of the training. */
 const ofTraining = /^(metrics\.jsonl|(development-)?stop-probabilities\.jsonl|events\.out\.tfevents\..+)$/;
 /** What decides. */
-const ofPolicy = /^(checkpoints|detector\.json|student\.json|schedule\.json|projection\..+)$/;
+const ofPolicy = /^(checkpoints|(detector|student|schedule|trained-claims)\.json|projection\..+)$/;
 /** The same in every trial of a seed. */
-const shared = /^(parts\.json|(development-)?judged\.jsonl)$/;
+const shared = /^((parts|trained-claims)\.json|(development-)?judged\.jsonl)$/;
 
 /**
  * Removes what is not to be kept of a finished trial. A trial that was reduced already is left as it is.

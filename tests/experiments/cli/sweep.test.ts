@@ -350,7 +350,7 @@ it('keeps of finished trials what it is told to: the scores stay, and policies w
   const kept = await swept('results');
   const scores = ['config.json', 'decisions.jsonl', 'development-decisions.jsonl', 'development-judged.jsonl'];
   expect(kept.files).toEqual([...scores, 'judged.jsonl', 'parts.json', 'result.json', 'run.json']);
-  expect(policies.files).toEqual([...kept.files, 'checkpoints', 'detector.json'].sort());
+  expect(policies.files).toEqual([...kept.files, 'checkpoints', 'detector.json', 'trained-claims.json'].sort());
   expect(all.files).toEqual(expect.arrayContaining([...policies.files, 'metrics.jsonl', 'stop-probabilities.jsonl']));
 
   // The same tables, from nothing but what was kept.
