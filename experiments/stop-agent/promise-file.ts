@@ -5,10 +5,10 @@ import type { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { readJsonFile, writeJsonFile } from '../../src/json-file.ts';
 
 /** `promise.json`: what `earshot calibrate` found for the agent of a run. */
-const pathOf = (run: RunDirectory) => join(run.path, 'promise.json');
+const pathOf = (run: Pick<RunDirectory, 'path'>) => join(run.path, 'promise.json');
 
 /** Null where nothing is promised. @throws InputError for a file that is damaged */
-export function promiseOfRun(run: RunDirectory): StopPromise | null {
+export function promiseOfRun(run: Pick<RunDirectory, 'path'>): StopPromise | null {
   return existsSync(pathOf(run)) ? readJsonFile(pathOf(run), stopPromiseSchema) : null;
 }
 

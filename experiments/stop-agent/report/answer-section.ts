@@ -7,6 +7,7 @@ export function answerSection(answer: Answer, front: DrawnChart): Markup {
   const {
     reading,
     verdict,
+    promises,
     table: [heading, ...rows],
     legend,
     choice,
@@ -14,6 +15,7 @@ export function answerSection(answer: Answer, front: DrawnChart): Markup {
   } = answer;
   return html`${reading === null ? null : html`<p class="reading">${reading}</p>`}
 <p><b>Verdict:</b> ${verdict}</p>
+${promises.map((promise) => html`<p><b>Promise:</b> ${promise}</p>`)}
 <div class="pair">
 <div>
 <div class="scroll" tabindex="0" role="region" aria-label="Agents, the best first, and the rules beside them"><table class="answer">

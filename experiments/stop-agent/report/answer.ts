@@ -1,9 +1,11 @@
+import { promiseInWords } from '../../../checkpoints/bundle/promise.ts';
 import { allPosts } from '../../../experts/stop-rules.ts';
 import { counted } from '../../../src/counted.ts';
 import { quoted } from '../../../src/shell-words.ts';
 import { percent, plusMinus } from '../../report/shown-numbers.ts';
 import type { VariantResults, VariantRuns } from '../../report/variant-results.ts';
 import { agentName, isLearnt } from '../decisions.ts';
+import { promiseOfRun } from '../promise-file.ts';
 import type { TrialResult } from '../result.ts';
 import { optimumName } from '../stream-optimum.ts';
 import {
@@ -41,6 +43,8 @@ export interface Answer {
   /** How to read the table. */
   readonly legend: string;
   readonly verdict: string;
+  /** What `calibrate` found for runs of the experiment. */
+  readonly promises: readonly string[];
   /** On which part agents were chosen, and by what. */
   readonly choice: string;
   /** The agent to go on with, and its run; null where every one collapsed. */
@@ -87,6 +91,7 @@ export function answerOf({
     ],
     legend: `ER: share of a thread’s posts read at the decision. Calls: of the detector, a thread. Above rules: macro-F1 above every mixture of rules as early with as many calls; 95 % ${seeds === 1 ? 'over threads, for this one seed' : 'over seeds and threads'}.`,
     verdict: verdict(variants),
+    promises: runs.flatMap(({ directories }) => directories.flatMap(promiseSentence)),
     choice: `${variants.length > 1 ? 'Best first, by' : 'Of several runs the best is chosen by'} macro-F1 − ${delayCost} × ER${callCost === 0 ? '' : ` − ${callCost} × calls`} on ${ranking.part === 'development' ? 'the development part' : `the ${ranking.part} part, for there is no development part`}.`,
     recommended: best === null || run === undefined ? null : { variant: best.variant, run },
     next:
@@ -94,6 +99,15 @@ export function answerOf({
         ? []
         : [`npx earshot decide threads.jsonl --run ${quoted(run)}`, `npx earshot export ${quoted(run)} --out policy`],
   };
+}
+
+function promiseSentence(path: string): string[] {
+  const promise = promiseOfRun({ path });
+  return promise === null
+    ? []
+    : [
+        `${promiseInWords(promise)}. ${path} then reads ${percent(promise.er)} of the posts; the tables here are of the agent without the promise.`,
+      ];
 }
 
 /** Of like threads 5 % are marked; twice as many are no accident. */

@@ -126,11 +126,20 @@ export function renderReport(options: {
 }
 
 /** What a page and a screen open with, too. */
-function answerLines({ reading, table: [heading, ...rows], legend, choice, verdict, next }: Answer): string[] {
+function answerLines({
+  reading,
+  table: [heading, ...rows],
+  legend,
+  choice,
+  verdict,
+  promises,
+  next,
+}: Answer): string[] {
   return [
     ...(reading === null ? [] : [reading, '']),
     `**Verdict:** ${verdict}`,
     '',
+    ...promises.flatMap((promise) => [`**Promise:** ${promise}`, '']),
     // Markdown drops the spaces that set a rule under its agent.
     markdownTable([[...heading], ...rows.map(([first, ...cells]) => [first.replace(/^ +/, '– '), ...cells])], {
       align: ['l', 'r', 'r', 'r', 'r'],

@@ -8,7 +8,7 @@ import { detectorTruthLines } from './detector-truth.ts';
  */
 export function summarizeExperiment(
   name: string,
-  { detectors, shift, decided, reading, table, choice, legend, verdict }: Answer,
+  { detectors, shift, decided, reading, table, choice, legend, verdict, promises }: Answer,
 ): string {
   return [
     `${name}: ${decided}`,
@@ -22,5 +22,6 @@ export function summarizeExperiment(
     '',
     wrapped(`Verdict: ${verdict}`),
     '',
+    ...promises.flatMap((promise) => [wrapped(`Promise: ${promise}`), '']),
   ].join('\n');
 }
