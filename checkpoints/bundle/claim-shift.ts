@@ -13,6 +13,9 @@ export const claimRegionSchema = z.object({
 });
 export type ClaimRegion = z.infer<typeof claimRegionSchema>;
 
+/** 5 % of like threads look unlike; from twice as many on it is said. */
+export const manyUnlike = 0.1;
+
 /** How unlike the threads of a region a thread is. */
 export interface ClaimShift {
   /** 1 − cosine of the claim's vector with the region's claims: 0 to 2. */

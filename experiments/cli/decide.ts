@@ -56,9 +56,6 @@ interface DecideOptions {
   budgetMoney?: number;
 }
 
-/** Of like threads, 5 % look unlike; from twice as many on it is said. */
-const manyUnlike = 0.1;
-
 /** Threads whose verdicts are waited for at the same time. */
 const threadsAtOnce = 64;
 
@@ -70,7 +67,10 @@ async function decide(path: string | null, options: DecideOptions & { terminal: 
   const stopping =
     options.detector === undefined ? {} : { signal: terminal.interruptSignal('waiting for what was asked') };
   const context = workContext({ onNote: note, ...stopping });
-  const { withVerdictsBy } = await import('../stop-agent/decide.ts');
+  const [{ withVerdictsBy }, { manyUnlike }] = await Promise.all([
+    import('../stop-agent/decide.ts'),
+    import('../../checkpoints/bundle/claim-shift.ts'),
+  ]);
   const own = await deciderOf(options, context);
   const judge = await judgeOf(options, context);
   try {
@@ -86,10 +86,12 @@ async function decide(path: string | null, options: DecideOptions & { terminal: 
     let count = 0;
     let trained = 0;
     let missing = 0;
+    let decided = 0;
     let unlike = 0;
     let firstMissing = '';
     const write = ({ threadId, verdictMissing, ...decision }: DecidedThread) => {
       stdout.write(`${JSON.stringify({ threadId, ...decision, verdictMissing })}\n`);
+      decided++;
       if (decision.shift?.isUnlike) unlike++;
       if (verdictMissing === null || judge === null) return;
       if (missing++ === 0) firstMissing = `thread ${threadId}: ${verdictMissing}`;
@@ -120,11 +122,11 @@ async function decide(path: string | null, options: DecideOptions & { terminal: 
       );
     if (unlike > 0 && decider.promise !== null)
       note(
-        `${unlike} of the ${count} threads look unlike those that the promise of ${decider.name} was calibrated on (shift.isUnlike); of like ones, 5 % do. It says nothing about them`,
+        `${unlike} of the ${decided} decided threads look unlike those that the promise of ${decider.name} was calibrated on (shift.isUnlike); of like ones, 5 % do. It says nothing about them`,
       );
-    else if (unlike > manyUnlike * count)
+    else if (unlike > manyUnlike * decided)
       note(
-        `${unlike} of the ${count} threads look unlike those that ${decider.name} learnt from (shift.isUnlike); of like ones, 5 % do. Its verdicts may be worse on them`,
+        `${unlike} of the ${decided} decided threads look unlike those that ${decider.name} learnt from (shift.isUnlike); of like ones, 5 % do. Its verdicts may be worse on them`,
       );
     if (missing > 0)
       throw new ProviderError(

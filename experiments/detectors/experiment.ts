@@ -5,13 +5,13 @@ import { endpointsSchema } from '../../experts/detectors/models-by-role.ts';
 import { budgetSchema } from '../../experts/llm/cost/budget.ts';
 import { retrySchema } from '../../experts/llm/sending/retry.ts';
 import { shippedTasks } from '../../experts/tasks/task-file.ts';
-import { syntheticOptionsSchema } from '../../src/data/synthetic/stream.ts';
 import { tasks } from '../../src/data/task.ts';
 import { checkedConfig } from '../config/config-problems.ts';
 import { maxOutputTokensSchema } from '../config/detector-file.ts';
 import { experimentName, seedList } from '../config/experiment-file.ts';
 import { isDetectorFile } from '../config/is-detector-file.ts';
 import { isPlainObject, type PlainObject } from '../config/overrides.ts';
+import { threadDataSchema } from '../config/thread-data.ts';
 
 const detectors = z
   .discriminatedUnion('name', [
@@ -39,16 +39,7 @@ export const detectorsExperimentSchema = z
       .min(1)
       .default('rumor')
       .describe(`what is decided: ${shippedTasks.join(', ')}, or a YAML file that describes another task`),
-    data: z
-      .strictObject({
-        threads: z
-          .string()
-          .nullable()
-          .default(null)
-          .describe('path of a thread file (JSON Lines, plain or gzip); null for the synthetic stream'),
-        synthetic: syntheticOptionsSchema.prefault({}).describe('the synthetic stream, used where no path is given'),
-        skipInvalid: z.boolean().default(false).describe('leave invalid lines out instead of stopping'),
-      })
+    data: threadDataSchema
       .prefault({})
       .describe('where the items come from; those without a label of the task are left out'),
     split: z

@@ -9,7 +9,6 @@ import {
   scheduledLengths,
 } from '../../experts/prefix-schedule.ts';
 import { postPoolings } from '../../src/data/post-pooling.ts';
-import { syntheticOptionsSchema } from '../../src/data/synthetic/stream.ts';
 import { type Task, tasks } from '../../src/data/task.ts';
 import { backendSchema } from '../../src/tensor/backend.ts';
 import { encoderSchema } from '../../src/text/create-encoder.ts';
@@ -17,20 +16,7 @@ import { stopAgentPresetNames, stopAgentPresets, stopAgentSchema } from '../../t
 import { checkedConfig } from '../config/config-problems.ts';
 import { experimentName, experimentSeeds } from '../config/experiment-file.ts';
 import { isPlainObject, mergeDeep, type PlainObject } from '../config/overrides.ts';
-
-const dataSchema = z
-  .strictObject({
-    threads: z
-      .string()
-      .nullable()
-      .default(null)
-      .describe('path of a thread file (JSON Lines, plain or gzip); null for the synthetic stream'),
-    synthetic: syntheticOptionsSchema
-      .prefault({})
-      .describe('the synthetic stream, used where no path is given; `earshot data synth` makes the same ones as files'),
-    skipInvalid: z.boolean().default(false).describe('leave invalid lines out instead of stopping'),
-  })
-  .describe('where the threads come from');
+import { threadDataSchema } from '../config/thread-data.ts';
 
 const splitSchema = z
   .strictObject({
@@ -176,7 +162,7 @@ export const experimentSchema = z
       .describe(
         'what is decided of a thread, and which of its labels counts: rumor (rumor: true or false), veracity (non-rumor, true, false, unverified), or rumor-veracity (true, false, unverified; other threads have no label)',
       ),
-    data: dataSchema.prefault({}),
+    data: threadDataSchema.prefault({}),
     split: splitSchema.prefault({}),
     encoder: encoderSchema.prefault({ name: 'hashing' }).describe('embeds the posts that the agent sees'),
     detector: z

@@ -1,3 +1,4 @@
+import { manyUnlike } from '../../../checkpoints/bundle/claim-shift.ts';
 import { promiseInWords } from '../../../checkpoints/bundle/promise.ts';
 import { allPosts } from '../../../experts/stop-rules.ts';
 import { counted } from '../../../src/counted.ts';
@@ -109,9 +110,6 @@ function promiseSentence(path: string): string[] {
         `${promiseInWords(promise)}. ${path} then reads ${percent(promise.er)} of the posts; the tables here are of the agent without the promise.`,
       ];
 }
-
-/** Of like threads 5 % are marked; twice as many are no accident. */
-const manyUnlike = 0.1;
 
 function shiftSentence(results: readonly VariantResults<TrialResult>[]): string | null {
   const trials = results.flatMap((own) => own.trials);

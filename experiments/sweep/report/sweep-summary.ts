@@ -64,7 +64,7 @@ export function summarizeSweep({ plan, rows, settings, leader, tested }: SweepRe
           ]),
           '',
           wrapped(
-            `Verdict: ${leader.verdict}. ${leader.isToldApart ? '' : `${leader.setting.label} is the highest: `}${leader.why.join(' ')}`,
+            `Verdict: ${leader.verdict}. ${leader.isToldApart ? '' : `${leader.setting.label} is the highest. `}${leader.why.join(' ')}`,
           ),
         ]),
     '',

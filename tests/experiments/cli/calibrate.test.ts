@@ -42,7 +42,7 @@ describe('calibrate', () => {
       expect(like.errors).not.toContain('look unlike');
       const { out, errors } = await earshot(['decide', 'strange.jsonl', ...agent], { cwd });
       expect(lines(out)[0].shift.isUnlike).toBe(true);
-      expect(errors).toContain('1 of the 1 threads look unlike those that');
+      expect(errors).toContain('1 of the 1 decided threads look unlike those that');
       expect(errors).toContain('learnt from');
     }
   });
@@ -104,7 +104,7 @@ describe('calibrate', () => {
     writeFileSync(join(cwd, 'other.jsonl'), linesOf([other]));
     const { out, errors } = await earshot(['decide', 'other.jsonl', '--run', run], { cwd });
     expect(lines(out)[0].shift.isUnlike).toBe(true);
-    expect(errors).toContain('1 of the 1 threads look unlike those that the promise');
+    expect(errors).toContain('1 of the 1 decided threads look unlike those that the promise');
   });
 
   it('shows the curve and writes nothing', async () => {
