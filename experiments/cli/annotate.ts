@@ -83,10 +83,10 @@ Examples:
   earshot annotate threads.jsonl --store judged.sqlite --detector runs/quickstart/one-call/seed-1/detector.json
   earshot annotate threads.jsonl --store judged.sqlite --detector mine.json --train-on labelled.jsonl
   earshot annotate threads.jsonl --store judged.sqlite --detector mine.json --schedule geometric:1.5 --max-posts 200
-  earshot annotate threads.jsonl --store judged.sqlite --detector experiments/detectors/s2mad.yaml --dry-run
-  earshot annotate threads.jsonl --store judged.sqlite --detector experiments/detectors/s2mad.yaml --limit 5
-  earshot annotate threads.jsonl --store judged.sqlite --detector experiments/detectors/s2mad.yaml --budget-money 5
-  earshot annotate threads.jsonl --store judged.sqlite --detector experiments/detectors/single-prompt.yaml --batch
+  earshot annotate threads.jsonl --store judged.sqlite --detector experiments/recipes/detectors/s2mad.yaml --dry-run
+  earshot annotate threads.jsonl --store judged.sqlite --detector experiments/recipes/detectors/s2mad.yaml --limit 5
+  earshot annotate threads.jsonl --store judged.sqlite --detector experiments/recipes/detectors/s2mad.yaml --budget-money 5
+  earshot annotate threads.jsonl --store judged.sqlite --detector experiments/recipes/detectors/single-prompt.yaml --batch
   earshot annotations stats judged.sqlite`,
     )
     .action((threads: string, flags: Flags) => annotateFile(threads, { ...flags, terminal }));

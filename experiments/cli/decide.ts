@@ -37,7 +37,7 @@ agent stops by its promise. shift says how unlike the threads of that promise a 
 Examples:
   earshot decide threads.jsonl --run runs/quickstart/one-call/seed-1 > decisions.jsonl
   tail -f threads.jsonl | earshot decide --bundle policy
-  earshot decide threads.jsonl --bundle policy --detector experiments/detectors/s2mad.yaml --budget-requests 1000`,
+  earshot decide threads.jsonl --bundle policy --detector experiments/recipes/detectors/s2mad.yaml --budget-requests 1000`,
     )
     .action((threads: string | undefined, options: DecideOptions) => decide(threads ?? null, { ...options, terminal }));
 }

@@ -83,9 +83,9 @@ posts and after the first. --limit takes as many as the detector of an experimen
 Examples:
   earshot detect threads.jsonl --train
   earshot detect threads.jsonl --train --limit 100 --set encoder.name=universal-sentence-encoder
-  earshot detect pheme-test.jsonl --detector experiments/detectors/s2mad.yaml --store judged.sqlite
+  earshot detect pheme-test.jsonl --detector experiments/recipes/detectors/s2mad.yaml --store judged.sqlite
   earshot detect pheme-test.jsonl --detector s2mad.yaml s2mad-no-debate.yaml s2mad-one-prompt.yaml --store judged.sqlite
-  earshot detect ct_dev.jsonl --detector experiments/detectors/debate-council.yaml --at all --json`,
+  earshot detect ct_dev.jsonl --detector experiments/recipes/detectors/debate-council.yaml --at all --json`,
     )
     .action((path: string, options: DetectCommandOptions) => detectIn(path, { ...options, terminal }));
 }

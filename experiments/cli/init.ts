@@ -60,7 +60,7 @@ ${Object.entries(goals)
 
 Examples:
   earshot init threads.jsonl
-  earshot init threads.jsonl.gz --goal fewer-calls --detector experiments/detectors/single-prompt.yaml --yes
+  earshot init threads.jsonl.gz --goal fewer-calls --detector experiments/recipes/detectors/single-prompt.yaml --yes
   earshot init threads.jsonl --goal ratio-sweep --name ratios --yes`,
     )
     .action((threads: string | undefined, options: InitOptions) => init(threads, { ...options, terminal }));
@@ -249,7 +249,7 @@ async function checkDetector(path: string): Promise<void> {
   if (path === 'local') return;
   if (!existsSync(path))
     throw new InputError(
-      `there is no detector file ${path}; give local, or one such as experiments/detectors/single-prompt.yaml`,
+      `there is no detector file ${path}; give local, or one such as experiments/recipes/detectors/single-prompt.yaml`,
     );
   const { loadDetectorFile } = await import('../config/detector-file.ts');
   await loadDetectorFile(path);

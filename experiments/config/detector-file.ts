@@ -94,6 +94,8 @@ async function readYaml(path: string): Promise<PlainObject> {
   }
   const value = parseYaml(text, `${path} is`);
   if (!isPlainObject(value))
-    throw new InputError(`${path} must hold a map with detector and task, such as those in experiments/detectors/`);
+    throw new InputError(
+      `${path} must hold a map with detector and task, such as those in experiments/recipes/detectors/`,
+    );
   return value;
 }

@@ -3,8 +3,7 @@ import { asksModels, detectorsExperimentSchema, filesOf, resolveDetectorsExperim
 import { scoreDetectorRun } from '../detectors/result.ts';
 import { detectorMetrics } from '../detectors/scores.ts';
 import type { EvaluationSplit } from '../run/decisions-file.ts';
-import type { ExperimentKind } from './experiment-kind.ts';
-import type { ScoredSystem, SweepMetric } from './scores.ts';
+import type { ExperimentKind, ScoredSystem, SweepMetric } from './experiment-kind.ts';
 
 const detectorSweepMetrics: readonly SweepMetric[] = detectorMetrics.map(({ of: _, ...metric }) => ({
   ...metric,

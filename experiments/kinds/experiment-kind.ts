@@ -5,7 +5,6 @@ import type { KindName } from '../run/kind-name.ts';
 import type { RequestedBackend } from '../run/programs.ts';
 import type { Trial } from '../run/trial.ts';
 import type { StartTrials } from '../run/trials-here.ts';
-import type { ScoredSystem, SweepMetric } from './scores.ts';
 
 /** An experiment of any kind: what those must know of it that run it. */
 export interface ResolvedExperiment extends ExperimentHead {
@@ -25,6 +24,25 @@ export interface ResolvedExperiment extends ExperimentHead {
   readonly shape: string | null;
   /** Iterations of the whole training; null where it cannot be paused. */
   readonly iterations: number | null;
+}
+
+/** What one system of a run came to on one part. */
+export interface ScoredSystem {
+  readonly name: string;
+  /** learnt: what is swept; oracle: it sees the labels and is out of reach. */
+  readonly role: 'learnt' | 'baseline' | 'oracle';
+  readonly values: Readonly<Record<string, number | null>>;
+}
+
+/** A metric as tables of sweeps show it. */
+export interface SweepMetric {
+  readonly name: string;
+  readonly title: string;
+  readonly decimals: number;
+  /** The least and the most that it can be; no bounds when left out. */
+  readonly range?: readonly [number, number] | undefined;
+  /** Whether it has a column in reports; the table of trials has every metric. */
+  readonly isShown: boolean;
 }
 
 /** What differs between kinds of experiment, up to the scores of a run. All else is shared. */

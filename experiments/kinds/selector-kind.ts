@@ -3,8 +3,7 @@ import type { EvaluationSplit } from '../run/decisions-file.ts';
 import { resolveSelectorExperiment, selectorExperimentSchema } from '../selector/experiment.ts';
 import { readSelectorResult } from '../selector/result.ts';
 import { selectorName } from '../selector/system-names.ts';
-import type { ExperimentKind } from './experiment-kind.ts';
-import type { ScoredSystem, SweepMetric } from './scores.ts';
+import type { ExperimentKind, ScoredSystem, SweepMetric } from './experiment-kind.ts';
 
 const selectorSweepMetrics: readonly SweepMetric[] = ['veracity', 'stance'].flatMap((task) => [
   { name: `${task}.macroF1`, title: `${task} macro-F1`, decimals: 3, range: [0, 1], isShown: true },

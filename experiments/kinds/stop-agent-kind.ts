@@ -1,10 +1,37 @@
 import { join } from 'node:path';
+import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { canonicalJson } from '../../src/content-hash.ts';
 import { sharedOptions } from '../../trainers/stop-agent/population.ts';
-import { experimentSchema, resolveExperiment } from '../stop-agent/experiment.ts';
+import { type EvaluationSplit, readDecisions } from '../run/decisions-file.ts';
+import { agentName, decisionSchema, type SystemDecisions } from '../stop-agent/decisions.ts';
+import { experimentSchema, resolveExperiment, taskOf } from '../stop-agent/experiment.ts';
+import { scoreSystem, stopMetrics } from '../stop-agent/metrics.ts';
+import { systemsOfRun } from '../stop-agent/result.ts';
 import type { TrialSettings } from '../stop-agent/trial.ts';
-import type { ExperimentKind } from './experiment-kind.ts';
-import { scoreStopAgentRun, stopSweepMetrics } from './scores.ts';
+import type { ExperimentKind, ScoredSystem, SweepMetric } from './experiment-kind.ts';
+
+const stopSweepMetrics: readonly SweepMetric[] = stopMetrics.map(({ name, title, decimals, range }) => ({
+  name,
+  title: title ?? name,
+  decimals,
+  range,
+  isShown: title !== null,
+}));
+
+/** The agent comes first. A run that is paused has decisions of the agent alone. */
+function scoreStopAgentRun(path: string, part: EvaluationSplit): ScoredSystem[] {
+  const run = RunDirectory.open(path);
+  const { labels } = taskOf(run.readConfig(experimentSchema));
+  const systems: SystemDecisions[] =
+    typeof part === 'object'
+      ? [{ name: agentName, calls: 'one', decisions: readDecisions(path, decisionSchema, part) }]
+      : systemsOfRun(run, part);
+  return systems.map((system) => {
+    const { name, calls } = system;
+    const { values } = scoreSystem(system, { labels });
+    return { name, role: name === agentName ? 'learnt' : calls === 'oracle' ? 'oracle' : 'baseline', values };
+  });
+}
 
 export const stopAgentKind: ExperimentKind = {
   name: 'stop-agent',

@@ -132,7 +132,7 @@ const stateSchema = z
 /** A detector that asks language models, in place of the local one. */
 export const modelDetectorSchema = z
   .strictObject({
-    file: z.string().min(1).describe('a detector file, such as experiments/detectors/s2mad.yaml'),
+    file: z.string().min(1).describe('a detector file, such as experiments/recipes/detectors/s2mad.yaml'),
     annotations: z
       .string()
       .nullable()

@@ -1,6 +1,6 @@
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { groupBy } from '../../src/data/group-by.ts';
-import type { ScoredSystem } from '../kinds/scores.ts';
+import type { ScoredSystem } from '../kinds/experiment-kind.ts';
 import { hasDecisions } from '../run/decisions-file.ts';
 import { headlineOf } from '../run/failures.ts';
 import { trialEnd } from '../run/trial.ts';

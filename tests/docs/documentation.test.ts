@@ -77,6 +77,13 @@ describe('links', () => {
     expect(outside.filter((link) => !link.startsWith('#'))).toEqual([]);
   });
 
+  it.each(pages)('of %s name files that are there', (page) => {
+    const named = Array.from(
+      textOf(page).matchAll(/`((?:src|envs|trainers|experts|experiments|checkpoints|tests|benchmarks)\/[\w./-]+)`/g),
+    );
+    expect(named.map(([, path]) => path).filter((path) => !existsSync(join(home, path)))).toEqual([]);
+  });
+
   it('leads from the home page to every tutorial', () => {
     for (const name of readdirSync(join(home, 'docs/tutorials')))
       expect(textOf('docs/index.md')).toContain(`tutorials/${name}`);

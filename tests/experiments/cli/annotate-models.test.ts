@@ -186,7 +186,7 @@ describe('annotations', () => {
 });
 
 describe('loadDetectorFile', () => {
-  const examples = join(import.meta.dirname, '../../../experiments/detectors');
+  const examples = join(import.meta.dirname, '../../../experiments/recipes/detectors');
 
   it('reads every example, none of which holds a key', async () => {
     const names = readdirSync(examples).filter((name) => name.endsWith('.yaml'));
