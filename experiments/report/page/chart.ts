@@ -30,7 +30,7 @@ export const outcomeColours = { right: palette.green, wrong: '#4a4a4a' } as cons
 export const ink = '#1d1d1f';
 export const quiet = '#555555';
 const grid = '#e4e4e0';
-const paper = '#ffffff';
+export const paper = '#ffffff';
 
 /** What every chart looks like. */
 export const look = {

@@ -16,7 +16,7 @@ export function answerSection(answer: Answer, front: DrawnChart): Markup {
   return html`${reading === null ? null : html`<p class="reading">${reading}</p>`}
 <p><b>Verdict:</b> ${verdict}</p>
 ${promises.map((promise) => html`<p><b>Promise:</b> ${promise}</p>`)}
-<div class="pair">
+<div class="pair answer">
 <div>
 <div class="scroll" tabindex="0" role="region" aria-label="Agents, the best first, and the rules beside them"><table class="answer">
 <thead><tr>${heading.map((title, column) => html`<th scope="col"${column === 0 ? null : html` class="number"`}>${title}</th>`)}</tr></thead>

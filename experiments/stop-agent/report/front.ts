@@ -1,6 +1,15 @@
 import type { Interval } from '../../../src/metrics/bootstrap.ts';
 import { labelGap, legible } from '../../report/legible-labels.ts';
-import { type Chart, type DrawnChart, figure, ink, palette, quiet, seriesColours } from '../../report/page/chart.ts';
+import {
+  type Chart,
+  type DrawnChart,
+  figure,
+  ink,
+  palette,
+  paper,
+  quiet,
+  seriesColours,
+} from '../../report/page/chart.ts';
 import { html, type Markup } from '../../report/page/html.ts';
 import { numberCell, table } from '../../report/page/tables.ts';
 import { isShown } from '../decisions.ts';
@@ -89,12 +98,13 @@ export function frontChart(systems: readonly PlottedSystem[], price: 'er' | 'cal
     { width, height, isLogarithmic: price === 'calls' },
   );
   // Rules stand below the line that they are corners of, all others above their point.
-  const textBeside = (isRule: boolean) =>
+  const textBeside = (isRule: boolean, outline: object = {}) =>
     ({
       data: { values: labels.filter((label) => label.isRule === isRule) },
       mark: {
         type: 'text',
         aria: false,
+        ...outline,
         align: { expr: `datum.x > ${middle} ? 'right' : 'left'` },
         dx: { expr: `datum.x > ${middle} ? -${labelGap} : ${labelGap}` },
         dy: { expr: 'datum.dy' },
@@ -146,8 +156,8 @@ export function frontChart(systems: readonly PlottedSystem[], price: 'er' | 'cal
           encoding: position,
         },
         marks(true),
-        textBeside(true),
-        textBeside(false),
+        // Lines behind a name end at its outline.
+        ...[true, false].flatMap((isRule) => [textBeside(isRule, haloed), textBeside(isRule)]),
       ],
     },
   };
@@ -157,6 +167,7 @@ function isOutOfReach(kind: PlottedSystem['kind']): boolean {
   return kind === 'bound' || kind === 'optimum';
 }
 
+const haloed = { stroke: paper, strokeWidth: 4, strokeJoin: 'round' } as const;
 const width = 480;
 const height = 360;
 

@@ -16,9 +16,11 @@ export interface Bar {
   readonly label: string;
   readonly outcome: 'right' | 'wrong';
   readonly threads: number;
+  /** Of the threads of this class that are in any bin; 0 for a class without any. */
+  readonly share: number;
 }
 
-interface Bin {
+export interface Bin {
   readonly name: string;
   /** The first value above it. */
   readonly below: number;
@@ -56,17 +58,15 @@ export function histogram(
     const bin = value === null ? undefined : bins.find(({ below }) => value < below);
     return bin === undefined ? [] : [{ decision, bin: bin.name }];
   });
+  const ofClass = labels.map((_, gold) => placed.filter(({ decision }) => decision.gold === gold));
   return bins.flatMap(({ name }) =>
     labels.flatMap((label, gold) =>
-      (['right', 'wrong'] as const).map((outcome) => ({
-        bin: name,
-        label,
-        outcome,
-        threads: placed.filter(
-          ({ decision, bin }) =>
-            bin === name && decision.gold === gold && (decision.predicted === gold) === (outcome === 'right'),
-        ).length,
-      })),
+      (['right', 'wrong'] as const).map((outcome) => {
+        const threads = ofClass[gold].filter(
+          ({ decision, bin }) => bin === name && (decision.predicted === gold) === (outcome === 'right'),
+        ).length;
+        return { bin: name, label, outcome, threads, share: threads === 0 ? 0 : threads / ofClass[gold].length };
+      }),
     ),
   );
 }

@@ -1,22 +1,12 @@
-import { calibration } from '../../../src/metrics/calibration.ts';
 import { mostCommonStopShare } from '../../../src/metrics/earliness.ts';
-import { calibrationChart } from '../../report/page/calibration-chart.ts';
-import { type Chart, type DrawnChart, drawAll, figure, outcomeColours, quiet } from '../../report/page/chart.ts';
+import { type DrawnChart, drawAll, figure } from '../../report/page/chart.ts';
 import { html, type Markup } from '../../report/page/html.ts';
 import { confusionTable, numberCell, table } from '../../report/page/tables.ts';
 import { percent } from '../../report/shown-numbers.ts';
 import { collapsedShare } from './aggregate.ts';
 import { placedDecisions, type ReadRun } from './read-runs.ts';
-import {
-  type Bar,
-  byEvent,
-  confusionRows,
-  histogram,
-  hourBins,
-  type PlacedDecision,
-  postBins,
-  stopsByEvent,
-} from './stop-distribution.ts';
+import { barsOf, stopAxes, stopCharts } from './stop-charts.ts';
+import { byEvent, confusionRows, type PlacedDecision } from './stop-distribution.ts';
 
 /** Where the agents stop and what they answer there: a part an agent and seed, of which the page shows what is chosen. */
 export async function stopsSection(
@@ -26,13 +16,22 @@ export async function stopsSection(
   const variants = [...new Set(runs.map(({ variant }) => variant))];
   const parts: Markup[] = [];
   const charts: DrawnChart[] = [];
-  for (const [index, variant] of variants.entries()) {
+  const choices = variants.map((variant) => {
     const own = runs.filter((run) => run.variant === variant);
-    for (const { seed, together } of seedsOf(own, { areShownAlone: runs.length <= mostRunsAlone })) {
+    const seeds = seedsOf(own, { areShownAlone: runs.length <= mostRunsAlone }).map(({ seed, together }) => {
       const decisions = together.flatMap(placedDecisions);
+      return { seed, together, decisions, collapse: collapseOf(decisions), bars: barsOf(decisions, labels) };
+    });
+    return { variant, own, seeds };
+  });
+  const drawnBars = choices.flatMap(({ seeds }) =>
+    seeds.flatMap(({ collapse, bars }) => (collapse === null ? [bars] : [])),
+  );
+  const axes = stopAxes(drawnBars);
+  for (const [index, { variant, own, seeds }] of choices.entries()) {
+    for (const { seed, together, decisions, collapse, bars } of seeds) {
       const prefix = `stops-${index + 1}${seed === null ? '' : `-seed-${seed}`}`;
-      const collapse = collapseOf(decisions);
-      const drawn = collapse === null ? await drawAll(stopCharts(decisions, { labels, prefix })) : [];
+      const drawn = collapse === null ? await drawAll(stopCharts(decisions, { bars, axes, prefix })) : [];
       charts.push(...drawn);
       const whose = html`<h3>${variant}${seed === null ? (own.length > 1 ? ', all seeds' : null) : `, seed ${seed}`}</h3>`;
       const body =
@@ -146,136 +145,4 @@ function mistakesTable(run: ReadRun, labels: readonly string[]): Markup | null {
       numberCell(posts, 0),
     ]),
   });
-}
-
-const outcomes = { domain: ['right', 'wrong'], range: [outcomeColours.right, outcomeColours.wrong] };
-
-/** Where an agent stops and how right it is there. Charts without anything to show are left out. */
-export function stopCharts(
-  decisions: readonly PlacedDecision[],
-  { labels, prefix }: { labels: readonly string[]; prefix: string },
-): Chart[] {
-  const posts = histogram(decisions, { bins: postBins, valueIn: ({ postsUsed }) => postsUsed, labels });
-  const isTimed = decisions.some(({ hours, postsUsed }) => postsUsed > 1 && hours !== null);
-  const hours = isTimed ? histogram(decisions, { bins: hourBins, valueIn: ({ hours }) => hours, labels }) : [];
-  const events = stopsByEvent(decisions, { events: 12 });
-  const calibrated = calibration(
-    decisions.flatMap(({ confidence, gold, predicted }) =>
-      confidence === null ? [] : [{ confidence, isRight: gold === predicted }],
-    ),
-  );
-  return [
-    barChart({
-      name: `${prefix}-posts`,
-      title: 'posts seen at the decision',
-      bins: postBins.map(({ name }) => name),
-      bars: posts,
-    }),
-    ...(hours.length === 0
-      ? []
-      : [
-          barChart({
-            name: `${prefix}-hours`,
-            title: 'time from the claim to the decision',
-            bins: hourBins.map(({ name }) => name),
-            bars: hours,
-          }),
-        ]),
-    ...(new Set(events.map(({ event }) => event)).size < 2 ? [] : [eventChart(`${prefix}-events`, events)]),
-    ...(calibrated === null
-      ? []
-      : [
-          calibrationChart({
-            name: `${prefix}-calibration`,
-            bins: calibrated.bins,
-            label: `Calibration of the detector where the agent stops; expected error ${calibrated.expectedError.toFixed(3)}.`,
-            confidence: 'detector’s confidence at the stop',
-          }),
-        ]),
-  ];
-}
-
-function barChart(options: { name: string; title: string; bins: readonly string[]; bars: readonly Bar[] }): Chart {
-  const { name, title, bins, bars } = options;
-  const used = bars.filter(({ threads }) => threads > 0);
-  const present = new Set(used.map(({ bin }) => bin));
-  // Empty bins between others stay, those at the ends go.
-  const first = bins.findIndex((bin) => present.has(bin));
-  const last = bins.findLastIndex((bin) => present.has(bin));
-  const values = used.map((bar) => ({
-    ...bar,
-    details: `${bar.label}, ${title}: ${bar.bin}\n${bar.threads} threads ${bar.outcome}`,
-  }));
-  const labels = [...new Set(bars.map(({ label }) => label))];
-  return {
-    name,
-    label: `Threads by ${title}, by class, right and wrong.`,
-    spec: {
-      data: { values },
-      facet: {
-        row: {
-          field: 'label',
-          type: 'nominal',
-          title: null,
-          sort: labels,
-          header: { labelAngle: 0, labelAlign: 'left', labelOrient: 'top', labelAnchor: 'start' },
-        },
-      },
-      spacing: 14,
-      spec: {
-        width: 420,
-        height: labels.length > 2 ? 80 : 110,
-        mark: { type: 'bar' },
-        encoding: {
-          x: {
-            field: 'bin',
-            type: 'ordinal',
-            title,
-            scale: { domain: bins.slice(first, last + 1) },
-            axis: { labelAngle: -40, grid: false },
-          },
-          y: { field: 'threads', type: 'quantitative', title: 'threads', axis: { tickCount: 4, tickMinStep: 1 } },
-          color: { field: 'outcome', type: 'nominal', title: null, scale: outcomes, legend: { orient: 'top' } },
-          description: { field: 'details', type: 'nominal' },
-        },
-      },
-    },
-  };
-}
-
-function eventChart(name: string, cells: ReturnType<typeof stopsByEvent>): Chart {
-  const events = [...new Set(cells.map(({ event }) => event))];
-  const used = new Set(cells.map(({ bin }) => bin));
-  const bins = postBins.map((bin) => bin.name);
-  const values = cells.map((cell) => ({
-    ...cell,
-    details: `${cell.event}: ${cell.bin} posts seen\n${cell.threads} threads, ${percent(cell.share)} of the event`,
-  }));
-  return {
-    name,
-    label: `Share of the threads of ${events.length} events by posts seen at the decision.`,
-    spec: {
-      width: 420,
-      height: { step: 24 },
-      data: { values },
-      mark: { type: 'rect', color: quiet, stroke: null },
-      encoding: {
-        x: {
-          field: 'bin',
-          type: 'ordinal',
-          title: 'posts seen at the decision',
-          scale: {
-            domain: bins.slice(
-              bins.findIndex((bin) => used.has(bin)),
-              bins.findLastIndex((bin) => used.has(bin)) + 1,
-            ),
-          },
-          axis: { labelAngle: -40, grid: false },
-        },
-        y: { field: 'event', type: 'nominal', title: null, sort: events, axis: { grid: false, labelLimit: 150 } },
-        opacity: { field: 'share', type: 'quantitative', legend: null, scale: { domainMin: 0, range: [0.06, 1] } },
-        description: { field: 'details', type: 'nominal' },
-      },
-    },
-  };
 }

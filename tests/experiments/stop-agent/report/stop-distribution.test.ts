@@ -4,17 +4,12 @@ import {
   confusionRows,
   histogram,
   hourBins,
-  type PlacedDecision,
   postBins,
   stopsByEvent,
 } from '../../../../experiments/stop-agent/report/stop-distribution.ts';
+import { decidedThread as decided } from './decided-thread.ts';
 
 const labels = ['no', 'yes'];
-
-function decided(own: Partial<PlacedDecision>): PlacedDecision {
-  const usual = { system: 'stop agent', threadId: 't', gold: 0, predicted: 0, postsUsed: 1, posts: 10, hours: 0 };
-  return { ...usual, calls: 1, event: null, confidence: null, ...own };
-}
 
 describe('histogram', () => {
   it('counts by bin, class and outcome; an unreadable answer is wrong, and what has no value is left out', () => {
@@ -27,11 +22,11 @@ describe('histogram', () => {
     ];
     const posts = histogram(decisions, { bins: postBins, valueIn: ({ postsUsed }) => postsUsed, labels });
     expect(posts.filter(({ threads }) => threads > 0)).toEqual([
-      { bin: '1', label: 'no', outcome: 'right', threads: 1 },
-      { bin: '9', label: 'no', outcome: 'wrong', threads: 1 },
-      { bin: '10–14', label: 'yes', outcome: 'right', threads: 1 },
-      { bin: '10–14', label: 'yes', outcome: 'wrong', threads: 1 },
-      { bin: '100+', label: 'yes', outcome: 'right', threads: 1 },
+      { bin: '1', label: 'no', outcome: 'right', threads: 1, share: 1 / 2 },
+      { bin: '9', label: 'no', outcome: 'wrong', threads: 1, share: 1 / 2 },
+      { bin: '10–14', label: 'yes', outcome: 'right', threads: 1, share: 1 / 3 },
+      { bin: '10–14', label: 'yes', outcome: 'wrong', threads: 1, share: 1 / 3 },
+      { bin: '100+', label: 'yes', outcome: 'right', threads: 1, share: 1 / 3 },
     ]);
     const timed = [0, 1 / 60, 0.5, 3, 30].map((hours) => decided({ hours }));
     const hours = histogram([...timed, decided({ hours: null })], {

@@ -1,0 +1,188 @@
+import { groupBy } from '../../../src/data/group-by.ts';
+import { calibration } from '../../../src/metrics/calibration.ts';
+import { calibrationChart } from '../../report/page/calibration-chart.ts';
+import { type Chart, outcomeColours, quiet } from '../../report/page/chart.ts';
+import { percent } from '../../report/shown-numbers.ts';
+import {
+  type Bar,
+  type Bin,
+  histogram,
+  hourBins,
+  type PlacedDecision,
+  postBins,
+  stopsByEvent,
+} from './stop-distribution.ts';
+
+const outcomes = { domain: ['right', 'wrong'], range: [outcomeColours.right, outcomeColours.wrong] };
+
+/** How many threads of each class are decided where; no bars by the hour where times are not known. */
+export interface StopBars {
+  readonly posts: readonly Bar[];
+  readonly hours: readonly Bar[];
+}
+
+export function barsOf(decisions: readonly PlacedDecision[], labels: readonly string[]): StopBars {
+  const isTimed = decisions.some(({ hours, postsUsed }) => postsUsed > 1 && hours !== null);
+  return {
+    posts: histogram(decisions, { bins: postBins, valueIn: ({ postsUsed }) => postsUsed, labels }),
+    hours: isTimed ? histogram(decisions, { bins: hourBins, valueIn: ({ hours }) => hours, labels }) : [],
+  };
+}
+
+interface BarAxes {
+  readonly bins: readonly string[];
+  readonly highestShare: number;
+}
+
+type StopAxes = Record<keyof StopBars, BarAxes>;
+
+/** The axes that all these charts have in common, so that one agent or seed can be compared with another. */
+export function stopAxes(charts: readonly StopBars[]): StopAxes {
+  const posts = charts.map((bars) => bars.posts);
+  const hours = charts.map((bars) => bars.hours);
+  return { posts: axesOf(postBins, posts), hours: axesOf(hourBins, hours) };
+}
+
+function axesOf(bins: readonly Bin[], charts: readonly (readonly Bar[])[]): BarAxes {
+  const present = new Set(charts.flat().flatMap(({ bin, threads }) => (threads > 0 ? [bin] : [])));
+  const names = bins.map(({ name }) => name);
+  const isPresent = (name: string) => present.has(name);
+  return {
+    // Empty bins between others stay, those at the ends go.
+    bins: names.slice(names.findIndex(isPresent), names.findLastIndex(isPresent) + 1),
+    highestShare: Math.max(0, ...charts.flatMap(heightsOf)),
+  };
+}
+
+/** Right and wrong stand on each other. */
+function heightsOf(bars: readonly Bar[]): number[] {
+  const stacks = groupBy(bars, ({ label, bin }) => `${bin} ${label}`);
+  return Array.from(stacks.values(), (stack) => stack.reduce((sum, { share }) => sum + share, 0));
+}
+
+/** Where an agent stops and how right it is there. Charts without anything to show are left out. */
+export function stopCharts(
+  decisions: readonly PlacedDecision[],
+  { bars, axes, prefix }: { bars: StopBars; axes: StopAxes; prefix: string },
+): Chart[] {
+  const events = stopsByEvent(decisions, { events: 12 });
+  const calibrated = calibration(
+    decisions.flatMap(({ confidence, gold, predicted }) =>
+      confidence === null ? [] : [{ confidence, isRight: gold === predicted }],
+    ),
+  );
+  return [
+    barChart({
+      name: `${prefix}-posts`,
+      title: 'posts seen at the decision',
+      axes: axes.posts,
+      bars: bars.posts,
+    }),
+    ...(bars.hours.length === 0
+      ? []
+      : [
+          barChart({
+            name: `${prefix}-hours`,
+            title: 'time from the claim to the decision',
+            axes: axes.hours,
+            bars: bars.hours,
+          }),
+        ]),
+    ...(new Set(events.map(({ event }) => event)).size < 2 ? [] : [eventChart(`${prefix}-events`, events)]),
+    ...(calibrated === null
+      ? []
+      : [
+          calibrationChart({
+            name: `${prefix}-calibration`,
+            bins: calibrated.bins,
+            label: `Calibration of the detector where the agent stops; expected error ${calibrated.expectedError.toFixed(3)}.`,
+            confidence: 'detector’s confidence at the stop',
+          }),
+        ]),
+  ];
+}
+
+function barChart(options: { name: string; title: string; axes: BarAxes; bars: readonly Bar[] }): Chart {
+  const { name, title, axes, bars } = options;
+  const values = bars
+    .filter(({ threads }) => threads > 0)
+    .map((bar) => ({ ...bar, details: `${bar.label}, ${title}: ${bar.bin}\n${bar.threads} threads ${bar.outcome}` }));
+  const labels = [...new Set(bars.map(({ label }) => label))];
+  return {
+    name,
+    label: `Threads by ${title}, by class, right and wrong.`,
+    spec: {
+      data: { values },
+      facet: {
+        row: {
+          field: 'label',
+          type: 'nominal',
+          title: null,
+          sort: labels,
+          header: { labelAngle: 0, labelAlign: 'left', labelOrient: 'top', labelAnchor: 'start' },
+        },
+      },
+      spacing: 14,
+      spec: {
+        width: 420,
+        height: labels.length > 2 ? 80 : 110,
+        mark: { type: 'bar' },
+        encoding: {
+          x: {
+            field: 'bin',
+            type: 'ordinal',
+            title,
+            scale: { domain: [...axes.bins] },
+            axis: { labelAngle: -40, grid: false },
+          },
+          y: {
+            field: 'share',
+            type: 'quantitative',
+            title: 'of the class',
+            scale: { domain: [0, axes.highestShare] },
+            axis: { tickCount: 4, format: '.0%' },
+          },
+          color: { field: 'outcome', type: 'nominal', title: null, scale: outcomes, legend: { orient: 'top' } },
+          description: { field: 'details', type: 'nominal' },
+        },
+      },
+    },
+  };
+}
+
+function eventChart(name: string, cells: ReturnType<typeof stopsByEvent>): Chart {
+  const events = [...new Set(cells.map(({ event }) => event))];
+  const used = new Set(cells.map(({ bin }) => bin));
+  const bins = postBins.map((bin) => bin.name);
+  const values = cells.map((cell) => ({
+    ...cell,
+    details: `${cell.event}: ${cell.bin} posts seen\n${cell.threads} threads, ${percent(cell.share)} of the event`,
+  }));
+  return {
+    name,
+    label: `Share of the threads of ${events.length} events by posts seen at the decision.`,
+    spec: {
+      width: 420,
+      height: { step: 24 },
+      data: { values },
+      mark: { type: 'rect', color: quiet, stroke: null },
+      encoding: {
+        x: {
+          field: 'bin',
+          type: 'ordinal',
+          title: 'posts seen at the decision',
+          scale: {
+            domain: bins.slice(
+              bins.findIndex((bin) => used.has(bin)),
+              bins.findLastIndex((bin) => used.has(bin)) + 1,
+            ),
+          },
+          axis: { labelAngle: -40, grid: false },
+        },
+        y: { field: 'event', type: 'nominal', title: null, sort: events, axis: { grid: false, labelLimit: 150 } },
+        opacity: { field: 'share', type: 'quantitative', legend: null, scale: { domainMin: 0, range: [0.06, 1] } },
+        description: { field: 'details', type: 'nominal' },
+      },
+    },
+  };
+}
