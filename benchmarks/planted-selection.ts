@@ -5,8 +5,9 @@
 import { join } from 'node:path';
 import { openExperiment } from '../experiments/kinds/open-experiment.ts';
 import { trainBaseline } from '../experiments/selector/baselines.ts';
-import { decideTest } from '../experiments/selector/decisions.ts';
+import { decideTest, type SelectorDecision } from '../experiments/selector/decisions.ts';
 import { selectorExperimentSchema } from '../experiments/selector/experiment.ts';
+import { keptDecisions } from '../experiments/selector/kept-models.ts';
 import { testedAndHeldOut } from '../experiments/selector/protocol.ts';
 import { scoreTest } from '../experiments/selector/scores.ts';
 import { freshSettings, selectorWorkshop } from '../experiments/selector/workshop.ts';
@@ -17,8 +18,12 @@ import { trainToEnd } from '../trainers/trainer.ts';
 
 const rewards = { claim: 'JSDRV, claim (REINFORCE)', 'reward-to-go': 'JSDRV, reward-to-go' };
 const beside = ['untuned', 'random-by-class', 'seed-agreement', 'regression', 'right-labels'] as const;
+type System = 'selector' | (typeof beside)[number];
 
-/** Macro-F1 of stance of every system, and the processor seconds of each training of JSDRV. */
+/**
+ * Macro-F1 of stance of every system as it was tuned, and with the models that it keeps by the threads held out from the test (`…, kept`); and
+ * the processor seconds of each training of JSDRV.
+ */
 export async function plantedSelection(options: {
   slipperyShare: number;
   seed: number;
@@ -34,32 +39,42 @@ export async function plantedSelection(options: {
   const workshop = selectorWorkshop({ runs });
   const context = workContext();
   try {
-    const scores: Record<string, number> = {};
+    const seconds: Record<string, number> = {};
+    const decided = new Map<string, { system: System; decisions: SelectorDecision[] }>();
     for (const [postReward, name] of Object.entries(rewards)) {
       const recipe = selectorExperimentSchema.parse(trials[0].config);
       const experiment = selectorExperimentSchema.parse({ ...recipe, selector: { ...recipe.selector, postReward } });
       const shared = await workshop.sharedFor(experiment, context);
       const { tested, heldOut } = testedAndHeldOut(experiment, shared.data.tests);
       const trial = { experiment, seed, directory: runs, shared, context, tested, heldOut };
-      const stanceF1 = async ({ settings }: SelectorTraining, system: 'selector' | (typeof beside)[number]) => {
-        const rest = { part: 'test', stage: system, context, policies: null } as const;
-        const decisions = await decideTest({ test: tested[0], settings, system, ...rest });
-        return scoreTest(decisions).stance?.values.macroF1 ?? Number.NaN;
+      const decide = async ({ settings }: SelectorTraining, system: System) => {
+        const rest = { settings, system, stage: system, context, policies: null };
+        return {
+          system,
+          decisions: [
+            ...(await decideTest({ test: tested[0], part: 'test', ...rest })),
+            ...(await decideTest({ test: heldOut[0], part: 'held-out', ...rest })),
+          ],
+        };
       };
       const trainer = createSelector(await freshSettings(trial));
       const before = process.cpuUsage();
       await trainToEnd(trainer, context);
       const { user, system } = process.cpuUsage(before);
-      scores[name] = await stanceF1(trainer.training, 'selector');
-      scores[`${name}, seconds`] = (user + system) / 1e6;
+      seconds[`${name}, seconds`] = (user + system) / 1e6;
+      decided.set(name, await decide(trainer.training, 'selector'));
       if (postReward !== 'reward-to-go') continue;
-      for (const system of beside)
-        scores[system] = await stanceF1(
-          await trainBaseline(trial, { name: system, selector: trainer.training }),
-          system,
-        );
+      for (const own of beside)
+        decided.set(own, await decide(await trainBaseline(trial, { name: own, selector: trainer.training }), own));
     }
-    return scores;
+    const untuned = decided.get('untuned')!.decisions;
+    const stanceF1 = (decisions: readonly SelectorDecision[]) =>
+      scoreTest(decisions.filter(({ part }) => part === 'test')).stance!.values.macroF1;
+    const scores = [...decided].flatMap(([name, { system, decisions }]) => [
+      [name, stanceF1(decisions)],
+      [`${name}, kept`, stanceF1(keptDecisions(system === 'untuned' ? untuned : [...decisions, ...untuned], system))],
+    ]);
+    return { ...Object.fromEntries(scores), ...seconds };
   } finally {
     workshop.close();
   }

@@ -3,10 +3,11 @@
  * experiments/results/selection-curves.md. Usage:
  *
  *   node --import tsx benchmarks/selection-curves.ts [--seeds 21,22,…] [--out runs/selection-curves] [--shard 1/4]
- *     [--encoder '{"name":…}'] <pstance.jsonl> <other threads.jsonl>…
+ *     [--encoder '{"name":…}'] [<pstance.jsonl> <other threads.jsonl>…]
  *
  * Stance labels of people are spoilt by noise or given by a weak machine (selection-trial.ts), in sets of 1,500 items; of the first file in
- * sets of other sizes, too. On planted threads (planted-selection.ts) the share of replies that look like another stance changes.
+ * sets of other sizes, too. On planted threads (planted-selection.ts) the share of replies that look like another stance changes;
+ * without files these are all.
  * With `--encoder` selectors also read its vectors, on 2,100 items of a sample of 2,600 rows of the first file, beside themselves on words.
  * Every trial is kept in `<out>/trials.jsonl`, so a run that was cut off goes on, and `--shard 1/4` to `4/4` may run side by side; the last
  * one, or another run without it, prints all.
@@ -35,7 +36,7 @@ const { values: options, positionals } = parseArgs({
 });
 const { out } = options;
 const seeds = options.seeds.split(',').map(Number);
-const [pstance, ...threadFiles] = positionals;
+const [pstance] = positionals;
 
 /** One point of a curve. `x` is the share of wrong labels, a number of items, or the share of slippery replies. */
 interface Cell {
@@ -57,7 +58,7 @@ function addReal(path: string, { machine, items, ...point }: Omit<Cell, 'set'> &
     measure: (seed) => selectionTrial(rows, { machine, items, gold: 200, share: 0.5, isChosen: false, seed }),
   });
 }
-if (options.encoder !== undefined) {
+if (options.encoder !== undefined && pstance !== undefined) {
   const encoder = await namedEncoder(options.encoder, { runs: 'runs' });
   const rows = sampled(readRows(pstance), 2600);
   for (const [x, own] of [
@@ -78,13 +79,14 @@ if (options.encoder !== undefined) {
         }),
     });
 }
-for (const path of [pstance, ...threadFiles]) {
+for (const path of positionals) {
   addReal(path, { curve: 'weak machine', x: 1500, machine: 'weak:300', items: 1500 });
   for (const noise of path === pstance ? [0, 0.2, 0.4, 0.6] : [0.2, 0.6])
     addReal(path, { curve: 'noise', x: noise, machine: `noise:${noise}`, items: 1500 });
 }
-for (const items of [500, 4000]) addReal(pstance, { curve: 'items', x: items, machine: 'weak:300', items });
-for (const x of [0.1, 0.5, 0.75])
+for (const items of pstance === undefined ? [] : [500, 4000])
+  addReal(pstance, { curve: 'items', x: items, machine: 'weak:300', items });
+for (const x of [0.1, 0.5, 0.6, 0.75])
   cells.push({
     cell: { curve: 'planted', set: 'planted threads', x },
     measure: (seed) => plantedSelection({ slipperyShare: x, seed, runs: out }),
@@ -112,14 +114,17 @@ for (const { cell, measure } of cells)
   }
 
 const points = [...groupBy(trials, ({ curve, set, x }) => canonicalJson({ curve, set, x })).values()];
-for (const ofCurve of groupBy(points, ([{ curve }]) => curve).values()) console.log(`\n${tableOf(ofCurve)}`);
-const pictures = picturesOf(await drawAll([realChart(), plantedChart()]));
+for (const [curve, own] of groupBy(points, ([{ curve: name }]) => name)) {
+  console.log(`\n${tableOf(own, (name) => !name.endsWith('kept'))}`);
+  if (curve === 'planted') console.log(`\n${tableOf(own, (name) => name.endsWith('kept'))}`);
+}
+const pictures = picturesOf(await drawAll([...(positionals.length > 0 ? [realChart()] : []), plantedChart()]));
 for (const [name, svg] of Object.entries(pictures)) writeFileAtomically(join(out, name), svg);
 
 /** A line a point, a column a system. */
-function tableOf(of: readonly (readonly Trial[])[]): string {
+function tableOf(of: readonly (readonly Trial[])[], isMeant: (name: string) => boolean): string {
   const names = [...new Set(of.flatMap(([{ scores }]) => Object.keys(scores)))].filter(
-    (name) => name !== 'random' && !name.startsWith('random for'),
+    (name) => name !== 'random' && !name.startsWith('random for') && isMeant(name),
   );
   const isPlanted = of[0][0].curve === 'planted';
   return markdownTable(

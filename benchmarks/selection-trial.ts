@@ -45,7 +45,7 @@ export interface SelectionCell {
   readonly share: number;
   /** What selectors read in place of words; the trained model reads words. */
   readonly encoder?: Encoder | null;
-  /** Whether `chosen` is measured, too, which takes three times as long as the rest. */
+  /** Whether `chosen` is measured, too, which takes longer than the rest. */
   readonly isChosen: boolean;
 }
 
@@ -125,6 +125,7 @@ export async function selectionTrial(
         names,
         share,
         seed,
+        controls: false,
         context: workContext(),
       })
     : null;

@@ -126,7 +126,7 @@ export const selectorExperimentSchema = z
           .max(0.9)
           .default(0.2)
           .describe(
-            'share of each test set held out for stances of the models tuned on human labels and for choosing settings; the tables leave it out. Not used with heldOutEvents',
+            'share of each test set held out for choosing: settings, and whether tuned or untuned models are kept; models tuned on human labels learn its stances. The tables leave it out. Not used with heldOutEvents',
           ),
       })
       .prefault({}),

@@ -5,6 +5,7 @@ import { groupBy } from '../../src/data/group-by.ts';
 import { readDecisions } from '../run/decisions-file.ts';
 import { type SelectorDecision, type SelectorSystem, selectorDecisionSchema, selectorSystems } from './decisions.ts';
 import { runConfig, type SelectorExperiment } from './experiment.ts';
+import { keptModels } from './kept-models.ts';
 import { selectionRoomSchema } from './room.ts';
 import { scoreTest, type TestScores, testScoresJson } from './scores.ts';
 
@@ -76,12 +77,17 @@ function keyOf({ system, part, test }: { system: string; part: string; test: str
 }
 
 export function selectorJson(run: RunDirectory): unknown {
-  const { systems, decisions: _, ...result } = readSelectorResult(run);
+  const { systems, decisions, ...result } = readSelectorResult(run);
   const scores = (of: Readonly<Record<string, TestScores>>) =>
     Object.fromEntries(Object.entries(of).map(([test, own]) => [test, testScoresJson(own)]));
   return {
     ...result,
-    systems: systems.map(({ name, tests, heldOut }) => ({ name, tests: scores(tests), heldOut: scores(heldOut) })),
+    systems: systems.map(({ name, tests, heldOut }) => ({
+      name,
+      tests: scores(tests),
+      heldOut: scores(heldOut),
+      kept: keptModels(decisions, name),
+    })),
   };
 }
 

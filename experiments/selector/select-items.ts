@@ -9,10 +9,10 @@ import type { Thread } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
 import { likeliest } from '../../src/likeliest.ts';
 import type { WorkContext } from '../../src/work-context.ts';
-import { type Decided, type GreedySelection, selectGreedily } from '../../trainers/selector/select-greedily.ts';
+import type { Decided, GreedySelection } from '../../trainers/selector/select-greedily.ts';
 import { percent } from '../report/shown-numbers.ts';
 import { checkReplies, loadSelectorThreads, selectorClaim } from './data.ts';
-import { openSelectorRun, trainingThreads } from './trained-selector.ts';
+import { openSelectorRun, selectWithKept, trainingThreads } from './trained-selector.ts';
 import { selectorWorkshop } from './workshop.ts';
 
 export interface SelectionSummary extends SelectionCounts {
@@ -53,14 +53,8 @@ export async function selectItems(options: {
         ? await trainingThreads({ ...opened, context })
         : await loadSelectorThreads(data, { data: experiment.data, onNote: context.onNote });
     checkReplies(threads, { name: data ?? `the run ${run}` });
-    const { settings, policies, epoch } = training;
-    const selections = await selectGreedily({
-      settings,
-      policies,
-      claims: threads.map(selectorClaim),
-      onProgress: (done, total) => context.onProgress('selecting', done, total),
-      signal: context.signal,
-    });
+    const { settings, epoch } = training;
+    const selections = await selectWithKept(opened, { claims: threads.map(selectorClaim), context });
     const humanLabels = new Map(settings.claims.map(({ threadId, label }) => [threadId, label]));
     const selected = threads.map((thread, index) =>
       selectedItems({ thread, selection: selections[index], humanLabel: humanLabels.get(thread.id) ?? null }),

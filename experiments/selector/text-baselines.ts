@@ -5,7 +5,7 @@ import { likeliest } from '../../src/likeliest.ts';
 import { jaccardIndex, wordSet } from '../../src/text/word-set.ts';
 import type { SelectorClaim } from '../../trainers/selector/setup.ts';
 import { replyStances } from './data.ts';
-import { type SelectorDecision, selectorTasks, taskClasses, testItems } from './decisions.ts';
+import { type SelectorDecision, type SelectorSystem, selectorTasks, taskClasses, testItems } from './decisions.ts';
 import type { TestSet } from './protocol.ts';
 
 /*
@@ -16,6 +16,10 @@ import type { TestSet } from './protocol.ts';
 
 export const textBaselines = ['majority', 'nearest-neighbour', 'tf-idf'] as const;
 export type TextBaseline = (typeof textBaselines)[number];
+
+export function isTextBaseline(system: SelectorSystem): system is TextBaseline {
+  return textBaselines.some((name) => name === system);
+}
 
 interface Texts {
   /** The nearest neighbour compares claims by this text, and replies by theirs. */

@@ -9,13 +9,16 @@ import { readJsonFile, writeJsonFile } from '../../src/json-file.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { loadMember } from '../../trainers/member-checkpoint.ts';
 import { createSelector } from '../../trainers/selector/jsdrv.ts';
+import { type GreedySelection, selectGreedily } from '../../trainers/selector/select-greedily.ts';
 import type { SelectorClaim, SelectorTraining } from '../../trainers/selector/setup.ts';
+import { readDecisions } from '../run/decisions-file.ts';
 import { kindOfRun } from '../run/kind-name.ts';
 import { missingThreads, readParts, withoutTrained } from '../run/parts-file.ts';
 import type { EvaluateRunSettings } from '../stop-agent/evaluate-run.ts';
 import { loadSelectorData, loadSelectorThreads } from './data.ts';
-import { decideTest } from './decisions.ts';
+import { decideTest, type SelectorTask, selectorDecisionSchema } from './decisions.ts';
 import { type SelectorExperiment, selectorExperimentSchema } from './experiment.ts';
+import { type KeptByTask, keptModels, keptUntuned } from './kept-models.ts';
 import { scoreTest, type TestScores } from './scores.ts';
 import { allPostsName, selectorName } from './system-names.ts';
 import {
@@ -34,6 +37,8 @@ export interface OpenedSelectorRun {
   readonly trained: ReadonlySet<string>;
   /** Policies and task models as they were after the last epoch that was saved. */
   readonly training: SelectorTraining;
+  /** Which models are used for a task; null for both until the run is finished. */
+  readonly kept: KeptByTask;
 }
 
 /**
@@ -73,7 +78,42 @@ export async function openSelectorRun(options: {
   trainer.restore([loadMember(latest.path, { algorithm: trainer.algorithm, identity })]);
   if (!run.isFinished())
     context.onNote(`${run.path} is not finished; its selector after ${training.epoch} epochs is used`);
-  return { run, experiment, tools, trained: new Set(trained), training };
+  const decisions = run.isFinished() ? readDecisions(run.path, selectorDecisionSchema) : [];
+  const kept = keptModels(decisions, selectorName);
+  for (const task of keptUntuned(kept))
+    context.onNote(
+      `${run.path} keeps the untuned models for ${task}: on ${kept[task]?.items} held-out items their macro-F1 is ${kept[task]?.untuned.toFixed(3)}, that of the tuned ones ${kept[task]?.tuned.toFixed(3)}`,
+    );
+  return { run, experiment, tools, trained: new Set(trained), training, kept };
+}
+
+/** What a selector makes of claims, each task as the models say that its run keeps for it. Where those are the untuned ones, they are what is left. */
+export async function selectWithKept(
+  { training, kept }: OpenedSelectorRun,
+  options: { claims: readonly SelectorClaim[]; context: WorkContext },
+): Promise<GreedySelection[]> {
+  const { settings, policies } = training;
+  const { claims, context } = options;
+  const select = () =>
+    selectGreedily({
+      settings,
+      policies,
+      claims,
+      onProgress: (done, total) => context.onProgress('selecting', done, total),
+      signal: context.signal,
+    });
+  const tuned = await select();
+  const untunedTasks = keptUntuned(kept);
+  if (untunedTasks.length === 0) return tuned;
+  await untune(training);
+  const untuned = await select();
+  const of = (task: SelectorTask, claim: number) => (untunedTasks.includes(task) ? untuned : tuned)[claim];
+  return tuned.map((_, claim) => ({ posts: of('stance', claim).posts, claim: of('veracity', claim).claim }));
+}
+
+async function untune({ settings }: SelectorTraining): Promise<void> {
+  await settings.stanceModel.tune([]);
+  await settings.veracityModel.tune([]);
 }
 
 /**
@@ -107,7 +147,7 @@ export interface SelectorRunScores {
 
 /**
  * A run's selector and task models on another data set. Every reply with a stance and every claim with a veracity is tested,
- * once as the selector reads threads, once with all posts read.
+ * once as the selector reads threads, once with all posts read; and by the untuned models, where the run keeps those.
  * @throws InputError when the data has neither label
  */
 export async function evaluateSelectorRun(
@@ -116,14 +156,14 @@ export async function evaluateSelectorRun(
   const { run, data, runs, skipInvalid, includeTrained, context } = settings;
   const workshop = selectorWorkshop({ runs });
   try {
-    const { experiment, trained, training } = await openSelectorRun({ run, workshop, budget: {}, context });
+    const { experiment, trained, training, kept } = await openSelectorRun({ run, workshop, budget: {}, context });
     const loaded = await loadSelectorThreads(data, {
       data: { ...experiment.data, skipInvalid },
       onNote: context.onNote,
     });
     const threads = withoutTrained(loaded, { trained, includeTrained, name: data, onNote: context.onNote });
     const { settings: models, policies } = training;
-    const scored = async (system: typeof selectorName | typeof allPostsName, name: string) => {
+    const scored = async (system: typeof selectorName | typeof allPostsName | 'untuned', name: string) => {
       const decisions = await decideTest({
         test: { name: data, threads },
         settings: models,
@@ -139,6 +179,10 @@ export async function evaluateSelectorRun(
       await scored(selectorName, 'selector'),
       await scored(allPostsName, 'its task models, reading all posts'),
     ];
+    if (keptUntuned(kept).length > 0) {
+      await untune(training);
+      systems.push(await scored('untuned', `task models untuned, kept for ${keptUntuned(kept).join(' and ')}`));
+    }
     if (systems[0].scores.stance === null && systems[0].scores.veracity === null)
       throw new InputError(
         `none of the ${threads.length} threads of ${data} has a veracity or a reply with a stance; give labelled threads`,

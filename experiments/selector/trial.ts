@@ -20,7 +20,7 @@ import { stancePicture, stancePictureFile } from './report/stance-picture.ts';
 import { storedSelectorResult, unfinishedRun } from './result.ts';
 import { measureRoom, roomLines, type SelectionRoom, selectionRoomSchema } from './room.ts';
 import { allPostsName, selectorName } from './system-names.ts';
-import { decideByText, type TextBaseline, textBaselines } from './text-baselines.ts';
+import { decideByText, isTextBaseline } from './text-baselines.ts';
 import { writeClaims } from './trained-selector.ts';
 import { freshSettings, type SelectorShared, type SelectorTrial, selectorIdentity } from './workshop.ts';
 
@@ -51,9 +51,7 @@ export async function runSelectorTrial(settings: {
   const room = await roomOnce(trial);
   const lastEpoch = await trainLogged(trial, { run, trainer });
   if (lastEpoch === null) return false;
-  // Without a test there is nothing to compare, so the other systems are not trained.
-  const systems: SelectorSystem[] = [selectorName];
-  if (data.tests.length > 0) systems.push(allPostsName, ...experiment.evaluation.beside);
+  const systems = systemsOf(trial);
   // Saved after each system, so that a resumed run does not train that one again.
   const decisions = hasDecisions(directory) ? readDecisions(directory, selectorDecisionSchema) : [];
   const known = new Set(decisions.map(({ system }) => system));
@@ -82,6 +80,14 @@ export async function runSelectorTrial(settings: {
     }),
   );
   return true;
+}
+
+/** Without a test there is nothing to compare, so the other systems are not trained. */
+function systemsOf({ experiment, heldOut, shared }: SelectorTrial): SelectorSystem[] {
+  if (shared.data.tests.length === 0) return [selectorName];
+  // By the untuned models it is decided which are kept.
+  const untuned = heldOut.some(({ threads }) => threads.length > 0) ? (['untuned'] as const) : [];
+  return [...new Set<SelectorSystem>([selectorName, allPostsName, ...untuned, ...experiment.evaluation.beside])];
 }
 
 /** Measured before anything is trained; what a run knows it keeps. */
@@ -163,8 +169,4 @@ async function decisionsOf(
       })),
     );
   return decisions;
-}
-
-function isTextBaseline(system: SelectorSystem): system is TextBaseline {
-  return textBaselines.some((name) => name === system);
 }

@@ -40,7 +40,8 @@ const leastProbability = 1e-4;
  * The selector that gives held-out gold the highest mean log-likelihood is chosen: 200 rows tell more by it than by macro-F1.
  * `chosen` predicts each fold by the selector that is best on the others, so it does not profit from having been chosen.
  * @param options.words what the trained model reads, row by row as the task's features, which selectors read
- * @param options.names candidates; random selections are always made
+ * @param options.names candidates
+ * @param options.controls whether gold alone, all items, random selections and the room are measured, too; the choice needs none of them
  */
 export async function crossFit(options: {
   task: Omit<SelectionTask, 'seeds' | 'random'>;
@@ -49,9 +50,10 @@ export async function crossFit(options: {
   names: readonly SelectorName[];
   share: number;
   seed: number;
+  controls?: boolean;
   context: WorkContext;
 }): Promise<CrossFitted> {
-  const { task, words, gold, share, seed, context } = options;
+  const { task, words, gold, share, seed, controls = true, context } = options;
   const { classCount, items } = task;
   const names = options.names.filter((name) => name !== 'random');
   const heldOut = new Map<TrainedOn, HeldOut>();
@@ -97,9 +99,13 @@ export async function crossFit(options: {
         record.taken += ofGold.length;
         record.takenRight += ofGold.filter((item) => item.label === rightLabels.get(item)).length;
       };
-      await predict(recordOf('gold-alone'), repetition, seeds);
-      await predict(recordOf('all'), repetition, [...seeds, ...items]);
+      if (controls) {
+        await predict(recordOf('gold-alone'), repetition, seeds);
+        await predict(recordOf('all'), repetition, [...seeds, ...items]);
+      }
       for (const name of names) await select(name, repetition);
+      context.onProgress('cross-fitting on the gold rows', repetition * folds + fold + 1, repetitions * folds);
+      if (!controls) continue;
       for (let draw = 0; draw < draws; draw++) await select('random', repetition * draws + draw);
 
       const right = seeds.flatMap(({ machine, label }) => (machine?.label === label ? [machine] : []));
@@ -107,7 +113,6 @@ export async function crossFit(options: {
       await predict(room.right, repetition, right);
       for (let draw = 0; draw < draws; draw++)
         await predict(room.random, repetition * draws + draw, alikeByClass(all, { like: right, random }));
-      context.onProgress('cross-fitting on the gold rows', repetition * folds + fold + 1, repetitions * folds);
     }
     const best = Array.from({ length: folds }, (_, fold) =>
       bestOf(names, (name) => sumWhere(recordOf(name).logLikelihoods[repetition], (place) => foldOf[place] !== fold)),

@@ -16,25 +16,29 @@ export const knnShapley: ItemSelector = {
     const shapley = new Float64Array(items.length);
     const nearest = items.map(() => ({ similarity: 0, isAgreed: false }));
     const seedRow = new Float64Array(columns);
+    const similarities = new Float64Array(items.length);
     for (const seed of seeds) {
       seedRow.fill(0);
       for (let entry = starts[seed.row]; entry < starts[seed.row + 1]; entry++) seedRow[indices[entry]] = values[entry];
-      const similarities = Float64Array.from(items, ({ row }) => {
+      for (let item = 0; item < items.length; item++) {
+        const { row } = items[item];
         let product = 0;
         for (let entry = starts[row]; entry < starts[row + 1]; entry++)
           product += values[entry] * seedRow[indices[entry]];
-        return product;
-      });
-      const order = [...items.keys()].sort((left, right) => similarities[right] - similarities[left]);
-      const agrees = (rank: number) => Number(items[order[rank]].label === seed.label);
-      let value = agrees(items.length - 1) / items.length;
+        similarities[item] = product;
+      }
+      const order = mostFirst(similarities);
+      let value = 0;
+      let agreedBefore = 0;
       for (let rank = items.length - 1; rank >= 0; rank--) {
-        if (rank < items.length - 1)
-          value += ((agrees(rank) - agrees(rank + 1)) / neighbours) * (Math.min(neighbours, rank + 1) / (rank + 1));
         const item = order[rank];
+        const agreed = items[item].label === seed.label ? 1 : 0;
+        if (rank === items.length - 1) value = agreed / items.length;
+        else value += ((agreed - agreedBefore) / neighbours) * (Math.min(neighbours, rank + 1) / (rank + 1));
+        agreedBefore = agreed;
         shapley[item] += value / counts[seed.label];
         if (similarities[item] > nearest[item].similarity)
-          nearest[item] = { similarity: similarities[item], isAgreed: agrees(rank) === 1 };
+          nearest[item] = { similarity: similarities[item], isAgreed: agreed === 1 };
       }
     }
     return Array.from(shapley, (score, item) => {
@@ -44,3 +48,21 @@ export const knnShapley: ItemSelector = {
     });
   },
 };
+
+/** The places of the values, the largest first, and of equal ones the earlier first: a sort of numbers takes a fifth of the time of one by a function. */
+function mostFirst(values: Float64Array): Int32Array {
+  const sorted = values.slice().sort().reverse();
+  const taken = new Int32Array(values.length);
+  const order = new Int32Array(values.length);
+  for (let place = 0; place < values.length; place++) {
+    let first = 0;
+    let end = values.length;
+    while (first < end) {
+      const middle = (first + end) >> 1;
+      if (sorted[middle] > values[place]) first = middle + 1;
+      else end = middle;
+    }
+    order[first + taken[first]++] = place;
+  }
+  return order;
+}

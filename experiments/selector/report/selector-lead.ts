@@ -1,7 +1,8 @@
 import { signed } from '../../report/shown-numbers.ts';
-import type { SelectorDecision, SelectorTask } from '../decisions.ts';
+import type { SelectorDecision, SelectorSystem, SelectorTask } from '../decisions.ts';
+import { keptDecisions, keptModels } from '../kept-models.ts';
 import type { SelectorResult } from '../result.ts';
-import { type MetricInterval, metricIntervals, selectorMetrics } from '../scores.ts';
+import { type MetricInterval, metricIntervals, scoreTest, selectorMetrics } from '../scores.ts';
 
 /** Of the intervals in a report. */
 export const resamples = 500;
@@ -23,6 +24,18 @@ export function decided(
     ),
   );
   return seeds.some((own) => own.length === 0) ? [] : seeds;
+}
+
+/** Macro-F1 of a system with the models that each seed keeps; nothing where no seed had a choice. */
+export function keptMacroF1(
+  trials: readonly SelectorResult[],
+  { system, test, task }: { system: SelectorSystem; test: string; task: SelectorTask },
+): number[] {
+  if (trials.every(({ decisions }) => keptModels(decisions, system)[task] === null)) return [];
+  return trials.flatMap(({ decisions }) => {
+    const own = keptDecisions(decisions, system).filter((each) => each.part === 'test' && each.test === test);
+    return scoreTest(own)[task]?.values[macroF1.name] ?? [];
+  });
 }
 
 /** How far a system leads another in macro-F1, paired: each seed draws its claims and models for all alike. Null where one is missing. */

@@ -7,7 +7,7 @@ import { type SelectorTask, selectorTasks as tasks } from '../decisions.ts';
 import type { SelectorResult } from '../result.ts';
 import { metricIntervals, scoreTest, selectorMetrics } from '../scores.ts';
 import { allPostsName, selectorName, systemNames } from '../system-names.ts';
-import { decided, leadOver, leadText, resamples } from './selector-lead.ts';
+import { decided, keptMacroF1, leadOver, leadText, resamples } from './selector-lead.ts';
 import { selectorVerdict } from './selector-verdict.ts';
 
 /** The baselines that the selector is compared with, seed by seed. */
@@ -118,20 +118,22 @@ function taskTable(table: TableOf): string[] {
       [
         title,
         `${ofMacroF1} [${interval.low.toFixed(3)}, ${interval.high.toFixed(3)}]`,
+        overSeeds(keptMacroF1(trials, { system, test, task })),
         ...others,
         ...classes.map((label) => overSeeds(scores.map(({ perClass }) => perClass[label] ?? 0))),
       ],
     ];
   });
+  const [ofMacroF1, ...others] = selectorMetrics.map(({ title }) => title);
   const readsLabels = rows.some(([title]) => title.endsWith(systemNames['tf-idf']));
   return [
     `## ${test}: ${task}`,
     '',
-    markdownTable([['system', ...selectorMetrics.map(({ title }) => title), ...classes], ...rows], {
-      align: ['l', ...Array<'r'>(classes.length + selectorMetrics.length).fill('r')],
+    markdownTable([['system', ofMacroF1, 'kept', ...others, ...classes], ...rows], {
+      align: ['l', ...Array<'r'>(classes.length + selectorMetrics.length + 1).fill('r')],
     }),
     '',
-    `${example.items} ${task === 'stance' ? 'replies' : 'claims'}.` +
+    `${example.items} ${task === 'stance' ? 'replies' : 'claims'}. Kept: macro-F1 where each seed uses the tuned models if they do better than the untuned ones on held-out items, and the untuned ones if not; – where there is no such choice.` +
       (task === 'stance' && readsLabels
         ? ' The most common class, the most similar text and TF-IDF know the human stances of training replies, which the selector never sees.'
         : ''),

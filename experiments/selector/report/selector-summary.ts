@@ -6,6 +6,7 @@ import type { VariantResults } from '../../report/variant-results.ts';
 import { type SelectorTask, selectorTasks } from '../decisions.ts';
 import type { SelectorResult } from '../result.ts';
 import { allPostsName, selectorName, systemNames } from '../system-names.ts';
+import { keptMacroF1 } from './selector-lead.ts';
 import { selectorVerdict } from './selector-verdict.ts';
 
 /** Systems that answer the question "was it worth selecting?"; the report has the others. */
@@ -25,19 +26,22 @@ export function summarizeSelectorExperiment({
   const [{ trials }] = results;
   const tests = Object.keys(trials[0].systems[0].tests);
   if (tests.length === 0) return `${name}: nothing was tested: the experiment names no \`data.tests\`\n`;
-  const tables = tests.map((test) =>
-    narrowTable([
-      [`${test}, macro-F1`, ...selectorTasks],
-      ...results.flatMap(({ variant, trials: runs }) =>
-        shown
-          .filter((system) => runs[0].systems.some((own) => own.name === system))
-          .map((system) => [
-            `${results.length > 1 ? `${variant}: ` : ''}${systemNames[system] ?? system}`,
-            ...selectorTasks.map((task) => overSeeds(scoresOf(runs, { system, test, task }))),
-          ]),
-      ),
-    ]),
-  );
+  const tables = tests.map((test) => {
+    const rows = results.flatMap(({ variant, trials: runs }) =>
+      shown
+        .filter((system) => runs[0].systems.some((own) => own.name === system))
+        .map((system) => {
+          const asTuned = selectorTasks.map((task) => overSeeds(scoresOf(runs, { system, test, task })));
+          const kept = selectorTasks.map((task) => overSeeds(keptMacroF1(runs, { system, test, task })));
+          const name = `${results.length > 1 ? `${variant}: ` : ''}${systemNames[system] ?? system}`;
+          return [name, ...asTuned, ...kept.map((cell, index) => (cell === '–' ? asTuned[index] : cell))];
+        }),
+    );
+    const heading = [`${test}, macro-F1`, ...selectorTasks, ...selectorTasks.map((task) => `${task} kept`)];
+    // Where every run keeps what it tuned the columns would say the same twice.
+    const isTwice = rows.every(([, stance, veracity, ...kept]) => kept[0] === stance && kept[1] === veracity);
+    return narrowTable([heading, ...rows].map((row) => (isTwice ? row.slice(0, 3) : row)));
+  });
   return [
     `${name}: ${counted(trials.length, 'seed')}`,
     '',

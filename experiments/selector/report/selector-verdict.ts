@@ -1,6 +1,8 @@
 import { counted } from '../../../src/counted.ts';
+import { meanAndDeviation } from '../../../src/metrics/summary-statistics.ts';
 import type { VariantResults } from '../../report/variant-results.ts';
 import { type SelectorTask, selectorTasks } from '../decisions.ts';
+import { keptModels } from '../kept-models.ts';
 import type { SelectorResult } from '../result.ts';
 import type { MetricInterval } from '../scores.ts';
 import { selectorName, systemNames } from '../system-names.ts';
@@ -23,7 +25,27 @@ export function selectorVerdict(results: readonly VariantResults<SelectorResult>
     });
     return { subject, control, leads };
   });
-  return [verdictOn(comparisons), ...unrewardedClauses(results), ...roomClauses(trials)].join('; ');
+  return [...harmClauses(results), verdictOn(comparisons), ...unrewardedClauses(results), ...roomClauses(trials)].join(
+    '; ',
+  );
+}
+
+/** Where the selector's tuned models are no better than the untuned ones, so that a run keeps those. */
+function harmClauses(results: readonly VariantResults<SelectorResult>[]): string[] {
+  return results.flatMap(({ variant, trials }) =>
+    selectorTasks.flatMap((task) => {
+      const judged = trials.flatMap(({ decisions }) => keptModels(decisions, selectorName)[task] ?? []);
+      const worse = judged.filter(({ isTuned }) => !isTuned);
+      if (worse.length === 0) return [];
+      const where = worse.length === trials.length ? 'here' : `in ${worse.length} of ${counted(trials.length, 'run')}`;
+      const of = (value: 'tuned' | 'untuned') => meanAndDeviation(worse.map((own) => own[value])).mean.toFixed(3);
+      const does = of('tuned') === of('untuned') ? 'does not help' : 'harms';
+      const items = `${worse[0].items} held-out ${task === 'stance' ? 'replies' : 'claims'}`;
+      return [
+        `${results.length > 1 ? `${variant}’s ` : ''}selection ${does} ${task} ${where}: tuned ${of('tuned')}, untuned ${of('untuned')} on ${items}, so the untuned models are kept`,
+      ];
+    }),
+  );
 }
 
 /** Where no seed could show room. The selector sees none of the labels that this is measured by. */
@@ -37,11 +59,12 @@ function roomClauses(trials: readonly SelectorResult[]): string[] {
 
 /**
  * Runs whose labelled claims earned nothing at the end. Where most replies say another stance than they mean, stances that changed their
- * meaning tell veracity no worse, and a policy learns to keep the wrong labels: the missing reward is all that a run sees of it.
+ * meaning tell veracity no worse, and a policy learns to keep the wrong labels: the missing reward is all that a run without held-out items sees of it.
  */
 function unrewardedClauses(results: readonly VariantResults<SelectorResult>[]): string[] {
   return results.flatMap(({ variant, trials }) => {
-    const rewards = trials.flatMap(({ lastEpoch }) => lastEpoch['reward/labelledClaims'] ?? []);
+    const unjudged = trials.filter(({ decisions }) => decisions.every(({ part }) => part === 'test'));
+    const rewards = unjudged.flatMap(({ lastEpoch }) => lastEpoch['reward/labelledClaims'] ?? []);
     const unrewarded = rewards.filter((reward) => reward <= 0);
     if (unrewarded.length === 0) return [];
     const whose = results.length > 1 ? `${variant}’s ` : '';

@@ -90,7 +90,12 @@ describe('threads that a selector cannot learn from', () => {
       expect(await trainHere(cwd, { data })).toEqual(notes);
       const { claims, systems } = resultOf(cwd);
       expect(claims.labelled).toBe(name === 'no-false' ? 9 : 12);
-      expect(systems).toHaveLength(3);
+      expect(systems.map(({ name: system }: { name: string }) => system)).toEqual([
+        'selector',
+        'selector-all-posts',
+        'untuned',
+        'supervised',
+      ]);
     }
   });
 

@@ -80,6 +80,25 @@ describe('the verdict on a selector', () => {
     expect(verdictOf({ agent: [of(0.1)] })).not.toContain('earned no reward');
   });
 
+  it('opens with the harm that held-out items show, and tables have what is kept', () => {
+    const heldOut = (right: Partial<Record<SelectorSystem, number>>) =>
+      runOf(right).decisions.map((own) => ({ ...own, part: 'held-out' as const }));
+    const tuned = runOf({ selector: 4, random: 4, untuned: 20 });
+    const harmed = { ...tuned, decisions: [...tuned.decisions, ...heldOut({ selector: 10, random: 30, untuned: 20 })] };
+    const text = summarizeSelectorExperiment({ name: 'x', results: [{ variant: 'agent', trials: [harmed, harmed] }] });
+    expect(text.replaceAll('\n', ' ')).toMatch(
+      /Verdict: selection harms stance here: tuned 0\.2\d\d, untuned 0\.\d{3} on 40 held-out replies, so the untuned models are kept; selection harms veracity here: .* on 40 held-out claims, .*; compared with/,
+    );
+    // What held-out items speak for is used, whatever the test says.
+    const line = (name: string) => text.split('\n').find((own) => own.startsWith(name)) ?? '';
+    expect(line('news')).toMatch(/stance +veracity +stance kept +veracity kept/);
+    const [untuned] = line('task models untuned').match(/0\.\d{3}/) ?? [];
+    const [random] = line('random').match(/0\.\d{3}/) ?? [];
+    const means = (name: string) => line(name).match(/0\.\d{3}(?= ±)/g);
+    expect(means('selector')).toEqual([random, random, untuned, untuned]);
+    expect(means('random')).toEqual([random, random, random, random]);
+  });
+
   it('calls no gain what could be chance', () => {
     const little = runOf({ selector: 21, random: 20 });
     expect(verdictOf({ agent: [little] })).toMatch(

@@ -1,0 +1,50 @@
+import { type SelectorDecision, type SelectorSystem, type SelectorTask, selectorTasks } from './decisions.ts';
+import { scoreTest } from './scores.ts';
+import { isTextBaseline } from './text-baselines.ts';
+
+/** Which models of a system are kept for a task, and what speaks for them. */
+export interface KeptModels {
+  readonly isTuned: boolean;
+  /** Macro-F1 of the tuned and of the untuned models on the held-out items. */
+  readonly tuned: number;
+  readonly untuned: number;
+  readonly items: number;
+}
+export type KeptByTask = Readonly<Record<SelectorTask, KeptModels | null>>;
+
+/** Fewer held-out items tell nothing. */
+const fewestItems = 20;
+
+/**
+ * Nobody is handed a tuned model that is worse than what there was: for each task the tuned models are kept where their macro-F1 on the
+ * items held out from the tests is above that of the untuned ones, and the untuned ones elsewhere. The test part is not looked at.
+ * Null where fewer than 20 items were held out, both say the same of every item, or a system tunes no task models: then it answers for itself.
+ * @param decisions of a run, the untuned models' among them
+ */
+export function keptModels(decisions: readonly SelectorDecision[], system: SelectorSystem): KeptByTask {
+  if (isTextBaseline(system)) return { stance: null, veracity: null };
+  const heldOut = decisions.filter(({ part }) => part === 'held-out');
+  const keptFor = (task: SelectorTask): KeptModels | null => {
+    const of = (name: SelectorSystem) => heldOut.filter((own) => own.system === name && own.task === task);
+    const [own, others] = [of(system), of('untuned')];
+    if (own.length < fewestItems || own.every(({ predicted }, place) => predicted === others[place]?.predicted))
+      return null;
+    const [tuned, untuned] = [own, others].map((said) => scoreTest(said)[task]);
+    if (tuned === null || untuned === null) return null;
+    const [ofTuned, ofUntuned] = [tuned.values.macroF1, untuned.values.macroF1];
+    return { isTuned: ofTuned > ofUntuned, tuned: ofTuned, untuned: ofUntuned, items: tuned.items };
+  };
+  return { stance: keptFor('stance'), veracity: keptFor('veracity') };
+}
+
+/** What a system decides with the models that are kept. */
+export function keptDecisions(decisions: readonly SelectorDecision[], system: SelectorSystem): SelectorDecision[] {
+  const kept = keptModels(decisions, system);
+  const sourceOf = (task: SelectorTask) => (kept[task]?.isTuned === false ? 'untuned' : system);
+  return decisions.flatMap((own) => (own.system === sourceOf(own.task) ? [{ ...own, system }] : []));
+}
+
+/** The tasks whose untuned models are kept. */
+export function keptUntuned(kept: KeptByTask): SelectorTask[] {
+  return selectorTasks.filter((task) => kept[task]?.isTuned === false);
+}
