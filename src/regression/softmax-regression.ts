@@ -98,11 +98,13 @@ export async function minimize(options: {
   start: Float64Array;
   /** Returns the loss at the point and writes its gradient. */
   lossAt: (point: Float64Array, gradient: Float64Array) => number;
+  /** Inner product of points and gradients, where that is not the sum of the products of their numbers. */
+  dot?: InnerProduct;
   convexity: number;
   tolerance: number;
   maximumSteps: number;
 }): Promise<Minimum> {
-  const { lossAt, convexity, tolerance, maximumSteps } = options;
+  const { lossAt, dot = euclidean, convexity, tolerance, maximumSteps } = options;
   const size = options.start.length;
   let point = options.start.slice();
   let gradient = new Float64Array(size);
@@ -113,7 +115,7 @@ export async function minimize(options: {
   const gapOf = () => dot(gradient, gradient) / (2 * convexity);
   let steps = 0;
   for (; steps < maximumSteps && gapOf() > tolerance; steps++) {
-    const direction = descentDirection({ gradient, pairs });
+    const direction = descentDirection({ gradient, pairs, dot });
     const slope = dot(gradient, direction);
     let length = 1;
     let nextLoss = Infinity;
@@ -125,7 +127,7 @@ export async function minimize(options: {
     }
     // No step reduces the loss any more: rounding errors dominate.
     if (!(nextLoss < loss)) break;
-    pushPair({ pairs, point, nextPoint, gradient, nextGradient });
+    pushPair({ pairs, point, nextPoint, gradient, nextGradient, dot });
     [point, nextPoint] = [nextPoint, point];
     [gradient, nextGradient] = [nextGradient, gradient];
     loss = nextLoss;
@@ -146,8 +148,9 @@ function pushPair(options: {
   nextPoint: Float64Array;
   gradient: Float64Array;
   nextGradient: Float64Array;
+  dot: InnerProduct;
 }): void {
-  const { pairs, point, nextPoint, gradient, nextGradient } = options;
+  const { pairs, point, nextPoint, gradient, nextGradient, dot } = options;
   const move = difference(nextPoint, point);
   const change = difference(nextGradient, gradient);
   const product = dot(move, change);
@@ -156,8 +159,12 @@ function pushPair(options: {
   if (pairs.length > MEMORY) pairs.shift();
 }
 
-function descentDirection(options: { gradient: Float64Array; pairs: readonly Pair[] }): Float64Array {
-  const { gradient, pairs } = options;
+function descentDirection(options: {
+  gradient: Float64Array;
+  pairs: readonly Pair[];
+  dot: InnerProduct;
+}): Float64Array {
+  const { gradient, pairs, dot } = options;
   const direction = new Float64Array(gradient.length);
   for (let index = 0; index < direction.length; index++) direction[index] = -gradient[index];
   if (pairs.length === 0) return direction;
@@ -177,7 +184,9 @@ function descentDirection(options: { gradient: Float64Array; pairs: readonly Pai
   return direction;
 }
 
-function dot(left: Float64Array, right: Float64Array): number {
+type InnerProduct = (left: Float64Array, right: Float64Array) => number;
+
+function euclidean(left: Float64Array, right: Float64Array): number {
   let sum = 0;
   for (let index = 0; index < left.length; index++) sum += left[index] * right[index];
   return sum;

@@ -4,7 +4,6 @@ import { checked } from '../../../src/checked.ts';
 import type { Task } from '../../../src/data/task.ts';
 import type { Thread } from '../../../src/data/thread.ts';
 import { stratifiedFolds } from '../../../src/metrics/stratified-folds.ts';
-import { minimize, softmaxLoss } from '../../../src/regression/softmax-regression.ts';
 import type { SparseMatrix } from '../../../src/regression/sparse-matrix.ts';
 import { Random } from '../../../src/tensor/random.ts';
 import { createEncoder, encoderSchema } from '../../../src/text/create-encoder.ts';
@@ -15,6 +14,7 @@ import { fitClassOffsets } from './class-offsets.ts';
 import { heldOutTruth } from './held-out.ts';
 import { countByLabel, labelledThreads, type Target, type TargetOf } from './labelled-threads.ts';
 import { type FittedModel, LocalDetector } from './local-detector.ts';
+import { type FittedRows, type RowFitter, rowFitter } from './row-fitter.ts';
 import { savedWeights } from './saved-weights.ts';
 import { loneClaimWeight, ngramLengths, type TrainingRows, trainingRows } from './training-rows.ts';
 
@@ -107,19 +107,23 @@ export async function trainCrossFitted(settings: LocalTraining): Promise<CrossFi
 
   const total = (options.characterWeights.length + options.l2.length - 1) * folds + 1;
   let done = 0;
-  const fitted = async (of: { features: SparseMatrix; l2: number; without: number }) => {
+  const fitted = async ({ fitRows, l2, without }: Pick<Candidate, 'fitRows' | 'l2'> & { without: number }) => {
     signal?.throwIfAborted();
-    const weights = rowWeights.map((weight, row) => (foldOfRow[row] === of.without ? 0 : weight));
-    const own = await fittedWeights({ ...of, targets, rowWeights: weights, classCount, signal });
+    const own = await fitRows({
+      l2,
+      rowWeights: rowWeights.map((weight, row) => (foldOfRow[row] === without ? 0 : weight)),
+    });
     onProgress?.({ done: ++done, total });
     return own;
   };
-  const candidate = async (own: Pick<Candidate, 'characterWeight' | 'l2' | 'features'>): Promise<Candidate> => {
-    const { features, l2 } = own;
-    const ofFolds: Float64Array[] = [];
+  const candidate = async (own: Pick<Candidate, 'characterWeight' | 'l2' | 'fitRows'>): Promise<Candidate> => {
+    const ofFolds: FittedRows[] = [];
     // From nothing: a fit that began where that of another fold ended would know the threads left out.
-    for (let fold = 0; fold < folds; fold++) ofFolds.push(await fitted({ features, l2, without: fold }));
-    const logits = heldOutLogits({ features, weightsOfFold: ofFolds, foldOfRow, classCount });
+    for (let fold = 0; fold < folds; fold++) ofFolds.push(await fitted({ ...own, without: fold }));
+    const logits = Float64Array.from(
+      targets,
+      (_, index) => ofFolds[foldOfRow[Math.floor(index / classCount)]].logits[index],
+    );
     const scored = { logits, targets, rowWeights, classCount };
     const temperature = fitTemperature(scored);
     return { ...own, ofFolds, logits, temperature, loss: logLoss(scored, temperature) };
@@ -130,13 +134,14 @@ export async function trainCrossFitted(settings: LocalTraining): Promise<CrossFi
   const better = (left: Candidate, right: Candidate) => (right.loss < left.loss ? right : left);
   let best: Candidate | null = null;
   for (const characterWeight of options.characterWeights) {
-    const own = await candidate({ characterWeight, l2: middle, features: weighted(rows, characterWeight) });
+    const fitRows = await rowFitter({ features: weighted(rows, characterWeight), targets, classCount, signal });
+    const own = await candidate({ characterWeight, l2: middle, fitRows });
     best = best === null ? own : better(best, own);
   }
   if (best === null) throw new Error('there is nothing to choose from');
   for (const l2 of penalties) best = better(best, await candidate({ ...best, l2 }));
-  const { characterWeight, l2, features, ofFolds, temperature } = best;
-  const whole = await fitted({ features, l2, without: -1 });
+  const { characterWeight, l2, ofFolds, temperature } = best;
+  const whole = await fitted({ ...best, without: -1 });
   const scored = { logits: best.logits.map((logit) => logit / temperature), targets, rowWeights, classCount };
 
   // A student is to be as sure as its detector, and is held against no label.
@@ -170,11 +175,18 @@ export async function trainCrossFitted(settings: LocalTraining): Promise<CrossFi
       heldOut: heldOutTruth({ scored, rows, foldOfRow, folds, offsetsOf, labels: task.labels }),
     },
   };
-  const mean = ofFolds[0].map((_, index) => ofFolds.reduce((sum, weights) => sum + weights[index], 0) / folds);
+  const weightsOfFolds = () => ofFolds.map(({ weights }) => weights());
   return {
-    whole: detectorWith(whole),
-    folds: ofFolds.map(detectorWith),
-    mean: detectorWith(mean),
+    whole: detectorWith(whole.weights()),
+    // Most callers want the whole alone, and a detector of many n-grams takes longer to write than to fit.
+    get folds() {
+      return weightsOfFolds().map(detectorWith);
+    },
+    get mean() {
+      const [first, ...others] = weightsOfFolds();
+      for (const own of others) for (const [index, weight] of own.entries()) first[index] += weight;
+      return detectorWith(first.map((weight) => weight / folds));
+    },
     foldOf: new Map(threads.map(({ id }, index) => [id, foldOfThread[index]])),
   };
 }
@@ -182,9 +194,9 @@ export async function trainCrossFitted(settings: LocalTraining): Promise<CrossFi
 interface Candidate {
   readonly characterWeight: number;
   readonly l2: number;
-  readonly features: SparseMatrix;
-  /** Weights fitted without each fold, [columns, classes]. */
-  readonly ofFolds: readonly Float64Array[];
+  readonly fitRows: RowFitter;
+  /** Fitted without each fold. */
+  readonly ofFolds: readonly FittedRows[];
   /** Of every row, by the fit without its fold; row-major [rows, classes]. */
   readonly logits: Float64Array;
   readonly temperature: number;
@@ -197,62 +209,6 @@ function weighted({ features, blocks }: TrainingRows, characterWeight: number): 
   for (const { kind, from, columns } of blocks)
     if (kind === 'characters') factors.fill(characterWeight, from, from + columns);
   return { ...features, values: features.values.map((value, entry) => value * factors[features.indices[entry]]) };
-}
-
-/** A fit ends when the loss is this close to its minimum, in nats, or after so many steps. */
-const tolerance = 1e-3;
-const maximumSteps = 200;
-
-/** The weights of a softmax regression, [columns, classes]. */
-async function fittedWeights(options: {
-  features: SparseMatrix;
-  targets: Float64Array;
-  rowWeights: Float64Array;
-  classCount: number;
-  l2: number;
-  signal: AbortSignal | undefined;
-}): Promise<Float64Array> {
-  const { features, targets, classCount, l2, signal } = options;
-  const total = options.rowWeights.reduce((sum, weight) => sum + weight, 0);
-  const prior = new Float64Array(features.columns * classCount);
-  const problem = {
-    features,
-    targets,
-    rowWeights: options.rowWeights.map((weight) => weight / total),
-    candidates: new Array<boolean>(classCount).fill(true),
-    prior,
-    l2,
-  };
-  const { point } = await minimize({
-    start: prior,
-    lossAt(weights, gradient) {
-      signal?.throwIfAborted();
-      return softmaxLoss({ problem, weights, gradient });
-    },
-    convexity: l2,
-    tolerance,
-    maximumSteps,
-  });
-  return point;
-}
-
-/** Of every row by the fit without its fold; row-major [rows, classes]. */
-function heldOutLogits(options: {
-  features: SparseMatrix;
-  weightsOfFold: readonly Float64Array[];
-  foldOfRow: Int32Array;
-  classCount: number;
-}): Float64Array {
-  const { weightsOfFold, foldOfRow, classCount } = options;
-  const { rows, starts, indices, values } = options.features;
-  const logits = new Float64Array(rows * classCount);
-  for (let row = 0; row < rows; row++) {
-    const weights = weightsOfFold[foldOfRow[row]];
-    for (let entry = starts[row]; entry < starts[row + 1]; entry++)
-      for (let label = 0; label < classCount; label++)
-        logits[row * classCount + label] += values[entry] * weights[indices[entry] * classCount + label];
-  }
-  return logits;
 }
 
 /** Row-major [rows, classes]; a row that is left out counts for nothing, whatever stands here. */
