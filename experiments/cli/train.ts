@@ -64,8 +64,8 @@ same result, bit for bit, on the same backend. Finished runs are read, not repea
 A selector whose task models are language models has no dry run: what it asks depends on what its policies retain. Limit it with
 --set budget.requests=<count>. To go on, give the same command with a larger budget; answers are kept in <runs>/cache.
 
-Runs of other settings are left as they are: the new ones stand beside them as <name>-2, <name>-3, … unless --name or --restart
-says otherwise. Where the threads, the detector or the annotations changed, the command stops and says so.
+Runs of other settings or other threads are left as they are: the new ones stand beside them as <name>-2, <name>-3, … unless --name or --restart
+says otherwise. Where the detector or the annotations changed, the command stops and says so.
 
 Examples:
   earshot train experiments/recipes/quickstart.yaml
@@ -77,10 +77,11 @@ Examples:
 }
 
 async function train(path: string, options: TrainOptions & { terminal: Terminal }): Promise<void> {
-  const [{ removeRun }, { parseOverride }, opened, { programsOf, trainAll }] = await Promise.all([
+  const [{ removeRun }, { parseOverride }, opened, { noteThreads }, { programsOf, trainAll }] = await Promise.all([
     import('../../checkpoints/run-lock.ts'),
     import('../config/overrides.ts'),
     import('../kinds/open-experiment.ts'),
+    import('../kinds/thread-hashes.ts'),
     import('./train-all.ts'),
   ]);
   const overrides: PlainObject[] = [
@@ -99,13 +100,14 @@ async function train(path: string, options: TrainOptions & { terminal: Terminal 
   const { name, trials } = experiment;
   if (others !== null)
     stderr.write(
-      `${wrapped(`${runs}/${others.name} holds runs of other settings: ${others.differences.join(', ')}. These stand beside them, as ${name}; --restart would replace the others.`, { width: proseWidth(terminal) })}\n\n`,
+      `${wrapped(`${runs}/${others.name} holds other runs: ${others.differences.join(', ')}. These stand beside them, as ${name}; --restart would replace the others.`, { width: proseWidth(terminal) })}\n\n`,
     );
   const signal = terminal.interruptSignal();
   if (options.resume && !trials.some(({ directory }) => existsSync(`${directory}/config.json`)))
     throw new InputError(`--resume: no run of ${name} has begun in ${runs}; leave --resume out to start one`);
 
   if (restart) for (const { directory } of trials) await removeRun(directory);
+  await noteThreads(experiment);
   const programs = await programsOf(experiment, options);
   const left = trials.length - opened.finishedTrials(experiment).length;
   stderr.write(opening(experiment, { left, jobs: programs.jobs, width: proseWidth(terminal) }));

@@ -34,6 +34,7 @@ export const detectorsKind: ExperimentKind = {
       description,
       seeds,
       config: { ...experiment },
+      threadFiles: [data.threads].filter((file) => file !== null),
       files: filesOf(experiment),
       sweepProblem:
         split.development > 0

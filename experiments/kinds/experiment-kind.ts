@@ -10,7 +10,9 @@ import type { StartTrials } from '../run/trials-here.ts';
 export interface ResolvedExperiment extends ExperimentHead {
   /** With every default filled in. */
   readonly config: PlainObject;
-  /** Files that it reads. */
+  /** Files of threads that it reads. */
+  readonly threadFiles: readonly string[];
+  /** Every file that it reads. */
   readonly files: readonly string[];
   /** Why it cannot be swept; null if it can. */
   readonly sweepProblem: string | null;

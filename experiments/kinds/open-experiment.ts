@@ -13,6 +13,7 @@ import type { RequestedBackend } from '../run/programs.ts';
 import type { Trial } from '../run/trial.ts';
 import { type ResolvedExperiment, trialOf } from './experiment-kind.ts';
 import { kindOf, reportOf } from './kinds.ts';
+import { changedThreads } from './thread-hashes.ts';
 
 /** A variant with one seed. */
 export interface VariantTrial extends Trial {
@@ -28,6 +29,8 @@ export interface OpenedExperiment {
   /** Folder for runs, and for the work they share. */
   readonly runs: string;
   readonly trials: readonly VariantTrial[];
+  /** Files of threads that they read. */
+  readonly threadFiles: readonly string[];
   /** Whether any trial sends paid requests to language models. */
   readonly asksModels: boolean;
   /** The tensor backend that trials ask for; null where they cannot be trained together. */
@@ -45,7 +48,7 @@ interface ExperimentSource {
 }
 
 /**
- * The experiment under a name that no runs of other settings have: its own, else `<name>-2`, `<name>-3`, …
+ * The experiment under a name that no runs of other settings or other threads have: its own, else `<name>-2`, `<name>-3`, …
  * @returns with the name that is taken, and what differs there; null where it keeps its own
  * @throws InputError for a file that is no valid experiment
  */
@@ -53,14 +56,20 @@ export async function openBesideOthers(
   source: ExperimentSource,
 ): Promise<{ experiment: OpenedExperiment; others: { name: string; differences: string[] } | null }> {
   const own = await openExperiment(source);
-  const differences = otherSettings(own);
+  const differences = await differencesOf(own);
   if (differences.length === 0) return { experiment: own, others: null };
   const { name } = own;
   for (let number = 2; ; number++) {
     const overrides = [...source.overrides, { name: `${name}-${number}` }];
     const experiment = await openExperiment({ ...source, overrides });
-    if (otherSettings(experiment).length === 0) return { experiment, others: { name, differences } };
+    if ((await differencesOf(experiment)).length === 0) return { experiment, others: { name, differences } };
   }
+}
+
+/** What runs of this name have otherwise. */
+async function differencesOf(experiment: OpenedExperiment): Promise<string[]> {
+  const changed = await changedThreads(experiment);
+  return [...otherSettings(experiment), ...changed.map((file) => `${file} was changed since`)];
 }
 
 /** What the first run that was begun with other settings has otherwise. */
@@ -95,6 +104,7 @@ export async function openExperiment(source: ExperimentSource): Promise<OpenedEx
         pauseAt: null,
       })),
     ),
+    threadFiles: [...new Set(variants.flatMap(({ experiment }) => experiment.threadFiles))],
     asksModels: variants.some(({ experiment }) => experiment.asksModels),
     backend: variants[0].experiment.backend,
   };

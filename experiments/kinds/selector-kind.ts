@@ -39,12 +39,14 @@ export const selectorKind: ExperimentKind = {
   resolve(raw, source) {
     const experiment = resolveSelectorExperiment(raw, source);
     const { name, description, seeds, data, evaluation, stanceModel, veracityModel } = experiment;
+    const files = [data.train, data.stancePretraining, ...Object.values(data.tests)].filter((file) => file !== null);
     return {
       name,
       description,
       seeds,
       config: { ...experiment },
-      files: [data.train, data.stancePretraining, ...Object.values(data.tests)].filter((file) => file !== null),
+      threadFiles: files,
+      files,
       sweepProblem:
         evaluation.heldOutShare > 0
           ? null

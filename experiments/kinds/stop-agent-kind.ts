@@ -50,6 +50,7 @@ export const stopAgentKind: ExperimentKind = {
       description,
       seeds,
       config: { ...experiment },
+      threadFiles: [data.threads].filter((file) => file !== null),
       files: [data.threads, isModel ? detector.file : null].filter((file) => file !== null),
       sweepProblem:
         split.development > 0

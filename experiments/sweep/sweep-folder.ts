@@ -1,11 +1,10 @@
-import { createHash } from 'node:crypto';
-import { createReadStream, existsSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
 import { removeRun } from '../../checkpoints/run-lock.ts';
 import { makeFolder } from '../../src/atomic-file.ts';
-import { diskError, InputError } from '../../src/errors.ts';
+import { InputError } from '../../src/errors.ts';
+import { hashOfFile } from '../../src/file-hash.ts';
 import { readJsonFile, writeJsonFile } from '../../src/json-file.ts';
 import type { TrialOutcome } from '../run/trial.ts';
 import { planSweep, type SweepPlan, type SweepTrial } from './plan.ts';
@@ -102,18 +101,4 @@ export async function openSweepFolder(
       else writeJsonFile(failurePath(id), { label, severity: outcome.severity, message: outcome.message });
     },
   };
-}
-
-/**
- * SHA-256 of a file's bytes, in hexadecimal.
- * @throws InputError where it cannot be read
- */
-export async function hashOfFile(path: string): Promise<string> {
-  const hash = createHash('sha256');
-  try {
-    await pipeline(createReadStream(path), hash);
-  } catch (error) {
-    throw diskError(error, { what: `read ${path}` });
-  }
-  return hash.digest('hex');
 }

@@ -7,8 +7,8 @@ import { gunzip, gzip } from 'node:zlib';
 import type { Redis } from 'ioredis';
 import { makeFolder, writeFileAtomically } from '../../../src/atomic-file.ts';
 import { InputError } from '../../../src/errors.ts';
+import { hashOfFile } from '../../../src/file-hash.ts';
 import { isPlainObject } from '../../config/overrides.ts';
-import { hashOfFile } from '../sweep-folder.ts';
 import { keyPrefix } from './connection.ts';
 import type { QueuedTrial } from './trial-job.ts';
 

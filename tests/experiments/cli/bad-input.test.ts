@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
@@ -84,9 +84,7 @@ describe('an experiment file that is wrong', () => {
 describe('threads that are wrong', () => {
   it('are named where they are missing or malformed', async () => {
     expect(await complaint(fromFile)).toContain('threads.jsonl does not exist');
-    expect(await complaint(fromFile, { files: { 'threads.jsonl/a': '' } })).toMatch(
-      /threads\.jsonl is a (directory|folder)/,
-    );
+    expect(await complaint(fromFile, { files: { 'threads.jsonl/a': '' } })).toMatch(/threads\.jsonl .*is a folder/);
     const lines = `${threadLines(2)}{"id":"x","posts":[]}\n`;
     expect(await complaint(fromFile, withThreads(lines))).toMatch(
       /threads\.jsonl:3 posts: .*a thread needs at least one post, the claim/,
@@ -151,7 +149,7 @@ describe('a run of other settings', () => {
     const beside = await earshot(['train', 'my.yaml', ...other], { cwd });
     expect(beside.code, beside.errors).toBe(0);
     expect(beside.errors.replaceAll('\n', ' ')).toContain(
-      'runs/tiny holds runs of other settings: encoder.dimensions (there 32, now 16). These stand beside them, as tiny-2;',
+      'runs/tiny holds other runs: encoder.dimensions (there 32, now 16). These stand beside them, as tiny-2;',
     );
     expect(beside.errors).toContain('Runs: runs/tiny-2 ');
     expect(readFileSync(join(cwd, 'runs/tiny-2/report.md'), 'utf8')).toContain('--name tiny-2');
@@ -161,6 +159,22 @@ describe('a run of other settings', () => {
     expect(more.errors).toContain('tiny-2: 1 of 2 runs');
     expect(existsSync(join(cwd, 'runs/tiny-3'))).toBe(false);
     expect((await earshot(['report', 'my.yaml', ...other], { cwd })).out).toContain('tiny-2');
+  });
+
+  it('is one of threads that were changed, too, with whatever seeds', async () => {
+    const cwd = temporaryFolder();
+    const threads = join(cwd, 'threads.jsonl');
+    writeFileSync(threads, threadLines(70));
+    writeExperiment(join(cwd, 'my.yaml'), { data: { threads } });
+    const train = (seeds: string) => earshot(['train', 'my.yaml', '--seeds', seeds], { cwd });
+    const first = await train('1');
+    expect(first.code, first.errors).toBe(0);
+    writeFileSync(threads, threadLines(72));
+    const beside = await train('2');
+    expect(beside.code, beside.errors).toBe(0);
+    expect(beside.errors.replaceAll('\n', ' ')).toContain(`runs/tiny holds other runs: ${threads} was changed since.`);
+    expect(existsSync(join(cwd, 'runs/tiny-2/agent/seed-2'))).toBe(true);
+    expect((await train('1,2')).errors).toContain('tiny-2: 1 of 2 runs');
   });
 
   it('is not gone on with under a name that was given', async () => {

@@ -1,0 +1,49 @@
+import { existsSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { z } from 'zod';
+import { makeFolder } from '../../src/atomic-file.ts';
+import { hashOfFile } from '../../src/file-hash.ts';
+import { readJsonFile, writeJsonFile } from '../../src/json-file.ts';
+
+/*
+ * `<runs>/<name>/threads.json`: SHA-256 of every file of threads that the runs of an experiment read, by its path. Runs of
+ * other threads are never mixed, whatever seeds they have.
+ */
+
+/** An experiment, as far as this goes. */
+interface Reading {
+  readonly name: string;
+  readonly runs: string;
+  readonly threadFiles: readonly string[];
+}
+
+const hashesSchema = z.record(z.string(), z.string());
+
+/** Notes what the files are now, before runs read them. */
+export async function noteThreads(experiment: Reading): Promise<void> {
+  if (experiment.threadFiles.length === 0) return;
+  makeFolder(dirname(pathOf(experiment)));
+  writeJsonFile(pathOf(experiment), { ...notedHashes(experiment), ...(await hashesNow(experiment)) });
+}
+
+/** Files that were changed since runs of this experiment read them. One that is missing now is not counted. */
+export async function changedThreads(experiment: Reading): Promise<string[]> {
+  const noted = notedHashes(experiment);
+  if (Object.keys(noted).length === 0) return [];
+  const now = await hashesNow(experiment);
+  return Object.keys(now).filter((file) => noted[file] !== undefined && noted[file] !== now[file]);
+}
+
+async function hashesNow({ threadFiles }: Reading): Promise<Record<string, string>> {
+  const there = threadFiles.filter((file) => existsSync(file));
+  return Object.fromEntries(await Promise.all(there.map(async (file) => [file, await hashOfFile(file)] as const)));
+}
+
+function notedHashes(experiment: Reading): Readonly<Record<string, string>> {
+  const path = pathOf(experiment);
+  return existsSync(path) ? readJsonFile(path, hashesSchema) : {};
+}
+
+function pathOf({ runs, name }: Reading): string {
+  return join(runs, name, 'threads.json');
+}
