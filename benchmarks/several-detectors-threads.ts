@@ -5,12 +5,14 @@
  *   python benchmarks/sentence-vectors.py threads.jsonl.gz --threads 700 --posts 8 --out vectors.jsonl
  *   node --import tsx benchmarks/several-detectors-threads.ts --data threads.jsonl.gz --vectors vectors.jsonl
  *     [--milliseconds 1,20] [--read 8] [--seeds 11,12,13] [--price 0.25] [--delay 0.4] [--train 100] [--labelled 150] [--test 400]
- *     [--options '{ "target": "probability" }'] [--runs runs/several]
+ *     [--unlabelled 300] [--options '{ "target": "probability" }'] [--runs runs/several]
  *
  * Only threads whose first --read posts have vectors take part; without --vectors, a hashing encoder stands in, which knows no meaning. A
  * judgement costs its processor time at --price, in units of the return a second: the first number of --milliseconds, and the second
- * for each post that is embedded. What judging took here, without embedding, is printed beside it.
- * Each seed has a run directory with its log, checkpoints and result, and goes on from there. Columns, means over seeds:
+ * for each post that is embedded. What judging took here, without embedding, is printed beside it. The agent also learns from --unlabelled
+ * threads, with what the cheap detector says of all their posts as the label; single detectors and cascades are chosen on the labelled ones.
+ * Each seed has a run directory with its log, checkpoints and result, and goes on from there. Columns, means over seeds with 95 % by
+ * Student's t:
  *
  *   cost       what asking costs a thread, in units of the return; asks of the cheap and of the dear detector a thread
  *   return     share of right answers − delay × ER − cost
@@ -26,6 +28,7 @@ import { RunDirectory } from '../checkpoints/run-directory.ts';
 import { allCascades, followCascade, isSingle } from '../experiments/query-agent/cascades.ts';
 import { mean, outcomeOf, type QueryOutcome, returnsOf } from '../experiments/query-agent/outcomes.ts';
 import { trainInDirectories } from '../experiments/run/train-in-directories.ts';
+import { seedInterval, shownInterval } from '../experiments/sweep/seed-interval.ts';
 import type { Detector } from '../experts/detector.ts';
 import { trainLocalDetector } from '../experts/detectors/local/train-local-detector.ts';
 import type { PrefixSchedule } from '../experts/prefix-schedule.ts';
@@ -58,6 +61,7 @@ const { values: given } = parseArgs({
     train: { type: 'string', default: '100' },
     labelled: { type: 'string', default: '150' },
     test: { type: 'string', default: '400' },
+    unlabelled: { type: 'string', default: '0' },
     options: { type: 'string', default: '{}' },
     runs: { type: 'string', default: 'runs/several-detectors' },
   },
@@ -118,11 +122,13 @@ async function resultOf(seed: number): Promise<SeedResult> {
     },
   });
   if (run.isFinished()) return run.readResult(resultSchema);
-  const parts = splitThreads(threads, {
-    parts: { detector: Number(given.train), labelled: Number(given.labelled), test: Number(given.test) },
-    seed,
-    stratifyBy: (thread) => task.goldLabel(thread),
-  });
+  const sizes: Record<string, number> = {
+    detector: Number(given.train),
+    labelled: Number(given.labelled),
+    test: Number(given.test),
+  };
+  if (given.unlabelled !== '0') sizes.unlabelled = Number(given.unlabelled);
+  const parts = splitThreads(threads, { parts: sizes, seed, stratifyBy: (thread) => task.goldLabel(thread) });
   const [words, sentences] = [parts.detector, parts.detector.map((thread) => cut(thread))];
   const detectors: Detector[] = [
     await trainLocalDetector({ threads: words, task, seed }),
@@ -136,7 +142,8 @@ async function resultOf(seed: number): Promise<SeedResult> {
     return all;
   };
   const [labelled, test] = [await judgedAll(parts.labelled), await judgedAll(parts.test)];
-  const trainer = createQueryTrainer({ threads: labelled, labels, config, seed });
+  const pseudoLabelled = (await judgedAll(parts.unlabelled ?? [])).map(labelledByCheapDetector);
+  const trainer = createQueryTrainer({ threads: [...labelled, ...pseudoLabelled], labels, config, seed });
   await trainInDirectories(trainer, {
     runs: [run],
     identities: [sha256({ names, schedules, read })],
@@ -176,6 +183,11 @@ async function resultOf(seed: number): Promise<SeedResult> {
 /** A thread as the encoder's detector reads it. */
 function cut(thread: Thread): Thread {
   return { ...thread, posts: thread.posts.slice(0, read) };
+}
+
+/** A thread whose label is what the cheap detector says of all its posts. */
+function labelledByCheapDetector(thread: QueryThread): QueryThread {
+  return { ...thread, gold: thread.judgements.at(-1)?.[0]?.label ?? null };
 }
 
 /** A detector with its measured times. */
@@ -236,7 +248,7 @@ function print(all: readonly SeedResult[]): void {
   ];
   const table = rows.map(({ name, of }) => {
     const values = all.map((own) => columnsOf(of(own)));
-    return [name, ...values[0].map((_, column) => mean(values.map((own) => own[column])).toFixed(3))];
+    return [name, ...values[0].map((_, column) => shownInterval(seedInterval(values.map((own) => own[column])), 3))];
   });
   console.log(markdownTable([['system', 'macro-F1', 'ER', 'cost', 'words', 'encoder', 'return'], ...table]));
   const differing = ['cascade', 'single'] as const;

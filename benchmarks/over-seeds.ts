@@ -1,0 +1,108 @@
+/*
+ * What agents came to over the seeds of finished runs, each folder a variant. Usage:
+ *
+ *   node --import tsx benchmarks/over-seeds.ts runs/objective/copy-0.7 runs/objective/copy-0.3 [--systems 'stop agent,first post']
+ *
+ * A row for each folder and system, on the part that the runs were evaluated on. Brackets are 95 % by Student's t, seeds being the
+ * sample. Columns:
+ *
+ *   distance        occupancy/distance at iteration 10 and at the last one, where imitation was trained (docs/reference/metrics.md)
+ *   at first post   share of the threads that are decided there
+ *   over first post relative gain in macro-F1 over the rule “first post”, in percent, as in EARD's Table 4
+ *   F1, ER − first  less those of the same system in the first folder, paired by seed
+ */
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { markdownTable } from 'markdown-table';
+import { readMetrics } from '../checkpoints/metrics-log.ts';
+import { RunDirectory } from '../checkpoints/run-directory.ts';
+import { readTrialResult } from '../experiments/stop-agent/result.ts';
+import { seedInterval, shownInterval } from '../experiments/sweep/seed-interval.ts';
+
+const { values: given, positionals: folders } = parseArgs({
+  options: { systems: { type: 'string', default: 'stop agent' } },
+  allowPositionals: true,
+});
+if (folders.length === 0) throw new Error('give folders of finished runs, such as runs/objective/copy-0.7');
+
+interface SeedOfSystem {
+  readonly seed: number;
+  readonly macroF1: number;
+  readonly er: number;
+  readonly atFirstPost: number;
+  readonly overFirstPost: number;
+}
+
+const first = new Map<string, readonly SeedOfSystem[]>();
+const rows = folders.flatMap((folder) => {
+  const runs = readdirSync(folder)
+    .map((name) => join(folder, name))
+    .filter((path) => existsSync(join(path, 'result.json')))
+    .map((path) => RunDirectory.open(path));
+  const distances = runs.map(distancesOf);
+  const results = runs.map((run) => readTrialResult(run, { withIntervals: false }));
+  return given.systems.split(',').map((name) => {
+    const own = results.map((result) => seedOf(result, name));
+    const reference = first.get(name) ?? own;
+    first.set(name, reference);
+    const isAgent = name === 'stop agent';
+    const column = (of: (one: SeedOfSystem) => number, decimals = 3) => shown(own.map(of), decimals);
+    const less = (of: (one: SeedOfSystem) => number) =>
+      shown(
+        own.flatMap((one) => reference.filter(({ seed }) => seed === one.seed).map((other) => of(one) - of(other))),
+      );
+    return [
+      `${folder.split('/').at(-1)}: ${name}`,
+      String(own.length),
+      ...[0, 1].map((place) => (isAgent ? shown(distances.flatMap((of) => of?.[place] ?? [])) : '')),
+      column(({ macroF1 }) => macroF1),
+      column(({ er }) => er),
+      column(({ atFirstPost }) => atFirstPost, 2),
+      column(({ overFirstPost }) => overFirstPost, 1),
+      ...(reference === own ? ['', ''] : [less(({ macroF1 }) => macroF1), less(({ er }) => er)]),
+    ];
+  });
+});
+const head = [
+  'system',
+  'seeds',
+  'distance at 10',
+  'at the end',
+  'macro-F1',
+  'ER',
+  'at first post',
+  'over first post, %',
+];
+console.log(
+  markdownTable([[...head, 'F1 − first', 'ER − first'], ...rows], { align: ['l', ...Array<'r'>(9).fill('r')] }),
+);
+
+function shown(values: readonly number[], decimals = 3): string {
+  return values.length === 0 ? '–' : shownInterval(seedInterval(values), decimals);
+}
+
+function seedOf({ seed, systems, decisions }: ReturnType<typeof readTrialResult>, name: string): SeedOfSystem {
+  const place = systems.findIndex((system) => system.name === name);
+  const firstPost = systems.find((system) => system.name === 'first post')?.values.macroF1 ?? Number.NaN;
+  if (place < 0)
+    throw new Error(`no run has the system ${name}; there are ${systems.map((system) => system.name).join(', ')}`);
+  const { macroF1, er } = systems[place].values;
+  const own = decisions[place].decisions;
+  return {
+    seed,
+    macroF1: macroF1 ?? Number.NaN,
+    er: er ?? Number.NaN,
+    atFirstPost: own.filter(({ postsUsed }) => postsUsed === 1).length / own.length,
+    overFirstPost: 100 * ((macroF1 ?? Number.NaN) / firstPost - 1),
+  };
+}
+
+/** At iteration 10 and at the last one. */
+function distancesOf(run: RunDirectory): [number, number] | null {
+  const known = readMetrics(run.metricsPath).flatMap(({ step, 'occupancy/distance': distance }) =>
+    distance === undefined ? [] : [{ step, distance }],
+  );
+  const last = known.at(-1);
+  return last === undefined ? null : [known.find(({ step }) => step === 10)?.distance ?? last.distance, last.distance];
+}
