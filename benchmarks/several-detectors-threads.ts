@@ -294,11 +294,12 @@ function encoderOf(known: ReadonlyMap<string, Float32Array>): Encoder {
   };
 }
 
+/** By text, less their mean: sentence encoders such as E5 give all texts one direction in common, which would take most of a unit length. */
 async function readVectors(path: string): Promise<Map<string, Float32Array>> {
-  const found = new Map<string, Float32Array>();
-  for (const line of (await readFile(path, 'utf8')).trim().split('\n')) {
-    const { text, vector } = JSON.parse(line);
-    found.set(text, Float32Array.from(vector));
-  }
-  return found;
+  const lines = (await readFile(path, 'utf8')).trim().split('\n');
+  const found = lines.map((line): { text: string; vector: number[] } => JSON.parse(line));
+  const center = found[0].vector.map((_, place) => mean(found.map(({ vector }) => vector[place])));
+  return new Map(
+    found.map(({ text, vector }) => [text, Float32Array.from(vector, (value, place) => value - center[place])]),
+  );
 }
