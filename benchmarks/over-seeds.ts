@@ -58,7 +58,13 @@ const rows = folders.flatMap((folder) => {
       ...[0, 1].map((place) => (isAgent ? shown(distances.flatMap((of) => of?.[place] ?? [])) : '')),
       column(({ macroF1 }) => macroF1),
       column(({ er }) => er),
-      column(({ atFirstPost }) => atFirstPost, 2),
+      shownInterval(
+        seedInterval(
+          own.map(({ atFirstPost }) => atFirstPost),
+          [0, 1],
+        ),
+        2,
+      ),
       column(({ overFirstPost }) => overFirstPost, 1),
       ...(reference === own ? ['', ''] : [less(({ macroF1 }) => macroF1), less(({ er }) => er)]),
     ];
