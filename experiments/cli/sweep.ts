@@ -52,7 +52,7 @@ export function sweepCommand(terminal: Terminal): Command {
     )
     .option(
       '--population <count>',
-      'trials of one shape that are trained together in each program (default: 1 on wasm and cpu, and with --queue; 8 on onnx and tensorflow, 32 on a GPU; `earshot doctor` says what pays)',
+      'trials of one shape that are trained together in each program (default: 1; 8 on tensorflow without a GPU, 32 on one, but for --queue; `earshot doctor` says what pays)',
       positiveInteger,
     )
     .option('--shard <index/count>', 'run only this share of the trials, from 0: one job of an array', indexOfShares)

@@ -48,7 +48,7 @@ export function trainCommand(terminal: Terminal): Command {
     )
     .option(
       '--population <count>',
-      'runs of the same shape (they differ in seed, weights, learning rates or data) trained in one program, in lockstep: split where memory is short. The numbers are the same, on wasm and cpu to the bit (default: 1 on wasm and cpu, 8 on onnx and tensorflow, 32 on a GPU; `earshot doctor` says what pays)',
+      'runs of the same shape (they differ in seed, weights, learning rates or data) trained in one program, in lockstep: split where memory is short. The numbers are the same, on wasm and cpu to the bit (default: 1; 8 on tensorflow without a GPU, 32 on one; `earshot doctor` says what pays)',
       positiveInteger,
     )
     .option('--resume', 'fail if there is nothing to go on with (going on is the default)')

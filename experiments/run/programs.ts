@@ -13,9 +13,10 @@ export interface Programs {
 }
 
 /**
- * How trials are divided into programs where the user does not say. `benchmarks/backends.ts` measured what pays: on wasm and cpu a
- * process a core and a trial a process; with ONNX Runtime, or TensorFlow on the processor, populations of eight, which go nearly as
- * fast as any larger one. A GPU is shared, so it gets one program, and a large one; no GPU was at hand to measure that.
+ * How trials are divided into programs where the user does not say. What pays was measured (docs/benchmarks.md): a process a core
+ * and a trial a process, for tensors of one member stay in the processor's cache and those of eight do not; with TensorFlow on the
+ * processor, whose calls cost more, populations of eight. A GPU is shared, so it gets one program, and a large one; no GPU was at hand
+ * to measure that.
  * @param options.trials all of them, finished or not: a command that is given again divides them as before
  * @param options.backend null where trials cannot be trained together
  */
@@ -31,7 +32,7 @@ export async function choosePrograms(options: {
   const { trials, asksModels } = options;
   const { name, isGpu } = await deviceOf(options);
   const most = options.jobs ?? (asksModels || isGpu ? 1 : availableParallelism());
-  const pays = isGpu ? onGpu : name === 'tensorflow' || name === 'onnx' ? onProcessor : 1;
+  const pays = isGpu ? onGpu : name === 'tensorflow' ? onProcessor : 1;
   const population = options.population ?? Math.min(pays, Math.ceil(trials / Math.min(most, trials)));
   return { jobs: Math.min(most, Math.ceil(trials / population)), population };
 }

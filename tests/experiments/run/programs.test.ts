@@ -15,17 +15,17 @@ const onGpu = found('tensorflow', 'TensorFlow 2.20.0 on a GPU');
 const never = { start: () => Promise.reject(new Error('nothing has to be started')) };
 
 describe('how trials are divided into programs', () => {
-  it('is a process a core on wasm, for which nothing is started', async () => {
+  it('is a process a core on wasm, for which nothing is started, and with ONNX Runtime', async () => {
     const each = { jobs: Math.min(cores, 45), population: 1 };
     expect(await choosePrograms({ ...asked, ...never, backend: 'wasm' })).toEqual(each);
     expect(await choosePrograms({ ...asked, ...never, backend: null, asksModels: true })).toEqual({ ...each, jobs: 1 });
     expect(await choosePrograms({ ...asked, ...onWasm, backend: 'auto' })).toEqual(each);
+    expect(await choosePrograms({ ...asked, ...onOnnx, backend: 'auto' })).toEqual(each);
   });
 
-  it('is eight at a time with ONNX Runtime, or TensorFlow on the processor, or fewer, so that each core has its share', async () => {
+  it('is eight at a time with TensorFlow on the processor, or fewer, so that each core has its share', async () => {
     const auto = { ...asked, ...onProcessor, backend: 'auto', jobs: 2 } as const;
     expect(await choosePrograms(auto)).toEqual({ jobs: 2, population: 8 });
-    expect(await choosePrograms({ ...auto, ...onOnnx })).toEqual({ jobs: 2, population: 8 });
     expect(await choosePrograms({ ...auto, trials: 6 })).toEqual({ jobs: 2, population: 3 });
     expect(await choosePrograms({ ...auto, trials: 1, jobs: 4 })).toEqual({ jobs: 1, population: 1 });
   });
