@@ -19,14 +19,18 @@ export const provenanceSchema = z.object({
 
 export type Provenance = z.infer<typeof provenanceSchema>;
 
+/** Asked once: a process runs the sources that it has loaded, whatever is committed meanwhile. */
+let git: Provenance['git'] | undefined;
+
 /** The running program and what it runs on: what must be the same for a run to be repeated. */
 export function provenance(): Provenance {
+  if (git === undefined) git = gitState();
   return {
     earshot: packageJson.version,
     node: process.version,
     platform: `${process.platform}-${process.arch}`,
     packages: packages(),
-    git: gitState(),
+    git,
   };
 }
 
@@ -47,7 +51,7 @@ function packages(): Record<string, string> {
 
 function gitState(): Provenance['git'] {
   const home = dirname(import.meta.dirname);
-  const git = (...args: string[]) =>
+  const ask = (...args: string[]) =>
     execFileSync('git', ['-C', home, ...args], {
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'ignore'],
@@ -55,8 +59,9 @@ function gitState(): Provenance['git'] {
     });
   try {
     // If Earshot is installed inside somebody else's repository, the commit found is theirs.
-    if (realpathSync(git('rev-parse', '--show-toplevel').trim()) !== realpathSync(home)) return null;
-    return { commit: git('rev-parse', 'HEAD').trim(), dirty: git('status', '--porcelain').trim() !== '' };
+    const [top, commit] = ask('rev-parse', '--show-toplevel', 'HEAD').split('\n');
+    if (realpathSync(top) !== realpathSync(home)) return null;
+    return { commit, dirty: ask('status', '--porcelain').trim() !== '' };
   } catch {
     return null;
   }

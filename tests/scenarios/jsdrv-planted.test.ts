@@ -137,10 +137,8 @@ async function qualities(options: { level: Level; seed: number; config?: z.input
   return { first: quality(epochs.slice(0, 1)), last: quality(epochs.slice(-10)) };
 }
 
-const seeds = [1, 2];
-
 describe.each(['posts', 'claims'] as const)('on planted data, the policy of %s', (level) => {
-  it.each(seeds)('learns to retain what the machine labelled rightly, seed %i', async (seed) => {
+  it.each([1, 2])('learns to retain what the machine labelled rightly, seed %i', async (seed) => {
     const { first, last } = await qualities({ level, seed });
     expect(Math.abs(first.precision - 0.5)).toBeLessThan(0.12);
     expect(last.precision).toBeGreaterThanOrEqual(0.9);
@@ -148,15 +146,15 @@ describe.each(['posts', 'claims'] as const)('on planted data, the policy of %s',
   });
 
   // Not 0.5 exactly: Adam makes a random walk of rewards that mean nothing.
-  it.each(seeds)('learns nothing from shuffled rewards, seed %i', async (seed) => {
-    const { last } = await qualities({ level, seed, config: { control: 'shuffled-rewards' } });
+  it('learns nothing from shuffled rewards', async () => {
+    const { last } = await qualities({ level, seed: 1, config: { control: 'shuffled-rewards' } });
     expect(last.precision).toBeLessThan(0.65);
   });
 });
 
 describe('with the paper’s reward, which is the same for a claim retained and discarded,', () => {
-  it.each(seeds)('the policy of claims learns nothing, seed %i', async (seed) => {
-    const { last } = await qualities({ level: 'claims', seed, config: { discardedClaim: 'same' } });
+  it('the policy of claims learns nothing', async () => {
+    const { last } = await qualities({ level: 'claims', seed: 1, config: { discardedClaim: 'same' } });
     expect(last.precision).toBeLessThan(0.65);
   });
 });

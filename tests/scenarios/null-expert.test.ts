@@ -17,7 +17,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 let backend: Awaited<ReturnType<typeof selectBackend>>;
 beforeAll(async () => {
-  backend = await selectBackend('wasm');
+  backend = await selectBackend('onnx');
 });
 
 describe('the null-expert control', () => {

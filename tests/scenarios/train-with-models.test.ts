@@ -32,7 +32,7 @@ async function setUp(options: { rule?: ScriptedRule; detector?: Record<string, u
 describe('train with the judgements of language models', () => {
   it('asks about every prefix of demonstration and test threads once, trains, and evaluates without asking again', async () => {
     const { server, cwd } = await setUp();
-    const first = await earshot(train, { cwd });
+    const first = await earshot(train, { cwd, page: true });
     expect(first.code, first.errors).toBe(0);
     // No thread is set aside for a detector that is not trained here.
     const report = readFileSync(join(cwd, 'runs/judged/report.md'), 'utf8');

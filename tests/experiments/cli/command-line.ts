@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
-import { vi } from 'vitest';
+import { inject, vi } from 'vitest';
 import { runCommandLine } from '../../../experiments/cli/main.ts';
 import type { Thread } from '../../../src/data/thread.ts';
 import { makeThread } from '../../src/data/fixtures.ts';
@@ -23,6 +23,8 @@ export interface Surroundings {
   readonly cwd: string;
   /** Standard input; empty unless given. */
   readonly stdin?: Readable;
+  /** Whether `train` and `sweep` write the page of their results, whose charts cost more than most trainings of tests. */
+  readonly page?: boolean;
 }
 
 /** Commands take paths from the working directory, of which a process has one, so they wait for each other. */
@@ -32,9 +34,16 @@ let turn: Promise<unknown> = Promise.resolve();
  * Starts the command line in this process, with `cwd` as the working directory until it ends. `train` and `sweep` start no
  * further process unless their words say how many: one that loads the sources costs more than most trainings of tests.
  */
-export function start(given: readonly string[], { cwd, stdin = Readable.from([]) }: Surroundings): Started {
-  const starts = ['train', 'sweep'].includes(given[0]) && !given.includes('--jobs') && !given.includes('--help');
-  const words = starts ? [...given, '--jobs', '1'] : given;
+export function start(
+  given: readonly string[],
+  { cwd, stdin = Readable.from([]), page = false }: Surroundings,
+): Started {
+  const trains = ['train', 'sweep'].includes(given[0]) && !given.includes('--help');
+  const words = [
+    ...given,
+    ...(trains && !given.includes('--jobs') ? ['--jobs', '1'] : []),
+    ...(trains && !page && !given.includes('--no-html') ? ['--no-html'] : []),
+  ];
   const interruption = new AbortController();
   const stdout = new TextCollector();
   const stderr = new TextCollector();
@@ -79,6 +88,9 @@ class TextCollector extends Writable {
 /** The program that the tests belong to. */
 export const checkout = join(import.meta.dirname, '../../..');
 
+/** The same, compiled: it starts sooner. The interop tests run the sources. */
+const compiled: string | undefined = inject('compiledProgram');
+
 export interface StartedProcess {
   readonly outcome: Promise<Outcome>;
   /** What it has written to standard error so far. */
@@ -95,14 +107,13 @@ export function startProcess(
   words: readonly string[],
   options: { cwd: string; fileKilobytes?: number; program?: string },
 ): StartedProcess {
-  const { cwd, fileKilobytes, program: root = checkout } = options;
+  const { cwd, fileKilobytes, program: root = compiled ?? checkout } = options;
   const command = [process.execPath, join(root, 'experiments/cli/earshot.mjs'), ...words];
   const [program, ...rest] =
     fileKilobytes === undefined
       ? command
       : ['bash', '-c', `ulimit -f ${fileKilobytes} && exec "$@"`, 'bash', ...command];
-  // Without a cache of compiled sources: a limit on file sizes would hit it, and a killed process leave it half-written.
-  const env = { ...process.env, NODE_OPTIONS: '', ...(fileKilobytes !== undefined && { TSX_DISABLE_CACHE: '1' }) };
+  const env = { ...process.env, NODE_OPTIONS: '' };
   const child = spawn(program, rest, { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
   let out = '';
   let errors = '';
@@ -150,6 +161,8 @@ export const tiny = {
       discriminator: { hidden: 8, batchSize: 16, epochs: 1, warmupIterations: 0 },
       ppo: { stepsPerIteration: 32, epochs: 1 },
     },
+    // Of the baseline beside it, too.
+    behaviorCloning: { epochs: 5 },
   },
   checkpointEvery: 2,
   evaluation: { resamples: 20, firstPosts: [1, 4], hours: [1], confidences: [0.8] },

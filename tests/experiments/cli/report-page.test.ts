@@ -15,7 +15,7 @@ beforeAll(async () => {
   for (const { posts } of threads) posts[1].text = `${posts[1].text} ${hostile}`;
   writeFileSync(join(cwd, 'threads.jsonl'), threads.map((thread) => `${JSON.stringify(thread)}\n`).join(''));
   writeExperiment(join(cwd, 'tiny.yaml'), { data: { threads: 'threads.jsonl' }, description: 'What <b>is</b> asked.' });
-  first = await earshot(['train', 'tiny.yaml'], { cwd });
+  first = await earshot(['train', 'tiny.yaml'], { cwd, page: true });
 });
 afterAll(() => rmSync(cwd, { recursive: true, force: true }));
 
@@ -98,7 +98,7 @@ describe('the page of an experiment', () => {
     const before = read('threads.jsonl');
     onTestFinished(() => writeFileSync(join(cwd, 'threads.jsonl'), before));
     writeFileSync(join(cwd, 'threads.jsonl'), before.replaceAll('confirmed official', 'changed since'));
-    expect((await earshot(['report', 'tiny.yaml', '--html', '--out', 'changed.html'], { cwd })).code).toBe(0);
+    expect((await earshot(['report', 'runs/tiny', '--html', '--out', 'changed.html'], { cwd })).code).toBe(0);
     const changed = read('changed.html');
     expect(changed).toMatch(/Texts are missing: \d+ of 16 threads of threads\.jsonl are missing or were changed/);
     const { threads, views } = dataOf(changed).inspector;

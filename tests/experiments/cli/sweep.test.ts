@@ -1,11 +1,12 @@
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parquetReadObjects } from 'hyparquet';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { synthesizeThreads } from '../../../src/data/synthetic/stream.ts';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
 import { tinySweep, writeSweep } from '../sweep/tiny-sweep.ts';
-import { earshot, logged, start, startProcess, tiny, until } from './command-line.ts';
+import { earshot, logged, type Outcome, start, startProcess, tiny, until } from './command-line.ts';
 
 const resultFiles = [
   'trials.csv',
@@ -34,14 +35,27 @@ function progressOf(runs: string): number {
 }
 
 describe('a sweep', () => {
-  it('runs every setting with every seed, and writes one table, a report and pictures; again, it reads them', async () => {
+  /** The sweep of `sweep.yaml` alone, which several tests read or copy, and none changes. */
+  const whole = mkdtempSync(join(tmpdir(), 'earshot-sweep-'));
+  let first: Outcome;
+  beforeAll(async () => {
+    writeSweep(join(whole, 'sweep.yaml'));
+    first = await earshot(['sweep', 'sweep.yaml'], { cwd: whole, page: true });
+    expect(first.code, first.errors).toBe(0);
+  });
+  afterAll(() => rmSync(whole, { recursive: true, force: true }));
+  const resultsOfWhole = (name: string) => readFileSync(join(whole, 'runs/tiny-sweep', name));
+
+  it('is listed before anything is made', async () => {
     const cwd = temporaryFolder();
     writeSweep(join(cwd, 'sweep.yaml'));
     const listed = await earshot(['sweep', 'sweep.yaml', '--dry-run'], { cwd });
     expect(listed.out).toMatch(/^[0-9a-f]{12} {2}alpha=0\.6, seed 1\n.*\n6 trials: 3 settings, 2 seeds each\n$/s);
     expect(readdirSync(cwd)).toEqual(['sweep.yaml']);
-    const first = await earshot(['sweep', 'sweep.yaml'], { cwd });
-    expect(first.code, first.errors).toBe(0);
+  });
+
+  it('runs every setting with every seed, and writes one table, a report and pictures; again, it reads them', async () => {
+    const cwd = whole;
     expect(first.out).toMatch(/^tiny-sweep: 6 trials, 6 finished\n/);
     expect(first.out).toMatch(/\nVerdict: no setting is recommended, because 2 seeds do not tell\s+alpha=0\.\d from /);
     expect(Math.max(...first.out.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100);
@@ -100,17 +114,15 @@ describe('a sweep', () => {
 
   it('chooses without the test: other decisions there change nothing but the scores that are shown', async () => {
     const cwd = temporaryFolder();
-    writeSweep(join(cwd, 'sweep.yaml'));
-    const first = await earshot(['sweep', 'sweep.yaml', '--json'], { cwd });
+    cpSync(whole, cwd, { recursive: true });
+    const read = await earshot(['sweep', 'sweep.yaml', '--json'], { cwd });
     const trials = join(cwd, 'runs/tiny-sweep/trials');
     for (const id of readdirSync(trials)) {
       const path = join(trials, id, 'decisions.jsonl');
       writeFileSync(path, readFileSync(path, 'utf8').replaceAll('"predicted":1', '"predicted":0'));
     }
     const second = await earshot(['sweep', 'sweep.yaml', '--json'], { cwd });
-    const [{ leader: before, ...left }, { leader: after, ...right }] = [first, second].map(({ out }) =>
-      JSON.parse(out),
-    );
+    const [{ leader: before, ...left }, { leader: after, ...right }] = [read, second].map(({ out }) => JSON.parse(out));
     expect(right).toEqual(left);
     expect(after.member).toBe(before.member);
     expect(after.test).not.toEqual(before.test);
@@ -133,14 +145,11 @@ describe('a sweep', () => {
   it('trains trials together to the same bytes as alone, and lets those that cannot be trained fail alone', async () => {
     const cwd = temporaryFolder();
     writeSweep(join(cwd, 'sweep.yaml'));
-    await earshot(['sweep', 'sweep.yaml', '--runs', 'alone'], { cwd });
     const words = ['sweep', 'sweep.yaml', '--population', '4', '--runs', 'together'];
     const together = await earshot(words, { cwd });
     expect(together.code, together.errors).toBe(0);
     for (const file of ['trials.csv', 'trials.parquet', 'front.svg'])
-      expect(readFileSync(join(cwd, 'together/tiny-sweep', file))).toEqual(
-        readFileSync(join(cwd, 'alone/tiny-sweep', file)),
-      );
+      expect(readFileSync(join(cwd, 'together/tiny-sweep', file))).toEqual(resultsOfWhole(file));
     expect(readFileSync(join(cwd, 'together/tiny-sweep/report.md'), 'utf8')).toContain('--population 4');
 
     writeSweep(join(cwd, 'failing.yaml'), { space: { 'split.demonstrations': [12, 1000] } });
@@ -184,16 +193,13 @@ describe('a sweep', () => {
   it('is divided into shards, the last of which writes the report', async () => {
     const cwd = temporaryFolder();
     writeSweep(join(cwd, 'sweep.yaml'));
-    await earshot(['sweep', 'sweep.yaml', '--runs', 'whole'], { cwd });
-    const first = await earshot(['sweep', 'sweep.yaml', '--shard', '0/2', '--runs', 'runs'], { cwd });
-    expect(first.code, first.errors).toBe(0);
-    expect([first.out, readdirSync(join(cwd, 'runs/tiny-sweep/trials')).length]).toEqual(['', 3]);
-    expect(first.errors).toContain('3 trials of the others are not');
-    const second = await earshot(['sweep', 'sweep.yaml', '--shard', '1/2', '--runs', 'runs'], { cwd });
+    const half = await earshot(['sweep', 'sweep.yaml', '--shard', '0/2'], { cwd });
+    expect(half.code, half.errors).toBe(0);
+    expect([half.out, readdirSync(join(cwd, 'runs/tiny-sweep/trials')).length]).toEqual(['', 3]);
+    expect(half.errors).toContain('3 trials of the others are not');
+    const second = await earshot(['sweep', 'sweep.yaml', '--shard', '1/2'], { cwd });
     expect(second.code, second.errors).toBe(0);
-    expect(readFileSync(join(cwd, 'runs/tiny-sweep/trials.csv'))).toEqual(
-      readFileSync(join(cwd, 'whole/tiny-sweep/trials.csv')),
-    );
+    expect(readFileSync(join(cwd, 'runs/tiny-sweep/trials.csv'))).toEqual(resultsOfWhole('trials.csv'));
   });
 
   it('ends with the same bytes after it was killed, with its processes or alone', async () => {

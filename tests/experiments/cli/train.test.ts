@@ -28,7 +28,7 @@ describe('train', () => {
   it('trains, leaves a whole run behind and prints its table; again, it reads what is there', async () => {
     const cwd = temporaryFolder();
     writeExperiment(join(cwd, 'tiny.yaml'));
-    const first = await earshot(['train', 'tiny.yaml'], { cwd });
+    const first = await earshot(['train', 'tiny.yaml'], { cwd, page: true });
     expect(first.code, first.errors).toBe(0);
     expect(first.out).toMatch(/^tiny: 16 test threads, 1 seed\n/);
     for (const line of ['stop agent ', 'all posts ', 'Verdict: the agent ']) expect(first.out).toContain(`\n${line}`);

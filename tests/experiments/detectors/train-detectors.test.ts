@@ -46,7 +46,7 @@ async function folder(more: object = {}) {
 describe('train, of detectors', () => {
   it('judges all on the same items, pays for nothing twice, and shows them side by side', async () => {
     const { server, cwd, read } = await folder();
-    const run = await earshot(['train', 'panel.yaml'], { cwd });
+    const run = await earshot(['train', 'panel.yaml'], { cwd, page: true });
     expect(run.code, run.errors).toBe(0);
     expect(run.out).toMatch(
       /^panel: 2 detectors\n\ndetector +macro-F1 +accuracy +calls +tokens in +tokens out +money\n/,

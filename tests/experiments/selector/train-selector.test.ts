@@ -18,7 +18,7 @@ const runOf = (cwd: string, runs = 'runs') => join(cwd, runs, 'tiny/agent/seed-1
 describe('train, of a selector', () => {
   it('trains, leaves a whole run behind and prints its tables; later, it reads what is there', async () => {
     const cwd = tinyFolder();
-    const first = await earshot(['train', 'tiny.yaml'], { cwd });
+    const first = await earshot(['train', 'tiny.yaml'], { cwd, page: true });
     expect(first.code, first.errors).toBe(0);
     expect(first.out).toMatch(
       /^tiny: 1 seed\n\nplanted, macro-F1 +stance +veracity\n─+\nselector +0\.\d{3} +0\.\d{3}\n/,

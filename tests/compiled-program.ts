@@ -1,0 +1,42 @@
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { buildSync } from 'esbuild';
+import type { TestProject } from 'vitest/node';
+
+/*
+ * The sources as JavaScript, made once for all tests that start `earshot` in a process of its own: one that loads them as they
+ * are takes half as much again. Types are checked by `npm run check`.
+ */
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** A folder that holds the program as a checkout does. */
+    readonly compiledProgram: string;
+  }
+}
+
+const home = join(import.meta.dirname, '..');
+const folders = ['src', 'envs', 'trainers', 'experts', 'checkpoints', 'experiments'];
+
+export default function compile({ provide }: TestProject): () => void {
+  const program = mkdtempSync(join(tmpdir(), 'earshot-program-'));
+  for (const folder of folders)
+    cpSync(join(home, folder), join(program, folder), { recursive: true, filter: (path) => !path.endsWith('.ts') });
+  const sources = folders.flatMap((folder) => filesBelow(join(home, folder), '.ts'));
+  buildSync({ entryPoints: sources, outdir: program, outbase: home, format: 'esm', target: 'esnext' });
+  for (const name of folders.flatMap((folder) => filesBelow(join(program, folder), '.js'))) {
+    const code = readFileSync(name, 'utf8');
+    writeFileSync(name, code.replace(/\b((?:from|import) ?\(?"\.[^"]*)\.ts"/g, '$1.js"'));
+  }
+  cpSync(join(home, 'package.json'), join(program, 'package.json'));
+  symlinkSync(join(home, 'node_modules'), join(program, 'node_modules'));
+  provide('compiledProgram', program);
+  return () => rmSync(program, { recursive: true, force: true });
+}
+
+function filesBelow(folder: string, ending: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith(ending))
+    .map((name) => join(folder, name));
+}
