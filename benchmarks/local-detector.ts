@@ -1,89 +1,156 @@
 /*
- * The local detector on labelled threads that it was not trained on: macro-F1 after the first post, after 5 and after all, mean
- * and standard deviation over seeds. Usage:
+ * The local detector beside scikit-learn's TF-IDF on labelled threads that neither was trained on: macro-F1 after the first post,
+ * after 5 and after all, and the difference on the same threads, with 95 % intervals over seeds and the threads of each. Usage:
  *
- *   node --import tsx benchmarks/local-detector.ts --data threads.jsonl [--task rumor] [--posts 30] [--train 100] [--test 400]
- *     [--seeds 11,12,13] [--events a,b] [--test-events c] [--options '{ "folds": 3 }'] [--splits folder]
+ *   node --import tsx benchmarks/local-detector.ts --data folder [--sets weibo,twitter15,…] [--train 100,400] [--test 400]
+ *     [--seeds 31,32,…] [--python venv/bin/python] [--encoder '{"name":…}'] [--options '{ "folds": 3 }'] [--runs runs/local-detector]
  *
- * Threads are cut at --posts. A split is drawn anew for each seed, with the labels in proportion; with --test-events those threads are
- * tested, and the training ones come from --events. --splits writes them as seed-<n>.json, for benchmarks/tf-idf.py.
+ * The sets and their files are in local-detector-sets.ts. A split is drawn anew for each seed, with the labels in proportion.
+ * --python names one with scikit-learn; without it there is no column beside ours. With --encoder a detector that reads its vectors
+ * beside n-grams is compared with ours as well. Every judgement is kept under --runs, and what is there is not computed again: take
+ * another folder after a change to the detector.
  */
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { markdownTable } from 'markdown-table';
+import { signed } from '../experiments/report/shown-numbers.ts';
 import { trainLocalDetector } from '../experts/detectors/local/train-local-detector.ts';
-import { splitThreads } from '../src/data/split.ts';
-import { tasks } from '../src/data/task.ts';
-import { prefixOf, type Thread } from '../src/data/thread.ts';
-import { loadThreads } from '../src/data/thread-file.ts';
+import { sha256 } from '../src/content-hash.ts';
+import { prefixOf } from '../src/data/thread.ts';
+import { bootstrapGroups } from '../src/metrics/bootstrap.ts';
 import { macroF1 } from '../src/metrics/classification.ts';
 import { selectBackend } from '../src/tensor/backend.ts';
+import { detectorSets, type Split, splitsOf } from './local-detector-sets.ts';
+import { namedEncoder } from './named-encoder.ts';
 
 const { values: given } = parseArgs({
   options: {
     data: { type: 'string' },
-    task: { type: 'string', default: 'rumor' },
-    posts: { type: 'string', default: '30' },
-    train: { type: 'string', default: '100' },
+    sets: { type: 'string', default: Object.keys(detectorSets).join() },
+    train: { type: 'string', default: '100,400' },
     test: { type: 'string', default: '400' },
-    seeds: { type: 'string', default: '11,12,13' },
-    events: { type: 'string' },
-    'test-events': { type: 'string' },
+    seeds: { type: 'string', default: '31,32,33,34,35,36,37,38,39,40' },
+    python: { type: 'string' },
+    encoder: { type: 'string' },
     options: { type: 'string', default: '{}' },
-    splits: { type: 'string' },
+    runs: { type: 'string', default: 'runs/local-detector' },
   },
 });
-if (given.data === undefined) throw new Error('give a thread file with --data');
-const task = tasks[given.task];
+if (given.data === undefined) throw new Error('give the folder of the thread files with --data');
+const { data, encoder: encoderJson, python, runs } = given;
+const seeds = given.seeds.split(',').map(Number);
+const options = JSON.parse(given.options);
 const lengths = [1, 5, Number.POSITIVE_INFINITY];
-// For an encoder, if the options name one.
-await selectBackend('auto');
+const lengthNames = ['first', '5', 'all'];
+if (encoderJson !== undefined) await selectBackend('auto');
+const encoder = encoderJson === undefined ? undefined : await namedEncoder(encoderJson, { runs: 'runs' });
 
-const labelled = (await loadThreads(given.data)).filter((thread) => task.goldLabel(thread) !== null);
-const ofEvents = (events: string | undefined) =>
-  events === undefined ? labelled : labelled.filter(({ event }) => event !== null && events.split(',').includes(event));
-const scores: number[][] = [];
-for (const seed of given.seeds.split(',').map(Number)) {
-  const { train, test } = split(seed);
-  if (given.splits !== undefined) writeSplit(given.splits, { seed, train, test });
-  const detector = await trainLocalDetector({ threads: train, task, options: JSON.parse(given.options), seed });
-  const gold = test.map((thread) => task.goldLabel(thread) ?? 0);
-  const said: number[][] = lengths.map(() => []);
-  for (const thread of test)
+/** Class of each test thread after each of the lengths, [lengths][threads]. */
+type Answers = readonly (readonly number[])[];
+/** Answers of the systems on one split. */
+interface Trial {
+  readonly gold: readonly number[];
+  readonly answers: Readonly<Record<string, Answers>>;
+}
+
+for (const size of given.train.split(',').map(Number)) {
+  const lines: string[][] = [];
+  for (const name of given.sets.split(',')) {
+    const splits = await splitsOf(name, { data, seeds, train: size, test: Number(given.test) });
+    const folder = join(runs, `${name}-${size}`);
+    mkdirSync(folder, { recursive: true });
+    for (const split of splits)
+      writeFileSync(join(folder, `seed-${split.seed}.split.json`), JSON.stringify(texts(split)));
+    const trials: Trial[] = [];
+    for (const split of splits) {
+      const ours = await answersOf(split, { folder, name: 'ours', options });
+      const withEncoder =
+        encoderJson === undefined
+          ? {}
+          : {
+              encoder: await answersOf(split, {
+                folder,
+                name: 'encoder',
+                options: { ...options, encoder: JSON.parse(encoderJson) },
+              }),
+            };
+      trials.push({ gold: split.test.map(({ label }) => label), answers: { ours, ...withEncoder } });
+    }
+    if (python !== undefined) {
+      execFileSync(python, [join(import.meta.dirname, 'tf-idf.py'), folder], { stdio: 'inherit' });
+      for (const [index, { seed }] of splits.entries()) {
+        const other: Record<string, Answers> = JSON.parse(
+          readFileSync(join(folder, `seed-${seed}.tf-idf.json`), 'utf8'),
+        );
+        trials[index] = { ...trials[index], answers: { ...trials[index].answers, ...other } };
+      }
+    }
+    lines.push(...rowsOf(name, trials));
+    console.error(`${name}, ${size} training threads: ${trials.length} seeds`);
+  }
+  const others = [
+    ...(python === undefined ? [] : ['TF-IDF, balanced', 'ours − balanced', 'TF-IDF, offsets', 'ours − offsets']),
+    ...(encoder === undefined ? [] : ['with the encoder', 'encoder − ours']),
+  ];
+  console.log(`\n${size} training threads, seeds ${given.seeds}\n`);
+  console.log(markdownTable([['set', 'posts', 'ours', ...others], ...lines], { align: ['l', 'l'] }));
+}
+
+/** Trains on a split and judges its test threads, or takes what is kept of that. */
+async function answersOf(
+  { seed, train, test, task }: Split,
+  of: { folder: string; name: string; options: Record<string, unknown> },
+): Promise<Answers> {
+  const path = join(of.folder, `seed-${seed}.${of.name}-${sha256(of.options).slice(0, 8)}.json`);
+  if (existsSync(path)) return JSON.parse(readFileSync(path, 'utf8'));
+  const threads = train.map(({ thread }) => thread);
+  const detector = await trainLocalDetector({ threads, task, options: of.options, encoder, seed });
+  const answers: number[][] = lengths.map(() => []);
+  for (const { thread } of test)
     for (const [index, length] of lengths.entries()) {
       const { label } = await detector.judge(prefixOf(thread, Math.min(length, thread.posts.length)));
-      said[index].push(task.labels.indexOf(label ?? ''));
+      answers[index].push(task.labels.indexOf(label ?? ''));
     }
-  scores.push(said.map((predicted) => macroF1({ gold, predicted, classes: task.labels.length })));
-  console.error(`seed ${seed}: ${scores[scores.length - 1].map((score) => score.toFixed(3)).join(' / ')}`);
-}
-const cells = lengths.map((_, index) => {
-  const own = scores.map((row) => row[index]);
-  const mean = own.reduce((sum, value) => sum + value, 0) / own.length;
-  const variance = own.reduce((sum, value) => sum + (value - mean) ** 2, 0) / Math.max(1, own.length - 1);
-  return `${mean.toFixed(3)} ± ${Math.sqrt(variance).toFixed(3)}`;
-});
-console.log(`first post ${cells[0]}, 5 posts ${cells[1]}, all posts ${cells[2]}`);
-
-function split(seed: number): { train: Thread[]; test: Thread[] } {
-  const [trainCount, testCount, posts] = [given.train, given.test, given.posts].map(Number);
-  const stratifyBy = (thread: Thread) => task.goldLabel(thread);
-  const { 'test-events': testEvents } = given;
-  const cut = (thread: Thread) => ({ ...thread, posts: thread.posts.slice(0, posts) });
-  const own = ofEvents(given.events);
-  if (testEvents !== undefined) {
-    const { train } = splitThreads(own, { parts: { train: trainCount }, seed, stratifyBy });
-    const { test } = splitThreads(ofEvents(testEvents), { parts: { test: testCount }, seed, stratifyBy });
-    return { train: train.map(cut), test: test.map(cut) };
-  }
-  const parts = { train: trainCount, test: Math.min(testCount, own.length - trainCount) };
-  const { train, test } = splitThreads(own, { parts, seed, stratifyBy });
-  return { train: train.map(cut), test: test.map(cut) };
+  writeFileSync(path, JSON.stringify(answers));
+  return answers;
 }
 
-function writeSplit(folder: string, { seed, train, test }: { seed: number; train: Thread[]; test: Thread[] }): void {
-  const of = (threads: readonly Thread[]) =>
-    threads.map((thread) => ({ label: task.goldLabel(thread), texts: thread.posts.map(({ text }) => text) }));
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, `seed-${seed}.json`), JSON.stringify({ train: of(train), test: of(test) }));
+/** Three rows of the table: after the first post, after 5 and after all. */
+function rowsOf(name: string, trials: readonly Trial[]): string[][] {
+  const { task } = detectorSets[name];
+  return lengths.map((_, length) => {
+    const f1 = (system: string) => (group: number, items: Int32Array) => {
+      const { gold, answers } = trials[group];
+      return macroF1({ gold, predicted: answers[system][length], classes: task.labels.length, items });
+    };
+    const columns: { of: ReturnType<typeof f1>; isDifference: boolean }[] = [{ of: f1('ours'), isDifference: false }];
+    const beside = (system: string, first: string, second: string) => {
+      if (trials[0].answers[system] === undefined) return;
+      const difference = (group: number, items: Int32Array) => f1(first)(group, items) - f1(second)(group, items);
+      columns.push({ of: f1(system), isDifference: false }, { of: difference, isDifference: true });
+    };
+    beside('balanced', 'ours', 'balanced');
+    beside('offsets', 'ours', 'offsets');
+    beside('encoder', 'encoder', 'ours');
+    const found = bootstrapGroups({
+      groups: trials.map(({ gold }) => gold.length),
+      seed: 1,
+      resamples: 1000,
+      statistics: (group, items) => columns.map(({ of }) => of(group, items)),
+    });
+    const cells = found.map(({ estimate, low, high }, index) => {
+      const shown = (value: number) => (columns[index].isDifference ? signed(value, 3) : value.toFixed(3));
+      return `${shown(estimate)} [${shown(low)}, ${shown(high)}]`;
+    });
+    return [length === 0 ? `${detectorSets[name].title}` : '', lengthNames[length], ...cells];
+  });
+}
+
+/** What scikit-learn is given of a split. */
+function texts({ train, test }: Split) {
+  const of = (threads: Split['train']) =>
+    threads.map(({ thread, label }) => ({ label, texts: thread.posts.map(({ text }) => text) }));
+  return { train: of(train), test: of(test) };
 }

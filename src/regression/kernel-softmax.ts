@@ -83,7 +83,7 @@ export async function fitKernelSoftmax(options: {
           gradient[index] = rowWeights[row] * (logits[label] - targets[row * classCount + label]) + l2 * at[index];
         }
       }
-      multiply({ matrix: inner, columns: used.length, vectors: gradient, size });
+      multiply({ matrix: inner, vectors: gradient, rows: used.length });
       return loss;
     },
     dot(left, right) {
@@ -108,24 +108,32 @@ export async function fitKernelSoftmax(options: {
   return { coefficients, logits: said };
 }
 
-/** Writes the product of a symmetric matrix with each vector of the first `size` numbers behind them. */
-function multiply(options: { matrix: Float64Array; columns: number; vectors: Float64Array; size: number }): void {
-  const { matrix, columns, vectors, size } = options;
-  for (let row = 0; row < columns; row++) {
-    const at = row * columns;
-    for (let from = 0; from < size; from += columns) {
+/**
+ * Writes the products of a symmetric matrix with vectors [classes, rows] behind them. The vectors add up to 0, as gradients of a
+ * softmax and their sums do, and so do the products: the last one needs no multiplication.
+ */
+function multiply({ matrix, vectors, rows }: { matrix: Float64Array; vectors: Float64Array; rows: number }): void {
+  const size = vectors.length / 2;
+  const last = 2 * size - rows;
+  for (let row = 0; row < rows; row++) {
+    const at = row * rows;
+    let sum = 0;
+    for (let from = 0; from < size - rows; from += rows) {
       // Four sums at a time do not wait for each other.
       let [first, second, third, fourth] = [0, 0, 0, 0];
       let column = 0;
-      for (; column + 3 < columns; column += 4) {
+      for (; column + 3 < rows; column += 4) {
         first += matrix[at + column] * vectors[from + column];
         second += matrix[at + column + 1] * vectors[from + column + 1];
         third += matrix[at + column + 2] * vectors[from + column + 2];
         fourth += matrix[at + column + 3] * vectors[from + column + 3];
       }
-      for (; column < columns; column++) first += matrix[at + column] * vectors[from + column];
-      vectors[size + from + row] = first + second + third + fourth;
+      for (; column < rows; column++) first += matrix[at + column] * vectors[from + column];
+      const product = first + second + third + fourth;
+      vectors[size + from + row] = product;
+      sum += product;
     }
+    vectors[last + row] = -sum;
   }
 }
 
