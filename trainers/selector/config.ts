@@ -10,7 +10,6 @@ export const selectorSchema = z
     batchClaims: z.int().min(1).default(4).describe('claims, with their posts, in one update of the policies'),
     learningRate: z.number().positive().default(5e-5).describe('of Adam, for both policies'),
     warmup: share.default(0.1).describe('share of all updates over which the learning rate rises to its value'),
-    hidden: z.int().min(0).default(0).describe('units of a hidden layer in both policies; 0: linear, as in the paper'),
     epsilon: z
       .strictObject({
         claims: share
@@ -42,10 +41,10 @@ export const selectorSchema = z
         'posts of labelled claims that unlabelled claims are compared with: all of them, or only preselected ones, which takes fewer calls',
       ),
     agreement: z
-      .enum(['margin', 'cosine', 'sign', 'raw-sign'])
+      .enum(['margin', 'cosine', 'raw-sign'])
       .default('margin')
       .describe(
-        'reward of a labelled claim: how much likelier its veracity is predicted than any other, the centred cosine, or its sign; of an unlabelled one: the centred cosine, or its sign. raw-sign is the paper to the letter, without centring: +1 for any two distributions, so that nothing is learnt',
+        'reward of a labelled claim: how much likelier its veracity is predicted than any other, or the centred cosine; of an unlabelled one: the centred cosine. raw-sign is the paper to the letter, the sign of a cosine without centring: +1 for any two distributions, so that nothing is learnt',
       ),
     unlabelledReward: z
       .enum(['stances', 'none'])

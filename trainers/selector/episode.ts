@@ -122,7 +122,7 @@ export async function postEpisodes(
         references,
         isCentred: config.agreement !== 'raw-sign',
       });
-      return isSign(config) ? Math.sign(agreement) : agreement;
+      return config.agreement === 'raw-sign' ? Math.sign(agreement) : agreement;
     });
     return {
       claim,
@@ -163,16 +163,8 @@ function rewardOfLabelled(
 ): number {
   const { label, prior, agreement } = options;
   if (agreement === 'margin') return labelledMargin({ predicted, label });
-  const cosine = labelledAgreement({
-    predicted,
-    label,
-    prior: agreement === 'raw-sign' ? new Float64Array(prior.length) : prior,
-  });
-  return isSign({ agreement }) ? Math.sign(cosine) : cosine;
-}
-
-function isSign({ agreement }: Pick<SelectorConfig, 'agreement'>): boolean {
-  return agreement === 'sign' || agreement === 'raw-sign';
+  if (agreement === 'cosine') return labelledAgreement({ predicted, label, prior });
+  return Math.sign(labelledAgreement({ predicted, label, prior: new Float64Array(prior.length) }));
 }
 
 /**

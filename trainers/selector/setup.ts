@@ -87,16 +87,14 @@ export interface SelectorTraining {
 export function createSelectorTraining(settings: SelectorSettings): SelectorTraining {
   const { claims, config, seed, dimensions, stanceModel, veracityModel } = settings;
   checkClaims(claims, veracityModel.classes.length);
-  const policy = (level: Level, classes: readonly string[]) =>
+  const policy = (classes: readonly string[]) =>
     createSelectorPolicy({
       features: stateSize({ dimensions, shownClasses: config.showDistribution ? classes.length : 0 }),
-      hidden: config.hidden,
-      random: Random.seeded({ seed, purpose: `selector policy of ${level}` }),
     });
   const history = (): RewardHistory => ({ mean: 0, count: 0, recent: [] });
   return {
     settings,
-    policies: { posts: policy('posts', stanceModel.classes), claims: policy('claims', veracityModel.classes) },
+    policies: { posts: policy(stanceModel.classes), claims: policy(veracityModel.classes) },
     rewards: { posts: history(), claims: history() },
     random: Random.seeded({ seed, purpose: 'selector' }),
     epoch: 0,

@@ -127,7 +127,7 @@ async function mapsOf(runs: readonly ReadSelectorRun[]): Promise<(DrawnChart & {
 }
 
 function mapSection(maps: readonly (DrawnChart & { readonly variant: string })[]): Markup {
-  return html`<p>Two principal components of what the policies read of a post: its text, its stance and the reason. Left all posts, right the retained ones with the discarded in grey; hollow marks have a stance that is wrong. A silhouette is 1 where stances stand apart, 0 where they are mixed, below 0 where posts stand nearer to another stance.</p>
+  return html`<p>Two principal components of what the policies read of a post: its text, its stance and the reason. Left all posts, right the retained ones with the discarded in grey; hollow marks have a stance that is wrong.</p>
 ${maps.map((map) => figure(map, maps.length > 1 ? map.variant : null))}`;
 }
 

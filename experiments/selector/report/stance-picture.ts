@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { stanceClasses } from '../../../experts/task-models/task-model.ts';
 import { principalScores } from '../../../src/tensor/principal-components.ts';
 import { Random } from '../../../src/tensor/random.ts';
-import { type Chart, palette, quiet } from '../../report/page/chart.ts';
+import { type Chart, palette } from '../../report/page/chart.ts';
 
 /*
  * JSDRV, Figure 3: posts with their stances in two dimensions, before and after selection. A run computes it at its end, and pages
@@ -11,22 +11,12 @@ import { type Chart, palette, quiet } from '../../report/page/chart.ts';
  *   point      | paper   | here                                    | why
  *   projection | t-SNE   | two principal components                | a linear map invents no clusters, and no library is needed
  *   panels     | unclear | one projection, the second shows a part | two projections cannot be compared
- *   evidence   | the eye | the eye and mean silhouettes            | two components keep a small share of what tells texts apart
- *
- * Two things raise a silhouette although nothing was judged better: the stance is part of the text, so classes differ a little
- * by construction, and a class that the selection empties no longer counts. So every number comes with its counts.
  */
 
 /** Its name in a run's folder. */
 export const stancePictureFile = 'stance-picture.json';
 
-const panelSchema = z.strictObject({
-  posts: z.int().describe('all of them, drawn or not'),
-  silhouette: z
-    .number()
-    .nullable()
-    .describe('mean silhouette by stance of the posts drawn, cosine distance between embeddings; null where undefined'),
-});
+const panelSchema = z.object({ posts: z.int().describe('all of them, drawn or not') });
 
 export const stancePictureSchema = z.strictObject({
   shown: panelSchema.describe('the posts that the last epoch showed'),
@@ -73,19 +63,9 @@ export async function stancePicture(options: {
   const texts = drawn.map(({ text, stance, explanation }) => [text, stance, explanation].join(' [SEP] '));
   const data = texts.length === 0 ? new Float32Array(0) : unitRows(await embed(texts), dimensions);
   const { scores, explained } = await principalScores({ data, columns: dimensions }, { components: 2 });
-  const panel = (isShown: (post: StancePost) => boolean) => {
-    const places = [...drawn.keys()].filter((place) => isShown(drawn[place]));
-    const silhouette = meanSilhouette(
-      places.map((place) => ({
-        unit: data.subarray(place * dimensions, (place + 1) * dimensions),
-        stance: drawn[place].stance,
-      })),
-    );
-    return { posts: posts.filter(isShown).length, silhouette };
-  };
   return {
-    shown: panel(() => true),
-    retained: panel(({ isRetained }) => isRetained),
+    shown: { posts: posts.length },
+    retained: { posts: posts.filter(({ isRetained }) => isRetained).length },
     explained,
     points: drawn.map(({ stance, isRetained, isRight }, place) => {
       const [x, y] = scores[place];
@@ -104,36 +84,6 @@ function unitRows(rows: Float32Array, dimensions: number): Float32Array {
     for (let index = start; index < start + dimensions; index++) units[index] = rows[index] / norm;
   }
   return units;
-}
-
-/**
- * Rousseeuw (1987): (b − a) / max(a, b), where a is the mean distance to the post's own stance and b that to the nearest other
- * one; 0 for a post alone in its stance. Null unless there are two stances, one with two posts.
- */
-function meanSilhouette(posts: readonly { unit: Float32Array; stance: string }[]): number | null {
-  const sizes = new Map<string, number>();
-  for (const { stance } of posts) sizes.set(stance, (sizes.get(stance) ?? 0) + 1);
-  if (sizes.size < 2 || [...sizes.values()].every((size) => size === 1)) return null;
-  const silhouettes = posts.map(({ unit, stance }) => {
-    const own = sizes.get(stance) ?? 1;
-    if (own === 1) return 0;
-    const totals = new Map<string, number>();
-    for (const other of posts)
-      totals.set(other.stance, (totals.get(other.stance) ?? 0) + cosineDistance(unit, other.unit));
-    const within = (totals.get(stance) ?? 0) / (own - 1);
-    const others = [...sizes].filter(([name]) => name !== stance);
-    const nearest = Math.min(...others.map(([name, size]) => (totals.get(name) ?? 0) / size));
-    const larger = Math.max(within, nearest);
-    return larger === 0 ? 0 : (nearest - within) / larger;
-  });
-  return silhouettes.reduce((sum, value) => sum + value, 0) / silhouettes.length;
-}
-
-/** 1 − cos of unit vectors, as half their squared distance: exactly 0 for equal texts. */
-function cosineDistance(left: Float32Array, right: Float32Array): number {
-  let squares = 0;
-  for (let index = 0; index < left.length; index++) squares += (left[index] - right[index]) ** 2;
-  return squares / 2;
 }
 
 /** Left all posts, right the retained ones with the discarded in grey; wrong stances are hollow. */
@@ -160,11 +110,7 @@ export function stanceChart(picture: StancePicture, chart: { name: string; varia
     encoding: place,
   } as const;
   const panel = { width: 380, height: 320, view: { stroke: palette.grey } } as const;
-  const title = (name: string, { posts, silhouette }: StancePicture['shown']) => ({
-    text: `${name} (${posts.toLocaleString('en')})`,
-    subtitle: `mean silhouette by stance ${silhouette === null ? 'undefined' : silhouette.toFixed(2).replace('-', '−')}`,
-    subtitleColor: quiet,
-  });
+  const title = (name: string, { posts }: StancePicture['shown']) => `${name} (${posts.toLocaleString('en')})`;
   return {
     name: chart.name,
     label: `Posts by stance before and after selection, ${chart.variant}: ${points.length} posts in two principal components, which keep ${(100 * explained).toFixed(0)} % of the variance.`,

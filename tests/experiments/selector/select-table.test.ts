@@ -60,6 +60,9 @@ describe('select from a table', () => {
     expect(summary).toMatchObject({ chosenBy: 'cross-fitting', items: 280, gold: 80, selected: 140 });
     expect(summary.worth.room.logLikelihood.low).toBeGreaterThan(0);
     expect(summary.worth.overRandom.logLikelihood.low).toBeGreaterThan(0);
+    expect(errors.replaceAll('\n', ' ')).toMatch(
+      /These selectors read words\. A sentence encoder .* with --encoder \S+\s*$/,
+    );
     expect(summary.verdict).toMatch(/^Selecting by \S+ is better than a random selection of the same classes/);
 
     const rows = await rowsOf(join(cwd, 'selected.csv'));
@@ -88,8 +91,9 @@ describe('select from a table', () => {
 
   it('says that there is nothing to gain where every machine label is right', async () => {
     const cwd = temporaryFolder({ 'labels.csv': table(plantedRows({ count: 240, fooled: 0 }), { gold: 80 }) });
-    const { code, out } = await earshot([...select, '--gold', 'stance'], { cwd });
+    const { code, out, errors } = await earshot([...select, '--gold', 'stance'], { cwd });
     expect(code).toBe(0);
+    expect(errors).not.toContain('--encoder');
     expect(out).toMatch(/^Nothing to gain here that 80 gold rows could\s+show/);
   });
 
@@ -109,6 +113,7 @@ describe('select from a table', () => {
         cwd,
       });
       expect(code, errors).toBe(0);
+      expect(errors.includes('These selectors read words')).toBe(more.length === 0);
       return rowsOf(join(cwd, 'selected.csv'));
     };
     const byWords = await selected();
@@ -156,7 +161,7 @@ describe('select from a table', () => {
       'an encoder that is none',
       table(rows, { gold: 20 }),
       ['--encoder', '3'],
-      /--encoder 3 is no encoder; give a name/,
+      /--encoder 3 is no encoder; give universal-sentence-encoder, a folder/,
     ],
     [
       'a second selection',

@@ -141,24 +141,22 @@ describe('train, of a selector', () => {
   });
 
   it('comes to the same bytes in shares as at once, for every variant and seed', async () => {
-    const variants = { linear: {}, hidden: { selector: { hidden: 4 } } };
+    const variants = { fast: {}, slow: { selector: { learningRate: 0.001 } } };
     const selector = { ...tinySelector.selector, epochs: 1 };
     const cwd = tinyFolder({ selector, variants, seeds: [1, 2], evaluation: { beside: ['random'] } });
     const alone = await earshot(['train', 'tiny.yaml', '--runs', 'alone', '--json'], { cwd });
     expect(alone.code, alone.errors).toBe(0);
     // What the processes of --jobs 2 do. One after the other shows that neither needs what the other has in memory.
     const words = ['train', 'tiny.yaml', '--runs', 'shared', '--json'];
-    for (const variant of ['hidden', 'linear'])
+    for (const variant of ['slow', 'fast'])
       expect(await earshot([...words, '--variants', variant], { cwd })).toMatchObject({ code: 0 });
     const shared = await earshot(words, { cwd });
     expect(shared.errors).not.toContain('selecting');
     expect(shared.out).toBe(alone.out);
-    for (const run of ['linear/seed-1', 'linear/seed-2', 'hidden/seed-1', 'hidden/seed-2'])
+    for (const run of ['fast/seed-1', 'fast/seed-2', 'slow/seed-1', 'slow/seed-2'])
       expect(outcomeOf(join(cwd, 'shared/tiny', run))).toEqual(outcomeOf(join(cwd, 'alone/tiny', run)));
-    expect(read(cwd, 'alone/tiny/report.md')).toContain('| **hidden: selector** ');
-    expect(outcomeOf(join(cwd, 'alone/tiny/linear/seed-1'))).not.toEqual(
-      outcomeOf(join(cwd, 'alone/tiny/linear/seed-2')),
-    );
+    expect(read(cwd, 'alone/tiny/report.md')).toContain('| **slow: selector** ');
+    expect(outcomeOf(join(cwd, 'alone/tiny/fast/seed-1'))).not.toEqual(outcomeOf(join(cwd, 'alone/tiny/fast/seed-2')));
   });
 });
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { emptyContext, selectionState, stateSize } from '../../../envs/selection-env.ts';
 import { stanceClasses } from '../../../experts/task-models/task-model.ts';
-import { Random } from '../../../src/tensor/random.ts';
 import { createHashingEncoder } from '../../../src/text/hashing-encoder.ts';
 import { selectorSchema } from '../../../trainers/selector/config.ts';
 import { explanationShown } from '../../../trainers/selector/explanation.ts';
@@ -42,11 +41,7 @@ async function learnt(explanation: 'label-and-reason' | 'words-with-label'): Pro
       explanation: vectors.subarray(64 * index, 64 * (index + 1)),
     }),
   );
-  const policy = createSelectorPolicy({
-    features: stateSize({ dimensions: 64, shownClasses: 0 }),
-    hidden: 0,
-    random: Random.seeded({ seed: 1, purpose: 'policy' }),
-  });
+  const policy = createSelectorPolicy({ features: stateSize({ dimensions: 64, shownClasses: 0 }) });
   for (let step = 0; step < 400; step++) {
     const gradient = new Float64Array(policy.parameters.length);
     for (const [index, state] of states.entries())

@@ -11,8 +11,8 @@ import {
 const random = Random.seeded({ seed: 3, purpose: 'selector policy test' });
 const features = 4;
 
-function randomPolicy(hidden: number): SelectorPolicy {
-  const policy = createSelectorPolicy({ features, hidden, random });
+function randomPolicy(): SelectorPolicy {
+  const policy = createSelectorPolicy({ features });
   for (const index of policy.parameters.keys()) policy.parameters[index] = random.normal();
   return policy;
 }
@@ -31,38 +31,27 @@ function gradientOf(policy: SelectorPolicy, step: { state: Float32Array; action:
 
 describe('the policy (Eq. 3)', () => {
   it('is σ(w·s + b)', () => {
-    const policy = createSelectorPolicy({ features: 2, hidden: 0, random });
+    const policy = createSelectorPolicy({ features: 2 });
     policy.parameters.set([0.5, -1, 0.25]);
     // 0.5·2 − 1·3 + 0.25 = −1.75
     expect(retainProbability(policy, [2, 3])).toBeCloseTo(1 / (1 + Math.exp(1.75)), 15);
   });
 
-  it('is σ(w·tanh(W s + c) + b) with a hidden layer', () => {
-    const policy = createSelectorPolicy({ features: 2, hidden: 2, random });
-    // W row by row, c, w, b
-    policy.parameters.set([1, 2, 3, 4, 0.5, -0.5, 0.7, -0.6, 0.1]);
-    const logit = 0.7 * Math.tanh(1 * 0.1 + 2 * 0.2 + 0.5) - 0.6 * Math.tanh(3 * 0.1 + 4 * 0.2 - 0.5) + 0.1;
-    expect(retainProbability(policy, [0.1, 0.2])).toBeCloseTo(1 / (1 + Math.exp(-logit)), 15);
-  });
-
-  it.each([0, 5])('retains half of everything before it has learnt, with %i hidden units', (hidden) => {
-    const policy = createSelectorPolicy({ features, hidden, random });
-    expect(policy.parameters).toHaveLength(hidden === 0 ? 5 : 31);
-    expect(retainProbability(policy, randomState())).toBe(0.5);
-    expect(policy.parameters.subarray(0, hidden * features).every((weight) => weight !== 0)).toBe(true);
+  it('retains half of everything before it has learnt', () => {
+    expect(retainProbability(createSelectorPolicy({ features }), randomState())).toBe(0.5);
   });
 
   it('stays a probability where the logit is huge', () => {
-    const policy = createSelectorPolicy({ features: 1, hidden: 0, random });
+    const policy = createSelectorPolicy({ features: 1 });
     policy.parameters.set([1000, 0]);
     expect([retainProbability(policy, [1]), retainProbability(policy, [-1])]).toEqual([1, 0]);
   });
 });
 
-describe.each([0, 3])('∇ log π with %i hidden units', (hidden) => {
+describe('∇ log π', () => {
   it.each([0, 1] as const)('is that of central finite differences, action %i', (action) => {
     for (let trial = 0; trial < 10; trial++) {
-      const policy = randomPolicy(hidden);
+      const policy = randomPolicy();
       const state = randomState();
       const gradient = gradientOf(policy, { state, action, weight: -1.5 });
       const width = 1e-5;
@@ -78,7 +67,7 @@ describe.each([0, 3])('∇ log π with %i hidden units', (hidden) => {
   });
 
   it('adds to what the gradient held', () => {
-    const policy = randomPolicy(hidden);
+    const policy = randomPolicy();
     const state = randomState();
     const once = gradientOf(policy, { state, action: 1, weight: 1 });
     const gradient = once.slice();
@@ -87,7 +76,7 @@ describe.each([0, 3])('∇ log π with %i hidden units', (hidden) => {
   });
 
   it('is nothing on average over the actions, so that a reward which does not depend on them teaches nothing', () => {
-    const policy = randomPolicy(hidden);
+    const policy = randomPolicy();
     const state = randomState();
     const retain = retainProbability(policy, state);
     const retained = gradientOf(policy, { state, action: 1, weight: retain });
@@ -102,7 +91,7 @@ describe.each([0, 3])('∇ log π with %i hidden units', (hidden) => {
 
 describe('ascend', () => {
   it('takes Adam’s first step: the learning rate in the direction of each slope, whatever its size', () => {
-    const policy = createSelectorPolicy({ features: 2, hidden: 0, random });
+    const policy = createSelectorPolicy({ features: 2 });
     policy.parameters.set([1, 2, 3]);
     ascend(policy, { gradient: Float64Array.of(4, -0.001, 0), learningRate: 0.1 });
     expect(policy.updates).toBe(1);
@@ -114,7 +103,7 @@ describe('ascend', () => {
   });
 
   it('takes Adam’s second step', () => {
-    const policy = createSelectorPolicy({ features: 0, hidden: 0, random });
+    const policy = createSelectorPolicy({ features: 0 });
     ascend(policy, { gradient: Float64Array.of(1), learningRate: 0.1 });
     ascend(policy, { gradient: Float64Array.of(-3), learningRate: 0.2 });
     // m = 0.9·0.1 − 0.1·3 over 1 − 0.81; v = 0.999·0.001 + 0.001·9 over 1 − 0.998001.
@@ -125,7 +114,7 @@ describe('ascend', () => {
   it('makes actions with reward likelier and others less likely', () => {
     for (const action of [0, 1] as const)
       for (const weight of [-1, 1]) {
-        const policy = randomPolicy(3);
+        const policy = randomPolicy();
         const state = randomState();
         const before = logProbability(policy, state, action);
         ascend(policy, { gradient: gradientOf(policy, { state, action, weight }), learningRate: 0.001 });

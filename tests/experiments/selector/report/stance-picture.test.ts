@@ -70,27 +70,8 @@ describe('stancePicture', () => {
     expect(changes.length).toBeGreaterThan(100);
   });
 
-  it('computes the silhouettes of a case done by hand', async () => {
-    const posts = [
-      post({ angle: 0, stance: 'support' }),
-      post({ angle: 60, stance: 'support' }),
-      post({ angle: 180 }),
-      post({ angle: 240 }),
-      post({ angle: 0, isRetained: false }),
-    ];
-    const { shown, retained } = await picture({ posts });
-    // Retained: to its own 1 − cos 60° = ½, to the others (2 + 1½)/2 = 1¾; (1¾ − ½)/1¾ = 5/7 for all four.
-    expect(retained.silhouette).toBeCloseTo(5 / 7, 5);
-    // All: support at 0° has a = ½ and b = (2 + 1½ + 0)/3 = 7/6, so 4/7; at 60° b = (1½ + 2 + ½)/3 = 4/3, so 5/8.
-    // Deny at 180° has a = (½ + 2)/2 = 5/4, b = (2 + 1½)/2 = 7/4, so 2/7; at 240° a = (½ + 1½)/2 = 1, b = 7/4, so 3/7;
-    // at 0° a = (2 + 1½)/2 = 7/4, b = (0 + ½)/2 = ¼, so −6/7.
-    expect(shown.silhouette).toBeCloseTo((4 / 7 + 5 / 8 - 1 / 7) / 5, 5);
-  });
-
-  it('measures and shows that planted clusters are separated once the rest is discarded', async () => {
-    const { shown, retained, points, explained } = await picture();
-    expect(retained.silhouette).toBeGreaterThan(0.9);
-    expect(shown.silhouette).toBeLessThan(0.4);
+  it('shows that planted clusters are separated once the rest is discarded', async () => {
+    const { points, explained } = await picture();
     expect(explained).toBeCloseTo(1, 6);
     const kept = points.filter(({ isRetained }) => isRetained);
     const sharesStance = kept.filter((point) => {
@@ -101,19 +82,12 @@ describe('stancePicture', () => {
     expect(sharesStance.length).toBeGreaterThanOrEqual(98);
   });
 
-  it('leaves silhouettes undefined with one class, or with nothing but loners', async () => {
-    expect((await picture({ posts: [0, 1, 2, 3].map((angle) => post({ angle })) })).shown.silhouette).toBeNull();
-    const loners = classes.map((stance, angle) => post({ angle, stance }));
-    expect((await picture({ posts: loners })).shown.silhouette).toBeNull();
-  });
-
   it('takes no posts, one post, and posts without a word', async () => {
-    expect(await picture({ posts: [] })).toMatchObject({ points: [], shown: { posts: 0, silhouette: null } });
+    expect(await picture({ posts: [] })).toMatchObject({ points: [], shown: { posts: 0 } });
     expect((await picture({ posts: [post({ angle: 3 })] })).points).toHaveLength(1);
     const posts = Array.from({ length: 20 }, (_, index) => post({ angle: 'none', stance: classes[index % 2] }));
-    const { points, shown } = await picture({ posts });
+    const { points } = await picture({ posts });
     expect(points.every(({ x, y }) => Number.isFinite(x) && Number.isFinite(y))).toBe(true);
-    expect(shown.silhouette).toBe(0);
   });
 });
 
@@ -129,7 +103,6 @@ describe('stanceChart', () => {
     expect(svg.match(/<path [^>]*stroke="#d55e00"/g)?.length).toBeGreaterThanOrEqual(30);
     expect(svg).toContain('All posts (200)');
     expect(svg).toContain('Retained posts (100)');
-    expect(svg).toContain(`mean silhouette by stance ${own.retained.silhouette?.toFixed(2)}`);
   });
 
   it('draws wrong stances hollow, in both panels', async () => {
@@ -142,7 +115,7 @@ describe('stanceChart', () => {
 
   it('is drawn where there is nothing to draw', async () => {
     const svg = await drawn(await picture({ posts: [] }));
-    expect(svg).toContain('mean silhouette by stance undefined');
+    expect(svg).toContain('All posts (0)');
     expect(svg).not.toMatch(/NaN|Infinity/);
   });
 });
