@@ -5,8 +5,8 @@ import { buildSync } from 'esbuild';
 import type { TestProject } from 'vitest/node';
 
 /*
- * The sources as JavaScript, made once for all tests that start `earshot` in a process of its own: one that loads them as they
- * are takes half as much again. Types are checked by `npm run check`.
+ * The sources, and what the tests have beside their tests, as JavaScript: made once for all tests that start a process of its own.
+ * One that loads the sources as they are takes half as much again. Types are checked by `npm run check`.
  */
 
 declare module 'vitest' {
@@ -23,9 +23,10 @@ export default function compile({ provide }: TestProject): () => void {
   const program = mkdtempSync(join(tmpdir(), 'earshot-program-'));
   for (const folder of folders)
     cpSync(join(home, folder), join(program, folder), { recursive: true, filter: (path) => !path.endsWith('.ts') });
-  const sources = folders.flatMap((folder) => filesBelow(join(home, folder), '.ts'));
-  buildSync({ entryPoints: sources, outdir: program, outbase: home, format: 'esm', target: 'esnext' });
-  for (const name of folders.flatMap((folder) => filesBelow(join(program, folder), '.js'))) {
+  const sources = [...folders, 'tests'].flatMap((folder) => filesBelow(join(home, folder), '.ts'));
+  const entryPoints = sources.filter((path) => !path.endsWith('.test.ts'));
+  buildSync({ entryPoints, outdir: program, outbase: home, format: 'esm', target: 'esnext' });
+  for (const name of filesBelow(program, '.js')) {
     const code = readFileSync(name, 'utf8');
     writeFileSync(name, code.replace(/\b((?:from|import) ?\(?"\.[^"]*)\.ts"/g, '$1.js"'));
   }

@@ -22,12 +22,16 @@ const letterOrNumber = /[\p{L}\p{N}]/u;
 const han = /\p{Script=Han}/u;
 const unassigned = /\p{Cn}/u;
 
-/** The table of the running program. It takes about half a second. */
+/** So many code points are looked at together: most of Unicode is unassigned or for private use, which is alike throughout. */
+const block = 256;
+const alike = /^(?:\p{Cn}+|\p{Co}+)$/u;
+
+/** The table of the running program. It takes about a fifth of a second. */
 export function characterTable(): CharacterTable {
   const classes: [number, number][] = [];
   const compatibility: Record<string, string> = {};
   const lowercase: Record<string, string> = {};
-  for (let codePoint = 0; codePoint <= 0x10ffff; codePoint++) {
+  for (const codePoint of unlikeCodePoints()) {
     const isSurrogate = codePoint >= 0xd800 && codePoint <= 0xdfff;
     const flags = isSurrogate ? SEPARATOR : flagsOf(String.fromCodePoint(codePoint));
     if (classes.at(-1)?.[1] !== flags) classes.push([codePoint, flags]);
@@ -39,6 +43,15 @@ export function characterTable(): CharacterTable {
     if (lower !== character) lowercase[character] = lower;
   }
   return { unicode: process.versions.unicode ?? 'unknown', classes, compatibility, lowercase };
+}
+
+/** Every code point, but of a block that is alike throughout the first. */
+function* unlikeCodePoints(): Generator<number> {
+  for (let start = 0; start <= 0x10ffff; start += block) {
+    const characters = String.fromCodePoint(...Array.from({ length: block }, (_, index) => start + index));
+    const end = start + (alike.test(characters) ? 1 : block);
+    for (let codePoint = start; codePoint < end; codePoint++) yield codePoint;
+  }
 }
 
 function flagsOf(character: string): number {

@@ -2,18 +2,18 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, inject, it } from 'vitest';
 import { holdingRuns, removeRun } from '../../checkpoints/run-lock.ts';
 import { temporaryFolder } from '../src/data/fixtures.ts';
 
-const lockFile = new URL('../../checkpoints/run-lock.ts', import.meta.url).href;
+const lockFile = join(inject('compiledProgram'), 'checkpoints/run-lock.js');
 
 /** Another process that holds a run until it is killed. */
 async function holder(run: string) {
   const program = `
     const { holdingRuns } = await import(${JSON.stringify(lockFile)});
     await holdingRuns([${JSON.stringify(run)}], () => { console.log('held'); return new Promise(() => setInterval(() => {}, 1000)); });`;
-  const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', program], {
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   await once(child.stdout, 'data');

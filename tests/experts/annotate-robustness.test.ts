@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import Database from 'libsql';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, inject, it } from 'vitest';
 import { annotate } from '../../experts/annotate.ts';
 import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import { createSinglePrompt, singlePromptOptionsSchema } from '../../experts/detectors/single-prompt.ts';
@@ -22,8 +22,8 @@ const inNamespace = ['unshare', '-Ur', '--pid', '--fork', '--mount-proc'];
 const hasNamespaces = spawnSync(inNamespace[0], [...inNamespace.slice(1), 'true']).status === 0;
 
 function startProcess(options: { store: string; url: string; apart?: boolean }) {
-  const file = join(import.meta.dirname, 'annotate-process.ts');
-  const words = ['--import', 'tsx', file, '--store', options.store, '--url', options.url, '--threads', String(threads)];
+  const file = join(inject('compiledProgram'), 'tests/experts/annotate-process.js');
+  const words = [file, '--store', options.store, '--url', options.url, '--threads', String(threads)];
   const [command, ...rest] = [...(options.apart && hasNamespaces ? inNamespace : []), process.execPath, ...words];
   const child = spawn(command, rest, { stdio: ['ignore', 'pipe', 'pipe'] });
   let out = '';

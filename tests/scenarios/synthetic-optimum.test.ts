@@ -14,7 +14,7 @@ import { createStopAgent } from '../../trainers/stop-agent/create.ts';
 import { greedyStop, stopProbabilities } from '../../trainers/stop-agent/policy.ts';
 import { trainToEnd } from '../../trainers/trainer.ts';
 
-beforeAll(() => selectBackend('wasm'));
+beforeAll(() => selectBackend('onnx'));
 
 const delayCost = 0.3;
 const stream = { threads: 850, seed: 3 };

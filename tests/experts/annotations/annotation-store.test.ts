@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import Database from 'libsql';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, inject, it, vi } from 'vitest';
 import { type AnnotationRequest, type AnnotationRow, keyOf } from '../../../experts/annotations/annotation-row.ts';
 import { AnnotationStore } from '../../../experts/annotations/annotation-store.ts';
 import type { ChatRequest } from '../../../experts/llm/chat.ts';
@@ -141,9 +141,8 @@ describe('AnnotationStore', () => {
 
   it('ends with one row a key when two processes write the same at once', async () => {
     const path = join(directory, 'shared.sqlite');
-    const root = join(import.meta.dirname, '..', '..', '..');
     const script = `
-      import { AnnotationStore } from ${JSON.stringify(join(root, 'experts', 'annotations', 'annotation-store.ts'))};
+      import { AnnotationStore } from ${JSON.stringify(join(inject('compiledProgram'), 'experts/annotations/annotation-store.js'))};
       const store = AnnotationStore.open(process.argv[1]);
       let added = 0;
       for (let batch = 0; batch < 60; batch++)
@@ -154,11 +153,7 @@ describe('AnnotationStore', () => {
       store.close();
       console.log(added);`;
     const write = async () => {
-      const { stdout } = await promisify(execFile)(
-        process.execPath,
-        ['--import', 'tsx', '--input-type=module', '--eval', script, path],
-        { cwd: root },
-      );
+      const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script, path]);
       return Number(stdout);
     };
     const added = await Promise.all([write(), write()]);

@@ -52,7 +52,7 @@ describe('judgements of growing prefixes', () => {
     const random = Random.seeded({ seed: 1, purpose: 'growing prefixes' });
     for (const config of configs(server)) {
       const warm = await detectorOf({ config, task: rumorTask });
-      for (let round = 0; round < 3; round++) {
+      for (let round = 0; round < 2; round++) {
         const whole = randomThread(random, `thread-${round}`);
         const length = 1 + random.integer(whole.posts.length - 1);
         const cut = { ...whole, posts: whole.posts.slice(0, length) };

@@ -3,7 +3,7 @@ import { appendFile, mkdtemp, readdir, rm, stat, truncate, writeFile } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import { EmbeddingStore } from '../../../src/text/embedding-store.ts';
 import type { Encoder } from '../../../src/text/encoder.ts';
 import { createHashingEncoder } from '../../../src/text/hashing-encoder.ts';
@@ -44,8 +44,8 @@ async function segments(ending: string): Promise<string[]> {
 }
 
 function runProcess(options: { prefix: string; count: number; fileKib?: number }): Promise<{ stdout: string }> {
-  const script = join(import.meta.dirname, 'append-embeddings.ts');
-  const command = [process.execPath, '--import', 'tsx', script, directory, options.prefix, String(options.count)];
+  const script = join(inject('compiledProgram'), 'tests/src/text/append-embeddings.js');
+  const command = [process.execPath, script, directory, options.prefix, String(options.count)];
   // Without the signal a write over the limit fails as on a full disk.
   const limited = ['bash', '-c', `trap '' XFSZ; ulimit -f ${options.fileKib}; exec "$0" "$@"`, ...command];
   const [file, ...args] = options.fileKib === undefined ? command : limited;
