@@ -13,10 +13,14 @@ import type { CallId, ResponseTable } from './response-table.ts';
 
 /** A judgement, or a part of one, that is being made. */
 interface UnfinishedJudgement {
+  readonly journal: CallJournal;
   readonly key: string;
   /** How often each call has been made for it so far. */
   readonly timesMade: Map<string, number>;
 }
+
+/** One for all journals, for each that was ever used slows every promise of the process down. */
+const current = new AsyncLocalStorage<UnfinishedJudgement>();
 
 /**
  * Keeps every answer as soon as it arrives, so that a judgement of many calls that was killed half-way goes on where it
@@ -31,7 +35,6 @@ export class CallJournal implements ChatService {
   private readonly table: Pick<ResponseTable, 'find' | 'keep' | 'use'> | null;
   /** The lease of the judgement covers its calls. */
   private readonly calls: AskOnce<ChatAnswer>;
-  private readonly current = new AsyncLocalStorage<UnfinishedJudgement>();
   /** Of the calls that are looked for or made. */
   private readonly requests = new Map<string, ChatRequest>();
   private readonly underWay = new Set<Promise<unknown>>();
@@ -58,8 +61,8 @@ export class CallJournal implements ChatService {
 
   chat(request: ChatRequest): Promise<ChatAnswer> {
     if (this.ended.aborted) return Promise.reject(this.ended.reason);
-    const judgement = this.current.getStore();
-    return judgement === undefined ? this.service.chat(request) : this.followed(this.answer(judgement, request));
+    const judgement = current.getStore();
+    return judgement?.journal === this ? this.followed(this.answer(judgement, request)) : this.service.chat(request);
   }
 
   /** Keeps something, or ends all asking. */
@@ -83,7 +86,7 @@ export class CallJournal implements ChatService {
 
   private async work<T>(key: string, work: () => Promise<T>): Promise<T> {
     try {
-      return await this.current.run({ key, timesMade: new Map() }, work);
+      return await current.run({ journal: this, key, timesMade: new Map() }, work);
     } catch (error) {
       // Whoever asks anew must not be given these answers, but all others of the judgement are as good as before.
       if (error instanceof MalformedAnswerError)

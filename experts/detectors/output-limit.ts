@@ -5,10 +5,15 @@ import { MalformedAnswerError } from '../llm/failures.ts';
 
 /** What a judgement may still write. */
 interface Allowance {
+  /** Whose limit it is. */
+  readonly of: ChatService;
   left: number;
   /** The end of its last call. */
   last: Promise<unknown>;
 }
+
+/** One for all limits, for each that was ever used slows every promise of the process down. */
+const allowances = new AsyncLocalStorage<Allowance>();
 
 /**
  * A limit on the output tokens of each judgement, all calls together (ZoFia, §5.6). The calls of a judgement go one after the
@@ -21,10 +26,9 @@ export function limitedOutput({ service, most }: { service: ChatService; most: n
   /** The detector that asks through the service, with the limit in all that can change its judgements. */
   limited(detector: Detector): Detector;
 } {
-  const allowances = new AsyncLocalStorage<Allowance>();
   const chat: ChatService['chat'] = async (request) => {
     const allowance = allowances.getStore();
-    if (allowance === undefined) return service.chat(request);
+    if (allowance?.of !== service) return service.chat(request);
     const ask = async () => {
       const { left } = allowance;
       if (left <= 0)
@@ -46,7 +50,7 @@ export function limitedOutput({ service, most }: { service: ChatService; most: n
       ...detector,
       options: { ...detector.options, maxOutputTokens: most },
       judge: (prefix, context) =>
-        allowances.run({ left: most, last: Promise.resolve() }, () => detector.judge(prefix, context)),
+        allowances.run({ of: service, left: most, last: Promise.resolve() }, () => detector.judge(prefix, context)),
     }),
   };
 }

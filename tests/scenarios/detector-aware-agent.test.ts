@@ -28,6 +28,7 @@ beforeAll(async () => {
   const state = { posts: 'none', observesDetector: true };
   const doubling = { name: 'geometric', start: 2, factor: 2 };
   writeExperiment(join(cwd, 'tiny.yaml'), {
+    backend: 'onnx',
     agent: {
       algorithm: 'exact-return',
       iterations: 30,

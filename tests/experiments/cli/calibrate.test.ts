@@ -22,6 +22,7 @@ beforeAll(async () => {
   writeFileSync(join(cwd, 'fresh.jsonl'), linesOf(fresh.map(unlabelled)));
   writeFileSync(join(cwd, 'labelled.jsonl'), linesOf(fresh));
   writeExperiment(join(cwd, 'tiny.yaml'), {
+    backend: 'onnx',
     agent: { ...tiny.agent, algorithm: 'exact-return', task: { delayCost: 0.3, learningRate: 0.02 }, iterations: 60 },
   });
   const trained = await earshot(['train', 'tiny.yaml'], { cwd });

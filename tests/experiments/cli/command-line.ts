@@ -92,6 +92,7 @@ export const checkout = join(import.meta.dirname, '../../..');
 const compiled: string | undefined = inject('compiledProgram');
 
 export interface StartedProcess {
+  readonly pid: number;
   readonly outcome: Promise<Outcome>;
   /** What it has written to standard error so far. */
   errors(): string;
@@ -127,10 +128,12 @@ export function startProcess(
     child.on('error', reject);
     child.on('close', (code) => resolve({ code, out, errors }));
   });
+  const pid = child.pid!;
   return {
+    pid,
     outcome,
     errors: () => errors,
-    signal: (name, { alone } = { alone: false }) => void process.kill(alone ? child.pid! : -child.pid!, name),
+    signal: (name, { alone } = { alone: false }) => void process.kill(alone ? pid : -pid, name),
   };
 }
 

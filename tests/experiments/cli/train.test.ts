@@ -15,7 +15,7 @@ const outcomeOf = (run: string) => ({
   checkpoints: checkpoints(run).map((name) => [name, readFileSync(join(run, 'checkpoints', name)).toString('base64')]),
 });
 
-/** Processes that this one has started and that still run. */
+/** Processes that a command has started and that still run. */
 function childrenOf(parent: number): number[] {
   const words = execFileSync('ps', ['-A', '-o', 'pid=,ppid=,args='], { encoding: 'utf8' }).split('\n');
   return words.flatMap((line) => {
@@ -258,10 +258,10 @@ describe('a run that is cut off', () => {
     for (const run of runsIn('shared'))
       expect(checkpoints(run).at(-1)).toBe(`step-${String(logged(run)).padStart(8, '0')}.safetensors`);
 
-    const begun = start([...train, 'shared', '--jobs', '2'], { cwd });
+    const begun = startProcess([...train, 'shared', '--jobs', '2'], { cwd });
     const isResumed = (run: string) => JSON.parse(read(run, 'run.json')).resumed.length > 0;
     await until(() => runsIn('shared').some(isResumed));
-    for (const child of childrenOf(process.pid)) process.kill(child, 'SIGKILL');
+    for (const child of childrenOf(begun.pid)) process.kill(child, 'SIGKILL');
     const killed = await begun.outcome;
     expect(killed.code, killed.errors).toBe(1);
     expect(killed.errors).toContain('its process was ended by SIGKILL; if memory ran out, give fewer --jobs\n');
@@ -301,7 +301,7 @@ describe('a run that is cut off', () => {
   it('says what to give Node where a process needs more memory than that lets it take', async () => {
     const cwd = temporaryFolder();
     writeExperiment(join(cwd, 'tiny.yaml'), { seeds: [1, 2] });
-    vi.stubEnv('NODE_OPTIONS', '--max-old-space-size=24');
+    vi.stubEnv('NODE_OPTIONS', '--max-old-space-size=12');
     const { code, errors } = await earshot(['train', 'tiny.yaml', '--jobs', '2'], { cwd }).finally(() =>
       vi.unstubAllEnvs(),
     );
