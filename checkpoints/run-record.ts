@@ -6,7 +6,7 @@ import { z } from 'zod';
 import packageJson from '../package.json' with { type: 'json' };
 
 /** Which program made something. */
-export const provenanceSchema = z.object({
+const provenanceSchema = z.object({
   earshot: z.string(),
   node: z.string(),
   platform: z.string().describe('operating system and processor, such as linux-x64'),
@@ -68,7 +68,7 @@ function gitState(): Provenance['git'] {
 }
 
 /** What the caller knows of a run and its configuration does not say. */
-export const runFactsSchema = z.object({
+const runFactsSchema = z.object({
   seed: z.number().int(),
   backend: z.string().describe('the tensor backend, such as wasm'),
   device: z.string().describe('what the backend computes on, in words'),

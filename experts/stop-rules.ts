@@ -75,7 +75,7 @@ export function confidentAt(threshold: number, schedule: PrefixSchedule = { name
 }
 
 /** A schedule in a table: `1, 2, 3, 5, 8, …` posts. */
-export function scheduleName(schedule: PrefixSchedule): string {
+function scheduleName(schedule: PrefixSchedule): string {
   const [first, ...lengths] = queriedLengths({ schedule, posts: 1000 });
   return `${[first, ...lengths.slice(0, 4)].join(', ')}${lengths.length > 4 ? ', …' : ''}`;
 }

@@ -106,7 +106,7 @@ export function mixPreActivations(preActivation1: tf.Tensor3D, mixture: tf.Tenso
 }
 
 /** ‖∂logit/∂x‖ = √(vᵀGv) at each mixture, with v = ∂logit/∂z₁ and G = W₁ᵀW₁ over [state; action]: [members, mixtures, 1]. */
-export function inputGradientNorm(parameters: Tensors<DiscriminatorName>, preActivation1: tf.Tensor3D): tf.Tensor3D {
+function inputGradientNorm(parameters: Tensors<DiscriminatorName>, preActivation1: tf.Tensor3D): tf.Tensor3D {
   const { w1, wAction, w2, w3 } = parameters;
   const hidden1 = tanh(preActivation1);
   const { hidden2 } = upperForward(parameters, hidden1);

@@ -65,7 +65,7 @@ export function createPolicyValue(options: Sizes & { randoms: readonly Random[];
   };
 }
 
-export function createBlockMasks({ hidden, actions }: Pick<Sizes, 'hidden' | 'actions'>): BlockMasks {
+function createBlockMasks({ hidden, actions }: Pick<Sizes, 'hidden' | 'actions'>): BlockMasks {
   const ones = (rows: number, columns: number) => ({ rows, columns, data: new Float32Array(rows * columns).fill(1) });
   const w2 = blockDiagonal(ones(hidden, hidden), ones(hidden, hidden));
   const w3 = blockDiagonal(ones(hidden, actions), ones(hidden, 1));

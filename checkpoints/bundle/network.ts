@@ -8,7 +8,7 @@ import type { Projection } from '../../src/tensor/principal-components.ts';
  */
 
 /** Names of the layers: x·w1 + b1, tanh, ·w2 + b2, tanh, ·w3 + b3. */
-export const layerNames = ['w1', 'b1', 'w2', 'b2', 'w3', 'b3'] as const;
+const layerNames = ['w1', 'b1', 'w2', 'b2', 'w3', 'b3'] as const;
 export type LayerName = (typeof layerNames)[number];
 
 export interface PolicyNetwork {

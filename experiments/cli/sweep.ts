@@ -1,18 +1,15 @@
 import { Command, Option } from 'commander';
 import { counted } from '../../src/counted.ts';
-import { InputError } from '../../src/errors.ts';
 import { quoted } from '../../src/shell-words.ts';
-import type { BackendName } from '../../src/tensor/backend-names.ts';
 import type { PlainObject } from '../config/overrides.ts';
 import { wrapped } from '../report/narrow-table.ts';
 import { failedCount, failureOf } from '../run/failures.ts';
 import type { Programs } from '../run/programs.ts';
 import { trialEnd } from '../run/trial.ts';
-import type { TrialPool } from '../run/trial-pool.ts';
 import type { Keep } from '../sweep/keep.ts';
 import type { SweepPlan } from '../sweep/plan.ts';
 import type { SweepFolder } from '../sweep/sweep-folder.ts';
-import { sizeOf, trialsOfPlan } from '../sweep/trials-of-plan.ts';
+import { asksModels, sizeOf, trialsOfPlan } from '../sweep/trials-of-plan.ts';
 import { collect, indexOfShares, positiveInteger } from './option-values.ts';
 import { Interrupted, proseWidth, type Terminal } from './terminal.ts';
 
@@ -231,56 +228,13 @@ async function programsOf(plan: SweepPlan, { jobs, population }: SweepOptions): 
   });
 }
 
-async function onQueue(plan: SweepPlan, { queue = '', ...options }: Running): Promise<TrialPool> {
-  const { folder, signal, terminal } = options;
-  if (asksModels(plan))
-    throw new InputError(
-      '--queue cannot take trials that ask language models: budgets and answers are kept on one machine. Annotate the threads first, and run the sweep without --queue',
-    );
-  // Loaded for those alone who ask for it.
-  const [{ connectQueue }, { queueTrials }, { notesTo }] = await Promise.all([
-    import('../sweep/queue/connection.ts'),
-    import('../sweep/queue/queue-trials.ts'),
+/** Loaded for those alone who ask for it. */
+async function onQueue(plan: SweepPlan, { queue: address = '', folder, signal, terminal }: Running) {
+  const [{ openSweepQueue }, { notesTo }] = await Promise.all([
+    import('../sweep/queue/sweep-queue.ts'),
     import('./progress.ts'),
   ]);
-  const onNote = notesTo(terminal);
-  const backendOf = await backendsOf(plan);
-  const redis = await connectQueue(queue, { onNote });
-  const trials = queueTrials({
-    redis,
-    fileHashes: folder.fileHashes,
-    filesOf: ({ config }) => plan.kind.resolve(config, plan.name).files,
-    backendOf,
-    signal,
-    onNote,
-    pollMs,
-  });
-  return {
-    run: trials.run,
-    async close() {
-      await trials.close();
-      redis.disconnect();
-    },
-  };
-}
-
-/** What each trial is to be trained on, wherever that is: `auto` is what it would be here. */
-async function backendsOf({ kind, name, settings }: SweepPlan) {
-  const askedBy = ({ config }: { config: PlainObject }) => kind.resolve(config, name).backend;
-  const auto = settings.some(({ trials }) => askedBy(trials[0]) === 'auto')
-    ? (await (await import('../../src/tensor/backend.ts')).selectBackend('auto')).name
-    : null;
-  return (trial: { config: PlainObject }): BackendName | null => {
-    const asked = askedBy(trial);
-    return asked === 'auto' ? auto : asked;
-  };
-}
-
-/** How often the queue is asked what has ended. */
-const pollMs = 500;
-
-function asksModels({ settings, kind, name }: SweepPlan): boolean {
-  return settings.some(({ trials: [{ config }] }) => kind.resolve(config, name).asksModels);
+  return openSweepQueue(plan, { address, folder, signal, onNote: notesTo(terminal) });
 }
 
 /** @throws the error whose exit code says how bad the worst failure was */

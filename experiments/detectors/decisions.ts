@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /** How many replies the detector has seen; `all` is the whole thread. */
-export const repliesSchema = z.union([z.int().min(0), z.literal('all')]);
+const repliesSchema = z.union([z.int().min(0), z.literal('all')]);
 export type Replies = z.output<typeof repliesSchema>;
 
 /** The points of S2MAD's figure on early detection: the claim alone, then every tenth reply. */

@@ -115,7 +115,7 @@ export function finishedTrials({ trials }: Pick<OpenedExperiment, 'trials'>): Va
 }
 
 /** What the trials that are finished came to, as `--json` prints it. */
-export async function experimentResults(experiment: OpenedExperiment): Promise<VariantResults<unknown>[]> {
+async function experimentResults(experiment: OpenedExperiment): Promise<VariantResults<unknown>[]> {
   return (await reportOf(experiment.kind)).json(finishedVariants(experiment));
 }
 

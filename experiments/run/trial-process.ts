@@ -8,7 +8,7 @@ import { type StartTrials, trialsHere } from './trials-here.ts';
  * the channel is described here.
  */
 
-export const fromParentSchema = z.discriminatedUnion('say', [
+const fromParentSchema = z.discriminatedUnion('say', [
   z.object({ say: z.literal('run'), tasks: z.array(trialTaskSchema).nonempty(), isWatched: z.boolean() }),
   z.object({ say: z.literal('stop') }),
 ]);

@@ -33,7 +33,7 @@ export interface LabelTable {
 }
 
 /** What `select` adds to a table. */
-export const addedColumns = ['selected', 'training_label', 'selection_score', 'selection_reason'] as const;
+const addedColumns = ['selected', 'training_label', 'selection_score', 'selection_reason'] as const;
 
 /** @throws InputError for a file that is no such table, with the column or cell that is wrong */
 export async function readLabelTable(

@@ -12,7 +12,7 @@ import { scoreTest, type TestScores, testScoresJson } from './scores.ts';
 const formatVersion = 3;
 
 /** `result.json`: what the decisions of a run do not tell. */
-export const storedSelectorSchema = z.strictObject({
+const storedSelectorSchema = z.strictObject({
   formatVersion: z.literal(formatVersion),
   seed: z.int(),
   claims: z

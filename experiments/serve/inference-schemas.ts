@@ -7,7 +7,7 @@ import { z } from 'zod';
  */
 
 /** States of one request. */
-export const mostRows = 10_000;
+const mostRows = 10_000;
 
 const parameters = z.looseObject({
   binary_data: z.boolean().optional().describe('whether an output comes as bytes after the JSON'),

@@ -46,7 +46,7 @@ const newPostFields = {
     .optional()
     .describe('its place in the thread, 0 for the claim; with it, a gap is noticed where times do not tell'),
 };
-export const newPostSchema = z.strictObject(newPostFields, {
+const newPostSchema = z.strictObject(newPostFields, {
   error: unknownKeyError({ known: Object.keys(newPostFields) }),
 });
 

@@ -130,7 +130,7 @@ const stateSchema = z
   .describe('what the agent sees, and where it decides');
 
 /** A detector that asks language models, in place of the local one. */
-export const modelDetectorSchema = z
+const modelDetectorSchema = z
   .strictObject({
     file: z.string().min(1).describe('a detector file, such as experiments/recipes/detectors/s2mad.yaml'),
     annotations: z

@@ -13,7 +13,7 @@ import { type SystemScores, scoreSystem, scoresJson } from './metrics.ts';
 const formatVersion = 2;
 
 /** `result.json`: what the decisions of a run do not tell. */
-export const storedResultSchema = z.strictObject({
+const storedResultSchema = z.strictObject({
   formatVersion: z.literal(formatVersion),
   seed: z.int(),
   threads: z.record(z.string(), z.int()).describe('threads in each part'),

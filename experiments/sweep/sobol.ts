@@ -31,7 +31,7 @@ const joeKuo: readonly { readonly coefficients: number; readonly first: readonly
   { coefficients: 1, first: [1, 3, 7, 11, 23, 15, 103] },
   { coefficients: 4, first: [1, 3, 7, 13, 13, 15, 69] },
 ];
-export const sobolDimensionsAtMost = joeKuo.length + 1;
+const sobolDimensionsAtMost = joeKuo.length + 1;
 
 const bits = 32;
 

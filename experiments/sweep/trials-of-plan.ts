@@ -11,3 +11,8 @@ export function sizeOf(plan: SweepPlan): string {
   const settings = counted(plan.settings.length, 'setting');
   return `${counted(trialsOfPlan(plan).length, 'trial')}: ${settings}, ${counted(seeds.length, 'seed')} each`;
 }
+
+/** Whether any of its trials sends paid requests to language models. */
+export function asksModels({ settings, kind, name }: SweepPlan): boolean {
+  return settings.some(({ trials: [{ config }] }) => kind.resolve(config, name).asksModels);
+}

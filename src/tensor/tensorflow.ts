@@ -16,7 +16,7 @@ import { jsonOrUndefined } from '../json.ts';
 const packageNames = ['@tensorflow/tfjs-node-gpu', '@tensorflow/tfjs-node'] as const;
 
 /** What lies beside a compiled addon. */
-export const builtAddonSchema = z.strictObject({
+const builtAddonSchema = z.strictObject({
   addon: z.string().describe('path of the compiled addon'),
   packageVersion: z.string().describe('of the npm package with its sources'),
   library: z.string().describe('folder of the TensorFlow library that it is linked to, where it must stay'),

@@ -20,9 +20,6 @@ export const hashingEncoderOptionsSchema = z.strictObject({
   maskHandlesAndUrls: z.boolean().default(true).describe('read every handle as @USER and every link as HTTPURL'),
 });
 
-/** The options with every default filled in. */
-export type HashingEncoderOptions = z.infer<typeof hashingEncoderOptionsSchema>;
-
 /**
  * The encoder that needs no download: signed feature hashing (Weinberger et al., "Feature Hashing for Large Scale
  * Multitask Learning", 2009) of word and character n-grams, each counted sublinearly (1 + ln count), the sum scaled to

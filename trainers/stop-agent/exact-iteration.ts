@@ -173,8 +173,7 @@ function exactMetrics(iteration: {
   experts: readonly ExpertName[];
   policy: SeenPolicy;
   discriminator: DiscriminatorHealth;
-  /** Logits of both actions in each state, CONTINUE then STOP. */
-  /** Of both actions in each state, high for experts, [states, 2]. */
+  /** Of both actions in each state, CONTINUE then STOP, high for experts: [states, 2]. */
   logits: Float32Array;
   stopLogProbabilitiesAfter: Float32Array;
   expectedReturn: number | null;

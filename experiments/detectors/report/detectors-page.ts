@@ -1,32 +1,27 @@
-import type { TopLevelSpec } from 'vega-lite';
 import { RunDirectory } from '../../../checkpoints/run-directory.ts';
 import type { Thread } from '../../../src/data/thread.ts';
 import { InputError } from '../../../src/errors.ts';
-import { calibration } from '../../../src/metrics/calibration.ts';
 import { workContext } from '../../../src/work-context.ts';
-import { calibrationChart } from '../../report/page/calibration-chart.ts';
-import { type Chart, drawAll, figure, palette, picturesOf, seriesColours } from '../../report/page/chart.ts';
+import { drawAll, figure, palette, picturesOf } from '../../report/page/chart.ts';
 import { html, type Markup } from '../../report/page/html.ts';
 import { type Page, type PageSection, renderPage } from '../../report/page/page.ts';
 import { type Cell, numberCell, table } from '../../report/page/tables.ts';
 import { signed } from '../../report/shown-numbers.ts';
 import { type PageSource, resultsOf } from '../../report/variant-results.ts';
-import { type DetectorDecision, repliesInWords } from '../decisions.ts';
+import type { DetectorDecision } from '../decisions.ts';
 import { detectorsExperimentSchema } from '../experiment.ts';
 import { readItems } from '../items.ts';
 import { readDetectorsResult } from '../result.ts';
-import { columnsOf, confidentAnswers, detectorMetrics } from '../scores.ts';
+import { detectorMetrics } from '../scores.ts';
+import { calibrationCharts, curveChart, priceChart, scoreChart } from './detectors-charts.ts';
 import { allReplies } from './detectors-report.ts';
-import { type DetectorPoint, type DetectorStanding, type Estimate, type Standing, standingOf } from './standing.ts';
+import { type DetectorStanding, type Estimate, type Standing, standingOf } from './standing.ts';
 
 /** The page of an experiment on detectors: scores, prices, curves over posts read, calibration, and the items they disagree on. */
 export async function detectorsPage({ name, description, command, variants }: PageSource): Promise<Page> {
   const standing = standingOf(resultsOf(variants, readDetectorsResult));
   const { detectors, verdict, notes, items } = standing;
-  const charts = await drawAll([
-    scoreChart(standing),
-    ...(detectors.some(({ last }) => tokensOf(last) > 0) ? [priceChart(detectors)] : []),
-  ]);
+  const charts = await drawAll([scoreChart(standing), priceChart(detectors)].filter((chart) => chart !== null));
   const curves = await drawAll(allReplies(detectors).length > 1 ? [curveChart(detectors)] : []);
   const calibrations = await drawAll(calibrationCharts(detectors));
   const texts = await textsOf(variants[0].directories[0]);
@@ -71,140 +66,6 @@ ${scoresTable(detectors)}`,
     }),
     pictures: picturesOf([...charts, ...curves, ...calibrations]),
   };
-}
-
-/** Colours of detectors, in the order of the file, beyond six again from the first. */
-function colours(detectors: readonly DetectorStanding[]) {
-  const names = detectors.map(({ variant }) => variant);
-  return { domain: names, range: names.map((_, place) => seriesColours[place % seriesColours.length]) };
-}
-
-function tokensOf({ values }: DetectorPoint): number {
-  return (values.inputTokens ?? 0) + (values.outputTokens ?? 0);
-}
-
-function pointsOf(detectors: readonly DetectorStanding[]) {
-  return detectors.flatMap(({ variant, points }) =>
-    points.map((point) => {
-      const { estimate, low, high } = point.macroF1;
-      return {
-        variant,
-        posts: repliesInWords(point.replies),
-        macroF1: estimate,
-        low,
-        high,
-        tokens: tokensOf(point),
-        isLast: point === points[points.length - 1],
-        details: `${variant}, ${repliesInWords(point.replies)}\nmacro-F1 ${estimate.toFixed(3)} [${low.toFixed(3)}, ${high.toFixed(3)}]`,
-      };
-    }),
-  );
-}
-
-const score = { type: 'quantitative', title: 'macro-F1', scale: { zero: false, padding: 8 } } as const;
-const details = { field: 'details', type: 'nominal' } as const;
-
-function scoreChart({ detectors, majority }: Standing): Chart {
-  const values = pointsOf(detectors).filter(({ isLast }) => isLast);
-  const y = { field: 'variant', type: 'nominal', title: null, sort: null } as const;
-  const color = { field: 'variant', type: 'nominal', legend: null, scale: colours(detectors) } as const;
-  return {
-    name: 'scores',
-    label: `Macro-F1 with 95 % intervals over seeds and items; the dashed line is always ${majority.label}.`,
-    spec: {
-      width: 260,
-      height: { step: 24 },
-      data: { values },
-      layer: [
-        {
-          data: { values: [{ macroF1: majority.macroF1 }] },
-          mark: { type: 'rule', aria: false, color: palette.grey, strokeDash: [4, 4] },
-          encoding: { x: { field: 'macroF1', ...score } },
-        },
-        {
-          mark: { type: 'rule', aria: false },
-          encoding: { y, x: { field: 'low', ...score }, x2: { field: 'high' }, color },
-        },
-        {
-          mark: { type: 'point', filled: true, size: 70, opacity: 1 },
-          encoding: { y, x: { field: 'macroF1', ...score }, color, description: details },
-        },
-      ],
-    } as TopLevelSpec,
-  };
-}
-
-function priceChart(detectors: readonly DetectorStanding[]): Chart {
-  const values = pointsOf(detectors).filter(({ isLast }) => isLast);
-  return {
-    name: 'price',
-    label: 'Macro-F1 against the tokens of a judgement, read and written.',
-    spec: {
-      width: 260,
-      height: 220,
-      data: { values },
-      mark: { type: 'point', filled: true, size: 90, opacity: 1 },
-      encoding: {
-        x: {
-          field: 'tokens',
-          type: 'quantitative',
-          title: 'tokens of a judgement',
-          scale: { type: 'symlog' },
-          axis: { tickCount: 5 },
-        },
-        y: { field: 'macroF1', ...score },
-        color: { field: 'variant', type: 'nominal', title: null, sort: null, scale: colours(detectors) },
-        description: details,
-      },
-    } as TopLevelSpec,
-  };
-}
-
-function curveChart(detectors: readonly DetectorStanding[]): Chart {
-  const x = {
-    field: 'posts',
-    type: 'ordinal',
-    title: 'read',
-    sort: allReplies(detectors).map(repliesInWords),
-    axis: { labelAngle: -30 },
-  } as const;
-  const color = { field: 'variant', type: 'nominal', title: null, sort: null, scale: colours(detectors) } as const;
-  return {
-    name: 'posts-read',
-    label: `Macro-F1 of ${detectors.length} detectors by posts read.`,
-    spec: {
-      width: 560,
-      height: 280,
-      data: { values: pointsOf(detectors) },
-      layer: [
-        {
-          mark: { type: 'rule', aria: false, opacity: 0.4 },
-          encoding: { x, y: { field: 'low', ...score }, y2: { field: 'high' }, color },
-        },
-        { mark: { type: 'line', aria: false }, encoding: { x, y: { field: 'macroF1', ...score }, color } },
-        {
-          mark: { type: 'point', filled: true, size: 60, opacity: 1 },
-          encoding: { x, y: { field: 'macroF1', ...score }, color, description: details },
-        },
-      ],
-    } as TopLevelSpec,
-  };
-}
-
-function calibrationCharts(detectors: readonly DetectorStanding[]): Chart[] {
-  return detectors.flatMap(({ variant, trials, last }, place) => {
-    const known = calibration(confidentAnswers(columnsOf(trials[0], last.decisions)));
-    if (known === null) return [];
-    const label = `${variant}: expected calibration error ${known.expectedError.toFixed(3)}.`;
-    return [
-      calibrationChart({
-        name: `calibration-${place + 1}`,
-        label,
-        bins: known.bins,
-        confidence: 'probability of the answer',
-      }),
-    ];
-  });
 }
 
 function scoresTable(detectors: readonly DetectorStanding[]): Markup {

@@ -35,7 +35,7 @@ function aimOf({ sweep, kind }: SweepPlan): string {
 }
 
 /** Macro-F1 over ER: settings, baselines, and the staircase of the systems that no other beats. */
-export function frontSpec({ plan, front }: Pictured): TopLevelSpec | null {
+function frontSpec({ plan, front }: Pictured): TopLevelSpec | null {
   if (front.length === 0) return null;
   const values = front.map((point) => ({
     ...point,
@@ -120,7 +120,7 @@ function nameOfPlace(systems: readonly FrontPoint[]): string {
 const cellsAtMost = 20;
 
 /** The mean objective over two swept options, averaged over all others. Drawn numbers, of which no two are alike, are grouped. */
-export function heatMapSpec({ plan, settings }: Pictured): TopLevelSpec | null {
+function heatMapSpec({ plan, settings }: Pictured): TopLevelSpec | null {
   const swept = Object.keys(plan.sweep.space);
   const [first, second] = plan.sweep.pictures.heatMap ?? swept;
   if (second === undefined) return null;
@@ -187,7 +187,7 @@ export function heatMapSpec({ plan, settings }: Pictured): TopLevelSpec | null {
 const weights = ['alpha', 'beta', 'gamma'].map((name) => `agent.imitation.${name}`);
 
 /** Where each corner stands for all weight on one expert: α conservative on top, β early action left, γ misleading right. */
-export function triangleSpec({ plan, settings }: Pictured): TopLevelSpec | null {
+function triangleSpec({ plan, settings }: Pictured): TopLevelSpec | null {
   if (!weights.every((path) => plan.paths.includes(path))) return null;
   const height = Math.sqrt(3) / 2;
   const place = (alpha: number, gamma: number) => ({ x: gamma + alpha / 2, y: alpha * height });
@@ -245,7 +245,7 @@ export function triangleSpec({ plan, settings }: Pictured): TopLevelSpec | null 
 const seedRowsAtMost = 60;
 
 /** The objective of every seed of every setting, with the means; of very many settings, of those that score highest. */
-export function seedsSpec({ plan, settings }: Pictured): TopLevelSpec | null {
+function seedsSpec({ plan, settings }: Pictured): TopLevelSpec | null {
   const all = settings.flatMap((setting) => (setting.objective === null ? [] : [{ ...setting, ...setting.objective }]));
   if (all.length === 0) return null;
   const isCut = all.length > seedRowsAtMost;

@@ -1,0 +1,147 @@
+import type { TopLevelSpec } from 'vega-lite';
+import { calibration } from '../../../src/metrics/calibration.ts';
+import { calibrationChart } from '../../report/page/calibration-chart.ts';
+import { type Chart, palette, seriesColours } from '../../report/page/chart.ts';
+import { repliesInWords } from '../decisions.ts';
+import { columnsOf, confidentAnswers } from '../scores.ts';
+import { allReplies } from './detectors-report.ts';
+import type { DetectorPoint, DetectorStanding, Standing } from './standing.ts';
+
+/** Colours of detectors, in the order of the file, beyond six again from the first. */
+function colours(detectors: readonly DetectorStanding[]) {
+  const names = detectors.map(({ variant }) => variant);
+  return { domain: names, range: names.map((_, place) => seriesColours[place % seriesColours.length]) };
+}
+
+function tokensOf({ values }: DetectorPoint): number {
+  return (values.inputTokens ?? 0) + (values.outputTokens ?? 0);
+}
+
+function pointsOf(detectors: readonly DetectorStanding[]) {
+  return detectors.flatMap(({ variant, points }) =>
+    points.map((point) => {
+      const { estimate, low, high } = point.macroF1;
+      return {
+        variant,
+        posts: repliesInWords(point.replies),
+        macroF1: estimate,
+        low,
+        high,
+        tokens: tokensOf(point),
+        isLast: point === points[points.length - 1],
+        details: `${variant}, ${repliesInWords(point.replies)}\nmacro-F1 ${estimate.toFixed(3)} [${low.toFixed(3)}, ${high.toFixed(3)}]`,
+      };
+    }),
+  );
+}
+
+const score = { type: 'quantitative', title: 'macro-F1', scale: { zero: false, padding: 8 } } as const;
+const details = { field: 'details', type: 'nominal' } as const;
+
+/** Macro-F1 of each after the most posts, beside always saying the most common label. */
+export function scoreChart({ detectors, majority }: Standing): Chart {
+  const values = pointsOf(detectors).filter(({ isLast }) => isLast);
+  const y = { field: 'variant', type: 'nominal', title: null, sort: null } as const;
+  const color = { field: 'variant', type: 'nominal', legend: null, scale: colours(detectors) } as const;
+  return {
+    name: 'scores',
+    label: `Macro-F1 with 95 % intervals over seeds and items; the dashed line is always ${majority.label}.`,
+    spec: {
+      width: 260,
+      height: { step: 24 },
+      data: { values },
+      layer: [
+        {
+          data: { values: [{ macroF1: majority.macroF1 }] },
+          mark: { type: 'rule', aria: false, color: palette.grey, strokeDash: [4, 4] },
+          encoding: { x: { field: 'macroF1', ...score } },
+        },
+        {
+          mark: { type: 'rule', aria: false },
+          encoding: { y, x: { field: 'low', ...score }, x2: { field: 'high' }, color },
+        },
+        {
+          mark: { type: 'point', filled: true, size: 70, opacity: 1 },
+          encoding: { y, x: { field: 'macroF1', ...score }, color, description: details },
+        },
+      ],
+    } as TopLevelSpec,
+  };
+}
+
+/** Macro-F1 against tokens; null where no detector says what it took. */
+export function priceChart(detectors: readonly DetectorStanding[]): Chart | null {
+  if (!detectors.some(({ last }) => tokensOf(last) > 0)) return null;
+  const values = pointsOf(detectors).filter(({ isLast }) => isLast);
+  return {
+    name: 'price',
+    label: 'Macro-F1 against the tokens of a judgement, read and written.',
+    spec: {
+      width: 260,
+      height: 220,
+      data: { values },
+      mark: { type: 'point', filled: true, size: 90, opacity: 1 },
+      encoding: {
+        x: {
+          field: 'tokens',
+          type: 'quantitative',
+          title: 'tokens of a judgement',
+          scale: { type: 'symlog' },
+          axis: { tickCount: 5 },
+        },
+        y: { field: 'macroF1', ...score },
+        color: { field: 'variant', type: 'nominal', title: null, sort: null, scale: colours(detectors) },
+        description: details,
+      },
+    } as TopLevelSpec,
+  };
+}
+
+/** Macro-F1 by posts read. */
+export function curveChart(detectors: readonly DetectorStanding[]): Chart {
+  const x = {
+    field: 'posts',
+    type: 'ordinal',
+    title: 'read',
+    sort: allReplies(detectors).map(repliesInWords),
+    axis: { labelAngle: -30 },
+  } as const;
+  const color = { field: 'variant', type: 'nominal', title: null, sort: null, scale: colours(detectors) } as const;
+  return {
+    name: 'posts-read',
+    label: `Macro-F1 of ${detectors.length} detectors by posts read.`,
+    spec: {
+      width: 560,
+      height: 280,
+      data: { values: pointsOf(detectors) },
+      layer: [
+        {
+          mark: { type: 'rule', aria: false, opacity: 0.4 },
+          encoding: { x, y: { field: 'low', ...score }, y2: { field: 'high' }, color },
+        },
+        { mark: { type: 'line', aria: false }, encoding: { x, y: { field: 'macroF1', ...score }, color } },
+        {
+          mark: { type: 'point', filled: true, size: 60, opacity: 1 },
+          encoding: { x, y: { field: 'macroF1', ...score }, color, description: details },
+        },
+      ],
+    } as TopLevelSpec,
+  };
+}
+
+/** Of every detector whose answers have probabilities. */
+export function calibrationCharts(detectors: readonly DetectorStanding[]): Chart[] {
+  return detectors.flatMap(({ variant, trials, last }, place) => {
+    const known = calibration(confidentAnswers(columnsOf(trials[0], last.decisions)));
+    if (known === null) return [];
+    const label = `${variant}: expected calibration error ${known.expectedError.toFixed(3)}.`;
+    return [
+      calibrationChart({
+        name: `calibration-${place + 1}`,
+        label,
+        bins: known.bins,
+        confidence: 'probability of the answer',
+      }),
+    ];
+  });
+}
