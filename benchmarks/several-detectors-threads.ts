@@ -10,7 +10,7 @@
  * Only threads whose first --read posts have vectors take part; without --vectors, a hashing encoder stands in, which knows no meaning. A
  * judgement costs its processor time at --price, in units of the return a second: the first number of --milliseconds, and the second
  * for each post that is embedded. What judging took here, without embedding, is printed beside it. The agent also learns from --unlabelled
- * threads, with what the cheap detector says of all their posts as the label; single detectors and cascades are chosen on the labelled ones.
+ * threads, with what the cheap detector says of all their posts as the label; cascades are chosen with and without those.
  * Each seed has a run directory with its log, checkpoints and result, and goes on from there. Columns, means over seeds with 95 % by
  * Student's t:
  *
@@ -19,7 +19,6 @@
  *   above      macro-F1 above the best mixture of rules that are on average as early and as cheap, picked on the test threads,
  *              which favours the rules; 95 % over seeds and threads
  */
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { markdownTable } from 'markdown-table';
@@ -41,13 +40,13 @@ import { bootstrapGroups } from '../src/metrics/bootstrap.ts';
 import { macroF1 } from '../src/metrics/classification.ts';
 import { bestMixture, type Mixture, type PricedPoint } from '../src/metrics/pareto.ts';
 import { selectBackend } from '../src/tensor/backend.ts';
-import type { Encoder } from '../src/text/encoder.ts';
 import { workContext } from '../src/work-context.ts';
 import { queryAgentSchema } from '../trainers/query-agent/config.ts';
 import { decideQueries } from '../trainers/query-agent/policy.ts';
 import { judgedThread, type PricedDetector } from '../trainers/query-agent/query-thread.ts';
 import type { QueryThread } from '../trainers/query-agent/states.ts';
 import { createQueryTrainer } from '../trainers/query-agent/trainer.ts';
+import { encoderOf, readVectors } from './vectors-of-file.ts';
 
 const { values: given } = parseArgs({
   options: {
@@ -96,9 +95,8 @@ interface SeedResult {
   readonly agent: System;
   /** Rules to show beside it: detectors asked once. */
   readonly once: readonly System[];
-  /** The single detector and the cascade of most return on the threads that the agent learnt from. */
-  readonly single: System;
-  readonly cascade: System;
+  /** Rules of most return on threads that the agent learnt from, by how they were chosen. */
+  readonly chosen: readonly { readonly title: string; readonly system: System }[];
   readonly mixture: Mixture<PricedPoint & System> | null;
 }
 
@@ -143,7 +141,8 @@ async function resultOf(seed: number): Promise<SeedResult> {
   };
   const [labelled, test] = [await judgedAll(parts.labelled), await judgedAll(parts.test)];
   const pseudoLabelled = (await judgedAll(parts.unlabelled ?? [])).map(labelledByCheapDetector);
-  const trainer = createQueryTrainer({ threads: [...labelled, ...pseudoLabelled], labels, config, seed });
+  const learntFrom = [...labelled, ...pseudoLabelled];
+  const trainer = createQueryTrainer({ threads: learntFrom, labels, config, seed });
   await trainInDirectories(trainer, {
     runs: [run],
     identities: [sha256({ names, schedules, read })],
@@ -162,21 +161,26 @@ async function resultOf(seed: number): Promise<SeedResult> {
       }),
     );
   const onTest = follow(rules, test);
-  const best = (own: typeof rules) => {
-    const scores = follow(own, labelled).map(({ outcomes }) => mean(returnsOf(outcomes, delayCost)));
+  const best = (own: typeof rules, of: readonly QueryThread[]) => {
+    const scores = follow(own, of).map(({ outcomes }) => mean(returnsOf(outcomes, delayCost)));
     const { name } = own[scores.indexOf(Math.max(...scores))];
     return onTest.find((system) => system.name === name) ?? onTest[0];
   };
+  const chosen = [
+    { title: 'best single detector of the labelled threads', system: best(rules.filter(isSingle), labelled) },
+    { title: 'best cascade of the labelled threads', system: best(rules, labelled) },
+  ];
+  if (pseudoLabelled.length > 0)
+    chosen.push({ title: 'best cascade of these and the unlabelled', system: best(rules, learntFrom) });
   const points = onTest.map((system) => ({ ...system, ...pointOf(system) }));
   const result = {
     agent,
     once: onTest.filter(({ name }) => shownRules.includes(name)),
-    single: best(rules.filter(isSingle)),
-    cascade: best(rules),
+    chosen,
     mixture: bestMixture(points, pointOf(agent)),
   };
   run.writeResult(result);
-  console.error(`seed ${seed}: ${[result.agent, result.cascade, result.single].map(shown).join(' | ')}`);
+  console.error(`seed ${seed}: ${[result.agent, ...chosen.map(({ system }) => system)].map(shown).join(' | ')}`);
   return result;
 }
 
@@ -237,21 +241,20 @@ function shown(system: System): string {
 }
 
 function print(all: readonly SeedResult[]): void {
+  const titles = all[0].chosen.map(({ title }) => title);
+  const chosenOf = ({ chosen }: SeedResult, title: string) =>
+    chosen.find((own) => own.title === title)?.system ?? chosen[0].system;
+  const onceOf = ({ once }: SeedResult, name: string) => once.find((rule) => rule.name === name) ?? once[0];
   const rows = [
     { name: 'agent', of: ({ agent }: SeedResult) => agent },
-    { name: 'best cascade of the labelled threads', of: ({ cascade }: SeedResult) => cascade },
-    { name: 'best single detector of the labelled threads', of: ({ single }: SeedResult) => single },
-    ...shownRules.map((name) => ({
-      name,
-      of: (own: SeedResult) => own.once.find((rule) => rule.name === name) ?? own.single,
-    })),
+    ...titles.map((name) => ({ name, of: (own: SeedResult) => chosenOf(own, name) })),
+    ...shownRules.map((name) => ({ name, of: (own: SeedResult) => onceOf(own, name) })),
   ];
   const table = rows.map(({ name, of }) => {
     const values = all.map((own) => columnsOf(of(own)));
     return [name, ...values[0].map((_, column) => shownInterval(seedInterval(values.map((own) => own[column])), 3))];
   });
   console.log(markdownTable([['system', 'macro-F1', 'ER', 'cost', 'words', 'encoder', 'return'], ...table]));
-  const differing = ['cascade', 'single'] as const;
   const intervals = bootstrapGroups({
     groups: all.map(({ agent }) => agent.outcomes.length),
     seed: 1,
@@ -262,14 +265,14 @@ function print(all: readonly SeedResult[]): void {
       const rulesF1 = mixture?.reduce((sum, { point, share }) => sum + share * f1Of(point.outcomes, items), 0);
       return [
         rulesF1 === undefined ? Number.NaN : f1Of(agent.outcomes, items) - rulesF1,
-        ...differing.map((name) => worth(agent) - worth(all[group][name])),
+        ...titles.map((title) => worth(agent) - worth(chosenOf(all[group], title))),
       ];
     },
   });
   const signed = (value: number) => `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(3)}`;
   for (const [index, what] of [
     'macro-F1 above mixtures of rules as early and as cheap, picked on the test threads',
-    ...differing.map((name) => `return above the best ${name} of the labelled threads`),
+    ...titles.map((title) => `return above the ${title}`),
   ].entries()) {
     const { estimate, low, high } = intervals[index];
     console.log(`\n${what}: ${signed(estimate)} [${signed(low)}, ${signed(high)}]`);
@@ -278,28 +281,5 @@ function print(all: readonly SeedResult[]): void {
   const took = spent.map((own) => `${mean(own).toFixed(2)} ms`);
   console.log(
     `\nProcessor time a judgement, without embedding: ${names.map((name, index) => `${name} ${took[index]}`).join(', ')}`,
-  );
-}
-
-function encoderOf(known: ReadonlyMap<string, Float32Array>): Encoder {
-  const dimensions = known.values().next().value?.length ?? 0;
-  return {
-    dimensions,
-    identity: { name: 'vectors of a file', dimensions },
-    async encode(texts) {
-      const all = new Float32Array(texts.length * dimensions);
-      for (const [index, text] of texts.entries()) all.set(known.get(text) ?? [], index * dimensions);
-      return all;
-    },
-  };
-}
-
-/** By text, less their mean: sentence encoders such as E5 give all texts one direction in common, which would take most of a unit length. */
-async function readVectors(path: string): Promise<Map<string, Float32Array>> {
-  const lines = (await readFile(path, 'utf8')).trim().split('\n');
-  const found = lines.map((line): { text: string; vector: number[] } => JSON.parse(line));
-  const center = found[0].vector.map((_, place) => mean(found.map(({ vector }) => vector[place])));
-  return new Map(
-    found.map(({ text, vector }) => [text, Float32Array.from(vector, (value, place) => value - center[place])]),
   );
 }
