@@ -19,21 +19,27 @@ declare module 'vitest' {
 const home = join(import.meta.dirname, '..');
 const folders = ['src', 'envs', 'trainers', 'experts', 'checkpoints', 'experiments'];
 
-export default function compile({ provide }: TestProject): () => void {
+export default function provideProgram(project: TestProject): () => void {
   const program = mkdtempSync(join(tmpdir(), 'earshot-program-'));
+  compileTo(program);
+  symlinkSync(join(home, 'node_modules'), join(program, 'node_modules'));
+  // In watch mode.
+  project.onTestsRerun(async () => compileTo(program));
+  project.provide('compiledProgram', program);
+  return () => rmSync(program, { recursive: true, force: true });
+}
+
+function compileTo(program: string): void {
   for (const folder of folders)
     cpSync(join(home, folder), join(program, folder), { recursive: true, filter: (path) => !path.endsWith('.ts') });
+  cpSync(join(home, 'package.json'), join(program, 'package.json'));
   const sources = [...folders, 'tests'].flatMap((folder) => filesBelow(join(home, folder), '.ts'));
   const entryPoints = sources.filter((path) => !path.endsWith('.test.ts'));
   buildSync({ entryPoints, outdir: program, outbase: home, format: 'esm', target: 'esnext' });
-  for (const name of filesBelow(program, '.js')) {
+  for (const name of [...folders, 'tests'].flatMap((folder) => filesBelow(join(program, folder), '.js'))) {
     const code = readFileSync(name, 'utf8');
     writeFileSync(name, code.replace(/\b((?:from|import) ?\(?"\.[^"]*)\.ts"/g, '$1.js"'));
   }
-  cpSync(join(home, 'package.json'), join(program, 'package.json'));
-  symlinkSync(join(home, 'node_modules'), join(program, 'node_modules'));
-  provide('compiledProgram', program);
-  return () => rmSync(program, { recursive: true, force: true });
 }
 
 function filesBelow(folder: string, ending: string): string[] {
