@@ -81,11 +81,10 @@ if (options.encoder !== undefined && pstance !== undefined) {
         }),
     });
 }
-for (const path of positionals) {
-  addReal(path, { curve: 'weak machine', x: 1500, machine: 'weak:300', items: 1500 });
+for (const path of positionals) addReal(path, { curve: 'weak machine', x: 1500, machine: 'weak:300', items: 1500 });
+for (const path of positionals)
   for (const noise of path === pstance ? [0, 0.2, 0.4, 0.6] : [0.2, 0.6])
     addReal(path, { curve: 'noise', x: noise, machine: `noise:${noise}`, items: 1500 });
-}
 for (const items of pstance === undefined ? [] : [500, 4000])
   addReal(pstance, { curve: 'items', x: items, machine: 'weak:300', items });
 for (const x of [0.1, 0.5, 0.6, 0.75])
@@ -140,8 +139,11 @@ function tableOf(of: readonly (readonly Trial[])[], isMeant: (name: string) => b
           if (values[0] === undefined) return '';
           if (name.endsWith('seconds') || name === 'machine right')
             return mean(values).toFixed(name === 'machine right' ? 2 : 1);
-          if (isPlanted)
-            return `${mean(values).toFixed(3)} (${Math.min(...values).toFixed(2)}–${Math.max(...values).toFixed(2)})`;
+          if (isPlanted) {
+            const below = own.filter(({ scores }) => scores[name] < scores.untuned).length;
+            const range = `${Math.min(...values).toFixed(2)}–${Math.max(...values).toFixed(2)}`;
+            return `${mean(values).toFixed(3)} (${range})${below > 0 ? `, ${below} below` : ''}`;
+          }
           const { estimate, low, high } = gainOverRandom(
             own.map(({ scores }) => scores),
             name,

@@ -93,7 +93,8 @@ export async function selectFromTable(
   stderr.write(
     `\n${selected} of ${selection.items.length} machine labels by ${selection.selector}, ${selection.gold.length} gold rows: ${out}\nReport: ${reportPath}\n`,
   );
-  if (encoder === null && worth !== null && worth.room.logLikelihood.low > 0)
+  const isEverWrong = selection.gold.some(({ machine, label: gold }) => machine !== null && machine.label !== gold);
+  if (encoder === null && isEverWrong)
     stderr.write(`\n${wrapped(await encoderProposal(), { width: proseWidth(terminal) })}\n`);
 }
 

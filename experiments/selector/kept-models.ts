@@ -1,10 +1,12 @@
 import { type SelectorDecision, type SelectorSystem, type SelectorTask, selectorTasks } from './decisions.ts';
-import { scoreTest } from './scores.ts';
+import { metricIntervals, scoreTest, selectorMetrics } from './scores.ts';
 import { isTextBaseline } from './text-baselines.ts';
 
 /** Which models of a system are kept for a task, and what speaks for them. */
 export interface KeptModels {
   readonly isTuned: boolean;
+  /** Whether the tuned ones are measurably worse, and not only not better. */
+  readonly isHarmed: boolean;
   /** Macro-F1 of the tuned and of the untuned models on the held-out items. */
   readonly tuned: number;
   readonly untuned: number;
@@ -17,11 +19,23 @@ const fewestItems = 20;
 
 /**
  * Nobody is handed a tuned model that is worse than what there was: for each task the tuned models are kept where their macro-F1 on the
- * items held out from the tests is above that of the untuned ones, and the untuned ones elsewhere. The test part is not looked at.
+ * items held out from the tests is measurably above that of the untuned ones (95 % interval over threads), and the untuned ones
+ * elsewhere. The test part is not looked at.
  * Null where fewer than 20 items were held out, both say the same of every item, or a system tunes no task models: then it answers for itself.
  * @param decisions of a run, the untuned models' among them
  */
 export function keptModels(decisions: readonly SelectorDecision[], system: SelectorSystem): KeptByTask {
+  const ofRun = judged.get(decisions) ?? new Map<SelectorSystem, KeptByTask>();
+  judged.set(decisions, ofRun);
+  const kept = ofRun.get(system) ?? judge(decisions, system);
+  ofRun.set(system, kept);
+  return kept;
+}
+
+/** A report asks several times about the same run. */
+const judged = new WeakMap<readonly SelectorDecision[], Map<SelectorSystem, KeptByTask>>();
+
+function judge(decisions: readonly SelectorDecision[], system: SelectorSystem): KeptByTask {
   if (isTextBaseline(system)) return { stance: null, veracity: null };
   const heldOut = decisions.filter(({ part }) => part === 'held-out');
   const keptFor = (task: SelectorTask): KeptModels | null => {
@@ -31,8 +45,15 @@ export function keptModels(decisions: readonly SelectorDecision[], system: Selec
       return null;
     const [tuned, untuned] = [own, others].map((said) => scoreTest(said)[task]);
     if (tuned === null || untuned === null) return null;
+    const [{ low, high }] = metricIntervals({
+      task,
+      seeds: [{ first: own, second: others }],
+      seed: 1,
+      resamples: 500,
+      metrics: selectorMetrics.slice(0, 1),
+    });
     const [ofTuned, ofUntuned] = [tuned.values.macroF1, untuned.values.macroF1];
-    return { isTuned: ofTuned > ofUntuned, tuned: ofTuned, untuned: ofUntuned, items: tuned.items };
+    return { isTuned: low > 0, isHarmed: high < 0, tuned: ofTuned, untuned: ofUntuned, items: tuned.items };
   };
   return { stance: keptFor('stance'), veracity: keptFor('veracity') };
 }

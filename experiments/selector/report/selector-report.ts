@@ -133,7 +133,7 @@ function taskTable(table: TableOf): string[] {
       align: ['l', ...Array<'r'>(classes.length + selectorMetrics.length + 1).fill('r')],
     }),
     '',
-    `${example.items} ${task === 'stance' ? 'replies' : 'claims'}. Kept: macro-F1 where each seed uses the tuned models if they do better than the untuned ones on held-out items, and the untuned ones if not; – where there is no such choice.` +
+    `${example.items} ${task === 'stance' ? 'replies' : 'claims'}. Kept: macro-F1 where each seed uses the tuned models if they do measurably better than the untuned ones on held-out items, and the untuned ones if not; – where there is no such choice.` +
       (task === 'stance' && readsLabels
         ? ' The most common class, the most similar text and TF-IDF know the human stances of training replies, which the selector never sees.'
         : ''),

@@ -30,7 +30,7 @@ export function selectorVerdict(results: readonly VariantResults<SelectorResult>
   );
 }
 
-/** Where the selector's tuned models are no better than the untuned ones, so that a run keeps those. */
+/** Where the selector's tuned models are not measurably better than the untuned ones, so that a run keeps those. */
 function harmClauses(results: readonly VariantResults<SelectorResult>[]): string[] {
   return results.flatMap(({ variant, trials }) =>
     selectorTasks.flatMap((task) => {
@@ -39,7 +39,7 @@ function harmClauses(results: readonly VariantResults<SelectorResult>[]): string
       if (worse.length === 0) return [];
       const where = worse.length === trials.length ? 'here' : `in ${worse.length} of ${counted(trials.length, 'run')}`;
       const of = (value: 'tuned' | 'untuned') => meanAndDeviation(worse.map((own) => own[value])).mean.toFixed(3);
-      const does = of('tuned') === of('untuned') ? 'does not help' : 'harms';
+      const does = worse.every(({ isHarmed }) => isHarmed) ? 'harms' : 'does not measurably help';
       const items = `${worse[0].items} held-out ${task === 'stance' ? 'replies' : 'claims'}`;
       return [
         `${results.length > 1 ? `${variant}’s ` : ''}selection ${does} ${task} ${where}: tuned ${of('tuned')}, untuned ${of('untuned')} on ${items}, so the untuned models are kept`,

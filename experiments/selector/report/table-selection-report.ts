@@ -42,19 +42,27 @@ export function verdictOnTable(selection: TableSelection, worth: SelectionWorth 
     return `Not measured: with ${counted(gold.length, 'gold row')} nothing tells whether a selection by ${selector} is better than a random one.`;
   const { room, overRandom, overGoldAlone } = worth;
   const rows = `${gold.length} gold rows`;
-  if (room.logLikelihood.low <= 0)
-    return `Nothing to gain here that ${rows} could show: right machine labels train no measurably better model than random ones of the same classes (${gainText(room)}).`;
-  const first =
-    overRandom.logLikelihood.low > 0
-      ? `Selecting by ${selector} is better than a random selection of the same classes (${gainText(overRandom)} on ${rows} held out in turn).`
-      : overRandom.logLikelihood.high < 0
-        ? `Selecting by ${selector} is worse than a random selection of the same classes (${gainText(overRandom)} on ${rows} held out in turn).`
-        : `There is room to gain (${gainText(room)} for right labels over random ones), but selecting by ${selector} is not measurably better than a random selection (${gainText(overRandom)} on ${rows} held out in turn).`;
+  // What selecting was shown to gain says more than the room, which the machine labels of gold rows alone are measured on.
+  if (shownOf(room) <= 0 && shownOf(overRandom) === 0)
+    return `Nothing to gain here that ${rows} could show: neither right machine labels (${gainText(room)}) nor a selection by ${selector} (${gainText(overRandom)}) train a measurably better model than random ones of the same classes.`;
+  const first = {
+    '1': `Selecting by ${selector} is better than a random selection of the same classes (${gainText(overRandom)} on ${rows} held out in turn).`,
+    '-1': `Selecting by ${selector} is worse than a random selection of the same classes (${gainText(overRandom)} on ${rows} held out in turn).`,
+    '0': `There is room to gain (${gainText(room)} for right labels over random ones), but selecting by ${selector} is not measurably better than a random selection (${gainText(overRandom)} on ${rows} held out in turn).`,
+  }[shownOf(overRandom)];
   const second =
-    overGoldAlone.logLikelihood.low > 0
+    shownOf(overGoldAlone) > 0
       ? `It is also better than training on the gold rows alone (${gainText(overGoldAlone)}).`
       : `Training on the gold rows alone may be as good: ${gainText(overGoldAlone)} for adding the selection.`;
   return `${first} ${second}`;
+}
+
+/** 1 where log-likelihood or macro-F1 is measurably higher and neither is lower, −1 the other way round, 0 else. */
+function shownOf({ logLikelihood, macroF1 }: Gain): 1 | 0 | -1 {
+  const isHigher = logLikelihood.low > 0 || macroF1.low > 0;
+  const isLower = logLikelihood.high < 0 || macroF1.high < 0;
+  if (isHigher === isLower) return 0;
+  return isHigher ? 1 : -1;
 }
 
 /** Shares of every class among gold rows, machine labels and the selection: a heading and rows. */
