@@ -245,11 +245,11 @@ function print(all: readonly SeedResult[]): void {
   const chosenOf = ({ chosen }: SeedResult, title: string) =>
     chosen.find((own) => own.title === title)?.system ?? chosen[0].system;
   const onceOf = ({ once }: SeedResult, name: string) => once.find((rule) => rule.name === name) ?? once[0];
-  const rows = [
-    { name: 'agent', of: ({ agent }: SeedResult) => agent },
+  const others = [
     ...titles.map((name) => ({ name, of: (own: SeedResult) => chosenOf(own, name) })),
     ...shownRules.map((name) => ({ name, of: (own: SeedResult) => onceOf(own, name) })),
   ];
+  const rows = [{ name: 'agent', of: ({ agent }: SeedResult) => agent }, ...others];
   const table = rows.map(({ name, of }) => {
     const values = all.map((own) => columnsOf(of(own)));
     return [name, ...values[0].map((_, column) => shownInterval(seedInterval(values.map((own) => own[column])), 3))];
@@ -265,14 +265,14 @@ function print(all: readonly SeedResult[]): void {
       const rulesF1 = mixture?.reduce((sum, { point, share }) => sum + share * f1Of(point.outcomes, items), 0);
       return [
         rulesF1 === undefined ? Number.NaN : f1Of(agent.outcomes, items) - rulesF1,
-        ...titles.map((title) => worth(agent) - worth(chosenOf(all[group], title))),
+        ...others.map(({ of }) => worth(agent) - worth(of(all[group]))),
       ];
     },
   });
   const signed = (value: number) => `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(3)}`;
   for (const [index, what] of [
     'macro-F1 above mixtures of rules as early and as cheap, picked on the test threads',
-    ...titles.map((title) => `return above the ${title}`),
+    ...others.map(({ name }) => `return above “${name}”`),
   ].entries()) {
     const { estimate, low, high } = intervals[index];
     console.log(`\n${what}: ${signed(estimate)} [${signed(low)}, ${signed(high)}]`);
