@@ -3,7 +3,7 @@ import type { BudgetLimits } from '../../experts/llm/cost/budget.ts';
 import { diskError, InputError } from '../../src/errors.ts';
 import { sleep } from '../../src/sleep.ts';
 import { openPrefixJudge } from '../judging/judge-single-prefixes.ts';
-import { policyOfBundle } from '../stop-agent/decide.ts';
+import { policyOfBundle } from '../stop-agent/bundle-folder.ts';
 import type { Access } from './access.ts';
 import { memoryThreads, type ThreadLimits } from './memory-threads.ts';
 import { type ModelSource, Models } from './models.ts';

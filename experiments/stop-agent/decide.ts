@@ -1,31 +1,19 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import * as z from 'zod/mini';
 import { claimShift } from '../../checkpoints/bundle/claim-shift.ts';
 import { verdictOfOutput } from '../../checkpoints/bundle/detector-aware-agent.ts';
 import { firstStop } from '../../checkpoints/bundle/golden.ts';
-import { bundleFiles, checkDigest, parseBundleJson, readManifest } from '../../checkpoints/bundle/manifest.ts';
-import {
-  type ClaimShift,
-  loadPolicy,
-  type Policy,
-  type PolicyDecision,
-  type PolicySource,
-  type Verdict,
-} from '../../checkpoints/bundle/policy.ts';
+import type { ClaimShift, PolicyDecision, Verdict } from '../../checkpoints/bundle/policy.ts';
 import { type StopPromise, stopThreshold } from '../../checkpoints/bundle/promise.ts';
 import type { LocalDetector } from '../../experts/detectors/local/local-detector.ts';
 import type { LocalDetectorOptions } from '../../experts/detectors/local/train-local-detector.ts';
 import { endsAllCalls } from '../../experts/llm/failures.ts';
-import { canonicalJson } from '../../src/content-hash.ts';
 import type { Task } from '../../src/data/task.ts';
 import { hoursSinceClaim, prefixOf, type Thread } from '../../src/data/thread.ts';
-import { diskError, InputError, ProviderError } from '../../src/errors.ts';
-import { createEncoder, encoderSchema } from '../../src/text/create-encoder.ts';
+import { InputError, ProviderError } from '../../src/errors.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { decideStops } from '../../trainers/stop-agent/policy.ts';
 import { checkDecides, type PrefixJudge } from '../judging/judge-single-prefixes.ts';
 import { threadIdentity } from '../run/parts-file.ts';
+import { policyOfBundle, trainedOnBy } from './bundle-folder.ts';
 import { localModelOfRun } from './cache.ts';
 import { trainedClaims } from './claim-region.ts';
 import { judgeForTraining, judgeOfRun } from './judge-for-training.ts';
@@ -202,15 +190,6 @@ export async function deciderOfBundle(folder: string): Promise<Decider> {
   };
 }
 
-/** Whether the agent of a bundle learnt from a thread. */
-export async function trainedOnBy(folder: string, { manifest }: Policy): Promise<(thread: Thread) => boolean> {
-  const name = bundleFiles.trained;
-  const bytes = await bundleFile(folder, name);
-  await checkDigest(bytes, { name, sha256: manifest.files[name] });
-  const trained = new Set(parseBundleJson(new TextDecoder().decode(bytes), { name, schema: z.array(z.string()) }));
-  return (thread) => trained.has(threadIdentity(thread));
-}
-
 /**
  * The same agent with verdicts by a detector on language models, which is asked once a thread, at the stop.
  * @throws InputError where the two decide different things, or the agent queries its own detector while it reads
@@ -244,36 +223,6 @@ export function withVerdictsBy(judge: PrefixJudge, decider: Decider): Decider {
       }
     },
   };
-}
-
-/**
- * Loads the policy of a bundle. Its encoder is made anew where the bundle does not hold it.
- * @throws InputError that names a file which is missing or was changed, or the golden thread that is decided differently
- */
-export async function policyOfBundle(folder: string): Promise<Policy> {
-  const embed = await encoderOfBundle(await bundleFile(folder, bundleFiles.manifest));
-  return loadPolicy({ read: (name) => bundleFile(folder, name), embed });
-}
-
-async function bundleFile(folder: string, name: string): Promise<Uint8Array> {
-  const path = join(folder, name);
-  try {
-    return await readFile(path);
-  } catch (error) {
-    throw diskError(error, { what: `read ${path} of the bundle` });
-  }
-}
-
-/** The encoder of a bundle that does not hold it; undefined where none is needed. */
-async function encoderOfBundle(manifestBytes: Uint8Array): Promise<PolicySource['embed']> {
-  const manifest = await readManifest(new TextDecoder().decode(manifestBytes));
-  if (manifest.encoder === null || manifest.encoder.name === 'hashing') return undefined;
-  const encoder = await createEncoder(encoderSchema.parse(manifest.training.experiment.encoder));
-  if (canonicalJson(encoder.identity) !== canonicalJson(manifest.encoder))
-    throw new InputError(
-      `the bundle was made with the encoder ${JSON.stringify(manifest.encoder)}, and this is ${JSON.stringify(encoder.identity)}; use the same model files`,
-    );
-  return (texts) => encoder.encode(texts);
 }
 
 /** Later posts were never shown in training, and are not read. */

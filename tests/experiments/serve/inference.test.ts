@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { policyOfBundle } from '../../../experiments/stop-agent/decide.ts';
+import { policyOfBundle } from '../../../experiments/stop-agent/bundle-folder.ts';
 import { dimensions } from '../../checkpoints/bundle/small-bundle.ts';
 import { json, mixedBundle, smallServer } from './small-server.ts';
 

@@ -2,7 +2,7 @@ import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { Models, modelSources } from '../../../experiments/serve/models.ts';
-import { policyOfBundle } from '../../../experiments/stop-agent/decide.ts';
+import { policyOfBundle } from '../../../experiments/stop-agent/bundle-folder.ts';
 import { biasedBundle, json, listening, mixedBundle, smallServer } from './small-server.ts';
 
 it('names models by their folders, or as they are told', () => {

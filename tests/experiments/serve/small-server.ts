@@ -8,7 +8,7 @@ import { type ServeOptions, type Serving, serve } from '../../../experiments/ser
 import { createServer } from '../../../experiments/serve/server.ts';
 import type { ThreadStore } from '../../../experiments/serve/thread-store.ts';
 import { type AskVerdict, localVerdict, verdictOrReason } from '../../../experiments/serve/verdicts.ts';
-import { policyOfBundle } from '../../../experiments/stop-agent/decide.ts';
+import { policyOfBundle } from '../../../experiments/stop-agent/bundle-folder.ts';
 import { synthesizeThreads } from '../../../src/data/synthetic/stream.ts';
 import { dimensions, randomNetwork, replyModel, smallBundle } from '../../checkpoints/bundle/small-bundle.ts';
 

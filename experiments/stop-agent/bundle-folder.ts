@@ -1,0 +1,49 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import * as z from 'zod/mini';
+import { bundleFiles, checkDigest, parseBundleJson, readManifest } from '../../checkpoints/bundle/manifest.ts';
+import { loadPolicy, type Policy, type PolicySource } from '../../checkpoints/bundle/policy.ts';
+import { canonicalJson } from '../../src/content-hash.ts';
+import type { Thread } from '../../src/data/thread.ts';
+import { diskError, InputError } from '../../src/errors.ts';
+import { createEncoder, encoderSchema } from '../../src/text/create-encoder.ts';
+import { threadIdentity } from '../run/parts-file.ts';
+
+/**
+ * Loads the policy of a bundle. Its encoder is made anew where the bundle does not hold it.
+ * @throws InputError that names a file which is missing or was changed, or the golden thread that is decided differently
+ */
+export async function policyOfBundle(folder: string): Promise<Policy> {
+  const embed = await encoderOfBundle(await bundleFile(folder, bundleFiles.manifest));
+  return loadPolicy({ read: (name) => bundleFile(folder, name), embed });
+}
+
+/** Whether the agent of a bundle learnt from a thread. */
+export async function trainedOnBy(folder: string, { manifest }: Policy): Promise<(thread: Thread) => boolean> {
+  const name = bundleFiles.trained;
+  const bytes = await bundleFile(folder, name);
+  await checkDigest(bytes, { name, sha256: manifest.files[name] });
+  const trained = new Set(parseBundleJson(new TextDecoder().decode(bytes), { name, schema: z.array(z.string()) }));
+  return (thread) => trained.has(threadIdentity(thread));
+}
+
+async function bundleFile(folder: string, name: string): Promise<Uint8Array> {
+  const path = join(folder, name);
+  try {
+    return await readFile(path);
+  } catch (error) {
+    throw diskError(error, { what: `read ${path} of the bundle` });
+  }
+}
+
+/** The encoder of a bundle that does not hold it; undefined where none is needed. */
+async function encoderOfBundle(manifestBytes: Uint8Array): Promise<PolicySource['embed']> {
+  const manifest = await readManifest(new TextDecoder().decode(manifestBytes));
+  if (manifest.encoder === null || manifest.encoder.name === 'hashing') return undefined;
+  const encoder = await createEncoder(encoderSchema.parse(manifest.training.experiment.encoder));
+  if (canonicalJson(encoder.identity) !== canonicalJson(manifest.encoder))
+    throw new InputError(
+      `the bundle was made with the encoder ${JSON.stringify(manifest.encoder)}, and this is ${JSON.stringify(encoder.identity)}; use the same model files`,
+    );
+  return (texts) => encoder.encode(texts);
+}
