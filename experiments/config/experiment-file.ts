@@ -71,6 +71,11 @@ export async function readExperimentYaml(path: string): Promise<PlainObject> {
   }
   const value = parseYaml(text, `${path} is`);
   if (!isPlainObject(value)) throw new InputError(`${path} must hold a map of settings, such as "name: my-experiment"`);
+  const { name: experiment, kind, detector } = value;
+  if (experiment === undefined && kind === undefined && isPlainObject(detector) && 'name' in detector)
+    throw new InputError(
+      `${path} is a detector file, and an experiment file is needed: name it in one as detector.file, or test it with \`earshot detect threads.jsonl --detector ${quoted(path)}\``,
+    );
   return value;
 }
 
