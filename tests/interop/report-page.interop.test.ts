@@ -48,7 +48,7 @@ afterAll(async () => {
 });
 
 async function succeed(...words: string[]): Promise<void> {
-  const { code, errors } = await earshot(words, { cwd });
+  const { code, errors } = await earshot(words, { cwd, page: true });
   expect(code, errors).toBe(0);
 }
 

@@ -35,16 +35,23 @@ export function selectionWorth({
   };
 }
 
-/** One or two sentences: whether selecting is worth it. */
-export function verdictOnTable(selection: TableSelection, worth: SelectionWorth | null): string {
+/** A few sentences: whether selecting is worth it, and whether the machine labels are. */
+export function verdictOnTable(
+  selection: Pick<TableSelection, 'selector' | 'gold'>,
+  worth: SelectionWorth | null,
+): string {
   const { selector, gold } = selection;
   if (worth === null)
     return `Not measured: with ${counted(gold.length, 'gold row')} nothing tells whether a selection by ${selector} is better than a random one.`;
   const { room, overRandom, overGoldAlone } = worth;
   const rows = `${gold.length} gold rows`;
   // What selecting was shown to gain says more than the room, which the machine labels of gold rows alone are measured on.
-  if (shownOf(room) <= 0 && shownOf(overRandom) === 0)
-    return `Nothing to gain here that ${rows} could show: neither right machine labels (${gainText(room)}) nor a selection by ${selector} (${gainText(overRandom)}) train a measurably better model than random ones of the same classes.`;
+  const harm = `Gold rows alone train a better model: ${gainText(overGoldAlone)} for adding the selection. Leave these machine labels out.`;
+  const isHarm = shownOf(overGoldAlone) < 0;
+  if (shownOf(room) <= 0 && shownOf(overRandom) === 0) {
+    const nothing = `Nothing to gain here that ${rows} could show: neither right machine labels (${gainText(room)}) nor a selection by ${selector} (${gainText(overRandom)}) train a measurably better model than random ones of the same classes.`;
+    return isHarm ? `${harm} ${nothing}` : nothing;
+  }
   const first = {
     '1': `Selecting by ${selector} is better than a random selection of the same classes (${gainText(overRandom)} on ${rows} held out in turn).`,
     '-1': `Selecting by ${selector} is worse than a random selection of the same classes (${gainText(overRandom)} on ${rows} held out in turn).`,
@@ -54,7 +61,8 @@ export function verdictOnTable(selection: TableSelection, worth: SelectionWorth 
     shownOf(overGoldAlone) > 0
       ? `It is also better than training on the gold rows alone (${gainText(overGoldAlone)}).`
       : `Training on the gold rows alone may be as good: ${gainText(overGoldAlone)} for adding the selection.`;
-  return `${first} ${second}`;
+  // What to do comes first.
+  return isHarm ? `${harm} ${first}` : `${first} ${second}`;
 }
 
 /** 1 where log-likelihood or macro-F1 is measurably higher and neither is lower, −1 the other way round, 0 else. */
