@@ -16,3 +16,8 @@ export async function hashOfFile(path: string): Promise<string> {
   }
   return hash.digest('hex');
 }
+
+/** Of every file, by its path. @throws InputError where one cannot be read */
+export async function hashesOf(files: readonly string[]): Promise<Record<string, string>> {
+  return Object.fromEntries(await Promise.all(files.map(async (file) => [file, await hashOfFile(file)] as const)));
+}

@@ -77,13 +77,14 @@ Examples:
 }
 
 async function train(path: string, options: TrainOptions & { terminal: Terminal }): Promise<void> {
-  const [{ removeRun }, { parseOverride }, opened, { noteThreads }, { programsOf, trainAll }] = await Promise.all([
-    import('../../checkpoints/run-lock.ts'),
-    import('../config/overrides.ts'),
-    import('../kinds/open-experiment.ts'),
-    import('../kinds/thread-hashes.ts'),
-    import('./train-all.ts'),
-  ]);
+  const [{ removeRun }, { parseOverride }, opened, { changedThreads, noteThreads }, { programsOf, trainAll }] =
+    await Promise.all([
+      import('../../checkpoints/run-lock.ts'),
+      import('../config/overrides.ts'),
+      import('../kinds/open-experiment.ts'),
+      import('../kinds/thread-hashes.ts'),
+      import('./train-all.ts'),
+    ]);
   const overrides: PlainObject[] = [
     ...options.set.map(parseOverride),
     ...(options.seeds === undefined ? [] : [{ seeds: options.seeds }]),
@@ -101,6 +102,11 @@ async function train(path: string, options: TrainOptions & { terminal: Terminal 
   if (others !== null)
     stderr.write(
       `${wrapped(`${runs}/${others.name} holds other runs: ${others.differences.join(', ')}. These stand beside them, as ${name}; --restart would replace the others.`, { width: proseWidth(terminal) })}\n\n`,
+    );
+  const changed = restart ? [] : await changedThreads(experiment);
+  if (changed.length > 0)
+    throw new InputError(
+      `${changed.join(', ')} was changed since runs of ${runs}/${name} read it; restore it, give another --name, or --restart to replace them`,
     );
   const signal = terminal.interruptSignal();
   if (options.resume && !trials.some(({ directory }) => existsSync(`${directory}/config.json`)))

@@ -2,8 +2,9 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { makeFolder } from '../../src/atomic-file.ts';
-import { hashOfFile } from '../../src/file-hash.ts';
+import { hashesOf } from '../../src/file-hash.ts';
 import { readJsonFile, writeJsonFile } from '../../src/json-file.ts';
+import { markedFiles } from '../run/marked-files.ts';
 
 /*
  * `<runs>/<name>/threads.json`: SHA-256 of every file of threads that the runs of an experiment read, by its path. Runs of
@@ -30,13 +31,14 @@ export async function noteThreads(experiment: Reading): Promise<void> {
 export async function changedThreads(experiment: Reading): Promise<string[]> {
   const noted = notedHashes(experiment);
   if (Object.keys(noted).length === 0) return [];
+  // A file that was mended before any run began has changed nothing.
+  if (markedFiles(join(experiment.runs, experiment.name), 'config.json').length === 0) return [];
   const now = await hashesNow(experiment);
   return Object.keys(now).filter((file) => noted[file] !== undefined && noted[file] !== now[file]);
 }
 
-async function hashesNow({ threadFiles }: Reading): Promise<Record<string, string>> {
-  const there = threadFiles.filter((file) => existsSync(file));
-  return Object.fromEntries(await Promise.all(there.map(async (file) => [file, await hashOfFile(file)] as const)));
+function hashesNow({ threadFiles }: Reading): Promise<Record<string, string>> {
+  return hashesOf(threadFiles.filter((file) => existsSync(file)));
 }
 
 function notedHashes(experiment: Reading): Readonly<Record<string, string>> {

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { removeRun } from '../../checkpoints/run-lock.ts';
 import { makeFolder } from '../../src/atomic-file.ts';
 import { InputError } from '../../src/errors.ts';
-import { hashOfFile } from '../../src/file-hash.ts';
+import { hashesOf } from '../../src/file-hash.ts';
 import { readJsonFile, writeJsonFile } from '../../src/json-file.ts';
 import type { TrialOutcome } from '../run/trial.ts';
 import { planSweep, type SweepPlan, type SweepTrial } from './plan.ts';
@@ -73,8 +73,7 @@ export async function openSweepFolder(
     throw new InputError(
       `${path} holds something else than a sweep; give the sweep another name, or choose other --runs`,
     );
-  const fileHashes: Record<string, string> = {};
-  for (const file of plan.files) fileHashes[file] = await hashOfFile(file);
+  const fileHashes = await hashesOf(plan.files);
   const known = existsSync(manifest) ? readJsonFile(manifest, manifestSchema).files : {};
   const changed = Object.keys(fileHashes).find((file) => known[file] !== undefined && known[file] !== fileHashes[file]);
   if (changed !== undefined)

@@ -175,6 +175,20 @@ describe('a run of other settings', () => {
     expect(beside.errors.replaceAll('\n', ' ')).toContain(`runs/tiny holds other runs: ${threads} was changed since.`);
     expect(existsSync(join(cwd, 'runs/tiny-2/agent/seed-2'))).toBe(true);
     expect((await train('1,2')).errors).toContain('tiny-2: 1 of 2 runs');
+    const named = await earshot(['train', 'my.yaml', '--name', 'tiny', '--seeds', '3'], { cwd });
+    expect(named).toMatchObject({ code: 1, errors: expect.stringContaining(`${threads} was changed since runs of`) });
+  });
+
+  it('is none where the threads were mended before any run began', async () => {
+    const cwd = temporaryFolder();
+    const threads = join(cwd, 'threads.jsonl');
+    writeFileSync(threads, threadLines(70, { labelled: false }));
+    writeExperiment(join(cwd, 'my.yaml'), { data: { threads } });
+    expect((await earshot(['train', 'my.yaml'], { cwd })).code).toBe(1);
+    writeFileSync(threads, threadLines(70));
+    const mended = await earshot(['train', 'my.yaml'], { cwd });
+    expect(mended.code, mended.errors).toBe(0);
+    expect(mended.errors).not.toContain('holds other runs');
   });
 
   it('is not gone on with under a name that was given', async () => {
