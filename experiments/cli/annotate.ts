@@ -3,15 +3,13 @@ import type { AnnotateProgress } from '../../experts/annotations/annotation-tall
 import { type PrefixSchedule, prefixScheduleSchema } from '../../experts/prefix-schedule.ts';
 import { tasks } from '../../src/data/task.ts';
 import { InputError } from '../../src/errors.ts';
-import { workContext } from '../../src/work-context.ts';
 import { isDetectorFile } from '../config/is-detector-file.ts';
-import type { AnnotatedThreads } from '../judging/annotate-threads.ts';
 import type { JudgingMode } from '../judging/judge-options.ts';
-import { budgetOf, budgetOptions } from './budget-options.ts';
+import { type BudgetFlags, budgetOf, budgetOptions } from './budget-options.ts';
 import { amount, positiveInteger, share, wholeNumber } from './option-values.ts';
 import { Interrupted, type Terminal } from './terminal.ts';
 
-interface Flags {
+interface Flags extends BudgetFlags {
   store: string;
   detector: string;
   trainOn?: string;
@@ -23,9 +21,6 @@ interface Flags {
   concurrency?: number;
   skipInvalid?: boolean;
   dryRun?: boolean;
-  budgetRequests?: number;
-  budgetTokens?: number;
-  budgetMoney?: number;
   retryUnreadable?: boolean;
   maxUnreadable?: number;
   batch?: boolean;
@@ -93,47 +88,30 @@ Examples:
 }
 
 async function annotateFile(threads: string, options: AnnotateCommandOptions): Promise<void> {
-  const { store, detector, trainOn, task, seed, maxPosts, concurrency, skipInvalid = false } = options;
-  const { retryUnreadable, maxUnreadable } = options;
+  const { detector, task, skipInvalid = false } = options;
   if (!isDetectorFile(detector)) refuseModelOptions(options);
-  const [{ annotateThreads }, { printAnnotated }, { stageProgress }] = await Promise.all([
+  const [{ annotateThreads }, { printAnnotated }, { watched }] = await Promise.all([
     import('../judging/annotate-threads.ts'),
     import('./print-annotated.ts'),
     import('./progress.ts'),
   ]);
-  const { terminal } = options;
-  const signal = terminal.interruptSignal();
-  const { done, ...told } = stageProgress(threads, terminal, { signal });
   let counts: AnnotateProgress | null = null;
-  let annotated: AnnotatedThreads;
-  try {
-    annotated = await annotateThreads({
+  const annotated = await watched(threads, options.terminal, (context) =>
+    annotateThreads({
+      ...options,
       threads,
-      store,
-      detector,
-      trainOn,
       task: tasks[task],
-      seed,
-      schedule: options.schedule ?? { name: 'every' },
-      limit: options.limit,
-      maxPosts,
-      concurrency,
       skipInvalid,
-      retryUnreadable,
-      maxUnreadable,
       budget: budgetOf(options),
       mode: modeOf(options),
       onCounts: (now) => {
         counts = now;
       },
-      context: workContext({ ...told, signal }),
-    });
-  } catch (error) {
-    done();
-    if (!signal.aborted) throw error;
-    throw new Interrupted(stoppedAt(counts, options));
-  }
-  done();
+      context,
+    }).catch((error) => {
+      throw context.signal.aborted ? new Interrupted(stoppedAt(counts, options)) : error;
+    }),
+  );
   printAnnotated(annotated, options);
 }
 

@@ -2,6 +2,13 @@ import { Option } from 'commander';
 import type { BudgetLimits } from '../../experts/llm/cost/budget.ts';
 import { amount, positiveInteger } from './option-values.ts';
 
+/** What these options come to. */
+export interface BudgetFlags {
+  budgetRequests?: number;
+  budgetTokens?: number;
+  budgetMoney?: number;
+}
+
 /** Limits on what language models may cost, as every command that asks them takes them. */
 export const budgetOptions = {
   requests: new Option(
@@ -19,12 +26,7 @@ export const budgetOptions = {
 };
 
 /** The limits that were given; the others are those of the detector file. */
-export function budgetOf(options: {
-  budgetRequests?: number;
-  budgetTokens?: number;
-  budgetMoney?: number;
-}): Partial<BudgetLimits> {
-  const { budgetRequests, budgetTokens, budgetMoney } = options;
+export function budgetOf({ budgetRequests, budgetTokens, budgetMoney }: BudgetFlags): Partial<BudgetLimits> {
   return {
     ...(budgetRequests !== undefined && { requests: budgetRequests }),
     ...(budgetTokens !== undefined && { tokens: budgetTokens }),

@@ -2,8 +2,7 @@ import { Command, Option } from 'commander';
 import { markdownTable } from 'markdown-table';
 import type { Thread } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
-import { workContext } from '../../src/work-context.ts';
-import type { CalibrationThread, curveOf } from '../stop-agent/calibrate.ts';
+import type { curveOf } from '../stop-agent/calibrate.ts';
 import type { CalibrationAgent } from '../stop-agent/calibrate-agent.ts';
 import { properShare } from './option-values.ts';
 import type { Terminal } from './terminal.ts';
@@ -57,25 +56,18 @@ interface CalibrateOptions {
 async function calibrate(folder: string, options: CalibrateOptions & { terminal: Terminal }): Promise<void> {
   const { terminal, maxDisagreement: level, confidence, loss, curve = false, json = false } = options;
   const { stdout, stderr } = terminal;
-  const [{ calibrationAgent }, { curveOf, keptByConfidence, promiseFor }, { promiseInWords }, { stageProgress }] =
+  const [{ calibrationAgent }, { curveOf, keptByConfidence, promiseFor }, { promiseInWords }, { watched }] =
     await Promise.all([
       import('../stop-agent/calibrate-agent.ts'),
       import('../stop-agent/calibrate.ts'),
       import('../../checkpoints/bundle/promise.ts'),
       import('./progress.ts'),
     ]);
-  const signal = terminal.interruptSignal();
-  const { done, ...told } = stageProgress(folder, terminal, { signal });
-  const context = workContext({ ...told, signal });
   const wanted = { level, confidence, loss };
-  let agent: CalibrationAgent;
-  let read: CalibrationThread[];
-  try {
-    agent = await calibrationAgent(folder, { runs: options.runs, context });
-    read = await agent.read(await freshThreads(agent, { ...options, onNote: context.onNote }));
-  } finally {
-    done();
-  }
+  const { agent, read } = await watched(folder, terminal, async (context) => {
+    const agent = await calibrationAgent(folder, { runs: options.runs, context });
+    return { agent, read: await agent.read(await freshThreads(agent, { ...options, onNote: context.onNote })) };
+  });
   if (curve) {
     const points = curveOf(read, wanted);
     stdout.write(
@@ -111,19 +103,12 @@ async function freshThreads(
   agent: CalibrationAgent,
   options: Pick<CalibrateOptions, 'threads' | 'loss' | 'skipInvalid'> & { onNote: (line: string) => void },
 ): Promise<Thread[]> {
-  const { threads: path, loss, skipInvalid = false, onNote } = options;
-  const [{ readThreads }, { formatBadItem }] = await Promise.all([
-    import('../../src/data/thread-file.ts'),
-    import('../../src/data/bad-item.ts'),
-  ]);
+  const { threads: path, loss, skipInvalid, onNote } = options;
+  const { readThreads } = await import('../../src/data/thread-file.ts');
   const fresh: Thread[] = [];
   let known = 0;
   let unlabelled = 0;
-  const reading = {
-    skipInvalid,
-    onSkipped: (item: Parameters<typeof formatBadItem>[0]) => onNote(`skipped ${formatBadItem(item)}`),
-  };
-  for await (const thread of readThreads(path, reading)) {
+  for await (const thread of readThreads(path, { skipInvalid, onSkipped: onNote })) {
     if (agent.isKnown(thread)) known++;
     else if (loss === 'harm' && agent.goldOf(thread) === null) unlabelled++;
     else fresh.push(thread);

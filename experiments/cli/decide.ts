@@ -1,13 +1,11 @@
 import { Command } from 'commander';
-import { formatBadItem } from '../../src/data/bad-item.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { readThreads, threadsOfStream } from '../../src/data/thread-file.ts';
 import { InputError, ProviderError } from '../../src/errors.ts';
 import { type WorkContext, workContext } from '../../src/work-context.ts';
 import type { PrefixJudge } from '../judging/judge-single-prefixes.ts';
 import type { DecidedThread, Decider } from '../stop-agent/decide.ts';
-import { budgetOf, budgetOptions } from './budget-options.ts';
-
+import { type BudgetFlags, budgetOf, budgetOptions } from './budget-options.ts';
 import type { Terminal } from './terminal.ts';
 
 export function decideCommand(terminal: Terminal): Command {
@@ -42,7 +40,7 @@ Examples:
     .action((threads: string | undefined, options: DecideOptions) => decide(threads ?? null, { ...options, terminal }));
 }
 
-interface DecideOptions {
+interface DecideOptions extends BudgetFlags {
   run?: string;
   bundle?: string;
   runs: string;
@@ -51,16 +49,13 @@ interface DecideOptions {
   detector?: string;
   store: string;
   retryUnreadable?: boolean;
-  budgetRequests?: number;
-  budgetTokens?: number;
-  budgetMoney?: number;
 }
 
 /** Threads whose verdicts are waited for at the same time. */
 const threadsAtOnce = 64;
 
 async function decide(path: string | null, options: DecideOptions & { terminal: Terminal }): Promise<void> {
-  const { includeTrained = false, skipInvalid = false, terminal } = options;
+  const { includeTrained = false, skipInvalid, terminal } = options;
   const { stdin, stdout, stderr } = terminal;
   const note = (line: string) => stderr.write(`earshot: ${line}\n`);
   // Calls under way are paid for and are waited for; without any, Ctrl-C may end the waiting for a next line at once.
@@ -77,10 +72,7 @@ async function decide(path: string | null, options: DecideOptions & { terminal: 
     const decider = judge === null ? own : withVerdictsBy(judge, own);
     if (!decider.hasDetector)
       note(`${decider.name} has no detector of its own, so decisions come without a verdict; name one with --detector`);
-    const reading = {
-      skipInvalid,
-      onSkipped: (item: Parameters<typeof formatBadItem>[0]) => note(`skipped ${formatBadItem(item)}`),
-    };
+    const reading = { skipInvalid, onSkipped: note };
     const threads: AsyncIterable<Thread> =
       path === null ? threadsOfStream(stdin, { name: 'standard input', ...reading }) : readThreads(path, reading);
     let count = 0;

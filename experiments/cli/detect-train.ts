@@ -1,8 +1,6 @@
-import { formatBadItem } from '../../src/data/bad-item.ts';
 import { tasks } from '../../src/data/task.ts';
 import { loadThreads } from '../../src/data/thread-file.ts';
 import { quoted } from '../../src/shell-words.ts';
-import { workContext } from '../../src/work-context.ts';
 import type { PlainObject } from '../config/overrides.ts';
 import { wrapped } from '../report/narrow-table.ts';
 import { proseWidth, type Terminal } from './terminal.ts';
@@ -23,7 +21,7 @@ const whatToDo = 'label more threads, above all of the rarer labels, or try a se
 
 /** Tests the local detector on one's own labels by cross-validation, and prints what it is worth. */
 export async function detectTrain(path: string, options: DetectTrainOptions): Promise<void> {
-  const { set, limit, seed, skipInvalid = false, json, terminal } = options;
+  const { set, limit, seed, skipInvalid, json, terminal } = options;
   const { stdout, stderr } = terminal;
   const [
     { checkedConfig },
@@ -32,7 +30,7 @@ export async function detectTrain(path: string, options: DetectTrainOptions): Pr
     { foundIn },
     { crossValidate },
     truths,
-    { stageProgress },
+    { watched },
   ] = await Promise.all([
     import('../config/config-problems.ts'),
     import('../config/overrides.ts'),
@@ -47,30 +45,21 @@ export async function detectTrain(path: string, options: DetectTrainOptions): Pr
     input: set.map(parseOverride).reduce<PlainObject>(mergeDeep, {}),
     wrong: "the local detector's options (--set) are wrong",
   });
-  const signal = terminal.interruptSignal();
-  const { done, ...told } = stageProgress(path, terminal, { signal });
-  const context = workContext({ ...told, signal });
-  try {
-    const threads = await loadThreads(path, {
-      skipInvalid,
-      onSkipped: (item) => context.onNote(`skipped ${formatBadItem(item)}`),
-    });
+  const { task, heldOut } = await watched(path, terminal, async (context) => {
+    const threads = await loadThreads(path, { skipInvalid, onSkipped: context.onNote });
     const task = options.task === undefined ? foundIn(threads, path).tasks[0].task : tasks[options.task];
-    const heldOut = await crossValidate({ threads, task, limit, seed, detector, context });
-    done();
-    if (json) {
-      stdout.write(`${JSON.stringify({ threads: path, task: task.name, seed, heldOut }, null, 2)}\n`);
-      return;
-    }
-    const truth = truths.detectorTruth([heldOut], { whatToDo });
-    const said = truth.verdict ?? 'the detector tells the labels apart better than guessing';
-    const width = proseWidth(terminal);
-    stdout.write(
-      `The local detector on ${heldOut.threads} threads labelled for ${task.name}, each judged by one that has not seen it\n\n` +
-        `${truths.detectorTruthTable(truth)}\n\n${wrapped(`Verdict: ${said}.`, { width })}\n`,
-    );
-    stderr.write(`\nNext: earshot init ${quoted(path)}\n`);
-  } finally {
-    done();
+    return { task, heldOut: await crossValidate({ threads, task, limit, seed, detector, context }) };
+  });
+  if (json) {
+    stdout.write(`${JSON.stringify({ threads: path, task: task.name, seed, heldOut }, null, 2)}\n`);
+    return;
   }
+  const truth = truths.detectorTruth([heldOut], { whatToDo });
+  const said = truth.verdict ?? 'the detector tells the labels apart better than guessing';
+  const width = proseWidth(terminal);
+  stdout.write(
+    `The local detector on ${heldOut.threads} threads labelled for ${task.name}, each judged by one that has not seen it\n\n` +
+      `${truths.detectorTruthTable(truth)}\n\n${wrapped(`Verdict: ${said}.`, { width })}\n`,
+  );
+  stderr.write(`\nNext: earshot init ${quoted(path)}\n`);
 }

@@ -1,26 +1,21 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { markdownTable } from 'markdown-table';
-import { formatBadItem } from '../../src/data/bad-item.ts';
 import { tasks } from '../../src/data/task.ts';
 import { loadThreads } from '../../src/data/thread-file.ts';
 import { InputError } from '../../src/errors.ts';
-import { workContext } from '../../src/work-context.ts';
 import { earlyDetectionReplies, type Replies } from '../detectors/decisions.ts';
 import type { DetectorEvaluation } from '../detectors/detect.ts';
-import { budgetOf, budgetOptions } from './budget-options.ts';
+import { type BudgetFlags, budgetOf, budgetOptions } from './budget-options.ts';
 import { collect, positiveInteger, share, wholeNumber } from './option-values.ts';
 import type { Terminal } from './terminal.ts';
 
-interface DetectCommandOptions {
+interface DetectCommandOptions extends BudgetFlags {
   detector?: string[];
   train?: boolean;
   task?: string;
   set: string[];
   store?: string;
   at: readonly Replies[];
-  budgetRequests?: number;
-  budgetTokens?: number;
-  budgetMoney?: number;
   limit?: number;
   seed: number;
   concurrency?: number;
@@ -108,40 +103,18 @@ async function detectWith(
   path: string,
   options: DetectCommandOptions & { detector: string[]; terminal: Terminal },
 ): Promise<void> {
-  const { detector, store, at, concurrency, skipInvalid = false, json, terminal } = options;
-  const { limit, seed, retryUnreadable, maxUnreadable } = options;
+  const { detector, store, at, skipInvalid, json, terminal } = options;
   const { stdout } = terminal;
-  const [{ usageSummary }, { detect }, { failureOf }, { stageProgress }] = await Promise.all([
+  const [{ usageSummary }, { detect }, { failureOf }, { watched }] = await Promise.all([
     import('../../experts/llm/cost/usage.ts'),
     import('../detectors/detect.ts'),
     import('./print-annotated.ts'),
     import('./progress.ts'),
   ]);
-  const signal = terminal.interruptSignal();
-  const { done, ...told } = stageProgress(path, terminal, { signal });
-  const context = workContext({ ...told, signal });
-  const threads = await loadThreads(path, {
-    skipInvalid,
-    onSkipped: (item) => context.onNote(`skipped ${formatBadItem(item)}`),
+  const evaluations = await watched(path, terminal, async (context) => {
+    const threads = await loadThreads(path, { skipInvalid, onSkipped: context.onNote });
+    return detect({ ...options, threads, detectors: detector, replies: at, budget: budgetOf(options), context });
   });
-  let evaluations: DetectorEvaluation[];
-  try {
-    evaluations = await detect({
-      threads,
-      limit,
-      seed,
-      detectors: detector,
-      replies: at,
-      budget: budgetOf(options),
-      store,
-      concurrency,
-      retryUnreadable,
-      maxUnreadable,
-      context,
-    });
-  } finally {
-    done();
-  }
   if (json) stdout.write(`${JSON.stringify({ threads: path, evaluations }, null, 2)}\n`);
   else {
     const usage = evaluations.flatMap((evaluation) => evaluation.usage);

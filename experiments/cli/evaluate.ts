@@ -3,7 +3,6 @@ import { markdownTable } from 'markdown-table';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { InputError } from '../../src/errors.ts';
-import { workContext } from '../../src/work-context.ts';
 import { kindOfRun } from '../run/kind-name.ts';
 import type { TaskScores } from '../selector/scores.ts';
 import type { evaluateSelectorRun } from '../selector/trained-selector.ts';
@@ -46,17 +45,10 @@ interface EvaluateOptions {
 async function evaluate(run: string, options: EvaluateOptions & { terminal: Terminal }): Promise<void> {
   const { data, runs, skipInvalid = false, includeTrained = false, out, json, terminal } = options;
   const { stdout, stderr } = terminal;
-  const { stageProgress } = await import('./progress.ts');
-  const signal = terminal.interruptSignal();
-  const { done, ...told } = stageProgress(run, terminal, { signal });
-  const context = workContext({ ...told, signal });
-  const settings = { run, data, runs, skipInvalid, includeTrained, context };
-  let evaluated: { scores: object; text: string };
-  try {
-    evaluated = await kinds[kindOfRun(RunDirectory.open(run))](settings);
-  } finally {
-    done();
-  }
+  const { watched } = await import('./progress.ts');
+  const evaluated = await watched<{ scores: object; text: string }>(run, terminal, (context) =>
+    kinds[kindOfRun(RunDirectory.open(run))]({ run, data, runs, skipInvalid, includeTrained, context }),
+  );
   const scores = `${JSON.stringify({ run, data, ...evaluated.scores }, null, 2)}\n`;
   stdout.write(json ? scores : evaluated.text);
   if (out === undefined) return;

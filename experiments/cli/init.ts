@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs';
 import { Command, Option } from 'commander';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { counted } from '../../src/counted.ts';
-import { formatBadItem } from '../../src/data/bad-item.ts';
 import { tasks } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { loadThreads } from '../../src/data/thread-file.ts';
@@ -67,7 +66,7 @@ Examples:
 }
 
 async function init(given: string | undefined, options: InitOptions & { terminal: Terminal }): Promise<void> {
-  const { terminal, yes = false, force = false, skipInvalid = false } = options;
+  const { terminal, yes = false, force = false, skipInvalid } = options;
   const { stdout, stderr } = terminal;
   const [{ parse }, { experimentText }, { resolveExperiment }] = await Promise.all([
     import('yaml'),
@@ -88,10 +87,7 @@ async function init(given: string | undefined, options: InitOptions & { terminal
       })) ??
       'threads.jsonl';
     refuseTables(path);
-    const threads = await loadThreads(path, {
-      skipInvalid,
-      onSkipped: (item) => stderr.write(`skipped ${formatBadItem(item)}\n`),
-    });
+    const threads = await loadThreads(path, { skipInvalid, onSkipped: (line) => stderr.write(`${line}\n`) });
     const found = foundIn(threads, path);
     const { posts, postsPerThread, threadsUnder3Posts, postsWithoutTime, repeatedClaimTexts } = found.description;
     const remarks = [

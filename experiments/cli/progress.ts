@@ -1,5 +1,4 @@
-import { type BadItem, formatBadItem } from '../../src/data/bad-item.ts';
-import type { WorkContext } from '../../src/work-context.ts';
+import { type WorkContext, workContext } from '../../src/work-context.ts';
 import { type LiveLines, type LiveState, liveLines } from './live-lines.ts';
 import { duration, type Pace, paceMeter, rateText } from './pace.ts';
 import { hasScreen, type Terminal } from './terminal.ts';
@@ -75,6 +74,21 @@ export function stageProgress(
   };
 }
 
+/** Does a piece of work that the user watches and may interrupt. What is drawn of it stands still once it ends, however it does. */
+export async function watched<Result>(
+  title: string,
+  terminal: Terminal,
+  work: (context: WorkContext) => Promise<Result>,
+): Promise<Result> {
+  const signal = terminal.interruptSignal();
+  const { done, ...told } = stageProgress(title, terminal, { signal });
+  try {
+    return await work(workContext({ ...told, signal }));
+  } finally {
+    done();
+  }
+}
+
 /** Tells a line on stderr, above what is drawn. Lines of other processes have our name already. */
 export function notesTo({ stderr }: Pick<Terminal, 'stderr'>, lines?: LiveLines): (line: string) => void {
   const show = lines?.note ?? ((line: string) => void stderr.write(`${line}\n`));
@@ -142,15 +156,15 @@ const skippedShown = 5;
 
 /** Collects what a reader leaves out; the first few are shown on stderr as they come, the others counted. */
 export function collectSkipped({ stderr }: Pick<Terminal, 'stderr'>): {
-  onSkipped: (item: BadItem) => void;
+  onSkipped: (line: string) => void;
   count: () => number;
   report: () => void;
 } {
   let count = 0;
   return {
-    onSkipped(item) {
+    onSkipped(line) {
       count++;
-      if (count <= skippedShown) stderr.write(`skipped ${formatBadItem(item)}\n`);
+      if (count <= skippedShown) stderr.write(`${line}\n`);
     },
     count: () => count,
     report() {

@@ -4,7 +4,6 @@ import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { InputError } from '../../src/errors.ts';
 import { quoted } from '../../src/shell-words.ts';
 import type { Encoder } from '../../src/text/encoder.ts';
-import { workContext } from '../../src/work-context.ts';
 import { isPlainObject } from '../config/overrides.ts';
 import { narrowTable, wrapped } from '../report/narrow-table.ts';
 import { proseWidth, type Terminal } from './terminal.ts';
@@ -31,40 +30,24 @@ export async function selectFromTable(
   options: SelectTableOptions & { terminal: Terminal },
 ): Promise<void> {
   const { out, text, label, about = null, confidence = null, gold = null, selector = null, terminal } = options;
-  const { share: ofEveryClass, seed, delimiter = null, runs, json } = options;
+  const { delimiter = null, runs, json } = options;
   if (text === undefined || label === undefined)
     throw new InputError(
       `${path} is a table: say which column is the text (--text <column>) and which the machine’s label (--label <column>)`,
     );
   if (!/\.csv(\.gz)?$/.test(out))
     throw new InputError(`--out ${out}: a selection from a table is a table; the name must end in .csv or .csv.gz`);
-  if (ofEveryClass === 0) throw new InputError('--share 0 selects nothing; give a share above 0, such as 0.5');
-  const [{ selectLabels }, report, { stageProgress }] = await Promise.all([
+  if (options.share === 0) throw new InputError('--share 0 selects nothing; give a share above 0, such as 0.5');
+  const [{ selectLabels }, report, { watched }] = await Promise.all([
     import('../selector/select-table.ts'),
     import('../selector/report/table-selection-report.ts'),
     import('./progress.ts'),
   ]);
   const encoder = options.encoder === undefined ? null : await encoderNamed(options.encoder, runs);
-  const signal = terminal.interruptSignal();
-  const { done, ...told } = stageProgress(path, terminal, { signal });
-  let selection: Awaited<ReturnType<typeof selectLabels>>;
-  try {
-    const columns = { text, about, label, confidence, gold };
-    const context = workContext({ ...told, signal });
-    selection = await selectLabels({
-      path,
-      columns,
-      delimiter,
-      out,
-      encoder,
-      selector,
-      share: ofEveryClass,
-      seed,
-      context,
-    });
-  } finally {
-    done();
-  }
+  const columns = { text, about, label, confidence, gold };
+  const selection = await watched(path, terminal, (context) =>
+    selectLabels({ ...options, path, columns, delimiter, encoder, selector, context }),
+  );
   const reportPath = out.replace(/\.csv(\.gz)?$/, '.md');
   const command = ['earshot', ...terminal.words].map(quoted).join(' ');
   writeFileAtomically(reportPath, report.renderTableSelection(selection, { command, out }));

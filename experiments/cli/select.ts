@@ -1,21 +1,17 @@
 import { Command, Option } from 'commander';
 import { markdownTable } from 'markdown-table';
 import { selectorNames } from '../../experts/selectors/names.ts';
-import { workContext } from '../../src/work-context.ts';
 import type { Count, SelectionSummary } from '../selector/select-items.ts';
-import { budgetOf, budgetOptions } from './budget-options.ts';
+import { type BudgetFlags, budgetOf, budgetOptions } from './budget-options.ts';
 import { share, wholeNumber } from './option-values.ts';
 import { type SelectTableOptions, selectFromTable } from './select-table.ts';
 import type { Terminal } from './terminal.ts';
 
-interface SelectOptions extends SelectTableOptions {
+interface SelectOptions extends SelectTableOptions, BudgetFlags {
   data?: string;
   kind: 'posts' | 'claims' | 'both';
   all?: true;
   runs: string;
-  budgetRequests?: number;
-  budgetTokens?: number;
-  budgetMoney?: number;
 }
 
 export function selectCommand(terminal: Terminal): Command {
@@ -82,29 +78,15 @@ Examples:
 }
 
 async function selectOfRun(run: string, options: SelectOptions & { terminal: Terminal }): Promise<void> {
-  const { out, data = null, kind, all = false, runs, json, terminal } = options;
+  const { out, data = null, all = false, json, terminal } = options;
   const { stdout, stderr } = terminal;
-  const [{ selectItems }, { stageProgress }] = await Promise.all([
+  const [{ selectItems }, { watched }] = await Promise.all([
     import('../selector/select-items.ts'),
     import('./progress.ts'),
   ]);
-  const signal = terminal.interruptSignal();
-  const { done, ...told } = stageProgress(run, terminal, { signal });
-  let summary: SelectionSummary;
-  try {
-    summary = await selectItems({
-      run,
-      data,
-      out,
-      kind,
-      all,
-      runs,
-      budget: budgetOf(options),
-      context: workContext({ ...told, signal }),
-    });
-  } finally {
-    done();
-  }
+  const summary = await watched(run, terminal, (context) =>
+    selectItems({ ...options, run, data, all, budget: budgetOf(options), context }),
+  );
   stdout.write(json ? `${JSON.stringify(summary, null, 2)}\n` : `${summaryTable(summary)}\n`);
   stderr.write(`\n${summary.lines} items: ${out}\n`);
 }

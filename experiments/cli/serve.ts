@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { accessAt } from '../serve/access.ts';
 import { modelSources } from '../serve/models.ts';
-import { budgetOf, budgetOptions } from './budget-options.ts';
+import { type BudgetFlags, budgetOf, budgetOptions } from './budget-options.ts';
 import { amount, positiveInteger, wholeNumber } from './option-values.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -56,7 +56,7 @@ Examples:
     .action((bundles: string[], options: CliOptions) => run(bundles, { ...options, terminal }));
 }
 
-interface CliOptions {
+interface CliOptions extends BudgetFlags {
   host: string;
   port: number;
   auth: boolean;
@@ -65,9 +65,6 @@ interface CliOptions {
   idle: number;
   detector?: string;
   store: string;
-  budgetRequests?: number;
-  budgetTokens?: number;
-  budgetMoney?: number;
   verdictTimeout: number;
   maxBody: number;
   requestTimeout: number;

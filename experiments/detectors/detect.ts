@@ -1,12 +1,12 @@
 import type { AnnotateResult } from '../../experts/annotate.ts';
 import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
-import type { BudgetLimits } from '../../experts/llm/cost/budget.ts';
 import type { EndpointUsage } from '../../experts/llm/cost/usage.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { InputError, ProviderError } from '../../src/errors.ts';
 import { type WorkContext, workContext } from '../../src/work-context.ts';
 import { drawnThreads, labelledThreads } from '../judging/drawn-threads.ts';
 import { type Judge, openJudge } from '../judging/judge.ts';
+import type { JudgeOptions } from '../judging/judge-options.ts';
 import { earlyDetectionReplies, type Replies } from './decisions.ts';
 import { judgeItems } from './judge-items.ts';
 import { byReplies, columnsOf, type DetectionScores, detectorMetrics, scoresOf } from './scores.ts';
@@ -34,7 +34,8 @@ export interface DetectorEvaluation {
   readonly usage: readonly EndpointUsage[];
 }
 
-export interface DetectOptions {
+export interface DetectOptions
+  extends Pick<JudgeOptions, 'budget' | 'concurrency' | 'retryUnreadable' | 'maxUnreadable' | 'context'> {
   threads: readonly Thread[];
   /** So many of the labelled threads, drawn with each label in proportion: the first of a file are often of one class. */
   limit?: number | undefined;
@@ -45,11 +46,6 @@ export interface DetectOptions {
   /** Keeps the judgements; without one they are forgotten. */
   store?: string | undefined;
   replies?: readonly Replies[] | undefined;
-  budget?: Partial<BudgetLimits> | undefined;
-  concurrency?: number | undefined;
-  retryUnreadable?: boolean | undefined;
-  maxUnreadable?: number | undefined;
-  context?: WorkContext | undefined;
 }
 
 /** Judges labelled threads with each detector at each number of replies and scores the answers, without a run. */

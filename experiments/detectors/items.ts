@@ -1,5 +1,4 @@
 import { sha256 } from '../../src/content-hash.ts';
-import { formatBadItem } from '../../src/data/bad-item.ts';
 import { type SplitOptions, splitThreads } from '../../src/data/split.ts';
 import { synthesizeThreads } from '../../src/data/synthetic/stream.ts';
 import type { Thread } from '../../src/data/thread.ts';
@@ -22,8 +21,8 @@ export async function readItems(
   { data: { threads: path, synthetic, skipInvalid } }: Pick<DetectorsExperiment, 'data'>,
   { onNote }: Pick<WorkContext, 'onNote'>,
 ): Promise<{ threads: Thread[]; hash: string }> {
-  const onSkipped = (item: Parameters<typeof formatBadItem>[0]) => onNote(`skipped ${formatBadItem(item)}`);
-  const threads = path === null ? synthesizeThreads(synthetic) : await loadThreads(path, { skipInvalid, onSkipped });
+  const reading = { skipInvalid, onSkipped: onNote };
+  const threads = path === null ? synthesizeThreads(synthetic) : await loadThreads(path, reading);
   return { threads, hash: sha256(threads) };
 }
 

@@ -4,10 +4,7 @@ import type { AnnotateResult } from '../../experts/annotate.ts';
 import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import type { AnnotateProgress } from '../../experts/annotations/annotation-tally.ts';
 import { trainLocalDetector } from '../../experts/detectors/local/train-local-detector.ts';
-import type { BudgetLimits } from '../../experts/llm/cost/budget.ts';
-import type { PrefixSchedule } from '../../experts/prefix-schedule.ts';
 import { makeFolder } from '../../src/atomic-file.ts';
-import { formatBadItem } from '../../src/data/bad-item.ts';
 import type { Task } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { loadThreads } from '../../src/data/thread-file.ts';
@@ -16,9 +13,13 @@ import { selectBackend } from '../../src/tensor/backend.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { isDetectorFile } from '../config/is-detector-file.ts';
 import { type Judge, openJudge } from './judge.ts';
-import { type Judged, type JudgingMode, progressNote } from './judge-options.ts';
+import { type Judged, type JudgeOptions, progressNote } from './judge-options.ts';
 
-export interface AnnotateThreadsOptions {
+export interface AnnotateThreadsOptions
+  extends Pick<
+    JudgeOptions,
+    'mode' | 'budget' | 'schedule' | 'maxPosts' | 'concurrency' | 'retryUnreadable' | 'maxUnreadable'
+  > {
   threads: string;
   store: string;
   /** A detector file, or a saved detector; the latter is trained on `trainOn` where the file does not exist. */
@@ -27,16 +28,9 @@ export interface AnnotateThreadsOptions {
   /** What a detector that is trained here decides. */
   task: Task;
   seed: number;
-  schedule: PrefixSchedule;
   /** Only the first so many threads of the file. */
   limit?: number | undefined;
-  maxPosts: number;
-  concurrency?: number | undefined;
   skipInvalid: boolean;
-  retryUnreadable?: boolean | undefined;
-  maxUnreadable?: number | undefined;
-  budget: Partial<BudgetLimits>;
-  mode: JudgingMode;
   onCounts: (counts: AnnotateProgress) => void;
   context: WorkContext;
 }
@@ -46,7 +40,7 @@ export type AnnotatedThreads = Omit<AnnotateResult, 'sequences'> &
 
 /** Judges the prefixes of every thread of a file into an annotation store. */
 export async function annotateThreads(options: AnnotateThreadsOptions): Promise<AnnotatedThreads> {
-  const { schedule, maxPosts, concurrency, retryUnreadable, maxUnreadable, budget, mode, onCounts, context } = options;
+  const { mode, onCounts, context } = options;
   // A mistake in a detector file shows at once, one in the threads only after reading them.
   const opened = isDetectorFile(options.detector) ? await openJudge(options.detector) : null;
   const threads = (await threadsOf(options.threads, options)).slice(0, options.limit);
@@ -55,20 +49,13 @@ export async function annotateThreads(options: AnnotateThreadsOptions): Promise<
   const store = AnnotationStore.open(mode === 'dry-run' && !existsSync(options.store) ? ':memory:' : options.store);
   try {
     const { result, usage, estimates } = await judge.judge({
+      ...options,
       threads,
       store,
-      mode,
-      budget,
-      schedule,
-      maxPosts,
-      concurrency,
-      retryUnreadable,
-      maxUnreadable,
       onCounts: (counts, sent) => {
         onCounts(counts);
         context.onProgress('judging prefixes', counts.done, counts.total, progressNote(counts, sent));
       },
-      context,
     });
     const { sequences: _, ...counts } = result;
     return { threads: threads.length, asksModels: judge.asksModels, ...counts, usage, estimates };
@@ -78,7 +65,7 @@ export async function annotateThreads(options: AnnotateThreadsOptions): Promise<
 }
 
 function threadsOf(path: string, { skipInvalid, context }: AnnotateThreadsOptions): Promise<Thread[]> {
-  return loadThreads(path, { skipInvalid, onSkipped: (item) => context.onNote(`skipped ${formatBadItem(item)}`) });
+  return loadThreads(path, { skipInvalid, onSkipped: context.onNote });
 }
 
 async function savedOrTrained(options: AnnotateThreadsOptions, judged: readonly Thread[]): Promise<Judge> {

@@ -1,6 +1,5 @@
 import { type Example, type ReplyPlace, type StanceItem, stanceClasses } from '../../experts/task-models/task-model.ts';
 import { sha256 } from '../../src/content-hash.ts';
-import { formatBadItem } from '../../src/data/bad-item.ts';
 import { plantedStances } from '../../src/data/synthetic/planted-stances.ts';
 import { veracityTask } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
@@ -94,10 +93,7 @@ export async function loadSelectorThreads(
   const { data, onNote } = options;
   const threads: Thread[] = [];
   // Cut one by one, so that the posts that nobody reads are never in memory together.
-  for await (const thread of readThreads(path, {
-    skipInvalid: data.skipInvalid,
-    onSkipped: (item) => onNote?.(`skipped ${formatBadItem(item)}`),
-  }))
+  for await (const thread of readThreads(path, { skipInvalid: data.skipInvalid, onSkipped: onNote }))
     threads.push({ ...thread, posts: thread.posts.slice(0, data.maxPosts) });
   return threads;
 }

@@ -1,6 +1,5 @@
 import type { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { sha256, sha256OfList } from '../../src/content-hash.ts';
-import { formatBadItem } from '../../src/data/bad-item.ts';
 import { splitThreads } from '../../src/data/split.ts';
 import { synthesizeThreads } from '../../src/data/synthetic/stream.ts';
 import type { Thread } from '../../src/data/thread.ts';
@@ -37,12 +36,7 @@ export async function openData(experiment: Experiment, onNote: (line: string) =>
   const hash = sha256OfList();
   const indexed = async () => {
     if (path !== null)
-      return indexThreadFile(path, {
-        skipInvalid,
-        onSkipped: (item) => onNote(`skipped ${formatBadItem(item)}`),
-        shaped: cut,
-        onThread: hash.add,
-      });
+      return indexThreadFile(path, { skipInvalid, onSkipped: onNote, shaped: cut, onThread: hash.add });
     const threads = synthesizeThreads(synthetic).map(cut);
     for (const thread of threads) hash.add(thread);
     return sourceOfThreads(threads);

@@ -16,8 +16,8 @@ export interface BadItem {
 export interface SkipOptions {
   /** Leave bad items out and continue, instead of failing at the first one. */
   readonly skipInvalid?: boolean | undefined;
-  /** Called for each item left out, so that a caller can count and show them. */
-  readonly onSkipped?: ((item: BadItem) => void) | undefined;
+  /** Told of each item left out: `skipped threads.jsonl:3 …`. */
+  readonly onSkipped?: ((line: string) => void) | undefined;
 }
 
 /** Thrown by code that parses foreign data. `orSkip` decides whether it ends the reading or is only counted. */
@@ -26,14 +26,9 @@ export class BadItemError extends Error {
   readonly item: BadItem;
 
   constructor(item: BadItem) {
-    super(formatBadItem(item));
+    super(`${item.place}: ${item.reason}; found ${item.value}`);
     this.item = item;
   }
-}
-
-/** One line: the place, the reason, the value. */
-export function formatBadItem(item: BadItem): string {
-  return `${item.place}: ${item.reason}; found ${item.value}`;
 }
 
 /**
@@ -50,7 +45,7 @@ export async function orSkip<T>(options: SkipOptions, parse: () => T | Promise<T
       throw new InputError(
         `${error.message}. Mend it, or leave such items out with --skip-invalid (in an experiment: data.skipInvalid: true)`,
       );
-    options.onSkipped?.(error.item);
+    options.onSkipped?.(`skipped ${error.message}`);
     return null;
   }
 }

@@ -28,9 +28,9 @@ export async function* readPlacedThreads(
   let bad = 0;
   const counting: SkipOptions = {
     skipInvalid: options.skipInvalid,
-    onSkipped: (item) => {
+    onSkipped: (line) => {
       bad++;
-      options.onSkipped?.(item);
+      options.onSkipped?.(line);
     },
   };
   yield* itemsOfLines(readLines(path), { ...counting, name: path }, (value, place, line) => {

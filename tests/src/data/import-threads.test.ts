@@ -1,6 +1,5 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { BadItem } from '../../../src/data/bad-item.ts';
 import { importThreads } from '../../../src/data/import-threads.ts';
 import type { ImportOptions } from '../../../src/data/importers/importer.ts';
 import type { Thread } from '../../../src/data/thread.ts';
@@ -18,10 +17,10 @@ function tweet(text: string, more: object = {}): object {
 async function importFrom(
   format: string,
   options: { files: Record<string, unknown>; paths: string[]; more?: ImportOptions },
-): Promise<{ threads: Thread[]; notes: string[]; skipped: BadItem[]; folder: string }> {
+): Promise<{ threads: Thread[]; notes: string[]; skipped: string[]; folder: string }> {
   const folder = temporaryFolder(options.files);
   const notes: string[] = [];
-  const skipped: BadItem[] = [];
+  const skipped: string[] = [];
   const more = { ...options.more };
   const threads = await collect(
     importThreads(format, {
@@ -29,7 +28,7 @@ async function importFrom(
       ...(more.texts === undefined ? {} : { texts: join(folder, more.texts) }),
       paths: options.paths.map((path) => join(folder, path)),
       onNote: (note) => notes.push(note),
-      onSkipped: (item) => skipped.push(item),
+      onSkipped: (line) => skipped.push(line),
     }),
   );
   return { threads, notes, skipped, folder };
@@ -214,7 +213,7 @@ describe('pheme', () => {
       more: { skipInvalid: true },
     });
     expect(threads).toHaveLength(1);
-    expect(skipped.map(({ reason }) => reason)[1]).toBe('has no post in source-tweet/ or source-tweets/');
+    expect(skipped[1]).toContain(': has no post in source-tweet/ or source-tweets/; found ');
   });
 });
 

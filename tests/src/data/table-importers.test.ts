@@ -23,7 +23,7 @@ async function imported(
       table,
       skipInvalid,
       onNote: (note) => notes.push(note),
-      onSkipped: ({ place, reason }) => skipped.push(`${place.replace(`${folder}/`, '')}: ${reason}`),
+      onSkipped: (line) => skipped.push(line.replace(`skipped ${folder}/`, '').replace(/; found .*$/, '')),
     }),
   );
   return { threads, notes, skipped };

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import type { BadItem } from '../../../src/data/bad-item.ts';
 import type { Thread } from '../../../src/data/thread.ts';
 import { loadThreads, readThreads, threadsOfStream, writeThreads } from '../../../src/data/thread-file.ts';
 import { InputError } from '../../../src/errors.ts';
@@ -127,13 +126,16 @@ describe('reading threads', () => {
     const folder = temporaryFolder({
       'a.jsonl': `${good}nonsense\n${line({ id: 'c', posts: [] })}${line(makeThread('d'))}`,
     });
-    const skipped: BadItem[] = [];
+    const skipped: string[] = [];
     const threads = await loadThreads(join(folder, 'a.jsonl'), {
       skipInvalid: true,
-      onSkipped: (item) => skipped.push(item),
+      onSkipped: (line) => skipped.push(line),
     });
     expect(threads.map(({ id }) => id)).toEqual(['a', 'd']);
-    expect(skipped.map(({ place }) => place.slice(folder.length + 1))).toEqual(['a.jsonl:2', 'a.jsonl:3 posts']);
+    expect(skipped.map((line) => line.split(': ')[0])).toEqual([
+      `skipped ${folder}/a.jsonl:2`,
+      `skipped ${folder}/a.jsonl:3 posts`,
+    ]);
     const bad = temporaryFolder({ 'a.jsonl': 'x\ny\n' });
     await expect(loadThreads(join(bad, 'a.jsonl'), { skipInvalid: true })).rejects.toThrow(
       'holds no threads: all 2 lines are invalid',
