@@ -1,6 +1,6 @@
-import { markdownTable } from 'markdown-table';
 import type { Rereading } from '../../experts/annotations/reread.ts';
 import { readerVersions } from '../../experts/llm/answers/read-again.ts';
+import { numbersTable } from '../report/numbers-table.ts';
 
 /** How many changes are listed; all are in the JSON. */
 const changesShown = 20;
@@ -31,7 +31,7 @@ export function rereadText(
       effect === 'label' ? 'gets the label' : 'made by the next run',
     ]);
   const header = ['key', 'thread', 'posts', 'detector', 'was', 'is now', 'judgement'];
-  const table = markdownTable([header, ...rows], { align: ['l', 'l', 'r', 'l', 'l', 'l', 'l'] });
+  const table = numbersTable(header, rows, { texts: header.filter((title) => title !== 'posts') });
   const more = changes.length > changesShown ? [`and ${changes.length - changesShown} more (--json lists all)`] : [];
   const relabelled = changes.filter(({ effect }) => effect === 'label').length;
   const taken = new Set(changes.filter(({ effect }) => effect === 'next-run').map(({ key }) => key)).size;

@@ -1,10 +1,10 @@
-import { markdownTable } from 'markdown-table';
 import type { AnnotationFilter, ListedAnnotation } from '../../experts/annotations/annotation-list.ts';
 import type { AnnotationStore, StoredAnnotation } from '../../experts/annotations/annotation-store.ts';
 import type { KeptResponse } from '../../experts/annotations/response-table.ts';
 import { isSameModel } from '../../experts/llm/cost/usage.ts';
 import { InputError } from '../../src/errors.ts';
 import { wrapped } from '../report/narrow-table.ts';
+import { numbersTable } from '../report/numbers-table.ts';
 
 /** How many of the rows that an ambiguous name may mean are listed. */
 const candidatesShown = 10;
@@ -21,7 +21,7 @@ export function listTable(rows: readonly ListedAnnotation[]): string {
     date,
   ]);
   const header = ['key', 'thread', 'posts', 'detector', 'label', 'date'];
-  return `${markdownTable([header, ...cells], { align: ['l', 'l', 'r', 'l', 'l', 'l'] })}\n`;
+  return `${numbersTable(header, cells, { texts: ['thread', 'detector', 'label', 'date'] })}\n`;
 }
 
 /** What was said instead of judgements, each with the reason why it is none. */

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { Command } from 'commander';
-import { markdownTable } from 'markdown-table';
 import type { AnnotationStats, AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import { InputError } from '../../src/errors.ts';
+import { numbersTable } from '../report/numbers-table.ts';
 import { annotationNamed, debateText, listTable, unreadableText } from './annotations-show.ts';
 import { positiveInteger } from './option-values.ts';
 import type { Terminal } from './terminal.ts';
@@ -231,7 +231,7 @@ function statsTable(
   );
   const answers = ['annotations', 'unreadable', 'unreadable parts'];
   const header = ['detector', ...answers, 'threads', 'requests', 'input tokens', 'output tokens', 'mean seconds'];
-  return `${heading}\n${markdownTable([header, ...rows], { align: ['l', ...header.slice(1).map(() => 'r')] })}\n${spentText(spent)}`;
+  return `${heading}\n${numbersTable(header, rows)}\n${spentText(spent)}`;
 }
 
 /** What budgets count. */
@@ -245,5 +245,5 @@ function spentText(spent: AnnotationStats['spent']): string {
     since,
   ]);
   const header = ['spent by', 'requests', 'tokens', 'money', 'since'];
-  return `\n${markdownTable([header, ...rows], { align: ['l', 'r', 'r', 'r', 'l'] })}\n`;
+  return `\n${numbersTable(header, rows, { texts: ['since'] })}\n`;
 }

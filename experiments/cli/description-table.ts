@@ -1,5 +1,6 @@
 import { markdownTable } from 'markdown-table';
 import type { Description, Spread } from '../../src/data/describe.ts';
+import { numbersTable } from '../report/numbers-table.ts';
 
 /** One column for each file. Rows that are empty for every file are left out. */
 export function descriptionTable(files: readonly { name: string; description: Description }[]): string {
@@ -63,7 +64,7 @@ export function comparisonTable(files: readonly { name: string; description: Des
     some(description.threadsUnder3Posts),
     some(description.postsWithoutTime),
   ]);
-  return markdownTable([head, ...rows], { align: ['l', ...head.slice(1).map(() => 'r')] });
+  return numbersTable(head, rows);
 }
 
 function mean(spread: Spread | null): string {

@@ -1,10 +1,10 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { markdownTable } from 'markdown-table';
 import { tasks } from '../../src/data/task.ts';
 import { loadThreads } from '../../src/data/thread-file.ts';
 import { InputError } from '../../src/errors.ts';
 import { earlyDetectionReplies, type Replies } from '../detectors/decisions.ts';
 import type { DetectorEvaluation } from '../detectors/detect.ts';
+import { numbersTable } from '../report/numbers-table.ts';
 import { type BudgetFlags, budgetOf, budgetOptions } from './budget-options.ts';
 import { collect, positiveInteger, share, wholeNumber } from './option-values.ts';
 import type { Terminal } from './terminal.ts';
@@ -160,7 +160,7 @@ function detectionTable(evaluations: readonly DetectorEvaluation[]): string {
     'tokens out/item',
     ...(costs ? ['cost/item'] : []),
   ];
-  return markdownTable([header, ...rows], { align: ['l', ...Array<string>(header.length - 1).fill('r')] });
+  return numbersTable(header, rows);
 }
 
 /** The same for every detector. */

@@ -1,8 +1,8 @@
 import { Command } from 'commander';
-import { markdownTable } from 'markdown-table';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { InputError } from '../../src/errors.ts';
+import { numbersTable } from '../report/numbers-table.ts';
 import { kindOfRun } from '../run/kind-name.ts';
 import type { TaskScores } from '../selector/scores.ts';
 import type { evaluateSelectorRun } from '../selector/trained-selector.ts';
@@ -87,7 +87,7 @@ async function evaluatedSelector(settings: Parameters<typeof evaluateSelectorRun
       : [...selectorMetrics.map(({ name }) => task.values[name].toFixed(3)), String(task.items)];
   const rows = systems.map(({ name, scores: { stance, veracity } }) => [name, ...cells(stance), ...cells(veracity)]);
   const header = ['system', ...headings('stance', 'replies'), ...headings('veracity', 'claims')];
-  const table = markdownTable([header, ...rows], { align: ['l', ...header.slice(1).map(() => 'r')] });
+  const table = numbersTable(header, rows);
   const json = systems.map((system) => ({ name: system.name, scores: testScoresJson(system.scores) }));
   return { scores: { systems: json, ...scores }, text: `${scores.threads} threads of ${settings.data}\n\n${table}\n` };
 }

@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
-import { markdownTable } from 'markdown-table';
 import { selectorNames } from '../../experts/selectors/names.ts';
+import { numbersTable } from '../report/numbers-table.ts';
 import type { Count, SelectionSummary } from '../selector/select-items.ts';
 import { type BudgetFlags, budgetOf, budgetOptions } from './budget-options.ts';
 import { share, wholeNumber } from './option-values.ts';
@@ -99,15 +99,15 @@ function summaryTable({ posts, claims }: SelectionSummary): string {
     String(retained),
     shown === 0 ? '–' : (retained / shown).toFixed(3),
   ];
-  return markdownTable(
+  return numbersTable(
+    ['level', 'class', 'shown', 'retained', 'share'],
     [
-      ['level', 'class', 'shown', 'retained', 'share'],
       ...Object.entries(posts.byStance).map(([stance, count]) => row('posts', stance, count)),
       row('posts', 'all', posts),
       ...Object.entries(claims.byVeracity).map(([veracity, count]) => row('claims', veracity, count)),
       row('claims', 'all', claims),
       row('claims', 'labelled by people', claims.labelledByHuman),
     ],
-    { align: ['l', 'l', 'r', 'r', 'r'] },
+    { texts: ['class'] },
   );
 }

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { sha256 } from '../../src/content-hash.ts';
+import { mean } from '../../src/metrics/summary-statistics.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { readDecisions, writeDecisions } from '../run/decisions-file.ts';
 import { selectorDataHash } from './data.ts';
@@ -66,10 +67,8 @@ const folderOf = ({ name }: EventFold) => `without-${name}`;
 
 function together(folds: readonly { fold: EventFold; result: StoredSelectorResult }[]): StoredSelectorResult {
   const results = folds.map(({ result }) => result);
-  const meanOf = (numberOf: (result: StoredSelectorResult) => number | undefined) => {
-    const known = results.flatMap((result) => numberOf(result) ?? []);
-    return known.reduce((sum, value) => sum + value, 0) / known.length;
-  };
+  const meanOf = (numberOf: (result: StoredSelectorResult) => number | undefined) =>
+    mean(results.flatMap((result) => numberOf(result) ?? []));
   const metrics = [...new Set(results.flatMap(({ lastEpoch }) => Object.keys(lastEpoch)))];
   return storedSelectorResult({
     seed: results[0].seed,

@@ -2,6 +2,7 @@ import { groupBy } from '../../src/data/group-by.ts';
 import { InputError } from '../../src/errors.ts';
 import { bootstrapGroups } from '../../src/metrics/bootstrap.ts';
 import { classificationScores } from '../../src/metrics/classification.ts';
+import { mean } from '../../src/metrics/summary-statistics.ts';
 import {
   type ComparedFolder,
   type MetricDifference,
@@ -47,7 +48,7 @@ export const selectorMetrics: readonly SelectorMetric[] = [
     // Over the classes that occur among the gold labels: RumourEval has no non-rumours.
     of(predictions) {
       const present = classificationScores(predictions).perClass.filter(({ support }) => support > 0);
-      return present.reduce((sum, { f1 }) => sum + f1, 0) / present.length;
+      return mean(present.map(({ f1 }) => f1));
     },
   },
   { name: 'microF1', title: 'micro-F1', of: (predictions) => classificationScores(predictions).microF1 },

@@ -7,6 +7,7 @@ import {
   type RiskLevel,
   smallestCalibration,
 } from '../../src/metrics/learn-then-test.ts';
+import { mean } from '../../src/metrics/summary-statistics.ts';
 import { claimRegion } from './claim-region.ts';
 
 /*
@@ -97,7 +98,7 @@ export function keptBy(
     lossesAt: (threshold) => threads.filter((thread) => loses(thread, stopOf(thread, threshold), wanted.loss)).length,
   });
   if (kept === null) throw new Error('reading everything loses nothing, and was refused');
-  const er = threads.reduce((sum, thread) => sum + stopOf(thread, kept.threshold) / thread.posts, 0) / threads.length;
+  const er = mean(threads.map((thread) => stopOf(thread, kept.threshold) / thread.posts));
   return { ...kept, er };
 }
 

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { InputError } from '../../src/errors.ts';
+import { mean } from '../../src/metrics/summary-statistics.ts';
 import { type EvaluationSplit, hasDecisions } from '../run/decisions-file.ts';
 import { runInPopulations } from '../run/populations.ts';
 import { type RunGroup, type TrialFailure, trialEnd } from '../run/trial.ts';
@@ -104,7 +105,7 @@ async function halve(run: SweepRun, { firstRung, factor }: Extract<Method, { nam
       const known = means.filter((value) => value !== null);
       // A setting of which a seed failed cannot be compared with the others.
       if (known.length < means.length) return [];
-      return [{ setting, score: known.reduce((sum, value) => sum + value, 0) / known.length }];
+      return [{ setting, score: mean(known) }];
     });
     scored.sort((a, b) => b.score - a.score);
     settings = scored.slice(0, Math.ceil(settings.length / factor)).map(({ setting }) => setting);

@@ -1,4 +1,5 @@
 import { groupBy } from '../../src/data/group-by.ts';
+import { mean } from '../../src/metrics/summary-statistics.ts';
 import type { SweepPlan } from './plan.ts';
 import type { TrialRow } from './results.ts';
 
@@ -19,16 +20,16 @@ const groupsAtMost = 10;
 export function sensitivities(plan: SweepPlan, rows: readonly TrialRow[]): Sensitivity[] {
   const scored = rows.flatMap(({ setting, objective }) => (objective === null ? [] : [{ setting, objective }]));
   if (scored.length === 0) return [];
-  const mean = average(scored.map(({ objective }) => objective));
-  const total = scored.reduce((sum, { objective }) => sum + (objective - mean) ** 2, 0);
+  const whole = mean(scored.map(({ objective }) => objective));
+  const total = scored.reduce((sum, { objective }) => sum + (objective - whole) ** 2, 0);
   return Object.keys(plan.sweep.space).map((path) => {
     const nameOf = grouping(scored.map(({ setting }) => setting.point[path]));
     const groups = Array.from(
       groupBy(scored, ({ setting }) => nameOf(setting.point[path])),
-      ([values, own]) => ({ values, trials: own.length, mean: average(own.map(({ objective }) => objective)) }),
+      ([values, own]) => ({ values, trials: own.length, mean: mean(own.map(({ objective }) => objective)) }),
     );
     const means = groups.map((group) => group.mean);
-    const between = groups.reduce((sum, group) => sum + group.trials * (group.mean - mean) ** 2, 0);
+    const between = groups.reduce((sum, group) => sum + group.trials * (group.mean - whole) ** 2, 0);
     return {
       path,
       groups,
@@ -52,8 +53,4 @@ export function grouping(
     const next = starts[group + 1];
     return next === undefined ? `from ${starts[group]}` : `${starts[group]} to below ${next}`;
   };
-}
-
-function average(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }

@@ -1,5 +1,10 @@
 import { InputError } from '../errors.ts';
 
+/** The mean; NaN without values. */
+export function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
 /**
  * The mean over seeds and the sample standard deviation (n − 1).
  * @returns a deviation of null where there is only one value, since one value says nothing of the spread
@@ -7,10 +12,10 @@ import { InputError } from '../errors.ts';
  */
 export function meanAndDeviation(values: readonly number[]): { mean: number; deviation: number | null } {
   if (values.length === 0) throw new InputError('there are no values to average; give at least one');
-  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
-  if (values.length === 1) return { mean, deviation: null };
-  const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0);
-  return { mean, deviation: Math.sqrt(squares / (values.length - 1)) };
+  const middle = mean(values);
+  if (values.length === 1) return { mean: middle, deviation: null };
+  const squares = values.reduce((sum, value) => sum + (value - middle) ** 2, 0);
+  return { mean: middle, deviation: Math.sqrt(squares / (values.length - 1)) };
 }
 
 /**

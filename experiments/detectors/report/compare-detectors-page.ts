@@ -31,7 +31,8 @@ ${differencesTable('First minus second', metrics)}
 <details><summary>${counted(differing.length, 'item')} on which they differ</summary>
 ${table({
   caption: differing.length > differingShown ? `The first ${differingShown}` : 'Answers',
-  columns: [{ title: 'item' }, { title: 'is' }, { title: 'first' }, { title: 'second' }],
+  columns: ['item', 'is', 'first', 'second'],
+  texts: ['is', 'first', 'second'],
   rows: differing
     .slice(0, differingShown)
     .map(({ left, right }) => [

@@ -72,11 +72,7 @@ function scoresTable(detectors: readonly DetectorStanding[]): Markup {
   const labels = Object.keys(detectors[0].last.f1);
   return table({
     caption: 'Means over seeds, after the most posts',
-    columns: [
-      { title: 'detector' },
-      ...detectorMetrics.map(({ title }) => ({ title, isNumber: true })),
-      ...labels.map((label) => ({ title: `F1 ${label}`, isNumber: true })),
-    ],
+    columns: ['detector', ...detectorMetrics.map(({ title }) => title), ...labels.map((label) => `F1 ${label}`)],
     rows: detectors.map(({ variant, last }) => [
       variant,
       ...detectorMetrics.map(({ name, decimals }) => numberCell(last.values[name], decimals)),
@@ -93,13 +89,8 @@ function differencesTable({ differences }: Standing): Markup {
   return html`<p>A paired bootstrap over seeds and the items that all judged; where the interval of macro-F1 leaves out 0, the row stands out.</p>
 ${table({
   caption: 'Every two detectors',
-  columns: [
-    { title: 'detector' },
-    { title: 'minus' },
-    { title: 'macro-F1', isNumber: true },
-    { title: 'accuracy', isNumber: true },
-    { title: 'p of macro-F1', isNumber: true },
-  ],
+  columns: ['detector', 'minus', 'macro-F1', 'accuracy', 'p of macro-F1'],
+  texts: ['minus'],
   rows: differences.map(({ first, second, macroF1, accuracy }) => [
     first,
     second,
@@ -127,6 +118,7 @@ function disagreements(detectors: readonly DetectorStanding[], { texts, problem 
     return answers.size < 2 ? [] : [{ id, decisions, divided: Math.min(wrong, decisions.length - wrong) }];
   });
   if (rows.length === 0) return html`<p>All detectors answer alike on every item.</p>`;
+  const variants = detectors.map(({ variant }) => variant);
   rows.sort((a, b) => b.divided - a.divided);
   return html`<p>${rows.length} of ${said[0].size} items of seed ${detectors[0].trials[0].seed}; an answer opens its reason.${problem === null ? '' : ` Texts are missing: ${problem}`}</p>
 ${table({
@@ -134,12 +126,8 @@ ${table({
     rows.length > itemsShown
       ? `The first ${itemsShown}, those that divide the detectors most first`
       : 'Those that divide the detectors most first',
-  columns: [
-    { title: 'item' },
-    { title: 'text' },
-    { title: 'is' },
-    ...detectors.map(({ variant }) => ({ title: variant })),
-  ],
+  columns: ['item', 'text', 'is', ...variants],
+  texts: ['text', 'is', ...variants],
   rows: rows
     .slice(0, itemsShown)
     .map(({ id, decisions }) => [

@@ -1,6 +1,6 @@
-import { markdownTable } from 'markdown-table';
 import { counted } from '../../../src/counted.ts';
 import { narrowTable, wrapped } from '../../report/narrow-table.ts';
+import { numbersTable } from '../../report/numbers-table.ts';
 import { signed } from '../../report/shown-numbers.ts';
 import type { ReportSource } from '../../report/variant-results.ts';
 import { type Replies, repliesInWords } from '../decisions.ts';
@@ -35,7 +35,7 @@ export function renderDetectorsReport({ name, description, command, standing }: 
     ...notes.flatMap((note) => [`**Mind:** ${note}.`, '']),
     '## Scores',
     '',
-    table(
+    numbersTable(
       ['detector', ...quality.map(({ title }) => title), ...labels.map((label) => `F1 ${label}`)],
       [
         ...rows,
@@ -53,7 +53,7 @@ export function renderDetectorsReport({ name, description, command, standing }: 
     '',
     '## What a judgement takes',
     '',
-    table(
+    numbersTable(
       ['detector', ...price.map(({ title }) => title)],
       detectors.map(({ variant, last }) => [variant, ...price.map(({ name: metric }) => cell(last, metric))]),
     ),
@@ -65,12 +65,6 @@ export function renderDetectorsReport({ name, description, command, standing }: 
     ...differencesTable(standing),
   ];
   return `${lines.join('\n').trimEnd()}\n`;
-}
-
-function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
-  return markdownTable([[...header], ...rows.map((row) => [...row])], {
-    align: ['l', ...header.slice(1).map(() => 'r')],
-  });
 }
 
 function cell({ values }: DetectorPoint, name: string): string {
@@ -98,7 +92,7 @@ function repliesTable(detectors: readonly DetectorStanding[]): string[] {
       return point === undefined ? '–' : `${cell(point, 'macroF1')} ${bracketed(point.macroF1)}`;
     }),
   ]);
-  return ['## Macro-F1 by posts read', '', table(['detector', ...points.map(repliesInWords)], rows), ''];
+  return ['## Macro-F1 by posts read', '', numbersTable(['detector', ...points.map(repliesInWords)], rows), ''];
 }
 
 function differencesTable({ differences }: Standing): string[] {
@@ -108,7 +102,7 @@ function differencesTable({ differences }: Standing): string[] {
   return [
     '## Differences, paired',
     '',
-    table(
+    numbersTable(
       ['detector', 'minus', 'macro-F1', 'accuracy'],
       differences.map(({ first, second, macroF1, accuracy }) => [first, second, shown(macroF1), shown(accuracy)]),
     ),

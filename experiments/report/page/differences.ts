@@ -14,12 +14,7 @@ interface Difference {
 export function differencesTable(caption: string, metrics: readonly Difference[]): Markup {
   return table({
     caption,
-    columns: [
-      { title: 'metric' },
-      { title: 'difference', isNumber: true },
-      { title: '95 %', isNumber: true },
-      { title: 'p', isNumber: true },
-    ],
+    columns: ['metric', 'difference', '95 %', 'p'],
     rows: metrics.map(({ title, difference, low, high, pValue }): Cell[] => [
       title,
       { shown: signed(difference, 4), value: difference },

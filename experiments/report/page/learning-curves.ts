@@ -1,4 +1,5 @@
 import type { MetricsLine } from '../../../checkpoints/metrics-log.ts';
+import { mean } from '../../../src/metrics/summary-statistics.ts';
 import { type Chart, type DrawnChart, drawAll, figure, seriesColours } from './chart.ts';
 import { html, type Markup } from './html.ts';
 
@@ -226,7 +227,7 @@ export function thinned(
   const size = Math.ceil(points.length / most);
   return Array.from({ length: Math.ceil(points.length / Math.max(1, size)) }, (_, index) => {
     const group = points.slice(index * size, (index + 1) * size);
-    const y = group.reduce((sum, point) => sum + point.y, 0) / group.length;
+    const y = mean(group.map((point) => point.y));
     return { x: group[group.length - 1].x, y: Number(y.toPrecision(5)) };
   });
 }

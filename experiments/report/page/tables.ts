@@ -3,25 +3,25 @@ import { html, type Markup } from './html.ts';
 /** A cell: what is shown, and what it is sorted by where that differs. */
 export type Cell = string | { readonly shown: Markup | string; readonly value: number | string };
 
-export interface TableColumn {
-  readonly title: string;
-  readonly isNumber?: boolean;
-}
-
-/** A table whose columns the page's script makes sortable. The first column names the row. */
+/**
+ * A table whose columns the page's script makes sortable. The first column names the row; the others are numbers.
+ * @param options.texts further columns that are texts, by their headings
+ */
 export function table(options: {
   caption: string;
-  columns: readonly TableColumn[];
+  columns: readonly string[];
+  texts?: readonly string[];
   rows: readonly (readonly Cell[])[];
   /** Rows that stand out. */
   isMarked?: (row: number) => boolean;
   isSortable?: boolean;
 }): Markup {
-  const { caption, columns, rows, isMarked = () => false, isSortable = true } = options;
-  const className = (column: number) => (columns[column].isNumber ? html` class="number"` : null);
+  const { caption, columns, texts = [], rows, isMarked = () => false, isSortable = true } = options;
+  const className = (column: number) =>
+    column === 0 || texts.includes(columns[column]) ? null : html` class="number"`;
   return html`<div class="scroll" tabindex="0" role="region" aria-label="${caption}"><table${isSortable ? html` data-sortable` : null}>
 <caption>${caption}</caption>
-<thead><tr>${columns.map(({ title }, column) => html`<th scope="col"${className(column)}>${title}</th>`)}</tr></thead>
+<thead><tr>${columns.map((title, column) => html`<th scope="col"${className(column)}>${title}</th>`)}</tr></thead>
 <tbody>
 ${rows.map(
   (row, index) =>

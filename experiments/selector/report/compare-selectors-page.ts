@@ -41,7 +41,8 @@ function differing(pairs: readonly Paired<SelectorDecision>[], classes: readonly
   return html`<details><summary>${own.length} items on which they differ</summary>
 ${table({
   caption: own.length > differingShown ? `The first ${differingShown}` : 'Answers',
-  columns: [{ title: 'item' }, { title: 'is' }, { title: 'first' }, { title: 'second' }],
+  columns: ['item', 'is', 'first', 'second'],
+  texts: ['is', 'first', 'second'],
   rows: own
     .slice(0, differingShown)
     .map(({ left, right }) => [left.id, classes[left.gold], classes[left.predicted], classes[right.predicted]]),

@@ -1,4 +1,4 @@
-import { meanAndDeviation } from '../../../src/metrics/summary-statistics.ts';
+import { mean } from '../../../src/metrics/summary-statistics.ts';
 import { type Chart, palette } from '../../report/page/chart.ts';
 import type { Markup } from '../../report/page/html.ts';
 import { numberCell, table } from '../../report/page/tables.ts';
@@ -109,24 +109,16 @@ export function scoresTable(runs: readonly ReadSelectorRun[]): Markup {
   const scores = scoresOf(runs);
   const keys = [...new Set(scores.map(({ test, task, name }) => JSON.stringify([test, task, name])))];
   const groups = keys.map((key) => scores.filter(({ test, task, name }) => JSON.stringify([test, task, name]) === key));
-  const mean = (own: readonly SelectorScore[], metric: 'macroF1' | 'microF1') =>
-    meanAndDeviation(own.map((score) => score[metric])).mean;
   return table({
     caption: 'Every system, means over seeds',
-    columns: [
-      { title: 'system' },
-      { title: 'test' },
-      { title: 'task' },
-      { title: 'macro-F1', isNumber: true },
-      { title: 'micro-F1', isNumber: true },
-      { title: 'seeds', isNumber: true },
-    ],
+    columns: ['system', 'test', 'task', 'macro-F1', 'micro-F1', 'seeds'],
+    texts: ['test', 'task'],
     rows: groups.map((own) => [
       own[0].name,
       own[0].test,
       own[0].task,
-      numberCell(mean(own, 'macroF1')),
-      numberCell(mean(own, 'microF1')),
+      numberCell(mean(own.map(({ macroF1 }) => macroF1))),
+      numberCell(mean(own.map(({ microF1 }) => microF1))),
       numberCell(own.length, 0),
     ]),
     isMarked: (row) => groups[row][0].isSelector,

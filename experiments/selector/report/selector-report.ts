@@ -1,6 +1,6 @@
-import { markdownTable } from 'markdown-table';
 import { groupBy } from '../../../src/data/group-by.ts';
 import { meanAndDeviation } from '../../../src/metrics/summary-statistics.ts';
+import { numbersTable } from '../../report/numbers-table.ts';
 import { plusMinus } from '../../report/shown-numbers.ts';
 import type { VariantResults } from '../../report/variant-results.ts';
 import { type SelectorTask, selectorTasks as tasks } from '../decisions.ts';
@@ -129,9 +129,7 @@ function taskTable(table: TableOf): string[] {
   return [
     `## ${test}: ${task}`,
     '',
-    markdownTable([['system', ofMacroF1, 'kept', ...others, ...classes], ...rows], {
-      align: ['l', ...Array<'r'>(classes.length + selectorMetrics.length + 1).fill('r')],
-    }),
+    numbersTable(['system', ofMacroF1, 'kept', ...others, ...classes], rows),
     '',
     `${example.items} ${task === 'stance' ? 'replies' : 'claims'}. Kept: macro-F1 where each seed uses the tuned models if they do measurably better than the untuned ones on held-out items, and the untuned ones if not; – where there is no such choice.` +
       (task === 'stance' && readsLabels
@@ -163,9 +161,7 @@ function eventTable(table: TableOf): string[] {
   return [
     `Macro-F1 on each event of ${fewestOfEvent} or more:`,
     '',
-    markdownTable([['system', ...events.map((event) => `${event} (${counts.get(event)?.length})`)], ...rows], {
-      align: ['l', ...Array<'r'>(events.length).fill('r')],
-    }),
+    numbersTable(['system', ...events.map((event) => `${event} (${counts.get(event)?.length})`)], rows),
     '',
   ];
 }
@@ -200,17 +196,15 @@ function leadTable(options: { tests: readonly string[]; results: Results }): str
   return [
     '## Lead of the selector in macro-F1, paired',
     '',
-    markdownTable(
+    numbersTable(
       [
-        [
-          ...(results.length > 1 ? ['variant'] : []),
-          'of',
-          'over',
-          ...tests.flatMap((test) => tasks.map((task) => `${test}: ${task}`)),
-        ],
-        ...rows,
+        ...(results.length > 1 ? ['variant'] : []),
+        'of',
+        'over',
+        ...tests.flatMap((test) => tasks.map((task) => `${test}: ${task}`)),
       ],
-      { align: [...Array<'l'>(results.length > 1 ? 3 : 2).fill('l'), ...Array<'r'>(tests.length * 2).fill('r')] },
+      rows,
+      { texts: ['of', 'over'] },
     ),
     '',
   ];
@@ -234,19 +228,16 @@ function selectionTable(results: readonly VariantResults<SelectorResult>[]): str
   return [
     '## The last epoch',
     '',
-    markdownTable(
-      [
-        ['selector', 'epochs', ...known.map(([name]) => name)],
-        ...results.map(({ variant, trials }) => [
-          variant,
-          overSeeds(
-            trials.map(({ epochs }) => epochs),
-            { digits: 1 },
-          ),
-          ...known.map(([, metric]) => overSeeds(trials.flatMap(({ lastEpoch }) => lastEpoch[metric] ?? []))),
-        ]),
-      ],
-      { align: ['l', ...Array<'r'>(known.length + 1).fill('r')] },
+    numbersTable(
+      ['selector', 'epochs', ...known.map(([name]) => name)],
+      results.map(({ variant, trials }) => [
+        variant,
+        overSeeds(
+          trials.map(({ epochs }) => epochs),
+          { digits: 1 },
+        ),
+        ...known.map(([, metric]) => overSeeds(trials.flatMap(({ lastEpoch }) => lastEpoch[metric] ?? []))),
+      ]),
     ),
     '',
     'Right ones are counted against labels that the selector does not see, where the training data has them. `earshot report --html`',

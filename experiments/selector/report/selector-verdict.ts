@@ -1,5 +1,5 @@
 import { counted } from '../../../src/counted.ts';
-import { meanAndDeviation } from '../../../src/metrics/summary-statistics.ts';
+import { mean } from '../../../src/metrics/summary-statistics.ts';
 import type { VariantResults } from '../../report/variant-results.ts';
 import { type SelectorTask, selectorTasks } from '../decisions.ts';
 import { keptModels } from '../kept-models.ts';
@@ -38,7 +38,7 @@ function harmClauses(results: readonly VariantResults<SelectorResult>[]): string
       const worse = judged.filter(({ isTuned }) => !isTuned);
       if (worse.length === 0) return [];
       const where = worse.length === trials.length ? 'here' : `in ${worse.length} of ${counted(trials.length, 'run')}`;
-      const of = (value: 'tuned' | 'untuned') => meanAndDeviation(worse.map((own) => own[value])).mean.toFixed(3);
+      const of = (value: 'tuned' | 'untuned') => mean(worse.map((own) => own[value])).toFixed(3);
       const does = worse.every(({ isHarmed }) => isHarmed) ? 'harms' : 'does not measurably help';
       const items = `${worse[0].items} held-out ${task === 'stance' ? 'replies' : 'claims'}`;
       return [

@@ -1,8 +1,8 @@
-import { markdownTable } from 'markdown-table';
 import type { TrainedOn } from '../../../experts/selectors/cross-fit.ts';
 import { type Gain, gainOver, macroF1OfHeldOut } from '../../../experts/selectors/held-out.ts';
 import { selectors } from '../../../experts/selectors/selectors.ts';
 import { counted } from '../../../src/counted.ts';
+import { numbersTable } from '../../report/numbers-table.ts';
 import { percent } from '../../report/shown-numbers.ts';
 import type { TableSelection } from '../select-table.ts';
 import { gainText, withInterval } from './gain-text.ts';
@@ -97,6 +97,7 @@ export function renderTableSelection(selection: TableSelection, options: { comma
     you: 'you asked for it',
     'no gold labels': 'too few gold rows to choose by',
   }[chosenBy];
+  const [heading, ...shares] = classShares(selection);
   const lines = [
     `# Selection from ${source}`,
     '',
@@ -110,7 +111,7 @@ export function renderTableSelection(selection: TableSelection, options: { comma
     '',
     '## Classes',
     '',
-    markdownTable(classShares(selection), { align: ['l', 'r', 'r', 'r'] }),
+    numbersTable(heading, shares),
     '',
     ...worthTable(selection),
     '## Selected, best first',
@@ -157,41 +158,32 @@ function worthTable({ crossFitted, gold, classes }: TableSelection): string[] {
     '',
     `On gold rows held out in turn (five folds, three times): a logistic regression on TF-IDF, trained on the other gold rows and the selection. 95 % intervals over gold rows. "Right" is the share of right labels among the held-out gold rows whose machine label was taken.`,
     '',
-    markdownTable(
-      [
-        ['trained on', 'macro-F1', 'over the control', 'log-likelihood over it', 'right'],
-        ...[...order, ...others].flatMap((name) => {
-          const record = heldOut.get(name);
-          return record === undefined ? [] : [[trainingNames[name] ?? `gold and ${name}`, ...cells(record, random)]];
-        }),
-      ],
-      { align: ['l', 'r', 'r', 'r', 'r'] },
+    numbersTable(
+      ['trained on', 'macro-F1', 'over the control', 'log-likelihood over it', 'right'],
+      [...order, ...others].flatMap((name) => {
+        const record = heldOut.get(name);
+        return record === undefined ? [] : [[trainingNames[name] ?? `gold and ${name}`, ...cells(record, random)]];
+      }),
     ),
     '',
     'Room, on the machine labels of gold rows alone:',
     '',
-    markdownTable(
+    numbersTable(
+      ['trained on', 'macro-F1', 'over the control', 'log-likelihood over it'],
       [
-        ['trained on', 'macro-F1', 'over the control', 'log-likelihood over it'],
         ['right machine labels', ...cells(room.right, room.random).slice(0, 3)],
         ['as many random ones of each class (the control)', ...cells(room.random, room.random).slice(0, 3)],
       ],
-      { align: ['l', 'r', 'r', 'r'] },
     ),
     '',
   ];
 }
 
 function itemTable({ classes }: TableSelection, items: TableSelection['items']): string {
-  return markdownTable(
-    [
-      ['label', 'score', 'reason', 'text'],
-      ...items
-        .slice(0, listed)
-        .map(({ label, score, reason, text }) => [classes[label], score.toPrecision(3), reason, oneLine(text)]),
-    ],
-    { align: ['l', 'r', 'l', 'l'] },
-  );
+  const rows = items
+    .slice(0, listed)
+    .map(({ label, score, reason, text }) => [classes[label], score.toPrecision(3), reason, oneLine(text)]);
+  return numbersTable(['label', 'score', 'reason', 'text'], rows, { texts: ['reason', 'text'] });
 }
 
 function oneLine(text: string): string {

@@ -2,6 +2,7 @@ import { manyUnlike } from '../../../checkpoints/bundle/claim-shift.ts';
 import { promiseInWords } from '../../../checkpoints/bundle/promise.ts';
 import { allPosts } from '../../../experts/stop-rules.ts';
 import { counted } from '../../../src/counted.ts';
+import { mean } from '../../../src/metrics/summary-statistics.ts';
 import { quoted } from '../../../src/shell-words.ts';
 import { percent, plusMinus } from '../../report/shown-numbers.ts';
 import type { VariantResults, VariantRuns } from '../../report/variant-results.ts';
@@ -113,7 +114,7 @@ function promiseSentence(path: string): string[] {
 
 function shiftSentence(results: readonly VariantResults<TrialResult>[]): string | null {
   const trials = results.flatMap((own) => own.trials);
-  const unlike = trials.reduce((sum, { unlikeTraining }) => sum + unlikeTraining, 0) / trials.length;
+  const unlike = mean(trials.map(({ unlikeTraining }) => unlikeTraining));
   if (unlike <= manyUnlike) return null;
   return `${percent(unlike)} of the ${trials[0].part} threads look unlike those that verdicts were learnt from, by the words of their claims; of like ones 5 % do. Expect the detector to be worse here than on threads like its own.`;
 }

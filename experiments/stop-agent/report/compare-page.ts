@@ -61,7 +61,7 @@ function agreementTable(pairs: readonly Paired<Decision>[]): Markup {
   const count = (matches: (pair: Paired<Decision>) => boolean) => numberCell(pairs.filter(matches).length, 0);
   return table({
     caption: 'Who is right',
-    columns: [{ title: 'decisions' }, { title: 'threads', isNumber: true }],
+    columns: ['decisions', 'threads'],
     rows: [
       ['both right', count((pair) => left(pair) && right(pair))],
       ['only the first', count((pair) => left(pair) && !right(pair))],
@@ -86,15 +86,8 @@ function differSection(
   const name = (label: number) => labels[label] ?? 'not readable';
   return table({
     caption: `Seed ${seed}: ${differing.length} threads of ${pairs.length} get another answer${differing.length > differingShown ? `; the first ${differingShown}` : ''}`,
-    columns: [
-      { title: 'thread' },
-      { title: 'is' },
-      { title: 'first' },
-      { title: 'at post', isNumber: true },
-      { title: 'second' },
-      { title: 'at post', isNumber: true },
-      { title: 'of', isNumber: true },
-    ],
+    columns: ['thread', 'is', 'first', 'at post', 'second', 'at post', 'of'],
+    texts: ['is', 'first', 'second'],
     rows: differing.slice(0, differingShown).map(({ left, right }) => [
       {
         shown: html`<a href="#thread=${encodeURIComponent(left.threadId)}&amp;seed=${seed}">${left.threadId}</a>`,

@@ -1,6 +1,7 @@
-import { markdownTable } from 'markdown-table';
 import { type HeldOutScores, heldOutSystems } from '../../../experts/detectors/local/held-out.ts';
 import { groupBy } from '../../../src/data/group-by.ts';
+import { mean } from '../../../src/metrics/summary-statistics.ts';
+import { numbersTable } from '../../report/numbers-table.ts';
 import { html, type Markup } from '../../report/page/html.ts';
 import { numberCell, table } from '../../report/page/tables.ts';
 import { percent } from '../../report/shown-numbers.ts';
@@ -97,11 +98,7 @@ function problemOf(heldOut: readonly HeldOutScores[]): string | null {
   // A detector that is a little better may be much better: so few threads cannot tell.
   return macroF1 < Math.max(majority, guessing) + 0.01
     ? `the detector is no better than guessing on threads that it has not seen ${seen}; no stopping rule can help`
-    : `the detector cannot be told from guessing on ${heldOut[0].threads} threads that it has not seen ${seen}; if it guesses, no stopping rule can help`;
-}
-
-function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
+    : `the detector brings no measurable gain over guessing on ${heldOut[0].threads} threads that it has not seen ${seen}; if it guesses, no stopping rule can help`;
 }
 
 const explained =
@@ -133,9 +130,7 @@ export function detectorTruthTable(truth: DetectorTruth): string {
     macroF1.toFixed(3),
     ...Object.values(f1).map((value) => value.toFixed(3)),
   ]);
-  return markdownTable([['reads', 'macro-F1', ...columnsOf(truth)], ...rows], {
-    align: ['l', 'r', ...columnsOf(truth).map(() => 'r')],
-  });
+  return numbersTable(['reads', 'macro-F1', ...columnsOf(truth)], rows);
 }
 
 function lineOf({ variants, readers }: Pick<DetectorTruth, 'variants' | 'readers'>): string {
@@ -159,7 +154,7 @@ export function detectorTruthMarkup(truths: readonly DetectorTruth[]): Markup {
 <details class="detector"${truth.verdict === null ? null : html` open`}><summary>${lineOf(truth)}</summary>
 ${table({
   caption: titleOf(truth),
-  columns: [{ title: 'reads' }, ...['macro-F1', ...columnsOf(truth)].map((title) => ({ title, isNumber: true }))],
+  columns: ['reads', 'macro-F1', ...columnsOf(truth)],
   rows: truth.readers.map(({ name, macroF1, f1 }) => [
     name,
     numberCell(macroF1),

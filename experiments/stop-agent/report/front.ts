@@ -208,14 +208,7 @@ export function frontSection(systems: readonly PlottedSystem[], callsChart: Draw
 <details><summary>The numbers of ${listed.length} systems</summary>
 ${table({
   caption: 'Every agent and rule, means over seeds',
-  columns: [
-    { title: 'system' },
-    { title: 'macro-F1', isNumber: true },
-    { title: '95 %', isNumber: true },
-    { title: 'ER', isNumber: true },
-    { title: '95 %', isNumber: true },
-    { title: 'calls a thread', isNumber: true },
-  ],
+  columns: ['system', 'macro-F1', '95 %', 'ER', '95 %', 'calls a thread'],
   rows: listed.map((system) => [
     system.name,
     numberCell(system.macroF1),

@@ -1,6 +1,7 @@
 import { dirname } from 'node:path';
 import { bootstrapGroups, type Interval } from '../../../src/metrics/bootstrap.ts';
 import { type PricedPoint, paretoFront, upperHull } from '../../../src/metrics/pareto.ts';
+import { mean } from '../../../src/metrics/summary-statistics.ts';
 import { agentName, isLearnt, isShown, type SystemDecisions } from '../decisions.ts';
 import type { TrialResult } from '../result.ts';
 import { optimumName } from '../stream-optimum.ts';
@@ -78,8 +79,8 @@ function kindOf({ name, calls }: SystemDecisions): PlottedSystem['kind'] {
 
 function meanPoint(own: readonly SystemDecisions[], classes: number): PricedPoint {
   const points = own.map((system) => operatingPointOf(system, classes)(everyItem(system.decisions.length)));
-  const mean = (aim: keyof PricedPoint) => points.reduce((sum, point) => sum + point[aim], 0) / points.length;
-  return { macroF1: mean('macroF1'), er: mean('er'), calls: mean('calls') };
+  const over = (aim: keyof PricedPoint) => mean(points.map((point) => point[aim]));
+  return { macroF1: over('macroF1'), er: over('er'), calls: over('calls') };
 }
 
 function intervalsOf(own: readonly SystemDecisions[], classes: number): PlottedSystem['intervals'] {

@@ -1,4 +1,4 @@
-import { meanAndDeviation } from '../../../src/metrics/summary-statistics.ts';
+import { mean } from '../../../src/metrics/summary-statistics.ts';
 import type { VariantResults } from '../../report/variant-results.ts';
 import type { TrialResult } from '../result.ts';
 import { collapsedShare } from './aggregate.ts';
@@ -20,7 +20,6 @@ export interface RankedAgent {
  */
 export function rankedAgents(results: readonly VariantResults<TrialResult>[]): RankedAgent[] {
   const { delayCost, callCost } = results[0].trials[0].ranking.price;
-  const mean = (values: readonly number[]) => meanAndDeviation(values).mean;
   const agents = results.map(({ variant, trials }): RankedAgent => {
     const scores = trials.map(({ ranking }) => ranking.agent);
     const worths = scores.map(

@@ -1,4 +1,5 @@
-import { markdownTable } from 'markdown-table';
+import { mean } from '../../../src/metrics/summary-statistics.ts';
+import { numbersTable } from '../../report/numbers-table.ts';
 import { percent, plusMinus } from '../../report/shown-numbers.ts';
 import type { VariantResults } from '../../report/variant-results.ts';
 import { agentName, isLearnt, isShown } from '../decisions.ts';
@@ -56,13 +57,10 @@ export function renderReport(options: {
       )}. Seeds: ${variants[0].trials.map(({ seed }) => seed).join(', ')}. Mean ± standard deviation over seeds.`,
     ...(isTest ? [] : ['', '**Decided: the development part.** Choose settings here, then decide the test part once.']),
     '',
-    markdownTable(
-      [
-        ['system', ...shownMetrics.map(({ title }) => title), 'most common stop'],
-        ...learntRows,
-        ...rules.map((system) => systemRow(system.name, system)),
-      ],
-      { align: ['l', ...shownMetrics.map(() => 'r'), 'l'] },
+    numbersTable(
+      ['system', ...shownMetrics.map(({ title }) => title), 'most common stop'],
+      [...learntRows, ...rules.map((system) => systemRow(system.name, system))],
+      { texts: ['most common stop'] },
     ),
     '',
     'ER is the share of a thread’s posts seen at the decision; lower is earlier. Calls are those of the detector: at the stop, and',
@@ -72,30 +70,27 @@ export function renderReport(options: {
     '',
     '## Against rules that may ask as often',
     '',
-    markdownTable(
+    numbersTable(
       [
-        [
-          'agent',
-          'ER',
-          'calls a thread',
-          'over the best rule of one call',
-          'over rules of one call',
-          'over rules of as many calls',
-          'over rules of any number of calls',
-        ],
-        ...variants.map(({ variant, systems, front }) => {
-          const { values } = systems.find((system) => system.name === agentName)!;
-          return [
-            variant,
-            ...[values.er, values.callsPerThread].map((value) => value?.mean.toFixed(3) ?? '–'),
-            marginCell(front.overBestRule),
-            marginCell(front.overOneCall),
-            marginCell(front.overEqualCalls),
-            marginCell(front.overAnyCalls),
-          ];
-        }),
+        'agent',
+        'ER',
+        'calls a thread',
+        'over the best rule of one call',
+        'over rules of one call',
+        'over rules of as many calls',
+        'over rules of any number of calls',
       ],
-      { align: ['l', 'r', 'r', 'r', 'r', 'r', 'r'] },
+      variants.map(({ variant, systems, front }) => {
+        const { values } = systems.find((system) => system.name === agentName)!;
+        return [
+          variant,
+          ...[values.er, values.callsPerThread].map((value) => value?.mean.toFixed(3) ?? '–'),
+          marginCell(front.overBestRule),
+          marginCell(front.overOneCall),
+          marginCell(front.overEqualCalls),
+          marginCell(front.overAnyCalls),
+        ];
+      }),
     ),
     '',
     'Macro-F1 above that of rules which are as early; but for the first column, above every mixture of them. In brackets 95 %,',
@@ -103,22 +98,15 @@ export function renderReport(options: {
     '',
     '## Demonstrations',
     '',
-    markdownTable(
-      [
-        ['agent', 'conservative', 'early action', 'misleading', 'conservative that stop at the first post'],
-        ...variants.map(({ variant, trials }) => {
-          const mean = (of: (trial: TrialResult) => number) =>
-            trials.reduce((sum, trial) => sum + of(trial), 0) / trials.length;
-          return [
-            variant,
-            ...['conservative', 'earlyAction', 'misleading'].map((expert) =>
-              mean((trial) => trial.demonstrations[expert]).toFixed(1),
-            ),
-            percent(mean((trial) => trial.stopsAtFirstPost.conservative)),
-          ];
-        }),
-      ],
-      { align: ['l', 'r', 'r', 'r', 'r'] },
+    numbersTable(
+      ['agent', 'conservative', 'early action', 'misleading', 'conservative that stop at the first post'],
+      variants.map(({ variant, trials }) => [
+        variant,
+        ...['conservative', 'earlyAction', 'misleading'].map((expert) =>
+          mean(trials.map(({ demonstrations }) => demonstrations[expert])).toFixed(1),
+        ),
+        percent(mean(trials.map(({ stopsAtFirstPost }) => stopsAtFirstPost.conservative))),
+      ]),
     ),
     '',
   ];
@@ -141,9 +129,10 @@ function answerLines({
     '',
     ...promises.flatMap((promise) => [`**Promise:** ${promise}`, '']),
     // Markdown drops the spaces that set a rule under its agent.
-    markdownTable([[...heading], ...rows.map(([first, ...cells]) => [first.replace(/^ +/, '– '), ...cells])], {
-      align: ['l', 'r', 'r', 'r', 'r'],
-    }),
+    numbersTable(
+      heading,
+      rows.map(([first, ...cells]) => [first.replace(/^ +/, '– '), ...cells]),
+    ),
     '',
     `${legend} ${choice}`,
     '',

@@ -1,6 +1,6 @@
 import { groupBy } from '../../../src/data/group-by.ts';
 import { confusionMatrix, macroF1 } from '../../../src/metrics/classification.ts';
-import { quantile } from '../../../src/metrics/summary-statistics.ts';
+import { mean, quantile } from '../../../src/metrics/summary-statistics.ts';
 import type { Decision } from '../decisions.ts';
 
 /** A decision with what its thread and its detector's judgement add to it. */
@@ -105,7 +105,7 @@ export function byEvent(decisions: readonly PlacedDecision[], labels: readonly s
       predicted: own.map(({ predicted }) => predicted),
       classes: labels.length,
     }),
-    er: own.reduce((sum, { postsUsed, posts }) => sum + postsUsed / posts, 0) / own.length,
+    er: mean(own.map(({ postsUsed, posts }) => postsUsed / posts)),
     medianPosts: quantile(Float64Array.from(own, ({ postsUsed }) => postsUsed).sort(), 0.5),
   })).sort((a, b) => b.threads - a.threads);
 }

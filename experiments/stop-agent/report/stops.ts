@@ -88,13 +88,7 @@ ${
     ? null
     : table({
         caption: 'By event',
-        columns: [
-          { title: 'event' },
-          { title: 'threads', isNumber: true },
-          { title: 'macro-F1', isNumber: true },
-          { title: 'ER', isNumber: true },
-          { title: 'median posts', isNumber: true },
-        ],
+        columns: ['event', 'threads', 'macro-F1', 'ER', 'median posts'],
         rows: events.map(({ event, threads, macroF1, er, medianPosts }) => [
           event,
           numberCell(threads, 0),
@@ -125,14 +119,8 @@ function mistakesTable(run: ReadRun, labels: readonly string[]): Markup | null {
   const name = (label: number) => labels[label] ?? 'not readable';
   return table({
     caption: `The surest of ${wrong.length} mistakes, seed ${run.result.seed}`,
-    columns: [
-      { title: 'thread' },
-      { title: 'is' },
-      { title: 'answered' },
-      { title: 'confidence', isNumber: true },
-      { title: 'posts seen', isNumber: true },
-      { title: 'of', isNumber: true },
-    ],
+    columns: ['thread', 'is', 'answered', 'confidence', 'posts seen', 'of'],
+    texts: ['is', 'answered'],
     rows: wrong.slice(0, mistakesShown).map(({ threadId, gold, predicted, confidence, postsUsed, posts }) => [
       {
         shown: html`<a href="#thread=${encodeURIComponent(threadId)}&amp;seed=${run.result.seed}&amp;agent=${encodeURIComponent(run.variant)}">${threadId}</a>`,

@@ -1,4 +1,4 @@
-import { markdownTable } from 'markdown-table';
+import { numbersTable } from '../../report/numbers-table.ts';
 import { percent } from '../../report/shown-numbers.ts';
 import { isShown } from '../decisions.ts';
 import { type SystemScores, shownMetrics } from '../metrics.ts';
@@ -13,25 +13,23 @@ export function systemsTable(systems: readonly SystemScores[]): string {
     const interval = intervals[metric.name]?.map((bound) => bound.toFixed(metric.decimals));
     return `${value.toFixed(metric.decimals)}${interval === undefined ? '' : ` [${interval.join(', ')}]`}`;
   };
-  return markdownTable(
+  return numbersTable(
     [
-      [
-        'system',
-        first.title,
-        ...labels.map((label) => `F1 ${label}`),
-        ...others.map(({ title }) => title),
-        'most common stop',
-      ],
-      ...systems
-        .filter(({ name }) => isShown(name))
-        .map((system) => [
-          system.name,
-          cell(system, first),
-          ...labels.map((label) => system.f1ByLabel[label].toFixed(3)),
-          ...others.map((metric) => cell(system, metric)),
-          `${system.mostCommonStop.name} (${percent(system.mostCommonStop.share)})`,
-        ]),
+      'system',
+      first.title,
+      ...labels.map((label) => `F1 ${label}`),
+      ...others.map(({ title }) => title),
+      'most common stop',
     ],
-    { align: ['l', ...Array<string>(shownMetrics.length + labels.length).fill('r'), 'l'] },
+    systems
+      .filter(({ name }) => isShown(name))
+      .map((system) => [
+        system.name,
+        cell(system, first),
+        ...labels.map((label) => system.f1ByLabel[label].toFixed(3)),
+        ...others.map((metric) => cell(system, metric)),
+        `${system.mostCommonStop.name} (${percent(system.mostCommonStop.share)})`,
+      ]),
+    { texts: ['most common stop'] },
   );
 }

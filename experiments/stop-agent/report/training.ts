@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { type MetricsLine, readMetrics } from '../../../checkpoints/metrics-log.ts';
 import { RunDirectory } from '../../../checkpoints/run-directory.ts';
+import { mean } from '../../../src/metrics/summary-statistics.ts';
 import type { StopAgentConfig } from '../../../trainers/stop-agent/config.ts';
 import type { DrawnChart } from '../../report/page/chart.ts';
 import { html, type Markup } from '../../report/page/html.ts';
@@ -170,5 +171,5 @@ function returnAdvice({ task: { delayCost, environment } }: StopAgentConfig): st
 function meanOfEnd(metrics: readonly MetricsLine[], name: string): number | null {
   const last = metrics.slice(-Math.max(1, Math.ceil(lastShare * metrics.length)));
   const values = last.flatMap((line) => (line[name] === undefined ? [] : [line[name]]));
-  return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length;
+  return values.length === 0 ? null : mean(values);
 }

@@ -82,7 +82,7 @@ function leaderSection({ plan, tested }: SweepReport, { setting, why }: Leader):
 <p>Its runs: ${setting.rows.map(({ trial }) => html`<code>trials/${trial.id}</code> (seed ${trial.seed}) `)}</p>
 ${table({
   caption: 'On the test, which no choice was made by',
-  columns: [{ title: 'system' }, ...metrics.map(({ title }) => ({ title, isNumber: true }))],
+  columns: ['system', ...metrics.map(({ title }) => title)],
   rows: shown.map(({ name, role, values }) => [
     name,
     ...metrics.map(({ name: metric, decimals }) =>
@@ -111,13 +111,14 @@ function settingsSection({ plan, settings, leader, front }: SweepReport): Markup
 ${table({
   caption: counted(settings.length, 'setting'),
   columns: [
-    { title: 'setting' },
-    ...plan.paths.map((path) => ({ title: names.get(path) ?? path, isNumber: true })),
-    { title: 'seeds', isNumber: true },
-    ...(aim === null ? [] : [{ title: aim, isNumber: true }]),
-    ...metrics.map(({ title }) => ({ title, isNumber: true })),
-    { title: 'notes' },
+    'setting',
+    ...plan.paths.map((path) => names.get(path) ?? path),
+    'seeds',
+    ...(aim === null ? [] : [aim]),
+    ...metrics.map(({ title }) => title),
+    'notes',
   ],
+  texts: ['notes'],
   rows: settings.map((setting): Cell[] => [
     setting.id,
     ...plan.paths.map((path) => settingCell(setting.point[path])),
@@ -136,15 +137,8 @@ function sensitivitySection({ plan, sensitivities }: SweepReport): Markup {
   return html`<p>How ${aim} on the development part varies with each option, averaged over all others. An option with a small share hardly matters here.</p>
 ${table({
   caption: 'By option',
-  columns: [
-    { title: 'option' },
-    { title: 'best mean', isNumber: true },
-    { title: 'at' },
-    { title: 'worst mean', isNumber: true },
-    { title: 'at' },
-    { title: 'spread', isNumber: true },
-    { title: 'share of variance', isNumber: true },
-  ],
+  columns: ['option', 'best mean', 'at', 'worst mean', 'at', 'spread', 'share of variance'],
+  texts: ['at'],
   rows: sensitivities.map(({ path, groups, spread, explained }) => {
     const ranked = [...groups].sort((a, b) => b.mean - a.mean);
     const [best, worst] = [ranked[0], ranked[ranked.length - 1]];

@@ -1,4 +1,4 @@
-import { markdownTable } from 'markdown-table';
+import { numbersTable } from '../../report/numbers-table.ts';
 import { percent } from '../../report/shown-numbers.ts';
 import { isShown } from '../../stop-agent/decisions.ts';
 import type { FrontPoint } from '../front.ts';
@@ -86,18 +86,15 @@ function leading({ plan, settings, leader, tested }: SweepReport): string[] {
     '',
     'On the test, which no choice was made by:',
     '',
-    markdownTable(
-      [
-        ['system', ...metrics.map(({ title }) => title)],
-        ...rows.map(({ name, role, values }) => [
-          role === 'learnt' ? `**${name}**` : name,
-          ...metrics.map(({ name: metric, decimals }) => {
-            const value = values[metric] ?? null;
-            return role === 'oracle' && metric === callsMetric ? '–' : shownMetric(metric, { value, decimals });
-          }),
-        ]),
-      ],
-      { align: ['l', ...metrics.map(() => 'r')] },
+    numbersTable(
+      ['system', ...metrics.map(({ title }) => title)],
+      rows.map(({ name, role, values }) => [
+        role === 'learnt' ? `**${name}**` : name,
+        ...metrics.map(({ name: metric, decimals }) => {
+          const value = values[metric] ?? null;
+          return role === 'oracle' && metric === callsMetric ? '–' : shownMetric(metric, { value, decimals });
+        }),
+      ]),
     ),
     ...(rows.length < tested.length ? ['', 'Rules of other numbers are on the front and in `report.json`.'] : []),
     '',
@@ -110,34 +107,29 @@ function settingsTable({ plan, settings, leader, front }: SweepReport): string {
   const aim = plan.sweep.objective.maximise;
   const onFront = new Set(front.filter(({ isSwept, isOnFront }) => isSwept && isOnFront).map(({ name }) => name));
   const hasConditions = plan.sweep.objective.where.length > 0;
-  return markdownTable(
+  return numbersTable(
     [
-      [
-        'setting',
-        ...plan.paths.map((path) => names.get(path) ?? path),
-        'seeds',
-        ...(aim === null ? [] : [aim]),
-        ...metrics.map(({ title }) => title),
-        'notes',
-      ],
-      ...settings.map((setting) => [
-        `\`${setting.id}\``,
-        ...plan.paths.map((path) => shown(setting.point[path])),
-        String(setting.objective?.seeds ?? 0),
-        ...(aim === null ? [] : [setting.objective === null ? '–' : shownInterval(setting.objective, 3)]),
-        ...metrics.map(({ name, decimals }) => {
-          const value = setting.values[name];
-          return shownMetric(name, { value, decimals });
-        }),
-        [
-          ...(leader?.setting === setting ? [leader.isToldApart ? '**recommended**' : 'highest'] : []),
-          ...(onFront.has(setting.label) ? ['on the front'] : []),
-          ...(hasConditions && setting.isComplete && !setting.isAllowed ? ['does not meet the conditions'] : []),
-          ...(setting.isComplete ? [] : ['not complete']),
-        ].join(', '),
-      ]),
+      'setting',
+      ...plan.paths.map((path) => names.get(path) ?? path),
+      'seeds',
+      ...(aim === null ? [] : [aim]),
+      ...metrics.map(({ title }) => title),
+      'notes',
     ],
-    { align: ['l', ...plan.paths.map(() => 'r'), 'r', ...(aim === null ? [] : ['r']), ...metrics.map(() => 'r'), 'l'] },
+    settings.map((setting) => [
+      `\`${setting.id}\``,
+      ...plan.paths.map((path) => shown(setting.point[path])),
+      String(setting.objective?.seeds ?? 0),
+      ...(aim === null ? [] : [setting.objective === null ? '–' : shownInterval(setting.objective, 3)]),
+      ...metrics.map(({ name, decimals }) => shownMetric(name, { value: setting.values[name], decimals })),
+      [
+        ...(leader?.setting === setting ? [leader.isToldApart ? '**recommended**' : 'highest'] : []),
+        ...(onFront.has(setting.label) ? ['on the front'] : []),
+        ...(hasConditions && setting.isComplete && !setting.isAllowed ? ['does not meet the conditions'] : []),
+        ...(setting.isComplete ? [] : ['not complete']),
+      ].join(', '),
+    ]),
+    { texts: ['notes'] },
   );
 }
 
@@ -151,19 +143,17 @@ function frontLines({ front }: SweepReport): string[] {
     '',
     'Systems that no other beats in macro-F1 and ER alike; the last column counts detector calls as a third aim.',
     '',
-    markdownTable(
-      [
-        ['system', 'macro-F1', 'ER', 'calls a thread', 'front of macro-F1 and ER', '… and calls'],
-        ...shownPoints.map(({ name, isSwept, macroF1, er, calls, isOnFront, isOnFrontWithCalls }) => [
-          isSwept ? `**${name}**` : name,
-          macroF1.toFixed(3),
-          er.toFixed(3),
-          calls.toFixed(1),
-          isOnFront ? 'yes' : '',
-          isOnFrontWithCalls ? 'yes' : '',
-        ]),
-      ],
-      { align: ['l', 'r', 'r', 'r', 'l', 'l'] },
+    numbersTable(
+      ['system', 'macro-F1', 'ER', 'calls a thread', 'front of macro-F1 and ER', '… and calls'],
+      shownPoints.map(({ name, isSwept, macroF1, er, calls, isOnFront, isOnFrontWithCalls }) => [
+        isSwept ? `**${name}**` : name,
+        macroF1.toFixed(3),
+        er.toFixed(3),
+        calls.toFixed(1),
+        isOnFront ? 'yes' : '',
+        isOnFrontWithCalls ? 'yes' : '',
+      ]),
+      { texts: ['front of macro-F1 and ER', '… and calls'] },
     ),
     '',
   ];
@@ -178,22 +168,20 @@ function sensitivityLines({ plan, sensitivities }: SweepReport): string[] {
     '',
     `How ${aim} on the development part varies with each option, averaged over all others. The share is that of the variance over all trials, seeds included.`,
     '',
-    markdownTable(
-      [
-        ['option', 'best mean', 'worst mean', 'spread', 'share of variance'],
-        ...sensitivities.map(({ path, groups, spread, explained }) => {
-          const ranked = [...groups].sort((a, b) => b.mean - a.mean);
-          const [best, worst] = [ranked[0], ranked[ranked.length - 1]];
-          return [
-            names.get(path) ?? path,
-            `${best.mean.toFixed(3)} at ${best.values}`,
-            `${worst.mean.toFixed(3)} at ${worst.values}`,
-            spread.toFixed(3),
-            explained === null ? '–' : percent(explained),
-          ];
-        }),
-      ],
-      { align: ['l', 'l', 'l', 'r', 'r'] },
+    numbersTable(
+      ['option', 'best mean', 'worst mean', 'spread', 'share of variance'],
+      sensitivities.map(({ path, groups, spread, explained }) => {
+        const ranked = [...groups].sort((a, b) => b.mean - a.mean);
+        const [best, worst] = [ranked[0], ranked[ranked.length - 1]];
+        return [
+          names.get(path) ?? path,
+          `${best.mean.toFixed(3)} at ${best.values}`,
+          `${worst.mean.toFixed(3)} at ${worst.values}`,
+          spread.toFixed(3),
+          explained === null ? '–' : percent(explained),
+        ];
+      }),
+      { texts: ['best mean', 'worst mean'] },
     ),
     '',
   ];
