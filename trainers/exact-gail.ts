@@ -116,7 +116,7 @@ export function exactAdvantages(
 export interface ExactGailMember extends GailMember {
   readonly seen: SeenThreads;
   readonly occupancy: Occupancy;
-  readonly experts: readonly ExpertWeight[];
+  readonly expertWeights: readonly ExpertWeight[];
 }
 
 /** A minibatch with both actions of every state of the agent's: their pairs have weights, and are not drawn. */
@@ -196,7 +196,7 @@ export async function exactRewards(
 
 function occupancyRowWeights(members: readonly ExactGailMember[], agentStates: number): GailRowWeights {
   const { batchSize } = members[0].config.discriminator;
-  const expertRows = members[0].experts.length * batchSize;
+  const expertRows = members[0].streams.length * batchSize;
   const column = (
     agent: (member: ExactGailMember) => [Float32Array, Float32Array],
     of: (own: ExpertWeight) => number,
@@ -207,7 +207,7 @@ function occupancyRowWeights(members: readonly ExactGailMember[], agentStates: n
         const [continuing, stopping] = agent(member);
         all.set(continuing);
         all.set(stopping, agentStates);
-        for (const [set, own] of member.experts.entries())
+        for (const [set, own] of member.expertWeights.entries())
           all.fill(of(own), 2 * agentStates + set * batchSize, 2 * agentStates + (set + 1) * batchSize);
         return all;
       }),
@@ -225,10 +225,10 @@ function occupancyRowWeights(members: readonly ExactGailMember[], agentStates: n
     ),
     penalties: hasPenalty
       ? columnOf(
-          members.map(({ experts }) =>
+          members.map(({ expertWeights }) =>
             Float32Array.from(
               { length: expertRows },
-              (_, row) => experts[Math.floor(row / batchSize)].penalty / batchSize,
+              (_, row) => expertWeights[Math.floor(row / batchSize)].penalty / batchSize,
             ),
           ),
         )
@@ -242,7 +242,7 @@ function drawMinibatch(
   { states, agentStates }: { states: RowTables; agentStates: number },
 ): OccupancyMinibatch {
   const { batchSize } = members[0].config.discriminator;
-  const expertRows = members[0].experts.length * batchSize;
+  const expertRows = members[0].streams.length * batchSize;
   const pairs = 2 * agentStates + expertRows;
   const mixtures = new Float32Array(members.length * expertRows * pairs);
   const actions: Float32Array[] = [];

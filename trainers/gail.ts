@@ -24,7 +24,8 @@ import {
  *   D           1 for the agent, 0 for experts       logits are high for experts (D̃ = 1 − D), as in the authors' code
  *   r           −log D = softplus of our logit       `reward: logit`, logit(D̃), as in the authors' code; `minus-log-d` is the
  *                                                    paper's. It is never negative, which would reward episodes that are long
- *   D           Eq. 1 and 2: one for each expert     one for all of them, which is Eq. 3 and the authors' code
+ *   D           Eq. 1 and 2: one for each expert     `objective: shared` is one for all of them, Eq. 3 and the authors' code;
+ *                                                    `separate` is one for each, with the reward α r_c + β r_e − γ r_m
  *   −γ E_ME     subtracted: unbounded below          `misleading: subtract` is that; `as-agent` gives ME pairs the
  *                                                    agent's label, the same direction with a bounded loss
  *   penalty     not in the paper; in the code        (‖∂logit/∂[s; a]‖ − 1)² at mixtures of expert and agent pairs
@@ -32,7 +33,8 @@ import {
  * Eq. 3 is not Eq. 1 with Eq. 2 put in. There each divergence has a discriminator of its own, and −γ max_D is not max_D of −γ(…):
  * Eq. 1 asks the agent to be unlike ρ_m, while one discriminator takes γ ρ_m out of the mixture that the agent is to be like. Where
  * a shared discriminator has nothing left to tell, ρ = (α ρ_c + β ρ_e − γ ρ_m) / (α + β − γ): trainers/stop-agent/target-occupancy.ts
- * logs how far the agent is from there.
+ * logs how far the agent is from there. With one for each the reward is α ln(ρ_c / ρ) + β ln(ρ_e / ρ) − γ ln(ρ_m / ρ) there, and no
+ * mixture but a product of the experts is where it is the same everywhere: ρ ∝ (ρ_c^α ρ_e^β ρ_m^−γ)^(1 / (α + β − γ)).
  *
  * Every tensor is [members, rows, columns]: the leading axis is the population.
  */
@@ -42,6 +44,12 @@ export const gailOptions = {
   alpha: z.number().min(0).default(0.7).describe('weight of the conservative expert'),
   beta: z.number().min(0).default(0.15).describe('weight of the early-action expert'),
   gamma: z.number().min(0).default(0.15).describe('weight of the misleading expert'),
+  objective: z
+    .enum(['shared', 'separate'])
+    .default('shared')
+    .describe(
+      'discriminators: shared, one for all experts (Eq. 3); separate, one for each, whose rewards are added with α, β and −γ (Eq. 1 and 2). With separate neither misleading nor misleadingPenalty is read',
+    ),
   misleading: z
     .enum(['as-agent', 'subtract'])
     .default('as-agent')
@@ -116,7 +124,9 @@ export interface ExpertStream {
 export interface GailMember {
   readonly config: GailConfig;
   readonly random: Random;
-  /** One for each expert that any member of the population has; null where this member has no such demonstration. */
+  /** Those whose pairs the discriminator tells from the agent's: every expert that any member of the population has, or one. */
+  readonly experts: readonly ExpertName[];
+  /** One for each of them; null where this member has no such demonstration. */
   readonly streams: readonly (ExpertStream | null)[];
 }
 
@@ -129,11 +139,15 @@ export interface ExpertWeight {
   readonly penalty: number;
 }
 
-/** Weights of Eq. 3, divided by α + β − γ so that the agent's is 1. `experts` names the member's streams. */
-export function expertWeights({ config, streams }: GailMember, experts: readonly ExpertName[]): ExpertWeight[] {
-  const { alpha, beta, gamma, misleading, misleadingPenalty, discriminator } = config;
+/** Weights of Eq. 3, divided by α + β − γ so that the agent's is 1; of a discriminator with one expert (Eq. 2), 1 for either. */
+export function expertWeights({ config, experts, streams }: GailMember): ExpertWeight[] {
+  const { alpha, beta, gamma, objective, misleading, misleadingPenalty, discriminator } = config;
   const weights = { conservative: alpha, earlyAction: beta, misleading: gamma };
   return experts.map((expert, set) => {
+    if (objective === 'separate') {
+      const share = Number(streams[set] !== null);
+      return { labelExpertIsOne: 1, weight: share, penalty: discriminator.penalty * share };
+    }
     const share = streams[set] === null ? 0 : weights[expert] / (alpha + beta - gamma);
     const isMisleading = expert === 'misleading';
     return {
@@ -145,9 +159,9 @@ export function expertWeights({ config, streams }: GailMember, experts: readonly
 }
 
 /** What each row of a minibatch counts for, from the weights of the agent and the experts. */
-export function gailRowWeights(members: readonly GailMember[], experts: readonly ExpertName[]): GailRowWeights {
+export function gailRowWeights(members: readonly GailMember[]): GailRowWeights {
   const { batchSize } = members[0].config.discriminator;
-  const ofExperts = members.map((member) => expertWeights(member, experts));
+  const ofExperts = members.map(expertWeights);
   const perRow = (valuesOf: (own: readonly ExpertWeight[]) => number[]) =>
     columnOf(
       ofExperts.map((own) => Float32Array.from(valuesOf(own).flatMap((value) => Array<number>(batchSize).fill(value)))),

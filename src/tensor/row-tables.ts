@@ -24,23 +24,29 @@ export class RowTables {
     this.onDevice = isOnDevice() ? upload(members, this.columns) : null;
   }
 
-  /** `rows` holds as many row numbers for each member; returns [members, rows, columns]. The caller disposes it. */
+  /**
+   * `rows` holds one list for each member, or as many for each, all of the same length; returns [lists, rows, columns]. The caller
+   * disposes it.
+   */
   gather(rows: readonly Int32Array[]): tf.Tensor3D {
     const { columns, onDevice } = this;
     const count = rows[0].length;
+    const listsOfMember = rows.length / this.members.length;
     const shape: [number, number, number] = [rows.length, count, columns];
     if (onDevice !== null)
       return tf.tidy(() => {
         const all = new Int32Array(rows.length * count);
-        for (const [member, own] of rows.entries())
-          for (let i = 0; i < count; i++) all[member * count + i] = onDevice.firstRows[member] + own[i];
+        for (const [list, own] of rows.entries()) {
+          const firstRow = onDevice.firstRows[Math.floor(list / listsOfMember)];
+          for (let i = 0; i < count; i++) all[list * count + i] = firstRow + own[i];
+        }
         return tf.reshape(tf.gather(onDevice.table, tf.tensor1d(all, 'int32')), shape);
       });
     const copied = new Float32Array(rows.length * count * columns);
-    for (const [member, own] of rows.entries()) {
-      const { data } = this.members[member];
+    for (const [list, own] of rows.entries()) {
+      const { data } = this.members[Math.floor(list / listsOfMember)];
       for (let i = 0; i < count; i++)
-        copied.set(data.subarray(own[i] * columns, (own[i] + 1) * columns), (member * count + i) * columns);
+        copied.set(data.subarray(own[i] * columns, (own[i] + 1) * columns), (list * count + i) * columns);
     }
     return tf.tensor3d(copied, shape);
   }

@@ -216,6 +216,7 @@ describe('the gradient of the GAIL loss', () => {
     };
     const gailMembers = randoms.map((random, member) => ({
       random,
+      experts: options.present,
       streams: options.present.map(() => stream),
       config: z.strictObject(gailOptions).parse({
         ...ofGail,
@@ -235,7 +236,7 @@ describe('the gradient of the GAIL loss', () => {
       actions: tf.round(uniform(rows)) as tf.Tensor3D,
       mixture: uniform(sets * batchSize),
     };
-    const rowWeights = gailRowWeights(gailMembers, options.present);
+    const rowWeights = gailRowWeights(gailMembers);
     const loss = (parameters: typeof discriminator.parameters) => gailLoss(parameters, batch, rowWeights);
     return { parameters: discriminator.parameters, loss };
   }

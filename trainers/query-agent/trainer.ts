@@ -73,7 +73,7 @@ export function createQueryTrainer(options: {
   let iteration = 0;
 
   const state = async () => {
-    const [arrays] = await networkArrays('agent', agent);
+    const [arrays] = await networkArrays(['agent'], agent);
     return { arrays: { ...arrays, ...momentsArrays(moments) }, values: { iteration, updates: agent.updates } };
   };
 
@@ -107,7 +107,7 @@ export function createQueryTrainer(options: {
       checkMembers(saved, [agent]);
       const [{ arrays }] = saved;
       const values = valuesOf(saved[0], valuesSchema);
-      restoreNetwork(saved, { name: 'agent', network: agent, updates: [values.updates] });
+      restoreNetwork(saved, { names: ['agent'], network: agent, updates: [values.updates] });
       restoreMoments(arrays, { moments }, moments.count);
       iteration = values.iteration;
     },

@@ -41,7 +41,7 @@ export function createCloning(members: readonly StopMember[]): Trainer<StopPolic
   async function state() {
     return Promise.all(
       cloning.map(async ({ network, moments, weightRandom }) => ({
-        arrays: { ...(await networkArrays('agent', network))[0], ...momentsArrays(moments) },
+        arrays: { ...(await networkArrays(['agent'], network))[0], ...momentsArrays(moments) },
         values: { iteration, updates: network.updates, random: weightRandom.state() },
       })),
     );
@@ -71,7 +71,7 @@ export function createCloning(members: readonly StopMember[]): Trainer<StopPolic
       const values = saved.map((own) => valuesOf(own, valuesSchema));
       for (const [index, member] of cloning.entries()) {
         const { updates, random } = values[index];
-        restoreNetwork([saved[index]], { name: 'agent', network: member.network, updates: [updates] });
+        restoreNetwork([saved[index]], { names: ['agent'], network: member.network, updates: [updates] });
         restoreMoments(saved[index].arrays, member, member.moments.count);
         member.weightRandom = Random.fromState(random);
       }

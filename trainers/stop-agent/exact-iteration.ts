@@ -10,11 +10,12 @@ import {
   updateDiscriminatorExactly,
 } from '../exact-gail.ts';
 import { exactPpoUpdate, standardizedAdvantages } from '../exact-ppo.ts';
-import { type DiscriminatorHealth, expertWeights, type GailConfig, rewardsOf } from '../gail.ts';
+import { type DiscriminatorHealth, expertWeights, type GailConfig } from '../gail.ts';
 import { logComplement } from '../policy-value.ts';
 import type { PpoConfig } from '../ppo.ts';
 import { actionValues, type ThreadMdp, threadStates, withFinalStops } from '../thread-mdp.ts';
 import type { Metrics } from '../trainer.ts';
+import { discriminatorMembers, memberHealth, memberRewards, perDiscriminator, perMember } from './discriminators.ts';
 import { discriminatorEpochs, type Imitation, type ImitationMember, type ImitationPhase } from './imitation-state.ts';
 import { discriminatorMetrics } from './metrics.ts';
 import { scoreRows } from './rollout.ts';
@@ -32,12 +33,13 @@ export async function iterateExactly(
   onPhase('rewards');
   const logits = await exactRewards(training.discriminator, {
     states: training.learner.states,
-    seen: policies.map(({ seen }) => seen),
+    seen: perDiscriminator(members, policies).map(({ seen }) => seen),
   });
+  const rewards = perMember(members, logits).map((own, index) => memberRewards(members[index], own));
   const advantages = policies.map(({ seen, stopProbability }, member) =>
     exactAdvantages(seen.mdps, {
       stopProbability,
-      rewards: rewardsOf(logits[member], members[member].config.reward),
+      rewards: rewards[member].rewards,
       discount: members[member].config.ppo.discount,
     }),
   );
@@ -54,7 +56,7 @@ export async function iterateExactly(
       experts: training.experts,
       policy: policies[index],
       discriminator: health[index],
-      logits: logits[index],
+      logits: rewards[index].logits,
       stopLogProbabilitiesAfter: after[index].stopLogProbabilities,
       expectedReturn: member.config.taskWeight > 0 ? (task?.[index] ?? null) : null,
     }),
@@ -123,21 +125,21 @@ function choicesOf(mdps: readonly ThreadMdp[], { visits, stopping, continuing }:
   return { visits: scaled(visits), stopping: scaled(stopping), continuing: scaled(continuing) };
 }
 
-function discriminate(training: Imitation, policies: readonly SeenPolicy[]): Promise<DiscriminatorHealth[]> {
-  const { learner, members, discriminator, experts } = training;
+async function discriminate(training: Imitation, policies: readonly SeenPolicy[]): Promise<DiscriminatorHealth[]> {
+  const { learner, members, discriminator } = training;
   const { states } = learner;
-  return updateDiscriminatorExactly(
+  const seen = perDiscriminator(members, policies);
+  const health = await updateDiscriminatorExactly(
     discriminator,
-    members.map((member, index) => ({
-      config: member.config,
-      random: member.random,
-      streams: member.streams,
-      seen: policies[index].seen,
-      occupancy: policies[index].occupancy,
-      experts: expertWeights(member, experts),
+    discriminatorMembers(members).map((own, place) => ({
+      ...own,
+      seen: seen[place].seen,
+      occupancy: seen[place].occupancy,
+      expertWeights: expertWeights(own),
     })),
     { states, epochs: discriminatorEpochs(training) },
   );
+  return perMember(members, health).map(memberHealth);
 }
 
 function updatePolicy(

@@ -61,7 +61,7 @@ export async function createExactReturn(members: readonly StopMember[]): Promise
     },
     policies: () => learnerPolicies(learner),
     async state() {
-      const arrays = await networkArrays('agent', agent);
+      const arrays = await networkArrays(['agent'], agent);
       return learner.members.map(({ moments }, member) => ({
         arrays: { ...arrays[member], ...momentsArrays(moments) },
         values: { iteration, updates: agent.updates },
@@ -70,7 +70,7 @@ export async function createExactReturn(members: readonly StopMember[]): Promise
     restore(states) {
       checkMembers(states, members);
       const values = states.map((state) => valuesOf(state, valuesSchema));
-      restoreNetwork(states, { name: 'agent', network: agent, updates: values.map(({ updates }) => updates) });
+      restoreNetwork(states, { names: ['agent'], network: agent, updates: values.map(({ updates }) => updates) });
       for (const [member, { arrays }] of states.entries())
         restoreMoments(arrays, learner.members[member], learner.members[member].moments.count);
       iteration = sameForAll(

@@ -11,6 +11,7 @@ import { initialRunningReturn, type RunningReturn } from '../gae.ts';
 import { type GailMember, gailRowWeights } from '../gail.ts';
 import { type MemberState, valuesOf } from '../trainer.ts';
 import type { StopAgentConfig } from './config.ts';
+import { discriminatorMembers, perDiscriminator } from './discriminators.ts';
 import { labelledThreads } from './labelled-threads.ts';
 import {
   checkMembers,
@@ -30,6 +31,7 @@ export interface Imitation {
   readonly members: readonly ImitationMember[];
   /** Those with demonstrations; the members' streams are in this order. */
   readonly experts: readonly ExpertName[];
+  /** Those of each member in turn: see discriminators.ts. */
   readonly discriminator: Discriminator;
   readonly rowWeights: GailRowWeights;
   /** What each member's occupancy is held against; null where there is none to reach. */
@@ -53,13 +55,10 @@ export type ImitationPhase = 'rollout' | 'discriminator' | 'rewards' | 'policy' 
 /** Before the first iteration. */
 export function startImitation(learner: StopLearner): Imitation {
   const { members } = learner;
-  const discriminator = createDiscriminator({
-    inputs: members[0].problem.table.columns,
-    hidden: members[0].config.imitation.discriminator.hidden,
-    randoms: members.map(({ weightRandom }) => weightRandom),
-  });
   const pairs = members.map((member) => expertNames.map((expert) => pairsOf(member, expert)));
-  const present = expertNames.filter((_, set) => pairs.some((own) => own[set].rows.length > 0));
+  // Those with a discriminator of their own are three in any case: a member then draws the same numbers in any population.
+  const isSeparate = members[0].config.imitation.objective === 'separate';
+  const present = expertNames.filter((_, set) => isSeparate || pairs.some((own) => own[set].rows.length > 0));
   const imitating = members.map(
     ({ seed, config, problem }, index): ImitationMember => ({
       random: Random.seeded({ seed, purpose: 'stop-agent training' }),
@@ -73,6 +72,7 @@ export function startImitation(learner: StopLearner): Imitation {
       },
       environmentState: initialState(),
       runningReturn: initialRunningReturn(),
+      experts: present,
       streams: present.map((expert) => {
         const own = pairs[index][expertNames.indexOf(expert)];
         const drawn = expert === 'conservative' ? 'passes' : config.imitation.otherExpertSampling;
@@ -80,12 +80,20 @@ export function startImitation(learner: StopLearner): Imitation {
       }),
     }),
   );
+  const discriminator = createDiscriminator({
+    inputs: members[0].problem.table.columns,
+    hidden: members[0].config.imitation.discriminator.hidden,
+    randoms: perDiscriminator(
+      imitating,
+      members.map(({ weightRandom }) => weightRandom),
+    ),
+  });
   return {
     learner,
     members: imitating,
     experts: present,
     discriminator,
-    rowWeights: gailRowWeights(imitating, present),
+    rowWeights: gailRowWeights(discriminatorMembers(imitating)),
     // An episode that ends with its stop never sees the states after it, which are most of what the experts show.
     targets: members.map((member) =>
       member.config.imitation.episodeEnd === 'last-post' ? targetOccupancy(member) : null,
@@ -140,11 +148,17 @@ const valuesSchema = z.strictObject({
 });
 type Values = z.infer<typeof valuesSchema>;
 
+/** What a member's discriminators are called in its checkpoint. */
+function discriminatorNames({ members, experts }: Imitation): string[] {
+  const { objective } = members[0].config;
+  return objective === 'shared' ? ['discriminator'] : experts.map((expert) => `discriminator/${expert}`);
+}
+
 /** Weights, moments, normaliser, random streams, environments: everything to go on bit for bit, one state a member. */
 export async function imitationStates(training: Imitation): Promise<MemberState[]> {
   const { learner, members, discriminator, experts, iteration } = training;
-  const agentArrays = await networkArrays('agent', learner.agent);
-  const discriminatorArrays = await networkArrays('discriminator', discriminator);
+  const agentArrays = await networkArrays(['agent'], learner.agent);
+  const discriminatorArrays = await networkArrays(discriminatorNames(training), discriminator);
   return members.map((member, index) => {
     const { environmentState, streams, runningReturn, random } = member;
     const { moments } = learner.members[index];
@@ -176,12 +190,12 @@ export function restoreImitation(training: Imitation, states: readonly MemberSta
   checkMembers(states, members);
   const saved = states.map((state) => ({ arrays: state.arrays, values: valuesOf(state, valuesSchema) }));
   restoreNetwork(saved, {
-    name: 'agent',
+    names: ['agent'],
     network: learner.agent,
     updates: saved.map(({ values }) => values.updates.agent),
   });
   restoreNetwork(saved, {
-    name: 'discriminator',
+    names: discriminatorNames(training),
     network: discriminator,
     updates: saved.map(({ values }) => values.updates.discriminator),
   });

@@ -4,9 +4,10 @@ import { updateScalarMoments } from '../../src/tensor/normalizer.ts';
 import { columnOf } from '../../src/tensor/population-ops.ts';
 import { logitsExpertIsHigh } from '../discriminator.ts';
 import { generalizedAdvantages, scaleRewards } from '../gae.ts';
-import { type DiscriminatorHealth, rewardsOf, updateDiscriminator } from '../gail.ts';
+import { type DiscriminatorHealth, updateDiscriminator } from '../gail.ts';
 import { type PpoSteps, ppoUpdate } from '../ppo.ts';
 import type { Metrics, Trainer } from '../trainer.ts';
+import { discriminatorMembers, memberHealth, memberRewards, perDiscriminator, perMember } from './discriminators.ts';
 import { iterateExactly } from './exact-iteration.ts';
 import {
   discriminatorEpochs,
@@ -122,17 +123,18 @@ async function withCurrentMoments(training: Imitation, collected: Collected[]): 
 }
 
 /** Line 8, before the rewards as in the published code: the discriminator learns to tell these steps from the experts'. */
-function discriminate(training: Imitation, collected: readonly Collected[]): Promise<DiscriminatorHealth[]> {
+async function discriminate(training: Imitation, collected: readonly Collected[]): Promise<DiscriminatorHealth[]> {
   const { learner, members, discriminator, rowWeights } = training;
-  return updateDiscriminator(discriminator, collected, {
-    members,
+  const health = await updateDiscriminator(discriminator, perDiscriminator(members, collected), {
+    members: discriminatorMembers(members),
     states: learner.states,
     rowWeights,
     epochs: discriminatorEpochs(training),
   });
+  return perMember(members, health).map(memberHealth);
 }
 
-/** The discriminator's logits of one member's steps, and the rewards made of them; [steps] each. */
+/** The discriminators' logits of one member's steps, and the rewards made of them; [steps] each. */
 export interface Rewards {
   readonly logits: Float32Array;
   readonly scaled: Float32Array;
@@ -140,24 +142,22 @@ export interface Rewards {
 
 /** Line 3: logit, or −log D, over the running standard deviation of its discounted sum. */
 async function scoreSteps({ learner, members, discriminator }: Imitation, collected: readonly Collected[]) {
+  const scored = perDiscriminator(members, collected);
   const logits = tf.tidy(() => {
-    const states = learner.states.gather(collected.map(({ rows }) => rows));
-    const actions = columnOf(collected.map((own) => Float32Array.from(own.actions)));
+    const states = learner.states.gather(scored.map(({ rows }) => rows));
+    const actions = columnOf(scored.map((own) => Float32Array.from(own.actions)));
     return logitsExpertIsHigh({ parameters: discriminator.parameters, states, actions });
   });
   const values = await logits.data<'float32'>();
   logits.dispose();
-  return members.map(({ runningReturn, config }, member): Rewards => {
-    const { ends, rows } = collected[member];
-    const own = values.subarray(member * rows.length, (member + 1) * rows.length);
-    return {
-      logits: own,
-      scaled: scaleRewards(runningReturn, {
-        rewards: rewardsOf(own, config.reward),
-        ends,
-        discount: config.ppo.discount,
-      }),
-    };
+  const steps = collected[0].rows.length;
+  const own = scored.map((_, place) => values.subarray(place * steps, (place + 1) * steps));
+  return perMember(members, own).map((ofMember, index): Rewards => {
+    const member = members[index];
+    const { logits, rewards } = memberRewards(member, ofMember);
+    const { ends } = collected[index];
+    const { discount } = member.config.ppo;
+    return { logits, scaled: scaleRewards(member.runningReturn, { rewards, ends, discount }) };
   });
 }
 

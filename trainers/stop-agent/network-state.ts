@@ -15,18 +15,22 @@ import type { LearnerMember, StopLearner } from './setup.ts';
 
 const parts = ['parameters', 'firstMoments', 'secondMoments'] as const;
 
-/** The arrays of each member's network, [1, rows, columns] each, under `name`. */
-export async function networkArrays(name: string, network: Optimized): Promise<Record<string, NamedArray>[]> {
+/** The arrays of each member's networks, [1, rows, columns] each. A member has one for each of the names, in their order. */
+export async function networkArrays(
+  names: readonly string[],
+  network: Optimized,
+): Promise<Record<string, NamedArray>[]> {
   const perMember: Record<string, NamedArray>[] = [];
   for (const part of parts)
     for (const [tensorName, tensor] of Object.entries(network[part])) {
-      const [members, rows, columns] = tensor.shape;
+      const [networks, rows, columns] = tensor.shape;
       const data = await tensor.data<'float32'>();
-      for (let member = 0; member < members; member++) {
+      for (let place = 0; place < networks; place++) {
+        const member = Math.floor(place / names.length);
         perMember[member] ??= {};
-        perMember[member][`${name}/${part}/${tensorName}`] = {
+        perMember[member][`${names[place % names.length]}/${part}/${tensorName}`] = {
           shape: [1, rows, columns],
-          data: data.slice(member * rows * columns, (member + 1) * rows * columns),
+          data: data.slice(place * rows * columns, (place + 1) * rows * columns),
         };
       }
     }
@@ -36,24 +40,26 @@ export async function networkArrays(name: string, network: Optimized): Promise<R
 /** @throws InputError naming the array that is missing or of another size */
 export function restoreNetwork<Name extends string>(
   states: readonly MemberState[],
-  target: { name: string; network: Optimized<Name>; updates: readonly number[] },
+  target: { names: readonly string[]; network: Optimized<Name>; updates: readonly number[] },
 ): void {
-  const { name, network, updates } = target;
+  const { names, network, updates } = target;
   for (const part of parts) {
     const tensors: Tensors<Name> = network[part];
     for (const tensorName of namesOf(tensors)) {
-      const [members, rows, columns] = tensors[tensorName].shape;
-      const data = new Float32Array(members * rows * columns);
-      for (const [member, { arrays }] of states.entries())
+      const [networks, rows, columns] = tensors[tensorName].shape;
+      const data = new Float32Array(networks * rows * columns);
+      for (const [place, { name, arrays }] of states
+        .flatMap(({ arrays }) => names.map((name) => ({ name, arrays })))
+        .entries())
         data.set(
           floats32(arrays, { name: `${name}/${part}/${tensorName}`, shape: [1, rows, columns] }),
-          member * rows * columns,
+          place * rows * columns,
         );
       tensors[tensorName].dispose();
-      tensors[tensorName] = tf.tensor3d(data, [members, rows, columns]);
+      tensors[tensorName] = tf.tensor3d(data, [networks, rows, columns]);
     }
   }
-  network.updates = sameForAll(updates, `updates of ${name}`);
+  network.updates = sameForAll(updates, `updates of ${names.join(', ')}`);
 }
 
 /** The normaliser of one member. */
@@ -95,7 +101,7 @@ export function checkMembers(states: readonly MemberState[], members: readonly u
 }
 
 export async function learnerPolicies({ agent, members }: StopLearner): Promise<StopPolicy[]> {
-  const arrays = await networkArrays('agent', agent);
+  const arrays = await networkArrays(['agent'], agent);
   return members.map(({ moments }, member) => policyOf(arrays[member], moments));
 }
 

@@ -129,6 +129,7 @@ describe.each(trainerBackends)('on %s', (backend) => {
       ['imitation', backend, { iterations: 12 }],
       ['imitation from a copy', backend, { initialization: 'behavior-cloning' }],
       ['the published preset', backend, stopAgentPresets.published],
+      ['a discriminator for each expert', backend, { imitation: { objective: 'separate' } }],
       ['exact-return', backend, { algorithm: 'exact-return' }],
       ['behavior-cloning', backend, { algorithm: 'behavior-cloning' }],
       ['settled', backend, { algorithm: 'settled' }],
@@ -189,6 +190,7 @@ describe.each(trainerBackends)('on %s', (backend) => {
       ['the published preset, its normaliser still learning', [5], stopAgentPresets.published],
       ['episodes that end with the stop', [5], { imitation: { episodeEnd: 'stop' } }],
       ['stops that are final, and −log D', [5], { imitation: { afterStop: 'stop', reward: 'minus-log-d' } }],
+      ['a discriminator for each expert', [5, 6], { imitation: { objective: 'separate', rollout: 'exact' } }],
       ['a task weight', [5], { imitation: { taskWeight: 1 } }],
       ['no rollouts, and a task weight', [5, 6], { imitation: { rollout: 'exact', taskWeight: 1 } }],
       ['a start from a copy', [5], { initialization: 'behavior-cloning' }],
@@ -263,6 +265,7 @@ describe.each(trainerBackends)('on %s', (backend) => {
       ...everyAlgorithm,
       ['the published code', stopAgentPresets.published],
       ['no penalty', { imitation: { discriminator: { penalty: 0 } } }],
+      ['a discriminator for each expert', { imitation: { objective: 'separate' } }],
       ['a task weight', { imitation: { taskWeight: 1 } }],
     ])('are as many after an iteration as before, and gone in the end: %s', async (_, more) => {
       const trainer = await create([1, 2], more);
@@ -621,62 +624,67 @@ describe.each(trainerBackends)('on %s', (backend) => {
     });
 
     itOnQuickest.each([
-      ['sampled', 'free'],
-      ['exact', 'free'],
-      ['sampled', 'stop'],
-      ['exact', 'stop'],
-    ] as const)('comes to stop where the experts stop: %s, %s after a stop', async (rollout, afterStop) => {
-      const posts = 6;
-      const table = buildStateTable({
-        threads: Array.from({ length: 12 }, () => ({
-          posts,
-          embeddings: new Float32Array(posts * 2).map((_, i) => Number(i % 2 === 0)),
-        })),
-        dimensions: 2,
-        actionEmbeddings: [Float32Array.of(0, 0), Float32Array.of(0, 1)],
-      });
-      const problem: StopProblem = {
-        table,
-        environment: Int32Array.of(6, 7, 8, 9, 10, 11),
-        demonstrations: [0, 1, 2, 3, 4, 5].map((thread) => ({ expert: 'conservative', thread, stopStep: 2 })),
-        labelled: new Map(),
-      };
-      const config = smallConfig({
-        iterations: 120,
-        hidden: 16,
-        imitation: {
-          rollout,
-          afterStop,
-          ppo: {
-            stepsPerIteration: 60,
-            epochs: 3,
-            minibatches: 2,
-            learningRate: 3e-3,
-            entropyCoefficient: 0.01,
+      ['sampled', 'free', 'shared'],
+      ['exact', 'free', 'shared'],
+      ['sampled', 'stop', 'shared'],
+      ['exact', 'stop', 'shared'],
+      ['exact', 'stop', 'separate'],
+    ] as const)(
+      'comes to stop where the experts stop: %s, %s after a stop, %s',
+      async (rollout, afterStop, objective) => {
+        const posts = 6;
+        const table = buildStateTable({
+          threads: Array.from({ length: 12 }, () => ({
+            posts,
+            embeddings: new Float32Array(posts * 2).map((_, i) => Number(i % 2 === 0)),
+          })),
+          dimensions: 2,
+          actionEmbeddings: [Float32Array.of(0, 0), Float32Array.of(0, 1)],
+        });
+        const problem: StopProblem = {
+          table,
+          environment: Int32Array.of(6, 7, 8, 9, 10, 11),
+          demonstrations: [0, 1, 2, 3, 4, 5].map((thread) => ({ expert: 'conservative', thread, stopStep: 2 })),
+          labelled: new Map(),
+        };
+        const config = smallConfig({
+          iterations: 120,
+          hidden: 16,
+          imitation: {
+            rollout,
+            afterStop,
+            objective,
+            ppo: {
+              stepsPerIteration: 60,
+              epochs: 3,
+              minibatches: 2,
+              learningRate: 3e-3,
+              entropyCoefficient: 0.01,
+            },
+            discriminator: {
+              hidden: 16,
+              batchSize: 30,
+              epochs: 3,
+              warmupEpochs: 10,
+              warmupIterations: 10,
+              learningRate: 1e-2,
+              penalty: 1,
+            },
           },
-          discriminator: {
-            hidden: 16,
-            batchSize: 30,
-            epochs: 3,
-            warmupEpochs: 10,
-            warmupIterations: 10,
-            learningRate: 1e-2,
-            penalty: 1,
-          },
-        },
-      });
-      const trainer = await createStopAgent([{ seed: 1, config, problem }]);
-      const metrics = await train(trainer);
-      const [policy] = await trainer.policies();
-      const [probabilities] = await stopProbabilities(policy, table);
-      expect(Math.max(...probabilities.subarray(0, 2))).toBeLessThan(0.3);
-      // Where a stop is final, later posts are hardly ever acted upon.
-      const certain = afterStop === 'stop' ? probabilities.subarray(2, 3) : probabilities.subarray(2);
-      expect(Math.min(...certain)).toBeGreaterThan(0.7);
-      expect(metrics[119][0]['rollout/mean_stop_post']).toBeCloseTo(3, 0);
-      expect(metrics[9][0]['occupancy/distance']).toBeGreaterThan(metrics[119][0]['occupancy/distance']);
-      expect(metrics[119][0]['occupancy/distance']).toBeLessThan(0.15);
-      trainer.dispose();
-    });
+        });
+        const trainer = await createStopAgent([{ seed: 1, config, problem }]);
+        const metrics = await train(trainer);
+        const [policy] = await trainer.policies();
+        const [probabilities] = await stopProbabilities(policy, table);
+        expect(Math.max(...probabilities.subarray(0, 2))).toBeLessThan(0.3);
+        // Where a stop is final, later posts are hardly ever acted upon.
+        const certain = afterStop === 'stop' ? probabilities.subarray(2, 3) : probabilities.subarray(2);
+        expect(Math.min(...certain)).toBeGreaterThan(0.7);
+        expect(metrics[119][0]['rollout/mean_stop_post']).toBeCloseTo(3, 0);
+        expect(metrics[9][0]['occupancy/distance']).toBeGreaterThan(metrics[119][0]['occupancy/distance']);
+        expect(metrics[119][0]['occupancy/distance']).toBeLessThan(0.15);
+        trainer.dispose();
+      },
+    );
   });
 });
