@@ -1,11 +1,11 @@
 /*
  * Member-iterations a second of the stop agent at the paper's shapes, on every backend that works here, with sampled
- * rollouts and without any, alone and in populations; and against the authors' trainer, if its seconds an iteration on this
- * machine are given. Backends take turns, so that a busy machine slows all of them alike. Times are of the processor, of
- * all threads together: pin the process to one core (`taskset -c 0`) and they are what a quiet core would take. Usage:
+ * rollouts and without any, alone and in populations. Backends take turns, so that a busy machine slows all of them alike.
+ * Times are of the processor, of all threads together: pin the process to one core (`taskset -c 0`) and they are what a quiet
+ * core would take. Usage:
  *
  *   taskset -c 0 node --import tsx benchmarks/backends.ts [--backends wasm,tensorflow,cpu] [--dimensions 256,1024]
- *     [--members 1,8,32] [--rollouts sampled,exact] [--rounds 3] [--authors 0.57,0.69]
+ *     [--members 1,8,32] [--rollouts sampled,exact] [--rounds 3]
  */
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -25,20 +25,17 @@ const { values: options } = parseArgs({
     members: { type: 'string', default: '1,8,32' },
     rollouts: { type: 'string', default: 'sampled,exact' },
     rounds: { type: 'string', default: '3' },
-    authors: { type: 'string' },
   },
 });
 const listOf = (text: string) => text.split(',');
 const backends = listOf(options.backends).map((name) => z.enum(backendNames).parse(name));
 const rollouts = listOf(options.rollouts).map((name) => z.enum(['sampled', 'exact']).parse(name));
-const dimensionsList = listOf(options.dimensions).map(Number);
-const authorsMs = options.authors === undefined ? null : listOf(options.authors).map((text) => 1000 * Number(text));
 
 /** A setting that takes longer than this for an iteration, going by a smaller population, is left out. */
 const longestMs = 15_000;
 
 console.log(`load ${loadavg()[0].toFixed(1)} at the start`);
-for (const [place, dimensions] of dimensionsList.entries()) {
+for (const dimensions of listOf(options.dimensions).map(Number)) {
   const rows: string[][] = [];
   const memberMs = new Map<string, number>();
   for (const members of listOf(options.members).map(Number)) {
@@ -56,13 +53,12 @@ for (const [place, dimensions] of dimensionsList.entries()) {
     for (const [index, { rollout, backend }] of affordable.entries()) {
       const ms = times[index] / members;
       memberMs.set(`${rollout} ${backend}`, ms);
-      const ratio = authorsMs === null ? [] : [(authorsMs[place] / ms).toFixed(1)];
-      rows.push([backend, rollout, String(members), ms.toFixed(0), (1000 / ms).toFixed(1), ...ratio]);
+      rows.push([backend, rollout, String(members), ms.toFixed(0), (1000 / ms).toFixed(1)]);
     }
   }
   console.log(`\n${dimensions} dimensions\n`);
   const title = ['backend', 'rollout', 'members', 'ms a member-iteration', 'member-iterations a second'];
-  console.log(markdownTable([[...title, ...(authorsMs === null ? [] : ["times the authors'"])], ...rows]));
+  console.log(markdownTable([title, ...rows]));
 }
 console.log(`\nload ${loadavg()[0].toFixed(1)} at the end`);
 

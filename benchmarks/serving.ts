@@ -1,6 +1,6 @@
 /*
  * `earshot serve` beside FastAPI, uvicorn and onnxruntime with the same ONNX file: single-row decisions a second on one core
- * and their 99th percentile, in turns; then the memory of 10,000 open threads.
+ * and their 99th percentile, in turns.
  *
  *   node --import tsx benchmarks/serving.ts --bundle policy [--rounds 5] [--seconds 5] [--connections 1,16]
  *
@@ -14,10 +14,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs, promisify } from 'node:util';
 import { markdownTable } from 'markdown-table';
 import { bundleFiles, readManifest } from '../checkpoints/bundle/manifest.ts';
-import { synthesizeThreads } from '../src/data/synthetic/stream.ts';
 import { interopPython } from '../tests/interop/python.ts';
 import { freePort } from '../tests/interop/serving.ts';
-import { writeNeverStopping } from './never-stopping.ts';
 
 const { values } = parseArgs({
   options: {
@@ -25,7 +23,6 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '5' },
     connections: { type: 'string', default: '1,16' },
-    threads: { type: 'string', default: '10000' },
   },
 });
 const { bundle } = values;
@@ -48,9 +45,9 @@ interface Started {
   readonly child: ChildProcess;
 }
 
-/** Starts a server on the first core and waits until it is ready. */
+/** Starts a server on the first core, whose last word is its port, and waits until it is ready. */
 async function start(words: readonly string[], port: number): Promise<Started> {
-  const child = spawn('taskset', ['-c', '0', ...words], { stdio: ['ignore', 'ignore', 'inherit'] });
+  const child = spawn('taskset', ['-c', '0', ...words, String(port)], { stdio: ['ignore', 'ignore', 'inherit'] });
   running.push(child);
   const url = `http://127.0.0.1:${port}`;
   for (;;) {
@@ -59,13 +56,6 @@ async function start(words: readonly string[], port: number): Promise<Started> {
     if (child.exitCode !== null) throw new Error(`${words.join(' ')} ended`);
     await delay(200);
   }
-}
-
-async function startEarshot(served: string): Promise<Started> {
-  const port = await freePort();
-  const program = join(home, 'experiments/cli/earshot.mjs');
-  const words = ['serve', `policy=${served}`, '--port', String(port), '--log-level', 'error', '--max-threads', '20000'];
-  return start([process.execPath, program, ...words], port);
 }
 
 async function load(
@@ -103,11 +93,12 @@ async function compareRates(): Promise<void> {
   const body = join(folder, 'body.json');
   writeFileSync(body, JSON.stringify({ inputs: [{ name: 'state', shape: [1, columns], datatype: 'FP32', data }] }));
   const python = interopPython(join(import.meta.dirname, 'requirements-serving.txt'));
-  const port = await freePort();
   const script = join(import.meta.dirname, 'fastapi-server.py');
+  const program = join(home, 'experiments/cli/earshot.mjs');
+  const serve = [process.execPath, program, 'serve', `policy=${bundle}`, '--log-level', 'error', '--port'];
   const servers = {
-    earshot: await startEarshot(bundle!),
-    fastapi: await start([python, script, join(bundle!, bundleFiles.onnx), String(port)], port),
+    earshot: await start(serve, await freePort()),
+    fastapi: await start([python, script, join(bundle!, bundleFiles.onnx)], await freePort()),
   };
   const rows: string[][] = [];
   for (const connections of values.connections.split(',').map(Number)) {
@@ -131,44 +122,6 @@ async function compareRates(): Promise<void> {
   console.log(markdownTable([head, ...rows]));
 }
 
-const residentMegabytes = (pid: number) =>
-  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024;
-
-async function measureThreads(): Promise<void> {
-  const neverStopping = join(folder, 'never-stopping');
-  await writeNeverStopping(bundle!, neverStopping);
-  const { url, child } = await startEarshot(neverStopping);
-  const before = residentMegabytes(child.pid!);
-  const count = Number(values.threads);
-  const threads = synthesizeThreads({ threads: 200, seed: 9 });
-  const posts = threads.reduce((sum, thread) => sum + thread.posts.length, 0) / threads.length;
-  let next = 0;
-  const open = async () => {
-    while (next < count) {
-      const index = next++;
-      const thread = threads[index % threads.length];
-      const response = await fetch(`${url}/v1/threads/${index}/posts`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        // As long as posts of networks are: the synthetic ones have a dozen characters.
-        body: JSON.stringify({
-          posts: thread.posts.map((post) => ({ ...post, text: post.text.padEnd(140, ` ${index}`) })),
-        }),
-      });
-      if (!response.ok) throw new Error(await response.text());
-      await response.arrayBuffer();
-    }
-  };
-  await Promise.all(Array.from({ length: 16 }, open));
-  const metrics = await (await fetch(`${url}/metrics`)).text();
-  const after = residentMegabytes(child.pid!);
-  child.kill('SIGTERM');
-  const kept = /^earshot_open_threads (\d+)/m.exec(metrics)?.[1];
-  console.log(
-    `\n${kept} open threads of ${posts.toFixed(1)} posts with 140 characters each: ${after.toFixed(0)} MB resident, ${before.toFixed(0)} MB before them`,
-  );
-}
-
 try {
   console.log(
     `Load average at the beginning: ${loadavg()
@@ -176,7 +129,6 @@ try {
       .join(' ')}`,
   );
   await compareRates();
-  await measureThreads();
   console.log(
     `Load average at the end: ${loadavg()
       .map((value) => value.toFixed(2))

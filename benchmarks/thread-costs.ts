@@ -7,15 +7,17 @@
  * It needs an empty Redis that nothing else uses. `benchmarks/a-day.ts` reads what --out writes.
  */
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { Redis } from 'ioredis';
 import { markdownTable } from 'markdown-table';
+import { bundleFiles, readManifest } from '../checkpoints/bundle/manifest.ts';
+import { readWeights } from '../checkpoints/bundle/read-weights.ts';
+import { bundleContents, weightsFile, writeBundle } from '../checkpoints/bundle/write-bundle.ts';
 import { freePort } from '../tests/interop/serving.ts';
-import { writeNeverStopping } from './never-stopping.ts';
 import type { ThreadCosts } from './thread-costs-schema.ts';
 
 const { values } = parseArgs({
@@ -50,6 +52,17 @@ const server = spawn(
   { stdio: ['ignore', 'ignore', 'inherit'] },
 );
 const url = `http://127.0.0.1:${port}`;
+
+/** Writes a bundle again with a policy that never stops, so that threads stay open. What a post costs stays as it was. */
+async function writeNeverStopping(bundle: string, out: string): Promise<void> {
+  const manifest = await readManifest(readFileSync(join(bundle, bundleFiles.manifest), 'utf8'));
+  const network = readWeights(readFileSync(join(bundle, bundleFiles.weights)), manifest);
+  network.layers.b3.set([100, -100]);
+  const { files: listed, sha256: _, ...rest } = manifest;
+  const files = Object.fromEntries(Object.keys(listed).map((name) => [name, readFileSync(join(bundle, name))]));
+  const replaced = { [bundleFiles.weights]: weightsFile(network), [bundleFiles.golden]: '' };
+  writeBundle(out, await bundleContents({ manifest: rest, files: { ...files, ...replaced } }));
+}
 
 interface Use {
   /** Processor time, ms. */
