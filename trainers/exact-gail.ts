@@ -22,7 +22,7 @@ import {
   meanPenalties,
   nextPair,
 } from './gail.ts';
-import { actionValues, type ThreadMdp, threadStates, visitProbabilities } from './thread-mdp.ts';
+import { actionValues, type ThreadMdps, visitProbabilities } from './thread-mdp.ts';
 
 /*
  * GAIL without rollouts. What gail.ts estimates from sampled steps is known here, because every thread is a small MDP
@@ -49,7 +49,7 @@ import { actionValues, type ThreadMdp, threadStates, visitProbabilities } from '
 export interface SeenThreads {
   /** Rows of the table, thread after thread: the states of `mdps`, [states]. */
   readonly rows: Int32Array;
-  readonly mdps: readonly ThreadMdp[];
+  readonly mdps: ThreadMdps;
 }
 
 /** How much each state and each pair of it weighs, [states] each; the pairs of all states together weigh 1. */
@@ -60,14 +60,8 @@ export interface Occupancy {
 }
 
 /** The share of steps that a policy spends in each state and pair. `stopProbability` is [states]. */
-export function occupancyOf(mdps: readonly ThreadMdp[], stopProbability: Float64Array): Occupancy {
-  const visits = new Float64Array(stopProbability.length);
-  let first = 0;
-  for (const mdp of mdps) {
-    const states = threadStates(mdp);
-    visits.set(visitProbabilities(mdp, stopProbability.subarray(first, first + states)), first);
-    first += states;
-  }
+export function occupancyOf(mdps: ThreadMdps, stopProbability: Float64Array): Occupancy {
+  const visits = visitProbabilities(mdps, stopProbability);
   const steps = visits.reduce((sum, visit) => sum + visit, 0);
   return {
     visits: Float32Array.from(visits, (visit) => visit / steps),
@@ -82,34 +76,13 @@ export interface ExactAdvantages {
   readonly ofContinuing: Float32Array;
 }
 
-/**
- * Advantages under the rewards, not standardised.
- * @param options.rewards r(s, CONTINUE) and r(s, STOP) of each state in turn, [states, 2]
- */
-export function exactAdvantages(
-  mdps: readonly ThreadMdp[],
-  options: { stopProbability: Float64Array; rewards: Float32Array; discount: number },
-): ExactAdvantages {
-  const { stopProbability, rewards, discount } = options;
-  const ofStopping = new Float32Array(stopProbability.length);
-  const ofContinuing = new Float32Array(stopProbability.length);
-  let first = 0;
-  for (const mdp of mdps) {
-    const states = threadStates(mdp);
-    const own = Array.from({ length: states }, (_, state) => 2 * (first + state));
-    const q = actionValues(mdp, {
-      stopProbability: stopProbability.subarray(first, first + states),
-      continueRewards: own.map((place) => rewards[place]),
-      stopRewards: own.map((place) => rewards[place + 1]),
-      discount,
-    });
-    for (let state = 0; state < states; state++) {
-      ofStopping[first + state] = q.ofStopping[state] - q.values[state];
-      ofContinuing[first + state] = q.ofContinuing[state] - q.values[state];
-    }
-    first += states;
-  }
-  return { ofStopping, ofContinuing };
+/** Advantages under the rewards, not standardised. */
+export function exactAdvantages(...problem: Parameters<typeof actionValues>): ExactAdvantages {
+  const { values, ofStopping, ofContinuing } = actionValues(...problem);
+  return {
+    ofStopping: Float32Array.from(ofStopping, (own, state) => own - values[state]),
+    ofContinuing: Float32Array.from(ofContinuing, (own, state) => own - values[state]),
+  };
 }
 
 /** One member of a population in `updateDiscriminatorExactly`. */

@@ -33,7 +33,7 @@ function sampledAndExact(episodeEnd: StopEnvOptions['episodeEnd'], passes = 6000
   });
   const rowCount = table.firstRows[lengths.length];
   const goesOn = episodeEnd === 'last-post';
-  const mdps = lengths.map((steps) => ({ steps, goesOn }));
+  const mdps = { steps: lengths, goesOn };
   const rows = lengths.flatMap((steps, thread) =>
     Array.from(
       { length: goesOn ? 2 * steps - 1 : steps },
@@ -93,21 +93,8 @@ describe.each(['last-post', 'stop'] as const)('expectations where an episode end
   });
 
   it.each([0, 0.97])('hold the mean of generalised advantages with an exact critic, λ = %d', (lambda) => {
-    // The critic is the exact value of each state, found from any mdp by its first advantage.
-    const valueOfState = new Float64Array(rows.length);
-    let first = 0;
-    for (const mdp of mdps) {
-      const states = mdp.goesOn ? 2 * mdp.steps - 1 : mdp.steps;
-      const own = Array.from({ length: states }, (_, state) => first + state);
-      const { values } = actionValues(mdp, {
-        stopProbability: own.map((state) => stopProbability[state]),
-        continueRewards: own.map((state) => rewards[2 * state]),
-        stopRewards: own.map((state) => rewards[2 * state + 1]),
-        discount,
-      });
-      valueOfState.set(values, first);
-      first += states;
-    }
+    // The critic is the exact value of each state.
+    const valueOfState = Float32Array.from(actionValues(mdps, { stopProbability, rewards, discount }).values);
     const estimate = generalizedAdvantages({
       rewards: Float32Array.from(pairs, (pair) => rewards[pair]),
       values: Float32Array.from(pairs, (pair) => valueOfState[pair >> 1]),

@@ -1,3 +1,4 @@
+import { CONTINUE } from '../../envs/state-table.ts';
 import { episodeLength, nextThreads } from '../../envs/stop-env.ts';
 import type { ExpertName } from '../../experts/trajectories.ts';
 import {
@@ -13,7 +14,7 @@ import { exactPpoUpdate, standardizedAdvantages } from '../exact-ppo.ts';
 import { type DiscriminatorHealth, expertWeights, type GailConfig } from '../gail.ts';
 import { logComplement } from '../policy-value.ts';
 import type { PpoConfig } from '../ppo.ts';
-import { actionValues, type ThreadMdp, threadStates, withFinalStops } from '../thread-mdp.ts';
+import { actionValues, type ThreadMdps, threadStates, threadsOf, withFinalStops } from '../thread-mdp.ts';
 import type { Metrics } from '../trainer.ts';
 import { discriminatorMembers, memberHealth, memberRewards, perDiscriminator, perMember } from './discriminators.ts';
 import { discriminatorEpochs, type Imitation, type ImitationMember, type ImitationPhase } from './imitation-state.ts';
@@ -70,16 +71,16 @@ function threadsToSee({ environment, environmentState, config, random }: Imitati
     shuffle: (length) => random.permutation(length),
   });
   const goesOn = environment.episodeEnd === 'last-post';
-  const mdps = threads.map((thread) => ({ steps: episodeLength(environment, thread), goesOn }));
+  const steps = threads.map((thread) => episodeLength(environment, thread));
   const { firstRows } = environment.table;
-  const rows = mdps.flatMap((mdp, index) =>
-    Array.from({ length: threadStates(mdp) }, (_, state) => {
+  const rows = threads.flatMap((thread, index) =>
+    Array.from({ length: threadStates(steps[index], goesOn) }, (_, state) => {
       // Without states after a stop, only the first of each step's two rows is reached.
       const row = goesOn || state === 0 ? state : 2 * state - 1;
-      return firstRows[threads[index]] + row;
+      return firstRows[thread] + row;
     }),
   );
-  return { rows: Int32Array.from(rows), mdps };
+  return { rows: Int32Array.from(rows), mdps: { steps, goesOn } };
 }
 
 async function scoredPolicies({ learner, members }: Imitation, seen: readonly SeenThreads[]): Promise<SeenPolicy[]> {
@@ -91,7 +92,7 @@ async function scoredPolicies({ learner, members }: Imitation, seen: readonly Se
     const { stopLogProbabilities } = scored[member];
     const chosen = Float64Array.from(stopLogProbabilities, Math.exp);
     const stopIsFinal = members[member].config.afterStop === 'stop';
-    const stopProbability = stopIsFinal ? afterFinalStops(own.mdps, chosen) : chosen;
+    const stopProbability = stopIsFinal ? withFinalStops(own.mdps, chosen) : chosen;
     const occupancy = occupancyOf(own.mdps, stopProbability);
     return {
       seen: own,
@@ -104,24 +105,11 @@ async function scoredPolicies({ learner, members }: Imitation, seen: readonly Se
   });
 }
 
-function afterFinalStops(mdps: readonly ThreadMdp[], stopProbability: Float64Array): Float64Array {
-  let first = 0;
-  const of = mdps.map((mdp) => {
-    const end = first + threadStates(mdp);
-    const own = withFinalStops(mdp, stopProbability.subarray(first, end));
-    first = end;
-    return [...own];
-  });
-  return Float64Array.from(of.flat());
-}
-
 /** The occupancy of the states where the agent chooses, none of them after a stop, scaled to sum to 1. */
-function choicesOf(mdps: readonly ThreadMdp[], { visits, stopping, continuing }: Occupancy): Occupancy {
-  const isChoice = mdps.flatMap(({ steps, goesOn }) =>
-    Array.from({ length: threadStates({ steps, goesOn }) }, (_, state) => !goesOn || state === 0 || state % 2 === 1),
-  );
-  const share = visits.reduce((sum, visit, state) => (isChoice[state] ? sum + visit : sum), 0);
-  const scaled = (values: Float32Array) => values.map((value, state) => (isChoice[state] ? value / share : 0));
+function choicesOf(mdps: ThreadMdps, { visits, stopping, continuing }: Occupancy): Occupancy {
+  const isAfterStop = withFinalStops(mdps, new Float64Array(visits.length));
+  const share = visits.reduce((sum, visit, state) => (isAfterStop[state] ? sum : sum + visit), 0);
+  const scaled = (values: Float32Array) => values.map((value, state) => (isAfterStop[state] ? 0 : value / share));
   return { visits: scaled(visits), stopping: scaled(stopping), continuing: scaled(continuing) };
 }
 
@@ -213,21 +201,20 @@ function exactMetrics(iteration: {
 }
 
 /** The expected step of an episode's first stop, or of its last post where there is none. */
-function meanStopStep({ seen, stopProbability }: SeenPolicy): number {
-  let first = 0;
-  let sum = 0;
-  for (const { steps, goesOn } of seen.mdps) {
-    const untilStop = { steps, goesOn: false };
-    const own = Array.from({ length: steps }, (_, step) => first + (goesOn && step > 0 ? 2 * step - 1 : step));
+function meanStopStep({ seen: { mdps }, stopProbability }: SeenPolicy): number {
+  const states = Array.from(threadsOf(mdps), ({ steps, stateOf }) =>
     // Every post that is waited for counts one.
-    const { values } = actionValues(untilStop, {
-      stopProbability: own.map((state) => stopProbability[state]),
-      stopRewards: new Float64Array(steps),
-      continueRewards: own.map((_, step) => Number(step < steps - 1)),
-      discount: 1,
-    });
-    sum += values[0];
-    first += threadStates({ steps, goesOn });
-  }
-  return sum / seen.mdps.length;
+    Array.from({ length: steps }, (_, step) => ({
+      stop: stopProbability[stateOf(step, CONTINUE)],
+      waits: step < steps - 1,
+    })),
+  ).flat();
+  const untilStop = { steps: mdps.steps, goesOn: false };
+  const { values } = actionValues(untilStop, {
+    stopProbability: Float64Array.from(states, ({ stop }) => stop),
+    rewards: Float64Array.from(states.flatMap(({ waits }) => [Number(waits), 0])),
+    discount: 1,
+  });
+  const sum = Array.from(threadsOf(untilStop), ({ first }) => values[first]).reduce((total, own) => total + own, 0);
+  return sum / mdps.steps.length;
 }

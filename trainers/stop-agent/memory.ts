@@ -38,7 +38,7 @@ function rowsAtOnce({ config, problem }: Pick<StopMember, 'config' | 'problem'>)
   const ofTask = labelled.reduce((sum, posts) => sum + posts, 0);
   if (config.algorithm !== 'imitation') return Math.max(ofTask, config.behaviorCloning.batchSize);
   const longest = Math.max(1, ...problem.table.lengths);
-  const seen = threadStates({ steps: ppo.stepsPerIteration + longest, goesOn: true });
+  const seen = threadStates(ppo.stepsPerIteration + longest, true);
   return Math.max(2 * seen + 3 * discriminator.batchSize, ofTask);
 }
 

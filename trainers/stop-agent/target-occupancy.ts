@@ -1,6 +1,6 @@
 import { CONTINUE, STOP } from '../../envs/state-table.ts';
 import { expertNames } from '../../experts/trajectories.ts';
-import { type ThreadMdp, threadStates, visitProbabilities, withFinalStops } from '../thread-mdp.ts';
+import { type ThreadMdps, threadsOf, visitProbabilities, withFinalStops } from '../thread-mdp.ts';
 import type { Metrics } from '../trainer.ts';
 import type { StopMember } from './problem.ts';
 import { pairsOf } from './setup.ts';
@@ -22,13 +22,11 @@ import { pairsOf } from './setup.ts';
 
 /** The target of one member, on the threads that demonstrate. */
 export interface TargetOccupancy {
-  /** Rows of the table, thread after thread: the states of `threads`, [states]. */
+  /** Rows of the table, thread after thread: the states of `mdps`, [states]. */
   readonly rows: Int32Array;
-  readonly threads: readonly {
-    readonly mdp: ThreadMdp;
-    /** How often a step of the thread occurs in ρ*, and so in the agent's occupancy. */
-    readonly perStep: number;
-  }[];
+  readonly mdps: ThreadMdps;
+  /** How often a step of each thread occurs in ρ*, and so in the agent's occupancy. */
+  readonly perStep: readonly number[];
   /** Whether the policy's actions after its first stop are stop, whatever it says there. */
   readonly stopIsFinal: boolean;
   /** ρ*(s, CONTINUE) and ρ*(s, STOP), [states] each. */
@@ -63,17 +61,12 @@ export function targetOccupancy(member: StopMember): TargetOccupancy | null {
   );
   const continuing = Float64Array.from(rows, (row) => positive(row, CONTINUE) / total);
   const stopping = Float64Array.from(rows, (row) => positive(row, STOP) / total);
-  let first = 0;
-  const threads = places.map((thread) => {
-    const mdp = { steps: steps[thread], goesOn: true };
-    const states = threadStates(mdp);
-    const end = first + states;
-    const ofThread = sum(continuing.subarray(first, end)) + sum(stopping.subarray(first, end));
-    first = end;
-    return { mdp, perStep: ofThread / mdp.steps };
+  const mdps = { steps: places.map((thread) => steps[thread]), goesOn: true };
+  const perStep = Array.from(threadsOf(mdps), ({ steps: own, first, end }) => {
+    return (sum(continuing.subarray(first, end)) + sum(stopping.subarray(first, end))) / own;
   });
   const stopIsFinal = member.config.imitation.afterStop === 'stop';
-  return { rows: Int32Array.from(rows), threads, stopIsFinal, continuing, stopping };
+  return { rows: Int32Array.from(rows), mdps, perStep, stopIsFinal, continuing, stopping };
 }
 
 /**
@@ -81,32 +74,24 @@ export function targetOccupancy(member: StopMember): TargetOccupancy | null {
  * @param stopProbability π(stop | s), [states]
  */
 export function occupancyDistance(
-  { threads, stopIsFinal, continuing, stopping }: TargetOccupancy,
+  { mdps, perStep, stopIsFinal, continuing, stopping }: TargetOccupancy,
   stopProbability: Float64Array,
 ): Metrics {
+  const stops = stopIsFinal ? withFinalStops(mdps, stopProbability) : stopProbability;
+  const visits = visitProbabilities(mdps, stops);
   let distance = 0;
   // The states of all threads are numbered alike, so a number stands for a step and the action before it.
   const byStep: [number, number][] = [];
-  let first = 0;
-  for (const { mdp, perStep } of threads) {
-    const states = threadStates(mdp);
-    const chosen = stopProbability.subarray(first, first + states);
-    const stops = stopIsFinal ? withFinalStops(mdp, chosen) : chosen;
-    const visits = visitProbabilities(mdp, stops);
-    for (let state = 0; state < states; state++) {
-      const stop = stops[state];
-      const excess = [
-        perStep * visits[state] * (1 - stop) - continuing[first + state],
-        perStep * visits[state] * stop - stopping[first + state],
-      ];
-      byStep[state] ??= [0, 0];
+  for (const [thread, { first, end }] of [...threadsOf(mdps)].entries())
+    for (let state = first; state < end; state++) {
+      const occupied = perStep[thread] * visits[state];
+      const excess = [occupied * (1 - stops[state]) - continuing[state], occupied * stops[state] - stopping[state]];
+      byStep[state - first] ??= [0, 0];
       for (const action of [CONTINUE, STOP]) {
         distance += Math.abs(excess[action]) / 2;
-        byStep[state][action] += excess[action];
+        byStep[state - first][action] += excess[action];
       }
     }
-    first += states;
-  }
   return {
     'occupancy/distance': distance,
     'occupancy/distance_by_step': sum(byStep.flat().map(Math.abs)) / 2,

@@ -52,7 +52,7 @@ describe('a discriminator for each expert', () => {
     const states = new RowTables([{ data: Float32Array.of(1), columns: 1 }]);
     const random = Random.seeded({ seed: 1, purpose: 'test draws' });
     const discriminator = createDiscriminator({ inputs: 1, hidden: 8, randoms: told.map(() => random) });
-    const seen = { rows: Int32Array.of(0), mdps: [{ steps: 1, goesOn: false }] };
+    const seen = { rows: Int32Array.of(0), mdps: { steps: [1], goesOn: false } };
     const occupancy = {
       visits: Float32Array.of(1),
       continuing: Float32Array.of(0.75),

@@ -29,7 +29,7 @@ describe('the occupancy that the objective asks for', () => {
     // Half of all steps are first posts. The conservative expert stops at the second post, the early one at the first.
     const mixed = target([stops('conservative', 0, 1), stops('earlyAction', 0, 0)], weights(0.6, 0.2, 0))!;
     expect([...mixed.rows]).toEqual([0, 1, 2]);
-    expect(mixed.threads).toEqual([{ mdp: { steps: 2, goesOn: true }, perStep: 0.5 }]);
+    expect(mixed).toMatchObject({ mdps: { steps: [2], goesOn: true }, perStep: [0.5] });
     expect([...mixed.continuing].map((own) => own.toFixed(6))).toEqual(['0.375000', '0.000000', '0.000000']);
     expect([...mixed.stopping].map((own) => own.toFixed(6))).toEqual(['0.125000', '0.375000', '0.125000']);
   });
@@ -41,7 +41,7 @@ describe('the occupancy that the objective asks for', () => {
       weights(0.8, 0, 0.4),
     )!;
     expect([...left.rows]).toEqual([0, 1, 2, 3, 4, 5]);
-    expect(left.threads.map(({ perStep }) => perStep)).toEqual([0, 0.5]);
+    expect(left.perStep).toEqual([0, 0.5]);
     expect([...left.stopping]).toEqual([0, 0, 0, 0.5, 0, 0.5]);
   });
 
