@@ -10,8 +10,6 @@ type Value = string | number | null | Uint8Array;
 /** "EARS" in SQLite's header, so that another program's database is never written to by mistake. */
 const APPLICATION_ID = 0x45415253;
 const SCHEMA_VERSION = 4;
-/** Has all of the tables but those of ADDED_SINCE_3. */
-const READABLE_VERSION = 3;
 const BUSY_TIMEOUT_MS = 30_000;
 
 const SCHEMA = `
@@ -48,11 +46,8 @@ const SCHEMA = `
   CREATE TABLE lease_owner (
     owner TEXT PRIMARY KEY, place TEXT NOT NULL, pid INTEGER NOT NULL, started TEXT, expires INTEGER NOT NULL
   ) WITHOUT ROWID;
-`;
-
-const ADDED_SINCE_3 = `
   -- What models answered. Of the answers to one call at most one is in use; the others could not be read.
-  CREATE TABLE IF NOT EXISTS response (
+  CREATE TABLE response (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
     judgement TEXT NOT NULL,
     call TEXT NOT NULL,
@@ -67,28 +62,19 @@ const ADDED_SINCE_3 = `
     outcome TEXT,
     date TEXT NOT NULL
   );
-  CREATE UNIQUE INDEX IF NOT EXISTS response_in_use ON response (judgement, call) WHERE usable = 1;
-  CREATE INDEX IF NOT EXISTS response_of_judgement ON response (judgement);
+  CREATE UNIQUE INDEX response_in_use ON response (judgement, call) WHERE usable = 1;
+  CREATE INDEX response_of_judgement ON response (judgement);
   -- What was spent, under the name of what spends it, and what is reserved for requests that are under way.
-  CREATE TABLE IF NOT EXISTS ledger (
+  CREATE TABLE ledger (
     name TEXT PRIMARY KEY, requests INTEGER NOT NULL, tokens REAL NOT NULL, money REAL NOT NULL, since TEXT NOT NULL
   ) WITHOUT ROWID;
-  CREATE TABLE IF NOT EXISTS reservation (
+  CREATE TABLE reservation (
     ledger TEXT NOT NULL, owner TEXT NOT NULL, model TEXT NOT NULL,
     requests INTEGER NOT NULL, tokens REAL NOT NULL, money REAL NOT NULL,
     PRIMARY KEY (ledger, owner, model)
   ) WITHOUT ROWID;
   -- The largest ratio of what a request took to what it was estimated at.
-  CREATE TABLE IF NOT EXISTS cost_ratio (model TEXT PRIMARY KEY, ratio REAL NOT NULL) WITHOUT ROWID;
-`;
-
-/** Answers for judgements that were not finished, as the format before kept them. */
-const MOVED_SINCE_3 = `
-  INSERT INTO response SELECT NULL, judgement, call, 1, '', NULL, NULL, 'unknown', answer, NULL, NULL, NULL, date FROM answered_call;
-  DROP TABLE answered_call;
-`;
-
-const STAMP = `
+  CREATE TABLE cost_ratio (model TEXT PRIMARY KEY, ratio REAL NOT NULL) WITHOUT ROWID;
   PRAGMA application_id = ${APPLICATION_ID};
   PRAGMA user_version = ${SCHEMA_VERSION};
 `;
@@ -162,9 +148,7 @@ function openForReading(path: string): Connection {
   const address = encodeURI(resolve(path)).replace(/[?#]/g, encodeURIComponent);
   const database = new Database(`file:${address}?immutable=1`);
   try {
-    // What an older store lacks is empty.
-    if (checkFormat(database, path) < SCHEMA_VERSION)
-      database.exec(ADDED_SINCE_3.replace(/CREATE.* INDEX.*/g, '').replaceAll('CREATE TABLE', 'CREATE TEMP TABLE'));
+    checkFormat(database, path);
     return database;
   } catch (error) {
     database.close();
@@ -206,23 +190,21 @@ function closeConnection(database: Connection): void {
 
 function prepareSchema(database: Connection, path: string): void {
   const tables = database.prepare('SELECT name FROM sqlite_master').all().length;
-  if (tables === 0) database.exec(`${SCHEMA} ${ADDED_SINCE_3} ${STAMP}`);
-  else if (checkFormat(database, path) < SCHEMA_VERSION) database.exec(`${ADDED_SINCE_3} ${MOVED_SINCE_3} ${STAMP}`);
+  if (tables === 0) database.exec(SCHEMA);
+  else checkFormat(database, path);
 }
 
-/** Returns the version of the format. */
-function checkFormat(database: Connection, path: string): number {
+function checkFormat(database: Connection, path: string): void {
   const applicationId = pragmaNumber(database, 'application_id');
   if (applicationId !== APPLICATION_ID)
     throw new InputError(`${path} is an SQLite database, but not an annotation store; name another file`);
   const version = pragmaNumber(database, 'user_version');
-  if (version < READABLE_VERSION || version > SCHEMA_VERSION)
+  if (version !== SCHEMA_VERSION)
     throw notOurs(
       path,
       `format ${version}, and this version reads ${SCHEMA_VERSION}`,
       'run again with a new store, after an `earshot annotations export` by that version and an import here',
     );
-  return version;
 }
 
 function pragmaNumber(database: Connection, name: string): number {

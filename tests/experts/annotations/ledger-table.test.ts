@@ -127,20 +127,4 @@ describe('a ledger in a store', () => {
       store.ledgers.settleBatch({ ...ledger, took: { requests: 5, tokens: 40, money: 0 } });
     expect(store.stats().spent).toMatchObject([{ requests: 5, tokens: 40 }]);
   });
-
-  it('comes to stores of the format before', async () => {
-    const path = newPath();
-    storeAt(path).close();
-    opened.splice(0);
-    run(
-      path,
-      `DROP TABLE ledger; DROP TABLE reservation; DROP TABLE cost_ratio; DROP TABLE response;
-       CREATE TABLE answered_call (judgement TEXT, call TEXT, answer TEXT, date TEXT);
-       INSERT INTO answered_call VALUES ('j', 'c', '{}', '2026'); PRAGMA user_version = 3`,
-    );
-    await (await budgetIn(storeAt(path), {}).reserve(request(10))).settle(took(10));
-    expect(opened[0].stats().spent).toMatchObject([{ name: 'judge', requests: 1, tokens: 10 }]);
-    // What was answered for judgements that were not finished is still there.
-    expect(opened[0].responses.find({ judgement: 'j', call: 'c' })).toEqual({ answer: '{}', body: null });
-  });
 });
