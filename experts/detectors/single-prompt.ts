@@ -17,7 +17,7 @@ import { type ChatAnswer, type ChatRequest, type ChatService, whyIncomplete } fr
 import { answerRelevantOptions } from '../llm/endpoint.ts';
 import { MalformedAnswerError } from '../llm/failures.ts';
 import { quotedPosts, type TranscriptEntry } from '../llm/prompt-text.ts';
-import { categoryCombination, categoryProbabilities, type JudgingTask, judgementLabels } from '../tasks/task-file.ts';
+import { combinedCategories, type JudgingTask, judgementLabels } from '../tasks/task-file.ts';
 import { drawnComments } from './drawn-comments.ts';
 import { endpointOf, endpointsSchema, modelSchema } from './models-by-role.ts';
 import { loadPrompts, promptsSchema } from './prompt-templates.ts';
@@ -214,7 +214,16 @@ export function createSinglePrompt(settings: {
       inSession({ service, context }, async (session): Promise<Judgement> => {
         const prefix = comments === null ? whole : withDrawnComments(whole, { most: comments, seed });
         const answers = await Promise.all(questions.map((question) => ask(question, prefix, session)));
-        const { label, probabilities } = combined({ task, questions, answers });
+        const { label, probabilities } = task.labels
+          ? answers[0]
+          : combinedCategories(
+              task,
+              answers.map((answer, index) => ({
+                category: questions[index].category ?? '',
+                applies: answer.label === 'yes',
+                probability: answer.probabilities?.yes ?? null,
+              })),
+            );
         return {
           label,
           probabilities,
@@ -264,31 +273,6 @@ function questionsOf(task: JudgingTask, instructionOf: (parts: InstructionParts)
     }),
     words: { yes: ['Yes'], no: ['No'] },
   }));
-}
-
-/** The label of a task: its only answer, or the combination of the categories that got a yes. */
-function combined(options: {
-  task: JudgingTask;
-  questions: readonly CategoryQuestion[];
-  answers: readonly Answer[];
-}): Pick<Judgement, 'label' | 'probabilities'> {
-  const { task, questions, answers } = options;
-  if (task.labels) return answers[0];
-  const names = questions.flatMap(({ category }) => category ?? []);
-  const yes = answers.flatMap(({ probabilities }) => (probabilities === null ? [] : [probabilities.yes]));
-  return {
-    label: categoryCombination(
-      task,
-      names.filter((_, index) => answers[index].label === 'yes'),
-    ),
-    probabilities:
-      yes.length < names.length
-        ? null
-        : categoryProbabilities({
-            task,
-            present: Object.fromEntries(names.map((name, index) => [name, yes[index]])),
-          }),
-  };
 }
 
 function transcriptOf(role: string, said: readonly ChatAnswer[]): TranscriptEntry[] {

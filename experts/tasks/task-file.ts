@@ -44,10 +44,15 @@ const noCategory = 'none';
 /** The labels of a task's judgements: its own, or every combination of its categories. */
 export function judgementLabels(task: JudgingTask): string[] {
   if (task.labels) return task.labels.map(({ name }) => name);
-  const names = task.categories?.map(({ name }) => name) ?? [];
-  return Array.from({ length: 2 ** names.length }, (_, bits) =>
-    combinationName(names.filter((_, index) => (bits >> index) & 1)),
-  );
+  return subsets(categoryNames(task)).map(combinationName);
+}
+
+function categoryNames({ categories = [] }: JudgingTask): string[] {
+  return categories.map(({ name }) => name);
+}
+
+function subsets(names: readonly string[]): string[][] {
+  return Array.from({ length: 2 ** names.length }, (_, bits) => names.filter((_, index) => (bits >> index) & 1));
 }
 
 /** The label for a set of categories, after applying the task's implications. */
@@ -57,7 +62,7 @@ export function categoryCombination(task: JudgingTask, present: Iterable<string>
     before = all.size;
     for (const rule of task.implications) if (all.has(rule.if)) all.add(rule.implies);
   }
-  return combinationName((task.categories ?? []).map(({ name }) => name).filter((name) => all.has(name)));
+  return combinationName(categoryNames(task).filter((name) => all.has(name)));
 }
 
 /** The categories in a combination's label. */
@@ -97,30 +102,34 @@ export async function loadJudgingTask(nameOrPath: string): Promise<JudgingTask> 
   return checked(judgingTaskSchema, parseYaml(text, `the task ${nameOrPath} is`), `the task ${nameOrPath} is wrong`);
 }
 
+/** The judgement of a task of categories, of answers about each of them; it has probabilities where all answers have. */
+export function combinedCategories(
+  task: JudgingTask,
+  answers: readonly { readonly category: string; readonly applies: boolean; readonly probability: number | null }[],
+): { label: string; probabilities: Record<string, number> | null } {
+  const applying = answers.filter(({ applies }) => applies).map(({ category }) => category);
+  const known = new Map(
+    answers.flatMap(({ category, probability }) => (probability === null ? [] : [[category, probability]])),
+  );
+  return {
+    label: categoryCombination(task, applying),
+    probabilities: known.size < answers.length ? null : categoryProbabilities(task, known),
+  };
+}
+
 /**
  * Probabilities of the labels of a task of categories, from those of its categories, which are taken as independent.
  * What the task's implications rule out is added to the combination that they lead to.
  */
-export function categoryProbabilities(options: {
-  task: JudgingTask;
-  /** For each category the probability that it applies. */
-  present: Readonly<Record<string, number>>;
-}): Record<string, number> {
-  const { task, present } = options;
-  const names = (task.categories ?? []).map(({ name }) => name);
+function categoryProbabilities(task: JudgingTask, applies: ReadonlyMap<string, number>): Record<string, number> {
+  const names = categoryNames(task);
   const probabilities = Object.fromEntries(judgementLabels(task).map((label) => [label, 0]));
-  for (let bits = 0; bits < 2 ** names.length; bits++) {
-    const isIn = (index: number) => Boolean((bits >> index) & 1);
-    const probability = names.reduce(
-      (product, name, index) => product * (isIn(index) ? present[name] : 1 - present[name]),
-      1,
-    );
-    probabilities[
-      categoryCombination(
-        task,
-        names.filter((_, index) => isIn(index)),
-      )
-    ] += probability;
+  for (const present of subsets(names)) {
+    const shareOf = (name: string) => {
+      const share = applies.get(name) ?? 0;
+      return present.includes(name) ? share : 1 - share;
+    };
+    probabilities[categoryCombination(task, present)] += names.reduce((product, name) => product * shareOf(name), 1);
   }
   return probabilities;
 }

@@ -2,12 +2,7 @@ import type { Prefix } from '../../../src/data/thread.ts';
 import type { Detector, Judgement } from '../../detector.ts';
 import type { ChatService } from '../../llm/chat.ts';
 import { quotedPosts, type TranscriptEntry } from '../../llm/prompt-text.ts';
-import {
-  categoryCombination,
-  categoryProbabilities,
-  type JudgingTask,
-  judgementLabels,
-} from '../../tasks/task-file.ts';
+import { combinedCategories, type JudgingTask, judgementLabels } from '../../tasks/task-file.ts';
 import { countsIn, inSession, type Session } from '../session.ts';
 import { type DebateQuestion, debateQuestions, sidesInWords, type Verdict } from './debate-question.ts';
 
@@ -73,16 +68,14 @@ function combined(options: {
   const { task, questions, outcomes } = options;
   const named = outcomes.map((outcome, index) => ({ ...outcome, category: questions[index].category ?? '' }));
   return {
-    label: categoryCombination(
+    ...combinedCategories(
       task,
-      named.filter(({ verdict }) => verdict === 'yes').map(({ category }) => category),
+      named.map(({ category, verdict, shares }) => ({
+        category,
+        applies: verdict === 'yes',
+        probability: shares?.yes ?? null,
+      })),
     ),
-    probabilities: named.every(({ shares }) => shares)
-      ? categoryProbabilities({
-          task,
-          present: Object.fromEntries(named.map(({ category, shares }) => [category, shares?.yes ?? 0])),
-        })
-      : null,
     explanation: named.map(({ category, explanation }) => `${category}: ${explanation}`).join('\n'),
     transcript: named.flatMap(({ category, transcript }) =>
       transcript.map(({ role, text }) => ({ role: `${category}: ${role}`, text })),
