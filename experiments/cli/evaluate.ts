@@ -16,6 +16,7 @@ export function evaluateCommand(terminal: Terminal): Command {
     .description('Test the agent or the selector of a run on another data set.')
     .argument('<run>', 'run directory, such as runs/quickstart/one-call/seed-1')
     .requiredOption('--data <path>', 'thread file; every labelled thread of it is tested that is new to the run')
+    .option('--detector <run>', 'judge with the detector of this other run: the agent alone is carried over')
     .option('--runs <folder>', 'where the shared cache is', 'runs')
     .option('--skip-invalid', 'leave invalid lines out instead of stopping')
     .option('--include-trained', 'keep threads that the run was trained on; the scores then flatter it')
@@ -24,17 +25,19 @@ export function evaluateCommand(terminal: Terminal): Command {
     .addHelpText(
       'after',
       `
-An agent stands beside the rules, a selector beside its task models alone. Threads that the run was trained on are left out,
-known by their id and claim.
+An agent stands beside the rules, a selector beside its task models alone. Threads that the run (or that of --detector) was
+trained on are left out, known by their id and claim.
 
-Example:
-  earshot evaluate runs/quickstart/one-call/seed-1 --data other-threads.jsonl`,
+Examples:
+  earshot evaluate runs/quickstart/one-call/seed-1 --data other-threads.jsonl
+  earshot evaluate runs/weibo/one-call/seed-1 --data covid.jsonl --detector runs/covid/one-call/seed-1`,
     )
     .action((run: string, options: EvaluateOptions) => evaluate(run, { ...options, terminal }));
 }
 
 interface EvaluateOptions {
   data: string;
+  detector?: string;
   runs: string;
   skipInvalid?: boolean;
   includeTrained?: boolean;
@@ -43,13 +46,13 @@ interface EvaluateOptions {
 }
 
 async function evaluate(run: string, options: EvaluateOptions & { terminal: Terminal }): Promise<void> {
-  const { data, runs, skipInvalid = false, includeTrained = false, out, json, terminal } = options;
+  const { data, detector, runs, skipInvalid = false, includeTrained = false, out, json, terminal } = options;
   const { stdout, stderr } = terminal;
   const { watched } = await import('./progress.ts');
   const evaluated = await watched<{ scores: object; text: string }>(run, terminal, (context) =>
-    kinds[kindOfRun(RunDirectory.open(run))]({ run, data, runs, skipInvalid, includeTrained, context }),
+    kinds[kindOfRun(RunDirectory.open(run))]({ run, data, detector, runs, skipInvalid, includeTrained, context }),
   );
-  const scores = `${JSON.stringify({ run, data, ...evaluated.scores }, null, 2)}\n`;
+  const scores = `${JSON.stringify({ run, data, detector, ...evaluated.scores }, null, 2)}\n`;
   stdout.write(json ? scores : evaluated.text);
   if (out === undefined) return;
   writeFileAtomically(out, scores);
@@ -67,11 +70,17 @@ async function refuseDetectors({ run, data }: { run: string; data: string }): Pr
 async function evaluatedAgent(settings: Parameters<typeof evaluateRun>[0]) {
   const { evaluateRun } = await import('../stop-agent/evaluate-run.ts');
   const { systems, ...scores } = await evaluateRun(settings);
-  const heading = `${scores.threads} threads of ${settings.data}; 95 % intervals by bootstrap over threads\n\n`;
+  const judged = settings.detector === undefined ? '' : `, judged by the detector of ${settings.detector}`;
+  const heading = `${scores.threads} threads of ${settings.data}${judged}; 95 % intervals by bootstrap over threads\n\n`;
   return { scores: { systems: systems.map(scoresJson), ...scores }, text: `${heading}${systemsTable(systems)}\n` };
 }
 
-async function evaluatedSelector(settings: Parameters<typeof evaluateSelectorRun>[0]) {
+async function evaluatedSelector({
+  detector,
+  ...settings
+}: Parameters<typeof evaluateSelectorRun>[0] & { detector: string | undefined }) {
+  if (detector !== undefined)
+    throw new InputError(`${settings.run} is a selector, which asks no detector; leave --detector out`);
   const [{ evaluateSelectorRun }, { selectorMetrics, testScoresJson }] = await Promise.all([
     import('../selector/trained-selector.ts'),
     import('../selector/scores.ts'),

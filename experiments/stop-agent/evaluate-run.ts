@@ -16,6 +16,8 @@ export interface EvaluateRunSettings {
   readonly run: string;
   /** A thread file. */
   readonly data: string;
+  /** A run whose detector judges instead; the run's own where it is left out. */
+  readonly detector?: string | undefined;
   /** Folder with the shared cache. */
   readonly runs: string;
   readonly skipInvalid: boolean;
@@ -25,16 +27,22 @@ export interface EvaluateRunSettings {
 }
 
 /**
- * A run's agent and detector on another data set: every labelled thread of it is tested that the run has not learnt from.
- * The rules stand beside.
- * @throws InputError when the run has no checkpoint, or the data has no labelled thread, or none that is new to the run
+ * A run's agent on another data set, with its own detector or with that of another run: every labelled thread is tested that neither
+ * has learnt from. The rules stand beside.
+ * @throws InputError when a run has no checkpoint or they have different labels, or the data has no labelled thread, or none that is
+ * new to both
  */
 export async function evaluateRun(
   settings: EvaluateRunSettings,
 ): Promise<{ systems: SystemScores[]; threads: number; seed: number }> {
-  const { data, skipInvalid, includeTrained, context } = settings;
+  const { data, detector, skipInvalid, includeTrained, context } = settings;
   const opened = await openStopAgentRun(settings);
   const { run, experiment, task, seed, cache, policy, schedule, tableOf } = opened;
+  const judging = detector === undefined ? opened : await openStopAgentRun({ ...settings, run: detector });
+  if (judging.task.labels.join('\n') !== task.labels.join('\n'))
+    throw new InputError(
+      `the detector of ${judging.run.path} says ${judging.task.labels.join(', ')}, and the agent of ${run.path} learnt from one that says ${task.labels.join(', ')}; give a run of the same task`,
+    );
   const all = await openData(
     { ...experiment, data: { ...experiment.data, threads: data, skipInvalid } },
     context.onNote,
@@ -45,11 +53,11 @@ export async function evaluateRun(
   );
   if (labelled.length === 0)
     throw new InputError(`none of the ${all.threads.length} threads of ${data} has a label (${labelField(task)})`);
-  const trained = trainedThreads(run);
+  const trained = new Set([run, judging.run].flatMap((own) => [...trainedThreads(own)]));
   const threads: Thread[] = withoutTrained(labelled, { trained, includeTrained, name: data, onNote: context.onNote });
 
   const { sequences } = await judgeForTraining({
-    judge: await judgeOfRun(run, opened),
+    judge: await judgeOfRun(judging.run, judging),
     threads,
     store: cache.annotations,
     maxPosts: experiment.maxJudgedPosts,

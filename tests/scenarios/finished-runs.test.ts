@@ -35,6 +35,24 @@ describe('evaluate', () => {
     expect(JSON.parse(json.out)).toMatchObject({ run, data: 'other.jsonl', threads: 12, seed: 1 });
   });
 
+  it('carries the agent over to the detector of another run', async () => {
+    const scores = async (...args: string[]) => {
+      const { code, out, errors } = await earshot(['evaluate', ...args, '--data', 'other.jsonl', '--json'], { cwd });
+      expect(code, errors).toBe(0);
+      return JSON.parse(out);
+    };
+    const detector = 'runs/tiny/paper/seed-2';
+    const carried = await scores(run, '--detector', detector);
+    expect(carried).toMatchObject({ run, detector, threads: 12 });
+    const [own, theirs] = [await scores(run), await scores(detector)];
+    const rules = ({ systems }: { systems: { name: string; macroF1: number; er: number }[] }) =>
+      systems.filter(({ name }) => name !== 'stop agent').map(({ name, macroF1, er }) => ({ name, macroF1, er }));
+    expect(rules(carried)).toEqual(rules(theirs));
+    expect(rules(carried)).not.toEqual(rules(own));
+    // The paper's agent reads posts alone, so it stops where it did.
+    expect(carried.systems[0].er).toBe(own.systems[0].er);
+  });
+
   it('prints the scores even where they cannot be written', async () => {
     const { code, out, errors } = await earshot(['evaluate', run, '--data', 'other.jsonl', '--out', 'no/s.json'], {
       cwd,

@@ -7,7 +7,7 @@ import { type DiscriminatorHealth, type GailConfig, type GailMember, rewardsOf }
  */
 
 /** What each discriminator of a member tells from the agent: indices of its experts. */
-export function discriminatorTasks(config: Pick<GailConfig, 'objective'>, experts: readonly ExpertName[]): number[][] {
+function discriminatorTasks(config: Pick<GailConfig, 'objective'>, experts: readonly ExpertName[]): number[][] {
   const all = [...experts.keys()];
   return config.objective === 'shared' ? [all] : all.map((expert) => [expert]);
 }
