@@ -3,13 +3,13 @@ import { Command } from 'commander';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { counted } from '../../src/counted.ts';
+import { InputError } from '../../src/errors.ts';
 import { quoted } from '../../src/shell-words.ts';
 import { detectorName } from '../detectors/decisions.ts';
 import { signed } from '../report/shown-numbers.ts';
-import { type ComparedSystem, runsIn } from '../run/decisions-file.ts';
+import { type ComparedSystem, type MetricDifference, runsIn } from '../run/decisions-file.ts';
 import { kindOfRun } from '../run/kind-name.ts';
 import { selectorName } from '../selector/system-names.ts';
-import type { compareSystems } from '../stop-agent/compare-runs.ts';
 import { agentName } from '../stop-agent/decisions.ts';
 import { wholeNumber } from './option-values.ts';
 import type { Terminal } from './terminal.ts';
@@ -142,13 +142,20 @@ async function detectors(compared: Pair, options: { seed: number }) {
   };
 }
 
+async function refuseQueryAgents([{ folder }]: Pair): Promise<never> {
+  throw new InputError(
+    `${folder} is of agents that ask several detectors; the report of their experiment holds them against every rule (\`earshot report\`)`,
+  );
+}
+
 const kinds = {
   'stop-agent': { learnt: agentName, compare: agents },
   selector: { learnt: selectorName, compare: selectors },
   detectors: { learnt: detectorName, compare: detectors },
+  'several-detectors': { learnt: agentName, compare: refuseQueryAgents },
 };
 
-type Differences = ReturnType<typeof compareSystems>['metrics'];
+type Differences = readonly MetricDifference[];
 
 function byName(metrics: Differences) {
   return Object.fromEntries(metrics.map(({ name, title: _, ...difference }) => [name, difference]));

@@ -5,10 +5,12 @@ import { addedUsage } from '../../experts/detectors/session.ts';
 import type { EndpointUsage } from '../../experts/llm/cost/usage.ts';
 import { type PrefixSchedule, scheduledLengths } from '../../experts/prefix-schedule.ts';
 import { prefixOf, type Thread } from '../../src/data/thread.ts';
+import { ProviderError } from '../../src/errors.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import type { Judge } from '../judging/judge.ts';
 import { type JudgeOptions, progressNote } from '../judging/judge-options.ts';
 import { type DetectorDecision, detectorName, type Replies } from './decisions.ts';
+import type { DetectorsExperiment } from './experiment.ts';
 
 export interface JudgedItems {
   /** One for each thread and each number of replies, in the order of these; empty where judging stopped before its end. */
@@ -16,6 +18,27 @@ export interface JudgedItems {
   readonly result: AnnotateResult;
   /** What was sent now. */
   readonly usage: readonly EndpointUsage[];
+}
+
+/** How an experiment asks. */
+export function judgingOf({
+  replies,
+  concurrency,
+  retryUnreadable,
+  maxUnreadable,
+  budget,
+}: DetectorsExperiment): Pick<
+  Parameters<typeof judgeItems>[1],
+  'replies' | 'concurrency' | 'retryUnreadable' | 'maxUnreadable' | 'budget'
+> {
+  return {
+    replies,
+    concurrency,
+    retryUnreadable,
+    maxUnreadable,
+    // A limit that is not given leaves that of a detector file as it is.
+    budget: Object.fromEntries(Object.entries(budget).filter(([, most]) => most !== null)),
+  };
 }
 
 const nothing: Usage = { requests: 0, inputTokens: 0, outputTokens: 0 };
@@ -99,4 +122,31 @@ function saidOf({ costOf }: Judge, row: StoredAnnotation | undefined) {
     seconds: latencyMs === null ? null : latencyMs / 1000,
     explanation,
   };
+}
+
+/**
+ * @throws ProviderError where judging stopped before its end, or judgements failed and the experiment does not count them as wrong
+ */
+export function checkJudged(
+  { result }: JudgedItems,
+  { failures: onFailure }: DetectorsExperiment,
+  { onNote }: WorkContext,
+): void {
+  const { stopped, remaining, asked, cached, failed, unreadable, failures } = result;
+  const all = `${asked + cached + failed} prefixes`;
+  if (stopped !== null)
+    throw new ProviderError(
+      `${stopped.message}\n${remaining} prefixes are not judged yet; what was answered is kept, so the same command goes on from there`,
+      { cause: stopped },
+    );
+  const [first] = failures.filter(({ isUnreadable }) => !isUnreadable);
+  if (failed > unreadable && onFailure === 'stop')
+    throw new ProviderError(
+      `${failed - unreadable} of ${all} could not be judged (the first: thread ${first.threadId}, ${first.prefixLength} posts: ${first.message}); give the same command again to ask for them once more, or set failures=wrong to count them as wrong`,
+    );
+  if (failed > unreadable) onNote(`${failed - unreadable} of ${all} could not be judged and count as wrong`);
+  if (unreadable > 0)
+    onNote(
+      `answers about ${unreadable} of ${all} could not be read and count as wrong; set retryUnreadable=true to ask for them again`,
+    );
 }

@@ -3,7 +3,7 @@ import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import { loadJudgingTask } from '../../experts/tasks/task-file.ts';
 import { tasks } from '../../src/data/task.ts';
-import { InputError, ProviderError } from '../../src/errors.ts';
+import { InputError } from '../../src/errors.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { cachedDetector, openDetectorCache } from '../judging/cached-detector.ts';
 import { type ScoredTask, scoredTask } from '../judging/gold-labels.ts';
@@ -12,7 +12,7 @@ import { writeDecisions } from '../run/decisions-file.ts';
 import { writeParts } from '../run/parts-file.ts';
 import { type DetectorsExperiment, runConfig, withEndpoints } from './experiment.ts';
 import { type ItemParts, readItems, splitItems } from './items.ts';
-import { type JudgedItems, judgeItems } from './judge-items.ts';
+import { checkJudged, type JudgedItems, judgeItems, judgingOf } from './judge-items.ts';
 import { readDetectorsResult, storedDetectorsResult } from './result.ts';
 
 /** One detector with one seed, and where its run goes. */
@@ -49,16 +49,10 @@ export async function runDetectorTrial(trial: DetectorTrial): Promise<void> {
     const judged: JudgedItems[] = [];
     const names = judgedParts(experiment);
     for (const part of names) {
-      const { replies, concurrency, retryUnreadable, maxUnreadable, budget } = experiment;
       const items = await judgeItems(judge, {
+        ...judgingOf(experiment),
         threads: parts[part],
         store,
-        replies,
-        concurrency,
-        retryUnreadable,
-        maxUnreadable,
-        // A limit that is not given leaves that of a detector file as it is.
-        budget: Object.fromEntries(Object.entries(budget).filter(([, most]) => most !== null)),
         stage: 'judging prefixes',
         context,
       });
@@ -95,9 +89,10 @@ function judgedParts({ evaluation, split }: DetectorsExperiment): ('test' | 'dev
   return split.development === 0 ? ['test'] : ['development', 'test'];
 }
 
-async function judgeOf(
-  { experiment, seed, runs, context }: DetectorTrial,
-  { task, parts }: { task: ScoredTask; parts: ItemParts },
+/** The detector of an experiment, ready to judge; a local one is trained, unless it lies in the cache of the runs. */
+export async function judgeOf(
+  { experiment, seed, runs, context }: Omit<DetectorTrial, 'directory'>,
+  { task, parts }: { task: ScoredTask; parts: Pick<ItemParts, 'train'> },
 ): Promise<Judge> {
   const { name, detector, endpoints, budget, retry, maxOutputTokens } = experiment;
   if (detector.name === 'local') {
@@ -126,27 +121,4 @@ async function judgeOf(
       `${detector.file} decides ${judge.task.name} (${judge.task.labels.join(', ')}), and the experiment is about ${task.name} (${task.labels.join(', ')}); give a detector of that task`,
     );
   return judge;
-}
-
-function checkJudged(
-  { result }: JudgedItems,
-  { failures: onFailure }: DetectorsExperiment,
-  { onNote }: WorkContext,
-): void {
-  const { stopped, remaining, failed, unreadable, failures } = result;
-  if (stopped !== null)
-    throw new ProviderError(
-      `${stopped.message}\n${remaining} prefixes are not judged yet; what was answered is kept, so the same command goes on from there`,
-      { cause: stopped },
-    );
-  const [first] = failures.filter(({ isUnreadable }) => !isUnreadable);
-  if (failed > unreadable && onFailure === 'stop')
-    throw new ProviderError(
-      `${failed - unreadable} prefixes could not be judged (the first: thread ${first.threadId}, ${first.prefixLength} posts: ${first.message}); give the same command again to ask for them once more, or set failures=wrong to count them as wrong`,
-    );
-  if (failed > unreadable) onNote(`${failed - unreadable} prefixes could not be judged and count as wrong`);
-  if (unreadable > 0)
-    onNote(
-      `${unreadable} prefixes were answered with something that could not be read and count as wrong; set retryUnreadable=true to ask for them again`,
-    );
 }

@@ -25,12 +25,19 @@ const confidences = [0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 0.97, 0.9
 /**
  * Every cascade over some detectors, with every pair of first and last lengths.
  * @param options.names of the detectors, in their order
- * @param options.lengths at which the detectors may be asked
+ * @param options.lengths at which the detectors may be asked; Infinity for all posts
  */
 export function allCascades({ names, lengths }: { names: readonly string[]; lengths: readonly number[] }): Cascade[] {
   const single = names.flatMap((name, detector) =>
     lengths.map(
-      (last): Cascade => ({ name: `${name} at ${last}`, detector, first: last, last, confidence: 2, second: null }),
+      (last): Cascade => ({
+        name: `${name} at ${shown(last)}`,
+        detector,
+        first: last,
+        last,
+        confidence: 2,
+        second: null,
+      }),
     ),
   );
   const others = (detector: number) => [null, ...names.keys()].filter((second) => second !== detector);
@@ -40,7 +47,7 @@ export function allCascades({ names, lengths }: { names: readonly string[]; leng
       spans.flatMap(({ first, last }) =>
         // Without another post and without another detector it does not matter how sure the first is.
         (second === null && first === last ? [] : confidences).map((confidence): Cascade => {
-          const where = first === last ? `at ${last}` : `from ${first} to ${last}`;
+          const where = first === last ? `at ${shown(last)}` : `from ${shown(first)} to ${shown(last)}`;
           const then = second === null ? '' : `, else ${names[second]}`;
           return { name: `${name} ${where} ≥ ${confidence}${then}`, detector, first, last, confidence, second };
         }),
@@ -49,6 +56,8 @@ export function allCascades({ names, lengths }: { names: readonly string[]; leng
   );
   return [...single, ...cascades];
 }
+
+const shown = (length: number): string => (length === Number.POSITIVE_INFINITY ? 'the end' : String(length));
 
 /** Whether a rule asks one detector only. */
 export const isSingle = ({ second }: Cascade): boolean => second === null;

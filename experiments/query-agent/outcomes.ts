@@ -1,4 +1,6 @@
 import type { QueryEpisode } from '../../envs/query-env.ts';
+import { macroF1 } from '../../src/metrics/classification.ts';
+import type { PricedPoint } from '../../src/metrics/pareto.ts';
 import type { QueryThread } from '../../trainers/query-agent/states.ts';
 
 /** What an agent or a rule came to on one thread. */
@@ -41,4 +43,17 @@ export function returnsOf(outcomes: readonly QueryOutcome[], delayCost: number):
 
 export function mean(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+/** What outcomes come to, where what asking costs takes the place of the number of calls. */
+export function pointOf(outcomes: readonly QueryOutcome[], classes: number): PricedPoint {
+  return {
+    macroF1: macroF1({
+      gold: outcomes.map(({ gold }) => gold),
+      predicted: outcomes.map(({ predicted }) => predicted),
+      classes,
+    }),
+    er: mean(outcomes.map(({ postsUsed, posts }) => postsUsed / posts)),
+    calls: mean(outcomes.map(({ cost }) => cost)),
+  };
 }

@@ -11,7 +11,10 @@ const withSchema = z.looseObject({
  * Passes requests on to llama.cpp's Python server, counts answers, and translates JSON schemas, which that server knows by a name of
  * its own, or refuses them.
  */
-export async function countingProxy(upstream: string, { schemas }: { schemas: boolean }) {
+export async function countingProxy(
+  upstream: string,
+  { schemas, port: wanted = 0 }: { schemas: boolean; port?: number },
+) {
   const counts = { answers: 0, withLogprobs: 0, repairs: 0 };
   const proxy = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
@@ -41,7 +44,7 @@ export async function countingProxy(upstream: string, { schemas }: { schemas: bo
     response.writeHead(answer.status, { 'content-type': 'application/json' });
     response.end(text);
   });
-  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => proxy.listen(wanted, '127.0.0.1', resolve));
   const { port } = proxy.address() as AddressInfo;
   return { counts, baseURL: `http://127.0.0.1:${port}/v1`, close: () => proxy.close() };
 }

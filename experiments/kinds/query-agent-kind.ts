@@ -1,0 +1,47 @@
+import {
+  asksPaidDetectors,
+  filesOfQueryExperiment,
+  queryExperimentSchema,
+  resolveQueryExperiment,
+} from '../query-agent/experiment.ts';
+import { queryMetrics, scoreQueryRun } from '../query-agent/result.ts';
+import type { ExperimentKind } from './experiment-kind.ts';
+
+export const queryAgentKind: ExperimentKind = {
+  name: 'several-detectors',
+  metrics: queryMetrics.map(({ value: _, ...metric }) => ({ ...metric, isShown: true })),
+  objective: 'return',
+  score: (path, part) =>
+    scoreQueryRun(path, part).map(({ title, values }, index) => ({
+      name: title,
+      role: index === 0 ? 'learnt' : 'baseline',
+      values,
+    })),
+  soleVariant: 'agent',
+  dataOverride: (path) => ({ data: { threads: path } }),
+  resolve(raw, source) {
+    const experiment = resolveQueryExperiment(raw, source);
+    const { name, description, seeds, data, split, detectors, task } = experiment;
+    return {
+      name,
+      description,
+      seeds,
+      config: { ...experiment },
+      threadFiles: [data.threads].filter((file) => file !== null),
+      files: filesOfQueryExperiment(experiment),
+      sweepProblem: null,
+      asksModels: asksPaidDetectors(experiment),
+      detectorKey: JSON.stringify([data, split, detectors, task]),
+      // Each of the settings is trained alone, with its own hidden units and iterations.
+      backend: null,
+      shape: null,
+      iterations: null,
+    };
+  },
+  async start({ runs }) {
+    // Loaded by the process that trains, and not by those that only divide the work.
+    const { runQueryTrial } = await import('../query-agent/trial.ts');
+    return ([{ config, seed, directory }], context) =>
+      runQueryTrial({ experiment: queryExperimentSchema.parse(config), seed, directory, runs, context });
+  },
+};

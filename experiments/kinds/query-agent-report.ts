@@ -1,0 +1,19 @@
+import { queryPage, renderQueryReport, summarizeQueryAgents } from '../query-agent/report/query-report.ts';
+import { standingOf } from '../query-agent/report/standing.ts';
+import { queryJson, readQueryResult } from '../query-agent/result.ts';
+import { resultsOf } from '../report/variant-results.ts';
+import type { KindReport } from './kind-report.ts';
+
+export const queryAgentReport: KindReport = {
+  json: (variants) => resultsOf(variants, queryJson),
+  text(source) {
+    const standing = standingOf(resultsOf(source.variants, (run) => readQueryResult(run)));
+    return {
+      report: renderQueryReport({ ...source, standing }),
+      summary: summarizeQueryAgents({ ...source, standing }),
+      answer: { verdict: standing.verdict },
+      next: [],
+    };
+  },
+  page: queryPage,
+};

@@ -1,0 +1,184 @@
+import { z } from 'zod';
+import { RunDirectory } from '../../checkpoints/run-directory.ts';
+import { macroF1 } from '../../src/metrics/classification.ts';
+import { type EvaluationSplit, readDecisions } from '../run/decisions-file.ts';
+import { queryExperimentSchema } from './experiment.ts';
+import type { QueryOutcome } from './outcomes.ts';
+
+const formatVersion = 1;
+const count = z.int().min(0);
+
+/** The agent, or a rule beside it. */
+const systemSchema = z.strictObject({
+  name: z.string().describe('in decisions.jsonl'),
+  title: z.string().describe('the same in all seeds, while the rule may differ'),
+  share: z
+    .number()
+    .describe('below 1 where a rule is one of several with the same title, drawn for each thread by chance'),
+});
+export type QuerySystem = z.output<typeof systemSchema>;
+
+/** `result.json`: what the decisions of a run do not tell. */
+const storedQuerySchema = z.strictObject({
+  formatVersion: z.literal(formatVersion),
+  seed: z.int(),
+  task: z.string(),
+  labels: z.array(z.string()),
+  detectors: z.array(z.string()),
+  chosen: z.int().describe('number of the settings that were chosen, from 1'),
+  returns: z.array(z.number()).describe('mean return of each of the settings on the development part'),
+  part: z.enum(['test', 'development']).describe('decided'),
+  systems: z.array(systemSchema).describe('the agent first'),
+  threads: z.record(z.string(), count).describe('threads of each part'),
+  asked: count,
+  cached: count,
+});
+export type StoredQueryResult = z.output<typeof storedQuerySchema>;
+
+export function storedQueryResult(of: Omit<StoredQueryResult, 'formatVersion'>): StoredQueryResult {
+  return { formatVersion, ...of };
+}
+
+const decisionSchema = z.strictObject({
+  system: z.string(),
+  threadId: z.string(),
+  gold: z.string(),
+  predicted: z.string().nullable().describe('null where the answer could not be read'),
+  postsUsed: z.int(),
+  posts: z.int(),
+  cost: z.number().describe('of what it asked, in units of the return'),
+  asks: z.record(z.string(), count).describe('of each detector'),
+  detector: z.string().describe('whose judgement it is'),
+});
+export type QueryDecision = z.output<typeof decisionSchema>;
+
+/** A line of `decisions.jsonl`. */
+export function decisionOf(
+  { gold, predicted, asks, detector, threadId, postsUsed, posts, cost }: QueryOutcome,
+  of: { name: string; labels: readonly string[]; detectors: readonly string[] },
+): QueryDecision {
+  return {
+    system: of.name,
+    threadId,
+    gold: of.labels[gold],
+    predicted: of.labels[predicted] ?? null,
+    postsUsed,
+    posts,
+    cost,
+    asks: Object.fromEntries(of.detectors.map((name, place) => [name, asks[place]])),
+    detector: of.detectors[detector],
+  };
+}
+
+/** What a system decided of each thread. */
+export interface SystemDecisions extends QuerySystem {
+  readonly decisions: readonly QueryDecision[];
+}
+
+/** What a finished run came to. */
+export interface QueryResult extends Omit<StoredQueryResult, 'formatVersion' | 'systems'> {
+  readonly delayCost: number;
+  readonly systems: readonly SystemDecisions[];
+}
+
+/** @throws InputError when another version of Earshot finished the run, or it has no decisions on that part */
+export function readQueryResult(run: RunDirectory, part?: EvaluationSplit): QueryResult {
+  const { formatVersion: _, systems, ...stored } = run.readResult(storedQuerySchema);
+  const decisions = readDecisions(run.path, decisionSchema, part ?? stored.part);
+  const { delayCost } = run.readConfig(queryExperimentSchema);
+  const own = systems.map((system) => ({
+    ...system,
+    decisions: decisions.filter((one) => one.system === system.name),
+  }));
+  return { ...stored, delayCost, systems: own.filter((system) => system.decisions.length > 0) };
+}
+
+/** One number that decisions come to. */
+export interface QueryMetric {
+  readonly name: string;
+  readonly title: string;
+  readonly decimals: number;
+  readonly range?: readonly [number, number];
+  /** Of one decision, to be averaged; null for macro-F1, which is no mean. */
+  readonly value: ((decision: QueryDecision, result: QueryResult) => number) | null;
+}
+
+export const queryMetrics: readonly QueryMetric[] = [
+  {
+    name: 'return',
+    title: 'return',
+    decimals: 3,
+    value: ({ gold, predicted, postsUsed, posts, cost }, { delayCost }) =>
+      Number(gold === predicted) - (delayCost * postsUsed) / posts - cost,
+  },
+  { name: 'macroF1', title: 'macro-F1', decimals: 3, range: [0, 1], value: null },
+  { name: 'er', title: 'ER', decimals: 3, range: [0, 1], value: ({ postsUsed, posts }) => postsUsed / posts },
+  { name: 'cost', title: 'cost', decimals: 4, value: ({ cost }) => cost },
+];
+
+/** The metrics of a run: those of all, and how often it asks each detector a thread. */
+export function metricsOf({ detectors }: QueryResult): QueryMetric[] {
+  return [
+    ...queryMetrics,
+    ...detectors.map((detector) => ({
+      name: `asks of ${detector}`,
+      title: `asks ${detector}`,
+      decimals: 2,
+      value: ({ asks }: QueryDecision) => asks[detector],
+    })),
+  ];
+}
+
+/**
+ * What the systems of a run come to, by title, the agent first; those with the same title by their shares.
+ * @returns [titles][metrics] for decisions by index, repetitions counting again
+ */
+export function scorerOf(result: QueryResult): { titles: string[]; score: (items: Int32Array) => number[][] } {
+  const { systems, labels } = result;
+  const metrics = metricsOf(result);
+  const columns = systems.map(({ decisions, ...system }) => ({
+    ...system,
+    gold: Int32Array.from(decisions, ({ gold }) => labels.indexOf(gold)),
+    predicted: Int32Array.from(decisions, ({ predicted }) => (predicted === null ? -1 : labels.indexOf(predicted))),
+    values: metrics.map(({ value }) => value && Float64Array.from(decisions, (decision) => value(decision, result))),
+  }));
+  const titles = [...new Set(systems.map(({ title }) => title))];
+  const scored = ({ gold, predicted, values }: (typeof columns)[number], items: Int32Array) =>
+    values.map((own) =>
+      own === null
+        ? macroF1({ gold, predicted, classes: labels.length, items })
+        : items.reduce((sum, item) => sum + own[item], 0) / items.length,
+    );
+  return {
+    titles,
+    score(items) {
+      const sums = titles.map(() => metrics.map(() => 0));
+      for (const own of columns) {
+        const sum = sums[titles.indexOf(own.title)];
+        for (const [metric, value] of scored(own, items).entries()) sum[metric] += own.share * value;
+      }
+      return sums;
+    },
+  };
+}
+
+/** Every metric of every system of a run, by its title, the agent first. */
+export function scoresOfRun(result: QueryResult) {
+  const { titles, score } = scorerOf(result);
+  const scores = score(Int32Array.from(result.systems[0].decisions.keys()));
+  return titles.map((title, place) => ({
+    title,
+    values: Object.fromEntries(metricsOf(result).map(({ name }, metric) => [name, scores[place][metric]])),
+  }));
+}
+
+/** The same as `--json` prints it. */
+export function queryJson(run: RunDirectory): unknown {
+  const result = readQueryResult(run);
+  const { systems, ...stored } = result;
+  return { ...stored, rules: systems.map(({ decisions: _, ...system }) => system), systems: scoresOfRun(result) };
+}
+
+export function scoreQueryRun(path: string, part: EvaluationSplit) {
+  return scoresOfRun(readQueryResult(RunDirectory.open(path), part));
+}
