@@ -19,7 +19,9 @@ const runOf = (variant: string) => `runs/tiny/${variant}/seed-1`;
 let cwd: string;
 beforeAll(async () => {
   cwd = mkdtempSync(join(tmpdir(), 'earshot-interop-'));
-  const student = { student: true, studentOptions: tiny.detector };
+  // Replies that weigh the more, the more they are.
+  const detector = { ...tiny.detector, replyScales: ['logarithmic'] };
+  const student = { student: true, studentOptions: detector };
   writeExperiment(join(cwd, 'tiny.yaml'), {
     agent: { ...tiny.agent, iterations: 20 },
     variants: {
@@ -27,6 +29,7 @@ beforeAll(async () => {
       pooled: { state: { posts: 'mean', components: 6 } },
       student: { state: student },
       aware: {
+        detector,
         state: {
           observesDetector: true,
           actsAt: 'queried-posts',

@@ -8,12 +8,21 @@ export interface Scored {
   readonly classCount: number;
 }
 
-/** Weighted mean of −Σ target · log p(class), in nats, after dividing the logits by `temperature`. */
+/** Weighted mean of `rowLosses`. */
 export function logLoss(scored: Scored, temperature = 1): number {
-  const { logits, targets, rowWeights, classCount } = scored;
+  const { rowWeights } = scored;
   let loss = 0;
   let weight = 0;
-  for (let row = 0; row < rowWeights.length; row++) {
+  for (const [row, own] of rowLosses(scored, temperature).entries()) {
+    loss += rowWeights[row] * own;
+    weight += rowWeights[row];
+  }
+  return loss / weight;
+}
+
+/** −Σ target · log p(class) of each row, in nats, after dividing the logits by `temperature`. */
+export function rowLosses({ logits, targets, rowWeights, classCount }: Scored, temperature: number): Float64Array {
+  return Float64Array.from(rowWeights, (_, row) => {
     const offset = row * classCount;
     let largest = Number.NEGATIVE_INFINITY;
     for (let index = 0; index < classCount; index++) largest = Math.max(largest, logits[offset + index] / temperature);
@@ -22,10 +31,8 @@ export function logLoss(scored: Scored, temperature = 1): number {
     let expected = 0;
     for (let index = 0; index < classCount; index++)
       expected += targets[offset + index] * (logits[offset + index] / temperature);
-    loss += rowWeights[row] * (largest + Math.log(sum) - expected);
-    weight += rowWeights[row];
-  }
-  return loss / weight;
+    return largest + Math.log(sum) - expected;
+  });
 }
 
 const SMALLEST = 0.05;

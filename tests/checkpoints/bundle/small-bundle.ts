@@ -162,6 +162,7 @@ export const replyModel: PrefixModel = {
     characters: empty,
   },
   loneClaimWeight: 1,
+  replyScale: 'constant',
   intercepts: [0, -1],
   temperature: 1,
   offsets: [0, 0],
