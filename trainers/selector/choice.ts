@@ -1,6 +1,7 @@
 import { type RetainedContext, selectionState } from '../../envs/selection-env.ts';
 import type { TaskPrediction } from '../../experts/task-models/task-model.ts';
 import { likeliest } from '../../src/likeliest.ts';
+import type { SelectorConfig } from './config.ts';
 import { retainProbability } from './policy.ts';
 import type { Level, SelectorClaim, SelectorTraining, Stratum } from './setup.ts';
 
@@ -59,20 +60,28 @@ export function chooser(training: SelectorTraining, preselected: readonly Presel
       return decided(random.uniform() * shown < retained);
     };
   }
+  return policyChooser({ policies, config, isRetained: (probability) => random.uniform() < probability });
+}
+
+/** Eq. 3, where a policy decides. */
+export function policyChooser(options: {
+  policies: SelectorTraining['policies'];
+  config: Pick<SelectorConfig, 'retain' | 'showDistribution'>;
+  /** Given π(retain). */
+  isRetained: (retainProbability: number) => boolean;
+}): Chooser {
+  const { policies, config, isRetained } = options;
   return (level, { claim, context, explanation, prediction }) => {
     if (config.retain[level] === 'all') return decided(true);
-    const state = selectionState({
-      claim,
-      context,
-      explanation,
-      ...(config.showDistribution && { distribution: prediction.distribution }),
-    });
+    const shown = config.showDistribution ? { distribution: prediction.distribution } : {};
+    const state = selectionState({ claim, context, explanation, ...shown });
     const probability = retainProbability(policies[level], state);
-    return { state, action: random.uniform() < probability ? 1 : 0, retainProbability: probability };
+    return { state, action: isRetained(probability) ? 1 : 0, retainProbability: probability };
   };
 }
 
-function decided(isRetained: boolean): Step {
+/** A step that no policy decided. */
+export function decided(isRetained: boolean): Step {
   return { state: null, action: isRetained ? 1 : 0, retainProbability: 1 };
 }
 

@@ -1,8 +1,6 @@
 import {
-  emptyContext,
   labelledAgreement,
   labelledMargin,
-  retain,
   type StanceReferences,
   unlabelledAgreement,
 } from '../../envs/selection-env.ts';
@@ -10,13 +8,12 @@ import type { TaskPrediction } from '../../experts/task-models/task-model.ts';
 import { likeliest } from '../../src/likeliest.ts';
 import type { Chooser, PreselectedClaim, Step } from './choice.ts';
 import type { SelectorConfig } from './config.ts';
-import { explanationShown } from './explanation.ts';
 import type { SelectorTraining } from './setup.ts';
+import { type StanceOf, showPosts, veracityItem } from './show.ts';
 
 /** What the SD model said at the beginning of an epoch. */
 export interface Annotations {
-  /** By claim and post, for the posts that the SD model was asked about. */
-  readonly stanceOf: (claim: number, post: number) => TaskPrediction;
+  readonly stanceOf: StanceOf;
   readonly references: StanceReferences;
   readonly prior: Float64Array;
 }
@@ -50,64 +47,22 @@ export async function postEpisodes(
   options: { batch: readonly PreselectedClaim[]; annotations: Annotations; choose: Chooser },
 ): Promise<Episode[]> {
   const { settings } = training;
-  const { claims, config, dimensions, embedTexts, embedExplanations, veracityModel } = settings;
+  const { claims, config, veracityModel } = settings;
   const { batch, annotations, choose } = options;
   const { stanceOf, references, prior } = annotations;
-  const texts = batch.flatMap(({ claim, posts }) => [
-    claims[claim].claim,
-    ...Array.from(posts, (post) => claims[claim].posts[post]),
-  ]);
-  const explanations = batch.flatMap(({ claim, posts }) =>
-    Array.from(posts, (post) =>
-      explanationShown(stanceOf(claim, post), {
-        classes: settings.stanceModel.classes,
-        text: claims[claim].posts[post],
-        config,
-      }),
-    ),
-  );
-  const vectors = await embedAll(embedTexts, texts, dimensions);
-  const reasons = await embedAll(embedExplanations, explanations, dimensions);
-
-  let nextVector = 0;
-  let nextReason = 0;
-  const chosen = batch.map(({ claim, posts }) => {
-    const claimEmbedding = vectors[nextVector++];
-    const context = emptyContext(dimensions);
-    const retained: number[] = [];
-    const steps = Array.from(posts, (post) => {
-      const embedding = vectors[nextVector++];
-      const explanation = reasons[nextReason++];
-      const step = choose('posts', {
-        place: { claim, post },
-        claim: claimEmbedding,
-        context,
-        explanation,
-        prediction: stanceOf(claim, post),
-      });
-      if (step.action === 1) {
-        retain(context, embedding);
-        retained.push(post);
-      }
-      return step;
-    });
-    return { claim, posts, claimEmbedding, steps, retained };
-  });
+  const shown = await showPosts(settings, { batch, stanceOf, choose });
 
   // §4.2. The last question of a claim has all its retained posts; most rewards need other sets of them, too.
-  const sets = chosen.map(({ posts, retained }) => [...otherSets(config.postReward, { posts, retained }), retained]);
-  const questions = chosen.map(({ claim, retained }, index) => {
-    const { threadId, claim: text, posts, label } = claims[claim];
-    return (label === null ? [retained] : sets[index]).map((set) => ({
-      threadId,
-      claim: text,
-      posts: set.map((post) => ({ text: posts[post], stance: stanceOf(claim, post).distribution })),
-    }));
-  });
+  const sets = shown.map(({ posts, retained }) => [...otherSets(config.postReward, { posts, retained }), retained]);
+  const questions = shown.map(({ claim, retained }, index) =>
+    (claims[claim].label === null ? [retained] : sets[index]).map((posts) =>
+      veracityItem(settings, { claim, posts, stanceOf }),
+    ),
+  );
   const answers = await veracityModel.predict(questions.flat());
 
   let nextAnswer = 0;
-  return chosen.map(({ claim, posts, claimEmbedding, steps }, index) => {
+  return shown.map(({ claim, posts, claimEmbedding, steps }, index) => {
     const own = answers.slice(nextAnswer, nextAnswer + questions[index].length);
     nextAnswer += own.length;
     const prediction = own[own.length - 1];
@@ -183,14 +138,4 @@ function postRewards(options: { steps: readonly Step[]; rewards: readonly number
     retained += action;
     return reward - before;
   });
-}
-
-/** One vector for each text. */
-export async function embedAll(
-  embed: (texts: readonly string[]) => Promise<Float32Array>,
-  texts: readonly string[],
-  dimensions: number,
-): Promise<Float32Array[]> {
-  const vectors = texts.length === 0 ? new Float32Array(0) : await embed(texts);
-  return texts.map((_, index) => vectors.subarray(index * dimensions, (index + 1) * dimensions));
 }

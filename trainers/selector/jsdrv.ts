@@ -3,19 +3,18 @@ import {
   meanDistribution,
   preselectClaims,
   preselectPosts,
-  retain,
   stanceReferences,
   stepsOfPositiveReward,
   veracityPrior,
 } from '../../envs/selection-env.ts';
 import type { Example, TaskPrediction, VeracityItem } from '../../experts/task-models/task-model.ts';
+import { groupBy } from '../../src/data/group-by.ts';
 import { likeliest } from '../../src/likeliest.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import type { Trainer } from '../trainer.ts';
 import { restoreSelector, selectorState } from './checkpoint.ts';
 import { chooser, countRetention, type PreselectedClaim } from './choice.ts';
-import { type Annotations, embedAll, postEpisodes, type SelectedPost } from './episode.ts';
-import { explanationShown } from './explanation.ts';
+import { type Annotations, postEpisodes, type SelectedPost } from './episode.ts';
 import type { SelectorPolicy } from './policy.ts';
 import {
   createSelectorTraining,
@@ -24,6 +23,7 @@ import {
   type SelectorTraining,
   stanceItem,
 } from './setup.ts';
+import { showClaims, veracityItem } from './show.ts';
 import { updatePolicies } from './update.ts';
 
 /*
@@ -109,7 +109,7 @@ export function createSelector(settings: SelectorSettings): SelectorTrainer {
       const shown = preselect(training);
       const annotations = await annotateStances(training, shown);
       selection = await selectAndLearn(training, { shown, annotations, context });
-      await tuneTaskModels(training, selection);
+      await tuneTaskModels(training, { selection, annotations });
       training.epoch++;
       training.retention.push({
         posts: countRetention(selection.posts, { classes: stanceModel.classes.length, claims }),
@@ -226,27 +226,10 @@ async function selectAndLearn(
     context.signal.throwIfAborted();
     const batch = shown.slice(start, start + config.batchClaims);
     const episodes = await postEpisodes(training, { batch, annotations, choose });
-    const explanations = await embedAll(
-      settings.embedExplanations,
-      episodes.map(({ claim, prediction }) =>
-        explanationShown(prediction, {
-          classes: settings.veracityModel.classes,
-          text: settings.claims[claim].claim,
-          config,
-        }),
-      ),
-      settings.dimensions,
-    );
+    const claimSteps = await showClaims(settings, { batch: episodes, context: claimContext, choose });
     const learnt = episodes.flatMap((episode, index) => {
-      const { claimEmbedding, prediction } = episode;
-      const step = choose('claims', {
-        place: { claim: episode.claim },
-        claim: claimEmbedding,
-        context: claimContext,
-        explanation: explanations[index],
-        prediction,
-      });
-      if (step.action === 1) retain(claimContext, claimEmbedding);
+      const { prediction } = episode;
+      const step = claimSteps[index];
       const { reward } = episode;
       training.fullRewards = stepsOfPositiveReward({ before: training.fullRewards, reward });
       if (config.stopAfterFullRewards !== null && training.fullRewards >= config.stopAfterFullRewards)
@@ -271,7 +254,10 @@ async function selectAndLearn(
 }
 
 /** §4.4: once an epoch, on what was retained. The surest come first, for models that can use only a few examples. */
-async function tuneTaskModels({ settings }: SelectorTraining, selection: EpochSelection): Promise<void> {
+async function tuneTaskModels(
+  { settings }: SelectorTraining,
+  { selection, annotations }: { selection: EpochSelection; annotations: Annotations },
+): Promise<void> {
   const { claims, config, stanceModel, veracityModel } = settings;
   const bySurety = <T extends { retainProbability: number }>(items: readonly T[]) =>
     items.toSorted((one, other) => other.retainProbability - one.retainProbability);
@@ -285,25 +271,17 @@ async function tuneTaskModels({ settings }: SelectorTraining, selection: EpochSe
       })),
     );
   if (!config.tune.veracity) return;
-  const postsOf = new Map<number, SelectedPost[]>();
-  for (const post of retained) postsOf.set(post.claim, [...(postsOf.get(post.claim) ?? []), post]);
+  const postsOf = groupBy(retained, ({ claim }) => claim);
   const taught = selection.claims.filter(
     ({ claim, isRetained }) => isRetained || (config.labelledClaims === 'always' && claims[claim].label !== null),
   );
   await veracityModel.tune(
     bySurety(taught).map(({ claim, prediction }) => {
-      const { threadId, claim: text, posts, label: human } = claims[claim];
       const machine = likeliest(prediction.distribution);
-      const label = human ?? machine;
+      const label = claims[claim].label ?? machine;
+      const posts = (postsOf.get(claim) ?? []).map(({ post }) => post);
       return {
-        item: {
-          threadId,
-          claim: text,
-          posts: (postsOf.get(claim) ?? []).map((own) => ({
-            text: posts[own.post],
-            stance: own.prediction.distribution,
-          })),
-        },
+        item: veracityItem(settings, { claim, posts, stanceOf: annotations.stanceOf }),
         label,
         // An explanation of another label would teach the wrong thing.
         explanation: label === machine ? prediction.explanation : '',

@@ -1,9 +1,8 @@
-import { emptyContext, retain, selectionState } from '../../envs/selection-env.ts';
+import { emptyContext } from '../../envs/selection-env.ts';
 import type { TaskPrediction } from '../../experts/task-models/task-model.ts';
-import { embedAll } from './episode.ts';
-import { explanationShown } from './explanation.ts';
-import { retainProbability } from './policy.ts';
-import { type Level, type SelectorClaim, type SelectorSettings, type SelectorTraining, stanceItem } from './setup.ts';
+import { decided, policyChooser, type Step } from './choice.ts';
+import { type SelectorClaim, type SelectorSettings, type SelectorTraining, stanceItem } from './setup.ts';
+import { showClaims, showPosts, veracityItem } from './show.ts';
 
 /** What a trained selector makes of one claim. */
 export interface GreedySelection {
@@ -21,6 +20,8 @@ export interface Decided {
 /** Claims whose posts are embedded at a time. */
 const claimsAtOnce = 16;
 
+const nothing = async () => new Float32Array(0);
+
 /**
  * Inference: every post is labelled and, in time order, retained where π ≥ 1/2; the veracity model reads what was retained;
  * the claim is retained likewise. Nothing is drawn. Without policies everything is retained. What a claim is worth depends on the
@@ -37,100 +38,45 @@ export async function selectGreedily(options: {
   onProgress?: ((done: number, total: number) => void) | undefined;
   signal?: AbortSignal | undefined;
 }): Promise<GreedySelection[]> {
-  const { settings, policies, onProgress, signal } = options;
-  const order = [...options.claims.keys()].sort((left, right) =>
-    options.claims[left].threadId < options.claims[right].threadId ? -1 : 1,
+  const { settings, policies, claims, onProgress, signal } = options;
+  const { stanceModel, veracityModel, config } = settings;
+  const order = [...claims.keys()].sort((left, right) => (claims[left].threadId < claims[right].threadId ? -1 : 1));
+  const items = order.flatMap((claim) => claims[claim].posts.map((_, post) => stanceItem(claims[claim], post)));
+  const stances = (await stanceModel.predict(items)).values();
+  const stancesOf = new Map(
+    order.map((claim) => [claim, claims[claim].posts.map((): TaskPrediction => stances.next().value!)]),
   );
-  const claims = order.map((place) => options.claims[place]);
-  const { stanceModel, veracityModel, dimensions, config } = settings;
-  const stances = await stanceModel.predict(
-    claims.flatMap((claim) => claim.posts.map((_, post) => stanceItem(claim, post))),
-  );
+  const stanceOf = (claim: number, post: number) => stancesOf.get(claim)![post];
   const decides = policies !== null && Object.values(config.retain).includes('policy');
-  const claimContext = emptyContext(dimensions);
-  const selections: GreedySelection[] = [];
-  const decided = (
-    level: Level,
-    seen: { claim: Float32Array; context: typeof claimContext; explanation: Float32Array; prediction: TaskPrediction },
-  ): Decided => {
-    const { prediction } = seen;
-    if (policies === null || config.retain[level] === 'all')
-      return { prediction, retainProbability: 1, isRetained: true };
-    const shown = config.showDistribution ? { distribution: prediction.distribution } : {};
-    const state = selectionState({ ...seen, ...shown });
-    const probability = retainProbability(policies[level], state);
-    return { prediction, retainProbability: probability, isRetained: probability >= 0.5 };
-  };
-
-  let next = 0;
-  for (let start = 0; start < claims.length; start += claimsAtOnce) {
+  const choose = decides
+    ? policyChooser({ policies, config, isRetained: (probability) => probability >= 0.5 })
+    : () => decided(true);
+  // Where no policy decides nothing looks at embeddings.
+  const embedding = decides ? {} : { dimensions: 0, embedTexts: nothing, embedExplanations: nothing };
+  const shown = { ...settings, ...embedding, claims };
+  const context = emptyContext(shown.dimensions);
+  const selections: GreedySelection[] = new Array(claims.length);
+  for (let start = 0; start < order.length; start += claimsAtOnce) {
     signal?.throwIfAborted();
-    const batch = claims.slice(start, start + claimsAtOnce);
-    const own = stances.slice(next, next + batch.reduce((sum, { posts }) => sum + posts.length, 0));
-    next += own.length;
-    // Where no policy decides nothing looks at embeddings.
-    const vectors = decides
-      ? await embeddings(
-          settings,
-          batch.flatMap(({ claim, posts }) => [claim, ...posts]),
-          batch
-            .flatMap(({ posts }) => posts)
-            .map((text, place) => explanationShown(own[place], { classes: stanceModel.classes, text, config })),
-        )
-      : { texts: [], reasons: [] };
-    let place = 0;
-    let row = 0;
-    const chosen = batch.map((claim) => {
-      const claimVector = vectors.texts[row++];
-      const context = emptyContext(dimensions);
-      const posts = claim.posts.map(() => {
-        const seen = { claim: claimVector, context, explanation: vectors.reasons[place], prediction: own[place++] };
-        const post = decided('posts', seen);
-        if (decides && post.isRetained) retain(context, vectors.texts[row]);
-        row++;
-        return post;
-      });
-      return { claim, claimVector, posts };
-    });
+    const batch = order
+      .slice(start, start + claimsAtOnce)
+      .map((claim) => ({ claim, posts: Int32Array.from(claims[claim].posts.keys()) }));
+    const posts = await showPosts(shown, { batch, stanceOf, choose });
     const verdicts = await veracityModel.predict(
-      chosen.map(({ claim: { threadId, claim, posts: texts }, posts }) => ({
-        threadId,
-        claim,
-        posts: posts.flatMap(({ isRetained, prediction }, index) =>
-          isRetained ? [{ text: texts[index], stance: prediction.distribution }] : [],
-        ),
-      })),
+      posts.map(({ claim, retained }) => veracityItem(shown, { claim, posts: retained, stanceOf })),
     );
-    const { reasons } = decides
-      ? await embeddings(
-          settings,
-          [],
-          verdicts.map((verdict, index) =>
-            explanationShown(verdict, { classes: veracityModel.classes, text: batch[index].claim, config }),
-          ),
-        )
-      : { reasons: [] };
-    for (const [index, { claimVector, posts }] of chosen.entries()) {
-      const seen = { claim: claimVector, context: claimContext, explanation: reasons[index] };
-      const claim = decided('claims', { ...seen, prediction: verdicts[index] });
-      if (decides && claim.isRetained) retain(claimContext, claimVector);
-      selections.push({ posts, claim });
-    }
-    onProgress?.(selections.length, claims.length);
+    const judged = posts.map((own, index) => ({ ...own, prediction: verdicts[index] }));
+    const steps = await showClaims(shown, { batch: judged, context, choose });
+    for (const [index, { claim, steps: ofPosts, prediction }] of judged.entries())
+      selections[claim] = {
+        posts: ofPosts.map((step, post) => decidedBy(step, stanceOf(claim, post))),
+        claim: decidedBy(steps[index], prediction),
+      };
+    onProgress?.(start + batch.length, claims.length);
   }
-  const inOrderGiven: GreedySelection[] = new Array(claims.length);
-  for (const [index, place] of order.entries()) inOrderGiven[place] = selections[index];
-  return inOrderGiven;
+  return selections;
 }
 
-async function embeddings(
-  settings: Pick<SelectorSettings, 'embedTexts' | 'embedExplanations' | 'dimensions'>,
-  texts: readonly string[],
-  reasons: readonly string[],
-) {
-  const { embedTexts, embedExplanations, dimensions } = settings;
-  return {
-    texts: await embedAll(embedTexts, texts, dimensions),
-    reasons: await embedAll(embedExplanations, reasons, dimensions),
-  };
+function decidedBy({ action, retainProbability }: Step, prediction: TaskPrediction): Decided {
+  return { prediction, retainProbability, isRetained: action === 1 };
 }

@@ -3,13 +3,13 @@ import { emptyContext, selectionState, stateSize } from '../../../envs/selection
 import { stanceClasses } from '../../../experts/task-models/task-model.ts';
 import { createHashingEncoder } from '../../../src/text/hashing-encoder.ts';
 import { selectorSchema } from '../../../trainers/selector/config.ts';
-import { explanationShown } from '../../../trainers/selector/explanation.ts';
 import {
   addExpectedRewardGradient,
   ascend,
   createSelectorPolicy,
   retainProbability,
 } from '../../../trainers/selector/policy.ts';
+import { explanationShown } from '../../../trainers/selector/show.ts';
 
 const encoder = createHashingEncoder({ dimensions: 64, characterNgrams: { weight: 0 } });
 /** “fake” speaks for a denial and against a support, “confirmed” the other way round: neither word nor label alone tells. */
