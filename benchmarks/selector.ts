@@ -11,6 +11,9 @@
  * Planted replies are short and alike, which flatters caches: each gets twelve words more, by Zipf's law.
  */
 import { createHash } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { setFlagsFromString } from 'node:v8';
@@ -63,7 +66,8 @@ process.exitCode = limitsHold.every(Boolean) ? 0 : 1;
 async function measure(postReward: string): Promise<boolean> {
   const clock = phaseClock();
   const encoder = createHashingEncoder({ dimensions: 256 });
-  const embeddings = await EmbeddingStore.open({ encoder });
+  const directory = mkdtempSync(join(tmpdir(), 'earshot-selector-'));
+  const embeddings = await EmbeddingStore.open({ encoder, directory });
   const wordEncoder = () => createHashingEncoder({ dimensions: 2048, characterNgrams: { weight: 0 } });
   const trainer = createSelector({
     claims,
@@ -116,6 +120,7 @@ async function measure(postReward: string): Promise<boolean> {
     ]);
     startedMs = performance.now();
   }
+  rmSync(directory, { recursive: true });
 
   const title = ['epoch', 'seconds', ...phases.slice(1), 'choosing', 'retained', 'in use, MB', 'peak memory, MB'];
   console.log(`\npostReward ${postReward}: learnt ${hashOf(training)}`);

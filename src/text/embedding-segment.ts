@@ -8,22 +8,14 @@ const MAX_READ_BYTES = 16 * 2 ** 20;
 /** Reading a few rows too many is cheaper than another call of the operating system. */
 const MAX_GAP_ROWS = 64;
 
-/** Holds rows, numbered from 0 in the order in which they were appended. */
-export interface RowStorage {
-  /** Adds rows; one call at a time. Throws what the system says if they cannot be written. */
-  append(rows: { keys: Buffer; vectors: Float32Array }): Promise<void>;
-  /** Calls `visit` with each of the rows asked for, in ascending order. The vector is valid during the call only. */
-  read(rows: readonly number[], visit: (position: number, vector: Float32Array) => void): Promise<void>;
-}
-
 /**
- * Two append-only files: `<name>.f32`, raw float32 rows, and `<name>.keys`, the hash of each row's text.
+ * Rows, numbered from 0 in the order in which they were appended, in two append-only files: `<name>.f32`, raw float32 rows, and `<name>.keys`, the hash of each row's text.
  *
  * Only the process that created a segment writes to it, and a key reaches the disk after its row. So a process that is
  * killed leaves at worst rows without keys, and part of a key after the last whole one. Readers see neither, nobody has
  * to repair anything, and any number of processes can write into the same folder, each to its own segment.
  */
-export class FileSegment implements RowStorage {
+export class EmbeddingSegment {
   private readonly path: string;
   private readonly dimensions: number;
 
@@ -33,8 +25,8 @@ export class FileSegment implements RowStorage {
   }
 
   /** A segment under a name that no other process uses. */
-  static unused(options: { directory: string; dimensions: number }): FileSegment {
-    return new FileSegment({ path: join(options.directory, randomUUID()), dimensions: options.dimensions });
+  static unused(options: { directory: string; dimensions: number }): EmbeddingSegment {
+    return new EmbeddingSegment({ path: join(options.directory, randomUUID()), dimensions: options.dimensions });
   }
 
   /** The keys of all rows that are whole. */
@@ -44,11 +36,13 @@ export class FileSegment implements RowStorage {
     return keys.subarray(0, rows * KEY_BYTES);
   }
 
+  /** Adds rows; one call at a time. Throws what the system says if they cannot be written. */
   async append({ keys, vectors }: { keys: Buffer; vectors: Float32Array }): Promise<void> {
     await appendWhole(`${this.path}.f32`, Buffer.from(vectors.buffer, vectors.byteOffset, vectors.byteLength));
     await appendWhole(`${this.path}.keys`, keys);
   }
 
+  /** Calls `visit` with each of the rows asked for, in ascending order. The vector is valid during the call only. */
   async read(rows: readonly number[], visit: (position: number, vector: Float32Array) => void): Promise<void> {
     const { dimensions } = this;
     const rowBytes = 4 * dimensions;
@@ -70,25 +64,6 @@ export class FileSegment implements RowStorage {
     } finally {
       await file.close();
     }
-  }
-}
-
-/** Rows in memory, for a store without a directory. */
-export class MemorySegment implements RowStorage {
-  private readonly rows: Float32Array[] = [];
-  private readonly dimensions: number;
-
-  constructor(options: { dimensions: number }) {
-    this.dimensions = options.dimensions;
-  }
-
-  async append({ vectors }: { vectors: Float32Array }): Promise<void> {
-    for (let offset = 0; offset < vectors.length; offset += this.dimensions)
-      this.rows.push(vectors.subarray(offset, offset + this.dimensions));
-  }
-
-  async read(rows: readonly number[], visit: (position: number, vector: Float32Array) => void): Promise<void> {
-    for (const [position, row] of rows.entries()) visit(position, this.rows[row]);
   }
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import stringify from 'safe-stable-stringify';
 import { writeFileAtomically } from '../atomic-file.ts';
 import { InputError } from '../errors.ts';
-import { FileSegment, KEY_BYTES, MemorySegment, type RowStorage } from './embedding-segment.ts';
+import { EmbeddingSegment, KEY_BYTES } from './embedding-segment.ts';
 import type { Encoder } from './encoder.ts';
 
 /** Texts between two saves, which is what an interruption can cost. Fixed, so that batches are the same everywhere. */
@@ -18,37 +18,36 @@ export interface EmbeddingProgress {
 }
 
 interface Row {
-  readonly storage: RowStorage;
+  readonly storage: EmbeddingSegment;
   readonly row: number;
 }
 
 /**
  * Embeddings by encoder identity and text, each text encoded once. On disk they are in `<directory>/<hash of the
- * identity>/` as `identity.json` and a segment for each process that wrote (see `FileSegment`). Without a directory
- * they are kept in memory.
+ * identity>/` as `identity.json` and a segment for each process that wrote (see `EmbeddingSegment`).
  */
 export class EmbeddingStore {
   /** Names the encoder's vectors: a SHA-256 of its identity, in hexadecimal. */
   readonly identityHash: string;
   private readonly encoder: Encoder;
-  private readonly folder: string | null;
+  private readonly folder: string;
   private readonly rows = new Map<string, Row>();
-  private writable: { storage: RowStorage; rows: number } | null = null;
+  private writable: { storage: EmbeddingSegment; rows: number } | null = null;
   private lastCall: Promise<unknown> = Promise.resolve();
 
-  private constructor(options: { encoder: Encoder; directory: string | undefined }) {
-    this.encoder = options.encoder;
-    this.identityHash = createHash('sha256').update(describe(options.encoder)).digest('hex');
-    this.folder = options.directory === undefined ? null : join(options.directory, this.identityHash.slice(0, 16));
+  private constructor({ encoder, directory }: { encoder: Encoder; directory: string }) {
+    this.encoder = encoder;
+    this.identityHash = createHash('sha256').update(describe(encoder)).digest('hex');
+    this.folder = join(directory, this.identityHash.slice(0, 16));
   }
 
   /**
    * Opens the store of an encoder and reads the keys in it.
    * @throws InputError for a folder that cannot be used or belongs to another encoder
    */
-  static async open(options: { encoder: Encoder; directory?: string | undefined }): Promise<EmbeddingStore> {
-    const store = new EmbeddingStore({ encoder: options.encoder, directory: options.directory });
-    if (store.folder !== null) await store.load(store.folder);
+  static async open(options: { encoder: Encoder; directory: string }): Promise<EmbeddingStore> {
+    const store = new EmbeddingStore(options);
+    await store.load();
     return store;
   }
 
@@ -124,19 +123,15 @@ export class EmbeddingStore {
     this.writable = { storage, rows: rows + chunk.length };
   }
 
-  private writableSegment(): { storage: RowStorage; rows: number } {
-    const { folder, dimensions } = this;
-    this.writable ??= {
-      storage:
-        folder === null ? new MemorySegment({ dimensions }) : FileSegment.unused({ directory: folder, dimensions }),
-      rows: 0,
-    };
+  private writableSegment(): { storage: EmbeddingSegment; rows: number } {
+    const { folder: directory, dimensions } = this;
+    this.writable ??= { storage: EmbeddingSegment.unused({ directory, dimensions }), rows: 0 };
     return this.writable;
   }
 
   private async collect(keys: readonly string[]): Promise<Float32Array> {
     const { dimensions } = this;
-    const wanted = new Map<RowStorage, { row: number; index: number }[]>();
+    const wanted = new Map<EmbeddingSegment, { row: number; index: number }[]>();
     for (const [index, key] of keys.entries()) {
       const { storage, row } = this.rows.get(key)!;
       const list = wanted.get(storage);
@@ -154,7 +149,8 @@ export class EmbeddingStore {
     return result;
   }
 
-  private async load(folder: string): Promise<void> {
+  private async load(): Promise<void> {
+    const { folder } = this;
     const path = join(folder, 'identity.json');
     const identity = describe(this.encoder);
     try {
@@ -171,7 +167,7 @@ export class EmbeddingStore {
         );
       const names = (await readdir(folder)).filter((name) => name.endsWith('.keys')).sort();
       for (const name of names) {
-        const storage = new FileSegment({
+        const storage = new EmbeddingSegment({
           path: join(folder, name.slice(0, -'.keys'.length)),
           dimensions: this.dimensions,
         });
@@ -199,7 +195,7 @@ function textKey(text: string): string {
   return createHash('sha256').update(text, 'utf16le').digest('binary').slice(0, KEY_BYTES);
 }
 
-function cannotSave(options: { error: unknown; folder: string | null; missingBytes: number }): unknown {
+function cannotSave(options: { error: unknown; folder: string; missingBytes: number }): unknown {
   const { error, folder, missingBytes } = options;
   const code = errorCode(error);
   if (code === null) return error;
