@@ -1,18 +1,13 @@
 import { createHash } from 'node:crypto';
-import { createReadStream, existsSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type OpenAI from 'openai';
 import { z } from 'zod';
 import { makeFolder, writeFileAtomically } from '../../../src/atomic-file.ts';
 import { InputError, ProviderError } from '../../../src/errors.ts';
 import { readJsonFile, writeJsonFile } from '../../../src/json-file.ts';
-import { sleep } from '../../../src/sleep.ts';
-import type { Random } from '../../../src/tensor/random.ts';
 import { batchForm, completionBody } from '../answers/request-form.ts';
-import { type Endpoint, secretsOf } from '../endpoint.ts';
-import { type Environment, withoutSecrets } from '../secrets.ts';
-import { endpointClient, endpointSteps, type TryStep } from '../sending/endpoint-client.ts';
-import type { retrySchema } from '../sending/retry.ts';
+import type { Endpoint } from '../endpoint.ts';
+import { type EndpointJob, type EndpointJobOptions, endpointJob } from '../sending/endpoint-job.ts';
 import { type BatchItem, type BatchOutcome, batchOutcomes } from './batch-outcome.ts';
 
 /** OpenAI's limits for one batch. */
@@ -20,28 +15,12 @@ const MOST_REQUESTS = 50_000;
 const MOST_BYTES = 200_000_000;
 const ENDED = ['completed', 'failed', 'expired', 'cancelled'];
 
-export interface BatchOptions {
-  endpoint: Endpoint;
+export interface BatchOptions extends EndpointJobOptions {
   items: readonly BatchItem[];
   /** Holds the requests, the state and the results; created when absent. The same folder resumes the batch. */
   directory: string;
-  /** Draws the jitter of waiting times. */
-  random: Random;
-  pollMs?: number | undefined;
-  retry?: z.input<typeof retrySchema> | undefined;
-  onStatus?: ((status: string) => void) | undefined;
-  /** Aborting only stops the waiting: the batch goes on at the endpoint, and the next run collects it. */
-  signal?: AbortSignal | undefined;
-  env?: Environment | undefined;
 }
 
-interface Session {
-  readonly client: OpenAI;
-  readonly directory: string;
-  readonly tried: TryStep;
-}
-
-const fileSchema = z.object({ id: z.string() });
 const batchSchema = z.object({
   id: z.string(),
   status: z.string(),
@@ -57,34 +36,35 @@ type Batch = z.infer<typeof batchSchema>;
  * @throws InputError where the folder holds another batch, ProviderError where the endpoint failed the batch
  */
 export async function runBatch(options: BatchOptions): Promise<Map<string, BatchOutcome>> {
-  const { endpoint, items, directory, pollMs = 30_000, onStatus, signal } = options;
+  const { endpoint, items, directory } = options;
   const text = batchText({ endpoint, items });
   const requestsHash = createHash('sha256').update(text).digest('hex');
   let state = readBatchState({ directory, requestsHash, baseURL: endpoint.baseURL });
   const advance = (change: Partial<BatchState>) => {
     state = { ...state, ...change };
-    writeBatchState({ directory, state });
+    writeJsonFile(batchStatePath(directory), state);
   };
-  const session = await sessionOf(options);
+  const job = await endpointJob(options, ({ kind, said }) =>
+    kind === 'not-found'
+      ? `does not have it: ${said}; if it has no batches, ask without them; if the batch is gone, delete ` +
+        `${batchStatePath(directory)} to submit it again`
+      : null,
+  );
 
   makeFolder(directory);
   if (state.inputFileId === null) {
     writeFileAtomically(requestsPath(directory), text);
-    advance({ inputFileId: await upload(session) });
+    advance({ inputFileId: await job.upload(requestsPath(directory), 'batch') });
   }
   if (state.batchId === null && state.inputFileId !== null)
-    advance({ batchId: (await submit({ session, inputFileId: state.inputFileId })).id });
+    advance({ batchId: (await submit(job, state.inputFileId)).id });
   const batchId = state.batchId ?? '';
-  let batch = await retrieve({ session, batchId });
-  for (;;) {
-    onStatus?.(batch.status);
-    advance({ status: batch.status });
-    if (ENDED.includes(batch.status)) break;
-    await sleep(pollMs, signal ?? null);
-    batch = await retrieve({ session, batchId });
-  }
-  if (batch.status === 'failed') throw failedBatch({ batch, options });
-  return batchOutcomes({ items, lines: await download({ session, batch }), status: batch.status });
+  const batch = await job.followed(
+    async ({ signal }) => batchSchema.parse(await job.client.batches.retrieve(batchId, { signal })),
+    { ended: ENDED, onLook: ({ status }) => advance({ status }) },
+  );
+  if (batch.status === 'failed') throw failedBatch({ batch, endpoint, directory, job });
+  return batchOutcomes({ items, lines: await download({ job, batch, directory }), status: batch.status });
 }
 
 /**
@@ -114,39 +94,11 @@ export function batchText(options: { endpoint: Endpoint; items: readonly BatchIt
   return text;
 }
 
-async function sessionOf(options: BatchOptions): Promise<Session> {
-  const { endpoint, random, directory, retry = {}, signal = null, env = process.env } = options;
-  const tried = endpointSteps({
-    endpoint,
-    random,
-    retry,
-    signal,
-    env,
-    advice: ({ kind, said }) =>
-      kind === 'not-found'
-        ? `does not have it: ${said}; if it has no batches, ask without them; if the batch is gone, delete ` +
-          `${batchStatePath(directory)} to submit it again`
-        : null,
-  });
-  return { client: await endpointClient({ endpoint, env }), directory, tried };
-}
-
-async function upload(session: Session): Promise<string> {
-  const { client, directory, tried } = session;
-  const file = await tried(async (request) => {
-    const content = { file: createReadStream(requestsPath(directory)), purpose: 'batch' } as const;
-    return fileSchema.parse(await client.files.create(content, request));
-  });
-  return file.id;
-}
-
 /**
  * First looks for an earlier attempt that succeeded but whose response was lost: a second batch would be paid for
  * again.
  */
-function submit(options: { session: Session; inputFileId: string }): Promise<Batch> {
-  const { session, inputFileId } = options;
-  const { client, tried } = session;
+function submit({ client, tried }: EndpointJob, inputFileId: string): Promise<Batch> {
   return tried(async ({ signal }) => {
     const latest = await client.batches.list({ limit: 100 }, { signal });
     const earlier = latest.data.find((batch) => batch.input_file_id === inputFileId);
@@ -160,17 +112,10 @@ function submit(options: { session: Session; inputFileId: string }): Promise<Bat
   });
 }
 
-function retrieve(options: { session: Session; batchId: string }): Promise<Batch> {
-  const { session, batchId } = options;
-  return session.tried(async ({ signal }) =>
-    batchSchema.parse(await session.client.batches.retrieve(batchId, { signal })),
-  );
-}
-
 /** Saves the files beside the requests, since endpoints delete theirs after some weeks. */
-async function download(options: { session: Session; batch: Batch }): Promise<string[]> {
-  const { session, batch } = options;
-  const { client, directory, tried } = session;
+async function download(options: { job: EndpointJob; batch: Batch; directory: string }): Promise<string[]> {
+  const { job, batch, directory } = options;
+  const { client, tried } = job;
   const lines: string[] = [];
   for (const [name, id] of [
     ['output.jsonl', batch.output_file_id],
@@ -184,11 +129,10 @@ async function download(options: { session: Session; batch: Batch }): Promise<st
   return lines;
 }
 
-function failedBatch(options: { batch: Batch; options: BatchOptions }): ProviderError {
-  const { batch } = options;
-  const { endpoint, directory, env = process.env } = options.options;
+function failedBatch(failed: { batch: Batch; endpoint: Endpoint; directory: string; job: EndpointJob }): ProviderError {
+  const { batch, endpoint, directory, job } = failed;
   const reasons = batch.errors?.data?.map(({ message }) => message).join('; ') || 'no reason given';
-  const text = withoutSecrets(reasons, secretsOf({ endpoint, env }));
+  const text = job.withoutSecrets(reasons);
   return new ProviderError(
     `endpoint ${endpoint.name} (${endpoint.baseURL}) failed batch ${batch.id}: ${text}; fix the requests and delete ` +
       `${batchStatePath(directory)} to submit it again`,
@@ -230,8 +174,4 @@ function readBatchState(options: { directory: string; requestsHash: string; base
         'give this batch a folder of its own, or delete the other one',
     );
   return state;
-}
-
-function writeBatchState(options: { directory: string; state: BatchState }): void {
-  writeJsonFile(batchStatePath(options.directory), options.state);
 }

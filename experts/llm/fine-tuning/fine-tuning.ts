@@ -1,38 +1,24 @@
 import { createHash } from 'node:crypto';
-import { createReadStream, existsSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type OpenAI from 'openai';
 import { z } from 'zod';
 import { makeFolder, writeFileAtomically } from '../../../src/atomic-file.ts';
 import { InputError, ProviderError } from '../../../src/errors.ts';
 import { readJsonFile, writeJsonFile } from '../../../src/json-file.ts';
-import { sleep } from '../../../src/sleep.ts';
-import type { Random } from '../../../src/tensor/random.ts';
 import type { ChatMessage } from '../chat.ts';
-import { type Endpoint, secretsOf } from '../endpoint.ts';
-import { type Environment, withoutSecrets } from '../secrets.ts';
-import { endpointClient, endpointSteps, type TryStep } from '../sending/endpoint-client.ts';
-import type { retrySchema } from '../sending/retry.ts';
+import type { Endpoint } from '../endpoint.ts';
+import { type EndpointJob, type EndpointJobOptions, endpointJob } from '../sending/endpoint-job.ts';
 
 const ENDED = ['succeeded', 'failed', 'cancelled'];
 
-export interface FineTuneOptions {
+export interface FineTuneOptions extends EndpointJobOptions {
   /** Its model is the one to be tuned. */
   endpoint: Endpoint;
   file: FineTuningFile;
   /** Null: the endpoint chooses. */
   epochs?: number | null | undefined;
-  /** Draws the jitter of waiting times. */
-  random: Random;
-  pollMs?: number | undefined;
-  retry?: z.input<typeof retrySchema> | undefined;
-  onStatus?: ((status: string) => void) | undefined;
-  /** Aborting only stops the waiting: the job goes on at the endpoint, and the next run finds it. */
-  signal?: AbortSignal | undefined;
-  env?: Environment | undefined;
 }
 
-const fileSchema = z.object({ id: z.string() });
 const jobSchema = z.object({
   id: z.string(),
   status: z.string(),
@@ -48,8 +34,7 @@ type Job = z.infer<typeof jobSchema>;
  * @throws ProviderError where the job failed
  */
 export async function fineTune(options: FineTuneOptions): Promise<string> {
-  const { endpoint, file, epochs = null, random, pollMs = 30_000, retry = {}, onStatus, signal = null } = options;
-  const { env = process.env } = options;
+  const { endpoint, file, epochs = null } = options;
   const { baseURL, model } = endpoint;
   const job = { file, baseURL, model, epochs };
   const statePath = fineTuningStatePath(job);
@@ -59,64 +44,47 @@ export async function fineTune(options: FineTuneOptions): Promise<string> {
     state = { ...state, ...change };
     writeJsonFile(statePath, state);
   };
-  const client = await endpointClient({ endpoint, env });
-  const tried = endpointSteps({
-    endpoint,
-    random,
-    retry,
-    signal,
-    env,
-    advice: ({ kind, said }) => {
-      if (kind === 'not-found')
-        return (
-          `does not have it: ${said}; if it has no fine-tuning, use in-context tuning or take the file elsewhere ` +
-          `(createJob: false); if the job is gone, delete ${statePath} to create it again`
-        );
-      if (kind === 'bad-request')
-        return (
-          `refused to fine-tune model ${endpoint.model}: ${said}; check that this model can be fine-tuned there, and ` +
-          'what the file must be like'
-        );
-      return null;
-    },
+  const at = await endpointJob(options, ({ kind, said }) => {
+    if (kind === 'not-found')
+      return (
+        `does not have it: ${said}; if it has no fine-tuning, use in-context tuning or take the file elsewhere ` +
+        `(createJob: false); if the job is gone, delete ${statePath} to create it again`
+      );
+    if (kind === 'bad-request')
+      return (
+        `refused to fine-tune model ${endpoint.model}: ${said}; check that this model can be fine-tuned there, and ` +
+        'what the file must be like'
+      );
+    return null;
   });
 
-  const fileId = state.fileId ?? (await upload({ client, tried, file }));
+  const fileId = state.fileId ?? (await at.upload(file.path, 'fine-tune'));
   if (state.fileId === null) advance({ fileId });
-  const jobId = state.jobId ?? (await createJob({ client, tried, fileId, model, epochs })).id;
+  const jobId = state.jobId ?? (await createJob(at, { fileId, model, epochs })).id;
   if (state.jobId === null) advance({ jobId });
-  for (;;) {
-    const job = await tried(async (request) => jobSchema.parse(await client.fineTuning.jobs.retrieve(jobId, request)));
-    onStatus?.(job.status);
-    const fineTunedModel = job.status === 'succeeded' ? (job.fine_tuned_model ?? null) : null;
-    advance({ status: job.status, fineTunedModel });
-    if (fineTunedModel !== null) return fineTunedModel;
-    if (ENDED.includes(job.status)) throw failedJob({ job, endpoint, env, statePath });
-    await sleep(pollMs, signal);
-  }
-}
-
-async function upload(options: { client: OpenAI; tried: TryStep; file: FineTuningFile }): Promise<string> {
-  const { client, tried, file } = options;
-  const uploaded = await tried(async (request) => {
-    const content = { file: createReadStream(file.path), purpose: 'fine-tune' } as const;
-    return fileSchema.parse(await client.files.create(content, request));
-  });
-  return uploaded.id;
+  const modelOf = ({ status, fine_tuned_model = null }: Job) => (status === 'succeeded' ? fine_tuned_model : null);
+  const ended = await at.followed(
+    async (request) => jobSchema.parse(await at.client.fineTuning.jobs.retrieve(jobId, request)),
+    { ended: ENDED, onLook: (job) => advance({ status: job.status, fineTunedModel: modelOf(job) }) },
+  );
+  const tuned = modelOf(ended);
+  if (tuned !== null) return tuned;
+  const { error, status } = ended;
+  const reason = error?.message || (status === 'succeeded' ? 'it names no fine-tuned model' : 'no reason given');
+  throw new ProviderError(
+    `endpoint ${endpoint.name} (${baseURL}): fine-tuning job ${ended.id} of model ${model} ended as ${status}: ` +
+      `${at.withoutSecrets(reason)}; fix the cause and delete ${statePath} to create the job again`,
+  );
 }
 
 /**
  * First looks for an earlier attempt that succeeded but whose response was lost: a second job would be paid for
  * again.
  */
-function createJob(options: {
-  client: OpenAI;
-  tried: TryStep;
-  fileId: string;
-  model: string;
-  epochs: number | null;
-}): Promise<Job> {
-  const { client, tried, fileId, model, epochs } = options;
+function createJob(
+  { client, tried }: EndpointJob,
+  { fileId, model, epochs }: { fileId: string; model: string; epochs: number | null },
+): Promise<Job> {
   return tried(async (request) => {
     const latest = await client.fineTuning.jobs.list({ limit: 100 }, request);
     const earlier = latest.data.find((job) => job.training_file === fileId);
@@ -126,17 +94,6 @@ function createJob(options: {
       earlier ?? (await client.fineTuning.jobs.create({ model, training_file: fileId, ...hyperparameters }, request)),
     );
   });
-}
-
-function failedJob(options: { job: Job; endpoint: Endpoint; env: Environment; statePath: string }): ProviderError {
-  const { job, endpoint, env, statePath } = options;
-  const reason =
-    job.error?.message || (job.status === 'succeeded' ? 'it names no fine-tuned model' : 'no reason given');
-  const said = withoutSecrets(reason, secretsOf({ endpoint, env }));
-  return new ProviderError(
-    `endpoint ${endpoint.name} (${endpoint.baseURL}): fine-tuning job ${job.id} of model ${endpoint.model} ended as ` +
-      `${job.status}: ${said}; fix the cause and delete ${statePath} to create the job again`,
-  );
 }
 
 export interface FineTuningFile {

@@ -126,8 +126,8 @@ function readRefusals(path: string | null): Record<string, Refusals> {
   return readJsonFile(path, fileSchema, 'delete it, and what endpoints refuse is learnt again').refusals;
 }
 
-/** One model at one address. */
-function lineKey({ baseURL, model }: Endpoint): string {
+/** Names one model at one address. */
+export function lineKey({ baseURL, model }: Endpoint): string {
   return JSON.stringify([baseURL, model]);
 }
 

@@ -1,15 +1,11 @@
 import { performance } from 'node:perf_hooks';
 import type OpenAI from 'openai';
 import { z } from 'zod';
-import { ProviderError } from '../../../src/errors.ts';
 import { jsonOrUndefined } from '../../../src/json.ts';
-import type { Random } from '../../../src/tensor/random.ts';
-import { CallFailure, callFailureOf } from '../call-failure.ts';
-import { apiKeyOf, type Endpoint, headersOf, secretsOf } from '../endpoint.ts';
-import { providerErrorOf } from '../provider-error.ts';
+import { CallFailure } from '../call-failure.ts';
+import { apiKeyOf, type Endpoint, headersOf } from '../endpoint.ts';
 import { type Environment, type Secret, withoutSecrets } from '../secrets.ts';
 import { dispatcherOf, guardedFetch, limitedText, redirectOf } from './guarded-fetch.ts';
-import { RetriesEndedError, retrySchema, withRetries } from './retry.ts';
 
 /** The `openai` client for an endpoint. It neither retries nor logs, and ignores OpenAI's own environment variables. */
 export async function endpointClient(options: { endpoint: Endpoint; env: Environment }): Promise<OpenAI> {
@@ -117,51 +113,4 @@ export async function send(options: {
     clearTimeout(grace);
     signal?.removeEventListener('abort', onAbort);
   }
-}
-
-/** For one step, including the transfer of a whole file. */
-const STEP_TIMEOUT_MS = 600_000;
-
-export type TryStep = <T>(step: (request: { signal: AbortSignal; timeout: number }) => Promise<T>) => Promise<T>;
-
-/** Runs the steps of a long job at an endpoint (a batch, a fine-tuning), each with its own retries. */
-export function endpointSteps(options: {
-  endpoint: Endpoint;
-  random: Random;
-  retry: z.input<typeof retrySchema>;
-  signal: AbortSignal | null;
-  env: Environment;
-  /** What the user can do about a kind of failure; null where the advice is the same as for any call. */
-  advice: (failure: { kind: CallFailure['kind']; said: string }) => string | null;
-}): TryStep {
-  const { endpoint, random, signal, env, advice } = options;
-  const policy = retrySchema.parse(options.retry);
-  const secrets = secretsOf({ endpoint, env });
-
-  return async (step) => {
-    const attempt = async () => {
-      const timeout = AbortSignal.timeout(STEP_TIMEOUT_MS);
-      try {
-        return await step({
-          signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
-          timeout: STEP_TIMEOUT_MS,
-        });
-      } catch (error) {
-        signal?.throwIfAborted();
-        if (timeout.aborted) throw new CallFailure({ kind: 'timeout', message: `no end after ${STEP_TIMEOUT_MS} ms` });
-        if (error instanceof z.ZodError) throw new CallFailure({ kind: 'malformed', message: z.prettifyError(error) });
-        throw (await callFailureOf(error)) ?? error;
-      }
-    };
-    try {
-      return await withRetries({ attempt, policy, random, signal });
-    } catch (error) {
-      if (!(error instanceof RetriesEndedError)) throw error;
-      const { failure, attempts } = error;
-      const said = withoutSecrets(failure.message, secrets);
-      const advised = advice({ kind: failure.kind, said });
-      if (advised !== null) throw new ProviderError(`endpoint ${endpoint.name} (${endpoint.baseURL}) ${advised}`);
-      throw providerErrorOf({ failure, attempts, endpoint, env, retryAfterCapMs: policy.retryAfterCapMs });
-    }
-  };
 }

@@ -18,6 +18,7 @@ import { CircuitBreaker } from './circuit-breaker.ts';
 import { ConcurrencyLimiter } from './concurrency-limiter.ts';
 import {
   EndpointCapabilities,
+  lineKey,
   namedRefusal,
   type Refusals,
   weakerForm,
@@ -260,11 +261,6 @@ export class LiveChatService implements ChatService {
     if (signal) setMaxListeners(0, signal);
     return signal;
   }
-}
-
-/** Names one model at one address. */
-function lineKey({ baseURL, model }: Endpoint): string {
-  return JSON.stringify([baseURL, model]);
 }
 
 /** The most a request can cost. Without a length limit, output is assumed to be as long as input. */

@@ -1,0 +1,109 @@
+import { createReadStream } from 'node:fs';
+import type OpenAI from 'openai';
+import { z } from 'zod';
+import { ProviderError } from '../../../src/errors.ts';
+import { sleep } from '../../../src/sleep.ts';
+import type { Random } from '../../../src/tensor/random.ts';
+import { CallFailure, callFailureOf } from '../call-failure.ts';
+import { type Endpoint, secretsOf } from '../endpoint.ts';
+import { providerErrorOf } from '../provider-error.ts';
+import { type Environment, withoutSecrets } from '../secrets.ts';
+import { endpointClient } from './endpoint-client.ts';
+import { RetriesEndedError, retrySchema, withRetries } from './retry.ts';
+
+/** For one step, including the transfer of a whole file. */
+const STEP_TIMEOUT_MS = 600_000;
+
+type Step<T> = (request: { signal: AbortSignal; timeout: number }) => Promise<T>;
+
+export interface EndpointJobOptions {
+  endpoint: Endpoint;
+  /** Draws the jitter of waiting times. */
+  random: Random;
+  /** Between two looks at the job. */
+  pollMs?: number | undefined;
+  retry?: z.input<typeof retrySchema> | undefined;
+  onStatus?: ((status: string) => void) | undefined;
+  /** Aborting only stops the waiting: the job goes on at the endpoint, and the next run finds it. */
+  signal?: AbortSignal | undefined;
+  env?: Environment | undefined;
+}
+
+/** A job that goes on at an endpoint whether a process waits for it or not: a batch, a fine-tuning. */
+export interface EndpointJob {
+  readonly client: OpenAI;
+  /** Does one step, with retries of its own. */
+  tried<T>(step: Step<T>): Promise<T>;
+  /** Returns the id of the file. */
+  upload(path: string, purpose: 'batch' | 'fine-tune'): Promise<string>;
+  /** Looks again and again until the job has one of these statuses; tells `onLook` before each decision. */
+  followed<Job extends { readonly status: string }>(
+    look: Step<Job>,
+    options: { ended: readonly string[]; onLook: (job: Job) => void },
+  ): Promise<Job>;
+  /** A text of the endpoint without keys that it quotes. */
+  withoutSecrets(text: string): string;
+}
+
+const fileSchema = z.object({ id: z.string() });
+
+/**
+ * @param advice what the user can do about a kind of failure, after "endpoint x"; null where it is the same as for any call
+ */
+export async function endpointJob(
+  options: EndpointJobOptions,
+  advice: (failure: { kind: CallFailure['kind']; said: string }) => string | null,
+): Promise<EndpointJob> {
+  const { endpoint, random, pollMs = 30_000, onStatus, signal = null, env = process.env } = options;
+  const policy = retrySchema.parse(options.retry ?? {});
+  const secrets = secretsOf({ endpoint, env });
+  const client = await endpointClient({ endpoint, env });
+
+  async function attempt<T>(step: Step<T>): Promise<T> {
+    const timeout = AbortSignal.timeout(STEP_TIMEOUT_MS);
+    try {
+      return await step({
+        signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+        timeout: STEP_TIMEOUT_MS,
+      });
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (timeout.aborted) throw new CallFailure({ kind: 'timeout', message: `no end after ${STEP_TIMEOUT_MS} ms` });
+      if (error instanceof z.ZodError) throw new CallFailure({ kind: 'malformed', message: z.prettifyError(error) });
+      throw (await callFailureOf(error)) ?? error;
+    }
+  }
+
+  async function tried<T>(step: Step<T>): Promise<T> {
+    try {
+      return await withRetries({ attempt: () => attempt(step), policy, random, signal });
+    } catch (error) {
+      if (!(error instanceof RetriesEndedError)) throw error;
+      const { failure, attempts } = error;
+      const said = withoutSecrets(failure.message, secrets);
+      const advised = advice({ kind: failure.kind, said });
+      if (advised !== null) throw new ProviderError(`endpoint ${endpoint.name} (${endpoint.baseURL}) ${advised}`);
+      throw providerErrorOf({ failure, attempts, endpoint, env, retryAfterCapMs: policy.retryAfterCapMs });
+    }
+  }
+
+  return {
+    client,
+    tried,
+    upload: (path, purpose) =>
+      tried(async (request) => {
+        const content = { file: createReadStream(path), purpose };
+        return fileSchema.parse(await client.files.create(content, request)).id;
+      }),
+    async followed(look, { ended, onLook }) {
+      for (;;) {
+        const job = await tried(look);
+        onStatus?.(job.status);
+        onLook(job);
+        if (ended.includes(job.status)) return job;
+        await sleep(pollMs, signal);
+      }
+    },
+    withoutSecrets: (text) => withoutSecrets(text, secrets),
+  };
+}
