@@ -100,7 +100,7 @@ function watchedSweep(
   const onNote = notesTo(terminal, lines);
   const tellFailure = failureTeller(onNote);
   const objective = objectiveOf(plan);
-  const aim = plan.sweep.objective.maximise ?? plan.kind.objective;
+  const { aim } = plan;
   const scores: number[] = [];
   const whole = liveStages(plan.name, lines);
   const begun = trialsUnderWay();

@@ -20,8 +20,7 @@ export interface Leader {
  * that are alike, all of these intervals are above 0 less often than any one of them.
  */
 export function leaderOf(plan: SweepPlan, settings: readonly SettingSummary[]): Leader | null {
-  const { maximise, where } = plan.sweep.objective;
-  const aim = maximise ?? plan.kind.objective;
+  const { where } = plan.sweep.objective;
   const complete = settings.filter(({ isComplete }) => isComplete);
   const ranked = complete
     .filter(({ isAllowed }) => isAllowed)
@@ -34,7 +33,7 @@ export function leaderOf(plan: SweepPlan, settings: readonly SettingSummary[]): 
   const gaps = others.map(({ setting }) => ({ setting, gap: gapBetween(best.setting, setting) }));
   const alike = gaps.filter(({ gap }) => gap.low === null || gap.low <= 0);
   const why = [
-    `It has the highest ${aim} on the development part: ${shownInterval(best.objective, 3)}, ${overSeeds(best.objective.seeds)}, of ${counted(ranked.length, 'setting')}.`,
+    `It has the highest ${plan.aim} on the development part: ${shownInterval(best.objective, 3)}, ${overSeeds(best.objective.seeds)}, of ${counted(ranked.length, 'setting')}.`,
   ];
   if (where.length > 0)
     why.push(`${ranked.length} of ${counted(complete.length, 'setting')} meet ${where.join(' and ')}.`);
@@ -53,13 +52,12 @@ export function leaderOf(plan: SweepPlan, settings: readonly SettingSummary[]): 
 }
 
 /** Why there is no leader; the end of a sentence. */
-export function whyNone({ kind, sweep }: SweepPlan, settings: readonly SettingSummary[]): string {
+export function whyNone({ aim, sweep }: SweepPlan, settings: readonly SettingSummary[]): string {
   const complete = settings.filter(({ isComplete }) => isComplete);
   if (complete.length === 0) return 'no setting is finished with every seed';
-  const { maximise, where } = sweep.objective;
   if (!complete.some(isScored))
-    return `${maximise ?? kind.objective} has no value with every seed of any setting: a metric in it is not known of these threads, or it divides by 0`;
-  return `no setting that is finished with every seed meets ${where.join(' and ')}`;
+    return `${aim} has no value with every seed of any setting: a metric in it is not known of these threads, or it divides by 0`;
+  return `no setting that is finished with every seed meets ${sweep.objective.where.join(' and ')}`;
 }
 
 /** Whether every seed has an objective. */

@@ -7,11 +7,8 @@ type MetricValues = Readonly<Record<string, number | null>>;
  * What the sweep maximises, as a function of a system's metrics; null where it has no finite value: a metric in it is not
  * known (hours of threads without times), or it divides by 0.
  */
-export function objectiveOf({
-  kind,
-  sweep,
-}: Pick<SweepPlan, 'kind' | 'sweep'>): (values: MetricValues) => number | null {
-  const expression = parsedExpression(sweep.objective.maximise ?? kind.objective);
+export function objectiveOf({ aim }: Pick<SweepPlan, 'aim'>): (values: MetricValues) => number | null {
+  const expression = parsedExpression(aim);
   return (values) => {
     const value = evaluated(expression, values);
     return typeof value === 'number' && Number.isFinite(value) ? value : null;

@@ -28,6 +28,8 @@ export interface SweepPlan {
   readonly description: string;
   readonly kind: ExperimentKind;
   readonly sweep: SweepFile;
+  /** What it maximises: a metric or an expression of metrics. */
+  readonly aim: string;
   /** Swept and derived paths, in the order of the file. */
   readonly paths: readonly string[];
   readonly settings: readonly Setting[];
@@ -45,7 +47,8 @@ export function planSweep(loaded: LoadedSweep): SweepPlan {
   const { sweep, experiment, source } = loaded;
   const kind = kindOf(experiment.kind, source);
   checkPaths(sweep);
-  checkObjective(sweep, kind);
+  const aim = sweep.objective.maximise ?? kind.objective;
+  checkObjective(sweep, { aim, metrics: kind.metrics.map(({ name }) => name) });
   const seeds = sweep.seeds ?? kind.resolve({ ...experiment, name: sweep.name }, source).seeds;
   const common = { ...experiment, name: sweep.name, description: '' };
   const base = kind.resolve({ ...common, seeds: seeds.slice(0, 1) }, source).config;
@@ -90,6 +93,7 @@ export function planSweep(loaded: LoadedSweep): SweepPlan {
     description: sweep.description,
     kind,
     sweep,
+    aim,
     paths: [...Object.keys(sweep.space), ...Object.keys(sweep.derived)],
     settings: [...settings.values()],
     files: [...files].sort(),
@@ -101,8 +105,13 @@ export function planSweep(loaded: LoadedSweep): SweepPlan {
 export function describe(point: Point): string {
   const names = shortNames(Object.keys(point));
   return Object.entries(point)
-    .map(([path, value]) => `${names.get(path)}=${typeof value === 'string' ? value : JSON.stringify(value)}`)
+    .map(([path, value]) => `${names.get(path)}=${shownValue(value)}`)
     .join(' ');
+}
+
+/** A text as it is, anything else as JSON. */
+export function shownValue(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 /** The shortest end of each path that no other path ends in. */
@@ -138,13 +147,15 @@ function checkPaths({ space, derived, name, pictures }: SweepFile): void {
 }
 
 /** Before anything runs: the objective is first needed when all trials are done. */
-function checkObjective({ name, objective }: SweepFile, kind: ExperimentKind): void {
-  const known = kind.metrics.map((metric) => metric.name);
-  for (const text of [objective.maximise ?? kind.objective, ...objective.where])
+function checkObjective(
+  { name, objective }: SweepFile,
+  { aim, metrics }: { aim: string; metrics: readonly string[] },
+): void {
+  for (const text of [aim, ...objective.where])
     for (const metric of parsedExpression(text).names)
-      if (!known.includes(metric))
+      if (!metrics.includes(metric))
         throw new InputError(
-          `${name}: objective: ${JSON.stringify(text)} names ${metric}, which is no metric; there are ${known.join(', ')}`,
+          `${name}: objective: ${JSON.stringify(text)} names ${metric}, which is no metric; there are ${metrics.join(', ')}`,
         );
   // Metrics are numbers, and whether a comparison or a number comes of them does not depend on which.
   for (const text of objective.where)

@@ -78,18 +78,18 @@ export function readRows(plan: SweepPlan, folder: SweepFolder): TrialRow[] {
 /** Means over seeds, settings in the order of the plan. */
 export function summarizeSettings(plan: SweepPlan, rows: readonly TrialRow[]): SettingSummary[] {
   const isAllowed = conditionsOf(plan);
-  const aim = plan.kind.metrics.find(({ name }) => name === (plan.sweep.objective.maximise ?? plan.kind.objective));
+  const aim = plan.kind.metrics.find(({ name }) => name === plan.aim);
   return plan.settings.map((setting) => {
     const own = rows.filter((row) => row.setting === setting);
-    const known = own.flatMap(({ objective }) => objective ?? []);
+    const objective = overSeeds(
+      own.map((row) => row.objective),
+      aim?.range,
+    );
     const values = Object.fromEntries(
-      plan.kind.metrics.map(({ name, range }) => [
-        name,
-        overSeeds(
-          own.map(({ systems }) => systems[0]?.values[name] ?? null),
-          range,
-        ),
-      ]),
+      plan.kind.metrics.map(({ name, range }) => {
+        const seeds = own.map(({ systems }) => systems[0]?.values[name] ?? null);
+        return [name, overSeeds(seeds, range)];
+      }),
     );
     const means = Object.fromEntries(Object.entries(values).map(([name, interval]) => [name, interval?.mean ?? null]));
     const isComplete = own.every(({ status }) => status === 'finished');
@@ -99,8 +99,8 @@ export function summarizeSettings(plan: SweepPlan, rows: readonly TrialRow[]): S
       point: setting.point,
       rows: own,
       isComplete,
-      isAllowed: known.length > 0 && isAllowed(means),
-      objective: known.length === 0 ? null : seedInterval(known, aim?.range),
+      isAllowed: objective !== null && isAllowed(means),
+      objective,
       values,
     };
   });
@@ -132,13 +132,10 @@ export function meanSystems(
       name,
       role: own[0].role,
       values: Object.fromEntries(
-        metrics.map((metric) => [
-          metric,
-          overSeeds(
-            own.map(({ values }) => values[metric]),
-            ranges.get(metric),
-          ),
-        ]),
+        metrics.map((metric) => {
+          const seeds = own.map(({ values }) => values[metric]);
+          return [metric, overSeeds(seeds, ranges.get(metric))];
+        }),
       ),
     };
   });

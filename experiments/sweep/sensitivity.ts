@@ -1,6 +1,6 @@
 import { groupBy } from '../../src/data/group-by.ts';
 import { mean } from '../../src/metrics/summary-statistics.ts';
-import type { SweepPlan } from './plan.ts';
+import { type SweepPlan, shownValue } from './plan.ts';
 import type { TrialRow } from './results.ts';
 
 /** How the objective varies with one swept option, whatever the others are. */
@@ -39,14 +39,19 @@ export function sensitivities(plan: SweepPlan, rows: readonly TrialRow[]): Sensi
   });
 }
 
+/** The groups with the highest and the lowest mean, the first of equal ones. */
+export function bestAndWorst(groups: Sensitivity['groups']) {
+  const ranked = [...groups].sort((a, b) => b.mean - a.mean);
+  return { best: ranked[0], worst: ranked[ranked.length - 1] };
+}
+
 /** The name of the group that a value of an option belongs to: itself where there are few, else one of four of numbers. */
 export function grouping(
   values: readonly unknown[],
   { atMost = groupsAtMost }: { atMost?: number } = {},
 ): (value: unknown) => string {
   const distinct = [...new Set(values.filter((value) => typeof value === 'number'))].sort((a, b) => a - b);
-  if (distinct.length <= atMost || distinct.length < new Set(values).size)
-    return (value) => (typeof value === 'string' ? value : JSON.stringify(value));
+  if (distinct.length <= atMost || distinct.length < new Set(values).size) return shownValue;
   const starts = [0, 0.25, 0.5, 0.75].map((share) => distinct[Math.floor(share * distinct.length)]);
   return (value) => {
     const group = starts.findLastIndex((start) => Number(value) >= start);

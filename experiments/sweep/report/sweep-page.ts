@@ -6,11 +6,12 @@ import { type Cell, numberCell, table } from '../../report/page/tables.ts';
 import { percent } from '../../report/shown-numbers.ts';
 import { isShown } from '../../stop-agent/decisions.ts';
 import { type Leader, whyNone } from '../leader.ts';
-import { shortNames } from '../plan.ts';
-import { type SettingSummary, whereTrained } from '../results.ts';
+import { shortNames, shownValue } from '../plan.ts';
+import { whereTrained } from '../results.ts';
 import { type SeedInterval, shownInterval } from '../seed-interval.ts';
+import { bestAndWorst } from '../sensitivity.ts';
 import { sizeOf } from '../trials-of-plan.ts';
-import type { SweepReport } from './sweep-report.ts';
+import { callsMetric, countsOf, notesOn, type SweepReport } from './sweep-report.ts';
 
 /**
  * The page of a sweep: the verdict, the leading setting, every setting in a table, and the pictures.
@@ -18,10 +19,10 @@ import type { SweepReport } from './sweep-report.ts';
  */
 export function sweepPage(report: SweepReport, pictures: Readonly<Record<string, string>>): string {
   const { plan, command, rows, settings, leader } = report;
-  const count = (status: string) => rows.filter((row) => row.status === status).length;
+  const failed = rows.filter(({ status }) => status === 'failed');
   const where = whereTrained(rows);
   const introduction = html`${plan.description.trim() === '' ? null : html`<p>${plan.description.trim()}</p>`}
-<p class="facts">${sizeOf(plan)} · ${count('finished')} finished${count('stopped') > 0 ? `, ${count('stopped')} stopped at a rung` : ''}${count('failed') > 0 ? `, ${count('failed')} failed` : ''}${count('missing') > 0 ? `, ${count('missing')} missing` : ''}${where === null ? '' : ` · ${where}`}</p>
+<p class="facts">${sizeOf(plan)} · ${countsOf(rows)}${where === null ? '' : ` · ${where}`}</p>
 <p class="command"><code>${command}</code></p>
 ${
   leader?.isToldApart
@@ -51,7 +52,7 @@ ${
     ...(report.sensitivities.length === 0
       ? []
       : [{ id: 'sensitivity', title: 'Sensitivity', body: sensitivitySection(report) }]),
-    ...(count('failed') === 0 ? [] : [{ id: 'failed', title: 'Failed trials', body: failedSection(report) }]),
+    ...(failed.length === 0 ? [] : [{ id: 'failed', title: 'Failed trials', body: failedSection(failed) }]),
   ];
   return renderPage({ title: plan.name, introduction, sections, data: { inspector: null, items: null } });
 }
@@ -71,8 +72,6 @@ const known: Readonly<Record<string, { title: string; caption: string }>> = {
     caption: 'A dot a seed, the bar their mean. Settings whose dots mix are not told apart.',
   },
 };
-
-const callsMetric = 'callsPerThread';
 
 function leaderSection({ plan, tested }: SweepReport, { setting, why }: Leader): Markup {
   const metrics = plan.kind.metrics.filter(({ isShown: own }) => own);
@@ -95,18 +94,12 @@ ${table({
 })}`;
 }
 
-function settingsSection({ plan, settings, leader, front }: SweepReport): Markup {
+function settingsSection(report: SweepReport): Markup {
+  const { plan, settings, leader } = report;
+  const notes = notesOn(report);
   const names = shortNames(plan.paths);
   const metrics = plan.kind.metrics.filter(({ isShown: own }) => own);
   const aim = plan.sweep.objective.maximise;
-  const onFront = new Set(front.filter(({ isSwept, isOnFront }) => isSwept && isOnFront).map(({ name }) => name));
-  const notes = (setting: SettingSummary) =>
-    [
-      ...(leader?.setting === setting ? [leader.isToldApart ? 'recommended' : 'highest'] : []),
-      ...(onFront.has(setting.label) ? ['on the front'] : []),
-      ...(setting.isComplete ? [] : ['not complete']),
-      ...(setting.isComplete && !setting.isAllowed ? ['does not meet the conditions'] : []),
-    ].join(', ');
   return html`<p>On the development part: mean and 95 % interval over seeds (Student’s t, cut at what is possible). A click on a heading sorts.</p>
 ${table({
   caption: counted(settings.length, 'setting'),
@@ -125,7 +118,7 @@ ${table({
     numberCell(setting.objective?.seeds ?? 0, 0),
     ...(aim === null ? [] : [intervalCell(setting.objective, 3)]),
     ...metrics.map(({ name, decimals }) => metricCell(name, { value: setting.values[name], decimals })),
-    notes(setting),
+    notes(setting).join(', '),
   ]),
   isMarked: (row) => leader?.setting === settings[row],
 })}`;
@@ -133,15 +126,13 @@ ${table({
 
 function sensitivitySection({ plan, sensitivities }: SweepReport): Markup {
   const names = shortNames(plan.paths);
-  const aim = plan.sweep.objective.maximise ?? plan.kind.objective;
-  return html`<p>How ${aim} on the development part varies with each option, averaged over all others. An option with a small share hardly matters here.</p>
+  return html`<p>How ${plan.aim} on the development part varies with each option, averaged over all others. An option with a small share hardly matters here.</p>
 ${table({
   caption: 'By option',
   columns: ['option', 'best mean', 'at', 'worst mean', 'at', 'spread', 'share of variance'],
   texts: ['at'],
   rows: sensitivities.map(({ path, groups, spread, explained }) => {
-    const ranked = [...groups].sort((a, b) => b.mean - a.mean);
-    const [best, worst] = [ranked[0], ranked[ranked.length - 1]];
+    const { best, worst } = bestAndWorst(groups);
     return [
       names.get(path) ?? path,
       numberCell(best.mean),
@@ -160,8 +151,7 @@ function meter(share: number): Markup {
   return html`<span class="meter" style="--share: ${share.toFixed(3)}"></span> ${percent(share)}`;
 }
 
-function failedSection({ rows }: SweepReport): Markup {
-  const failed = rows.filter(({ status }) => status === 'failed');
+function failedSection(failed: SweepReport['rows']): Markup {
   return html`<ul>${failed.map(({ trial, message }) => html`<li><code>${trial.id}</code> ${trial.label}: ${(message ?? '').split('\n')[0]}</li>`)}</ul>`;
 }
 
@@ -175,6 +165,6 @@ function intervalCell(value: SeedInterval | null, decimals: number): Cell {
 }
 
 function settingCell(value: unknown): Cell {
-  const shown = typeof value === 'string' ? value : JSON.stringify(value);
+  const shown = shownValue(value);
   return { shown, value: typeof value === 'number' ? value : shown };
 }

@@ -30,10 +30,6 @@ export async function sweepPictures(pictured: Pictured): Promise<Record<string, 
   return drawn;
 }
 
-function aimOf({ sweep, kind }: SweepPlan): string {
-  return sweep.objective.maximise ?? kind.objective;
-}
-
 /** Macro-F1 over ER: settings, baselines, and the staircase of the systems that no other beats. */
 function frontSpec({ plan, front }: Pictured): TopLevelSpec | null {
   if (front.length === 0) return null;
@@ -151,7 +147,7 @@ function heatMapSpec({ plan, settings }: Pictured): TopLevelSpec | null {
     return [...new Set(sorted.map(groupNames[key]))];
   };
   return {
-    title: `${plan.name}: ${aimOf(plan)}, development part`,
+    title: `${plan.name}: ${plan.aim}, development part`,
     width: { step: 44 },
     height: { step: 30 },
     data: { values: cell },
@@ -167,7 +163,7 @@ function heatMapSpec({ plan, settings }: Pictured): TopLevelSpec | null {
             aggregate: 'mean',
             field: 'value',
             type: 'quantitative',
-            title: aimOf(plan),
+            title: plan.aim,
             scale: { scheme: 'viridis' },
           },
         },
@@ -199,7 +195,7 @@ function triangleSpec({ plan, settings }: Pictured): TopLevelSpec | null {
       {
         ...place(alpha / sum, gamma / sum),
         value: objective.mean,
-        details: `${label}\n${aimOf(plan)} ${objective.mean.toFixed(3)}`,
+        details: `${label}\n${plan.aim} ${objective.mean.toFixed(3)}`,
       },
     ];
   });
@@ -214,7 +210,7 @@ function triangleSpec({ plan, settings }: Pictured): TopLevelSpec | null {
     ({ field, type: 'quantitative', axis: null, scale: { domain, nice: false } }) as const;
   const position = { x: axis('x', [-0.08, 1.08]), y: axis('y', [-0.12, 0.96]) } as const;
   return {
-    title: `${plan.name}: ${aimOf(plan)} over the ratio of the experts, development part`,
+    title: `${plan.name}: ${plan.aim} over the ratio of the experts, development part`,
     width: 464,
     height: 432,
     layer: [
@@ -228,7 +224,7 @@ function triangleSpec({ plan, settings }: Pictured): TopLevelSpec | null {
         mark: { type: 'circle', size: 420, opacity: 1 },
         encoding: {
           ...position,
-          color: { field: 'value', type: 'quantitative', title: aimOf(plan), scale: { scheme: 'viridis' } },
+          color: { field: 'value', type: 'quantitative', title: plan.aim, scale: { scheme: 'viridis' } },
           description: { field: 'details', type: 'nominal' },
         },
       },
@@ -258,7 +254,7 @@ function seedsSpec({ plan, settings }: Pictured): TopLevelSpec | null {
             {
               label,
               value: objective,
-              details: `${label}, seed ${trial.seed}\n${aimOf(plan)} ${objective.toFixed(3)}`,
+              details: `${label}, seed ${trial.seed}\n${plan.aim} ${objective.toFixed(3)}`,
             },
           ],
     ),
@@ -275,7 +271,7 @@ function seedsSpec({ plan, settings }: Pictured): TopLevelSpec | null {
         mark: { type: 'circle', color: palette.blue, opacity: 0.6, size: 50 },
         encoding: {
           y,
-          x: { field: 'value', type: 'quantitative', title: aimOf(plan), scale: { zero: false } },
+          x: { field: 'value', type: 'quantitative', title: plan.aim, scale: { zero: false } },
           description: { field: 'details', type: 'nominal' },
         },
       },

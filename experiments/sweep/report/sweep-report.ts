@@ -3,10 +3,10 @@ import { percent } from '../../report/shown-numbers.ts';
 import { isShown } from '../../stop-agent/decisions.ts';
 import type { FrontPoint } from '../front.ts';
 import { type Leader, whyNone } from '../leader.ts';
-import { type SweepPlan, shortNames } from '../plan.ts';
+import { type SweepPlan, shortNames, shownValue } from '../plan.ts';
 import { type SettingSummary, type SystemMean, type TrialRow, whereTrained } from '../results.ts';
 import { type SeedInterval, shownInterval } from '../seed-interval.ts';
-import type { Sensitivity } from '../sensitivity.ts';
+import { bestAndWorst, type Sensitivity } from '../sensitivity.ts';
 import { sizeOf } from '../trials-of-plan.ts';
 
 /** Everything that the report of a sweep shows. */
@@ -35,7 +35,7 @@ export function renderSweepReport(report: SweepReport): string {
     ...(plan.description.trim() === '' ? [] : [plan.description.trim(), '']),
     `Command: \`${command}\``,
     '',
-    [`${sizeOf(plan)}. ${countsOf(rows)}`, whereTrained(rows)].filter((part) => part !== null).join(' '),
+    [`${sizeOf(plan)}. ${countsOf(rows)}.`, whereTrained(rows)].filter((part) => part !== null).join(' '),
     ...(missing === 0 ? [] : ['', `**${missing} trials are missing**: give the command again to run them.`]),
     '',
     ...leading(report),
@@ -60,12 +60,13 @@ export function renderSweepReport(report: SweepReport): string {
   return `${lines.join('\n').trimEnd()}\n`;
 }
 
-function countsOf(rows: readonly TrialRow[]): string {
+/** How many trials stand how, as `5 finished, 1 failed`. */
+export function countsOf(rows: readonly TrialRow[]): string {
   const counts = (['finished', 'stopped', 'failed', 'missing'] as const).map(
     (status) => [status, rows.filter((row) => row.status === status).length] as const,
   );
   const shown = counts.filter(([status, count]) => count > 0 || status === 'finished');
-  return `${shown.map(([status, count]) => `${count} ${status === 'stopped' ? 'stopped at a rung' : status}`).join(', ')}.`;
+  return `${shown.map(([status, count]) => `${count} ${status === 'stopped' ? 'stopped at a rung' : status}`).join(', ')}`;
 }
 
 function leading({ plan, settings, leader, tested }: SweepReport): string[] {
@@ -101,12 +102,24 @@ function leading({ plan, settings, leader, tested }: SweepReport): string[] {
   ];
 }
 
-function settingsTable({ plan, settings, leader, front }: SweepReport): string {
+/** What is to be said of a setting beside its numbers. */
+export function notesOn({ leader, front, plan }: SweepReport): (setting: SettingSummary) => string[] {
+  const onFront = new Set(front.filter(({ isSwept, isOnFront }) => isSwept && isOnFront).map(({ name }) => name));
+  const hasConditions = plan.sweep.objective.where.length > 0;
+  return (setting) => [
+    ...(leader?.setting === setting ? [leader.isToldApart ? 'recommended' : 'highest'] : []),
+    ...(onFront.has(setting.label) ? ['on the front'] : []),
+    ...(hasConditions && setting.isComplete && !setting.isAllowed ? ['does not meet the conditions'] : []),
+    ...(setting.isComplete ? [] : ['not complete']),
+  ];
+}
+
+function settingsTable(report: SweepReport): string {
+  const { plan, settings } = report;
+  const notes = notesOn(report);
   const names = shortNames(plan.paths);
   const metrics = plan.kind.metrics.filter(({ isShown }) => isShown);
   const aim = plan.sweep.objective.maximise;
-  const onFront = new Set(front.filter(({ isSwept, isOnFront }) => isSwept && isOnFront).map(({ name }) => name));
-  const hasConditions = plan.sweep.objective.where.length > 0;
   return numbersTable(
     [
       'setting',
@@ -118,16 +131,13 @@ function settingsTable({ plan, settings, leader, front }: SweepReport): string {
     ],
     settings.map((setting) => [
       `\`${setting.id}\``,
-      ...plan.paths.map((path) => shown(setting.point[path])),
+      ...plan.paths.map((path) => shownValue(setting.point[path])),
       String(setting.objective?.seeds ?? 0),
       ...(aim === null ? [] : [setting.objective === null ? '–' : shownInterval(setting.objective, 3)]),
       ...metrics.map(({ name, decimals }) => shownMetric(name, { value: setting.values[name], decimals })),
-      [
-        ...(leader?.setting === setting ? [leader.isToldApart ? '**recommended**' : 'highest'] : []),
-        ...(onFront.has(setting.label) ? ['on the front'] : []),
-        ...(hasConditions && setting.isComplete && !setting.isAllowed ? ['does not meet the conditions'] : []),
-        ...(setting.isComplete ? [] : ['not complete']),
-      ].join(', '),
+      notes(setting)
+        .map((note) => (note === 'recommended' ? `**${note}**` : note))
+        .join(', '),
     ]),
     { texts: ['notes'] },
   );
@@ -161,18 +171,16 @@ function frontLines({ front }: SweepReport): string[] {
 
 function sensitivityLines({ plan, sensitivities }: SweepReport): string[] {
   if (sensitivities.length === 0) return [];
-  const aim = plan.sweep.objective.maximise ?? plan.kind.objective;
   const names = shortNames(plan.paths);
   return [
     '## Sensitivity',
     '',
-    `How ${aim} on the development part varies with each option, averaged over all others. The share is that of the variance over all trials, seeds included.`,
+    `How ${plan.aim} on the development part varies with each option, averaged over all others. The share is that of the variance over all trials, seeds included.`,
     '',
     numbersTable(
       ['option', 'best mean', 'worst mean', 'spread', 'share of variance'],
       sensitivities.map(({ path, groups, spread, explained }) => {
-        const ranked = [...groups].sort((a, b) => b.mean - a.mean);
-        const [best, worst] = [ranked[0], ranked[ranked.length - 1]];
+        const { best, worst } = bestAndWorst(groups);
         return [
           names.get(path) ?? path,
           `${best.mean.toFixed(3)} at ${best.values}`,
@@ -187,16 +195,12 @@ function sensitivityLines({ plan, sensitivities }: SweepReport): string[] {
   ];
 }
 
-const callsMetric = 'callsPerThread';
+export const callsMetric = 'callsPerThread';
 
 /** What calls cost hardly varies over seeds; an interval would only widen the table. */
 function shownMetric(metric: string, { value, decimals }: { value: SeedInterval | null; decimals: number }): string {
   if (value === null) return '–';
   return metric === callsMetric ? value.mean.toFixed(decimals) : shownInterval(value, decimals);
-}
-
-function shown(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 function firstLine(text: string): string {

@@ -32,9 +32,8 @@ export function summarizeSweep({ plan, rows, settings, leader, tested }: SweepRe
     .flatMap((setting) => (setting.objective === null ? [] : [{ setting, objective: setting.objective }]))
     .sort((a, b) => b.objective.mean - a.objective.mean);
   const titles = metrics.map(({ title }) => title);
-  const aim = plan.sweep.objective.maximise ?? plan.kind.objective;
   // An aim that is a metric has its column anyway; only there does the screen have room for the interval.
-  const isMetric = metricsShown.has(aim);
+  const isMetric = metricsShown.has(plan.aim);
   return [
     `${plan.name}: ${rows.length} trials, ${counts.join(', ')}`,
     '',
@@ -46,7 +45,7 @@ export function summarizeSweep({ plan, rows, settings, leader, tested }: SweepRe
           `${setting === leader?.setting ? '→' : ' '} ${setting.label}`,
           ...(isMetric ? [] : [shownInterval(objective, 3)]),
           ...metrics.map(({ name, decimals }) =>
-            name === aim ? shownInterval(objective, 3) : (setting.values[name]?.mean.toFixed(decimals) ?? '–'),
+            name === plan.aim ? shownInterval(objective, 3) : (setting.values[name]?.mean.toFixed(decimals) ?? '–'),
           ),
         ]),
     ]),
