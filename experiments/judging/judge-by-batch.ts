@@ -43,7 +43,7 @@ const MOST_BYTES = 190_000_000;
  * process handed in is collected before anything else is asked.
  */
 export async function judgeByBatch(options: JudgeByBatchOptions): Promise<Judged> {
-  const { file, mode, store, create, concurrency, random, env, context = workContext() } = options;
+  const { file, mode, store, create, concurrency, random, context = workContext() } = options;
   refuseDebates(file);
   const asking = new CollectingService();
   const collecting = await create(asking);
@@ -75,7 +75,6 @@ export async function judgeByBatch(options: JudgeByBatchOptions): Promise<Judged
           context.onNote(`batch ${index + 1} of ${parts.length}, ${items.length} requests: ${status}`),
         ...(mode.pollMs !== undefined && { pollMs: mode.pollMs }),
         signal: context.signal,
-        ...(env && { env }),
       }),
     ),
   );

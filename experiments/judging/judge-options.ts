@@ -5,7 +5,6 @@ import type { Detector } from '../../experts/detector.ts';
 import type { BudgetLimits } from '../../experts/llm/cost/budget.ts';
 import type { DryRunEstimate } from '../../experts/llm/cost/dry-run-chat-service.ts';
 import type { EndpointUsage } from '../../experts/llm/cost/usage.ts';
-import type { Environment } from '../../experts/llm/secrets.ts';
 import type { PrefixSchedule } from '../../experts/prefix-schedule.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { type WorkContext, workContext } from '../../src/work-context.ts';
@@ -43,8 +42,6 @@ export interface JudgeOptions {
   /** What becomes of the prefixes, and what was sent so far by endpoint and model. */
   readonly onCounts?: ((counts: AnnotateProgress, usage: readonly EndpointUsage[]) => void) | undefined;
   readonly context?: WorkContext | undefined;
-  /** Where keys are looked up; the environment of the process unless given. */
-  readonly env?: Environment | undefined;
 }
 
 /** What came of judging. */

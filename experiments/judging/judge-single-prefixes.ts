@@ -3,7 +3,6 @@ import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import type { Judgement } from '../../experts/detector.ts';
 import type { BudgetLimits } from '../../experts/llm/cost/budget.ts';
 import type { EndpointUsage } from '../../experts/llm/cost/usage.ts';
-import type { Environment } from '../../experts/llm/secrets.ts';
 import { judgementLabels } from '../../experts/tasks/task-file.ts';
 import type { Task } from '../../src/data/task.ts';
 import type { Prefix, Thread } from '../../src/data/thread.ts';
@@ -38,22 +37,14 @@ export async function openPrefixJudge(options: {
   budget?: Partial<BudgetLimits> | undefined;
   /** Ask again where an earlier answer could not be read. */
   retryUnreadable: boolean;
-  env?: Environment | undefined;
   context?: WorkContext | undefined;
 }): Promise<PrefixJudge> {
-  const { budget, env, retryUnreadable, context = workContext() } = options;
+  const { budget, retryUnreadable, context = workContext() } = options;
   const file = await loadDetectorFile(options.file);
   const store = AnnotationStore.open(options.store);
   const random = Random.seeded({ seed: 0, purpose: 'waiting times' });
-  const { service, calls, detector } = await openLive({
-    file,
-    store,
-    budget,
-    env,
-    context,
-    random,
-    retryUnreadable,
-  }).catch((error) => {
+  const opening = openLive({ file, store, budget, context, random, retryUnreadable });
+  const { service, calls, detector } = await opening.catch((error) => {
     store.close();
     throw error;
   });

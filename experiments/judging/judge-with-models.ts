@@ -47,14 +47,13 @@ export async function judgeWithModels(options: JudgeWithModelsOptions): Promise<
 export async function openLive(
   options: Omit<JudgeWithModelsOptions, 'threads' | 'mode'> & { readonly random: Random },
 ): Promise<{ service: LiveChatService; calls: CallJournal; detector: Detector }> {
-  const { file, store, env, keepsParts = true, context = workContext(), random } = options;
+  const { file, store, keepsParts = true, context = workContext(), random } = options;
   const service = new LiveChatService({
     random,
     budget: { ...file.budget, ...options.budget },
     ledger: store.ledgers.named(file.name),
     retry: file.retry,
     signal: context.signal,
-    env,
     capabilitiesPath: store.path === ':memory:' ? null : `${store.path}.endpoints.json`,
     onNote: context.onNote,
   });
@@ -78,10 +77,10 @@ async function pretend(options: JudgeWithModelsOptions, bound: 'lower' | 'upper'
 }
 
 async function detectorFor(
-  options: Pick<JudgeWithModelsOptions, 'file' | 'env' | 'context'>,
+  options: Pick<JudgeWithModelsOptions, 'file' | 'context'>,
   { service, keptParts }: { service: ChatService; keptParts: KeptParts | undefined },
 ) {
-  const { file, env, context = workContext() } = options;
+  const { file, context = workContext() } = options;
   const { maxOutputTokens: most } = file;
   const create = (through: ChatService, parts: KeptParts | undefined) =>
     createDetector({
@@ -90,7 +89,6 @@ async function detectorFor(
       service: through,
       signal: context.signal,
       keptParts: parts,
-      env,
       retry: file.retry,
     });
   if (most === null) return create(service, keptParts);

@@ -75,9 +75,6 @@ export interface JudgedForTraining {
   readonly detector: Detector;
   /** Of every thread. */
   readonly sequences: ReadonlyMap<string, JudgementSequence>;
-  readonly counts: { readonly asked: number; readonly cached: number };
-  /** Prefixes that would have to be paid for; only a recall leaves any. */
-  readonly missing: number;
 }
 
 interface JudgeForTrainingSettings {
@@ -92,7 +89,7 @@ interface JudgeForTrainingSettings {
 /** @throws ProviderError when a budget or an endpoint ended before every prefix was asked about; what was answered is kept. */
 export async function judgeForTraining(settings: JudgeForTrainingSettings): Promise<JudgedForTraining> {
   const { detector, result } = await judged(settings, 'live');
-  const { sequences, asked, cached, unreadable, failures, stopped, remaining } = result;
+  const { sequences, unreadable, failures, stopped, remaining } = result;
   const failed = result.failed - unreadable;
   const [first] = failures.filter(({ isUnreadable }) => !isUnreadable);
   if (stopped !== null)
@@ -111,14 +108,19 @@ export async function judgeForTraining(settings: JudgeForTrainingSettings): Prom
       `${unreadable} prefixes were answered with something that could not be read and count as neither label; ` +
         'earshot annotate --retry-unreadable asks for them again',
     );
-  return { detector, sequences, counts: { asked, cached }, missing: 0 };
+  return { detector, sequences };
 }
 
-/** Reads the same judgements from the store again. Nothing is written, and nothing that costs money is asked. */
-export async function recallForTraining(settings: JudgeForTrainingSettings): Promise<JudgedForTraining> {
+/**
+ * Reads the same judgements from the store again. Nothing is written, and nothing that costs money is asked.
+ * @returns with the number of prefixes that would have to be paid for
+ */
+export async function recallForTraining(
+  settings: JudgeForTrainingSettings,
+): Promise<JudgedForTraining & { readonly missing: number }> {
   const { detector, result, estimates } = await judged(settings, 'dry-run');
-  const { sequences, asked, cached } = result;
-  return { detector, sequences, counts: { asked, cached }, missing: estimates === null ? 0 : asked };
+  const { sequences, asked } = result;
+  return { detector, sequences, missing: estimates === null ? 0 : asked };
 }
 
 /** Identifies judgements by the label of every prefix. */

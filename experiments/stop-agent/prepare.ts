@@ -32,7 +32,6 @@ export interface PreparedTrial {
   readonly tableOf: (threads: readonly Thread[]) => Promise<StateTable>;
   /** Identifies what the states are made from. */
   readonly stateIdentity: string;
-  readonly counts: { readonly asked: number; readonly cached: number };
   readonly hashes: Readonly<Record<string, string>>;
 }
 
@@ -48,14 +47,13 @@ export async function prepareTrial(settings: {
   const task = taskOf(experiment);
   const parts = await loadParts(data, { experiment, seed });
   const judge = await trainedOrFromFile({ experiment, seed, cache, context, detectorThreads: parts.detector });
-  const judged = await judgeForTraining({
+  const { detector, sequences } = await judgeForTraining({
     judge,
     threads: judgedThreads(parts, experiment),
     store: cache.annotations,
     maxPosts: experiment.maxJudgedPosts,
     context,
   });
-  const { detector, sequences } = judged;
   const demonstrating = parts.demonstrations.map((thread) => judgedThread(thread, { sequences, task }));
 
   const student = experiment.state.student
@@ -85,8 +83,7 @@ export async function prepareTrial(settings: {
       config: experiment.agent,
       seed,
     });
-  const chosen = await chooseSchedule(experiment, { problemOf, seed, context });
-  const schedule = chosen?.schedule ?? null;
+  const schedule = await chooseSchedule(experiment, { problemOf, seed, context });
 
   return {
     parts,
@@ -98,7 +95,6 @@ export async function prepareTrial(settings: {
     problem: await problemOf(schedule),
     tableOf: (own) => statesOf(own, { ...materials, schedule, sequences }),
     stateIdentity: stateIdentityOf({ ...materials, schedule }),
-    counts: judged.counts,
     hashes: {
       data: data.hash,
       embeddings: cache.embeddings.identityHash,

@@ -14,12 +14,6 @@ import { type Experiment, schedulesOf } from './experiment.ts';
 
 const fileName = 'schedule.json';
 
-/** A schedule, and the return that its agent expects on the threads it was trained on; null where nothing was chosen. */
-export interface ChosenSchedule {
-  readonly schedule: PrefixSchedule;
-  readonly expectedReturn: number | null;
-}
-
 /**
  * @param options.problemOf what an agent learns from that queries on a schedule
  * @returns null where the agent does not observe its detector
@@ -27,18 +21,18 @@ export interface ChosenSchedule {
 export async function chooseSchedule(
   { state, agent }: Experiment,
   options: { problemOf: (schedule: PrefixSchedule) => Promise<StopProblem>; seed: number; context: WorkContext },
-): Promise<ChosenSchedule | null> {
+): Promise<PrefixSchedule | null> {
   if (!state.observesDetector) return null;
   const { problemOf, seed, context } = options;
   const candidates = schedulesOf(state.querySchedule);
-  if (candidates.length === 1) return { schedule: candidates[0], expectedReturn: null };
+  if (candidates.length === 1) return candidates[0];
   const config = {
     ...agent,
     algorithm: 'exact-return' as const,
     initialization: 'random' as const,
     normalizer: 'per-feature' as const,
   };
-  let best: { schedule: PrefixSchedule; expectedReturn: number } | null = null;
+  let best = { schedule: candidates[0], expectedReturn: Number.NEGATIVE_INFINITY };
   for (const [index, schedule] of candidates.entries()) {
     const trainer = await createStopAgent([{ seed, config, problem: await problemOf(schedule) }]);
     let expectedReturn = Number.NEGATIVE_INFINITY;
@@ -48,9 +42,9 @@ export async function chooseSchedule(
     }
     trainer.dispose();
     context.onProgress('choosing when to query', index + 1, candidates.length);
-    if (best === null || expectedReturn > best.expectedReturn) best = { schedule, expectedReturn };
+    if (expectedReturn > best.expectedReturn) best = { schedule, expectedReturn };
   }
-  return best;
+  return best.schedule;
 }
 
 export function saveSchedule(directory: string, schedule: PrefixSchedule): void {

@@ -14,7 +14,6 @@ import type { SweepFolder } from './sweep-folder.ts';
 import { tableCsv, tableJson, tableParquet, trialTable } from './trial-table.ts';
 
 export interface SweepResults {
-  readonly report: SweepReport;
   /** The report as Markdown. */
   readonly text: string;
   /** What a screen shows of it: no line is longer than 100 characters. */
@@ -110,5 +109,5 @@ export async function writeResults(
     if (name.endsWith('.svg') && !(name in files)) rmSync(join(folder.path, name));
   for (const [name, content] of Object.entries(files)) writeFileAtomically(join(folder.path, name), content);
   if (page !== null) writeFileAtomically(page, sweepPage(report, pictures));
-  return { report, text, summary: summarizeSweep(report), json };
+  return { text, summary: summarizeSweep(report), json };
 }

@@ -15,7 +15,6 @@ export interface SystemSummary {
   readonly values: Readonly<Record<string, MeanAndDeviation | null>>;
   /** The position that is the most common stop of most seeds, and the mean share of threads stopped there. */
   readonly mostCommonStop: { readonly name: string; readonly share: number };
-  readonly seeds: number;
 }
 
 export function summarize(trials: readonly TrialResult[]): SystemSummary[] {
@@ -34,7 +33,6 @@ export function summarize(trials: readonly TrialResult[]): SystemSummary[] {
         name: mostFrequent(own.map(({ mostCommonStop }) => mostCommonStop.name)),
         share: meanAndDeviation(own.map(({ mostCommonStop }) => mostCommonStop.share)).mean,
       },
-      seeds: own.length,
     };
   });
 }

@@ -24,11 +24,8 @@ export interface PlottedSystem extends PricedPoint {
   readonly name: string;
   /** agent: the trained one; learnt: other systems that learn; bound: sees the labels; optimum: knows the stream. */
   readonly kind: 'agent' | 'learnt' | 'rule' | 'bound' | 'optimum';
-  readonly variant: string;
   /** The agent to go on with. */
   readonly isRecommended: boolean;
-  /** Asks the detector once, at the stop. */
-  readonly asksOnce: boolean;
   readonly seeds: number;
   /** 95 %, bootstrap over seeds and the threads of each; null for rules that tables leave out. */
   readonly intervals: Readonly<Record<keyof PricedPoint, Interval>> | null;
@@ -59,9 +56,7 @@ export function plottedSystems(
           ...meanPoint(own, classes),
           name: !several || !isLearnt(name) ? name : name === agentName ? variant : `${name}: ${variant}`,
           kind,
-          variant,
           isRecommended: name === agentName && variant === recommended,
-          asksOnce: own[0].calls === 'one',
           seeds: own.length,
           intervals: isShown(name) ? intervalsOf(own, classes) : null,
           repeat: name === agentName ? command : comparison(name, trials),

@@ -1,18 +1,37 @@
+import { basename } from 'node:path';
+import { type Job, Queue } from 'bullmq';
 import { InputError } from '../../../src/errors.ts';
+import { sleep } from '../../../src/sleep.ts';
 import type { BackendName } from '../../../src/tensor/backend-names.ts';
 import type { PlainObject } from '../../config/overrides.ts';
+import type { TrialOutcome, TrialTask } from '../../run/trial.ts';
 import type { TrialPool } from '../../run/trial-pool.ts';
 import type { SweepPlan } from '../plan.ts';
 import type { SweepFolder } from '../sweep-folder.ts';
 import { asksModels } from '../trials-of-plan.ts';
-import { connectQueue } from './connection.ts';
-import { queueTrials } from './queue-trials.ts';
+import { connectQueue, keyPrefix, queueName } from './connection.ts';
+import { offerFiles } from './files-by-hash.ts';
+import { dropParcel, fetchParcel, progressOf, sendParcel } from './run-parcel.ts';
+import { thisProgram } from './this-program.ts';
+import {
+  declinedSchema,
+  jobName,
+  jobOutcomeSchema,
+  type QueuedTrial,
+  type TrialJob,
+  trialJobSchema,
+  trialName,
+} from './trial-job.ts';
+
+const nowhere: ReadonlyMap<string, string> = new Map();
 
 /** How often the queue is asked what has ended. */
 const pollMs = 500;
 
 /**
- * The queue at an address as what runs the trials of a sweep.
+ * The queue at an address as what runs the trials of a sweep, with whatever workers there are. Only this process writes the folder of
+ * the sweep: it fetches the run of each trial that has ended. Trials that the queue has lost (Redis was killed and had not saved) are
+ * put there again. Those that share a program are one job.
  * @throws InputError where the trials ask language models
  */
 export async function openSweepQueue(
@@ -26,22 +45,78 @@ export async function openSweepQueue(
     );
   const backendOf = await backendsOf(plan);
   const redis = await connectQueue(address, { onNote });
-  const trials = queueTrials({
-    redis,
-    fileHashes: folder.fileHashes,
-    filesOf: ({ config }) => plan.kind.resolve(config, plan.name).files,
-    backendOf,
-    signal,
-    onNote,
-    pollMs,
-  });
+  const noted = new Set<string>();
+  const queue = new Queue(queueName, { connection: redis, prefix: keyPrefix });
+
+  async function add(job: TrialJob, { jobId, tasks }: { jobId: string; tasks: readonly TrialTask[] }): Promise<void> {
+    for (const [index, { id, files }] of job.trials.entries()) {
+      const { directory } = tasks[index];
+      await offerFiles(redis, files);
+      // What an earlier sweep here has come to goes with the trial.
+      if (progressOf(directory) !== null) await sendParcel(redis, { job: id, directory, places: nowhere });
+    }
+    await queue.add('trials', job, { jobId });
+  }
+
+  /** @returns whether the run of every trial is now here */
+  async function collect({ trials }: TrialJob, tasks: readonly TrialTask[]): Promise<boolean> {
+    for (const [index, { id }] of trials.entries())
+      if (!(await fetchParcel(redis, { job: id, directory: tasks[index].directory, places: nowhere }))) return false;
+    for (const { id } of trials) await dropParcel(redis, id);
+    return true;
+  }
+
+  async function run(tasks: readonly TrialTask[]): Promise<readonly TrialOutcome[]> {
+    const job = trialJobSchema.parse({ program: thisProgram(), trials: tasks.map(queued) });
+    const jobId = jobName(job.trials);
+    // The end of an earlier attempt, such as a failure that was mended since.
+    await removeFailed(await queue.getJob(jobId));
+    while (!signal.aborted) {
+      const known: Job | undefined = await queue.getJob(jobId);
+      const state = known === undefined ? null : await known.getState();
+      if (known === undefined || state === 'unknown') await add(job, { jobId, tasks });
+      else if (state === 'failed') {
+        await known.remove();
+        const message = known.failedReason ?? 'its worker failed';
+        return tasks.map(() => ({ how: 'failed', severity: 3, message }));
+      } else if (state === 'completed') {
+        // Read once more: it may have ended after it was read.
+        const outcomes = jobOutcomeSchema.parse((await queue.getJob(jobId))?.returnvalue);
+        const isOver = outcomes.some(({ how }) => how === 'failed') || (await collect(job, tasks));
+        await known.remove();
+        if (isOver) return outcomes;
+        // The answer is there and a run is not: the queue has lost it, and the trials begin again.
+      } else noteWhoDeclined(known);
+      await sleep(pollMs, signal).catch(() => {});
+    }
+    return tasks.map(() => ({ how: 'interrupted' }));
+  }
+
+  function noteWhoDeclined({ progress }: Job): void {
+    const { success, data } = declinedSchema.safeParse(progress);
+    if (!success || noted.has(data.declined)) return;
+    noted.add(data.declined);
+    onNote(data.declined);
+  }
+
+  function queued(task: TrialTask): QueuedTrial {
+    const { directory, runs: _, ...told } = task;
+    const { files: paths } = plan.kind.resolve(task.config, plan.name);
+    const files = paths.map((path) => ({ path, sha256: folder.fileHashes[path] }));
+    return { task: { ...told, backend: backendOf(task) }, files, id: trialName({ id: basename(directory), files }) };
+  }
+
   return {
-    run: trials.run,
+    run,
     async close() {
-      await trials.close();
+      await queue.close();
       redis.disconnect();
     },
   };
+}
+
+async function removeFailed(job: Job | undefined): Promise<void> {
+  if (job !== undefined && (await job.getState()) === 'failed') await job.remove();
 }
 
 /** What each trial is to be trained on, wherever that is: `auto` is what it would be here. */

@@ -70,8 +70,8 @@ describe('aggregation', () => {
     const cloning = system('behaviour cloning');
     const summary = summarize([trial(1, { macroF1: 0.6 }, [cloning]), trial(2, { macroF1: 0.8 }, [])]);
     expect(summary).toMatchObject([
-      { name: agentName, seeds: 2, values: { macroF1: { mean: expect.closeTo(0.7, 10) } } },
-      { name: 'behaviour cloning', seeds: 1, values: { macroF1: { mean: 0.5, deviation: null } } },
+      { name: agentName, values: { macroF1: { mean: expect.closeTo(0.7, 10), deviation: expect.any(Number) } } },
+      { name: 'behaviour cloning', values: { macroF1: { mean: 0.5, deviation: null } } },
     ]);
   });
 
