@@ -56,7 +56,7 @@ export async function cloneEpoch(
     );
   const batch = Math.min(config.batchSize, count);
   const order = random.permutation(count);
-  const minibatches = Array.from({ length: Math.floor(count / batch) }, (_, index) => {
+  const batches = Array.from({ length: Math.floor(count / batch) }, (_, index) => () => {
     const chosen = order.subarray(index * batch, (index + 1) * batch);
     const oneHot = new Float32Array(batch * 2);
     for (const [row, pair] of chosen.entries()) oneHot[row * 2 + pairs.actions[pair]] = pairs.weights[pair] / batch;
@@ -66,7 +66,7 @@ export async function cloneEpoch(
     };
   });
   const seen = await descendCloning(network, {
-    batches: minibatches,
+    batches,
     shared: network.blockMasks,
     adam: { learningRates: [config.learningRate], epsilon: 1e-8 },
   });

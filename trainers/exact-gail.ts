@@ -137,14 +137,11 @@ export async function updateDiscriminatorExactly(
 ): Promise<DiscriminatorHealth[]> {
   const agentStates = paddedCount(Math.max(...members.map(({ seen }) => seen.rows.length)));
   const shared = occupancyRowWeights(members, agentStates);
-  let seen: DiscriminatorSeen[] = [];
-  for (let epoch = 0; epoch < epochs; epoch++) {
-    disposeSeen(seen);
-    const batches = [drawMinibatch(members, { states, agentStates })];
-    seen = await descendOccupancy(discriminator, { batches, shared, adam: discriminatorAdam(members) });
-  }
-  const logits = await seen[0].logits.data<'float32'>();
-  const penalties = await meanPenalties(members, seen);
+  const batches = Array.from({ length: epochs }, () => () => drawMinibatch(members, { states, agentStates }));
+  const seen = await descendOccupancy(discriminator, { batches, shared, adam: discriminatorAdam(members) });
+  const last = seen.slice(-1);
+  const logits = await last[0].logits.data<'float32'>();
+  const penalties = await meanPenalties(members, last);
   disposeSeen(seen);
   tf.dispose([shared.labelsExpertIsOne, shared.weights, shared.penalties ?? []]);
   const rows = logits.length / members.length;

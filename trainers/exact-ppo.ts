@@ -66,8 +66,8 @@ export async function exactPpoUpdate(
 ): Promise<Float32Array | null> {
   const configs = members.map(({ config }) => config);
   const common = batchOf(members, options.states);
-  const updates = [() => Array.from({ length: configs[0].epochs }, () => ({}))];
-  const before = await updatePolicies(descendExactPpo, { agent, updates, common, configs, ...options });
+  const batches = Array.from({ length: configs[0].epochs }, () => () => ({}));
+  const before = await updatePolicies(descendExactPpo, { agent, batches, common, configs, ...options });
   tf.dispose(Object.values(common));
   return before;
 }

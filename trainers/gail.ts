@@ -215,21 +215,21 @@ export async function updateDiscriminator(
   const { members, states, rowWeights, epochs } = options;
   const steps = agentSteps[0].rows.length;
   const batch = members[0].config.discriminator.batchSize;
-  let seen: DiscriminatorSeen[] = [];
-  for (let epoch = 0; epoch < epochs; epoch++) {
-    const orders = members.map(({ random }) => random.permutation(steps));
-    const batches = Array.from({ length: Math.floor(steps / batch) }, (_, index) => {
-      const chosen = orders.map((order) => order.subarray(index * batch, (index + 1) * batch));
-      return takeMinibatch(agentSteps, { chosen, members, states });
-    });
-    disposeSeen(seen);
-    seen = await descendGail(discriminator, { batches, shared: rowWeights, adam: discriminatorAdam(members) });
-  }
+  const updates = Math.floor(steps / batch);
+  let orders: readonly Int32Array[] = [];
+  const draw = (update: number) => {
+    if (update === 0) orders = members.map(({ random }) => random.permutation(steps));
+    const chosen = orders.map((order) => order.subarray(update * batch, (update + 1) * batch));
+    return takeMinibatch(agentSteps, { chosen, members, states });
+  };
+  const batches = Array.from({ length: epochs * updates }, (_, update) => () => draw(update % updates));
+  const seen = await descendGail(discriminator, { batches, shared: rowWeights, adam: discriminatorAdam(members) });
+  const last = seen.slice(-updates);
   const accuracies = await accuraciesOf(
     members,
-    seen.map(({ logits }) => logits),
+    last.map(({ logits }) => logits),
   );
-  const penalties = await meanPenalties(members, seen);
+  const penalties = await meanPenalties(members, last);
   disposeSeen(seen);
   return members.map((_, member) => ({ ...accuracies[member], penalty: penalties[member] }));
 }

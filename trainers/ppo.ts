@@ -117,16 +117,16 @@ export function ppoUpdate(
   const steps = members[0].steps.rows.length;
   const rows = Math.floor(steps / minibatches);
   const actions = agent.blockMasks.w3.shape[2] - 1;
-  const updates = Array.from({ length: epochs }, () => () => {
-    const orders = members.map(({ random }) => random.permutation(steps));
-    return Array.from({ length: Math.floor(steps / rows) }, (_, index) => {
-      const chosen = orders.map((order) => order.subarray(index * rows, (index + 1) * rows));
-      return takeMinibatch(members, { chosen, states: options.states, actions });
-    });
-  });
+  const updates = Math.floor(steps / rows);
+  let orders: readonly Int32Array[] = [];
+  const draw = (update: number) => {
+    if (update === 0) orders = members.map(({ random }) => random.permutation(steps));
+    const chosen = orders.map((order) => order.subarray(update * rows, (update + 1) * rows));
+    return takeMinibatch(members, { chosen, states: options.states, actions });
+  };
   return updatePolicies(descendPpo, {
     agent,
-    updates,
+    batches: Array.from({ length: epochs * updates }, (_, update) => () => draw(update % updates)),
     common: {},
     configs: members.map(({ config }) => config),
     ...options,
@@ -156,18 +156,17 @@ export function policyDescent<Batch extends object, Common extends object>(
   );
 }
 
-/** Updates of the policy, epoch after epoch: see `ppoUpdate` for what is returned. */
+/** An update of the policy for each batch: see `ppoUpdate` for what is returned. */
 export async function updatePolicies<Batch extends object, Common extends object>(
   descend: ReturnType<typeof policyDescent<Batch, Common>>,
   options: Pick<PpoOptions, 'remaining' | 'task'> & {
     agent: PolicyValue;
-    /** Draws the batches of each epoch. */
-    updates: readonly (() => Batch[])[];
+    batches: readonly (() => Batch)[];
     common: Common;
     configs: readonly PpoConfig[];
   },
 ): Promise<Float32Array | null> {
-  const { agent, updates, common, configs, remaining, task = null } = options;
+  const { agent, batches, common, configs, remaining, task = null } = options;
   const coefficients = {
     clip: perMember(configs.map(({ clip }) => clip)),
     entropy: perMember(configs.map(({ entropyCoefficient }) => entropyCoefficient)),
@@ -181,8 +180,7 @@ export async function updatePolicies<Batch extends object, Common extends object
     maxGradientNorm: configs.map(({ maxGradientNorm }) => maxGradientNorm),
   };
   const shared = { common, blockMasks: agent.blockMasks, coefficients, task };
-  const seen: { returns: tf.Tensor3D | null }[] = [];
-  for (const batches of updates) seen.push(...(await descend(agent, { batches: batches(), shared, adam })));
+  const seen = await descend(agent, { batches, shared, adam });
   const before = await seen[0].returns?.data<'float32'>();
   tf.dispose([Object.values(coefficients), seen.map(({ returns }) => returns ?? [])]);
   return before ?? null;

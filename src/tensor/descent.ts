@@ -6,10 +6,10 @@ import { compiled, tidied } from './onnx/compiled.ts';
 import type { Tensors } from './population-ops.ts';
 
 /**
- * Descent of a loss by Adam, compiled: as many steps as there are batches, in one graph. The loss also says what else of it is
- * wanted (`seen`), as it was before the step.
+ * Descent of a loss by Adam, compiled: a step for each batch, several in one graph. The loss also says what else of it is wanted
+ * (`seen`), as it was before the step.
  * @param lossOf the loss of each member, from the parameters, one of the batches, and what all batches share
- * @returns a function that moves the state, disposes the batches, and returns what was seen at each step, for the caller to dispose
+ * @returns a function that moves the state, draws the batches in turn and disposes them, and returns what was seen at each step, for the caller to dispose
  */
 export function descent<Name extends string, Batch extends object, Shared extends object, Seen extends object>(
   lossOf: (parameters: Tensors<Name>, batch: Batch, shared: Shared) => { loss: tf.Tensor; seen: Seen },
@@ -33,12 +33,13 @@ export function descent<Name extends string, Batch extends object, Shared extend
   );
   return async (
     state: Optimized<Name>,
-    options: { batches: readonly Batch[]; shared: Shared; adam: AdamOptions },
+    options: { batches: readonly (() => Batch)[]; shared: Shared; adam: AdamOptions },
   ): Promise<Seen[]> => {
     const { batches, shared } = options;
     const seen: Seen[] = [];
-    for (let start = 0; start < batches.length; start += mostSteps) {
-      const some = batches.slice(start, start + mostSteps);
+    const atOnce = stepsAtOnce(batches.length);
+    for (let start = 0; start < batches.length; start += atOnce) {
+      const some = batches.slice(start, start + atOnce).map((draw) => draw());
       const adam = some.map(() => nextAdamStep(state, options.adam));
       const { parameters, firstMoments, secondMoments } = state;
       const moved = steps({ state: { parameters, firstMoments, secondMoments }, batches: some, shared, adam });
@@ -51,8 +52,15 @@ export function descent<Name extends string, Batch extends object, Shared extend
   };
 }
 
-/** Steps in one graph: an epoch of most trainings. */
+/** Each step more in a graph saves that its parameters are copied in and out, and takes the memory of its batch. */
 const mostSteps = 8;
+
+/** Equal parts where there are any, for every length is a graph of its own. */
+function stepsAtOnce(steps: number): number {
+  const fewest = Math.ceil(steps / mostSteps);
+  for (let parts = fewest; parts <= 2 * fewest; parts++) if (steps % parts === 0) return steps / parts;
+  return Math.ceil(steps / fewest);
+}
 
 /** Steps block the event loop; timers and signals have their turn as often as this. */
 const longestTurnMs = 100;

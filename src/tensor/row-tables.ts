@@ -1,5 +1,5 @@
 import * as tf from '@tensorflow/tfjs-core';
-import { paddedCount } from './onnx/compiled.ts';
+import { emptyNumbers, paddedCount } from './onnx/compiled.ts';
 import { isOnDevice } from './population-ops.ts';
 
 /** Row-major rows, [rows, columns]. */
@@ -42,7 +42,7 @@ export class RowTables {
         }
         return tf.reshape(tf.gather(onDevice.table, tf.tensor1d(all, 'int32')), shape);
       });
-    const copied = new Float32Array(rows.length * count * columns);
+    const copied = emptyNumbers(rows.length * count * columns);
     for (const [list, own] of rows.entries()) {
       const { data } = this.members[Math.floor(list / listsOfMember)];
       for (let i = 0; i < count; i++)

@@ -90,7 +90,7 @@ export function createQueryTrainer(options: {
       const entropy = config.entropy * Math.max(0, 1 - (2 * iteration) / iterations);
       const { expectedReturn, weights } = returnAndWeights(priced, { logProbabilities: logs, entropy });
       await climbQueryReturn(agent, {
-        batches: [{ weights: tf.tensor3d(weights, [1, paddedCount(rows), actions]) }],
+        batches: [() => ({ weights: tf.tensor3d(weights, [1, paddedCount(rows), actions]) })],
         shared: { blockMasks: agent.blockMasks, states },
         adam: {
           learningRates: [config.learningRate * (1 - iteration / iterations)],

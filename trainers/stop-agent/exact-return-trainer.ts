@@ -45,7 +45,7 @@ export async function createExactReturn(members: readonly StopMember[]): Promise
     async iterate() {
       const remaining = 1 - iteration / iterations;
       const seen = await climbReturns(agent, {
-        batches: Array.from({ length: configs[0].updates }, () => ({})),
+        batches: Array.from({ length: configs[0].updates }, () => () => ({})),
         shared: { blockMasks: agent.blockMasks, task },
         adam: {
           learningRates: configs.map(({ learningRate }) => learningRate * remaining),

@@ -11,12 +11,18 @@ import { type Kind, Recorder, type Value } from './recorder.ts';
 const mostNodes = 1000;
 /** Sessions kept, each with the memory of its largest run; the one that was used longest ago goes first. */
 const mostSessions = 32;
+/** Of arrays that wait to be used again, together. */
+const mostFreeBytes = 256 * 2 ** 20;
 
 export class OnnxBackend extends tf.KernelBackend {
   private readonly values: tf.DataStorage<Value>;
   private readonly sessions = new Map<string, Session>();
   private readonly engine: Engine;
   private recorder = new Recorder();
+  /** Arrays of `emptyNumbers` that nobody else has seen, and by their lengths those that wait to be used again. */
+  private readonly recycled = new WeakSet<Numbers>();
+  private readonly free = new Map<number, Float32Array[]>();
+  private freeBytes = 0;
   /** Whether a function is being traced, so that nothing can be read. */
   isTracing = false;
 
@@ -79,6 +85,30 @@ export class OnnxBackend extends tf.KernelBackend {
     for (const value of outputs) value.array = results.get(recorder.nameOf(value)) ?? null;
   }
 
+  /** Numbers to be written and made a tensor of: those that a disposed tensor left, or new ones. */
+  emptyNumbers(length: number): Float32Array {
+    const left = this.free.get(length)?.pop();
+    if (left !== undefined) {
+      this.freeBytes -= left.byteLength;
+      return left;
+    }
+    const numbers = new Float32Array(length);
+    this.recycled.add(numbers);
+    return numbers;
+  }
+
+  private recycle(value: Value): void {
+    const { array } = value;
+    if (!(array instanceof Float32Array) || !this.recycled.has(array)) return;
+    // While a function is traced, its inputs share the arrays of tensors that live on; and a graph may still be to run.
+    if (this.isTracing || this.recorder.holds(value)) return;
+    if (this.freeBytes + array.byteLength > mostFreeBytes) return;
+    const waiting = this.free.get(array.length) ?? [];
+    waiting.push(array);
+    this.free.set(array.length, waiting);
+    this.freeBytes += array.byteLength;
+  }
+
   /** What `f` records, in a graph of its own. Nothing in it may be read. */
   traced<T>(f: () => T): { result: T; recorder: Recorder } {
     this.settle();
@@ -115,7 +145,10 @@ export class OnnxBackend extends tf.KernelBackend {
       if (this.isTracing) throw new Error('a compiled step cannot read a tensor; return it and read the result');
       this.settle();
     }
-    return arrayOf(value);
+    const array = arrayOf(value);
+    // Whoever reads it may keep it.
+    this.recycled.delete(array);
+    return array;
   }
 
   override write(values: tf.backend_util.BackendValues, shape: number[], dtype: tf.DataType): object {
@@ -140,6 +173,7 @@ export class OnnxBackend extends tf.KernelBackend {
     if (!force && value.references > 0) return false;
     value.references = 0;
     this.values.delete(dataId);
+    this.recycle(value);
     return true;
   }
 
@@ -170,6 +204,7 @@ export class OnnxBackend extends tf.KernelBackend {
   override dispose(): void {
     for (const session of this.sessions.values()) session.dispose();
     this.sessions.clear();
+    this.free.clear();
   }
 }
 

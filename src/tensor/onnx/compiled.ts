@@ -67,6 +67,15 @@ export function paddedCount(count: number): number {
 
 const countStep = 64;
 
+/**
+ * An array to fill and make a tensor of at once. On onnx it is one that a disposed tensor left, whatever stands in it: V8 collects
+ * the whole heap for every 64 MB of new arrays, and a training would make as much in an iteration or two.
+ */
+export function emptyNumbers(length: number): Float32Array {
+  const backend = tf.backend();
+  return backend instanceof OnnxBackend ? backend.emptyNumbers(length) : new Float32Array(length);
+}
+
 function traced<I>(
   backend: OnnxBackend,
   { f, inputs, tensors }: { f: (inputs: I) => unknown; inputs: I; tensors: readonly tf.Tensor[] },

@@ -44,6 +44,11 @@ export class Recorder {
     return Array.from(this.names.keys()).filter(({ array }) => array !== null);
   }
 
+  /** Whether nodes read or made the value. */
+  holds(value: Value): boolean {
+    return this.names.has(value);
+  }
+
   /** The value's name in the graph; nodes need unique ones, and so do the values that they read. */
   nameOf(value: Value): string {
     const known = this.names.get(value);

@@ -1,7 +1,7 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { selectBackend } from '../../../../src/tensor/backend.ts';
-import { compiled } from '../../../../src/tensor/onnx/compiled.ts';
+import { compiled, emptyNumbers } from '../../../../src/tensor/onnx/compiled.ts';
 
 describe('a compiled function', () => {
   beforeEach(() => selectBackend('onnx'));
@@ -90,6 +90,44 @@ describe('a compiled function', () => {
     expect(traces).toBe(61);
     call(1);
     expect(traces).toBe(62);
+  });
+});
+
+describe('an array for a tensor', () => {
+  beforeEach(() => selectBackend('onnx'));
+  const filled = (value: number) => {
+    const numbers = emptyNumbers(777).fill(value);
+    return { numbers, tensor: tf.tensor1d(numbers) };
+  };
+
+  it('is used again when its tensor and all clones of it are gone', () => {
+    const { numbers, tensor } = filled(1);
+    const clone = tensor.clone();
+    tensor.dispose();
+    expect(emptyNumbers(777)).not.toBe(numbers);
+    clone.dispose();
+    expect(emptyNumbers(778)).not.toBe(numbers);
+    expect(emptyNumbers(777)).toBe(numbers);
+  });
+
+  it('is not used again where it was read, or where a graph that reads it has yet to run', () => {
+    const { numbers: kept, tensor: read } = filled(2);
+    read.dataSync();
+    read.dispose();
+    expect(emptyNumbers(777)).not.toBe(kept);
+    const { numbers, tensor } = filled(3);
+    const sum = tf.sum(tensor);
+    tensor.dispose();
+    expect(emptyNumbers(777).fill(0)).not.toBe(numbers);
+    expect(sum.dataSync()[0]).toBe(3 * 777);
+    sum.dispose();
+  });
+
+  it('outlives the trace of a function that was given it', () => {
+    const { numbers, tensor } = filled(4);
+    compiled(({ x }: { x: tf.Tensor }) => tf.mul(x, 2))({ x: tensor }).dispose();
+    expect(emptyNumbers(777)).not.toBe(numbers);
+    tensor.dispose();
   });
 });
 
