@@ -11,7 +11,8 @@
 import { parseArgs } from 'node:util';
 import { markdownTable } from 'markdown-table';
 import { allCascades, followCascade, isSingle } from '../experiments/query-agent/cascades.ts';
-import { mean, outcomeOf, returnsOf } from '../experiments/query-agent/outcomes.ts';
+import { outcomeOf, returnsOf } from '../experiments/query-agent/outcomes.ts';
+import { mean } from '../src/metrics/summary-statistics.ts';
 import { selectBackend } from '../src/tensor/backend.ts';
 import { Random } from '../src/tensor/random.ts';
 import { workContext } from '../src/work-context.ts';

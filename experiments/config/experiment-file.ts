@@ -1,9 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
+import { canonicalJson } from '../../src/content-hash.ts';
 import { diskError, InputError } from '../../src/errors.ts';
 import { quoted } from '../../src/shell-words.ts';
 import { parseYaml } from '../../src/yaml.ts';
-import { isPlainObject, mergeDeep, type PlainObject } from './overrides.ts';
+import { isPlainObject, mergeDeep, overrideOf, type PlainObject } from './overrides.ts';
 
 const name = z.string().regex(/^[a-z0-9][a-z0-9._-]*$/i, 'letters, digits, dots, dashes and underscores only');
 
@@ -46,10 +47,17 @@ export async function loadVariants<Experiment extends ExperimentHead>(options: {
   if (!isPlainObject(variants)) throw new InputError(`${path}: variants must map names to overrides`);
   const isPlain = Object.keys(variants).length === 0;
   const entries = isPlain ? [[soleVariant, {}] as const] : Object.entries(variants);
+  // Where an option fits no variant's object, all get it, and the first says what is wrong with it.
+  const aboutVariant = (override: PlainObject, variant: PlainObject): PlainObject => {
+    const about = (own: PlainObject) => overrideOf(override, { base: raw, variant: own });
+    return entries.some(([, own]) => isPlainObject(own) && canonicalJson(about(own)) === canonicalJson(override))
+      ? about(variant)
+      : override;
+  };
   const resolved = entries.map(([variant, over]) => {
     if (!name.safeParse(variant).success || !isPlainObject(over))
       throw new InputError(`${path}: variants.${variant} must be a plain name with a map of overrides`);
-    const merged = [over, ...overrides].reduce<PlainObject>(mergeDeep, base);
+    const merged = [over, ...overrides.map((own) => aboutVariant(own, over))].reduce<PlainObject>(mergeDeep, base);
     return { name: variant, experiment: resolve(withoutVariants(merged), isPlain ? path : `${path} (${variant})`) };
   });
   const { name: experiment, description } = resolved[0].experiment;

@@ -21,6 +21,24 @@ export function mergeDeep(base: PlainObject, over: PlainObject): PlainObject {
   return merged;
 }
 
+/**
+ * What of an override is about a variant: not what lies in an object of `base` that the variant replaces by another, such as options of
+ * `detector` where the variant names another detector.
+ */
+export function overrideOf(
+  override: PlainObject,
+  { base, variant }: { base: PlainObject; variant: PlainObject },
+): PlainObject {
+  const kept = Object.entries(override).flatMap(([key, value]): (readonly [string, unknown])[] => {
+    const [below, own] = [base[key], variant[key]];
+    if (!isPlainObject(value) || !isPlainObject(below) || !isPlainObject(own)) return [[key, value]];
+    if (isAnother(below, own)) return value.name === undefined ? [] : [[key, value]];
+    const inner = overrideOf(value, { base: below, variant: own });
+    return Object.keys(inner).length === 0 && Object.keys(value).length > 0 ? [] : [[key, inner]];
+  });
+  return Object.fromEntries(kept);
+}
+
 function isAnother(below: PlainObject, value: PlainObject): boolean {
   return below.name !== undefined && value.name !== undefined && below.name !== value.name;
 }

@@ -1,6 +1,7 @@
 import type { QueryEpisode } from '../../envs/query-env.ts';
 import { macroF1 } from '../../src/metrics/classification.ts';
 import type { PricedPoint } from '../../src/metrics/pareto.ts';
+import { mean } from '../../src/metrics/summary-statistics.ts';
 import type { QueryThread } from '../../trainers/query-agent/states.ts';
 
 /** What an agent or a rule came to on one thread. */
@@ -39,10 +40,6 @@ export function returnsOf(outcomes: readonly QueryOutcome[], delayCost: number):
     ({ gold, predicted, postsUsed, posts, cost }) =>
       Number(gold === predicted) - (delayCost * postsUsed) / posts - cost,
   );
-}
-
-export function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
 /** What outcomes come to, where what asking costs takes the place of the number of calls. */

@@ -6,6 +6,7 @@ import { sha256 } from '../../src/content-hash.ts';
 import { splitThreads } from '../../src/data/split.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { bestMixture } from '../../src/metrics/pareto.ts';
+import { mean } from '../../src/metrics/summary-statistics.ts';
 import { type BackendChoice, selectBackend } from '../../src/tensor/backend.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import type { QueryAgentConfig } from '../../trainers/query-agent/config.ts';
@@ -23,7 +24,7 @@ import { trainInDirectories } from '../run/train-in-directories.ts';
 import { allCascades, type Cascade, followCascade, isSingle } from './cascades.ts';
 import { experimentOn, lengthsOf, type QueryExperiment } from './experiment.ts';
 import { judgedThreads, labelledByFirstDetector } from './judged-threads.ts';
-import { mean, outcomeOf, pointOf, type QueryOutcome, returnsOf } from './outcomes.ts';
+import { outcomeOf, pointOf, type QueryOutcome, returnsOf } from './outcomes.ts';
 import { decisionOf, type QuerySystem, readQueryResult, type StoredQueryResult, storedQueryResult } from './result.ts';
 
 /** One agent with one seed, and where its run goes. */

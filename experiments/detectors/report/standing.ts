@@ -1,3 +1,4 @@
+import { counted } from '../../../src/counted.ts';
 import { groupBy } from '../../../src/data/group-by.ts';
 import { bootstrapGroups } from '../../../src/metrics/bootstrap.ts';
 import { meanAndDeviation } from '../../../src/metrics/summary-statistics.ts';
@@ -157,7 +158,7 @@ function itemsInWords({ trials, last }: DetectorStanding): string {
   );
   const seeds = trials.length === 1 ? `seed ${seed}` : `seeds ${trials.map((trial) => trial.seed).join(', ')}`;
   const of = categories === null ? 'labels' : 'categories, of which an item may have several';
-  return `${first.length} items of the ${part} part for ${task} (${of}: ${support.join(', ')}), ${seeds}, after ${repliesInWords(last.replies)}`;
+  return `${counted(first.length, 'item')} of the ${part} part for ${task} (${of}: ${support.join(', ')}), ${seeds}, after ${repliesInWords(last.replies)}`;
 }
 
 function notesOn(detectors: readonly DetectorStanding[]): string[] {
@@ -190,7 +191,7 @@ function verdictOf({ detectors, differences, majority, items }: Omit<Standing, '
   const floor =
     low > majority.macroF1
       ? `; always saying ${majority.label} has ${majority.macroF1.toFixed(3)}`
-      : `; that is not measurably more than always saying ${majority.label} (${majority.macroF1.toFixed(3)})`;
+      : `; that is ${high < majority.macroF1 ? 'less' : 'not measurably more'} than always saying ${majority.label} (${majority.macroF1.toFixed(3)})`;
   if (others.length === 0) return `${best.variant} has ${has}${floor}`;
   const isApart = ({ variant }: DetectorStanding) => {
     const own = differences.find(
@@ -198,12 +199,17 @@ function verdictOf({ detectors, differences, majority, items }: Omit<Standing, '
     );
     return own !== undefined && (own.macroF1.low > 0 || own.macroF1.high < 0);
   };
+  const leading = ranked.filter(({ last }) => last.macroF1.estimate === estimate).map(({ variant }) => variant);
+  const it = leading.length === 1 ? 'it' : 'the first of them';
   const near = others.filter((other) => !isApart(other)).map(({ variant }) => variant);
   const told =
     near.length === 0
       ? 'these items tell it apart from every other'
       : near.length === others.length
-        ? 'these items tell it apart from none of the others'
-        : `these items do not tell it apart from ${near.join(', ')}`;
-  return `${best.variant} has the highest macro-F1 of ${detectors.length} detectors, and ${told}: ${has}${floor}`;
+        ? `these items tell ${it} apart from none of the others`
+        : `these items do not tell ${it} apart from ${near.join(', ')}`;
+  if (leading.length === detectors.length)
+    return `all ${detectors.length} detectors have the same macro-F1, so these items do not tell which is best: ${has}${floor}`;
+  const names = leading.length === 1 ? `${best.variant} has` : `${leading.join(', ')} have`;
+  return `${names} the highest macro-F1 of ${detectors.length} detectors, and ${told}: ${has}${floor}`;
 }

@@ -1,5 +1,5 @@
-import { markdownTable } from 'markdown-table';
 import { narrowTable, wrapped } from '../../report/narrow-table.ts';
+import { numbersTable } from '../../report/numbers-table.ts';
 import { html } from '../../report/page/html.ts';
 import { type Page, renderPage } from '../../report/page/page.ts';
 import { type Cell, table } from '../../report/page/tables.ts';
@@ -27,23 +27,19 @@ const explained = [
 
 /** The tables in Markdown. */
 export function renderQueryReport({ name, description, command, standing }: Reported): string {
-  const sections = standing.agents.flatMap((agent) => [
-    `## ${agent.variant}`,
-    '',
-    `${factsOf(agent)}.`,
-    '',
-    markdownTable(rowsOf(agent), {
-      align: [
-        'l',
-        ...rowsOf(agent)[0]
-          .slice(1)
-          .map(() => 'r'),
-      ],
-    }),
-    '',
-    `${settingsInWords(agent)}.`,
-    '',
-  ]);
+  const sections = standing.agents.flatMap((agent) => {
+    const [heading, ...rows] = rowsOf(agent);
+    return [
+      `## ${agent.variant}`,
+      '',
+      `${factsOf(agent)}.`,
+      '',
+      numbersTable(heading, rows),
+      '',
+      `${settingsInWords(agent)}.`,
+      '',
+    ];
+  });
   const lines = [
     `# ${name}`,
     '',

@@ -1,5 +1,5 @@
 import { bootstrapGroups, type Interval } from '../../../src/metrics/bootstrap.ts';
-import { meanAndDeviation } from '../../../src/metrics/summary-statistics.ts';
+import { mean } from '../../../src/metrics/summary-statistics.ts';
 import { signed } from '../../report/shown-numbers.ts';
 import type { VariantResults } from '../../report/variant-results.ts';
 import { metricsOf, type QueryMetric, type QueryResult, scorerOf } from '../result.ts';
@@ -111,9 +111,9 @@ export function factsOf({ trials }: AgentStanding): string {
 
 /** Which settings were chosen, and what each returned on the development part: means over seeds. */
 export function settingsInWords({ trials, chosen }: AgentStanding): string {
-  const returned = chosen.map((times, index) => {
-    const { mean } = meanAndDeviation(trials.map(({ returns }) => returns[index]));
-    return `settings ${index + 1} ${mean.toFixed(3)}, chosen by ${times} of ${trials.length} seeds`;
+  const all = chosen.map((times, index) => {
+    const returned = mean(trials.map(({ returns }) => returns[index]));
+    return `settings ${index + 1} ${returned.toFixed(3)}, chosen by ${times} of ${trials.length} seeds`;
   });
-  return `Return on the development part: ${returned.join('; ')}`;
+  return `Return on the development part: ${all.join('; ')}`;
 }

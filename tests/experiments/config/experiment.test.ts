@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadVariants } from '../../../experiments/config/experiment-file.ts';
 import type { PlainObject } from '../../../experiments/config/overrides.ts';
+import { resolveDetectorsExperiment } from '../../../experiments/detectors/experiment.ts';
 import { openExperiment } from '../../../experiments/kinds/open-experiment.ts';
 import { experimentSchema, resolveExperiment } from '../../../experiments/stop-agent/experiment.ts';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
@@ -31,7 +32,7 @@ describe('an experiment file', () => {
   it('tells its kind, and an unknown one is refused', async () => {
     const path = join(temporaryFolder({ 'my.yaml': 'kind: selctor\nname: x' }), 'my.yaml');
     await expect(openExperiment({ path, overrides: [], runs: 'runs' })).rejects.toThrow(
-      `${path}: kind is "selctor"; it must be stop-agent (the default), selector or detectors`,
+      `${path}: kind is "selctor"; it must be stop-agent (the default), selector, detectors or several-detectors`,
     );
   });
 
@@ -55,6 +56,27 @@ describe('an experiment file', () => {
     const { variants } = await load(yaml);
     expect(variants.map(({ experiment }) => experiment.seeds)).toEqual([[1, 2, 3, 4, 5], [9]]);
     expect(variants.map(({ experiment }) => experiment.agent.imitation.alpha)).toEqual([0.6, 0.6]);
+  });
+
+  it('leaves an option of a detector to the variants that have that detector', async () => {
+    const yaml = [
+      'kind: detectors',
+      'name: x',
+      'split: { train: 10 }',
+      'endpoints: { llm: { baseURL: "http://localhost:1/v1", model: m } }',
+      'detector: { name: s2mad, models: { supporter: llm } }',
+      'variants: { debate: {}, alone: { detector: { name: single-prompt, model: llm } } }',
+    ].join('\n');
+    const path = join(temporaryFolder({ 'my.yaml': yaml }), 'my.yaml');
+    const detectors = async (detector: PlainObject) => {
+      const overrides = [{ detector }, { concurrency: 3 }];
+      const { variants } = await loadVariants({ path, overrides, resolve: resolveDetectorsExperiment });
+      expect(variants.map(({ experiment }) => experiment.concurrency)).toEqual([3, 3]);
+      return variants.map(({ experiment }) => experiment.detector);
+    };
+    expect(await detectors({ rounds: 4 })).toMatchObject([{ name: 's2mad', rounds: 4 }, { name: 'single-prompt' }]);
+    expect(await detectors({ name: 'local' })).toMatchObject([{ name: 'local' }, { name: 'local' }]);
+    await expect(detectors({ roundz: 4 })).rejects.toThrow('did you mean');
   });
 
   it('takes a preset as defaults that its own settings outdo', () => {

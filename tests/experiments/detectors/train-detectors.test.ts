@@ -100,6 +100,15 @@ describe('train, of detectors', () => {
     expect(shown.out).toContain('that is not measurably more than always saying');
   });
 
+  it('names no leader where all score the same', async () => {
+    const { cwd } = await folder({ split: { test: 8 } });
+    const alike = ['--set', 'variants.right.detector.model=yes'];
+    const { out, errors } = await earshot(['train', 'panel.yaml', '--no-html', ...alike], { cwd });
+    expect(out.replaceAll('\n', ' '), errors).toMatch(
+      /Verdict: all 2 detectors have the same macro-F1, so these items do not tell which is best: macro-F1 0\.333/,
+    );
+  });
+
   it('stops at a budget for all its detectors, and goes on with a larger one', async () => {
     const { server, cwd } = await folder();
     const first = await earshot(['train', 'panel.yaml', '--set', 'budget.requests=60'], { cwd });

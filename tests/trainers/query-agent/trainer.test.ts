@@ -1,7 +1,8 @@
 import { afterEach, beforeAll, expect, it } from 'vitest';
 import { followOptimum, planted, plantedOptimum, plantedThreads } from '../../../benchmarks/planted-detectors.ts';
 import { allCascades, followCascade } from '../../../experiments/query-agent/cascades.ts';
-import { mean, outcomeOf, returnsOf } from '../../../experiments/query-agent/outcomes.ts';
+import { outcomeOf, returnsOf } from '../../../experiments/query-agent/outcomes.ts';
+import { mean } from '../../../src/metrics/summary-statistics.ts';
 import { selectBackend } from '../../../src/tensor/backend.ts';
 import { Random } from '../../../src/tensor/random.ts';
 import { workContext } from '../../../src/work-context.ts';
