@@ -112,16 +112,16 @@ export interface Policy {
  */
 export async function loadPolicy(source: URL | string | PolicySource): Promise<Policy> {
   const { read, embed, judge } = typeof source === 'string' || source instanceof URL ? fetched(source) : source;
-  const text = async (name: string) => new TextDecoder().decode(await read(name));
-  const manifest = await readManifest(await text(bundleFiles.manifest));
+  const manifest = await readManifest(new TextDecoder().decode(await read(bundleFiles.manifest)));
   const checked = async (name: string) => {
     const bytes = await read(name);
     await checkDigest(bytes, { name, sha256: manifest.files[name] });
     return bytes;
   };
+  const checkedText = async (name: string) => new TextDecoder().decode(await checked(name));
   const network = readWeights(await checked(bundleFiles.weights), manifest);
   const reader = async (name: string | null) =>
-    name === null ? null : prefixReader(await checkedModel(name, checked));
+    name === null ? null : prefixReader(parseBundleJson(await checkedText(name), { name, schema: bundledModelSchema }));
   const student = await reader(manifest.student);
   const detector = await reader(manifest.detector);
   const needsStudent = manifest.state.fields.some(({ name }) => name === 'student') && student === null;
@@ -158,7 +158,7 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
     const stopProbability = await thread.read(texts);
     const { stopStep, stopped } = firstStop(stopProbability, threshold);
     const said = judgeOf === undefined ? null : await judgeOf(posts.slice(0, stopStep + 1));
-    const verdict = said === null ? null : verdictOfOutput(said);
+    const verdict = said && verdictOfOutput(said);
     return { stopStep, stopped, stopProbability, verdict, calls: Number(said !== null), shift };
   };
   const policy: Policy = {
@@ -184,7 +184,7 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
       };
     },
     shift: shiftOf,
-    judge: (texts) => (detector === null ? null : verdictOf(detector, texts)),
+    judge: (texts) => (detector === null ? null : (texts.map(readingOf(detector)).at(-1) ?? null)),
     async decide({ posts }) {
       if (posts.length === 0) throw new InputError('a thread needs at least one post, the claim');
       return decide(posts.slice(0, manifest.state.maxPosts), judge ?? own());
@@ -197,8 +197,7 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
       return stopProbabilitiesOf(network, states);
     },
   };
-  const golden = new TextDecoder().decode(await checked(bundleFiles.golden));
-  for (const line of golden.split('\n')) {
+  for (const line of (await checkedText(bundleFiles.golden)).split('\n')) {
     if (line === '') continue;
     const thread = parseBundleJson(line, { name: bundleFiles.golden, schema: goldenSchema });
     checkGolden(thread, actedUpon(policy.stopProbabilities(floatsFromBase64(thread.states)), queryPlan));
@@ -236,12 +235,11 @@ function stateMaker(
   const { encoder, state } = manifest;
   const dimensions = state.fields.find(({ name }) => name === 'posts')?.count ?? 0;
   const hashing = z.safeParse(hashingIdentitySchema, encoder);
-  const embedOne = hashing.success ? embedder(hashing.data) : null;
+  const embedOne = hashing.success ? embedder(hashing.data) : () => [];
   const embed =
     options.embed ??
     (async (texts: readonly string[]) => {
       const rows = new Float32Array(texts.length * dimensions);
-      if (embedOne === null) return rows;
       for (const [index, text] of texts.entries()) rows.set(embedOne(text), index * dimensions);
       return rows;
     });
@@ -275,16 +273,6 @@ function stateMaker(
       return states;
     };
   };
-}
-
-async function checkedModel(name: string, checked: (name: string) => Promise<Uint8Array>) {
-  return parseBundleJson(new TextDecoder().decode(await checked(name)), { name, schema: bundledModelSchema });
-}
-
-function verdictOf(detector: PrefixReader, texts: readonly string[]): Verdict {
-  const read = readingOf(detector);
-  for (const text of texts.slice(0, -1)) read(text);
-  return read(texts[texts.length - 1]);
 }
 
 /** Judges prefixes of one thread that grow: no post is read twice. */
