@@ -17,21 +17,15 @@ import type { PpoConfig } from '../ppo.ts';
 import { actionValues, type ThreadMdps, threadStates, threadsOf, withFinalStops } from '../thread-mdp.ts';
 import type { Metrics } from '../trainer.ts';
 import { discriminatorMembers, memberHealth, memberRewards, perDiscriminator, perMember } from './discriminators.ts';
-import { discriminatorEpochs, type Imitation, type ImitationMember, type ImitationPhase } from './imitation-state.ts';
+import { discriminatorEpochs, type Imitation, type ImitationMember } from './imitation-state.ts';
 import { discriminatorMetrics } from './metrics.ts';
 import { scoreRows } from './rollout.ts';
 
 /** One iteration of EARD's Algorithm 1 without a rollout: see trainers/exact-gail.ts. */
-export async function iterateExactly(
-  training: Imitation,
-  { onPhase }: { onPhase: (phase: ImitationPhase) => void },
-): Promise<Metrics[]> {
+export async function iterateExactly(training: Imitation): Promise<Metrics[]> {
   const { members } = training;
-  onPhase('rollout');
   const policies = await scoredPolicies(training, members.map(threadsToSee));
-  onPhase('discriminator');
   const health = await discriminate(training, policies);
-  onPhase('rewards');
   const logits = await exactRewards(training.discriminator, {
     states: training.learner.states,
     seen: perDiscriminator(members, policies).map(({ seen }) => seen),
@@ -44,9 +38,7 @@ export async function iterateExactly(
       discount: members[member].config.ppo.discount,
     }),
   );
-  onPhase('policy');
   const task = await updatePolicy(training, { policies, advantages });
-  onPhase('metrics');
   const after = await scoreRows(
     training.learner,
     policies.map(({ seen }) => seen.rows),

@@ -49,9 +49,6 @@ export interface ImitationMember extends GailMember {
   readonly runningReturn: RunningReturn;
 }
 
-/** The parts of an iteration, in their order. */
-export type ImitationPhase = 'rollout' | 'discriminator' | 'rewards' | 'policy' | 'metrics';
-
 /** Before the first iteration. */
 export function startImitation(learner: StopLearner): Imitation {
   const { members } = learner;

@@ -14,7 +14,6 @@ import {
   disposeImitation,
   type Imitation,
   type ImitationMember,
-  type ImitationPhase,
   imitationStates,
   refreshTraining,
   restoreImitation,
@@ -48,18 +47,13 @@ const scalarMomentsIterations = 11;
 
 /**
  * GAIL with PPO as a trainer.
- * @param options.onPhase called at the beginning of each part of an iteration: for benchmarks, which own the clock
  * @throws InputError when there is nothing to imitate, no thread to roam, or the members do not fit together
  */
-export async function createImitation(
-  members: readonly StopMember[],
-  options: { onPhase?: (phase: ImitationPhase) => void } = {},
-): Promise<Trainer<StopPolicy>> {
+export async function createImitation(members: readonly StopMember[]): Promise<Trainer<StopPolicy>> {
   for (const member of members) checkProblem(member);
   const learner = await createLearner(members);
   const training = startImitation(learner);
   const { iterations } = members[0].config;
-  const { onPhase = () => {} } = options;
 
   return {
     algorithm: 'imitation',
@@ -70,22 +64,17 @@ export async function createImitation(
     /** Algorithm 1, one round. */
     async iterate() {
       if (members[0].config.imitation.rollout === 'exact') {
-        const metrics = await iterateExactly(training, { onPhase });
+        const metrics = await iterateExactly(training);
         training.iteration++;
         return withOccupancies(training, metrics);
       }
-      onPhase('rollout');
       const collected = await withCurrentMoments(training, await collectSteps(training));
-      onPhase('discriminator');
       const health = await discriminate(training, collected);
-      onPhase('rewards');
       const rewards = await scoreSteps(training, collected);
       const steps = collected.map((own, member) =>
         withAdvantages(training.members[member], own, rewards[member].scaled),
       );
-      onPhase('policy');
       const task = await updatePolicy(training, steps);
-      onPhase('metrics');
       const metrics = await measure(training, { collected, health, rewards, steps, task });
       training.iteration++;
       return withOccupancies(training, metrics);
