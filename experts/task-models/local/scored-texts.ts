@@ -40,21 +40,10 @@ export class ScoredTexts {
   /** One for each text, in order. */
   async of(options: { texts: readonly string[]; weights: Float64Array }): Promise<ScoredText[]> {
     const { texts, weights } = options;
-    const cache = this.cacheOf(weights);
-    const known = new Map<string, ScoredText>();
-    const unscored: string[] = [];
-    for (const text of new Set(texts)) {
-      const cached = cache.get(text);
-      if (cached) known.set(text, cached);
-      else unscored.push(text);
-    }
-    if (unscored.length > 0)
-      for (const [index, read] of (await this.reader.read(unscored)).entries()) {
-        const scored = this.score({ read, weights });
-        known.set(unscored[index], scored);
-        cache.set(unscored[index], scored);
-      }
-    return texts.map((text) => known.get(text)!);
+    const scored = await this.cacheOf(weights).all(texts, async (unscored) =>
+      (await this.reader.read(unscored)).map((read) => this.score({ read, weights })),
+    );
+    return texts.map((text) => scored.get(text)!);
   }
 
   private score(options: { read: ReadText; weights: Float64Array }): ScoredText {

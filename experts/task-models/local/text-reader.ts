@@ -53,48 +53,21 @@ export class TextReader {
 
   /** One for each text, in order. */
   async read(texts: readonly string[]): Promise<ReadText[]> {
-    const known = new Map<string, ReadText>();
-    const unread: string[] = [];
-    for (const text of new Set(texts)) {
-      const cached = this.texts.get(text);
-      if (cached) known.set(text, cached);
-      else unread.push(text);
-    }
-    for (let start = 0; start < unread.length; start += BATCH)
-      for (const [text, read] of await this.readBatch(unread.slice(start, start + BATCH))) {
-        known.set(text, read);
-        this.texts.set(text, read);
-      }
-    return texts.map((text) => known.get(text)!);
+    const read = await this.texts.all(texts, (unread) => this.readBatch(unread), BATCH);
+    return texts.map((text) => read.get(text)!);
   }
 
-  private async readBatch(texts: readonly string[]): Promise<[string, ReadText][]> {
+  private async readBatch(texts: readonly string[]): Promise<ReadText[]> {
     const wordsOf = texts.map((text) => (this.readsWords ? distinctWords(text) : []));
-    const words = await this.encodeWords(new Set(wordsOf.flat()));
+    const encodeWords = async (unread: readonly string[]) =>
+      (await this.encode(unread)).map((row, index) => ({ text: unread[index], row }));
+    const words = await this.words.all(wordsOf.flat(), encodeWords, BATCH);
     const rows = await this.encode(texts);
-    return texts.map((text, index) => [
-      text,
-      { row: rows[index], cues: this.cues.read(text), words: wordsOf[index].map((word) => words.get(word)!) },
-    ]);
-  }
-
-  private async encodeWords(texts: ReadonlySet<string>): Promise<Map<string, Word>> {
-    const words = new Map<string, Word>();
-    const unread: string[] = [];
-    for (const text of texts) {
-      const cached = this.words.get(text);
-      if (cached) words.set(text, cached);
-      else unread.push(text);
-    }
-    for (let start = 0; start < unread.length; start += BATCH) {
-      const batch = unread.slice(start, start + BATCH);
-      for (const [index, row] of (await this.encode(batch)).entries()) {
-        const word = { text: batch[index], row };
-        words.set(word.text, word);
-        this.words.set(word.text, word);
-      }
-    }
-    return words;
+    return texts.map((text, index) => ({
+      row: rows[index],
+      cues: this.cues.read(text),
+      words: wordsOf[index].map((word) => words.get(word)!),
+    }));
   }
 
   private async encode(texts: readonly string[]): Promise<SparseRow[]> {
@@ -143,6 +116,29 @@ export class BoundedCache<Value> {
     this.old = this.young;
     this.young = new Map();
     this.youngSize = 0;
+  }
+
+  /** The values of these texts. Those that are not held are made, so many at a time. */
+  async all(
+    texts: readonly string[],
+    make: (missing: readonly string[]) => Promise<readonly Value[]>,
+    atATime = Number.POSITIVE_INFINITY,
+  ): Promise<Map<string, Value>> {
+    const known = new Map<string, Value>();
+    const missing: string[] = [];
+    for (const text of new Set(texts)) {
+      const held = this.get(text);
+      if (held === undefined) missing.push(text);
+      else known.set(text, held);
+    }
+    while (missing.length > 0) {
+      const batch = missing.splice(0, atATime);
+      for (const [index, value] of (await make(batch)).entries()) {
+        known.set(batch[index], value);
+        this.set(batch[index], value);
+      }
+    }
+    return known;
   }
 
   /** Values held. */
