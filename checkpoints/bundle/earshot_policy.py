@@ -291,7 +291,6 @@ class PrefixReader:
 
     def __init__(self, model, characters):
         self.labels, self.ngrams, self.lone_claim = model["labels"], model["ngrams"], model["loneClaimWeight"]
-        self.replies_grow = model["replyScale"] == "logarithmic"
         self.scanner = TextScanner(characters)
         self.intercepts, self.offsets = np.array(model["intercepts"]), np.array(model["offsets"])
         self.temperature = model["temperature"]
@@ -303,10 +302,10 @@ class PrefixReader:
     def open(self):
         """Begins a thread. The function takes the text of its next post; each post costs the same."""
         parts = [[block.open() for block in self.claim], [block.open() for block in self.replies]]
-        claim, replies = None, 0
+        claim = None
 
         def read(text):
-            nonlocal claim, replies
+            nonlocal claim
             words, runs = self.scanner.scan(text, True)
             ngrams = [
                 ngram_counts([words], self.SEED, self.ngrams["words"]),
@@ -316,8 +315,7 @@ class PrefixReader:
             if claim is None:
                 claim, logits = added, added * self.lone_claim
             else:
-                replies += 1
-                logits = claim + added * (math.log2(1 + replies) if self.replies_grow else 1)
+                logits = claim + added
             powers = (self.intercepts + np.concatenate([[0.0], logits])) / self.temperature + self.offsets
             powers = np.exp(powers - powers.max())
             return powers / powers.sum()

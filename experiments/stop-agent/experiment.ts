@@ -111,7 +111,7 @@ const stateSchema = z
         'what the student learns of a judgement: its label, or its probabilities (a judgement without any counts as its label)',
       ),
     studentOptions: localDetectorOptionsSchema
-      .prefault({ characterWeights: [1], replyScales: ['constant'], l2: [3e-4, 3e-3], folds: 3 })
+      .prefault({ characterWeights: [1], l2: [3e-4, 3e-3], folds: 3 })
       .describe('how the student is trained'),
     observesDetector: z
       .boolean()

@@ -1,6 +1,6 @@
 import { floatsFromBase64, integersFromBase64 } from '../base64-floats.ts';
 import { type NgramCounts, ngramCounter, ngramUnits } from '../text/ngram-counts.ts';
-import { type PrefixModel, replyLength, type SavedBlock } from './prefix-model.ts';
+import type { PrefixModel, SavedBlock } from './prefix-model.ts';
 
 /** What a thread that grows says of each class. Nothing of it depends on posts that come later. */
 export interface GrowingPrefix {
@@ -27,7 +27,7 @@ export function prefixGrower(
   model: Omit<PrefixModel, 'encoder'>,
   embedding: EmbeddingWeights | null = null,
 ): () => GrowingPrefix {
-  const { loneClaimWeight, replyScale, intercepts } = model;
+  const { loneClaimWeight, intercepts } = model;
   const classCount = model.labels.length;
   const count = ngramCounter(model.ngrams);
   const [claimBlocks, replyBlocks] = [model.claim, model.replies].map((part) =>
@@ -56,18 +56,15 @@ export function prefixGrower(
         const logits = Float64Array.from(intercepts);
         const claimScale = length === 1 ? loneClaimWeight : 1;
         for (const part of claim) part.addProduct(logits, { additions: 1, scale: claimScale });
-        const additions = length - 1;
-        const scale = replyLength(replyScale, additions);
-        for (const part of replies) part.addProduct(logits, { additions, scale });
+        for (const part of replies) part.addProduct(logits, { additions: length - 1, scale: 1 });
         return logits;
       },
       contributions(length) {
         const all = new Float64Array(length * classCount);
         const claimScale = length === 1 ? loneClaimWeight : 1;
         for (const part of claim) part.addContributions(all, { additions: 1, scale: claimScale });
-        const additions = length - 1;
-        const scale = replyLength(replyScale, additions);
-        for (const part of replies) part.addContributions(all.subarray(classCount), { additions, scale });
+        for (const part of replies)
+          part.addContributions(all.subarray(classCount), { additions: length - 1, scale: 1 });
         return all;
       },
     };

@@ -19,10 +19,6 @@ const blockSchema = z.object({
 });
 export type SavedBlock = z.infer<typeof blockSchema>;
 
-/** The replies' parts are of length 1 however many there are, or of log2(1 + replies). */
-export const replyScales = ['constant', 'logarithmic'] as const;
-export type ReplyScale = (typeof replyScales)[number];
-
 const partSchema = z.object({ words: blockSchema, characters: blockSchema });
 
 export const prefixModelSchema = z.object({
@@ -32,7 +28,6 @@ export const prefixModelSchema = z.object({
   replies: partSchema,
   /** The claim's parts are so long while there is no reply, and of length 1 afterwards. */
   loneClaimWeight: z.number(),
-  replyScale: z.enum(replyScales),
   /** Of each class; 0 of class 0. */
   intercepts: z.array(z.number()),
   temperature: z.number().check(z.positive()),
@@ -42,11 +37,6 @@ export const prefixModelSchema = z.object({
   encoder: z.nullable(z.record(z.string(), z.unknown())),
 });
 export type PrefixModel = z.infer<typeof prefixModelSchema>;
-
-/** Length of the replies' parts, which the weights multiply. */
-export function replyLength(replyScale: ReplyScale, replies: number): number {
-  return replyScale === 'constant' ? 1 : Math.log2(1 + replies);
-}
 
 /** The probability of each class, given logits before the temperature. */
 export function prefixProbabilities(

@@ -19,9 +19,7 @@ const runOf = (variant: string) => `runs/tiny/${variant}/seed-1`;
 let cwd: string;
 beforeAll(async () => {
   cwd = mkdtempSync(join(tmpdir(), 'earshot-interop-'));
-  // Replies that weigh the more, the more they are.
-  const detector = { ...tiny.detector, replyScales: ['logarithmic'] };
-  const student = { student: true, studentOptions: detector };
+  const student = { student: true, studentOptions: tiny.detector };
   writeExperiment(join(cwd, 'tiny.yaml'), {
     agent: { ...tiny.agent, iterations: 20 },
     variants: {
@@ -29,7 +27,6 @@ beforeAll(async () => {
       pooled: { state: { posts: 'mean', components: 6 } },
       student: { state: student },
       aware: {
-        detector,
         state: {
           observesDetector: true,
           actsAt: 'queried-posts',

@@ -8,21 +8,12 @@ export interface Scored {
   readonly classCount: number;
 }
 
-/** Weighted mean of `rowLosses`. */
+/** Weighted mean of −Σ target · log p(class), in nats, after dividing the logits by `temperature`. */
 export function logLoss(scored: Scored, temperature = 1): number {
-  const { rowWeights } = scored;
+  const { logits, targets, rowWeights, classCount } = scored;
   let loss = 0;
   let weight = 0;
-  for (const [row, own] of rowLosses(scored, temperature).entries()) {
-    loss += rowWeights[row] * own;
-    weight += rowWeights[row];
-  }
-  return loss / weight;
-}
-
-/** −Σ target · log p(class) of each row, in nats, after dividing the logits by `temperature`. */
-export function rowLosses({ logits, targets, rowWeights, classCount }: Scored, temperature: number): Float64Array {
-  return Float64Array.from(rowWeights, (_, row) => {
+  for (let row = 0; row < rowWeights.length; row++) {
     const offset = row * classCount;
     let largest = Number.NEGATIVE_INFINITY;
     for (let index = 0; index < classCount; index++) largest = Math.max(largest, logits[offset + index] / temperature);
@@ -31,8 +22,10 @@ export function rowLosses({ logits, targets, rowWeights, classCount }: Scored, t
     let expected = 0;
     for (let index = 0; index < classCount; index++)
       expected += targets[offset + index] * (logits[offset + index] / temperature);
-    return largest + Math.log(sum) - expected;
-  });
+    loss += rowWeights[row] * (largest + Math.log(sum) - expected);
+    weight += rowWeights[row];
+  }
+  return loss / weight;
 }
 
 const SMALLEST = 0.05;

@@ -1,22 +1,21 @@
 import { floatsToBase64, integersToBase64 } from '../../../src/base64-floats.ts';
-import type { ReplyScale, SavedBlock } from '../../../src/data/prefix-model.ts';
+import type { SavedBlock } from '../../../src/data/prefix-model.ts';
 import { ngramUnits } from '../../../src/text/ngram-counts.ts';
 import type { FittedModel } from './local-detector.ts';
-import { type FeatureBlock, replyUnits } from './training-rows.ts';
+import { type FeatureBlock, replyWeight } from './training-rows.ts';
 
 /** Weights as they are saved: against class 0, of features of length 1. */
 export function savedWeights(options: {
   weights: Float64Array;
   blocks: readonly FeatureBlock[];
   characterWeight: number;
-  replyScale: ReplyScale;
   classCount: number;
 }): Pick<FittedModel, 'claim' | 'replies' | 'intercepts' | 'embedding'> {
-  const { weights, blocks, characterWeight, replyScale, classCount } = options;
+  const { weights, blocks, characterWeight, classCount } = options;
   const relative = (column: number, label: number) =>
     weights[column * classCount + label] - weights[column * classCount];
   const weightsOf = ({ part, kind, from, columns }: FeatureBlock) => {
-    const scale = (part === 'replies' ? replyUnits[replyScale] : 1) * (kind === 'characters' ? characterWeight : 1);
+    const scale = (part === 'replies' ? replyWeight : 1) * (kind === 'characters' ? characterWeight : 1);
     const others = classCount - 1;
     return floatsToBase64(
       Float32Array.from(

@@ -1,21 +1,22 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { checked } from '../../../src/checked.ts';
-import { replyScales } from '../../../src/data/prefix-model.ts';
 import type { Task } from '../../../src/data/task.ts';
 import type { Thread } from '../../../src/data/thread.ts';
 import { stratifiedFolds } from '../../../src/metrics/stratified-folds.ts';
+import type { SparseMatrix } from '../../../src/regression/sparse-matrix.ts';
 import { Random } from '../../../src/tensor/random.ts';
 import { createEncoder, encoderSchema } from '../../../src/text/create-encoder.ts';
 import type { Encoder } from '../../../src/text/encoder.ts';
 import { ngramVersion } from '../../../src/text/ngram-counts.ts';
-import { chooseRegression } from './choose-regression.ts';
+import { fitTemperature, logLoss } from './calibration.ts';
 import { fitClassOffsets } from './class-offsets.ts';
 import { heldOutTruth } from './held-out.ts';
 import { countByLabel, labelledThreads, type Target, type TargetOf } from './labelled-threads.ts';
 import { type FittedModel, LocalDetector } from './local-detector.ts';
+import { type FittedRows, type RowFitter, rowFitter } from './row-fitter.ts';
 import { savedWeights } from './saved-weights.ts';
-import { loneClaimWeight, ngramLengths, trainingRows } from './training-rows.ts';
+import { loneClaimWeight, ngramLengths, type TrainingRows, trainingRows } from './training-rows.ts';
 
 export const localDetectorOptionsSchema = z
   .strictObject({
@@ -29,13 +30,6 @@ export const localDetectorOptionsSchema = z
       .min(1)
       .default([0.5, 1, 1.5])
       .describe('weights of character n-grams beside 1 for words, to choose from by cross-validation'),
-    replyScales: z
-      .array(z.enum(replyScales))
-      .min(1)
-      .default(['constant', 'logarithmic'])
-      .describe(
-        'weights of the replies to choose from by cross-validation: constant: 2 beside 1 for the claim; logarithmic: 0.6 · log2(1 + replies); one after the first is taken only where it is better by a standard error',
-      ),
     l2: z
       .array(z.number().positive())
       .min(1)
@@ -65,8 +59,8 @@ export interface LocalTraining {
 
 /**
  * Trains on prefixes of labelled threads that no later stage uses. Every thread has the same weight, however long it
- * is. The weights of the parts and the penalty are chosen by the held-out loss after calibration. The temperature is fitted to
- * their held-out predictions, and then an offset for each class to macro-F1. Needs no tensors.
+ * is. The penalty and the weight of the characters are those with the smallest held-out loss after calibration. The temperature
+ * is fitted to their held-out predictions, and then an offset for each class to macro-F1. Needs no tensors.
  * @throws InputError where a label has fewer than two training threads
  */
 export async function trainLocalDetector(settings: LocalTraining): Promise<LocalDetector> {
@@ -111,19 +105,44 @@ export async function trainCrossFitted(settings: LocalTraining): Promise<CrossFi
   const foldOfThread = stratifiedFolds({ classes: labels, folds, random });
   const foldOfRow = threadOfRow.map((thread) => foldOfThread[thread]);
 
-  const chosen = await chooseRegression({
-    ...options,
-    rows,
-    targets,
-    rowWeights,
-    classCount,
-    foldOfRow,
-    folds,
-    onProgress,
-    signal,
-  });
-  const { characterWeight, replyScale, l2, temperature } = chosen;
-  const scored = { ...chosen.scored, logits: chosen.scored.logits.map((logit) => logit / temperature) };
+  const total = (options.characterWeights.length + options.l2.length - 1) * folds + 1;
+  let done = 0;
+  const fitted = async ({ fitRows, l2, without }: Pick<Candidate, 'fitRows' | 'l2'> & { without: number }) => {
+    signal?.throwIfAborted();
+    const own = await fitRows({
+      l2,
+      rowWeights: rowWeights.map((weight, row) => (foldOfRow[row] === without ? 0 : weight)),
+    });
+    onProgress?.({ done: ++done, total });
+    return own;
+  };
+  const candidate = async (own: Pick<Candidate, 'characterWeight' | 'l2' | 'fitRows'>): Promise<Candidate> => {
+    const ofFolds: FittedRows[] = [];
+    // From nothing: a fit that began where that of another fold ended would know the threads left out.
+    for (let fold = 0; fold < folds; fold++) ofFolds.push(await fitted({ ...own, without: fold }));
+    const logits = Float64Array.from(
+      targets,
+      (_, index) => ofFolds[foldOfRow[Math.floor(index / classCount)]].logits[index],
+    );
+    const scored = { logits, targets, rowWeights, classCount };
+    const temperature = fitTemperature(scored);
+    return { ...own, ofFolds, logits, temperature, loss: logLoss(scored, temperature) };
+  };
+  // First the weight of the characters, at the middle penalty, then the penalty.
+  const penalties = options.l2.toSorted((left, right) => left - right);
+  const [middle] = penalties.splice((penalties.length - 1) >> 1, 1);
+  const better = (left: Candidate, right: Candidate) => (right.loss < left.loss ? right : left);
+  let best: Candidate | null = null;
+  for (const characterWeight of options.characterWeights) {
+    const fitRows = await rowFitter({ features: weighted(rows, characterWeight), targets, classCount, signal });
+    const own = await candidate({ characterWeight, l2: middle, fitRows });
+    best = best === null ? own : better(best, own);
+  }
+  if (best === null) throw new Error('there is nothing to choose from');
+  for (const l2 of penalties) best = better(best, await candidate({ ...best, l2 }));
+  const { characterWeight, l2, ofFolds, temperature } = best;
+  const whole = await fitted({ ...best, without: -1 });
+  const scored = { logits: best.logits.map((logit) => logit / temperature), targets, rowWeights, classCount };
 
   // A student is to be as sure as its detector, and is held against no label.
   const offsetsOf = settings.targetOf === undefined ? fitClassOffsets : () => new Array<number>(classCount).fill(0);
@@ -131,7 +150,7 @@ export async function trainCrossFitted(settings: LocalTraining): Promise<CrossFi
   const detectorWith = (weights: Float64Array) =>
     new LocalDetector({
       encoder,
-      model: { ...model, ...savedWeights({ ...chosen, weights, blocks: rows.blocks, classCount }) },
+      model: { ...model, ...savedWeights({ weights, blocks: rows.blocks, characterWeight, classCount }) },
     });
   const model: Omit<FittedModel, 'claim' | 'replies' | 'intercepts' | 'embedding'> = {
     format: 'earshot-local-detector',
@@ -141,7 +160,6 @@ export async function trainCrossFitted(settings: LocalTraining): Promise<CrossFi
     encoder: encoder === null ? null : { ...encoder.identity },
     ngrams: { version: ngramVersion, ...ngramLengths },
     loneClaimWeight,
-    replyScale,
     temperature,
     offsets: offsetsOf(scored),
     training: {
@@ -153,13 +171,13 @@ export async function trainCrossFitted(settings: LocalTraining): Promise<CrossFi
       rows: threadOfRow.length,
       l2,
       characterWeight,
-      heldOutLogLoss: chosen.loss,
+      heldOutLogLoss: best.loss,
       heldOut: heldOutTruth({ scored, rows, foldOfRow, folds, offsetsOf, labels: task.labels }),
     },
   };
-  const weightsOfFolds = () => chosen.ofFolds.map(({ weights }) => weights());
+  const weightsOfFolds = () => ofFolds.map(({ weights }) => weights());
   return {
-    whole: detectorWith(chosen.whole.weights()),
+    whole: detectorWith(whole.weights()),
     // Most callers want the whole alone, and a detector of many n-grams takes longer to write than to fit.
     get folds() {
       return weightsOfFolds().map(detectorWith);
@@ -171,6 +189,26 @@ export async function trainCrossFitted(settings: LocalTraining): Promise<CrossFi
     },
     foldOf: new Map(threads.map(({ id }, index) => [id, foldOfThread[index]])),
   };
+}
+
+interface Candidate {
+  readonly characterWeight: number;
+  readonly l2: number;
+  readonly fitRows: RowFitter;
+  /** Fitted without each fold. */
+  readonly ofFolds: readonly FittedRows[];
+  /** Of every row, by the fit without its fold; row-major [rows, classes]. */
+  readonly logits: Float64Array;
+  readonly temperature: number;
+  readonly loss: number;
+}
+
+/** The rows with the character n-grams weighed. */
+function weighted({ features, blocks }: TrainingRows, characterWeight: number): SparseMatrix {
+  const factors = new Float32Array(features.columns).fill(1);
+  for (const { kind, from, columns } of blocks)
+    if (kind === 'characters') factors.fill(characterWeight, from, from + columns);
+  return { ...features, values: features.values.map((value, entry) => value * factors[features.indices[entry]]) };
 }
 
 /** Row-major [rows, classes]; a row that is left out counts for nothing, whatever stands here. */

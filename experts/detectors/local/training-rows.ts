@@ -1,5 +1,4 @@
 import { sublinear } from '../../../src/data/growing-prefix.ts';
-import type { ReplyScale } from '../../../src/data/prefix-model.ts';
 import type { Thread } from '../../../src/data/thread.ts';
 import { type SparseMatrix, SparseMatrixBuilder } from '../../../src/regression/sparse-matrix.ts';
 import type { Encoder } from '../../../src/text/encoder.ts';
@@ -23,8 +22,8 @@ export const ngramLengths: Record<NgramUnit, NgramLengths> = {
   characters: { min: 3, max: 5 },
 };
 
-/** The length that readers give the replies' parts is multiplied by this: 2, or 0.6 · log2(1 + replies), beside 1 for the claim's. */
-export const replyUnits: Readonly<Record<ReplyScale, number>> = { constant: 2, logarithmic: 0.6 };
+/** The replies' parts, beside 1 for the claim's. */
+export const replyWeight = 2;
 /** The claim's parts as long as there is no reply, so that first posts do not look like weak evidence. */
 export const loneClaimWeight = 2;
 /** n-grams kept of a part, those in most documents first: a limit to the size of a saved detector. */
@@ -97,7 +96,7 @@ export async function trainingRows(options: {
         if (block.part === part) growing[place].add(block.kind === 'embedding' ? vector : read[block.kind]);
       if (!lengths.includes(post + 1)) continue;
       for (const [place, { part: own, from }] of blocks.entries()) {
-        const length = own === 'claim' && post === 0 ? loneClaimWeight : 1;
+        const length = own === 'replies' ? replyWeight : post === 0 ? loneClaimWeight : 1;
         growing[place].addTo(into, { from, length });
       }
       into.add(constant, 1);

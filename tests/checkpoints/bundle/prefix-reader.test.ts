@@ -39,7 +39,6 @@ const detector = new LocalDetector({
     claim: partOf(unicodeThreads.map(({ texts }) => texts[0])),
     replies: partOf(unicodeThreads.flatMap(({ texts }) => texts.slice(1))),
     loneClaimWeight: 2,
-    replyScale: 'logarithmic',
     intercepts: [0, 0.4, -0.2],
     temperature: 1.3,
     offsets: [0, -0.7, 0.3],

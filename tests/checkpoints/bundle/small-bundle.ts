@@ -162,7 +162,6 @@ export const replyModel: PrefixModel = {
     characters: empty,
   },
   loneClaimWeight: 1,
-  replyScale: 'constant',
   intercepts: [0, -1],
   temperature: 1,
   offsets: [0, 0],

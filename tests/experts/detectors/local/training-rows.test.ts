@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { LocalDetector } from '../../../../experts/detectors/local/local-detector.ts';
 import { trainLocalDetector } from '../../../../experts/detectors/local/train-local-detector.ts';
-import { loneClaimWeight, trainingRows } from '../../../../experts/detectors/local/training-rows.ts';
+import { loneClaimWeight, replyWeight, trainingRows } from '../../../../experts/detectors/local/training-rows.ts';
 import { floatsFromBase64 } from '../../../../src/base64-floats.ts';
 import { prefixGrower } from '../../../../src/data/growing-prefix.ts';
 import { rumorTask } from '../../../../src/data/task.ts';
@@ -35,28 +35,18 @@ describe('the rows of the training', () => {
       for (const { part, from, columns } of blocks) {
         const own = entries.filter(({ column }) => column >= from && column < from + columns);
         const squares = own.reduce((sum, { value }) => sum + value * value, 0);
-        const expected = part === 'claim' && length === 1 ? loneClaimWeight : 1;
+        const expected = part === 'replies' ? replyWeight : length === 1 ? loneClaimWeight : 1;
         if (own.length > 0) expect(Math.sqrt(squares)).toBeCloseTo(expected, 5);
         if (part === 'replies' && length === 1) expect(own).toEqual([]);
       }
     }
   });
 
-  it.each([
-    { encoderOptions: null, replyScale: 'constant' } as const,
-    { encoderOptions: { name: 'hashing', dimensions: 16 }, replyScale: 'logarithmic' } as const,
-  ])(
-    'are what a growing thread is scored by, empty texts and all ($encoderOptions, $replyScale)',
-    async ({ encoderOptions, replyScale }) => {
+  it.each([null, { name: 'hashing', dimensions: 16 } as const])(
+    'are what a growing thread is scored by, empty texts and all (encoder %j)',
+    async (encoderOptions) => {
       const encoder = encoderOptions === null ? null : await createEncoder(encoderOptions);
-      const options = {
-        encoder: encoderOptions,
-        characterWeights: [1.5],
-        replyScales: [replyScale],
-        l2: [1e-3],
-        folds: 2,
-        maxPosts: 4,
-      };
+      const options = { encoder: encoderOptions, characterWeights: [1.5], l2: [1e-3], folds: 2, maxPosts: 4 };
       const { model } = await trainLocalDetector({ threads, task: rumorTask, options, seed: 1 });
       expect(new LocalDetector({ model, encoder }).model).toBe(model);
       const { embedding } = model;
@@ -66,18 +56,16 @@ describe('the rows of the training', () => {
       );
       const rows = await trainingRows({ threads, encoder, maxPosts: 4 });
       const weights = rows.blocks.flatMap(({ part, kind }) => {
+        const scale = part === 'replies' ? 1 / replyWeight : 1;
         const saved = kind === 'embedding' ? embedding?.[part] : model[part][kind].weights;
-        return [...floatsFromBase64(saved ?? '')];
+        return Array.from(floatsFromBase64(saved ?? ''), (weight) => weight * scale);
       });
       weights.push(model.intercepts[1]);
       const { starts, indices, values } = rows.features;
-      const isReply = rows.blocks.flatMap(({ part, columns }) => new Array<boolean>(columns).fill(part === 'replies'));
       for (const [row, length] of rows.lengthOfRow.entries()) {
         let expected = 0;
-        for (let entry = starts[row]; entry < starts[row + 1]; entry++) {
-          const grown = isReply[indices[entry]] && replyScale === 'logarithmic' ? Math.log2(length) : 1;
-          expected += values[entry] * grown * weights[indices[entry]];
-        }
+        for (let entry = starts[row]; entry < starts[row + 1]; entry++)
+          expected += values[entry] * weights[indices[entry]];
         const thread = open();
         for (const { text } of threads[rows.threadOfRow[row]].posts)
           thread.add(text, encoder === null ? undefined : (await encoder.encode([text])).slice());
