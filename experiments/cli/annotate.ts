@@ -6,7 +6,7 @@ import { InputError } from '../../src/errors.ts';
 import { isDetectorFile } from '../config/is-detector-file.ts';
 import type { JudgingMode } from '../judging/judge-options.ts';
 import { type BudgetFlags, budgetOf, budgetOptions } from './budget-options.ts';
-import { amount, positiveInteger, share, wholeNumber } from './option-values.ts';
+import { amount, flagOf, positiveInteger, share, wholeNumber } from './option-values.ts';
 import { Interrupted, type Terminal } from './terminal.ts';
 
 interface Flags extends BudgetFlags {
@@ -128,7 +128,7 @@ function refuseModelOptions(options: AnnotateCommandOptions): void {
   ).filter((name) => options[name] !== undefined);
   if (given.length > 0)
     throw new InputError(
-      `${given.map((name) => `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`).join(', ')} is for language models, ` +
+      `${given.map(flagOf).join(', ')} is for language models, ` +
         `and ${options.detector} is a local detector, which costs nothing; leave it out, or give a detector file (.yaml)`,
     );
 }

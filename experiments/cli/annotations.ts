@@ -5,7 +5,7 @@ import { InputError } from '../../src/errors.ts';
 import { numbersTable } from '../report/numbers-table.ts';
 import { annotationNamed, debateText, listTable, unreadableText } from './annotations-show.ts';
 import { positiveInteger } from './option-values.ts';
-import type { Terminal } from './terminal.ts';
+import { printJson, type Terminal } from './terminal.ts';
 
 export function annotationsCommand(terminal: Terminal): Command {
   const command = new Command('annotations')
@@ -95,7 +95,8 @@ interface Flags {
 
 async function statsOf(path: string, { json, terminal }: Flags & { terminal: Terminal }): Promise<void> {
   const stats = await withStore(existing(path), (store) => store.stats());
-  terminal.stdout.write(json ? `${JSON.stringify({ store: path, ...stats }, null, 2)}\n` : statsTable(path, stats));
+  if (json) printJson(terminal, { store: path, ...stats });
+  else terminal.stdout.write(statsTable(path, stats));
 }
 
 interface ListOptions extends Flags {
@@ -117,7 +118,8 @@ async function listStore(path: string, options: ListOptions & { terminal: Termin
   // One row more than is shown, to know whether there are more.
   const rows = await withStore(existing(path), (store) => store.list({ ...filter, limit: limit + 1 }));
   const shown = rows.slice(0, limit);
-  terminal.stdout.write(json ? `${JSON.stringify(shown, null, 2)}\n` : listTable(shown));
+  if (json) printJson(terminal, shown);
+  else terminal.stdout.write(listTable(shown));
   if (rows.length > limit) terminal.stderr.write(`earshot: there are more than ${limit}; raise --limit or filter\n`);
 }
 
@@ -134,7 +136,8 @@ async function listUnreadable(path: string, options: UnreadableOptions & { termi
     return listed;
   });
   const forgotten = forget && rows.length > 0 ? `\nForgotten: ${rows.length}\n` : '';
-  terminal.stdout.write(json ? `${JSON.stringify(rows, null, 2)}\n` : `${unreadableText(rows)}${forgotten}`);
+  if (json) printJson(terminal, rows);
+  else terminal.stdout.write(`${unreadableText(rows)}${forgotten}`);
 }
 
 interface ShowOptions extends Flags {
@@ -148,9 +151,8 @@ async function showOne(path: string, options: ShowOptions & { name: string; term
     const row = annotationNamed({ store, name, ...(detector !== undefined && { detector }) });
     return { row, responses: store.responses.of([row.key]) };
   });
-  terminal.stdout.write(
-    json ? `${JSON.stringify({ ...row, responses }, null, 2)}\n` : debateText(row, { responses, raw }),
-  );
+  if (json) printJson(terminal, { ...row, responses });
+  else terminal.stdout.write(debateText(row, { responses, raw }));
 }
 
 interface RereadOptions extends Flags {
@@ -162,11 +164,8 @@ async function rereadStore(path: string, options: RereadOptions & { terminal: Te
   const { reread } = await import('../../experts/annotations/reread.ts');
   const rereading = await withStore(existing(path), (store) => reread(store, { write }));
   const { rereadText } = await import('./annotations-reread.ts');
-  terminal.stdout.write(
-    json
-      ? `${JSON.stringify({ store: path, written: write, ...rereading }, null, 2)}\n`
-      : rereadText(rereading, { write }),
-  );
+  if (json) printJson(terminal, { store: path, written: write, ...rereading });
+  else terminal.stdout.write(rereadText(rereading, { write }));
 }
 
 interface TransferOptions extends Flags {

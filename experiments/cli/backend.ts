@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { testedTensorflow } from '../run/tested-tensorflow.ts';
-import type { Terminal } from './terminal.ts';
+import { printJson, type Terminal } from './terminal.ts';
 
 export function backendCommand(terminal: Terminal): Command {
   return new Command('backend')
@@ -39,10 +39,7 @@ GPU yet.`,
       const { device } = await selectBackend('tensorflow');
       onNote(`testing it: ${tested.iterations} iterations of an agent on wasm and on ${device}`);
       const difference = await compareBackends(['wasm', 'tensorflow'], tested);
-      if (json) {
-        stdout.write(`${JSON.stringify({ ...built, device, difference }, null, 2)}\n`);
-        return;
-      }
+      if (json) return printJson({ stdout }, { ...built, device, difference });
       stdout.write(`Built: ${built.addon}\nLinked to: ${built.library}\nDevice: ${device}\n`);
       stdout.write(
         `After ${difference.iterations} iterations the weights are at most ${difference.weights.toExponential(1)} from those on wasm (the largest is ${difference.largestWeight.toFixed(2)}).\n`,

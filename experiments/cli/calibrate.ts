@@ -5,7 +5,7 @@ import { InputError } from '../../src/errors.ts';
 import type { curveOf } from '../stop-agent/calibrate.ts';
 import type { CalibrationAgent } from '../stop-agent/calibrate-agent.ts';
 import { properShare } from './option-values.ts';
-import type { Terminal } from './terminal.ts';
+import { printJson, type Terminal } from './terminal.ts';
 
 const losses = ['disagreement', 'harm'] as const;
 
@@ -70,19 +70,15 @@ async function calibrate(folder: string, options: CalibrateOptions & { terminal:
   });
   if (curve) {
     const points = curveOf(read, wanted);
-    stdout.write(
-      json ? `${JSON.stringify({ agent: folder, loss, confidence, curve: points }, null, 2)}\n` : curveText(points),
-    );
+    if (json) printJson(terminal, { agent: folder, loss, confidence, curve: points });
+    else stdout.write(curveText(points));
     return;
   }
   const promise = await promiseFor(read, wanted);
   await agent.keep(promise);
   const byConfidence = keptByConfidence(read, wanted);
   const { shift, ...found } = promise;
-  if (json) {
-    stdout.write(`${JSON.stringify({ agent: folder, ...found, confidenceRule: byConfidence }, null, 2)}\n`);
-    return;
-  }
+  if (json) return printJson(terminal, { agent: folder, ...found, confidenceRule: byConfidence });
   const lines = [
     `${promiseInWords(promise)}.`,
     promise.threshold === 1

@@ -6,6 +6,7 @@ import {
   syntheticOptionsSchema,
 } from '../../src/data/synthetic/stream.ts';
 import { writeThreads } from '../../src/data/thread-file.ts';
+import { flagOf } from './option-values.ts';
 import type { Terminal } from './terminal.ts';
 
 interface Options extends Record<string, unknown> {
@@ -24,7 +25,7 @@ export function dataSynthCommand(terminal: Terminal): Command {
   const defaults = syntheticOptionsSchema.parse({});
   for (const name of syntheticOptionsSchema.keyof().options) {
     const { description } = syntheticOptionsSchema.shape[name];
-    command.option(`--${kebab(name)} <number>`, `${description} (default ${defaults[name]})`, number);
+    command.option(`${flagOf(name)} <number>`, `${description} (default ${defaults[name]})`, number);
   }
   return command.action((options: Options) => synthToFile(options, terminal));
 }
@@ -55,10 +56,6 @@ function number(text: string): number {
   const value = Number(text);
   if (text.trim() === '' || Number.isNaN(value)) throw new InvalidArgumentError('It must be a number.');
   return value;
-}
-
-function kebab(name: string): string {
-  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
 const helpAfter = `

@@ -3,7 +3,7 @@ import { loadThreads } from '../../src/data/thread-file.ts';
 import { quoted } from '../../src/shell-words.ts';
 import type { PlainObject } from '../config/overrides.ts';
 import { wrapped } from '../report/narrow-table.ts';
-import { proseWidth, type Terminal } from './terminal.ts';
+import { printJson, proseWidth, type Terminal } from './terminal.ts';
 
 /** What `detect --train` is asked for. */
 export interface DetectTrainOptions {
@@ -50,10 +50,7 @@ export async function detectTrain(path: string, options: DetectTrainOptions): Pr
     const task = options.task === undefined ? foundIn(threads, path).tasks[0].task : tasks[options.task];
     return { task, heldOut: await crossValidate({ threads, task, limit, seed, detector, context }) };
   });
-  if (json) {
-    stdout.write(`${JSON.stringify({ threads: path, task: task.name, seed, heldOut }, null, 2)}\n`);
-    return;
-  }
+  if (json) return printJson(terminal, { threads: path, task: task.name, seed, heldOut });
   const truth = truths.detectorTruth([heldOut], { whatToDo });
   const said = truth.verdict ?? 'the detector tells the labels apart better than guessing';
   const width = proseWidth(terminal);

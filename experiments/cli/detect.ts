@@ -7,7 +7,7 @@ import type { DetectorEvaluation } from '../detectors/detect.ts';
 import { numbersTable } from '../report/numbers-table.ts';
 import { type BudgetFlags, budgetOf, budgetOptions } from './budget-options.ts';
 import { collect, positiveInteger, share, wholeNumber } from './option-values.ts';
-import type { Terminal } from './terminal.ts';
+import { printJson, type Terminal } from './terminal.ts';
 
 interface DetectCommandOptions extends BudgetFlags {
   detector?: string[];
@@ -115,7 +115,7 @@ async function detectWith(
     const threads = await loadThreads(path, { skipInvalid, onSkipped: context.onNote });
     return detect({ ...options, threads, detectors: detector, replies: at, budget: budgetOf(options), context });
   });
-  if (json) stdout.write(`${JSON.stringify({ threads: path, evaluations }, null, 2)}\n`);
+  if (json) printJson(terminal, { threads: path, evaluations });
   else {
     const usage = evaluations.flatMap((evaluation) => evaluation.usage);
     const kept = store === undefined ? '' : `Annotations: ${store}\n`;

@@ -4,7 +4,7 @@ import { markdownTable } from 'markdown-table';
 import { type BackendName, backendNames } from '../../src/tensor/backend-names.ts';
 import { wrapped } from '../report/narrow-table.ts';
 import { positiveInteger, positiveIntegers } from './option-values.ts';
-import type { Terminal } from './terminal.ts';
+import { printJson, type Terminal } from './terminal.ts';
 
 /** A population that would take longer than this for an iteration, going by the smaller one, is not timed. */
 const longestMs = 20_000;
@@ -33,10 +33,7 @@ export function doctorCommand({ stdout }: Terminal): Command {
       const advice = rows.flatMap((row) =>
         row.problem === null ? [{ backend: row.backend, ...fastest(row, cores) }] : [],
       );
-      if (options.json) {
-        stdout.write(`${JSON.stringify({ node, cores, gpu, chosen, backends: rows, advice }, null, 2)}\n`);
-        return;
-      }
+      if (options.json) return printJson({ stdout }, { node, cores, gpu, chosen, backends: rows, advice });
       const describe = ({ backend, iterationMs, device, problem }: (typeof rows)[number]): string[] => [
         backend,
         ...sizes.map((size) => {

@@ -15,7 +15,7 @@ import { type Goal, goals } from '../init/goals.ts';
 import { wrapped } from '../report/narrow-table.ts';
 import type { Experiment } from '../stop-agent/experiment.ts';
 import type { Parts } from '../stop-agent/parts.ts';
-import { questions } from './questions.ts';
+import { defaults, questions } from './questions.ts';
 import { proseWidth, type Terminal } from './terminal.ts';
 
 interface InitOptions {
@@ -73,19 +73,18 @@ async function init(given: string | undefined, options: InitOptions & { terminal
     import('../init/experiment-text.ts'),
     import('../stop-agent/experiment.ts'),
   ]);
-  const asking = yes ? null : questions(terminal);
+  const ask = yes ? defaults() : questions(terminal);
   try {
     const path =
       given ??
-      (await asking?.('Thread file', {
+      (await ask('Thread file', {
         fallback: 'threads.jsonl',
         explanation: explanations.threads,
         check: async (answer) => {
           refuseTables(answer);
           if (!existsSync(answer)) throw new InputError(`${answer} does not exist; check the path`);
         },
-      })) ??
-      'threads.jsonl';
+      }));
     refuseTables(path);
     const threads = await loadThreads(path, { skipInvalid, onSkipped: (line) => stderr.write(`${line}\n`) });
     const found = foundIn(threads, path);
@@ -104,31 +103,28 @@ async function init(given: string | undefined, options: InitOptions & { terminal
       stderr.write(`${wrapped(`  ${remark}`, { width: proseWidth(terminal), indent: '  ' })}\n`);
 
     const names = found.tasks.map(({ task }) => task.name);
-    const [firstTask] = names;
     const taskName =
       options.task ??
       (names.length > 1
-        ? await asking?.('Which label is decided', { choices: names, explanation: explanations.task })
-        : null) ??
-      firstTask;
+        ? await ask('Which label is decided', { choices: names, explanation: explanations.task })
+        : names[0]);
     const chosen = found.tasks.find(({ task }) => task.name === taskName);
     if (chosen === undefined)
       throw new InputError(`${path} has no labels for --task ${taskName}; it has some for ${names.join(', ')}`);
     const which =
       options.detector ??
-      (await asking?.('Detector: local, or a detector file for language models', {
+      (await ask('Detector: local, or a detector file for language models', {
         fallback: 'local',
         explanation: explanations.detector,
         check: checkDetector,
-      })) ??
-      'local';
+      }));
     await checkDetector(which);
     const detector = which === 'local' ? null : which;
-    const encoder = await chosenEncoder({ given: options.encoder, detector, asking });
+    const encoder = await chosenEncoder({ given: options.encoder, detector, ask });
     const goal =
       options.goal ??
       goalNamed(
-        await asking?.('What the agent is for', {
+        await ask('What the agent is for', {
           choices: Object.keys(goals),
           meanings: goals,
           fallback: 'best-f1',
@@ -136,9 +132,7 @@ async function init(given: string | undefined, options: InitOptions & { terminal
         }),
       );
     const name =
-      options.name ??
-      (await asking?.('Name of the experiment', { fallback: 'my-threads', explanation: explanations.name })) ??
-      'my-threads';
+      options.name ?? (await ask('Name of the experiment', { fallback: 'my-threads', explanation: explanations.name }));
     const out = options.out ?? `${name}.yaml`;
     if (existsSync(out) && !force)
       throw new InputError(`${out} exists already; give another --out, or --force to write over it`);
@@ -162,7 +156,7 @@ async function init(given: string | undefined, options: InitOptions & { terminal
           ];
     stdout.write(`Next: ${[...dryRun, `npx earshot ${command} ${quoted(out)}`].join('\n      ')}\n`);
   } finally {
-    asking?.close();
+    ask.close();
   }
 }
 
@@ -196,7 +190,7 @@ function experimentWithin(raw: unknown) {
   return isPlainObject(raw.experiment) ? { name: raw.name, ...raw.experiment } : raw;
 }
 
-function goalNamed(text: string | undefined): Goal {
+function goalNamed(text: string): Goal {
   return Object.keys(goals).find((goal): goal is Goal => goal === text) ?? 'best-f1';
 }
 
@@ -213,9 +207,9 @@ function refuseTables(path: string): void {
 async function chosenEncoder(options: {
   given: string | undefined;
   detector: string | null;
-  asking: ReturnType<typeof questions> | null;
+  ask: ReturnType<typeof questions>;
 }): Promise<FoundEncoder['config'] | null> {
-  const { given, detector, asking } = options;
+  const { given, detector, ask } = options;
   if (detector !== null) {
     if (given === undefined) return null;
     throw new InputError(
@@ -228,9 +222,8 @@ async function chosenEncoder(options: {
   const which =
     given ??
     (found.length === 0
-      ? undefined
-      : await asking?.('Sentence encoder for the detector', { choices: names, explanation: explanations.encoder })) ??
-    'none';
+      ? 'none'
+      : await ask('Sentence encoder for the detector', { choices: names, explanation: explanations.encoder }));
   if (which === 'none') return null;
   const encoder = found.find(({ name }) => name === which) ?? transformerIn(which, which);
   if (encoder === null)

@@ -52,3 +52,8 @@ export function indexOfShares(text: string): { index: number; of: number } {
   if (!(index < of)) throw new InvalidArgumentError(`${text} is not of the form 0/10; shares are counted from 0.`);
   return { index, of };
 }
+
+/** `--dry-run` of `dryRun`. */
+export function flagOf(name: string): string {
+  return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+}

@@ -1,7 +1,7 @@
 import { Argument, Command } from 'commander';
 import { InputError } from '../../src/errors.ts';
 import { jsonSchemaOf, type OptionLine, optionLines } from '../config/option-lines.ts';
-import type { Terminal } from './terminal.ts';
+import { printJson, type Terminal } from './terminal.ts';
 
 /** The files that are described, by kind. */
 export const schemas = {
@@ -34,10 +34,7 @@ Examples:
     )
     .action(async (file: keyof typeof schemas, option: string | undefined, { jsonSchema }: { jsonSchema?: true }) => {
       const schema = await schemas[file]();
-      if (jsonSchema) {
-        stdout.write(`${JSON.stringify(jsonSchemaOf(schema), null, 2)}\n`);
-        return;
-      }
+      if (jsonSchema) return printJson({ stdout }, jsonSchemaOf(schema));
       const lines = optionLines(schema, option);
       if (lines.length === 0)
         throw new InputError(

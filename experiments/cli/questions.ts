@@ -30,6 +30,12 @@ async function problemOf(
   }
 }
 
+/** Asks nothing: every question is answered with its default. */
+export function defaults(): ReturnType<typeof questions> {
+  const ask = async (_question: string, { choices, fallback = choices?.[0] ?? '' }: Prompt) => fallback;
+  return Object.assign(ask, { close: () => {} });
+}
+
 /**
  * Asks on stderr and reads lines of stdin, from a person or a pipe. `?` is explained, and the answer waited for.
  * @throws InputError where stdin ends before the answer

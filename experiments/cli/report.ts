@@ -8,7 +8,7 @@ import { parseOverride } from '../config/overrides.ts';
 import { writePage } from '../report/page/write-page.ts';
 import type { SweepPlan } from '../sweep/plan.ts';
 import { collect } from './option-values.ts';
-import type { Terminal } from './terminal.ts';
+import { printJson, type Terminal } from './terminal.ts';
 
 interface ReportOptions {
   runs: string;
@@ -80,7 +80,7 @@ async function reportFile(path: string, { runs, set, json, html, out, terminal }
   const total = experiment.trials.length;
   const command = ['earshot', 'train', path, ...set.flatMap((each) => ['--set', each])].map(quoted).join(' ');
   const { report, results } = await writeReport(experiment, { command });
-  if (json) stdout.write(`${JSON.stringify(results, null, 2)}\n`);
+  if (json) printJson(terminal, results);
   if (html || out !== undefined)
     stderr.write(`Page: ${await writeExperimentPage(experiment, { command, path: out })}\n`);
   else if (!json) stdout.write(report);
@@ -98,7 +98,7 @@ async function reportFolder(path: string, options: Reporting): Promise<void> {
   const found = findRuns(path);
   const report = await reportOf(found.kind);
   const source = { ...found, command: ['earshot', 'report', path].map(quoted).join(' ') };
-  if (json) stdout.write(`${JSON.stringify(report.json(found.variants), null, 2)}\n`);
+  if (json) printJson(terminal, report.json(found.variants));
   if (html || options.out !== undefined) {
     const [{ variant }, ...others] = found.variants;
     const name = others.length === 0 ? `${found.name}: ${variant}` : found.name;
@@ -120,7 +120,7 @@ async function reportSweep(plan: SweepPlan, { runs, json, html, out, terminal }:
   const folder = await openSweepFolder(plan, { runs, restart: false });
   const page = html || out !== undefined ? (out ?? join(path, 'report.html')) : null;
   const results = await writeResults(plan, { folder, command: `earshot report ${quoted(path)}`, page });
-  if (json) stdout.write(`${JSON.stringify(results.json, null, 2)}\n`);
+  if (json) printJson(terminal, results.json);
   if (page !== null) stderr.write(`Page: ${page}\n`);
   else if (!json) stdout.write(results.text);
 }

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { counted } from '../../src/counted.ts';
-import { proseWidth, type Terminal } from './terminal.ts';
+import { printJson, proseWidth, type Terminal } from './terminal.ts';
 
 export function runsCommand(terminal: Terminal): Command {
   return new Command('runs')
@@ -26,10 +26,7 @@ async function list(folder: string, { json, terminal }: { json?: true; terminal:
     import('../report/narrow-table.ts'),
   ]);
   const listed = listRuns(folder);
-  if (json) {
-    stdout.write(`${JSON.stringify(listed, null, 2)}\n`);
-    return;
-  }
+  if (json) return printJson(terminal, listed);
   if (listed.length === 0) stdout.write(`No runs in ${folder}.\n`);
   for (const { name, finished, unfinished, verdict, recommended } of listed) {
     const state = [

@@ -6,7 +6,7 @@ import { quoted } from '../../src/shell-words.ts';
 import type { Encoder } from '../../src/text/encoder.ts';
 import { isPlainObject } from '../config/overrides.ts';
 import { narrowTable, wrapped } from '../report/narrow-table.ts';
-import { proseWidth, type Terminal } from './terminal.ts';
+import { printJson, proseWidth, type Terminal } from './terminal.ts';
 
 export interface SelectTableOptions {
   out: string;
@@ -57,18 +57,8 @@ export async function selectFromTable(
   const { stdout, stderr } = terminal;
   if (json) {
     const { selector: by, chosenBy, warnings, items } = selection;
-    const summary = {
-      selector: by,
-      chosenBy,
-      items: items.length,
-      gold: selection.gold.length,
-      selected,
-      out,
-      verdict,
-      worth,
-      warnings,
-    };
-    stdout.write(`${JSON.stringify(summary, null, 2)}\n`);
+    const counts = { items: items.length, gold: selection.gold.length, selected };
+    printJson(terminal, { selector: by, chosenBy, ...counts, out, verdict, worth, warnings });
   } else
     stdout.write(
       `${wrapped(verdict, { width: proseWidth(terminal) })}\n\n${narrowTable(report.classShares(selection))}\n`,

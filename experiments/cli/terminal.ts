@@ -25,6 +25,11 @@ export function hasScreen({ stderr }: Pick<Terminal, 'stderr'>): boolean {
   return isTTY && columns > 0 && rows > 0;
 }
 
+/** What `--json` prints. */
+export function printJson({ stdout }: Pick<Terminal, 'stdout'>, value: unknown): void {
+  stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+}
+
 /** Characters of a line of prose: those of the tables, or fewer on a narrow screen. */
 export function proseWidth(terminal: Pick<Terminal, 'stderr'>): number {
   return hasScreen(terminal) ? Math.min(summaryWidth, (terminal.stderr.columns ?? summaryWidth) - 1) : summaryWidth;
