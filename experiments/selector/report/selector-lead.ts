@@ -1,8 +1,9 @@
-import { signed } from '../../report/shown-numbers.ts';
+import { meanAndDeviation } from '../../../src/metrics/summary-statistics.ts';
+import { plusMinus, signed } from '../../report/shown-numbers.ts';
 import type { SelectorDecision, SelectorSystem, SelectorTask } from '../decisions.ts';
 import { keptDecisions, keptModels } from '../kept-models.ts';
 import type { SelectorResult } from '../result.ts';
-import { type MetricInterval, metricIntervals, scoreTest, selectorMetrics } from '../scores.ts';
+import { type MetricInterval, metricIntervals, scoreTest, selectorMetrics, type TaskScores } from '../scores.ts';
 
 /** Of the intervals in a report. */
 export const resamples = 500;
@@ -24,6 +25,19 @@ export function decided(
     ),
   );
   return seeds.some((own) => own.length === 0) ? [] : seeds;
+}
+
+/** What a system scores on a test and task, one entry a seed. */
+export function scoresOf(
+  trials: readonly SelectorResult[],
+  { system, test, task }: { system: string; test: string; task: SelectorTask },
+): TaskScores[] {
+  return trials.flatMap(({ systems }) => systems.find(({ name }) => name === system)?.tests[test]?.[task] ?? []);
+}
+
+/** Mean and deviation over seeds; – without any. */
+export function overSeeds(values: readonly number[], options?: Parameters<typeof plusMinus>[1]): string {
+  return values.length === 0 ? '–' : plusMinus(meanAndDeviation(values), options);
 }
 
 /** Macro-F1 of a system with the models that each seed keeps; nothing where no seed had a choice. */

@@ -1,13 +1,11 @@
 import { groupBy } from '../../../src/data/group-by.ts';
-import { meanAndDeviation } from '../../../src/metrics/summary-statistics.ts';
 import { numbersTable } from '../../report/numbers-table.ts';
-import { plusMinus } from '../../report/shown-numbers.ts';
 import type { VariantResults } from '../../report/variant-results.ts';
 import { type SelectorTask, selectorTasks as tasks } from '../decisions.ts';
 import type { SelectorResult } from '../result.ts';
 import { metricIntervals, scoreTest, selectorMetrics } from '../scores.ts';
 import { allPostsName, selectorName, systemNames } from '../system-names.ts';
-import { decided, keptMacroF1, leadOver, leadText, resamples } from './selector-lead.ts';
+import { decided, keptMacroF1, leadOver, leadText, overSeeds, resamples, scoresOf } from './selector-lead.ts';
 import { selectorVerdict } from './selector-verdict.ts';
 
 /** The baselines that the selector is compared with, seed by seed. */
@@ -94,14 +92,12 @@ function systemsShown({ task, results }: TableOf) {
 
 function taskTable(table: TableOf): string[] {
   const { test, task, results } = table;
-  const scoresOf = (trials: readonly SelectorResult[], system: string) =>
-    trials.flatMap(({ systems }) => systems.find(({ name }) => name === system)?.tests[test]?.[task] ?? []);
   const [{ trials: firstTrials }] = results;
-  const [example] = scoresOf(firstTrials, selectorName);
+  const [example] = scoresOf(firstTrials, { system: selectorName, test, task });
   if (example === undefined) return [];
   const classes = Object.entries(example.perClass).flatMap(([name, f1]) => (f1 === null ? [] : [name]));
   const rows = systemsShown(table).flatMap(({ system, trials, title }) => {
-    const scores = scoresOf(trials, system);
+    const scores = scoresOf(trials, { system, test, task });
     const seeds = decided(trials, { system, test, task });
     if (seeds.length === 0) return [];
     const [interval] = metricIntervals({
@@ -244,8 +240,4 @@ function selectionTable(results: readonly VariantResults<SelectorResult>[]): str
     'draws the stances of the last epoch before and after selection (`stance-picture.json` in each run’s folder).',
     '',
   ];
-}
-
-function overSeeds(values: readonly number[], options?: Parameters<typeof plusMinus>[1]): string {
-  return values.length === 0 ? '–' : plusMinus(meanAndDeviation(values), options);
 }

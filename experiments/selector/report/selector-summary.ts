@@ -1,12 +1,10 @@
 import { counted } from '../../../src/counted.ts';
-import { meanAndDeviation } from '../../../src/metrics/summary-statistics.ts';
 import { narrowTable, summaryWidth, wrapped } from '../../report/narrow-table.ts';
-import { plusMinus } from '../../report/shown-numbers.ts';
 import type { VariantResults } from '../../report/variant-results.ts';
-import { type SelectorTask, selectorTasks } from '../decisions.ts';
+import { selectorTasks } from '../decisions.ts';
 import type { SelectorResult } from '../result.ts';
 import { allPostsName, selectorName, systemNames } from '../system-names.ts';
-import { keptMacroF1 } from './selector-lead.ts';
+import { keptMacroF1, overSeeds, scoresOf } from './selector-lead.ts';
 import { selectorVerdict } from './selector-verdict.ts';
 
 /** Systems that answer the question "was it worth selecting?"; the report has the others. */
@@ -31,7 +29,9 @@ export function summarizeSelectorExperiment({
       shown
         .filter((system) => runs[0].systems.some((own) => own.name === system))
         .map((system) => {
-          const asTuned = selectorTasks.map((task) => overSeeds(scoresOf(runs, { system, test, task })));
+          const asTuned = selectorTasks.map((task) =>
+            overSeeds(scoresOf(runs, { system, test, task }).map(({ values }) => values.macroF1)),
+          );
           const kept = selectorTasks.map((task) => overSeeds(keptMacroF1(runs, { system, test, task })));
           const name = `${results.length > 1 ? `${variant}: ` : ''}${systemNames[system] ?? system}`;
           return [name, ...asTuned, ...kept.map((cell, index) => (cell === '–' ? asTuned[index] : cell))];
@@ -49,18 +49,4 @@ export function summarizeSelectorExperiment({
     wrapped(`Verdict: ${selectorVerdict(results)}.`, { width: summaryWidth }),
     '',
   ].join('\n');
-}
-
-/** One value a seed. */
-function scoresOf(
-  trials: readonly SelectorResult[],
-  { system, test, task }: { system: string; test: string; task: SelectorTask },
-): number[] {
-  return trials.flatMap(
-    ({ systems }) => systems.find(({ name }) => name === system)?.tests[test]?.[task]?.values.macroF1 ?? [],
-  );
-}
-
-function overSeeds(values: readonly number[]): string {
-  return values.length === 0 ? '–' : plusMinus(meanAndDeviation(values));
 }

@@ -8,12 +8,11 @@ import { type PageSection, renderPage } from '../../report/page/page.ts';
 import { numberCell, table } from '../../report/page/tables.ts';
 import type { ComparedSystem, Paired } from '../../run/decisions-file.ts';
 import { type Comparison, pairedDecisions } from '../compare-runs.ts';
-import { readJudged, readStopProbabilities } from '../decided-files.ts';
-import { agentName, type Decision } from '../decisions.ts';
+import { readJudged } from '../decided-files.ts';
+import type { Decision } from '../decisions.ts';
 import { experimentSchema } from '../experiment.ts';
 import { systemsOfRun } from '../result.ts';
-import { debatesOf } from './debates.ts';
-import { type InspectedRun, inspectorData, inspectorSection } from './inspector.ts';
+import { inspectedRuns, inspectorData, inspectorSection } from './inspector.ts';
 import { threadReader } from './read-runs.ts';
 
 /** What a page of two systems is made from. */
@@ -107,41 +106,28 @@ function differSection(
 async function inspectedSystems(
   compared: readonly ComparedSystem[],
   { pairs, cache }: { pairs: readonly Paired<Decision>[]; cache: string },
-): Promise<{ runs: InspectedRun[]; notes: string[] }> {
+) {
   const read = threadReader();
-  const notes = new Set<string>();
-  const runs: InspectedRun[] = [];
+  const runs: Parameters<typeof inspectedRuns>[0][number][] = [];
   for (const [run, own] of groupBy(pairs, (pair) => pair.run)) {
     const shared = new Set(own.map(({ left }) => left.threadId));
     for (const { folder, system: name } of compared) {
       const directory = join(folder, run);
       const experiment = RunDirectory.open(directory).readConfig(experimentSchema);
-      const { part } = experiment.evaluation;
-      const { threads, problem } = await read(directory, experiment);
-      if (problem !== null) notes.add(`Texts are missing: ${problem}.`);
       const system = systemsOfRun(RunDirectory.open(directory)).find((each) => each.name === name);
-      const judged = readJudged(directory, part).filter(({ threadId }) => shared.has(threadId));
       if (system === undefined) continue;
-      const { debates, problem: debatesProblem } = await debatesOf({
-        experiment,
-        threads,
-        decisions: system.decisions,
-        cache,
-      });
-      if (debatesProblem !== null) notes.add(`Debates are missing: ${debatesProblem}.`);
-      const stopProbabilities = name === agentName ? readStopProbabilities(directory, part) : null;
       runs.push({
         variant: folder,
         seed: seedOf(directory),
-        judged,
+        experiment,
+        directory,
+        ...(await read(directory, experiment)),
+        judged: readJudged(directory, experiment.evaluation.part).filter(({ threadId }) => shared.has(threadId)),
         systems: [system],
-        stopProbabilities,
-        threads,
-        debates,
       });
     }
   }
-  return { runs, notes: [...notes] };
+  return inspectedRuns(runs, cache);
 }
 
 function seedOf(directory: string): number {

@@ -21,12 +21,16 @@ export interface InspectedRun {
   readonly seed: number;
   readonly judged: readonly TestThread[];
   readonly systems: readonly SystemDecisions[];
-  /** By thread; null where the run did not keep them. */
+  /** By thread; null where the run did not keep them, or the first system is not its agent. */
   readonly stopProbabilities: ReadonlyMap<string, readonly number[]> | null;
   readonly threads: ReadonlyMap<string, Thread>;
   /** By thread; empty where the detector does not talk. */
   readonly debates: ReadonlyMap<string, readonly Debate[]>;
 }
+
+/** A run before its debates are read. The first of its systems is shown as an agent. */
+type InspectableRun = Omit<InspectedRun, 'stopProbabilities' | 'debates'> &
+  Pick<ReadRun, 'experiment' | 'directory' | 'problem'>;
 
 /** About what a browser opens at once and a mail carries: with charts and style the page stays below 5 MB. */
 const bytesAtMost = 4e6;
@@ -229,32 +233,19 @@ ${all.length === 0 ? null : html`<ul class="notes">${all.map((note) => html`<li>
 
 /** The runs, those of a seed one after another, with texts and debates; and what could not be read. */
 export async function inspectedRuns(
-  runs: readonly ReadRun[],
+  runs: readonly InspectableRun[],
   cache: string,
 ): Promise<{ runs: InspectedRun[]; notes: string[] }> {
   const notes = new Set<string>();
   const inspected: InspectedRun[] = [];
-  for (const {
-    variant,
-    experiment,
-    judged,
-    threads,
-    problem,
-    agent,
-    directory,
-    result: { decisions, seed },
-  } of runs) {
+  for (const { experiment, directory, problem, ...run } of runs) {
     if (problem !== null) notes.add(`Texts are missing: ${problem}.`);
-    const stopProbabilities = readStopProbabilities(directory, experiment.evaluation.part);
-    const { debates, problem: debatesProblem } = await debatesOf({
-      experiment,
-      threads,
-      decisions: agent.decisions,
-      cache,
-    });
+    const { threads, systems } = run;
+    const [{ name, decisions }] = systems;
+    const { debates, problem: debatesProblem } = await debatesOf({ experiment, threads, decisions, cache });
     if (debatesProblem !== null) notes.add(`Debates are missing: ${debatesProblem}.`);
-    const shown = decisions.filter(({ name }) => name !== agent.name && (isShown(name) || isLearnt(name)));
-    inspected.push({ variant, seed, judged, systems: [agent, ...shown], stopProbabilities, threads, debates });
+    const stopProbabilities = name === agentName ? readStopProbabilities(directory, experiment.evaluation.part) : null;
+    inspected.push({ ...run, stopProbabilities, debates });
   }
   return { runs: inspected, notes: [...notes] };
 }
