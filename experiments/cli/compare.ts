@@ -6,6 +6,7 @@ import { counted } from '../../src/counted.ts';
 import { InputError } from '../../src/errors.ts';
 import { quoted } from '../../src/shell-words.ts';
 import { detectorName } from '../detectors/decisions.ts';
+import type { ComparedPlace } from '../report/page/comparison-page.ts';
 import { signed } from '../report/shown-numbers.ts';
 import { type ComparedSystem, type MetricDifference, runsIn } from '../run/decisions-file.ts';
 import { kindOfRun } from '../run/kind-name.ts';
@@ -106,20 +107,22 @@ async function agents(compared: Pair, options: { seed: number; runs: string }) {
 }
 
 async function selectors(compared: Pair, options: { seed: number }) {
-  const { compareSelectorSystems } = await import('../selector/scores.ts');
-  const comparisons = compareSelectorSystems(...compared, options);
-  const sections = comparisons.map(
-    ({ test, task, items, seeds, metrics }) =>
-      `\n${test}: ${task}, ${counted(items, 'decision')} paired, of ${counted(seeds, 'seed')}\n${lines(metrics)}`,
-  );
-  return {
-    json: comparisons.map(({ metrics, ...of }) => ({ ...of, ...byName(metrics) })),
-    text: `\n${sections.join('')}`,
-    async page(command: string) {
-      const { compareSelectorsPage } = await import('../selector/report/compare-selectors-page.ts');
-      return compareSelectorsPage({ compared, comparisons, command });
-    },
-  };
+  const [{ compareSelectorSystems }, { taskClasses }] = await Promise.all([
+    import('../selector/scores.ts'),
+    import('../selector/decisions.ts'),
+  ]);
+  const places = compareSelectorSystems(...compared, options).map(({ test, task, pairs, ...own }): Place => {
+    const classes = taskClasses[task];
+    const differing = pairs.map(({ left, right }) => [
+      left.id,
+      classes[left.gold],
+      classes[left.predicted],
+      classes[right.predicted],
+    ]);
+    const title = `${test}: ${task}`;
+    return { ...own, of: { test, task }, title, heading: title, differing: onlyDiffering(differing) };
+  });
+  return atPlaces(places, { compared, areSystemsNamed: true });
 }
 
 async function detectors(compared: Pair, options: { seed: number }) {
@@ -127,17 +130,58 @@ async function detectors(compared: Pair, options: { seed: number }) {
     import('../detectors/compare.ts'),
     import('../detectors/decisions.ts'),
   ]);
-  const comparisons = compareDetectors(...compared, options);
-  const sections = comparisons.map(
-    ({ replies, items, seeds, metrics }) =>
-      `\nafter ${repliesInWords(replies)}, ${counted(items, 'decision')} paired, of ${counted(seeds, 'seed')}\n${lines(metrics)}`,
+  const places = compareDetectors(...compared, options).map(({ replies, pairs, ...own }): Place => {
+    const differing = pairs.map(({ left, right }) => [
+      left.threadId,
+      left.gold,
+      left.predicted ?? 'no answer',
+      right.predicted ?? 'no answer',
+    ]);
+    const seen = repliesInWords(replies);
+    const names = { title: `After ${seen}`, heading: `after ${seen}` };
+    return { ...own, ...names, of: { replies }, differing: onlyDiffering(differing) };
+  });
+  return atPlaces(places, { compared, areSystemsNamed: false });
+}
+
+function onlyDiffering(items: readonly (readonly string[])[]): readonly (readonly string[])[] {
+  return items.filter(([, , first, second]) => first !== second);
+}
+
+interface Place extends ComparedPlace {
+  /** What text calls it. */
+  readonly heading: string;
+  /** What tells it apart, in JSON. */
+  readonly of: Readonly<Record<string, string | number>>;
+  readonly seeds: number;
+  readonly metrics: Differences;
+}
+
+/** @param options.areSystemsNamed folders alone tell detectors apart */
+function atPlaces(places: readonly Place[], options: { compared: Pair; areSystemsNamed: boolean }) {
+  const { compared, areSystemsNamed } = options;
+  const [first, second] = compared;
+  const sections = places.map(
+    ({ heading, items, seeds, metrics }) =>
+      `\n${heading}, ${counted(items, 'decision')} paired, of ${counted(seeds, 'seed')}\n${lines(metrics)}`,
   );
   return {
-    json: comparisons.map(({ metrics, pairs: _, ...of }) => ({ ...of, ...byName(metrics) })),
+    json: places.map(({ of, items, seeds, metrics }) => ({ ...of, items, seeds, ...byName(metrics) })),
     text: `\n${sections.join('')}`,
     async page(command: string) {
-      const { compareDetectorsPage } = await import('../detectors/report/compare-detectors-page.ts');
-      return compareDetectorsPage({ compared, comparisons, command });
+      const [{ comparisonPage }, { html }] = await Promise.all([
+        import('../report/page/comparison-page.ts'),
+        import('../report/page/html.ts'),
+      ]);
+      const name = ({ system, folder }: ComparedSystem) =>
+        areSystemsNamed ? html`<b>${system}</b> of <code>${folder}</code>` : html`<code>${folder}</code>`;
+      const [title, otherTitle] = compared.map(({ system, folder }) => (areSystemsNamed ? system : folder));
+      return comparisonPage({
+        title: `${title} against ${otherTitle}`,
+        introduction: html`<p>${name(first)}, minus ${name(second)}</p>`,
+        command,
+        places,
+      });
     },
   };
 }

@@ -8,7 +8,7 @@ import { prefixOf, type Thread } from '../../src/data/thread.ts';
 import { ProviderError } from '../../src/errors.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import type { Judge } from '../judging/judge.ts';
-import { type JudgeOptions, progressNote } from '../judging/judge-options.ts';
+import type { JudgeOptions } from '../judging/judge-options.ts';
 import { type DetectorDecision, detectorName, type Replies } from './decisions.ts';
 import type { DetectorsExperiment } from './experiment.ts';
 
@@ -53,7 +53,7 @@ export async function judgeItems(
     readonly context: WorkContext;
   },
 ): Promise<JudgedItems> {
-  const { replies, stage, context, ...judging } = options;
+  const { replies, ...judging } = options;
   const { threads, store } = judging;
   const { detector, result, usage } = await judge.judge({
     ...judging,
@@ -61,8 +61,6 @@ export async function judgeItems(
     maxPosts: Number.MAX_SAFE_INTEGER,
     // Nobody reads a store in memory again: keeping shared parts in it would only hide what a judgement took.
     keepsParts: store.path !== ':memory:',
-    onCounts: (counts, sent) => context.onProgress(stage, counts.done, counts.total, progressNote(counts, sent)),
-    context,
   });
   if (result.stopped !== null) return { decisions: [], result, usage };
   const decisions = replies.flatMap((seen) => {

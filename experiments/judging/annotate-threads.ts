@@ -2,7 +2,6 @@ import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { AnnotateResult } from '../../experts/annotate.ts';
 import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
-import type { AnnotateProgress } from '../../experts/annotations/annotation-tally.ts';
 import { trainLocalDetector } from '../../experts/detectors/local/train-local-detector.ts';
 import { makeFolder } from '../../src/atomic-file.ts';
 import type { Task } from '../../src/data/task.ts';
@@ -13,12 +12,12 @@ import { selectBackend } from '../../src/tensor/backend.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { isDetectorFile } from '../config/is-detector-file.ts';
 import { type Judge, openJudge } from './judge.ts';
-import { type Judged, type JudgeOptions, progressNote } from './judge-options.ts';
+import type { Judged, JudgeOptions } from './judge-options.ts';
 
 export interface AnnotateThreadsOptions
   extends Pick<
     JudgeOptions,
-    'mode' | 'budget' | 'schedule' | 'maxPosts' | 'concurrency' | 'retryUnreadable' | 'maxUnreadable'
+    'mode' | 'budget' | 'schedule' | 'maxPosts' | 'concurrency' | 'retryUnreadable' | 'maxUnreadable' | 'onCounts'
   > {
   threads: string;
   store: string;
@@ -31,7 +30,6 @@ export interface AnnotateThreadsOptions
   /** Only the first so many threads of the file. */
   limit?: number | undefined;
   skipInvalid: boolean;
-  onCounts: (counts: AnnotateProgress) => void;
   context: WorkContext;
 }
 
@@ -40,7 +38,7 @@ export type AnnotatedThreads = Omit<AnnotateResult, 'sequences'> &
 
 /** Judges the prefixes of every thread of a file into an annotation store. */
 export async function annotateThreads(options: AnnotateThreadsOptions): Promise<AnnotatedThreads> {
-  const { mode, onCounts, context } = options;
+  const { mode } = options;
   // A mistake in a detector file shows at once, one in the threads only after reading them.
   const opened = isDetectorFile(options.detector) ? await openJudge(options.detector) : null;
   const threads = (await threadsOf(options.threads, options)).slice(0, options.limit);
@@ -52,10 +50,6 @@ export async function annotateThreads(options: AnnotateThreadsOptions): Promise<
       ...options,
       threads,
       store,
-      onCounts: (counts, sent) => {
-        onCounts(counts);
-        context.onProgress('judging prefixes', counts.done, counts.total, progressNote(counts, sent));
-      },
     });
     const { sequences: _, ...counts } = result;
     return { threads: threads.length, asksModels: judge.asksModels, ...counts, usage, estimates };

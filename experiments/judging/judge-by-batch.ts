@@ -54,7 +54,7 @@ export async function judgeByBatch(options: JudgeByBatchOptions): Promise<Judged
   try {
     // A killed process may have stored some answers of a batch already; that batch still asks for them.
     const pretending = new DryRunStore(handedIn.length > 0 ? empty : store);
-    const quietly = { ...options, onCounts: undefined };
+    const quietly = { ...options, onCounts: undefined, context: workContext({ signal: context.signal }) };
     await annotate(annotateOptions(quietly, { detector: collecting, store: pretending, concurrency }));
   } finally {
     empty.close();

@@ -39,8 +39,10 @@ export interface JudgeOptions {
   readonly retryUnreadable?: boolean | undefined;
   /** The largest share of unreadable answers, after which judging stops. */
   readonly maxUnreadable?: number | undefined;
-  /** What becomes of the prefixes, and what was sent so far by endpoint and model. */
-  readonly onCounts?: ((counts: AnnotateProgress, usage: readonly EndpointUsage[]) => void) | undefined;
+  /** What becomes of the prefixes. */
+  readonly onCounts?: ((counts: AnnotateProgress) => void) | undefined;
+  /** Begins the lines of progress; `judging prefixes` unless given. */
+  readonly stage?: string | undefined;
   readonly context?: WorkContext | undefined;
 }
 
@@ -66,7 +68,7 @@ export function annotateOptions(
   },
 ): AnnotateOptions {
   const { threads, schedule = { name: 'every' }, maxPosts = 500, onCounts, context = workContext() } = options;
-  const { retryUnreadable, maxUnreadable } = options;
+  const { retryUnreadable, maxUnreadable, stage = 'judging prefixes' } = options;
   const { detector, store, usage = () => [] } = by;
   return {
     threads,
@@ -77,15 +79,18 @@ export function annotateOptions(
     maxPosts,
     retryUnreadable,
     maxUnreadable,
-    onProgress: (counts) => onCounts?.(counts, usage()),
+    onProgress(counts) {
+      onCounts?.(counts);
+      context.onProgress(stage, counts.done, counts.total, progressNote(counts, usage()));
+    },
     signal: context.signal,
   };
 }
 
 /** What of the counts does not go without saying, and what was spent, for the end of a line of progress. */
-export function progressNote(
+function progressNote(
   { failed, unreadable, unreadableParts }: AnnotateProgress,
-  usage: readonly EndpointUsage[] = [],
+  usage: readonly EndpointUsage[],
 ): string | undefined {
   const counts = { unreadable, failed: failed - unreadable, 'unreadable parts': unreadableParts };
   const notes = Object.entries(counts).flatMap(([name, count]) => (count > 0 ? [`${count} ${name}`] : []));

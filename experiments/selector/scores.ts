@@ -194,6 +194,7 @@ export interface SelectorComparison {
   readonly seeds: number;
   /** First minus second, mean over seeds, with 95 % interval and two-sided p-value: see `metricIntervals`. */
   readonly metrics: readonly MetricDifference[];
+  readonly pairs: readonly Paired<SelectorDecision>[];
 }
 
 /**
@@ -221,12 +222,13 @@ export function compareSelectorSystems(
         ...rest,
         difference: estimate,
       })),
+      pairs: own,
     };
   });
 }
 
 /** @throws InputError as `compareSelectorSystems` does */
-export function pairedTestDecisions(first: ComparedFolder, second: ComparedFolder): Paired<SelectorDecision>[] {
+function pairedTestDecisions(first: ComparedFolder, second: ComparedFolder): Paired<SelectorDecision>[] {
   const pairs = pairDecisions([first, second], {
     system: selectorName,
     read: (run) => readDecisions(run, selectorDecisionSchema),

@@ -5,10 +5,9 @@ import type { JudgementSequence } from '../../experts/judgement-sequence.ts';
 import { sha256 } from '../../src/content-hash.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { InputError, ProviderError } from '../../src/errors.ts';
-import type { WorkContext } from '../../src/work-context.ts';
+import { type WorkContext, workContext } from '../../src/work-context.ts';
 import { cachedDetector } from '../judging/cached-detector.ts';
 import { type Judge, judgeBy, openJudge } from '../judging/judge.ts';
-import { progressNote } from '../judging/judge-options.ts';
 import { type Cache, localModelOfRun } from './cache.ts';
 import { type Experiment, type ModelDetectorOptions, taskOf } from './experiment.ts';
 
@@ -140,11 +139,8 @@ async function judged(settings: JudgeForTrainingSettings, mode: 'live' | 'dry-ru
       schedule,
       maxPosts,
       concurrency,
-      onCounts: (counts, sent) => {
-        if (mode === 'live')
-          context.onProgress('judging prefixes', counts.done, counts.total, progressNote(counts, sent));
-      },
-      context,
+      // A recall is over at once.
+      context: mode === 'live' ? context : workContext({ signal: context.signal }),
     });
   } finally {
     if (store !== settings.store) store.close();

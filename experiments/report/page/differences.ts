@@ -2,7 +2,7 @@ import { signed } from '../shown-numbers.ts';
 import type { Markup } from './html.ts';
 import { type Cell, table } from './tables.ts';
 
-interface Difference {
+export interface Difference {
   readonly title: string;
   readonly difference: number;
   readonly low: number;
