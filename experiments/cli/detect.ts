@@ -105,9 +105,10 @@ async function detectWith(
 ): Promise<void> {
   const { detector, store, at, skipInvalid, json, terminal } = options;
   const { stdout } = terminal;
-  const [{ usageSummary }, { detect }, { failureOf }, { watched }] = await Promise.all([
+  const [{ usageSummary }, { detect }, scores, { failureOf }, { watched }] = await Promise.all([
     import('../../experts/llm/cost/usage.ts'),
     import('../detectors/detect.ts'),
+    import('../detectors/scores.ts'),
     import('./print-annotated.ts'),
     import('./progress.ts'),
   ]);
@@ -119,48 +120,44 @@ async function detectWith(
   else {
     const usage = evaluations.flatMap((evaluation) => evaluation.usage);
     const kept = store === undefined ? '' : `Annotations: ${store}\n`;
-    stdout.write(`${detectionTable(evaluations)}\n\n${supportLine(evaluations)}\n${usageSummary(usage)}\n${kept}`);
+    stdout.write(
+      `${detectionTable(evaluations, scores)}\n\n${supportLine(evaluations)}\n${usageSummary(usage)}\n${kept}`,
+    );
   }
   const failures = evaluations.flatMap((evaluation) => evaluation.failures);
   const unreadable = evaluations.reduce((sum, evaluation) => sum + evaluation.unreadable, 0);
   if (failures.length > 0) throw failureOf({ failures, unreadable, terminal, consequence: ' and count as wrong' });
 }
 
-function detectionTable(evaluations: readonly DetectorEvaluation[]): string {
-  const labels = Object.keys(evaluations[0].at[0].byLabel);
-  const costs = evaluations.some(({ at }) => at.some(({ perItem }) => perItem.cost !== 0));
-  const rows = evaluations.flatMap(({ detector, at }) =>
-    at.map(({ replies: seen, items, unreadable, accuracy, macroF1, byLabel, perItem }) => [
+function detectionTable(
+  evaluations: readonly DetectorEvaluation[],
+  { detectorMetrics }: Pick<typeof import('../detectors/scores.ts'), 'detectorMetrics'>,
+): string {
+  const all = evaluations.flatMap(({ detector, at }) => at.map((scores) => ({ detector, ...scores })));
+  // Money, calibration and the like have a column where anybody knows of any.
+  const shown = detectorMetrics.filter(({ name }) => name !== 'macroF1' && all.some(({ values }) => values[name]));
+  const labels = Object.keys(all[0].byLabel);
+  return numbersTable(
+    [
+      'detector',
+      'replies',
+      'items',
+      'macro-F1',
+      ...labels.map((label) => `F1 ${label} (P, R)`),
+      ...shown.map(({ title }) => title),
+    ],
+    all.map(({ detector, replies: seen, items, macroF1, macroF1Interval: { low, high }, byLabel, values }) => [
       detector,
       String(seen),
       String(items),
-      String(unreadable),
-      accuracy.toFixed(3),
-      macroF1.toFixed(3),
+      `${macroF1.toFixed(3)} [${low.toFixed(3)}, ${high.toFixed(3)}]`,
       ...labels.map((label) => {
         const { precision, recall, f1 } = byLabel[label];
         return `${f1.toFixed(3)} (${precision.toFixed(2)}, ${recall.toFixed(2)})`;
       }),
-      perItem.calls.toFixed(1),
-      perItem.inputTokens.toFixed(0),
-      perItem.outputTokens.toFixed(0),
-      ...(costs ? [perItem.cost === null ? '–' : perItem.cost.toPrecision(3)] : []),
+      ...shown.map(({ name, decimals }) => values[name]?.toFixed(decimals) ?? '–'),
     ]),
   );
-  const header = [
-    'detector',
-    'replies',
-    'items',
-    'unreadable',
-    'accuracy',
-    'macro-F1',
-    ...labels.map((label) => `F1 ${label} (P, R)`),
-    'calls/item',
-    'tokens in/item',
-    'tokens out/item',
-    ...(costs ? ['cost/item'] : []),
-  ];
-  return numbersTable(header, rows);
 }
 
 /** The same for every detector. */

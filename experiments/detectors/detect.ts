@@ -3,27 +3,29 @@ import { AnnotationStore } from '../../experts/annotations/annotation-store.ts';
 import type { EndpointUsage } from '../../experts/llm/cost/usage.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { InputError, ProviderError } from '../../src/errors.ts';
+import type { Interval } from '../../src/metrics/bootstrap.ts';
 import { type WorkContext, workContext } from '../../src/work-context.ts';
 import { drawnThreads, labelledThreads } from '../judging/drawn-threads.ts';
 import { type Judge, openJudge } from '../judging/judge.ts';
 import type { JudgeOptions } from '../judging/judge-options.ts';
 import { earlyDetectionReplies, type Replies } from './decisions.ts';
 import { judgeItems } from './judge-items.ts';
-import { byReplies, columnsOf, type DetectionScores, detectorMetrics, scoresOf } from './scores.ts';
+import { detectorValues } from './result.ts';
+import { byReplies, columnsOf, type DetectionScores, detectorMetrics, metricIntervals, scoresOf } from './scores.ts';
 
-/** What one judgement took, mean over items, no matter when it was made. */
-export interface CostPerItem {
-  readonly calls: number;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-  /** Null where the detector's models have different prices. */
-  readonly cost: number | null;
+/** What a detector scores after a number of replies. */
+export interface DetectorScores extends DetectionScores {
+  readonly replies: Replies;
+  /** 95 %, by a bootstrap over items. */
+  readonly macroF1Interval: Interval;
+  /** Every metric by its name, with what a judgement took, no matter when it was made; null where it is not known. */
+  readonly values: Readonly<Record<string, number | null>>;
 }
 
 export interface DetectorEvaluation {
   readonly detector: string;
   readonly task: string;
-  readonly at: readonly (DetectionScores & { readonly replies: Replies; readonly perItem: CostPerItem })[];
+  readonly at: readonly DetectorScores[];
   readonly asked: number;
   readonly cached: number;
   readonly failed: number;
@@ -90,20 +92,11 @@ async function evaluateDetector(
       `${stopped.message} (${name}: ${remaining} prefixes remain, nothing was scored; ` +
         `${store.path === ':memory:' ? 'without --store no answer is kept' : 'what was answered is kept'})`,
     );
+  const metrics = detectorMetrics.filter((metric) => metric.name === 'macroF1');
   const at = Array.from(byReplies(decisions), ([seen, own]) => {
-    const columns = columnsOf(task, own);
-    const mean = (wanted: string) => detectorMetrics.find((metric) => metric.name === wanted)!.of(columns);
-    const cost = mean('cost');
-    return {
-      replies: seen,
-      ...scoresOf(columns),
-      perItem: {
-        calls: mean('calls'),
-        inputTokens: mean('inputTokens'),
-        outputTokens: mean('outputTokens'),
-        cost: Number.isNaN(cost) ? null : cost,
-      },
-    };
+    const [{ low, high }] = metricIntervals({ labels: task, seeds: [{ first: own }], metrics });
+    const scores = scoresOf(columnsOf(task, own));
+    return { replies: seen, ...scores, macroF1Interval: { low, high }, values: detectorValues(task, own) };
   });
   return { detector: name, task: task.name, at, asked, cached, failed, unreadable, failures, usage };
 }

@@ -4,6 +4,7 @@ import type { Usage } from '../../experts/detector.ts';
 import { addedUsage } from '../../experts/detectors/session.ts';
 import type { EndpointUsage } from '../../experts/llm/cost/usage.ts';
 import { type PrefixSchedule, scheduledLengths } from '../../experts/prefix-schedule.ts';
+import { counted } from '../../src/counted.ts';
 import { prefixOf, type Thread } from '../../src/data/thread.ts';
 import { ProviderError } from '../../src/errors.ts';
 import type { WorkContext } from '../../src/work-context.ts';
@@ -130,7 +131,7 @@ export function checkJudged(
   { failures: onFailure }: DetectorsExperiment,
   { onNote }: WorkContext,
 ): void {
-  const { stopped, remaining, asked, cached, failed, unreadable, failures } = result;
+  const { stopped, remaining, asked, cached, failed, unreadable, unreadableParts, failures } = result;
   const all = `${asked + cached + failed} prefixes`;
   if (stopped !== null)
     throw new ProviderError(
@@ -143,6 +144,10 @@ export function checkJudged(
       `${failed - unreadable} of ${all} could not be judged (the first: thread ${first.threadId}, ${first.prefixLength} posts: ${first.message}); give the same command again to ask for them once more, or set failures=wrong to count them as wrong`,
     );
   if (failed > unreadable) onNote(`${failed - unreadable} of ${all} could not be judged and count as wrong`);
+  if (unreadableParts > 0)
+    onNote(
+      `${counted(unreadableParts, 'answer')} that judgements do without (votes, scores, log-probabilities) could not be read`,
+    );
   if (unreadable > 0)
     onNote(
       `answers about ${unreadable} of ${all} could not be read and count as wrong; set retryUnreadable=true to ask for them again`,

@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { z } from 'zod';
+import { dispatcherOf } from '../../experts/llm/sending/guarded-fetch.ts';
 import { jsonOrUndefined } from '../../src/json.ts';
 
 const withSchema = z.looseObject({
@@ -36,6 +37,8 @@ export async function countingProxy(
       method: request.method ?? 'POST',
       headers: { 'content-type': 'application/json' },
       body: schema.success ? JSON.stringify(schema.data) : body,
+      // A small machine may need longer than the five minutes that fetch waits.
+      dispatcher: await dispatcherOf(process.env),
     });
     const text = await answer.text();
     if (answer.ok) counts.answers++;

@@ -130,15 +130,20 @@ describe('detect', () => {
     ]);
     // Of the claim alone the rule says the opposite: no rumor where there is one.
     expect(right.at[0]).toMatchObject({ accuracy: 0, macroF1: 0 });
-    expect(right.at[1]).toMatchObject({ perItem: { calls: 1, outputTokens: 1 } });
-    expect(right.at[2]).toMatchObject({ accuracy: 1, macroF1: 1, byLabel: { rumor: { f1: 1, support: 2 } } });
-    expect(right.at[2].perItem.cost).toBeCloseTo(right.at[2].perItem.inputTokens / 1e6);
+    expect(right.at[1]).toMatchObject({ values: { calls: 1, outputTokens: 1, brier: null } });
+    expect(right.at[2]).toMatchObject({
+      accuracy: 1,
+      macroF1: 1,
+      macroF1Interval: { high: 1 },
+      byLabel: { rumor: { f1: 1, support: 2 } },
+    });
+    expect(right.at[2].values.cost).toBeCloseTo(right.at[2].values.inputTokens / 1e6);
     expect(yes.at[2]).toMatchObject({ accuracy: 0.5, byLabel: { rumor: { recall: 1 }, 'non-rumor': { f1: 0 } } });
 
     const asked = server.requests.length;
     const table = await earshot([...words, '--at', '0,2,all'], { cwd });
     expect(server.requests).toHaveLength(asked);
-    expect(table.out).toMatch(/\| yes +\| +all \| +4 \| +0 \| +0\.500 \| +0\.333 \|/);
+    expect(table.out).toMatch(/\| yes +\| +all \| +4 \| +0\.333 \[0\.\d{3}, 0\.\d{3}\] \|.* 0\.500 \| +1\.0 \|/);
     expect(table.out).toContain('no language model was asked\nAnnotations: judged.sqlite\n');
 
     const mixed = await earshot(['detect', 'threads.jsonl', '--detector', 'right.yaml', 'news.yaml'], { cwd });
@@ -170,7 +175,7 @@ describe('detect', () => {
       return { ...run, posts: posts.sort() };
     };
     const first = await asked();
-    expect(first.out).toMatch(/\| no +\| +0 \| +10 \| +0 \| +0\.500 \| +0\.333 \|/);
+    expect(first.out).toMatch(/\| no +\| +0 \| +10 \| +0\.333 \[0\.\d{3}, 0\.\d{3}\] \|.* 0\.500 \|/);
     expect(first.out).toContain('\nSupport: non-rumor 5, rumor 5\n');
     expect((await asked()).posts).toEqual(first.posts);
     expect((await asked('--seed', '2')).posts).not.toEqual(first.posts);
@@ -229,7 +234,7 @@ describe('detect', () => {
     const callsAt = async () => {
       const run = await earshot(words, { cwd });
       expect(run.code, run.errors).toBe(0);
-      return JSON.parse(run.out).evaluations[0].at.map(({ perItem }: { perItem: { calls: number } }) => perItem.calls);
+      return JSON.parse(run.out).evaluations[0].at.map(({ values }: { values: { calls: number } }) => values.calls);
     };
     // A score a comment + 1 + 2 + 2 · 1, no judge.
     expect(await callsAt()).toEqual([5, 7, 8]);
