@@ -6,6 +6,7 @@ import {
   gram,
   layer,
   matMul,
+  quadraticForm,
   sliceRows,
   sumRows,
   type Tensors,
@@ -112,8 +113,7 @@ function inputGradientNorm(parameters: Tensors<DiscriminatorName>, preActivation
   const { hidden2 } = upperForward(parameters, hidden1);
   const v2 = tf.mul<tf.Tensor3D>(tanhDerivative(hidden2), transpose(w3));
   const v = tf.mul<tf.Tensor3D>(matMul(v2, w2, { transposeRight: true }), tanhDerivative(hidden1));
-  const gramV = matMul(v, tf.add(gram(w1), gram(wAction)));
-  return tf.sqrt(tf.add<tf.Tensor3D>(tf.sum<tf.Tensor3D>(tf.mul(v, gramV), 2, true), 1e-12));
+  return tf.sqrt(tf.add<tf.Tensor3D>(quadraticForm(v, tf.add(gram(w1), gram(wAction))), 1e-12));
 }
 
 /** What the discriminator said before an update: for the log. */

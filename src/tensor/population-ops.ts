@@ -82,6 +82,19 @@ export function gram(x: tf.Tensor3D): tf.Tensor3D {
 }
 
 /**
+ * vᵀGv of each row v, for a symmetric G: [members, rows, n] and [members, n, n] → [members, rows, 1]. Written as a product and a
+ * sum, its gradient would take a further product.
+ */
+export function quadraticForm(v: tf.Tensor3D, g: tf.Tensor3D): tf.Tensor3D {
+  const vg = product(v, g);
+  return withGradient([v, g], {
+    saved: [v, vg],
+    value: () => tf.sum(tf.mul(v, vg), 2, true),
+    gradients: (dy, [v, vg]) => [tf.mul(tf.mul(dy, 2), vg), product(v, tf.mul(dy, v), { transposeLeft: true })],
+  });
+}
+
+/**
  * The wasm backend multiplies batched operands about twenty times slower than plain matrices, and transposed ones ten times, so
  * there the members are multiplied one by one, and transposed beforehand.
  */
