@@ -25,6 +25,7 @@ import { openData } from '../experiments/stop-agent/parts.ts';
 import { type PreparedTrial, prepareTrial } from '../experiments/stop-agent/prepare.ts';
 import { allPosts, firstPosts } from '../experts/stop-rules.ts';
 import { InputError } from '../src/errors.ts';
+import { mean } from '../src/metrics/summary-statistics.ts';
 import { backendSchema, selectBackend } from '../src/tensor/backend.ts';
 import { workContext } from '../src/work-context.ts';
 import type { StopAgentPreset } from '../trainers/stop-agent/config.ts';
@@ -256,8 +257,4 @@ function numbers(list: string): number[] {
 
 function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
-}
-
-function mean(values: readonly number[]): number {
-  return sum(values) / values.length;
 }

@@ -18,6 +18,7 @@ import { type CalibrationAgent, calibrationAgent } from '../experiments/stop-age
 import { groupBy } from '../src/data/group-by.ts';
 import type { Thread } from '../src/data/thread.ts';
 import { readThreads } from '../src/data/thread-file.ts';
+import { mean } from '../src/metrics/summary-statistics.ts';
 import { Random } from '../src/tensor/random.ts';
 import { workContext } from '../src/work-context.ts';
 
@@ -50,7 +51,6 @@ type Score = (thread: CalibrationThread) => Float32Array;
 const scoreOfAgent: Score = ({ stopProbability }) => stopProbability;
 const scoreOfConfidence: Score = ({ confidence }) => confidence ?? new Float32Array(0);
 const percent = (share: number) => `${(100 * share).toFixed(1)} %`;
-const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 /** What a threshold does to threads: each stop and each verdict is looked up once. */
 function outcomes(threads: readonly CalibrationThread[], score: Score) {

@@ -22,9 +22,10 @@ import { signed } from '../experiments/report/shown-numbers.ts';
 import { makeFolder, writeFileAtomically } from '../src/atomic-file.ts';
 import { canonicalJson } from '../src/content-hash.ts';
 import { groupBy } from '../src/data/group-by.ts';
+import { mean } from '../src/metrics/summary-statistics.ts';
 import { namedEncoder } from './named-encoder.ts';
 import { plantedSelection } from './planted-selection.ts';
-import { gainOverRandom, mean, readRows, sampled, selectionTrial } from './selection-trial.ts';
+import { gainOverRandom, readRows, sampled, selectionTrial } from './selection-trial.ts';
 
 const { values: options, positionals } = parseArgs({
   options: {

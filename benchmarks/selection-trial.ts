@@ -21,6 +21,7 @@ import { csvText } from '../src/csv-text.ts';
 import { likeliest } from '../src/likeliest.ts';
 import { bootstrapInterval } from '../src/metrics/bootstrap.ts';
 import { macroF1 } from '../src/metrics/classification.ts';
+import { mean } from '../src/metrics/summary-statistics.ts';
 import { SparseMatrixBuilder, sparseRow } from '../src/regression/sparse-matrix.ts';
 import { Random } from '../src/tensor/random.ts';
 import type { Encoder } from '../src/text/encoder.ts';
@@ -219,8 +220,4 @@ export function gainOverRandom(trials: readonly Readonly<Record<string, number>>
     seed: 1,
     statistic: (drawn) => mean([...drawn].map((index) => trials[index][name] - trials[index][control])),
   });
-}
-
-export function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }

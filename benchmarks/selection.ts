@@ -12,8 +12,9 @@ import { basename } from 'node:path';
 import { parseArgs } from 'node:util';
 import { markdownTable } from 'markdown-table';
 import { signed } from '../experiments/report/shown-numbers.ts';
+import { mean } from '../src/metrics/summary-statistics.ts';
 import { namedEncoder } from './named-encoder.ts';
-import { gainOverRandom, mean, readRows, sampled, selectionTrial } from './selection-trial.ts';
+import { gainOverRandom, readRows, sampled, selectionTrial } from './selection-trial.ts';
 
 const { values: options, positionals } = parseArgs({
   options: {

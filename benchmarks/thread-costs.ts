@@ -17,6 +17,7 @@ import { markdownTable } from 'markdown-table';
 import { bundleFiles, readManifest } from '../checkpoints/bundle/manifest.ts';
 import { readWeights } from '../checkpoints/bundle/read-weights.ts';
 import { bundleContents, weightsFile, writeBundle } from '../checkpoints/bundle/write-bundle.ts';
+import { mean } from '../src/metrics/summary-statistics.ts';
 import { freePort } from '../tests/interop/serving.ts';
 import type { ThreadCosts } from './thread-costs-schema.ts';
 
@@ -115,8 +116,6 @@ async function round(threads: { from: number; count: number }, { post, end = fal
     after,
   };
 }
-
-const mean = (numbers: readonly number[]) => numbers.reduce((sum, value) => sum + value, 0) / numbers.length;
 
 async function measure(): Promise<ThreadCosts> {
   // Code is compiled, and caches are filled.
