@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import stringify from 'safe-stable-stringify';
 import { writeFileAtomically } from '../atomic-file.ts';
-import { InputError } from '../errors.ts';
+import { diskError, InputError } from '../errors.ts';
 import { EmbeddingSegment, KEY_BYTES } from './embedding-segment.ts';
 import type { Encoder } from './encoder.ts';
 
@@ -117,7 +118,8 @@ export class EmbeddingStore {
     } catch (error) {
       // How this segment ends is unknown now. Its whole rows stay readable; later rows go to a new segment.
       this.writable = null;
-      throw cannotSave({ error, folder: this.folder, missingBytes: vectors.byteLength });
+      const what = `save ${vectors.byteLength} bytes of embeddings in ${this.folder}, where the earlier ones are kept`;
+      throw diskError(error, { what });
     }
     for (const [index, [key]] of chunk.entries()) this.rows.set(key, { storage, row: rows + index });
     this.writable = { storage, rows: rows + chunk.length };
@@ -155,12 +157,9 @@ export class EmbeddingStore {
     const identity = describe(this.encoder);
     try {
       await mkdir(folder, { recursive: true });
-      const found = await readFile(path, 'utf8').catch((error) => {
-        if (errorCode(error) === 'ENOENT') return null;
-        throw error;
-      });
-      if (found === null) writeFileAtomically(path, `${identity}\n`);
-      else if (found.trim() !== identity)
+      if (!existsSync(path)) writeFileAtomically(path, `${identity}\n`);
+      const found = await readFile(path, 'utf8');
+      if (found.trim() !== identity)
         throw new InputError(
           `${path} describes another encoder than this folder is for: found ${found.trim()}, expected ${identity}; ` +
             'delete the folder to encode its texts anew',
@@ -176,11 +175,7 @@ export class EmbeddingStore {
           this.rows.set(keys.slice(row * KEY_BYTES, (row + 1) * KEY_BYTES), { storage, row });
       }
     } catch (error) {
-      throw error instanceof InputError || errorCode(error) === null
-        ? error
-        : new InputError(
-            `cannot open the embedding store in ${folder}: ${reason(error)}; check the path and its permissions`,
-          );
+      throw diskError(error, { what: `open the embedding store in ${folder}` });
     }
   }
 }
@@ -193,25 +188,4 @@ function describe(encoder: Encoder): string {
 /** Hashed as UTF-16: in UTF-8, texts that were cut inside different surrogate pairs would be equal. */
 function textKey(text: string): string {
   return createHash('sha256').update(text, 'utf16le').digest('binary').slice(0, KEY_BYTES);
-}
-
-function cannotSave(options: { error: unknown; folder: string; missingBytes: number }): unknown {
-  const { error, folder, missingBytes } = options;
-  const code = errorCode(error);
-  if (code === null) return error;
-  const full = code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG';
-  const advice = full
-    ? `free at least ${Math.ceil(missingBytes / 1024)} KiB there`
-    : 'check the folder and its permissions';
-  return new InputError(
-    `cannot save embeddings in ${folder}: ${reason(error)}. Everything saved before is kept; ${advice} and run again`,
-  );
-}
-
-function errorCode(error: unknown): string | null {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : null;
-}
-
-function reason(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
