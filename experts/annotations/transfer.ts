@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { z } from 'zod';
 import { readLines, type TextLine } from '../../src/data/text-lines.ts';
-import { InputError } from '../../src/errors.ts';
+import { diskError, InputError } from '../../src/errors.ts';
 import { storedLine } from '../../src/json-file.ts';
 import { type AnnotationRow, annotationRowSchema, keyOf } from './annotation-row.ts';
 
@@ -33,8 +33,7 @@ export async function exportAnnotations(options: ExportOptions): Promise<number>
     renameSync(unfinished, path);
   } catch (error) {
     rmSync(unfinished, { force: true });
-    if (isFileError(error)) throw new InputError(`cannot write ${path}: ${error.message}`, { cause: error });
-    throw error;
+    throw diskError(error, { what: `write ${path}` });
   }
   return keys.length;
 }
@@ -71,8 +70,4 @@ function parseLine({ text, number }: TextLine, path: string): AnnotationRow & { 
       `${path}:${number}: the key ${key} does not belong to its request, whose key is ${expected}; the line was changed after the export`,
     );
   return row;
-}
-
-function isFileError(error: unknown): error is NodeJS.ErrnoException {
-  return error instanceof Error && 'code' in error && !(error instanceof InputError);
 }
