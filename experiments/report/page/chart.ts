@@ -1,5 +1,4 @@
 import type { TopLevelSpec } from 'vega-lite';
-import { chartSvg } from '../vega-svg.ts';
 import { html, type Markup, trusted } from './html.ts';
 
 // Okabe and Ito's colours, which people with any colour vision can tell apart.
@@ -89,8 +88,16 @@ export interface DrawnChart extends Omit<Chart, 'spec'> {
   readonly svg: string;
 }
 
+/** Draws a chart as SVG, without a browser. */
 export async function draw({ spec, ...chart }: Chart): Promise<DrawnChart> {
-  return { ...chart, svg: await chartSvg({ ...look, ...spec }) };
+  // Loaded here, because every command and every process of a sweep would wait for it otherwise.
+  const [{ parse, View }, { compile }] = await Promise.all([import('vega'), import('vega-lite')]);
+  const view = new View(parse(compile({ ...look, ...spec }).spec), { renderer: 'none' });
+  try {
+    return { ...chart, svg: `${await view.toSVG()}\n` };
+  } finally {
+    view.finalize();
+  }
 }
 
 /** Draws one chart after another, for all share one processor. */

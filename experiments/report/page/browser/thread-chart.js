@@ -33,7 +33,7 @@ function threadChart({ view, row, labels, width }) {
       x2: at,
       y1: room.top - 6,
       y2: bottom + 6 + room.strip,
-      class: `stop agent-${system}`,
+      class: `stop series-${system}`,
     }),
     svgElement(
       'text',
@@ -114,7 +114,7 @@ function drawnProbability({ own, agent, x, y, last }) {
   const stop = Math.min(last, own.length - 1);
   return svgElement(
     'g',
-    { class: `probability agent-${agent}` },
+    { class: `probability series-${agent}` },
     svgElement('path', { d: path, fill: 'none' }),
     ...(own.length <= 60
       ? own.map((share, post) => svgElement('circle', { cx: x(post), cy: y(share), r: post === stop ? 5 : 2.5 }))

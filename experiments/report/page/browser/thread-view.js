@@ -49,7 +49,7 @@ function chartLegend(view, labels, row) {
       ? [
           element(
             'span',
-            { class: `key line agent-${system}` },
+            { class: `key line series-${system}` },
             `π(stop) of ${name}${row.stopProbability[system] === null ? ' (not kept)' : ''}`,
           ),
         ]
@@ -154,7 +154,7 @@ function postItem({ data, view, row, lead, thread, label, post }) {
       ? [
           element(
             'span',
-            { class: `tag agent agent-${system}` },
+            { class: `tag agent series-${system}` },
             `${name} stops and answers ${labelName(labels, row.answers[system])} ${row.answers[system] === thread.gold ? '✓' : '✗'}`,
           ),
         ]
@@ -169,7 +169,7 @@ function postItem({ data, view, row, lead, thread, label, post }) {
     kind !== 'agent' && row.stops[system] === post ? [name] : [],
   );
   const probabilities = row.stopProbability.flatMap((own, agent) =>
-    own === null ? [] : [element('span', { class: `probability agent-${agent}` }, `π(stop) ${own[post].toFixed(2)}`)],
+    own === null ? [] : [element('span', { class: `probability series-${agent}` }, `π(stop) ${own[post].toFixed(2)}`)],
   );
   return element(
     'li',
