@@ -5,8 +5,8 @@ import { tasks } from '../../src/data/task.ts';
 import { InputError } from '../../src/errors.ts';
 import { isDetectorFile } from '../config/is-detector-file.ts';
 import type { JudgingMode } from '../judging/judge-options.ts';
-import { type BudgetFlags, budgetOf, budgetOptions } from './budget-options.ts';
-import { amount, flagOf, positiveInteger, share, wholeNumber } from './option-values.ts';
+import { type BudgetFlags, budgetOf, budgetOptions, unreadableOptions } from './budget-options.ts';
+import { amount, flagOf, positiveInteger, wholeNumber } from './option-values.ts';
 import { Interrupted, type Terminal } from './terminal.ts';
 
 interface Flags extends BudgetFlags {
@@ -56,12 +56,8 @@ export function annotateCommand(terminal: Terminal): Command {
     .addOption(budgetOptions.requests)
     .addOption(budgetOptions.tokens)
     .addOption(budgetOptions.money)
-    .option('--retry-unreadable', 'language models: ask again where an earlier answer could not be read')
-    .option(
-      '--max-unreadable <share>',
-      'language models: stop when more than this share of at least 20 answers cannot be read (default: 0.5)',
-      share,
-    )
+    .addOption(unreadableOptions.retry)
+    .addOption(unreadableOptions.most)
     .option('--batch', 'language models: ask through batches, for about half the price and within a day')
     .option('--batch-poll <seconds>', 'time between looks at a batch', amount)
     .option('--skip-invalid', 'leave invalid lines out instead of stopping')

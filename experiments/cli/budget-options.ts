@@ -1,6 +1,6 @@
 import { Option } from 'commander';
 import type { BudgetLimits } from '../../experts/llm/cost/budget.ts';
-import { amount, positiveInteger } from './option-values.ts';
+import { amount, positiveInteger, share } from './option-values.ts';
 
 /** What these options come to. */
 export interface BudgetFlags {
@@ -23,6 +23,15 @@ export const budgetOptions = {
     '--budget-money <amount>',
     "language models: spend at most so much, in the prices' currency, counted likewise",
   ).argParser(amount),
+};
+
+/** Of answers that cannot be read, likewise. */
+export const unreadableOptions = {
+  retry: new Option('--retry-unreadable', 'language models: ask again where an earlier answer could not be read'),
+  most: new Option(
+    '--max-unreadable <share>',
+    'language models: stop when more than this share of at least 20 answers cannot be read (default: 0.5)',
+  ).argParser(share),
 };
 
 /** The limits that were given; the others are those of the detector file. */

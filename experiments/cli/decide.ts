@@ -5,7 +5,7 @@ import { InputError, ProviderError } from '../../src/errors.ts';
 import { type WorkContext, workContext } from '../../src/work-context.ts';
 import type { PrefixJudge } from '../judging/judge-single-prefixes.ts';
 import type { DecidedThread, Decider } from '../stop-agent/decide.ts';
-import { type BudgetFlags, budgetOf, budgetOptions } from './budget-options.ts';
+import { type BudgetFlags, budgetOf, budgetOptions, unreadableOptions } from './budget-options.ts';
 import type { Terminal } from './terminal.ts';
 
 export function decideCommand(terminal: Terminal): Command {
@@ -19,7 +19,7 @@ export function decideCommand(terminal: Terminal): Command {
     .option('--skip-invalid', 'leave invalid lines out instead of stopping')
     .option('--detector <file>', 'detector file (.yaml) of language models, asked once a thread for the verdict')
     .option('--store <path>', "annotation store of that detector's judgements; made when absent", 'annotations.sqlite')
-    .option('--retry-unreadable', 'language models: ask again where an earlier answer could not be read')
+    .addOption(unreadableOptions.retry)
     .addOption(budgetOptions.requests)
     .addOption(budgetOptions.tokens)
     .addOption(budgetOptions.money)

@@ -5,8 +5,8 @@ import { InputError } from '../../src/errors.ts';
 import { earlyDetectionReplies, type Replies } from '../detectors/decisions.ts';
 import type { DetectorEvaluation } from '../detectors/detect.ts';
 import { numbersTable } from '../report/numbers-table.ts';
-import { type BudgetFlags, budgetOf, budgetOptions } from './budget-options.ts';
-import { collect, positiveInteger, share, wholeNumber } from './option-values.ts';
+import { type BudgetFlags, budgetOf, budgetOptions, unreadableOptions } from './budget-options.ts';
+import { collect, positiveInteger, wholeNumber } from './option-values.ts';
 import { printJson, type Terminal } from './terminal.ts';
 
 interface DetectCommandOptions extends BudgetFlags {
@@ -57,12 +57,8 @@ export function detectCommand(terminal: Terminal): Command {
     .addOption(budgetOptions.tokens)
     .addOption(budgetOptions.money)
     .option('--concurrency <count>', 'judgements under way at the same time', positiveInteger)
-    .option('--retry-unreadable', 'ask again where an earlier answer could not be read')
-    .option(
-      '--max-unreadable <share>',
-      'stop when more than this share of at least 20 answers cannot be read (default: 0.5)',
-      share,
-    )
+    .addOption(unreadableOptions.retry)
+    .addOption(unreadableOptions.most)
     .option('--skip-invalid', 'leave invalid lines out instead of stopping')
     .option('--json', 'print the scores as JSON instead of the table')
     .addHelpText(

@@ -3,6 +3,11 @@ export function signed(value: number, digits: number): string {
   return `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(digits)}`;
 }
 
+/** A difference with its interval: `+0.014 [+0.001, +0.027]`. */
+export function signedInterval(of: { estimate: number; low: number; high: number }): string {
+  return `${signed(of.estimate, 3)} [${signed(of.low, 3)}, ${signed(of.high, 3)}]`;
+}
+
 /** `43 %` of 0.43. */
 export function percent(share: number): string {
   return `${(100 * share).toFixed(0)} %`;

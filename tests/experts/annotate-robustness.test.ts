@@ -8,6 +8,7 @@ import { createSinglePrompt, singlePromptOptionsSchema } from '../../experts/det
 import { BudgetSpentError, EndpointUnusableError } from '../../experts/llm/failures.ts';
 import type { LiveChatOptions } from '../../experts/llm/sending/live-chat-service.ts';
 import { Random } from '../../src/tensor/random.ts';
+import { outputOf } from '../child-output.ts';
 import { lastMessage } from '../llm-server/scripted-rule.ts';
 import { temporaryFolder } from '../src/data/fixtures.ts';
 import { rumorTask } from './detectors/roles.ts';
@@ -26,18 +27,7 @@ function startProcess(options: { store: string; url: string; apart?: boolean }) 
   const words = [file, '--store', options.store, '--url', options.url, '--threads', String(threads)];
   const [command, ...rest] = [...(options.apart && hasNamespaces ? inNamespace : []), process.execPath, ...words];
   const child = spawn(command, rest, { stdio: ['ignore', 'pipe', 'pipe'] });
-  let out = '';
-  let errors = '';
-  child.stdout.setEncoding('utf8').on('data', (text) => {
-    out += text;
-  });
-  child.stderr.setEncoding('utf8').on('data', (text) => {
-    errors += text;
-  });
-  const ended = new Promise<{ code: number | null; out: string; errors: string }>((resolve) => {
-    child.on('close', (code) => resolve({ code, out, errors }));
-  });
-  return { child, ended };
+  return { child, ended: outputOf(child).outcome };
 }
 
 /** The prefix that a prompt ends with, as `thread 3 post 7`. */

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { interopPython, type PythonOutcome, runPython } from './python.ts';
+import type { Outcome } from '../child-output.ts';
+import { interopPython, runPython } from './python.ts';
 
 /*
  * The real weights of all-MiniLM-L6-v2 (sentence-transformers, Apache-2.0), which two Python packages carry: one as an int8 ONNX
@@ -34,6 +35,6 @@ export async function miniLmFolder(): Promise<string> {
   return folder;
 }
 
-export function python(words: readonly string[]): Promise<PythonOutcome> {
+export function python(words: readonly string[]): Promise<Outcome> {
   return runPython(words, { requirements: encoderRequirements });
 }

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { sha256 } from '../../src/content-hash.ts';
+import { type Outcome, outputOf } from '../child-output.ts';
 
 /** What bundles are read with. */
 const readingBundles = join(import.meta.dirname, 'requirements.txt');
@@ -33,12 +34,6 @@ function succeed(program: string, words: readonly string[]): void {
   );
 }
 
-export interface PythonOutcome {
-  readonly code: number | null;
-  readonly out: string;
-  readonly errors: string;
-}
-
 /** Runs Python with these words and this standard input. */
 export function runPython(
   words: readonly string[],
@@ -47,19 +42,8 @@ export function runPython(
     requirements,
     env = { PYTHONUTF8: '1' },
   }: { stdin?: string | Buffer; requirements?: string; env?: Record<string, string> } = {},
-): Promise<PythonOutcome> {
+): Promise<Outcome> {
   const child = spawn(interopPython(requirements), words, { env: { ...process.env, ...env } });
-  let out = '';
-  let errors = '';
-  child.stdout.setEncoding('utf8').on('data', (text) => {
-    out += text;
-  });
-  child.stderr.setEncoding('utf8').on('data', (text) => {
-    errors += text;
-  });
   child.stdin.on('error', () => {}).end(stdin);
-  return new Promise((resolve, reject) => {
-    child.on('error', reject);
-    child.on('close', (code) => resolve({ code, out, errors }));
-  });
+  return outputOf(child).outcome;
 }

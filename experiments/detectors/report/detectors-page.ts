@@ -6,7 +6,7 @@ import { drawAll, figure, palette, picturesOf } from '../../report/page/chart.ts
 import { html, type Markup } from '../../report/page/html.ts';
 import { type Page, type PageSection, renderPage } from '../../report/page/page.ts';
 import { type Cell, numberCell, table } from '../../report/page/tables.ts';
-import { signed } from '../../report/shown-numbers.ts';
+import { signedInterval } from '../../report/shown-numbers.ts';
 import { type PageSource, resultsOf } from '../../report/variant-results.ts';
 import type { DetectorDecision } from '../decisions.ts';
 import { detectorsExperimentSchema } from '../experiment.ts';
@@ -82,10 +82,7 @@ function scoresTable(detectors: readonly DetectorStanding[]): Markup {
 }
 
 function differencesTable({ differences }: Standing): Markup {
-  const shown = ({ estimate, low, high }: Estimate): Cell => ({
-    shown: `${signed(estimate, 3)} [${signed(low, 3)}, ${signed(high, 3)}]`,
-    value: estimate,
-  });
+  const shown = (of: Estimate): Cell => ({ shown: signedInterval(of), value: of.estimate });
   return html`<p>A paired bootstrap over seeds and the items that all judged; where the interval of macro-F1 leaves out 0, the row stands out.</p>
 ${table({
   caption: 'Every two detectors',

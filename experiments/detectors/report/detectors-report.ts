@@ -1,7 +1,7 @@
 import { counted } from '../../../src/counted.ts';
 import { narrowTable, wrapped } from '../../report/narrow-table.ts';
 import { numbersTable } from '../../report/numbers-table.ts';
-import { signed } from '../../report/shown-numbers.ts';
+import { signedInterval } from '../../report/shown-numbers.ts';
 import type { ReportSource } from '../../report/variant-results.ts';
 import { type Replies, repliesInWords } from '../decisions.ts';
 import { detectorMetrics } from '../scores.ts';
@@ -97,8 +97,7 @@ function repliesTable(detectors: readonly DetectorStanding[]): string[] {
 
 function differencesTable({ differences }: Standing): string[] {
   if (differences.length === 0) return [];
-  const shown = ({ estimate, low, high, pValue }: Estimate) =>
-    `${signed(estimate, 3)} [${signed(low, 3)}, ${signed(high, 3)}], p = ${pValue.toFixed(3)}`;
+  const shown = (of: Estimate) => `${signedInterval(of)}, p = ${of.pValue.toFixed(3)}`;
   return [
     '## Differences, paired',
     '',

@@ -1,5 +1,5 @@
 import type { Gain } from '../../../experts/selectors/held-out.ts';
-import { signed } from '../../report/shown-numbers.ts';
+import { signedInterval } from '../../report/shown-numbers.ts';
 
 /** `log-likelihood +0.012 [+0.004, +0.020], macro-F1 +0.031 [−0.002, +0.066]`. */
 export function gainText({ logLikelihood, macroF1 }: Gain): string {
@@ -7,5 +7,5 @@ export function gainText({ logLikelihood, macroF1 }: Gain): string {
 }
 
 export function withInterval({ difference, low, high }: Gain['macroF1']): string {
-  return `${signed(difference, 3)} [${signed(low, 3)}, ${signed(high, 3)}]`;
+  return signedInterval({ estimate: difference, low, high });
 }

@@ -1,5 +1,5 @@
 import { meanAndDeviation } from '../../../src/metrics/summary-statistics.ts';
-import { plusMinus, signed } from '../../report/shown-numbers.ts';
+import { plusMinus } from '../../report/shown-numbers.ts';
 import type { SelectorDecision, SelectorSystem, SelectorTask } from '../decisions.ts';
 import { keptDecisions, keptModels } from '../kept-models.ts';
 import type { SelectorResult } from '../result.ts';
@@ -61,8 +61,4 @@ export function leadOver(
   if (ours.length === 0 || theirs.length === 0) return null;
   const seeds = ours.map((first, index) => ({ first, second: theirs[index] }));
   return metricIntervals({ task, seeds, seed: 1, resamples, metrics: [macroF1] })[0];
-}
-
-export function leadText({ estimate, low, high }: MetricInterval): string {
-  return `${signed(estimate, 3)} [${signed(low, 3)}, ${signed(high, 3)}]`;
 }

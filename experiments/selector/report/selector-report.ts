@@ -1,11 +1,12 @@
 import { groupBy } from '../../../src/data/group-by.ts';
 import { numbersTable } from '../../report/numbers-table.ts';
+import { signedInterval } from '../../report/shown-numbers.ts';
 import type { VariantResults } from '../../report/variant-results.ts';
 import { type SelectorTask, selectorTasks as tasks } from '../decisions.ts';
 import type { SelectorResult } from '../result.ts';
 import { metricIntervals, scoreTest, selectorMetrics } from '../scores.ts';
 import { allPostsName, selectorName, systemNames } from '../system-names.ts';
-import { decided, keptMacroF1, leadOver, leadText, overSeeds, resamples, scoresOf } from './selector-lead.ts';
+import { decided, keptMacroF1, leadOver, overSeeds, resamples, scoresOf } from './selector-lead.ts';
 import { selectorVerdict } from './selector-verdict.ts';
 
 /** The baselines that the selector is compared with, seed by seed. */
@@ -173,7 +174,7 @@ function leadTable(options: { tests: readonly string[]; results: Results }): str
       const cells = tests.flatMap((test) =>
         tasks.map((task) => {
           const lead = leadOver(trials, { own, other, test, task });
-          return lead === null ? null : leadText(lead);
+          return lead === null ? null : signedInterval(lead);
         }),
       );
       return cells.every((cell) => cell === null)

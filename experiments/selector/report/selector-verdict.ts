@@ -1,12 +1,13 @@
 import { counted } from '../../../src/counted.ts';
 import { mean } from '../../../src/metrics/summary-statistics.ts';
+import { signedInterval } from '../../report/shown-numbers.ts';
 import type { VariantResults } from '../../report/variant-results.ts';
 import { type SelectorTask, selectorTasks } from '../decisions.ts';
 import { keptModels } from '../kept-models.ts';
 import type { SelectorResult } from '../result.ts';
 import type { MetricInterval } from '../scores.ts';
 import { selectorName, systemNames } from '../system-names.ts';
-import { leadOver, leadText } from './selector-lead.ts';
+import { leadOver } from './selector-lead.ts';
 
 /** What a random selection may be, the stricter control first. */
 const controls = ['random-by-class', 'random'] as const;
@@ -109,5 +110,5 @@ function verdictOn(comparisons: readonly Comparison[]): string {
 /** By the interval over seeds and threads: what touches 0 is no gain that could be measured. */
 function clauseOf({ test, task, lead }: Comparison['leads'][number]): string {
   const what = lead.low > 0 ? 'a gain over' : lead.high < 0 ? 'a loss against' : 'no measurable gain over';
-  return `${what} it in ${task} on ${test} (${leadText(lead)})`;
+  return `${what} it in ${task} on ${test} (${signedInterval(lead)})`;
 }

@@ -5,13 +5,8 @@ import { Readable, Writable } from 'node:stream';
 import { inject, vi } from 'vitest';
 import { runCommandLine } from '../../../experiments/cli/main.ts';
 import type { Thread } from '../../../src/data/thread.ts';
+import { type Outcome, outputOf } from '../../child-output.ts';
 import { makeThread } from '../../src/data/fixtures.ts';
-
-export interface Outcome {
-  readonly code: number | null;
-  readonly out: string;
-  readonly errors: string;
-}
 
 export interface Started {
   readonly outcome: Promise<Outcome>;
@@ -116,23 +111,12 @@ export function startProcess(
       : ['bash', '-c', `ulimit -f ${fileKilobytes} && exec "$@"`, 'bash', ...command];
   const env = { ...process.env, NODE_OPTIONS: '' };
   const child = spawn(program, rest, { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
-  let out = '';
-  let errors = '';
-  child.stdout.setEncoding('utf8').on('data', (text) => {
-    out += text;
-  });
-  child.stderr.setEncoding('utf8').on('data', (text) => {
-    errors += text;
-  });
-  const outcome = new Promise<Outcome>((resolve, reject) => {
-    child.on('error', reject);
-    child.on('close', (code) => resolve({ code, out, errors }));
-  });
+  const { outcome, errors } = outputOf(child);
   const pid = child.pid!;
   return {
     pid,
     outcome,
-    errors: () => errors,
+    errors,
     signal: (name, { alone } = { alone: false }) => void process.kill(alone ? pid : -pid, name),
   };
 }

@@ -6,8 +6,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadPolicy } from '../../../checkpoints/bundle/policy.ts';
 import { synthesizeThreads } from '../../../src/data/synthetic/stream.ts';
 import { sourceOf } from '../../checkpoints/bundle/small-bundle.ts';
+import type { Outcome } from '../../child-output.ts';
 import { tinyModelFiles, writeModel } from '../../src/text/tiny-model.ts';
-import { earshot, type Outcome, tiny, writeExperiment } from './command-line.ts';
+import { earshot, tiny, writeExperiment } from './command-line.ts';
 
 const run = 'runs/tiny/agent/seed-1';
 const threads = synthesizeThreads(tiny.data.synthetic);

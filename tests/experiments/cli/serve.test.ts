@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { join } from 'node:path';
 import { describe, expect, inject, it, onTestFinished } from 'vitest';
+import { outputOf } from '../../child-output.ts';
 import { startServer } from '../../experts/llm/service.ts';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
 import { biasedBundle, json } from '../serve/small-server.ts';
@@ -15,22 +15,14 @@ async function started(words: readonly string[], { cwd, env = {} }: { cwd: strin
     cwd,
     env: { ...process.env, NODE_OPTIONS: '', ...env },
   });
-  let out = '';
-  let errors = '';
-  child.stdout.setEncoding('utf8').on('data', (text) => {
-    out += text;
-  });
-  child.stderr.setEncoding('utf8').on('data', (text) => {
-    errors += text;
-  });
-  const ended = once(child, 'close');
+  const { outcome: ended, out, errors } = outputOf(child);
   onTestFinished(async () => {
     child.kill('SIGKILL');
     await ended;
   });
-  await until(() => errors.includes(' at http://') || child.exitCode !== null);
-  const address = /at (http:\/\/\S+);/.exec(errors)?.[1] ?? '';
-  return { child, ended, address, out: () => out, errors: () => errors };
+  await until(() => errors().includes(' at http://') || child.exitCode !== null);
+  const address = /at (http:\/\/\S+);/.exec(errors())?.[1] ?? '';
+  return { child, ended, address, out, errors };
 }
 
 const ask = (address: string, id: string) =>
@@ -76,7 +68,7 @@ describe('serve', () => {
       expect(response.status).toBe(200);
       expect(await response.json()).toMatchObject({ decision: 'stop', verdict: { label: 'rumor' } });
     }
-    expect((await server.ended)[0]).toBe(0);
+    expect((await server.ended).code).toBe(0);
     expect(model.requests).toHaveLength(30);
     const lines = server
       .out()
@@ -106,6 +98,6 @@ describe('serve', () => {
     server.child.kill('SIGHUP');
     await until(() => loaded() === 2);
     server.child.kill('SIGTERM');
-    expect((await server.ended)[0]).toBe(0);
+    expect((await server.ended).code).toBe(0);
   });
 });

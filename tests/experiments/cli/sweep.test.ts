@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { parquetReadObjects } from 'hyparquet';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { synthesizeThreads } from '../../../src/data/synthetic/stream.ts';
+import type { Outcome } from '../../child-output.ts';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
 import { tinySweep, writeSweep } from '../sweep/tiny-sweep.ts';
-import { earshot, logged, type Outcome, start, startProcess, tiny, until } from './command-line.ts';
+import { earshot, logged, start, startProcess, tiny, until } from './command-line.ts';
 
 const resultFiles = [
   'trials.csv',
