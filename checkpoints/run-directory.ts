@@ -8,8 +8,16 @@ import { provenance, type RunFacts, type RunRecord, runRecordSchema } from './ru
 
 /** What a start that was cut off before `config.json` leaves in a folder: it may still become a run. */
 const leftovers = new Set(['run.json', 'checkpoints']);
-/** Settings of an experiment that change nothing in a run: which others there are, what is said of them, what they may cost. */
-const shapesNothing: ReadonlySet<string> = new Set(['description', 'seeds', 'budget', 'retry']);
+/** Settings of an experiment that change nothing in a run: which others there are, what is said of them, what they may cost, how it asks. */
+const shapesNothing: ReadonlySet<string> = new Set([
+  'description',
+  'seeds',
+  'budget',
+  'retry',
+  'concurrency',
+  'maxUnreadable',
+  'retryUnreadable',
+]);
 const checkpointName = /^step-(\d+)\.safetensors$/;
 
 /**

@@ -145,19 +145,6 @@ export function filesOf({ data, detector, task }: DetectorsExperiment): string[]
   return [data.threads, file, prompts, taskFile].filter((path) => typeof path === 'string');
 }
 
-/**
- * The experiment as a run keeps it: without what changes no result, so that a run that spent its budget can go on with a larger
- * one.
- */
-export function runConfig(experiment: DetectorsExperiment): DetectorsExperiment {
-  const { budget, retry, concurrency, retryUnreadable, maxUnreadable } = detectorsExperimentSchema.parse({
-    kind: 'detectors',
-    name: experiment.name,
-    split: { train: 1 },
-  });
-  return { ...experiment, budget, retry, concurrency, retryUnreadable, maxUnreadable };
-}
-
 /** The endpoints that a detector's models refer to, from those of the experiment and its own. */
 export function withEndpoints<Detector extends JudgedDetector>(
   detector: Detector,

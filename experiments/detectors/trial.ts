@@ -10,7 +10,7 @@ import { type ScoredTask, scoredTask } from '../judging/gold-labels.ts';
 import { type Judge, judgeBy, judgeByModels, openJudge } from '../judging/judge.ts';
 import { writeDecisions } from '../run/decisions-file.ts';
 import { writeParts } from '../run/parts-file.ts';
-import { type DetectorsExperiment, runConfig, withEndpoints } from './experiment.ts';
+import { type DetectorsExperiment, withEndpoints } from './experiment.ts';
 import { type ItemParts, readItems, splitItems } from './items.ts';
 import { checkJudged, type JudgedItems, judgeItems, judgingOf } from './judge-items.ts';
 import { readDetectorsResult, storedDetectorsResult } from './result.ts';
@@ -37,7 +37,7 @@ export async function runDetectorTrial(trial: DetectorTrial): Promise<void> {
   const { threads, hash } = await readItems(experiment, context);
   const parts = splitItems(threads, { experiment, seed, task, context });
   const facts = { seed, backend: 'none', device: 'processor', hashes: { data: hash } } as const;
-  const run = RunDirectory.create(directory, { config: runConfig(experiment), facts });
+  const run = RunDirectory.create(directory, { config: experiment, facts });
   if (run.isFinished()) {
     readDetectorsResult(run);
     return;

@@ -54,6 +54,8 @@ export interface Standing {
 }
 
 const resamples = 1000;
+/** With fewer, the samples of a bootstrap hardly differ, and intervals are far too narrow. */
+const fewestItems = 10;
 
 export function standingOf(results: readonly VariantResults<DetectorsResult>[]): Standing {
   const detectors = results.map(standing);
@@ -169,7 +171,13 @@ function notesOn(detectors: readonly DetectorStanding[]): string[] {
   const unanswered = detectors.flatMap(({ variant, last: { values, decisions } }) =>
     values.unanswered ? [`${variant} ${Math.round(values.unanswered * decisions.length)}`] : [],
   );
+  const { length: items } = detectors[0].last.decisions;
   return [
+    ...(items < fewestItems
+      ? [
+          `${items === 1 ? 'one item is' : `${items} items are`} too few for a bootstrap: its intervals and p-values say nothing here`,
+        ]
+      : []),
     ...(others.length === 0
       ? []
       : [
@@ -177,9 +185,7 @@ function notesOn(detectors: readonly DetectorStanding[]): string[] {
         ]),
     ...(unanswered.length === 0
       ? []
-      : [
-          `without an answer, which counts as wrong: ${unanswered.join(', ')} of ${detectors[0].last.decisions.length}`,
-        ]),
+      : [`without an answer, which counts as wrong: ${unanswered.join(', ')} of ${items}`]),
   ];
 }
 
@@ -187,17 +193,18 @@ function verdictOf({ detectors, differences, majority, items }: Omit<Standing, '
   const ranked = detectors.toSorted((a, b) => b.last.macroF1.estimate - a.last.macroF1.estimate);
   const [best, ...others] = ranked;
   const { estimate, low, high } = best.last.macroF1;
+  const isEnough = best.last.decisions.length >= fewestItems;
   const has = `macro-F1 ${estimate.toFixed(3)} [${low.toFixed(3)}, ${high.toFixed(3)}] on ${items}`;
   const floor =
-    low > majority.macroF1
+    isEnough && low > majority.macroF1
       ? `; always saying ${majority.label} has ${majority.macroF1.toFixed(3)}`
-      : `; that is ${high < majority.macroF1 ? 'less' : 'not measurably more'} than always saying ${majority.label} (${majority.macroF1.toFixed(3)})`;
+      : `; that is ${isEnough && high < majority.macroF1 ? 'less' : 'not measurably more'} than always saying ${majority.label} (${majority.macroF1.toFixed(3)})`;
   if (others.length === 0) return `${best.variant} has ${has}${floor}`;
   const isApart = ({ variant }: DetectorStanding) => {
     const own = differences.find(
       ({ first, second }) => [first, second].includes(best.variant) && [first, second].includes(variant),
     );
-    return own !== undefined && (own.macroF1.low > 0 || own.macroF1.high < 0);
+    return isEnough && own !== undefined && (own.macroF1.low > 0 || own.macroF1.high < 0);
   };
   const leading = ranked.filter(({ last }) => last.macroF1.estimate === estimate).map(({ variant }) => variant);
   const it = leading.length === 1 ? 'it' : 'the first of them';

@@ -84,21 +84,28 @@ function verdictOf(agents: readonly AgentStanding[]): string {
   const cascade = rule(chosenCascade);
   if (cascade === null)
     return `${name} returns ${best.systems[0].values.return.estimate.toFixed(3)} on the development part; rules stand beside it on the test`;
-  const said = [`${inWords(cascade.return, 'return')} the cascade that the same labelled threads choose`];
+  const said = [
+    inWords(cascade.return, { metric: 'return', other: 'the cascade that the same labelled threads choose' }),
+  ];
   const alone = best.systems.slice(1).filter(({ title }) => title !== chosenCascade && title !== equalCost);
   const strongest = alone.reduce((one, other) =>
     other.values.return.estimate > one.values.return.estimate ? other : one,
   );
   if (strongest.agentAbove !== null)
-    said.push(`${inWords(strongest.agentAbove.return, 'return')} “${strongest.title}”, the strongest single detector`);
+    said.push(
+      inWords(strongest.agentAbove.return, {
+        metric: 'return',
+        other: `“${strongest.title}”, the strongest single detector`,
+      }),
+    );
   const equal = rule(equalCost);
-  if (equal !== null) said.push(`${inWords(equal.macroF1, 'macro-F1')} rules as early and as cheap`);
+  if (equal !== null) said.push(inWords(equal.macroF1, { metric: 'macro-F1', other: 'rules as early and as cheap' }));
   return `${name} is ${said.join('; ')}`;
 }
 
-function inWords({ estimate, low, high }: Estimate, metric: string): string {
-  const direction = low > 0 ? 'above' : high < 0 ? 'below' : 'not measurably apart from';
-  return `${direction} (${metric} ${signed(estimate, 3)} [${signed(low, 3)}, ${signed(high, 3)}])`;
+function inWords({ estimate, low, high }: Estimate, { metric, other }: { metric: string; other: string }): string {
+  const place = low > 0 ? 'above' : high < 0 ? 'below' : 'not measurably apart from';
+  return `${place} ${other} (${metric} ${signed(estimate, 3)} [${signed(low, 3)}, ${signed(high, 3)}])`;
 }
 
 /** Seeds, and how many threads each part has. */

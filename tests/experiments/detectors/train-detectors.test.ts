@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { resolveDetectorsExperiment, withEndpoints } from '../../../experiments/detectors/experiment.ts';
@@ -107,16 +107,19 @@ describe('train, of detectors', () => {
     expect(out.replaceAll('\n', ' '), errors).toMatch(
       /Verdict: all 2 detectors have the same macro-F1, so these items do not tell which is best: macro-F1 0\.333/,
     );
+    expect(out.replaceAll('\n', ' ')).toContain('Mind: 8 items are too few for a bootstrap');
   });
 
   it('stops at a budget for all its detectors, and goes on with a larger one', async () => {
     const { server, cwd } = await folder();
-    const first = await earshot(['train', 'panel.yaml', '--set', 'budget.requests=60'], { cwd });
+    const careful = ['--set', 'concurrency=1', '--set', 'maxUnreadable=0.4'];
+    const first = await earshot(['train', 'panel.yaml', '--set', 'budget.requests=60', ...careful], { cwd });
     expect(first.code).toBe(2);
     expect(first.errors).toContain('budget of 60 requests');
     expect(server.requests).toHaveLength(60);
-    const second = await earshot(['train', 'panel.yaml', '--set', 'budget.requests=96'], { cwd });
+    const second = await earshot(['train', 'panel.yaml', '--set', 'budget.requests=96', ...careful], { cwd });
     expect(second.code, second.errors).toBe(0);
+    expect(readdirSync(join(cwd, 'runs')).sort()).toEqual(['cache', 'panel']);
     expect(server.requests).toHaveLength(96);
   });
 
