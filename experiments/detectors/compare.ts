@@ -3,6 +3,7 @@ import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { groupBy } from '../../src/data/group-by.ts';
 import { InputError } from '../../src/errors.ts';
 import {
+  bySeed,
   type ComparedFolder,
   hasDecisions,
   type MetricDifference,
@@ -48,10 +49,7 @@ export function compareDetectors(
   return Array.from(
     groupBy(pairs, ({ left }) => left.replies),
     ([replies, own]) => {
-      const seeds = Array.from(groupBy(own, ({ run }) => run).values(), (ofSeed) => ({
-        first: ofSeed.map(({ left }) => left),
-        second: ofSeed.map(({ right }) => right),
-      }));
+      const seeds = bySeed(own);
       const metrics = metricIntervals({ labels, seeds, seed: options.seed });
       return {
         replies,

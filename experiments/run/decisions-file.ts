@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { z } from 'zod';
+import { groupBy } from '../../src/data/group-by.ts';
 import { InputError } from '../../src/errors.ts';
 import { readJsonLines, writeJsonLines } from '../../src/json-file.ts';
 
@@ -111,6 +112,14 @@ export function pairDecisions<Decision extends Decided>(
       `${folders[0].folder} and ${folders[1].folder} share no tested ${options.items} under the same seed (${left.size} and ${right.size} decisions); compare runs with the same split and seeds`,
     );
   return shared.map((key) => ({ left: left.get(key)!, right: right.get(key)!, run: key.slice(0, key.indexOf('/')) }));
+}
+
+/** The paired decisions of each seed, those of the first system beside those of the second. */
+export function bySeed<Decision>(pairs: readonly Paired<Decision>[]): { first: Decision[]; second: Decision[] }[] {
+  return Array.from(groupBy(pairs, ({ run }) => run).values(), (own) => ({
+    first: own.map(({ left }) => left),
+    second: own.map(({ right }) => right),
+  }));
 }
 
 function decisionsOf<Decision extends Decided>(

@@ -4,6 +4,7 @@ import { bootstrapGroups } from '../../src/metrics/bootstrap.ts';
 import { classificationScores } from '../../src/metrics/classification.ts';
 import { mean } from '../../src/metrics/summary-statistics.ts';
 import {
+  bySeed,
   type ComparedFolder,
   type MetricDifference,
   type Paired,
@@ -209,10 +210,7 @@ export function compareSelectorSystems(
   const tested = pairedTestDecisions(first, second);
   return Array.from(groupBy(tested, ({ left: { test, task } }) => `${test}/${task}`).values(), (own) => {
     const { test, task } = own[0].left;
-    const seeds = Array.from(groupBy(own, ({ run }) => run).values(), (ofSeed) => ({
-      first: ofSeed.map(({ left }) => left),
-      second: ofSeed.map(({ right }) => right),
-    }));
+    const seeds = bySeed(own);
     return {
       test,
       task,

@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
-import { groupBy } from '../../src/data/group-by.ts';
 import type { Task } from '../../src/data/task.ts';
 import { InputError } from '../../src/errors.ts';
 import { bootstrapGroups } from '../../src/metrics/bootstrap.ts';
 import {
+  bySeed,
   type ComparedFolder,
   type MetricDifference,
   type Paired,
@@ -33,16 +33,10 @@ export interface Comparison {
  */
 export function compareSystems(first: ComparedFolder, second: ComparedFolder, options: { seed: number }): Comparison {
   const { pairs, labels } = pairedDecisions(first, second);
-  const groups = Array.from(groupBy(pairs, ({ run }) => run).values(), (own) => ({
-    threads: own.length,
-    left: columnsOf(
-      own.map((pair) => pair.left),
-      labels,
-    ),
-    right: columnsOf(
-      own.map((pair) => pair.right),
-      labels,
-    ),
+  const groups = bySeed(pairs).map(({ first: left, second: right }) => ({
+    threads: left.length,
+    left: columnsOf(left, labels),
+    right: columnsOf(right, labels),
   }));
   const compared = stopMetrics.filter(({ isResampled }) => isResampled);
   const intervals = bootstrapGroups({

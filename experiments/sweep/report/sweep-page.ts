@@ -11,7 +11,7 @@ import { whereTrained } from '../results.ts';
 import { type SeedInterval, shownInterval } from '../seed-interval.ts';
 import { bestAndWorst } from '../sensitivity.ts';
 import { sizeOf } from '../trials-of-plan.ts';
-import { callsMetric, countsOf, notesOn, type SweepReport } from './sweep-report.ts';
+import { callsMetric, countsOf, notesOn, type SweepReport, settingsHeading } from './sweep-report.ts';
 
 /**
  * The page of a sweep: the verdict, the leading setting, every setting in a table, and the pictures.
@@ -97,20 +97,12 @@ ${table({
 function settingsSection(report: SweepReport): Markup {
   const { plan, settings, leader } = report;
   const notes = notesOn(report);
-  const names = shortNames(plan.paths);
   const metrics = plan.kind.metrics.filter(({ isShown: own }) => own);
   const aim = plan.sweep.objective.maximise;
   return html`<p>On the development part: mean and 95 % interval over seeds (Student’s t, cut at what is possible). A click on a heading sorts.</p>
 ${table({
   caption: counted(settings.length, 'setting'),
-  columns: [
-    'setting',
-    ...plan.paths.map((path) => names.get(path) ?? path),
-    'seeds',
-    ...(aim === null ? [] : [aim]),
-    ...metrics.map(({ title }) => title),
-    'notes',
-  ],
+  columns: settingsHeading(plan),
   texts: ['notes'],
   rows: settings.map((setting): Cell[] => [
     setting.id,

@@ -114,21 +114,26 @@ export function notesOn({ leader, front, plan }: SweepReport): (setting: Setting
   ];
 }
 
+/** The columns of the table of settings. An aim that is an expression has one of its own. */
+export function settingsHeading({ paths, kind, sweep }: SweepPlan): string[] {
+  const names = shortNames(paths);
+  return [
+    'setting',
+    ...paths.map((path) => names.get(path) ?? path),
+    'seeds',
+    ...[sweep.objective.maximise ?? []].flat(),
+    ...kind.metrics.flatMap(({ title, isShown }) => (isShown ? [title] : [])),
+    'notes',
+  ];
+}
+
 function settingsTable(report: SweepReport): string {
   const { plan, settings } = report;
   const notes = notesOn(report);
-  const names = shortNames(plan.paths);
   const metrics = plan.kind.metrics.filter(({ isShown }) => isShown);
   const aim = plan.sweep.objective.maximise;
   return numbersTable(
-    [
-      'setting',
-      ...plan.paths.map((path) => names.get(path) ?? path),
-      'seeds',
-      ...(aim === null ? [] : [aim]),
-      ...metrics.map(({ title }) => title),
-      'notes',
-    ],
+    settingsHeading(plan),
     settings.map((setting) => [
       `\`${setting.id}\``,
       ...plan.paths.map((path) => shownValue(setting.point[path])),
