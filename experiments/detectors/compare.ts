@@ -2,16 +2,15 @@ import { join } from 'node:path';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { groupBy } from '../../src/data/group-by.ts';
 import { InputError } from '../../src/errors.ts';
+import { hasDecisions, readDecisions } from '../run/decisions-file.ts';
 import {
   bySeed,
   type ComparedFolder,
-  hasDecisions,
   type MetricDifference,
   type Paired,
   pairDecisions,
-  readDecisions,
   runsIn,
-} from '../run/decisions-file.ts';
+} from '../run/paired-decisions.ts';
 import { type DetectorDecision, detectorDecisionSchema, detectorName, type Replies } from './decisions.ts';
 import { readDetectorsResult } from './result.ts';
 import { metricIntervals, type ScoredLabels } from './scores.ts';

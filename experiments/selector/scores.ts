@@ -3,14 +3,14 @@ import { InputError } from '../../src/errors.ts';
 import { bootstrapGroups } from '../../src/metrics/bootstrap.ts';
 import { classificationScores } from '../../src/metrics/classification.ts';
 import { mean } from '../../src/metrics/summary-statistics.ts';
+import { readDecisions } from '../run/decisions-file.ts';
 import {
   bySeed,
   type ComparedFolder,
   type MetricDifference,
   type Paired,
   pairDecisions,
-  readDecisions,
-} from '../run/decisions-file.ts';
+} from '../run/paired-decisions.ts';
 import {
   type SelectorDecision,
   type SelectorTask,

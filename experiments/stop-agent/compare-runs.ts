@@ -10,7 +10,7 @@ import {
   type Paired,
   pairDecisions,
   runsIn,
-} from '../run/decisions-file.ts';
+} from '../run/paired-decisions.ts';
 import { agentName, type Decision } from './decisions.ts';
 import { experimentSchema, taskOf } from './experiment.ts';
 import { columnsOf, stopMetrics } from './metrics.ts';

@@ -6,7 +6,7 @@ import { differencesTable } from '../../report/page/differences.ts';
 import { html, type Markup } from '../../report/page/html.ts';
 import { type PageSection, renderPage } from '../../report/page/page.ts';
 import { numberCell, table } from '../../report/page/tables.ts';
-import type { ComparedSystem, Paired } from '../../run/decisions-file.ts';
+import type { ComparedSystem, Paired } from '../../run/paired-decisions.ts';
 import { type Comparison, pairedDecisions } from '../compare-runs.ts';
 import { readJudged } from '../decided-files.ts';
 import type { Decision } from '../decisions.ts';
