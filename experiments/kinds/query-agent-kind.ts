@@ -10,7 +10,7 @@ import type { ExperimentKind } from './experiment-kind.ts';
 export const queryAgentKind: ExperimentKind = {
   name: 'several-detectors',
   metrics: queryMetrics.map(({ value: _, ...metric }) => ({ ...metric, isShown: true })),
-  objective: 'return',
+  objective: 'meanReturn',
   score: (path, part) =>
     scoreQueryRun(path, part).map(({ title, values }, index) => ({
       name: title,

@@ -105,7 +105,7 @@ export interface QueryMetric {
 
 export const queryMetrics: readonly QueryMetric[] = [
   {
-    name: 'return',
+    name: 'meanReturn',
     title: 'return',
     decimals: 3,
     value: ({ gold, predicted, postsUsed, posts, cost }, { delayCost }) =>

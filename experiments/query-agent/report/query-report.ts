@@ -63,7 +63,7 @@ export function summarizeQueryAgents({ name, standing }: Pick<Reported, 'name' |
       ['system', 'return', 'macro-F1', 'ER', 'cost', 'agent above it'],
       ...agent.systems.map(({ title, values, agentAbove }) => [
         title,
-        ...['return', 'macroF1', 'er'].map((metric) => values[metric].estimate.toFixed(3)),
+        ...['meanReturn', 'macroF1', 'er'].map((metric) => values[metric].estimate.toFixed(3)),
         values.cost.estimate.toFixed(4),
         agentAbove === null ? '' : difference(agentAbove.return),
       ]),
@@ -135,7 +135,7 @@ function sortedBy({ systems, metrics }: AgentStanding, row: number, column: numb
 
 function cell({ estimate, low, high }: Estimate, { decimals, name }: QueryMetric): string {
   const shown = estimate.toFixed(decimals);
-  return name === 'return' || name === 'macroF1'
+  return name === 'meanReturn' || name === 'macroF1'
     ? `${shown} [${low.toFixed(decimals)}, ${high.toFixed(decimals)}]`
     : shown;
 }

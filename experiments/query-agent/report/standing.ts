@@ -77,19 +77,19 @@ function agentStanding({ variant, trials }: VariantResults<QueryResult>): AgentS
 /** What is said of the agent with the highest return. */
 function verdictOf(agents: readonly AgentStanding[]): string {
   const best = agents.reduce((one, other) =>
-    other.systems[0].values.return.estimate > one.systems[0].values.return.estimate ? other : one,
+    other.systems[0].values.meanReturn.estimate > one.systems[0].values.meanReturn.estimate ? other : one,
   );
   const name = agents.length === 1 ? 'the agent' : `the agent of ${best.variant}`;
   const rule = (title: string) => best.systems.find((system) => system.title === title)?.agentAbove ?? null;
   const cascade = rule(chosenCascade);
   if (cascade === null)
-    return `${name} returns ${best.systems[0].values.return.estimate.toFixed(3)} on the development part; rules stand beside it on the test`;
+    return `${name} returns ${best.systems[0].values.meanReturn.estimate.toFixed(3)} on the development part; rules stand beside it on the test`;
   const said = [
     inWords(cascade.return, { metric: 'return', other: 'the cascade that the same labelled threads choose' }),
   ];
   const alone = best.systems.slice(1).filter(({ title }) => title !== chosenCascade && title !== equalCost);
   const strongest = alone.reduce((one, other) =>
-    other.values.return.estimate > one.values.return.estimate ? other : one,
+    other.values.meanReturn.estimate > one.values.meanReturn.estimate ? other : one,
   );
   if (strongest.agentAbove !== null)
     said.push(

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { startServer } from '../../experts/llm/service.ts';
@@ -84,6 +84,22 @@ it('leaves the test alone where the development part is decided', async () => {
   expect(server.requests).toHaveLength(3 * 32);
   expect(existsSync(join(cwd, 'runs/both/agent/seed-1/decisions.jsonl'))).toBe(false);
   expect(out.replaceAll('\n', ' ')).toMatch(/the agent returns 0\.\d{3} on the development part/);
+});
+
+it('is swept by its return on the development part', async () => {
+  const sweep = {
+    kind: 'sweep',
+    name: 'prices',
+    experiment: 'both.yaml',
+    seeds: [1],
+    settings: { settings: [{ iterations: 2, hidden: 4 }] },
+    space: { 'detectors.right.price.judgement': [0, 0.3] },
+  };
+  const { cwd } = await folder();
+  writeFileSync(join(cwd, 'sweep.yaml'), JSON.stringify(sweep));
+  const { code, out, errors } = await earshot(['sweep', 'sweep.yaml'], { cwd });
+  expect(code, errors).toBe(0);
+  expect(out).toContain('highest meanReturn on the development part');
 });
 
 it('says what is wrong with an experiment', async () => {
