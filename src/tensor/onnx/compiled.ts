@@ -68,8 +68,8 @@ export function paddedCount(count: number): number {
 const countStep = 64;
 
 /**
- * An array to fill and make a tensor of at once. On onnx it is one that a disposed tensor left, whatever stands in it: V8 collects
- * the whole heap for every 64 MB of new arrays, and a training would make as much in an iteration or two.
+ * An array to fill and make a tensor of at once. On onnx it is one that a disposed tensor left, whatever stands in it: arrays lie
+ * outside of V8's heap, and V8 collects all of the heap when new ones add up, which they would in an iteration of a training.
  */
 export function emptyNumbers(length: number): Float32Array {
   const backend = tf.backend();
