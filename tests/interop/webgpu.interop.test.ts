@@ -27,20 +27,22 @@ async function succeed(program: string, words: readonly string[]): Promise<strin
   return (await promisify(execFile)(program, words, { cwd: project, env, maxBuffer: 1e8 })).stdout;
 }
 
-/** Both packages in the cache folder, the backend on the tfjs of this project: there must be one tfjs in a process. */
+/** Both packages in the cache folder, the backend on the tfjs of this checkout: there must be one tfjs in a process. */
 async function install(): Promise<void> {
   const ready = join(folder, 'ready');
-  if (existsSync(ready)) return;
-  rmSync(folder, { recursive: true, force: true });
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, 'package.json'), '{"private": true}\n');
-  const packages = Object.entries(testedWebgpu).map(([name, version]) => `${name}@${version}`);
-  await succeed('npm', ['install', '--prefix', folder, '--ignore-scripts', '--no-audit', ...packages]);
   const core = join(folder, 'node_modules/@tensorflow/tfjs-core');
-  rmSync(core, { recursive: true });
+  if (!existsSync(ready)) {
+    rmSync(folder, { recursive: true, force: true });
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'package.json'), '{"private": true}\n');
+    const packages = Object.entries(testedWebgpu).map(([name, version]) => `${name}@${version}`);
+    await succeed('npm', ['install', '--prefix', folder, '--ignore-scripts', '--no-audit', ...packages]);
+    writeFileSync(ready, '');
+  }
+  // Anew each time, for the checkout that made the cache may be gone.
+  rmSync(core, { recursive: true, force: true });
   mkdirSync(dirname(core), { recursive: true });
   symlinkSync(join(project, 'node_modules/@tensorflow/tfjs-core'), core);
-  writeFileSync(ready, '');
 }
 
 beforeAll(async () => {
