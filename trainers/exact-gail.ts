@@ -13,15 +13,8 @@ import {
   logitsOfBothActions,
   statePreActivation,
 } from './discriminator.ts';
-import {
-  type DiscriminatorHealth,
-  discriminatorAdam,
-  disposeSeen,
-  type ExpertWeight,
-  type GailMember,
-  meanPenalties,
-  nextPair,
-} from './gail.ts';
+import { type DiscriminatorHealth, disposeSeen, meanPenalties } from './discriminator-health.ts';
+import { discriminatorAdam, type ExpertWeight, type GailMember, nextPair } from './gail.ts';
 import { actionValues, type ThreadMdps, visitProbabilities } from './thread-mdp.ts';
 
 /*

@@ -1,5 +1,6 @@
 import type { ExpertName } from '../../experts/trajectories.ts';
-import { type DiscriminatorHealth, type GailConfig, type GailMember, rewardsOf } from '../gail.ts';
+import type { DiscriminatorHealth } from '../discriminator-health.ts';
+import { type GailConfig, type GailMember, rewardsOf } from '../gail.ts';
 
 /*
  * A member has one discriminator of all experts (EARD, Eq. 3) or one of each (Eq. 1 and 2). All of a population stand in one list,
@@ -32,7 +33,7 @@ export function perDiscriminator<T>(members: readonly GailMember[], values: read
 }
 
 /** What the discriminators of each member have, [members][discriminators]. */
-export function perMember<T>(members: readonly GailMember[], values: readonly T[]): T[][] {
+export function byMember<T>(members: readonly GailMember[], values: readonly T[]): T[][] {
   const each = values.length / members.length;
   return members.map((_, member) => values.slice(member * each, (member + 1) * each));
 }

@@ -1,6 +1,7 @@
 import { CONTINUE } from '../../envs/state-table.ts';
 import { episodeLength, nextThreads } from '../../envs/stop-env.ts';
 import type { ExpertName } from '../../experts/trajectories.ts';
+import type { DiscriminatorHealth } from '../discriminator-health.ts';
 import {
   type ExactAdvantages,
   exactAdvantages,
@@ -11,12 +12,12 @@ import {
   updateDiscriminatorExactly,
 } from '../exact-gail.ts';
 import { exactPpoUpdate, standardizedAdvantages } from '../exact-ppo.ts';
-import { type DiscriminatorHealth, expertWeights, type GailConfig } from '../gail.ts';
+import { expertWeights, type GailConfig } from '../gail.ts';
 import { logComplement } from '../policy-value.ts';
 import type { PpoConfig } from '../ppo.ts';
 import { actionValues, type ThreadMdps, threadStates, threadsOf, withFinalStops } from '../thread-mdp.ts';
 import type { Metrics } from '../trainer.ts';
-import { discriminatorMembers, memberHealth, memberRewards, perDiscriminator, perMember } from './discriminators.ts';
+import { byMember, discriminatorMembers, memberHealth, memberRewards, perDiscriminator } from './discriminators.ts';
 import { discriminatorEpochs, type Imitation, type ImitationMember } from './imitation-state.ts';
 import { discriminatorMetrics } from './metrics.ts';
 import { scoreRows } from './rollout.ts';
@@ -30,7 +31,7 @@ export async function iterateExactly(training: Imitation): Promise<Metrics[]> {
     states: training.learner.states,
     seen: perDiscriminator(members, policies).map(({ seen }) => seen),
   });
-  const rewards = perMember(members, logits).map((own, index) => memberRewards(members[index], own));
+  const rewards = byMember(members, logits).map((own, index) => memberRewards(members[index], own));
   const advantages = policies.map(({ seen, stopProbability }, member) =>
     exactAdvantages(seen.mdps, {
       stopProbability,
@@ -119,7 +120,7 @@ async function discriminate(training: Imitation, policies: readonly SeenPolicy[]
     })),
     { states, epochs: discriminatorEpochs(training) },
   );
-  return perMember(members, health).map(memberHealth);
+  return byMember(members, health).map(memberHealth);
 }
 
 function updatePolicy(

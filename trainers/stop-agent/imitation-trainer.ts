@@ -3,11 +3,12 @@ import { InputError } from '../../src/errors.ts';
 import { updateScalarMoments } from '../../src/tensor/normalizer.ts';
 import { columnOf } from '../../src/tensor/population-ops.ts';
 import { logitsExpertIsHigh } from '../discriminator.ts';
+import type { DiscriminatorHealth } from '../discriminator-health.ts';
 import { generalizedAdvantages, scaleRewards } from '../gae.ts';
-import { type DiscriminatorHealth, updateDiscriminator } from '../gail.ts';
+import { updateDiscriminator } from '../gail.ts';
 import { type PpoSteps, ppoUpdate } from '../ppo.ts';
 import type { Metrics, Trainer } from '../trainer.ts';
-import { discriminatorMembers, memberHealth, memberRewards, perDiscriminator, perMember } from './discriminators.ts';
+import { byMember, discriminatorMembers, memberHealth, memberRewards, perDiscriminator } from './discriminators.ts';
 import { iterateExactly } from './exact-iteration.ts';
 import {
   discriminatorEpochs,
@@ -120,7 +121,7 @@ async function discriminate(training: Imitation, collected: readonly Collected[]
     rowWeights,
     epochs: discriminatorEpochs(training),
   });
-  return perMember(members, health).map(memberHealth);
+  return byMember(members, health).map(memberHealth);
 }
 
 /** The discriminators' logits of one member's steps, and the rewards made of them; [steps] each. */
@@ -141,7 +142,7 @@ async function scoreSteps({ learner, members, discriminator }: Imitation, collec
   logits.dispose();
   const steps = collected[0].rows.length;
   const own = scored.map((_, place) => values.subarray(place * steps, (place + 1) * steps));
-  return perMember(members, own).map((ofMember, index): Rewards => {
+  return byMember(members, own).map((ofMember, index): Rewards => {
     const member = members[index];
     const { logits, rewards } = memberRewards(member, ofMember);
     const { ends } = collected[index];

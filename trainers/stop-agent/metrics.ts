@@ -1,5 +1,6 @@
 import type { ExpertName } from '../../experts/trajectories.ts';
-import type { DiscriminatorHealth, GailConfig } from '../gail.ts';
+import type { DiscriminatorHealth } from '../discriminator-health.ts';
+import type { GailConfig } from '../gail.ts';
 import { logComplement } from '../policy-value.ts';
 import type { PpoConfig, PpoSteps } from '../ppo.ts';
 import type { Metrics } from '../trainer.ts';

@@ -10,11 +10,11 @@ import { createDiscriminator } from '../../../trainers/discriminator.ts';
 import { exactRewards, updateDiscriminatorExactly } from '../../../trainers/exact-gail.ts';
 import { type ExpertStream, expertWeights, type GailMember, gailOptions } from '../../../trainers/gail.ts';
 import {
+  byMember,
   discriminatorMembers,
   memberHealth,
   memberRewards,
   perDiscriminator,
-  perMember,
 } from '../../../trainers/stop-agent/discriminators.ts';
 import { testBackend } from '../../src/tensor/test-backend.ts';
 
@@ -69,7 +69,7 @@ describe('a discriminator for each expert', () => {
     ].map(([continuing, stopping]) => [Math.log(continuing / 0.75), Math.log(stopping / 0.25)]);
     for (const [set, values] of logits.entries())
       for (const action of [CONTINUE, STOP]) expect(values[action]).toBeCloseTo(expected[set][action], 2);
-    const [ofMember] = perMember(members, logits);
+    const [ofMember] = byMember(members, logits);
     const { rewards } = memberRewards(members[0], ofMember);
     // (0.6 c + 0.3 e − 0.1 m) / 0.8
     for (const action of [CONTINUE, STOP]) {
