@@ -1,9 +1,11 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { selectBackend } from '../../../src/tensor/backend.ts';
+import '../../../src/tensor/gradients.ts';
 import {
   matMul,
   perMember,
+  quadraticForm,
   sliceRows,
   sumRows,
   tanh,
@@ -58,6 +60,19 @@ describe.each(testBackends)('on %s', (backend) => {
       const transposed = matMul(transpose(x), transpose(y), { transposeLeft: true, transposeRight: true });
       expect(transposed.shape).toEqual([members, 4, 2]);
       for (const [i, value] of transposed.dataSync().entries()) expect(value).toBeCloseTo(product[i], 5);
+    });
+
+    it('quadraticForm is vᵀGv of each row, with the gradients of the product that it stands for', () => {
+      const v = tf.tensor3d(left);
+      const half = tf.tensor3d(draw(members, 5, 5));
+      const g = tf.add<tf.Tensor3D>(half, transpose(half));
+      const weights = tf.tensor3d(draw(members, 4, 1));
+      const written = (v: tf.Tensor3D, g: tf.Tensor3D) => tf.sum<tf.Tensor3D>(tf.mul(v, matMul(v, g)), 2, true);
+      expectClose(quadraticForm(v, g), written(v, g).arraySync());
+      const gradients = (of: typeof written) =>
+        tf.grads((v, g) => tf.mul(of(v as tf.Tensor3D, g as tf.Tensor3D), weights))([v, g]) as tf.Tensor3D[];
+      const expected = gradients(written);
+      for (const [index, own] of gradients(quadraticForm).entries()) expectClose(own, expected[index].arraySync());
     });
 
     it('transpose swaps rows and columns of each member', () => {
