@@ -9,7 +9,8 @@ import type { Tensors } from './population-ops.ts';
  * Descent of a loss by Adam, compiled: a step for each batch, several in one graph. The loss also says what else of it is wanted
  * (`seen`), as it was before the step.
  * @param lossOf the loss of each member, from the parameters, one of the batches, and what all batches share
- * @returns a function that moves the state, draws the batches in turn and disposes them, and returns what was seen at each step, for the caller to dispose
+ * @returns a function that moves the state, draws the batches in turn and disposes them, and returns what was seen at each step,
+ *   for the caller to dispose
  */
 export function descent<Name extends string, Batch extends object, Shared extends object, Seen extends object>(
   lossOf: (parameters: Tensors<Name>, batch: Batch, shared: Shared) => { loss: tf.Tensor; seen: Seen },

@@ -205,6 +205,7 @@ export class OnnxBackend extends tf.KernelBackend {
     for (const session of this.sessions.values()) session.dispose();
     this.sessions.clear();
     this.free.clear();
+    this.freeBytes = 0;
   }
 }
 
