@@ -158,15 +158,20 @@ function openForReading(path: string): Connection {
 
 const READ_ONLY = /SQLITE_READONLY|SQLITE_PERM|EACCES|EROFS|EPERM|readonly database/;
 
-function isReadOnly(error: unknown): boolean {
-  return error instanceof Error && READ_ONLY.test(`${'code' in error ? error.code : ''} ${error.message}`);
+const BUSY = /SQLITE_BUSY|SQLITE_LOCKED|database is locked/;
+
+const isReadOnly = (error: unknown) => READ_ONLY.test(textOf(error));
+const isBusy = (error: unknown) => BUSY.test(textOf(error));
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? `${'code' in error ? error.code : ''} ${error.message}` : '';
 }
 
 function openForWriting(path: string): Connection {
   if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true });
   const database = new Database(path, { timeout: BUSY_TIMEOUT_MS });
   try {
-    database.pragma('journal_mode = WAL');
+    useWriteAheadLog(database);
     // A killed process loses nothing that was committed. Only a power cut can lose the last commits.
     database.pragma('synchronous = NORMAL');
     inTransaction(database, () => prepareSchema(database, path));
@@ -174,6 +179,20 @@ function openForWriting(path: string): Connection {
   } catch (error) {
     database.close();
     throw error;
+  }
+}
+
+/** SQLite refuses this at once where another process reads or changes it too, whatever the timeout; so it is tried again. */
+function useWriteAheadLog(database: Connection): void {
+  const end = Date.now() + BUSY_TIMEOUT_MS;
+  for (;;) {
+    try {
+      database.pragma('journal_mode = WAL');
+      return;
+    } catch (error) {
+      if (!isBusy(error) || Date.now() >= end) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
+    }
   }
 }
 
@@ -240,7 +259,7 @@ const causesAt = (path: string): readonly { readonly pattern: RegExp; readonly m
       'the file or its folder is read-only, so it can be read but not written; make both writable, or copy the store to a folder that is and name the copy',
   },
   {
-    pattern: /SQLITE_BUSY|SQLITE_LOCKED|database is locked/,
+    pattern: BUSY,
     meaning: `another process held it for more than ${BUSY_TIMEOUT_MS / 1000} s; run again when that one is done`,
   },
   {

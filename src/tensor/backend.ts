@@ -35,11 +35,22 @@ const loaders: Readonly<Record<BackendName, (options: { isAsked: boolean }) => P
   cpu: loadCpu,
 };
 
+type BackendSetting = z.infer<typeof backendSchema>;
+
 /**
  * Starts a backend and makes it the current one. `auto` takes the first that works; any other name must work.
+ * One start at a time, since tfjs gives up a start that another one overtakes.
  * @throws InputError if the backend does not work on this machine, with the reasons
  */
-export async function selectBackend(requested: z.infer<typeof backendSchema>): Promise<BackendChoice> {
+export function selectBackend(requested: BackendSetting): Promise<BackendChoice> {
+  const started = lastStart.then(() => start(requested));
+  lastStart = started.catch(() => {});
+  return started;
+}
+
+let lastStart: Promise<unknown> = Promise.resolve();
+
+async function start(requested: BackendSetting): Promise<BackendChoice> {
   // Otherwise tfjs prints advice on every start; `earshot doctor` says what matters.
   tf.enableProdMode();
   const skipped: string[] = [];

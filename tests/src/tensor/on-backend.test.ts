@@ -2,6 +2,13 @@ import * as tf from '@tensorflow/tfjs-core';
 import { describe, expect, it } from 'vitest';
 import { onBackend, selectBackend } from '../../../src/tensor/backend.ts';
 
+describe('a backend', () => {
+  it('starts for everyone who asks at once', async () => {
+    const choices = await Promise.all([selectBackend('wasm'), selectBackend('wasm')]);
+    expect(choices.map(({ name }) => name)).toEqual(['wasm', 'wasm']);
+  });
+});
+
 describe('work on another backend', () => {
   it('runs there, one after the other, and leaves the backend of before, also when it fails', async () => {
     await selectBackend('cpu');
