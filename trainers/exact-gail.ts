@@ -1,5 +1,4 @@
 import * as tf from '@tensorflow/tfjs-core';
-import { STOP } from '../envs/state-table.ts';
 import { descent } from '../src/tensor/descent.ts';
 import { paddedCount } from '../src/tensor/onnx/compiled.ts';
 import { columnOf, matMul, sliceRows, type Tensors } from '../src/tensor/population-ops.ts';
@@ -91,31 +90,35 @@ export interface OccupancyMinibatch {
   readonly states: tf.Tensor3D;
   /** Actions of the experts' rows, [members, expert rows, 1]. */
   readonly expertActions: tf.Tensor3D;
-  /**
-   * Each mixture of an expert's pair with one of the agent's, as shares of the pairs: [members, expert rows, pairs], the
-   * pairs being the agent's states with CONTINUE, the same with STOP, and the experts' rows.
-   */
-  readonly mixtures: tf.Tensor3D;
+  /** Each expert's pair is mixed with one of the agent's. The pair's own share, [members, expert rows, 1]. */
+  readonly expertShares: tf.Tensor3D;
+  /** The share of each of the agent's states: [members, expert rows, agent states]. */
+  readonly agentShares: tf.Tensor3D;
+  /** The mixed actions, [members, expert rows, 1]. */
+  readonly mixedActions: tf.Tensor3D;
 }
 
-/** `gailLoss` over all pairs, in the order of `OccupancyMinibatch.mixtures`. Both actions share the product of their state. */
+/**
+ * `gailLoss` over all pairs: the agent's states with CONTINUE, the same with STOP, and the experts' rows. Both actions share the
+ * product of their state.
+ */
 export function occupancyLoss(
   parameters: Tensors<DiscriminatorName>,
-  { states, expertActions, mixtures }: OccupancyMinibatch,
+  { states, expertActions, expertShares, agentShares, mixedActions }: OccupancyMinibatch,
   rowWeights: GailRowWeights,
 ) {
   const { wAction } = parameters;
   const expertRows = expertActions.shape[1];
   const agentStates = states.shape[1] - expertRows;
   const perState = statePreActivation(parameters, states);
-  const continuing = sliceRows(perState, 0, agentStates);
-  const ofExperts = tf.add<tf.Tensor3D>(sliceRows(perState, agentStates, expertRows), tf.mul(expertActions, wAction));
-  const pairs = tf.concat([continuing, tf.add<tf.Tensor3D>(continuing, wAction), ofExperts], 1);
-  return discriminatorLoss(
-    parameters,
-    { pairs, mixtures: () => matMul(mixtures, pairs, { leftIsData: true }) },
-    rowWeights,
-  );
+  const ofAgent = sliceRows(perState, 0, agentStates);
+  const ofExperts = sliceRows(perState, agentStates, expertRows);
+  const withAction = (states: tf.Tensor3D, actions: tf.Tensor3D) =>
+    tf.add<tf.Tensor3D>(states, tf.mul(actions, wAction));
+  const pairs = tf.concat([ofAgent, tf.add<tf.Tensor3D>(ofAgent, wAction), withAction(ofExperts, expertActions)], 1);
+  const mixedStates = () =>
+    tf.add<tf.Tensor3D>(tf.mul(expertShares, ofExperts), matMul(agentShares, ofAgent, { leftIsData: true }));
+  return discriminatorLoss(parameters, { pairs, mixtures: () => withAction(mixedStates(), mixedActions) }, rowWeights);
 }
 
 const descendOccupancy = descent<DiscriminatorName, OccupancyMinibatch, GailRowWeights, DiscriminatorSeen>(
@@ -206,39 +209,39 @@ function drawMinibatch(
 ): OccupancyMinibatch {
   const { batchSize } = members[0].config.discriminator;
   const expertRows = members[0].streams.length * batchSize;
-  const pairs = 2 * agentStates + expertRows;
-  const mixtures = new Float32Array(members.length * expertRows * pairs);
-  const actions: Float32Array[] = [];
-  const rows = members.map(({ seen, occupancy, streams, random }, index) => {
+  const agentShares = new Float32Array(members.length * expertRows * agentStates);
+  const [actions, expertShares, mixedActions] = [0, 1, 2].map(() => members.map(() => new Float32Array(expertRows)));
+  const rows = members.map(({ seen, occupancy, streams, random }, member) => {
     const own = new Int32Array(agentStates + expertRows);
     own.set(seen.rows);
-    const ownActions = new Float32Array(expertRows);
-    const drawPair = pairDrawer(occupancy, agentStates);
+    const drawPair = pairDrawer(occupancy);
     for (const [set, stream] of streams.entries()) {
       if (stream === null) continue;
       for (let i = 0; i < batchSize; i++) {
         const row = set * batchSize + i;
         const pair = nextPair(stream, random);
         own[agentStates + row] = stream.pairs.rows[pair];
-        ownActions[row] = stream.pairs.actions[pair];
-        const expertShare = random.uniform();
-        const first = (index * expertRows + row) * pairs;
-        mixtures[first + 2 * agentStates + row] = expertShare;
-        mixtures[first + drawPair(random.uniform())] = 1 - expertShare;
+        actions[member][row] = stream.pairs.actions[pair];
+        const share = random.uniform();
+        const { state, action } = drawPair(random.uniform());
+        expertShares[member][row] = share;
+        agentShares[(member * expertRows + row) * agentStates + state] = 1 - share;
+        mixedActions[member][row] = share * stream.pairs.actions[pair] + (1 - share) * action;
       }
     }
-    actions.push(ownActions);
     return own;
   });
   return {
     states: states.gather(rows),
     expertActions: columnOf(actions),
-    mixtures: tf.tensor3d(mixtures, [members.length, expertRows, pairs]),
+    expertShares: columnOf(expertShares),
+    agentShares: tf.tensor3d(agentShares, [members.length, expertRows, agentStates]),
+    mixedActions: columnOf(mixedActions),
   };
 }
 
-/** Finds the pair at a uniform number's place in the occupancy: an index of `OccupancyMinibatch.mixtures`. */
-function pairDrawer({ stopping, continuing }: Occupancy, agentStates: number): (uniform: number) => number {
+/** Finds the pair at a uniform number's place in the occupancy. */
+function pairDrawer({ stopping, continuing }: Occupancy): (uniform: number) => { state: number; action: number } {
   const cumulative = new Float64Array(2 * stopping.length);
   let sum = 0;
   for (let state = 0; state < stopping.length; state++) {
@@ -254,7 +257,7 @@ function pairDrawer({ stopping, continuing }: Occupancy, agentStates: number): (
       if (cumulative[middle] > uniform * sum) high = middle;
       else low = middle + 1;
     }
-    return (low >> 1) + (low % 2 === STOP ? agentStates : 0);
+    return { state: low >> 1, action: low % 2 };
   };
 }
 

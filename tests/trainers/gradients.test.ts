@@ -168,17 +168,18 @@ describe('the gradient of the GAIL loss over an occupancy', () => {
     );
     // Row r of the experts is mixed with pair r modulo the number of pairs, as in `mixPreActivations`.
     const shares = mixture.dataSync();
-    const columns = (1 + sets) * pairs;
-    const mixtures = new Float32Array(members * sets * pairs * columns);
-    for (const [index, share] of shares.entries()) {
-      const row = index % (sets * pairs);
-      mixtures[index * columns + pairs + row] = share;
-      mixtures[index * columns + (row % pairs)] = 1 - share;
-    }
+    const agentShares = new Float32Array(members * sets * pairs * agentStates);
+    const mixedActions = Float32Array.from(expertActions.dataSync(), (action, index) => {
+      const pair = index % pairs;
+      agentShares[index * agentStates + (pair % agentStates)] = 1 - shares[index];
+      return shares[index] * action + (1 - shares[index]) * (pair < agentStates ? 0 : 1);
+    });
     const pairsByState = {
       states: tf.concat([agent, ofExperts], 1),
       expertActions,
-      mixtures: tf.tensor3d(mixtures, [members, sets * pairs, columns]),
+      expertShares: mixture,
+      agentShares: tf.tensor3d(agentShares, [members, sets * pairs, agentStates]),
+      mixedActions: tf.tensor3d(mixedActions, [members, sets * pairs, 1]),
     };
     const byState = gradientsOf<DiscriminatorName, DiscriminatorSeen>(parameters, (own) =>
       occupancyLoss(own, pairsByState, rowWeights),
