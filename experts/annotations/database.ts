@@ -184,14 +184,14 @@ function openForWriting(path: string): Connection {
 
 /** SQLite refuses this at once where another process reads or changes it too, whatever the timeout; so it is tried again. */
 function useWriteAheadLog(database: Connection): void {
-  const end = Date.now() + BUSY_TIMEOUT_MS;
-  for (;;) {
+  const waitMs = 5;
+  for (let left = BUSY_TIMEOUT_MS; ; left -= waitMs) {
     try {
       database.pragma('journal_mode = WAL');
       return;
     } catch (error) {
-      if (!isBusy(error) || Date.now() >= end) throw error;
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
+      if (!isBusy(error) || left <= 0) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, waitMs);
     }
   }
 }
