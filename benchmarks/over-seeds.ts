@@ -3,7 +3,7 @@
  *
  *   node --import tsx benchmarks/over-seeds.ts runs/objective/copy-0.7 runs/objective/copy-0.3 [--systems 'stop agent,first post']
  *
- * A row for each folder and system, on the part that the runs were evaluated on. Brackets are 95 % by Student's t, seeds being the
+ * A row for each folder and system, on the part that the runs were evaluated on; `sampled stops` is the stop agent drawing its stops, in expectation. Brackets are 95 % by Student's t, seeds being the
  * sample. Columns:
  *
  *   distance        occupancy/distance at iteration 10 and at the last one, where imitation was trained (docs/reference/metrics.md)
@@ -17,7 +17,7 @@ import { parseArgs } from 'node:util';
 import { markdownTable } from 'markdown-table';
 import { readMetrics } from '../checkpoints/metrics-log.ts';
 import { RunDirectory } from '../checkpoints/run-directory.ts';
-import { readTrialResult } from '../experiments/stop-agent/result.ts';
+import { readTrialResult, type TrialResult } from '../experiments/stop-agent/result.ts';
 import { seedInterval, shownInterval } from '../experiments/sweep/seed-interval.ts';
 
 const { values: given, positionals: folders } = parseArgs({
@@ -30,7 +30,7 @@ interface SeedOfSystem {
   readonly seed: number;
   readonly macroF1: number;
   readonly er: number;
-  readonly atFirstPost: number;
+  readonly atFirstPost: number | null;
   readonly overFirstPost: number;
 }
 
@@ -58,12 +58,10 @@ const rows = folders.flatMap((folder) => {
       ...[0, 1].map((place) => (isAgent ? shown(distances.flatMap((of) => of?.[place] ?? [])) : '')),
       column(({ macroF1 }) => macroF1),
       column(({ er }) => er),
-      shownInterval(
-        seedInterval(
-          own.map(({ atFirstPost }) => atFirstPost),
-          [0, 1],
-        ),
+      shown(
+        own.flatMap(({ atFirstPost }) => atFirstPost ?? []),
         2,
+        [0, 1],
       ),
       column(({ overFirstPost }) => overFirstPost, 1),
       ...(reference === own ? ['', ''] : [less(({ macroF1 }) => macroF1), less(({ er }) => er)]),
@@ -84,13 +82,16 @@ console.log(
   markdownTable([[...head, 'F1 − first', 'ER − first'], ...rows], { align: ['l', ...Array<'r'>(9).fill('r')] }),
 );
 
-function shown(values: readonly number[], decimals = 3): string {
-  return values.length === 0 ? '–' : shownInterval(seedInterval(values), decimals);
+function shown(values: readonly number[], decimals = 3, range?: readonly [number, number]): string {
+  return values.length === 0 ? '–' : shownInterval(seedInterval(values, range), decimals);
 }
 
-function seedOf({ seed, systems, decisions }: ReturnType<typeof readTrialResult>, name: string): SeedOfSystem {
+function seedOf({ seed, systems, decisions, sampled }: TrialResult, name: string): SeedOfSystem {
   const place = systems.findIndex((system) => system.name === name);
   const firstPost = systems.find((system) => system.name === 'first post')?.values.macroF1 ?? Number.NaN;
+  const over = (macroF1: number) => 100 * (macroF1 / firstPost - 1);
+  if (name === 'sampled stops' && sampled !== null)
+    return { seed, ...sampled, atFirstPost: null, overFirstPost: over(sampled.macroF1) };
   if (place < 0)
     throw new Error(`no run has the system ${name}; there are ${systems.map((system) => system.name).join(', ')}`);
   const { macroF1, er } = systems[place].values;
@@ -100,7 +101,7 @@ function seedOf({ seed, systems, decisions }: ReturnType<typeof readTrialResult>
     macroF1: macroF1 ?? Number.NaN,
     er: er ?? Number.NaN,
     atFirstPost: own.filter(({ postsUsed }) => postsUsed === 1).length / own.length,
-    overFirstPost: 100 * ((macroF1 ?? Number.NaN) / firstPost - 1),
+    overFirstPost: over(macroF1 ?? Number.NaN),
   };
 }
 

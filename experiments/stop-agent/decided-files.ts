@@ -9,7 +9,8 @@ import type { TestThread } from './decisions.ts';
 /*
  * What a run keeps of the threads that were decided, beside the decisions, a thread a line. `judged.jsonl`: what the detector
  * said of every prefix. Rules are decided from it whenever they are shown, so a grid of rules may be as dense as one likes.
- * `stop-probabilities.jsonl`: π(stop) of the agent at every post. Pages show it; no score is computed from it. Those of the
+ * `stop-probabilities.jsonl`: π(stop) of the agent at every post. Pages show it, and scores of
+ * sampled stops are computed from it. Those of the
  * development part begin with `development-`.
  */
 

@@ -5,10 +5,11 @@ import { prefixScheduleSchema } from '../../experts/prefix-schedule.ts';
 import { groupBy } from '../../src/data/group-by.ts';
 import { InputError } from '../../src/errors.ts';
 import { type EvaluationSplit, readDecisions } from '../run/decisions-file.ts';
-import { readJudged } from './decided-files.ts';
+import { readJudged, readStopProbabilities } from './decided-files.ts';
 import { agentName, decideByRules, decisionSchema, isShown, type SystemDecisions } from './decisions.ts';
 import { type Experiment, experimentSchema, taskOf } from './experiment.ts';
 import { type SystemScores, scoreSystem, scoresJson } from './metrics.ts';
+import { type SampledScores, sampledScores } from './sampled-stops.ts';
 
 const formatVersion = 2;
 
@@ -58,6 +59,8 @@ export interface TrialResult
   readonly systems: readonly SystemScores[];
   /** What they were computed from, in the same order. */
   readonly decisions: readonly SystemDecisions[];
+  /** What the agent is expected to score if it draws its stops; null where the run's sweep did not keep what that takes. */
+  readonly sampled: SampledScores | null;
   /** What agents are ranked by: scores on the development part, or where there is none on the decided one. */
   readonly ranking: {
     readonly part: EvaluationSplit;
@@ -113,17 +116,29 @@ export function readTrialResult(
   const decisions = systemsOfRun(run, options.part);
   const rankedPart = experiment.split.development > 0 ? 'development' : stored.part;
   const { delayCost, callCost } = experiment.agent.task;
+  const part = options.part ?? stored.part;
+  const { labels } = taskOf(experiment);
+  const stopProbabilities = readStopProbabilities(run.path, part);
   return {
     ...stored,
     decisions,
+    sampled:
+      stopProbabilities === null
+        ? null
+        : sampledScores(readJudged(run.path, part), {
+            stopProbabilities,
+            lastPost: experiment.agent.lastPost,
+            schedule: stored.schedule,
+            classes: labels.length,
+          }),
     ranking: {
       part: rankedPart,
-      agent: scoreSystem(agentOfRun(run, rankedPart), { labels: taskOf(experiment).labels }),
+      agent: scoreSystem(agentOfRun(run, rankedPart), { labels }),
       price: { delayCost, callCost },
     },
     systems: decisions.map((system) =>
       scoreSystem(system, {
-        labels: taskOf(experiment).labels,
+        labels,
         resample: options.withIntervals && isShown(system.name) ? { seed: stored.seed, resamples } : undefined,
       }),
     ),

@@ -1,10 +1,11 @@
-import { mean } from '../../../src/metrics/summary-statistics.ts';
+import { mean, meanAndDeviation } from '../../../src/metrics/summary-statistics.ts';
 import { numbersTable } from '../../report/numbers-table.ts';
 import { percent, plusMinus } from '../../report/shown-numbers.ts';
 import type { VariantResults } from '../../report/variant-results.ts';
 import { agentName, isLearnt, isShown } from '../decisions.ts';
 import { shownMetrics } from '../metrics.ts';
 import type { TrialResult } from '../result.ts';
+import type { SampledScores } from '../sampled-stops.ts';
 import { compareToFront, type Margin, type SystemSummary, shownMargin, summarize } from './aggregate.ts';
 import type { Answer } from './answer.ts';
 import { detectorTruthMarkdown } from './detector-truth.ts';
@@ -96,6 +97,7 @@ export function renderReport(options: {
     'Macro-F1 above that of rules which are as early; but for the first column, above every mixture of them. In brackets 95 %,',
     'bootstrap over seeds and the threads of each. Rules are picked by the scores they are compared on, which favours them.',
     '',
+    ...sampledLines(variants),
     '## Demonstrations',
     '',
     numbersTable(
@@ -111,6 +113,29 @@ export function renderReport(options: {
     '',
   ];
   return `${lines.join('\n').trimEnd()}\n`;
+}
+
+/** What the same agents would score if they drew their stops; nothing where no run kept its probabilities. */
+function sampledLines(variants: readonly { variant: string; trials: readonly TrialResult[] }[]): string[] {
+  const rows = variants.flatMap(({ variant, trials }) => {
+    const known = trials.flatMap(({ sampled }) => sampled ?? []);
+    if (known.length === 0) return [];
+    const over = (of: (scores: SampledScores) => number, digits = 3) =>
+      plusMinus(meanAndDeviation(known.map(of)), { digits });
+    return [
+      [variant, over(({ macroF1 }) => macroF1), over(({ er }) => er), over(({ callsPerThread }) => callsPerThread, 1)],
+    ];
+  });
+  if (rows.length === 0) return [];
+  return [
+    '## If stops were sampled',
+    '',
+    numbersTable(['agent', 'macro-F1', 'ER', 'calls a thread'], rows),
+    '',
+    'Agents stop where π(stop) first exceeds one half. Here they stop at every post with probability π(stop), as in training: the expectation over',
+    'all draws, which is exact.',
+    '',
+  ];
 }
 
 /** What a page and a screen open with, too. */

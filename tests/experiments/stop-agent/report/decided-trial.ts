@@ -59,6 +59,7 @@ export function decidedTrial(
     stopsAtFirstPost: { conservative: 1 / 3, earlyAction: 0, misleading: 0 },
     detector: null,
     unlikeTraining: 0.05,
+    sampled: { macroF1: 0.45, er: 0.55, callsPerThread: 1 },
     part: 'test',
     schedule: null,
     systems,

@@ -65,6 +65,19 @@ describe('the report', () => {
   });
 });
 
+describe('sampled stops', () => {
+  const sampledAt = (macroF1: number) => ({ ...trial(1, {}), sampled: { macroF1, er: 0.25, callsPerThread: 1 } });
+
+  it('stand over the seeds beside those of the agent', () => {
+    const report = render({ variant: 'paper', trials: [sampledAt(0.6), sampledAt(0.8)] });
+    expect(report).toMatch(/## If stops were sampled\n\n.*\n.*\n\| paper +\| 0\.700 ± 0\.141 \| 0\.250 ± 0\.000 \|/);
+  });
+
+  it('are left out where no run kept its probabilities', () => {
+    expect(render({ variant: 'paper', trials: [{ ...trial(1, {}), sampled: null }] })).not.toContain('sampled');
+  });
+});
+
 describe('aggregation', () => {
   it('summarizes each system over the seeds that have it', () => {
     const cloning = system('behaviour cloning');

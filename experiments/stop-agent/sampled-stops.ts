@@ -1,0 +1,74 @@
+import type { PrefixSchedule } from '../../experts/prefix-schedule.ts';
+import { callsOfStop } from '../../experts/stop-rules.ts';
+import { expectedMacroF1 } from '../../src/metrics/expected-macro-f1.ts';
+import { mean } from '../../src/metrics/summary-statistics.ts';
+import type { StopAgentConfig } from '../../trainers/stop-agent/config.ts';
+import type { TestThread } from './decisions.ts';
+
+/*
+ * A policy read as what it is in training: it stops at a post with probability π(stop), and not wherever that exceeds one half.
+ * Before its stop it has only continued, so the chain of its states is known and expectations over the draws are sums.
+ */
+
+/** What an agent is expected to score that draws its stops. */
+export interface SampledScores {
+  readonly macroF1: number;
+  readonly er: number;
+  readonly callsPerThread: number;
+}
+
+/** How likely the stop is at each post, [posts]; they sum to 1, for the last post that it acts at decides in any case. */
+export function stopChances(
+  stopProbability: readonly number[],
+  lastPost: StopAgentConfig['lastPost'] = 'decision',
+): Float64Array {
+  const posts = stopProbability.length;
+  const last = lastPost === 'decision' ? posts - 1 : Math.max(0, posts - 2);
+  let going = 1;
+  return Float64Array.from(stopProbability, (probability, step) => {
+    const chance = step > last ? 0 : going * (step === last ? 1 : probability);
+    going *= 1 - probability;
+    return chance;
+  });
+}
+
+/**
+ * @param options.stopProbabilities π(stop) of the agent at every post, by thread
+ * @param options.schedule on which the agent asks the detector; null for one that asks at the stop only
+ */
+export function sampledScores(
+  threads: readonly TestThread[],
+  options: {
+    stopProbabilities: ReadonlyMap<string, readonly number[]>;
+    lastPost: StopAgentConfig['lastPost'];
+    schedule: PrefixSchedule | null;
+    classes: number;
+  },
+): SampledScores {
+  const { stopProbabilities, lastPost, schedule, classes } = options;
+  const chances = new Float64Array(threads.length * classes);
+  const shares: number[] = [];
+  const calls: number[] = [];
+  for (const [index, { threadId, input }] of threads.entries()) {
+    const own = stopProbabilities.get(threadId);
+    if (own === undefined) throw new Error(`thread ${threadId} was decided, and its stop probabilities are not known`);
+    const { predicted } = input.sequence;
+    let share = 0;
+    let asked = 0;
+    for (const [step, chance] of stopChances(own, lastPost).entries()) {
+      if (chance === 0) continue;
+      const label = predicted[Math.min(step, predicted.length - 1)];
+      if (label >= 0) chances[index * classes + label] += chance;
+      share += (chance * (step + 1)) / own.length;
+      asked += chance * callsOfStop(step + 1, { schedule, sequence: input.sequence });
+    }
+    shares.push(share);
+    calls.push(asked);
+  }
+  const gold = threads.map(({ input }) => input.goldLabel);
+  return {
+    macroF1: expectedMacroF1({ gold, chances, classes }),
+    er: mean(shares),
+    callsPerThread: mean(calls),
+  };
+}
