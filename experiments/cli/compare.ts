@@ -4,12 +4,13 @@ import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { counted } from '../../src/counted.ts';
 import { InputError } from '../../src/errors.ts';
+import type { MetricInterval } from '../../src/metrics/metric-intervals.ts';
 import { quoted } from '../../src/shell-words.ts';
 import { detectorName } from '../detectors/decisions.ts';
 import type { ComparedPlace } from '../report/page/comparison-page.ts';
 import { signed } from '../report/shown-numbers.ts';
 import { kindOfRun } from '../run/kind-name.ts';
-import { type ComparedSystem, type MetricDifference, runsIn } from '../run/paired-decisions.ts';
+import { type ComparedSystem, runsIn } from '../run/paired-decisions.ts';
 import { selectorName } from '../selector/system-names.ts';
 import { agentName } from '../stop-agent/decisions.ts';
 import { wholeNumber } from './option-values.ts';
@@ -199,18 +200,20 @@ const kinds = {
   'several-detectors': { learnt: agentName, compare: refuseQueryAgents },
 };
 
-type Differences = readonly MetricDifference[];
+type Differences = readonly MetricInterval[];
 
 function byName(metrics: Differences) {
-  return Object.fromEntries(metrics.map(({ name, title: _, ...difference }) => [name, difference]));
+  return Object.fromEntries(
+    metrics.map(({ name, title: _, estimate, ...interval }) => [name, { difference: estimate, ...interval }]),
+  );
 }
 
 function lines(metrics: Differences): string {
   const width = Math.max(...metrics.map(({ title }) => title.length));
   return metrics
     .map(
-      ({ title, difference, low, high, pValue }) =>
-        `${title.padEnd(width)}  ${signed(difference, 4)}  95 % [${signed(low, 4)}, ${signed(high, 4)}]  p = ${pValue.toFixed(4)}\n`,
+      ({ title, estimate, low, high, pValue }) =>
+        `${title.padEnd(width)}  ${signed(estimate, 4)}  95 % [${signed(low, 4)}, ${signed(high, 4)}]  p = ${pValue.toFixed(4)}\n`,
     )
     .join('');
 }

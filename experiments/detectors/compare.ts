@@ -2,26 +2,20 @@ import { join } from 'node:path';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { groupBy } from '../../src/data/group-by.ts';
 import { InputError } from '../../src/errors.ts';
+import type { MetricInterval } from '../../src/metrics/metric-intervals.ts';
 import { hasDecisions, readDecisions } from '../run/decisions-file.ts';
-import {
-  bySeed,
-  type ComparedFolder,
-  type MetricDifference,
-  type Paired,
-  pairDecisions,
-  runsIn,
-} from '../run/paired-decisions.ts';
+import { bySeed, type ComparedFolder, type Paired, pairDecisions, runsIn } from '../run/paired-decisions.ts';
 import { type DetectorDecision, detectorDecisionSchema, detectorName, type Replies } from './decisions.ts';
 import { readDetectorsResult } from './result.ts';
-import { metricIntervals, type ScoredLabels } from './scores.ts';
+import { detectorIntervals, type ScoredLabels } from './scores.ts';
 
 export interface DetectorComparison {
   readonly replies: Replies;
   /** Decisions paired, over all seeds. */
   readonly items: number;
   readonly seeds: number;
-  /** First minus second, mean over seeds; see `metricIntervals`. */
-  readonly metrics: readonly MetricDifference[];
+  /** First minus second, mean over seeds; see `detectorIntervals`. */
+  readonly metrics: readonly MetricInterval[];
   readonly pairs: readonly Paired<DetectorDecision>[];
 }
 
@@ -49,12 +43,11 @@ export function compareDetectors(
     groupBy(pairs, ({ left }) => left.replies),
     ([replies, own]) => {
       const seeds = bySeed(own);
-      const metrics = metricIntervals({ labels, seeds, seed: options.seed });
       return {
         replies,
         items: own.length,
         seeds: seeds.length,
-        metrics: metrics.map(({ estimate, ...rest }) => ({ ...rest, difference: estimate })),
+        metrics: detectorIntervals({ labels, seeds, seed: options.seed }),
         pairs: own,
       };
     },

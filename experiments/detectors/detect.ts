@@ -11,7 +11,7 @@ import type { JudgeOptions } from '../judging/judge-options.ts';
 import { earlyDetectionReplies, type Replies } from './decisions.ts';
 import { judgeItems } from './judge-items.ts';
 import { detectorValues } from './result.ts';
-import { byReplies, columnsOf, type DetectionScores, detectorMetrics, metricIntervals, scoresOf } from './scores.ts';
+import { byReplies, columnsOf, type DetectionScores, detectorIntervals, detectorMetrics, scoresOf } from './scores.ts';
 
 /** What a detector scores after a number of replies. */
 export interface DetectorScores extends DetectionScores {
@@ -94,7 +94,7 @@ async function evaluateDetector(
     );
   const metrics = detectorMetrics.filter((metric) => metric.name === 'macroF1');
   const at = Array.from(byReplies(decisions), ([seen, own]) => {
-    const [{ low, high }] = metricIntervals({ labels: task, seeds: [{ first: own }], metrics });
+    const [{ low, high }] = detectorIntervals({ labels: task, seeds: [{ first: own }], metrics });
     const scores = scoresOf(columnsOf(task, own));
     return { replies: seen, ...scores, macroF1Interval: { low, high }, values: detectorValues(task, own) };
   });

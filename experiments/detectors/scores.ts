@@ -1,8 +1,8 @@
 import { categoriesOf } from '../../experts/tasks/task-file.ts';
 import { groupBy } from '../../src/data/group-by.ts';
-import { bootstrapGroups, type Interval } from '../../src/metrics/bootstrap.ts';
 import { brierScore, type ConfidentAnswer, calibration } from '../../src/metrics/calibration.ts';
 import { type ClassScores, classificationScores } from '../../src/metrics/classification.ts';
+import { type MetricInterval, metricIntervals, type SeedDecisions } from '../../src/metrics/metric-intervals.ts';
 import type { ScoredTask } from '../judging/gold-labels.ts';
 import type { DetectorDecision, Replies } from './decisions.ts';
 
@@ -141,53 +141,16 @@ export const detectorMetrics: readonly DetectorMetric[] = [
   { name: 'seconds', title: 'seconds', decimals: 2, of: meanOf(({ seconds }) => seconds) },
 ];
 
-/** The decisions of one seed after a number of replies; a second detector's on the same items in the same order, to be subtracted. */
-export interface SeedDecisions {
-  readonly first: readonly DetectorDecision[];
-  readonly second?: readonly DetectorDecision[];
-}
-
-export interface MetricInterval extends Interval {
-  readonly name: string;
-  readonly title: string;
-  /** Mean over the seeds: of the metric, or of first minus second. */
-  readonly estimate: number;
-  /** Two-sided, of 0. */
-  readonly pValue: number;
-}
-
-/**
- * Metrics with 95 % intervals: a bootstrap over seeds and the items of each. Where two detectors are compared, both get the same
- * draws. A metric that is not known of these decisions is left out.
- */
-export function metricIntervals(options: {
+/** Metrics with their intervals, of one detector or of the first minus the second. */
+export function detectorIntervals(options: {
   labels: ScoredLabels;
-  seeds: readonly SeedDecisions[];
+  seeds: readonly SeedDecisions<DetectorDecision>[];
   metrics?: readonly DetectorMetric[];
-  /** Of the bootstrap. */
   seed?: number;
   resamples?: number;
 }): MetricInterval[] {
-  const { labels, seeds, metrics = detectorMetrics, seed = 1, resamples = 2000 } = options;
-  const groups = seeds.map(({ first, second }) => ({
-    left: columnsOf(labels, first),
-    right: second === undefined ? null : columnsOf(labels, second),
-  }));
-  const valuesOf = (metric: DetectorMetric, group: number, items: Int32Array) => {
-    const { left, right } = groups[group];
-    return metric.of({ ...left, items }) - (right === null ? 0 : metric.of({ ...right, items }));
-  };
-  const known = metrics.filter((metric) =>
-    groups.every(({ left }, group) => !Number.isNaN(valuesOf(metric, group, left.items))),
-  );
-  if (known.length === 0) return [];
-  const intervals = bootstrapGroups({
-    groups: groups.map(({ left }) => left.items.length),
-    seed,
-    resamples,
-    statistics: (group, items) => known.map((metric) => valuesOf(metric, group, items)),
-  });
-  return known.map(({ name, title }, index) => ({ name, title, ...intervals[index] }));
+  const { labels, metrics = detectorMetrics, seed = 1, ...drawing } = options;
+  return metricIntervals({ ...drawing, seed, metrics, columnsOf: (decisions) => columnsOf(labels, decisions) });
 }
 
 /** The decisions of a run after each number of replies. */

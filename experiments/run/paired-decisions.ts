@@ -10,18 +10,6 @@ export interface ComparedSystem {
   readonly system: string;
 }
 
-/** The first of two compared systems minus the second, in one metric. */
-export interface MetricDifference {
-  readonly name: string;
-  readonly title: string;
-  readonly difference: number;
-  /** 95 % interval. */
-  readonly low: number;
-  readonly high: number;
-  /** Two-sided. */
-  readonly pValue: number;
-}
-
 /** The runs in a folder, as paths in it: '' if the folder is itself a run, else its `seed-…` folders. */
 export function runsIn(folder: string): string[] {
   if (!existsSync(folder))

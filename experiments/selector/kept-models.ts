@@ -1,5 +1,5 @@
 import { type SelectorDecision, type SelectorSystem, type SelectorTask, selectorTasks } from './decisions.ts';
-import { metricIntervals, scoreTest, selectorMetrics } from './scores.ts';
+import { scoreTest, selectorIntervals, selectorMetrics } from './scores.ts';
 import { isTextBaseline } from './text-baselines.ts';
 
 /** Which models of a system are kept for a task, and what speaks for them. */
@@ -45,7 +45,7 @@ function judge(decisions: readonly SelectorDecision[], system: SelectorSystem): 
       return null;
     const [tuned, untuned] = [own, others].map((said) => scoreTest(said)[task]);
     if (tuned === null || untuned === null) return null;
-    const [{ low, high }] = metricIntervals({
+    const [{ low, high }] = selectorIntervals({
       task,
       seeds: [{ first: own, second: others }],
       seed: 1,

@@ -1,16 +1,10 @@
 import { groupBy } from '../../src/data/group-by.ts';
 import { InputError } from '../../src/errors.ts';
-import { bootstrapGroups } from '../../src/metrics/bootstrap.ts';
 import { classificationScores } from '../../src/metrics/classification.ts';
+import { type MetricInterval, metricIntervals, type SeedDecisions } from '../../src/metrics/metric-intervals.ts';
 import { mean } from '../../src/metrics/summary-statistics.ts';
 import { readDecisions } from '../run/decisions-file.ts';
-import {
-  bySeed,
-  type ComparedFolder,
-  type MetricDifference,
-  type Paired,
-  pairDecisions,
-} from '../run/paired-decisions.ts';
+import { bySeed, type ComparedFolder, type Paired, pairDecisions } from '../run/paired-decisions.ts';
 import {
   type SelectorDecision,
   type SelectorTask,
@@ -117,74 +111,25 @@ function taskScoresJson(scores: TaskScores | null) {
   return { items, ...values, perClass };
 }
 
-/** What one seed decided on one test set and task; a second system on the same items in the same order, to be subtracted. */
-export interface SeedDecisions {
-  readonly first: readonly SelectorDecision[];
-  readonly second?: readonly SelectorDecision[];
-}
-
-export interface MetricInterval {
-  readonly name: string;
-  readonly title: string;
-  /** Mean over the seeds: of the metric, or of first minus second. */
-  readonly estimate: number;
-  readonly low: number;
-  readonly high: number;
-  /** Two-sided, of 0. */
-  readonly pValue: number;
-}
-
-/**
- * Metrics with 95 % intervals over seeds and threads: a bootstrap that draws seeds, then the threads of each, whole with their
- * replies, for replies to one claim are not independent. Where two systems are compared, both get the same draws.
- */
-export function metricIntervals(options: {
+/** Metrics of one task with their intervals: threads are drawn whole with their replies, for these are not independent. */
+export function selectorIntervals(options: {
   task: SelectorTask;
-  seeds: readonly SeedDecisions[];
-  /** Of the bootstrap. */
+  seeds: readonly SeedDecisions<SelectorDecision>[];
   seed: number;
   resamples?: number;
   metrics?: readonly SelectorMetric[];
 }): MetricInterval[] {
-  const { task, seeds, seed, resamples = 2000, metrics = selectorMetrics } = options;
-  const groups = seeds.map(({ first, second }) => {
-    const classes = taskClasses[task].length;
-    const gold = first.map((decision) => decision.gold);
-    const columns = (decisions: readonly SelectorDecision[]) => ({
-      gold,
+  const { task, metrics = selectorMetrics, ...drawing } = options;
+  return metricIntervals({
+    ...drawing,
+    metrics,
+    columnsOf: (decisions) => ({
+      gold: decisions.map(({ gold }) => gold),
       predicted: decisions.map(({ predicted }) => predicted),
-      classes,
-    });
-    return {
-      threads: [...groupBy(first.keys(), (item) => threadOf(first[item])).values()],
-      left: columns(first),
-      right: second === undefined ? null : columns(second),
-    };
+      classes: taskClasses[task].length,
+    }),
+    drawnTogether: (decisions) => [...groupBy(decisions.keys(), (item) => threadOf(decisions[item])).values()],
   });
-  const intervals = bootstrapGroups({
-    groups: groups.map(({ threads }) => threads.length),
-    seed,
-    resamples,
-    statistics(group, drawn) {
-      const { threads, left, right } = groups[group];
-      const items = itemsOf(drawn, threads);
-      return metrics.map((metric) => metric.of({ ...left, items }) - (right ? metric.of({ ...right, items }) : 0));
-    },
-  });
-  return metrics.map(({ name, title }, index) => ({ name, title, ...intervals[index] }));
-}
-
-/** The items of the threads drawn, one thread after the other. */
-function itemsOf(drawn: Int32Array, threads: readonly (readonly number[])[]): Int32Array {
-  let count = 0;
-  for (let place = 0; place < drawn.length; place++) count += threads[drawn[place]].length;
-  const items = new Int32Array(count);
-  let next = 0;
-  for (let place = 0; place < drawn.length; place++) {
-    const own = threads[drawn[place]];
-    for (let index = 0; index < own.length; index++) items[next++] = own[index];
-  }
-  return items;
 }
 
 export interface SelectorComparison {
@@ -193,8 +138,8 @@ export interface SelectorComparison {
   /** Decisions paired, over all seeds. */
   readonly items: number;
   readonly seeds: number;
-  /** First minus second, mean over seeds, with 95 % interval and two-sided p-value: see `metricIntervals`. */
-  readonly metrics: readonly MetricDifference[];
+  /** First minus second, mean over seeds, with 95 % interval and two-sided p-value: see `selectorIntervals`. */
+  readonly metrics: readonly MetricInterval[];
   readonly pairs: readonly Paired<SelectorDecision>[];
 }
 
@@ -216,10 +161,7 @@ export function compareSelectorSystems(
       task,
       items: own.length,
       seeds: seeds.length,
-      metrics: metricIntervals({ task, seeds, seed: options.seed }).map(({ estimate, ...rest }) => ({
-        ...rest,
-        difference: estimate,
-      })),
+      metrics: selectorIntervals({ task, seeds, seed: options.seed }),
       pairs: own,
     };
   });

@@ -2,15 +2,8 @@ import { join } from 'node:path';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import type { Task } from '../../src/data/task.ts';
 import { InputError } from '../../src/errors.ts';
-import { bootstrapGroups } from '../../src/metrics/bootstrap.ts';
-import {
-  bySeed,
-  type ComparedFolder,
-  type MetricDifference,
-  type Paired,
-  pairDecisions,
-  runsIn,
-} from '../run/paired-decisions.ts';
+import { type MetricInterval, metricIntervals } from '../../src/metrics/metric-intervals.ts';
+import { bySeed, type ComparedFolder, type Paired, pairDecisions, runsIn } from '../run/paired-decisions.ts';
 import { agentName, type Decision } from './decisions.ts';
 import { experimentSchema, taskOf } from './experiment.ts';
 import { columnsOf, stopMetrics } from './metrics.ts';
@@ -20,11 +13,8 @@ export interface Comparison {
   /** Decisions paired, over all seeds. */
   readonly threads: number;
   readonly seeds: number;
-  /**
-   * First minus second of each resampled metric, mean over seeds, with 95 % interval and two-sided p-value: a paired
-   * bootstrap over seeds, and over the threads of each.
-   */
-  readonly metrics: readonly MetricDifference[];
+  /** First minus second of each resampled metric: see `metricIntervals`. */
+  readonly metrics: readonly MetricInterval[];
 }
 
 /**
@@ -33,28 +23,15 @@ export interface Comparison {
  */
 export function compareSystems(first: ComparedFolder, second: ComparedFolder, options: { seed: number }): Comparison {
   const { pairs, labels } = pairedDecisions(first, second);
-  const groups = bySeed(pairs).map(({ first: left, second: right }) => ({
-    threads: left.length,
-    left: columnsOf(left, labels),
-    right: columnsOf(right, labels),
-  }));
-  const compared = stopMetrics.filter(({ isResampled }) => isResampled);
-  const intervals = bootstrapGroups({
-    groups: groups.map(({ threads }) => threads),
-    seed: options.seed,
-    statistics(group, items) {
-      const { left, right } = groups[group];
-      return compared.map(
-        (metric) => (metric.of({ ...left, items }) ?? Number.NaN) - (metric.of({ ...right, items }) ?? Number.NaN),
-      );
-    },
-  });
+  const seeds = bySeed(pairs);
   return {
     threads: pairs.length,
-    seeds: groups.length,
-    metrics: compared.map(({ name, title }, index) => {
-      const { estimate, ...interval } = intervals[index];
-      return { name, title: title ?? name, difference: estimate, ...interval };
+    seeds: seeds.length,
+    metrics: metricIntervals({
+      seeds,
+      columnsOf: (decisions) => columnsOf(decisions, labels),
+      metrics: stopMetrics.flatMap((own) => (own.isResampled ? { ...own, title: own.title ?? own.name } : [])),
+      seed: options.seed,
     }),
   };
 }

@@ -1,11 +1,12 @@
 import { counted } from '../../../src/counted.ts';
 import { groupBy } from '../../../src/data/group-by.ts';
 import { bootstrapGroups } from '../../../src/metrics/bootstrap.ts';
+import type { MetricInterval } from '../../../src/metrics/metric-intervals.ts';
 import { meanAndDeviation } from '../../../src/metrics/summary-statistics.ts';
 import type { VariantResults } from '../../report/variant-results.ts';
 import { type DetectorDecision, type Replies, repliesInWords } from '../decisions.ts';
 import { type DetectorsResult, detectorValues } from '../result.ts';
-import { columnsOf, detectorMetrics, type MetricInterval, type ScoredLabels, scoresOf } from '../scores.ts';
+import { columnsOf, detectorIntervals, detectorMetrics, type ScoredLabels, scoresOf } from '../scores.ts';
 
 /** A number with its 95 % interval, and the p-value of 0. */
 export type Estimate = Omit<MetricInterval, 'name' | 'title'>;
@@ -88,14 +89,8 @@ function standing({ variant, trials }: VariantResults<DetectorsResult>): Detecto
 }
 
 function macroF1Of(labels: ScoredLabels, seeds: readonly (readonly DetectorDecision[])[]): Estimate {
-  const groups = seeds.map((decisions) => columnsOf(labels, decisions));
-  const [interval] = bootstrapGroups({
-    groups: groups.map(({ items }) => items.length),
-    seed: 1,
-    resamples,
-    statistics: (group, items) => [scoresOf({ ...groups[group], items }).macroF1],
-  });
-  return interval;
+  const metrics = detectorMetrics.filter(({ name }) => name === 'macroF1');
+  return detectorIntervals({ labels, seeds: seeds.map((first) => ({ first })), metrics, resamples })[0];
 }
 
 function meanOrNull(values: readonly number[]): number | null {

@@ -1,5 +1,6 @@
 import { counted } from '../../../src/counted.ts';
-import { type Difference, differencesTable } from './differences.ts';
+import type { MetricInterval } from '../../../src/metrics/metric-intervals.ts';
+import { differencesTable } from './differences.ts';
 import { html, type Markup } from './html.ts';
 import { renderPage } from './page.ts';
 import { table } from './tables.ts';
@@ -9,7 +10,7 @@ export interface ComparedPlace {
   readonly title: string;
   /** Decisions paired. */
   readonly items: number;
-  readonly metrics: readonly Difference[];
+  readonly metrics: readonly MetricInterval[];
   /** The items on which they differ: its id, what it is, and both answers. */
   readonly differing: readonly (readonly string[])[];
 }

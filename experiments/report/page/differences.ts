@@ -1,23 +1,16 @@
+import type { MetricInterval } from '../../../src/metrics/metric-intervals.ts';
 import { signed } from '../shown-numbers.ts';
 import type { Markup } from './html.ts';
 import { type Cell, table } from './tables.ts';
 
-export interface Difference {
-  readonly title: string;
-  readonly difference: number;
-  readonly low: number;
-  readonly high: number;
-  readonly pValue: number;
-}
-
 /** Differences of two systems with their intervals; those that leave out 0 stand out. */
-export function differencesTable(caption: string, metrics: readonly Difference[]): Markup {
+export function differencesTable(caption: string, metrics: readonly MetricInterval[]): Markup {
   return table({
     caption,
     columns: ['metric', 'difference', '95 %', 'p'],
-    rows: metrics.map(({ title, difference, low, high, pValue }): Cell[] => [
+    rows: metrics.map(({ title, estimate, low, high, pValue }): Cell[] => [
       title,
-      { shown: signed(difference, 4), value: difference },
+      { shown: signed(estimate, 4), value: estimate },
       `${signed(low, 4)} to ${signed(high, 4)}`,
       { shown: pValue.toFixed(4), value: pValue },
     ]),

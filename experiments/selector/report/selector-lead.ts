@@ -1,9 +1,10 @@
+import type { MetricInterval } from '../../../src/metrics/metric-intervals.ts';
 import { meanAndDeviation } from '../../../src/metrics/summary-statistics.ts';
 import { plusMinus } from '../../report/shown-numbers.ts';
 import type { SelectorDecision, SelectorSystem, SelectorTask } from '../decisions.ts';
 import { keptDecisions, keptModels } from '../kept-models.ts';
 import type { SelectorResult } from '../result.ts';
-import { type MetricInterval, metricIntervals, scoreTest, selectorMetrics, type TaskScores } from '../scores.ts';
+import { scoreTest, selectorIntervals, selectorMetrics, type TaskScores } from '../scores.ts';
 
 /** Of the intervals in a report. */
 export const resamples = 500;
@@ -60,5 +61,5 @@ export function leadOver(
   const [ours, theirs] = [own, other].map((system) => decided(trials, { system, test, task }));
   if (ours.length === 0 || theirs.length === 0) return null;
   const seeds = ours.map((first, index) => ({ first, second: theirs[index] }));
-  return metricIntervals({ task, seeds, seed: 1, resamples, metrics: [macroF1] })[0];
+  return selectorIntervals({ task, seeds, seed: 1, resamples, metrics: [macroF1] })[0];
 }

@@ -4,7 +4,7 @@ import { signedInterval } from '../../report/shown-numbers.ts';
 import type { VariantResults } from '../../report/variant-results.ts';
 import { type SelectorTask, selectorTasks as tasks } from '../decisions.ts';
 import type { SelectorResult } from '../result.ts';
-import { metricIntervals, scoreTest, selectorMetrics } from '../scores.ts';
+import { scoreTest, selectorIntervals, selectorMetrics } from '../scores.ts';
 import { allPostsName, selectorName, systemNames } from '../system-names.ts';
 import { decided, keptMacroF1, leadOver, overSeeds, resamples, scoresOf } from './selector-lead.ts';
 import { selectorVerdict } from './selector-verdict.ts';
@@ -101,7 +101,7 @@ function taskTable(table: TableOf): string[] {
     const scores = scoresOf(trials, { system, test, task });
     const seeds = decided(trials, { system, test, task });
     if (seeds.length === 0) return [];
-    const [interval] = metricIntervals({
+    const [interval] = selectorIntervals({
       task,
       seeds: seeds.map((first) => ({ first })),
       seed: 1,

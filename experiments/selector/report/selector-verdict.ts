@@ -1,11 +1,11 @@
 import { counted } from '../../../src/counted.ts';
+import type { MetricInterval } from '../../../src/metrics/metric-intervals.ts';
 import { mean } from '../../../src/metrics/summary-statistics.ts';
 import { signedInterval } from '../../report/shown-numbers.ts';
 import type { VariantResults } from '../../report/variant-results.ts';
 import { type SelectorTask, selectorTasks } from '../decisions.ts';
 import { keptModels } from '../kept-models.ts';
 import type { SelectorResult } from '../result.ts';
-import type { MetricInterval } from '../scores.ts';
 import { selectorName, systemNames } from '../system-names.ts';
 import { leadOver } from './selector-lead.ts';
 

@@ -22,14 +22,14 @@ describe('compare, of selectors', () => {
     for (const { task, items, metrics } of comparisons) {
       const [own, other] = ['selector', 'untuned'].map((name) => scoreOf(name, task));
       expect(items).toBe(own?.items);
-      for (const { name, difference, low, high, pValue } of metrics) {
-        expect(difference).toBeCloseTo((own?.values[name] ?? 0) - (other?.values[name] ?? 0), 10);
+      for (const { name, estimate, low, high, pValue } of metrics) {
+        expect(estimate).toBeCloseTo((own?.values[name] ?? 0) - (other?.values[name] ?? 0), 10);
         expect(low).toBeLessThanOrEqual(high);
         expect(pValue).toBeGreaterThan(0);
       }
     }
     const same = compareSelectorSystems({ folder }, { folder }, { seed: 1 });
-    for (const { metrics } of same) expect(metrics).toMatchObject([{ difference: 0 }, { difference: 0 }]);
+    for (const { metrics } of same) expect(metrics).toMatchObject([{ estimate: 0 }, { estimate: 0 }]);
 
     const table = await earshot(['compare', run, 'runs/tiny/agent', '--second-system', 'selector'], { cwd });
     expect(table.code).toBe(1);

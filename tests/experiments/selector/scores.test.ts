@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { SelectorDecision } from '../../../experiments/selector/decisions.ts';
-import { metricIntervals } from '../../../experiments/selector/scores.ts';
+import { selectorIntervals } from '../../../experiments/selector/scores.ts';
 import { Random } from '../../../src/tensor/random.ts';
 
 /** Replies of threads that are each right or wrong as a whole. */
@@ -26,11 +26,11 @@ function decisions(options: { seed: number; threads: number; replies: number; ri
   });
 }
 
-describe('metricIntervals', () => {
+describe('selectorIntervals', () => {
   it('draws threads whole: as many replies of fewer threads make a wider interval', () => {
     const widthOf = (threads: number, replies: number) => {
       const first = decisions({ seed: 1, threads, replies, right: 0.5 });
-      const [{ low, high }] = metricIntervals({ task: 'stance', seeds: [{ first }], seed: 1, resamples: 500 });
+      const [{ low, high }] = selectorIntervals({ task: 'stance', seeds: [{ first }], seed: 1, resamples: 500 });
       return high - low;
     };
     // The standard error goes with the root of the number of threads: 4 times as many, half the width.
@@ -40,7 +40,7 @@ describe('metricIntervals', () => {
   it('is 0 throughout for a system against itself, and far from it for one that is always right', () => {
     const seeds = [1, 2, 3].map((seed) => decisions({ seed, threads: 50, replies: 4, right: 0.4 }));
     const against = (second: (first: SelectorDecision[]) => SelectorDecision[]) =>
-      metricIntervals({
+      selectorIntervals({
         task: 'stance',
         seeds: seeds.map((first) => ({ first, second: second(first) })),
         seed: 1,
@@ -57,7 +57,7 @@ describe('metricIntervals', () => {
   it('is wider over seeds that disagree than over one', () => {
     const first = [0.2, 0.8].map((right, seed) => decisions({ seed, threads: 200, replies: 4, right }));
     const width = (own: SelectorDecision[][]) => {
-      const [{ low, high }] = metricIntervals({
+      const [{ low, high }] = selectorIntervals({
         task: 'stance',
         seeds: own.map((of) => ({ first: of })),
         seed: 1,

@@ -1,0 +1,73 @@
+import { bootstrapGroups, type Interval } from './bootstrap.ts';
+
+/** A metric over seeds: of one system, or of the first minus the second. */
+export interface MetricInterval extends Interval {
+  readonly name: string;
+  readonly title: string;
+  /** Mean over the seeds. */
+  readonly estimate: number;
+  /** Two-sided, of 0. */
+  readonly pValue: number;
+}
+
+/** What one seed decided; what a second system decided of the same items in the same order, to be subtracted. */
+export interface SeedDecisions<Decision> {
+  readonly first: readonly Decision[];
+  readonly second?: readonly Decision[];
+}
+
+/**
+ * Metrics with 95 % intervals: a bootstrap that draws seeds, then the items of each. Where two systems are compared, both get the
+ * same draws. A metric that is not known of these decisions is left out.
+ * @param options.drawnTogether items that are not independent, such as the replies to one claim; each item alone unless given
+ */
+export function metricIntervals<Decision, Columns extends object>(options: {
+  seeds: readonly SeedDecisions<Decision>[];
+  columnsOf: (decisions: readonly Decision[]) => Columns;
+  metrics: readonly {
+    readonly name: string;
+    readonly title: string;
+    of(columns: Columns & { items: Int32Array }): number | null;
+  }[];
+  drawnTogether?: (decisions: readonly Decision[]) => readonly (readonly number[])[];
+  /** Of the bootstrap. */
+  seed: number;
+  resamples?: number | undefined;
+}): MetricInterval[] {
+  const { seeds, columnsOf, metrics, seed, resamples = 2000 } = options;
+  const { drawnTogether = (decisions) => Array.from(decisions.keys(), (item) => [item]) } = options;
+  const groups = seeds.map(({ first, second }) => ({
+    drawn: drawnTogether(first),
+    left: columnsOf(first),
+    right: second === undefined ? null : columnsOf(second),
+  }));
+  const valuesOf = (group: number, places: Int32Array, of: typeof metrics) => {
+    const { drawn, left, right } = groups[group];
+    const items = joined(places, drawn);
+    const value = (metric: (typeof of)[number], columns: Columns) => metric.of({ ...columns, items }) ?? Number.NaN;
+    return of.map((metric) => value(metric, left) - (right === null ? 0 : value(metric, right)));
+  };
+  const whole = groups.map(({ drawn }, group) => valuesOf(group, Int32Array.from(drawn.keys()), metrics));
+  const known = metrics.filter((_, index) => whole.every((values) => !Number.isNaN(values[index])));
+  if (known.length === 0) return [];
+  const intervals = bootstrapGroups({
+    groups: groups.map(({ drawn }) => drawn.length),
+    seed,
+    resamples,
+    statistics: (group, places) => valuesOf(group, places, known),
+  });
+  return known.map(({ name, title }, index) => ({ name, title, ...intervals[index] }));
+}
+
+/** The items at the places drawn, one after the other. */
+function joined(places: Int32Array, drawn: readonly (readonly number[])[]): Int32Array {
+  let count = 0;
+  for (let place = 0; place < places.length; place++) count += drawn[places[place]].length;
+  const items = new Int32Array(count);
+  let next = 0;
+  for (let place = 0; place < places.length; place++) {
+    const own = drawn[places[place]];
+    for (let index = 0; index < own.length; index++) items[next++] = own[index];
+  }
+  return items;
+}
