@@ -1,5 +1,5 @@
 /*
- * What agents came to over the seeds of finished runs, each folder a variant. Usage:
+ * What agents came to over the seeds of finished runs, each folder a variant, or a sweep, whose settings are variants. Usage:
  *
  *   node --import tsx benchmarks/over-seeds.ts runs/objective/copy-0.7 runs/objective/copy-0.3 [--systems 'stop agent,first post']
  *
@@ -12,13 +12,15 @@
  *   F1, ER − first  less those of the same system in the first folder, paired by seed
  */
 import { existsSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { markdownTable } from 'markdown-table';
 import { readMetrics } from '../checkpoints/metrics-log.ts';
 import { RunDirectory } from '../checkpoints/run-directory.ts';
 import { readTrialResult, type TrialResult } from '../experiments/stop-agent/result.ts';
+import { describe } from '../experiments/sweep/plan.ts';
 import { seedInterval, shownInterval } from '../experiments/sweep/seed-interval.ts';
+import { isSweepFolder, planOfFolder } from '../experiments/sweep/sweep-folder.ts';
 
 const { values: given, positionals: folders } = parseArgs({
   options: { systems: { type: 'string', default: 'stop agent' } },
@@ -35,9 +37,8 @@ interface SeedOfSystem {
 }
 
 const first = new Map<string, readonly SeedOfSystem[]>();
-const rows = folders.flatMap((folder) => {
-  const runs = readdirSync(folder)
-    .map((name) => join(folder, name))
+const rows = folders.flatMap(variantsOf).flatMap(({ variant, directories }) => {
+  const runs = directories
     .filter((path) => existsSync(join(path, 'result.json')))
     .map((path) => RunDirectory.open(path));
   const distances = runs.map(distancesOf);
@@ -53,7 +54,7 @@ const rows = folders.flatMap((folder) => {
         own.flatMap((one) => reference.filter(({ seed }) => seed === one.seed).map((other) => of(one) - of(other))),
       );
     return [
-      `${folder.split('/').at(-1)}: ${name}`,
+      `${variant}: ${name}`,
       String(own.length),
       ...[0, 1].map((place) => (isAgent ? shown(distances.flatMap((of) => of?.[place] ?? [])) : '')),
       column(({ macroF1 }) => macroF1),
@@ -81,6 +82,17 @@ const head = [
 console.log(
   markdownTable([[...head, 'F1 − first', 'ER − first'], ...rows], { align: ['l', ...Array<'r'>(9).fill('r')] }),
 );
+
+function variantsOf(folder: string): { variant: string; directories: readonly string[] }[] {
+  if (!isSweepFolder(folder)) {
+    const directories = readdirSync(folder).map((name) => join(folder, name));
+    return [{ variant: basename(folder), directories }];
+  }
+  return planOfFolder(folder).settings.map(({ point, trials }) => ({
+    variant: describe(point),
+    directories: trials.map(({ id }) => join(folder, 'trials', id)),
+  }));
+}
 
 function shown(values: readonly number[], decimals = 3, range?: readonly [number, number]): string {
   return values.length === 0 ? '–' : shownInterval(seedInterval(values, range), decimals);
