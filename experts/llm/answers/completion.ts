@@ -121,6 +121,12 @@ function answerIn(options: { body: string; json: unknown; needsLogprobs: boolean
 }
 
 function notJson(body: string): CallFailure {
+  // Python writes log-probabilities so that are not finite.
+  const number = /[:,[]\s*(-?Infinity|NaN)\b/.exec(body)?.[1];
+  if (number !== undefined)
+    return noAnswer(
+      `the response is not JSON: it holds ${number}, which is no number there, most likely as a log-probability; set logprobs: off`,
+    );
   return /^\s*(?:data|event|id|retry)?:/.test(body)
     ? noAnswer(
         'the endpoint streams its answer (server-sent events), though no stream was asked for; set extraBody: { stream: false }',

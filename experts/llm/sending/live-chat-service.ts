@@ -44,7 +44,7 @@ export interface LiveChatOptions {
   env?: Environment | undefined;
   /** Keeps what endpoints refuse, so that the next process need not ask for it; none where null. */
   capabilitiesPath?: string | null | undefined;
-  /** Hears, once, what an endpoint refuses. */
+  /** Hears, once, what an endpoint refuses, and that it asks for long waits. */
   onNote?: ((line: string) => void) | undefined;
 }
 
@@ -53,7 +53,12 @@ interface Line {
   readonly limiter: ConcurrencyLimiter;
   readonly breaker: CircuitBreaker;
   readonly rate: RateLimiter;
+  /** Whether it was said that the endpoint asks for long waits. */
+  isWaitSaid: boolean;
 }
+
+/** A wait that looks as if nothing happened any more. */
+const LONG_WAIT_MS = 5000;
 
 /** The endpoint refuses a part of the protocol by name, so the same request is not worth a second attempt. */
 class PartRefusedError extends Error {
@@ -73,6 +78,7 @@ export class LiveChatService implements ChatService {
   private readonly random: Random;
   private readonly budget: Budget;
   private readonly policy: RetryPolicy;
+  private readonly onNote: (line: string) => void;
   private readonly signal: AbortSignal | null;
   private readonly graceMs: number;
   private readonly tally = new UsageTally();
@@ -89,9 +95,10 @@ export class LiveChatService implements ChatService {
     this.signal = options.signal ?? null;
     this.graceMs = options.graceMs ?? 5000;
     this.#env = options.env ?? process.env;
+    this.onNote = options.onNote ?? (() => {});
     this.capabilities = new EndpointCapabilities({
       path: options.capabilitiesPath ?? null,
-      onNote: options.onNote ?? (() => {}),
+      onNote: this.onNote,
     });
   }
 
@@ -220,12 +227,23 @@ export class LiveChatService implements ChatService {
         });
       if (failure?.isCongestion) outcome = 'congested';
       if (failure?.kind === 'rate-limit' && failure.retryAfterMs === null) line.rate.refused();
+      if (failure) this.sayLongWait(failure, { endpoint, line });
       if (failure?.isCongestion && failure.retryAfterMs !== null)
         line.limiter.pause(Math.min(failure.retryAfterMs, this.policy.retryAfterCapMs));
       throw error;
     } finally {
       permit.release(outcome);
     }
+  }
+
+  private sayLongWait(failure: CallFailure, { endpoint, line }: { endpoint: Endpoint; line: Line }): void {
+    const { retryAfterMs, status } = failure;
+    if (line.isWaitSaid || !failure.isRetryable || retryAfterMs === null || retryAfterMs < LONG_WAIT_MS) return;
+    line.isWaitSaid = true;
+    this.onNote(
+      `endpoint ${endpoint.name} (model ${endpoint.model}) asks to wait ${Math.ceil(retryAfterMs / 1000)} s (status ${status}); ` +
+        'requests go on by themselves, and later waits are not said',
+    );
   }
 
   private described(failure: CallFailure, { endpoint, attempts }: { endpoint: Endpoint; attempts: number }) {
@@ -240,6 +258,7 @@ export class LiveChatService implements ChatService {
     const { requestsPerMinute, tokensPerMinute, concurrency } = endpoint;
     const { baseMs, capMs } = this.policy;
     const line: Line = {
+      isWaitSaid: false,
       limiter: new ConcurrencyLimiter(concurrency),
       breaker: new CircuitBreaker(),
       rate: new RateLimiter({ requestsPerMinute, tokensPerMinute, stepMs: baseMs / 5, capMs }),

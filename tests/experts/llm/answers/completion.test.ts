@@ -151,9 +151,12 @@ describe('finish reasons', () => {
     return whyIncomplete(answer);
   };
 
-  it.each(['stop', 'eos', 'end_turn', 'stop_sequence', 'none', 'STOP', null])('%s is complete', (finish) => {
-    expect(incomplete({ finish })).toBeNull();
-  });
+  it.each(['stop', 'eos', 'eos_token', 'end_turn', 'stop_sequence', 'none', 'STOP', null])(
+    '%s is complete',
+    (finish) => {
+      expect(incomplete({ finish })).toBeNull();
+    },
+  );
 
   it.each([
     ['length', /cut off at the longest length/],
@@ -249,6 +252,17 @@ describe('bodies', () => {
       });
     },
   );
+
+  it.each(['NaN', '-Infinity'])('are failures where a log-probability is %s', (number) => {
+    const logprobs = { content: [{ token: 'Yes', logprob: 0, top_logprobs: [] }] };
+    const json = JSON.stringify({ choices: [{ ...choice, logprobs }] });
+    const { answer } = readCompletion({
+      body: json.replace('"logprob":0', `"logprob": ${number}`),
+      request: ask(endpoint),
+    });
+    expect(answer).toMatchObject({ kind: 'no-answer', message: expect.stringContaining(number) });
+    expect(answer).toMatchObject({ message: expect.stringMatching(/logprobs: off/) });
+  });
 
   it.each([
     ['tool_calls', { tool_calls: [{ id: 'x', type: 'function', function: { name: 'f', arguments: '{}' } }] }],

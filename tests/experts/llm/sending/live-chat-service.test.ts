@@ -159,6 +159,16 @@ describe('LiveChatService', () => {
     pause.mockRestore();
   });
 
+  it('says once that the server asks for a long wait', async () => {
+    const wait = { status: 429, headers: { 'retry-after': '40' } };
+    const server = await startServer(inTurn([wait, wait, 'yes', wait, 'yes']));
+    const onNote = vi.fn();
+    const service = quickService({ onNote, retry: { retryAfterCapMs: 1 } });
+    await service.chat(ask(endpointAt(server), 'one'));
+    await service.chat(ask(endpointAt(server), 'two'));
+    expect(onNote.mock.calls).toEqual([[expect.stringMatching(/^endpoint scripted .* asks to wait 40 s/)]]);
+  });
+
   it('ends all calls where the server still asks for a longer wait than it is granted', async () => {
     const server = await startServer(() => ({
       status: 429,
