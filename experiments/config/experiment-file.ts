@@ -1,4 +1,7 @@
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { basename, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { canonicalJson } from '../../src/content-hash.ts';
 import { diskError, InputError } from '../../src/errors.ts';
@@ -75,6 +78,9 @@ export async function readExperimentYaml(path: string): Promise<PlainObject> {
   try {
     text = await readFile(path, 'utf8');
   } catch (error) {
+    const recipe = existsSync(path) ? undefined : recipeLike(path);
+    if (recipe !== undefined)
+      throw new InputError(`there is no ${path}; the recipe of that name is ${quoted(recipe)}`, { cause: error });
     throw diskError(error, { what: `read the experiment ${path}` });
   }
   const value = parseYaml(text, `${path} is`);
@@ -85,6 +91,14 @@ export async function readExperimentYaml(path: string): Promise<PlainObject> {
       `${path} is a detector file, and an experiment file is needed: name it in one as detector.file, or test it with \`earshot detect threads.jsonl --detector ${quoted(path)}\``,
     );
   return value;
+}
+
+/** The recipe that comes with Earshot under this name: it lies in the checkout, or in the package beside the compiled program. */
+function recipeLike(path: string): string | undefined {
+  const name = basename(path).replace(/(\.ya?ml)?$/, '.yaml');
+  return ['../recipes/', '../../../experiments/recipes/']
+    .map((folder) => relative('', fileURLToPath(new URL(folder + encodeURIComponent(name), import.meta.url))))
+    .find((recipe) => existsSync(recipe));
 }
 
 /** @throws InputError for a file of threads or a table, with what makes an experiment of it */

@@ -5,7 +5,7 @@ import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { groupBy } from '../../src/data/group-by.ts';
 import { InputError } from '../../src/errors.ts';
 import { type ExperimentFile, loadVariants, readExperimentYaml } from '../config/experiment-file.ts';
-import type { PlainObject } from '../config/overrides.ts';
+import { isPlainObject, type PlainObject } from '../config/overrides.ts';
 import { writePage } from '../report/page/write-page.ts';
 import type { VariantResults, VariantRuns } from '../report/variant-results.ts';
 import type { KindName } from '../run/kind-name.ts';
@@ -85,9 +85,15 @@ function otherSettings({ trials }: OpenedExperiment): string[] {
 /** @throws InputError for a file that is no valid experiment */
 export async function openExperiment(source: ExperimentSource): Promise<OpenedExperiment> {
   const { path, data, runs } = source;
-  const kind = kindOf((await readExperimentYaml(path)).kind, path);
-  const overrides = [...source.overrides, ...(data === undefined ? [] : [kind.dataOverride(data)])];
-  const file = await loadVariants({ path, overrides, resolve: kind.resolve, soleVariant: kind.soleVariant });
+  const raw = await readExperimentYaml(path);
+  const kind = kindOf(raw.kind, path);
+  const { resolve, soleVariant } = kind;
+  const own = [...source.overrides, ...(data === undefined ? [] : [kind.dataOverride(data)])];
+  const load = (overrides: readonly PlainObject[]) => loadVariants({ path, overrides, resolve, soleVariant });
+  const asked = await load(own);
+  const readsFiles = asked.variants.some(({ experiment }) => experiment.threadFiles.length > 0);
+  // What a file says of the threads that it makes is not said of others.
+  const file = makesThreads(raw) && readsFiles ? await load([{ description: '' }, ...own]) : asked;
   const variants = chosenVariants(file, source.variants);
   const { name, description } = file;
   return {
@@ -108,6 +114,11 @@ export async function openExperiment(source: ExperimentSource): Promise<OpenedEx
     asksModels: variants.some(({ experiment }) => experiment.asksModels),
     backend: variants[0].experiment.backend,
   };
+}
+
+/** Whether the file itself has its threads made. */
+function makesThreads({ data }: PlainObject): boolean {
+  return isPlainObject(data) && ('synthetic' in data || 'planted' in data);
 }
 
 export function finishedTrials({ trials }: Pick<OpenedExperiment, 'trials'>): VariantTrial[] {

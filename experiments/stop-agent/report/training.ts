@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { type MetricsLine, readMetrics } from '../../../checkpoints/metrics-log.ts';
 import { RunDirectory } from '../../../checkpoints/run-directory.ts';
+import { groupBy } from '../../../src/data/group-by.ts';
 import { mean } from '../../../src/metrics/summary-statistics.ts';
 import type { StopAgentConfig } from '../../../trainers/stop-agent/config.ts';
 import type { DrawnChart } from '../../report/page/chart.ts';
@@ -27,13 +28,8 @@ export async function trainingSection(
     });
     return { variant, seed: result.seed, metrics, found, isCollapsed: mostCommonStop.share >= collapsedShare };
   });
-  const several = runs.length > 1;
-  const warnings = logged.flatMap(({ variant, seed, found }) =>
-    found.map(
-      ({ what, advice }) =>
-        html`<li>${several ? html`<b>${variant}, seed ${seed}.</b> ` : null}${what} <span class="advice">${advice}</span></li>`,
-    ),
-  );
+  const warned = logged.flatMap(({ variant, seed, found }) => found.map((warning) => ({ variant, seed, ...warning })));
+  const warnings = warningItems(warned, { several: runs.length > 1 });
   const { body, charts } = await curveFigures(logged, { over: 'iteration' });
   return {
     charts,
@@ -51,8 +47,42 @@ export async function trainingSection(
 
 const explained = html`<p>One line a run; those of other agents and seeds are pale.</p>`;
 
+interface WarnedRun extends TrainingWarning {
+  readonly variant: string;
+  readonly seed: number;
+}
+
+/**
+ * An item for each trouble of each agent, however many of its seeds have it.
+ * @param options.several whether there are further runs, so that an item says whose it is
+ */
+export function warningItems(warned: readonly WarnedRun[], { several }: { several: boolean }): Markup[] {
+  const alike = groupBy(warned, ({ variant, trouble }) => `${variant}/${trouble}`);
+  return Array.from(alike.values(), (runs) => warningItem(runs, { several }));
+}
+
+/** Said in full of the first seed that has it, the other seeds folded under it. */
+function warningItem([first, ...others]: readonly WarnedRun[], { several }: { several: boolean }): Markup {
+  const { variant, seed, what, advice } = first;
+  const place = several ? html`<b>${variant}, seed ${seed}.</b> ` : null;
+  return html`<li>${place}${what} <span class="advice">${advice}</span>${
+    others.length === 0
+      ? null
+      : html`<details><summary>Also ${others.length === 1 ? 'seed' : 'seeds'} ${others.map((other) => other.seed).join(', ')}</summary><ul>${others.map((other) => html`<li><b>Seed ${other.seed}.</b> ${other.what} <span class="advice">${other.advice}</span></li>`)}</ul></details>`
+  }</li>`;
+}
+
 /** Something that a training shows and that calls for a change. */
 export interface TrainingWarning {
+  /** What seeds with the same trouble share. */
+  readonly trouble:
+    | 'waits'
+    | 'collapsed'
+    | 'strong-discriminator'
+    | 'large-updates'
+    | 'diverges'
+    | 'no-entropy'
+    | 'bad-critic';
   readonly what: string;
   /** What to do about it. */
   readonly advice: string;
@@ -92,12 +122,14 @@ export function trainingWarnings(run: {
     warnings.push(
       name === 'last post'
         ? {
+            trouble: 'waits',
             what: `It waits for the last post in ${percent(share)} of the threads, as the rule “all posts” would.`,
             advice: imitates
               ? `Raise agent.imitation.beta, the weight of the early-action expert (now ${agent.imitation.beta}), or set agent.algorithm: exact-return, with agent.task.delayCost above ${agent.task.delayCost}.`
               : `Make waiting cost more: raise agent.task.delayCost above ${agent.task.delayCost}. Where all posts are far better than any prefix, waiting is right.`,
           }
         : {
+            trouble: 'collapsed',
             what: `It has collapsed: ${percent(share)} of the threads are decided at ${name}, as a fixed rule would.`,
             advice: `${
               name === 'post 1'
@@ -109,6 +141,7 @@ export function trainingWarnings(run: {
   const [told, expert] = [end('discriminator/accuracy_agent'), end('discriminator/says_expert_conservative')];
   if (told !== null && expert !== null && Math.min(told, expert) >= limits.accuracy)
     warnings.push({
+      trouble: 'strong-discriminator',
       what: `The discriminator is too strong: at the end it tells ${percent(told)} of the agent’s steps and ${percent(expert)} of the conservative expert’s, so that its rewards hardly say which step is better.`,
       advice:
         'Lower agent.imitation.discriminator.learningRate or .epochs, or raise .penalty; or start from the experts with agent.initialization: behavior-cloning.',
@@ -118,6 +151,7 @@ export function trainingWarnings(run: {
   const isUnsteady = (kl ?? 0) > limits.kl || (clipped ?? 0) > limits.clipped;
   if (isUnsteady)
     warnings.push({
+      trouble: 'large-updates',
       what: `Updates are large to the end: KL ${(kl ?? 0).toFixed(3)}, ${percent(clipped ?? 0)} of the ratios clipped.`,
       advice: 'Lower agent.imitation.ppo.learningRate or .epochs, or keep learningRateDecay: linear.',
     });
@@ -125,6 +159,7 @@ export function trainingWarnings(run: {
   const logit = end('rollout/mean_logit');
   if (logit !== null && Math.abs(logit) > limits.logit)
     warnings.push({
+      trouble: 'diverges',
       what: `The training diverges: the mean logit of the discriminator is ${logit.toFixed(0)}.`,
       advice:
         'Lower agent.imitation.discriminator.learningRate, or use agent.imitation.misleading: as-agent, whose loss is bounded. Then train with --restart.',
@@ -132,12 +167,14 @@ export function trainingWarnings(run: {
   const entropy = end('ppo/entropy');
   if (entropy !== null && entropy < limits.entropy)
     warnings.push({
+      trouble: 'no-entropy',
       what: `The policy no longer tries anything: its entropy is ${entropy.toFixed(4)}.`,
       advice: 'Raise agent.imitation.ppo.entropyCoefficient, such as to 0.03, or lower the learning rate.',
     });
   const explained = end('ppo/explained_variance');
   if (explained !== null && explained < 0)
     warnings.push({
+      trouble: 'bad-critic',
       what: `The critic is worse than a constant: it explains ${explained.toFixed(2)} of the variance of the returns.`,
       advice:
         'Give it more iterations, raise agent.imitation.ppo.valueCoefficient, or use rollout: exact, which needs none.',

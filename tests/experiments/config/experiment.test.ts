@@ -36,6 +36,30 @@ describe('an experiment file', () => {
     );
   });
 
+  it('says nothing of its own threads where others take their place', async () => {
+    const yaml = 'name: x\ndescription: Made here.\ndata: { synthetic: { threads: 200 } }';
+    const path = join(temporaryFolder({ 'my.yaml': yaml }), 'my.yaml');
+    const source = { path, overrides: [], runs: 'runs' };
+    expect(await openExperiment(source)).toMatchObject({ description: 'Made here.' });
+    const own = await openExperiment({ ...source, data: 'own.jsonl' });
+    expect(own.description).toBe('');
+    expect(own.trials[0].config).toMatchObject({ description: '', data: { threads: 'own.jsonl' } });
+    const set = [{ data: { threads: 'own.jsonl' } }];
+    expect(await openExperiment({ ...source, overrides: set })).toMatchObject({ description: '' });
+    const described = [...set, { description: 'Mine.' }];
+    expect(await openExperiment({ ...source, overrides: described })).toMatchObject({ description: 'Mine.' });
+  });
+
+  it('that is not there, but is a recipe of Earshot, is said to lie there', async () => {
+    for (const path of ['nowhere/recipes/quickstart.yaml', 'quickstart'])
+      await expect(openExperiment({ path, overrides: [], runs: 'runs' })).rejects.toThrow(
+        `there is no ${path}; the recipe of that name is experiments/recipes/quickstart.yaml`,
+      );
+    await expect(openExperiment({ path: 'nowhere.yaml', overrides: [], runs: 'runs' })).rejects.toThrow(
+      'cannot read the experiment nowhere.yaml (ENOENT)',
+    );
+  });
+
   it('needs only a name, and is one variant then', async () => {
     const file = await load('name: x');
     expect(file.variants).toEqual([{ name: 'agent', experiment: experimentSchema.parse({ name: 'x' }) }]);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { MetricsLine } from '../../../../checkpoints/metrics-log.ts';
 import { curveCharts, thinned } from '../../../../experiments/report/page/learning-curves.ts';
-import { trainingWarnings } from '../../../../experiments/stop-agent/report/training.ts';
+import { trainingWarnings, warningItems } from '../../../../experiments/stop-agent/report/training.ts';
 import { stopAgentSchema } from '../../../../trainers/stop-agent/config.ts';
 
 function logged(steps: number, valueAt: (step: number) => Record<string, number>): MetricsLine[] {
@@ -17,6 +17,29 @@ const calm = {
 };
 const whats = (run: Partial<Parameters<typeof trainingWarnings>[0]>) =>
   trainingWarnings({ ...calm, ...run }).map(({ what }) => what);
+
+describe('warningItems', () => {
+  it('says a trouble once for an agent, with its other seeds folded under it', () => {
+    const warned = [1, 2, 3].flatMap((seed) =>
+      ['one', 'two'].flatMap((variant) =>
+        trainingWarnings({ ...calm, mostCommonStop: { name: `post ${seed}`, share: 0.95 } }).map((warning) => ({
+          variant,
+          seed,
+          ...warning,
+        })),
+      ),
+    );
+    const items = warningItems(warned, { several: true }).map(({ markup }) => markup);
+    expect(items).toHaveLength(2);
+    const [shown, folded] = items[1].split('<details>');
+    expect(shown).toMatch(/^<li><b>two, seed 1\.<\/b> It has collapsed: 95 % of the threads are decided at post 1/);
+    expect(folded).toMatch(/^<summary>Also seeds 2, 3<\/summary>/);
+    expect(folded).toContain('<b>Seed 3.</b> It has collapsed: 95 % of the threads are decided at post 3');
+    const [alone] = warningItems(warned.slice(0, 1), { several: false });
+    expect(alone.markup).toMatch(/^<li>It has collapsed/);
+    expect(alone.markup).not.toContain('<details>');
+  });
+});
 
 describe('trainingWarnings', () => {
   it('says nothing of a calm training', () => {
