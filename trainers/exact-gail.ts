@@ -5,14 +5,16 @@ import { columnOf, matMul, sliceRows, type Tensors } from '../src/tensor/populat
 import type { RowTables } from '../src/tensor/row-tables.ts';
 import {
   type Discriminator,
+  type DiscriminatorHealth,
   type DiscriminatorName,
   type DiscriminatorSeen,
   discriminatorLoss,
+  disposeSeen,
   type GailRowWeights,
   logitsOfBothActions,
+  meanPenalties,
   statePreActivation,
 } from './discriminator.ts';
-import { type DiscriminatorHealth, disposeSeen, meanPenalties } from './discriminator-health.ts';
 import { discriminatorAdam, type ExpertWeight, type GailMember, nextPair } from './gail.ts';
 import { actionValues, type ThreadMdps, visitProbabilities } from './thread-mdp.ts';
 

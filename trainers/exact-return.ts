@@ -1,7 +1,7 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { z } from 'zod';
 import { descent } from '../src/tensor/descent.ts';
-import { type MlpName, perMember, rearranged, type Tensors } from '../src/tensor/population-ops.ts';
+import { type MlpName, perMember, type Tensors } from '../src/tensor/population-ops.ts';
 import { type BlockMasks, masked, policyValueForward } from './policy-value.ts';
 
 /*
@@ -128,3 +128,26 @@ export const climbReturns = descent<
   const returns = returnsOf(masked(parameters, blockMasks), task);
   return { loss: tf.neg(tf.mul(returns, task.weights)), seen: { returns } };
 });
+
+/**
+ * Numbers in another order, some of them left out or repeated, such as rows of threads as a matrix of threads.
+ * @param x [numbers]
+ * @param order.places for each number of the result, its place in `x`
+ * @param order.back for each number of `x`, its place in the result; `isMoved` is 0 for those that have none, else 1
+ */
+function rearranged(
+  x: tf.Tensor1D,
+  { places, back, isMoved }: { places: tf.Tensor; back: tf.Tensor1D; isMoved: tf.Tensor1D },
+): tf.Tensor {
+  const operation = tf.customGrad<tf.Tensor>((_, save) => {
+    if (typeof save === 'function') save([back, isMoved]);
+    return {
+      value: tf.gather(x, places),
+      gradFunc: (dy, [back, isMoved]) => {
+        const flat = Array.isArray(dy) ? dy[0] : dy;
+        return [tf.mul(tf.gather(tf.reshape(flat, [-1]), back), isMoved)];
+      },
+    };
+  });
+  return operation(x);
+}

@@ -7,15 +7,18 @@ import { columnOf, type Tensors } from '../src/tensor/population-ops.ts';
 import type { Random } from '../src/tensor/random.ts';
 import type { RowTables } from '../src/tensor/row-tables.ts';
 import {
+  accuraciesOf,
   type Discriminator,
+  type DiscriminatorHealth,
   type DiscriminatorName,
   type DiscriminatorSeen,
   discriminatorLoss,
+  disposeSeen,
   firstPreActivation,
   type GailRowWeights,
+  meanPenalties,
   mixPreActivations,
 } from './discriminator.ts';
-import { accuraciesOf, type DiscriminatorHealth, disposeSeen, meanPenalties } from './discriminator-health.ts';
 
 /*
  * GAIL (Ho & Ermon 2016) with the three experts of EARD (Eq. 3, 4): α pulls towards the conservative expert (CE), β

@@ -2,10 +2,8 @@ import * as tf from '@tensorflow/tfjs-core';
 import { mapTensors, namesOf, perMember, type Tensors } from './population-ops.ts';
 
 /*
- * Adam (Kingma & Ba, "Adam: A Method for Stochastic Optimization", ICLR 2015, Algorithm 1) in two forms: `adamStep`
- * on the tensors of a population, `adamUpdateArrays` on one flat vector for models too small to be worth a tensor. Both
- * use the paper's decay rates β₁ = 0.9 and β₂ = 0.999 and add epsilon outside the root of the corrected second moment,
- * as PyTorch does.
+ * Adam (Kingma & Ba, "Adam: A Method for Stochastic Optimization", ICLR 2015, Algorithm 1) on the tensors of a population. It uses
+ * the paper's decay rates β₁ = 0.9 and β₂ = 0.999 and adds epsilon outside the root of the corrected second moment, as PyTorch does.
  */
 
 /** Parameters with their Adam moments. Owns its tensors; `disposeOptimized` frees them, `descent` (descent.ts) moves them. */
@@ -26,11 +24,11 @@ export interface AdamOptions {
   readonly maxGradientNorm?: readonly number[];
 }
 
-const beta1 = 0.9;
-const beta2 = 0.999;
+export const beta1 = 0.9;
+export const beta2 = 0.999;
 
 /** 1 − βᵗ of both moments: they start at zero, and dividing by these undoes the pull towards it. */
-function biasCorrections(updates: number): { first: number; second: number } {
+export function biasCorrections(updates: number): { first: number; second: number } {
   return { first: 1 - beta1 ** updates, second: 1 - beta2 ** updates };
 }
 
@@ -100,42 +98,6 @@ export function adopt<Name extends string>(state: Optimized<Name>, moved: Moving
   const { parameters, firstMoments, secondMoments } = state;
   tf.dispose([parameters, firstMoments, secondMoments]);
   Object.assign(state, moved);
-}
-
-/** Parameters on one flat vector with their Adam moments, each [parameters]. */
-export interface OptimizedArrays {
-  readonly parameters: Float64Array;
-  readonly firstMoments: Float64Array;
-  readonly secondMoments: Float64Array;
-  /** Updates done, for the bias correction. */
-  updates: number;
-}
-
-/** Parameters before their first update. The array is kept, not copied, and updated in place. */
-export function optimizedArrays(parameters: Float64Array): OptimizedArrays {
-  const zeros = () => new Float64Array(parameters.length);
-  return { parameters, firstMoments: zeros(), secondMoments: zeros(), updates: 0 };
-}
-
-/**
- * One Adam step downhill, in place; a negative learning rate goes uphill.
- * @param options.gradient [parameters]
- */
-export function adamUpdateArrays(
-  state: OptimizedArrays,
-  options: { gradient: Float64Array; learningRate: number; epsilon: number },
-): void {
-  const { parameters, firstMoments, secondMoments } = state;
-  const { gradient, learningRate, epsilon } = options;
-  state.updates++;
-  const corrections = biasCorrections(state.updates);
-  for (let index = 0; index < parameters.length; index++) {
-    const slope = gradient[index];
-    firstMoments[index] += (1 - beta1) * (slope - firstMoments[index]);
-    secondMoments[index] += (1 - beta2) * (slope ** 2 - secondMoments[index]);
-    const size = Math.sqrt(secondMoments[index] / corrections.second) + epsilon;
-    parameters[index] -= (learningRate * firstMoments[index]) / corrections.first / size;
-  }
 }
 
 /** min(1, max / ‖g‖) for each member, [members, 1, 1]. */

@@ -155,29 +155,6 @@ export function sliceRows(x: tf.Tensor3D, start: number, count: number): tf.Tens
   return tf.slice(x, [0, start, 0], [x.shape[0], count, x.shape[2]]);
 }
 
-/**
- * Numbers in another order, some of them left out or repeated, such as rows of threads as a matrix of threads.
- * @param x [numbers]
- * @param order.places for each number of the result, its place in `x`
- * @param order.back for each number of `x`, its place in the result; `isMoved` is 0 for those that have none, else 1
- */
-export function rearranged(
-  x: tf.Tensor1D,
-  { places, back, isMoved }: { places: tf.Tensor; back: tf.Tensor1D; isMoved: tf.Tensor1D },
-): tf.Tensor {
-  const operation = tf.customGrad<tf.Tensor>((_, save) => {
-    if (typeof save === 'function') save([back, isMoved]);
-    return {
-      value: tf.gather(x, places),
-      gradFunc: (dy, [back, isMoved]) => {
-        const flat = Array.isArray(dy) ? dy[0] : dy;
-        return [tf.mul(tf.gather(tf.reshape(flat, [-1]), back), isMoved)];
-      },
-    };
-  });
-  return operation(x);
-}
-
 /** Parameters of a perceptron with two hidden tanh layers, above the product of its input with the first layer. */
 export type UpperName = 'w2' | 'b2' | 'w3' | 'b3';
 /** All parameters: weights are [members, in, out] and biases [members, 1, out]. */

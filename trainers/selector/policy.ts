@@ -1,4 +1,4 @@
-import { adamUpdateArrays, type OptimizedArrays, optimizedArrays } from '../../src/tensor/adam.ts';
+import { adamUpdateArrays, type OptimizedArrays, optimizedArrays } from '../../src/tensor/adam-arrays.ts';
 
 /*
  * π(retain | s) = σ(w·s + b) (JSDRV, Eq. 3), one for each level. Plain arrays: the policy acts on one state at a time, and its

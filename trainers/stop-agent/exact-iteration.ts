@@ -1,7 +1,7 @@
 import { CONTINUE } from '../../envs/state-table.ts';
 import { episodeLength, nextThreads } from '../../envs/stop-env.ts';
 import type { ExpertName } from '../../experts/trajectories.ts';
-import type { DiscriminatorHealth } from '../discriminator-health.ts';
+import type { DiscriminatorHealth } from '../discriminator.ts';
 import {
   type ExactAdvantages,
   exactAdvantages,
@@ -17,8 +17,16 @@ import { logComplement } from '../policy-value.ts';
 import type { PpoConfig } from '../ppo.ts';
 import { actionValues, type ThreadMdps, threadStates, threadsOf, withFinalStops } from '../thread-mdp.ts';
 import type { Metrics } from '../trainer.ts';
-import { byMember, discriminatorMembers, memberHealth, memberRewards, perDiscriminator } from './discriminators.ts';
-import { discriminatorEpochs, type Imitation, type ImitationMember } from './imitation-state.ts';
+import {
+  byMember,
+  discriminatorEpochs,
+  discriminatorMembers,
+  type Imitation,
+  type ImitationMember,
+  memberHealth,
+  memberRewards,
+  perDiscriminator,
+} from './imitation-state.ts';
 import { discriminatorMetrics } from './metrics.ts';
 import { scoreRows } from './rollout.ts';
 

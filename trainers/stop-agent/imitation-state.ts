@@ -1,27 +1,19 @@
 import * as tf from '@tensorflow/tfjs-core';
-import { z } from 'zod';
-import type { NamedArray } from '../../checkpoints/tensor-file.ts';
 import { initialState, type StopEnvOptions, type StopEnvState } from '../../envs/stop-env.ts';
 import { type ExpertName, expertNames } from '../../experts/trajectories.ts';
 import { disposeOptimized } from '../../src/tensor/adam.ts';
 import { Random } from '../../src/tensor/random.ts';
-import { createDiscriminator, type Discriminator, type GailRowWeights } from '../discriminator.ts';
+import {
+  createDiscriminator,
+  type Discriminator,
+  type DiscriminatorHealth,
+  type GailRowWeights,
+} from '../discriminator.ts';
 import type { LabelledBatch } from '../exact-return.ts';
 import { initialRunningReturn, type RunningReturn } from '../gae.ts';
-import { type GailMember, gailRowWeights } from '../gail.ts';
-import { type MemberState, valuesOf } from '../trainer.ts';
+import { type GailConfig, type GailMember, gailRowWeights, rewardsOf } from '../gail.ts';
 import type { StopAgentConfig } from './config.ts';
-import { discriminatorMembers, perDiscriminator } from './discriminators.ts';
 import { labelledThreads } from './labelled-threads.ts';
-import {
-  checkMembers,
-  integers,
-  momentsArrays,
-  networkArrays,
-  restoreMoments,
-  restoreNetwork,
-  sameForAll,
-} from './network-state.ts';
 import { disposeLearner, pairsOf, refreshStates, type StopLearner } from './setup.ts';
 import { type TargetOccupancy, targetOccupancy } from './target-occupancy.ts';
 
@@ -31,7 +23,7 @@ export interface Imitation {
   readonly members: readonly ImitationMember[];
   /** Those with demonstrations; the members' streams are in this order. */
   readonly experts: readonly ExpertName[];
-  /** Those of each member in turn: see discriminators.ts. */
+  /** Those of each member in turn: see `perDiscriminator`. */
   readonly discriminator: Discriminator;
   readonly rowWeights: GailRowWeights;
   /** What each member's occupancy is held against; null where there is none to reach. */
@@ -128,90 +120,71 @@ export function disposeImitation({ learner, discriminator, rowWeights, task }: I
   tf.dispose([rowWeights.labelsExpertIsOne, rowWeights.weights, rowWeights.penalties ?? []]);
 }
 
-const valuesSchema = z.strictObject({
-  iteration: z.int(),
-  momentsCount: z.number(),
-  updates: z.strictObject({ agent: z.int(), discriminator: z.int() }),
-  random: z.array(z.int()),
-  environment: z.strictObject({ position: z.int(), step: z.int(), previous: z.int(), stopped: z.boolean() }),
-  runningReturn: z.strictObject({
-    discountedSum: z.number(),
-    mean: z.number(),
-    variance: z.number(),
-    count: z.number(),
-  }),
-  /** Position in each expert's stream; null where the member has no such demonstration. */
-  streamPositions: z.array(z.int().nullable()),
-});
-type Values = z.infer<typeof valuesSchema>;
+/*
+ * A member has one discriminator of all experts (EARD, Eq. 3) or one of each (Eq. 1 and 2). All of a population stand in one list,
+ * member after member, as many of each: what follows spreads what a member has over its discriminators and gathers what they say.
+ */
 
-/** What a member's discriminators are called in its checkpoint. */
-function discriminatorNames({ members, experts }: Imitation): string[] {
-  const { objective } = members[0].config;
-  return objective === 'shared' ? ['discriminator'] : experts.map((expert) => `discriminator/${expert}`);
+/** What each discriminator of a member tells from the agent: indices of its experts. */
+function discriminatorTasks(config: Pick<GailConfig, 'objective'>, experts: readonly ExpertName[]): number[][] {
+  const all = [...experts.keys()];
+  return config.objective === 'shared' ? [all] : all.map((expert) => [expert]);
 }
 
-/** Weights, moments, normaliser, random streams, environments: everything to go on bit for bit, one state a member. */
-export async function imitationStates(training: Imitation): Promise<MemberState[]> {
-  const { learner, members, discriminator, experts, iteration } = training;
-  const agentArrays = await networkArrays(['agent'], learner.agent);
-  const discriminatorArrays = await networkArrays(discriminatorNames(training), discriminator);
-  return members.map((member, index) => {
-    const { environmentState, streams, runningReturn, random } = member;
-    const { moments } = learner.members[index];
-    const { order, position, step, previous, stopped } = environmentState;
-    const arrays: Record<string, NamedArray> = {
-      ...agentArrays[index],
-      ...discriminatorArrays[index],
-      ...momentsArrays(moments),
-      environment: { shape: [order.length], data: order.slice() },
-    };
-    for (const [set, stream] of streams.entries())
-      if (stream !== null)
-        arrays[`stream/${experts[set]}`] = { shape: [stream.order.length], data: stream.order.slice() };
-    const values: Values = {
-      iteration,
-      momentsCount: moments.count,
-      updates: { agent: learner.agent.updates, discriminator: discriminator.updates },
-      random: random.state(),
-      environment: { position, step, previous, stopped },
-      runningReturn: { ...runningReturn },
-      streamPositions: streams.map((stream) => stream?.position ?? null),
-    };
-    return { arrays, values };
-  });
-}
-
-export function restoreImitation(training: Imitation, states: readonly MemberState[]): void {
-  const { learner, members, discriminator, experts } = training;
-  checkMembers(states, members);
-  const saved = states.map((state) => ({ arrays: state.arrays, values: valuesOf(state, valuesSchema) }));
-  restoreNetwork(saved, {
-    names: ['agent'],
-    network: learner.agent,
-    updates: saved.map(({ values }) => values.updates.agent),
-  });
-  restoreNetwork(saved, {
-    names: discriminatorNames(training),
-    network: discriminator,
-    updates: saved.map(({ values }) => values.updates.discriminator),
-  });
-  training.iteration = sameForAll(
-    saved.map(({ values }) => values.iteration),
-    'iterations',
+/** Each member's discriminators in turn. Their streams and random numbers are the member's own. */
+export function discriminatorMembers(members: readonly GailMember[]): GailMember[] {
+  return members.flatMap(({ config, random, experts, streams }) =>
+    discriminatorTasks(config, experts).map((told) => ({
+      config,
+      random,
+      experts: told.map((set) => experts[set]),
+      streams: told.map((set) => streams[set]),
+    })),
   );
-  for (const [index, member] of members.entries()) {
-    const { arrays, values } = saved[index];
-    restoreMoments(arrays, learner.members[index], values.momentsCount);
-    member.random = Random.fromState(values.random);
-    Object.assign(member.environmentState, values.environment);
-    member.environmentState.order = integers(arrays, 'environment').slice();
-    Object.assign(member.runningReturn, values.runningReturn);
-    for (const [set, stream] of member.streams.entries()) {
-      if (stream === null) continue;
-      stream.order = integers(arrays, `stream/${experts[set]}`).slice();
-      stream.position = values.streamPositions[set] ?? 0;
-    }
-  }
-  refreshTraining(training);
+}
+
+/** What each member has, once for each of its discriminators. */
+export function perDiscriminator<T>(members: readonly GailMember[], values: readonly T[]): T[] {
+  return members.flatMap(({ config, experts }, member) =>
+    discriminatorTasks(config, experts).map(() => values[member]),
+  );
+}
+
+/** What the discriminators of each member have, [members][discriminators]. */
+export function byMember<T>(members: readonly GailMember[], values: readonly T[]): T[][] {
+  const each = values.length / members.length;
+  return members.map((_, member) => values.slice(member * each, (member + 1) * each));
+}
+
+/** The parts of one member's reward, [steps] each, from the logits of its discriminators. */
+export interface MemberRewards {
+  /** The logit, or Σ w logit over the experts. */
+  readonly logits: Float32Array;
+  /** r, or Σ w r, with w = α, β and −γ over α + β − γ. */
+  readonly rewards: Float32Array;
+}
+
+export function memberRewards(
+  { config, experts, streams }: GailMember,
+  logits: readonly Float32Array[],
+): MemberRewards {
+  if (config.objective === 'shared') return { logits: logits[0], rewards: rewardsOf(logits[0], config.reward) };
+  const { alpha, beta, gamma } = config;
+  const signed = { conservative: alpha, earlyAction: beta, misleading: -gamma };
+  const weights = experts.map((expert, set) => (streams[set] === null ? 0 : signed[expert] / (alpha + beta - gamma)));
+  const summed = (values: readonly Float32Array[]) =>
+    values[0].map((_, step) => weights.reduce((sum, weight, set) => sum + weight * values[set][step], 0));
+  return { logits: summed(logits), rewards: summed(logits.map((own) => rewardsOf(own, config.reward))) };
+}
+
+/** One member's discriminators as one: the mean of what they say of the agent, the sum of the penalties. */
+export function memberHealth(own: readonly DiscriminatorHealth[]): DiscriminatorHealth {
+  // A discriminator of an expert that only other members have learns nothing.
+  const used = own.filter(({ saysExpert }) => saysExpert.some((share) => share !== null));
+  const penalties = used.flatMap(({ penalty }) => penalty ?? []);
+  return {
+    agent: used.reduce((sum, { agent }) => sum + agent, 0) / used.length,
+    saysExpert: own.flatMap(({ saysExpert }) => saysExpert),
+    penalty: penalties.length === 0 ? null : penalties.reduce((sum, penalty) => sum + penalty, 0),
+  };
 }

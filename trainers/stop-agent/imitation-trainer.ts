@@ -2,31 +2,32 @@ import * as tf from '@tensorflow/tfjs-core';
 import { InputError } from '../../src/errors.ts';
 import { updateScalarMoments } from '../../src/tensor/normalizer.ts';
 import { columnOf } from '../../src/tensor/population-ops.ts';
-import { logitsExpertIsHigh } from '../discriminator.ts';
-import type { DiscriminatorHealth } from '../discriminator-health.ts';
+import { type DiscriminatorHealth, logitsExpertIsHigh } from '../discriminator.ts';
 import { generalizedAdvantages, scaleRewards } from '../gae.ts';
 import { updateDiscriminator } from '../gail.ts';
-import { type PpoSteps, ppoUpdate } from '../ppo.ts';
-import type { Metrics, Trainer } from '../trainer.ts';
-import { byMember, discriminatorMembers, memberHealth, memberRewards, perDiscriminator } from './discriminators.ts';
+import { ppoUpdate } from '../ppo.ts';
+import type { Trainer } from '../trainer.ts';
 import { iterateExactly } from './exact-iteration.ts';
+import { imitationStates, restoreImitation } from './imitation-checkpoint.ts';
 import {
+  byMember,
   discriminatorEpochs,
+  discriminatorMembers,
   disposeImitation,
   type Imitation,
-  type ImitationMember,
-  imitationStates,
+  memberHealth,
+  memberRewards,
+  perDiscriminator,
   refreshTraining,
-  restoreImitation,
   startImitation,
 } from './imitation-state.ts';
 import { imitationMetrics } from './metrics.ts';
 import { learnerPolicies } from './network-state.ts';
 import type { StopPolicy } from './policy.ts';
 import type { StopMember } from './problem.ts';
-import { type Collected, collect, scoredAgain, scoreRows } from './rollout.ts';
+import { type Collected, collect, type EstimatedSteps, scoredAgain, scoreRows } from './rollout.ts';
 import { createLearner } from './setup.ts';
-import { occupancyDistance } from './target-occupancy.ts';
+import { withOccupancies } from './target-occupancy.ts';
 
 /*
  * The stop agent of EARD (§4): PPO against a discriminator of three experts, over the states of a table. Where paper and
@@ -71,12 +72,9 @@ export async function createImitation(members: readonly StopMember[]): Promise<T
       }
       const collected = await withCurrentMoments(training, await collectSteps(training));
       const health = await discriminate(training, collected);
-      const rewards = await scoreSteps(training, collected);
-      const steps = collected.map((own, member) =>
-        withAdvantages(training.members[member], own, rewards[member].scaled),
-      );
+      const steps = await estimate(training, collected);
       const task = await updatePolicy(training, steps);
-      const metrics = await measure(training, { collected, health, rewards, steps, task });
+      const metrics = await measure(training, { health, steps, task });
       training.iteration++;
       return withOccupancies(training, metrics);
     },
@@ -124,50 +122,45 @@ async function discriminate(training: Imitation, collected: readonly Collected[]
   return byMember(members, health).map(memberHealth);
 }
 
-/** The discriminators' logits of one member's steps, and the rewards made of them; [steps] each. */
-export interface Rewards {
-  readonly logits: Float32Array;
-  readonly scaled: Float32Array;
-}
-
-/** Line 3: logit, or −log D, over the running standard deviation of its discounted sum. */
-async function scoreSteps({ learner, members, discriminator }: Imitation, collected: readonly Collected[]) {
+/** Lines 3 and 5: rewards are the logit, or −log D, over the running standard deviation of their discounted sum. */
+async function estimate(
+  { learner, members, discriminator }: Imitation,
+  collected: readonly Collected[],
+): Promise<EstimatedSteps[]> {
   const scored = perDiscriminator(members, collected);
-  const logits = tf.tidy(() => {
+  const scores = tf.tidy(() => {
     const states = learner.states.gather(scored.map(({ rows }) => rows));
     const actions = columnOf(scored.map((own) => Float32Array.from(own.actions)));
     return logitsExpertIsHigh({ parameters: discriminator.parameters, states, actions });
   });
-  const values = await logits.data<'float32'>();
-  logits.dispose();
+  const values = await scores.data<'float32'>();
+  scores.dispose();
   const steps = collected[0].rows.length;
-  const own = scored.map((_, place) => values.subarray(place * steps, (place + 1) * steps));
-  return byMember(members, own).map((ofMember, index): Rewards => {
-    const member = members[index];
-    const { logits, rewards } = memberRewards(member, ofMember);
-    const { ends } = collected[index];
-    const { discount } = member.config.ppo;
-    return { logits, scaled: scaleRewards(member.runningReturn, { rewards, ends, discount }) };
+  const ofEach = byMember(
+    members,
+    scored.map((_, place) => values.subarray(place * steps, (place + 1) * steps)),
+  );
+  return members.map((member, index) => {
+    const own = collected[index];
+    const { discount, gaeLambda } = member.config.ppo;
+    const { logits, rewards } = memberRewards(member, ofEach[index]);
+    const scaled = scaleRewards(member.runningReturn, { rewards, ends: own.ends, discount });
+    const estimates = generalizedAdvantages({
+      rewards: scaled,
+      values: own.values,
+      ends: own.ends,
+      bootstrapValue: own.nextValue,
+      discount,
+      lambda: gaeLambda,
+    });
+    return { ...own, ...estimates, logits, rewards: scaled };
   });
-}
-
-/** Line 5. */
-function withAdvantages({ config }: ImitationMember, collected: Collected, rewards: Float32Array): PpoSteps {
-  const estimate = generalizedAdvantages({
-    rewards,
-    values: collected.values,
-    ends: collected.ends,
-    bootstrapValue: collected.nextValue,
-    discount: config.ppo.discount,
-    lambda: config.ppo.gaeLambda,
-  });
-  return { ...collected, ...estimate };
 }
 
 /** Lines 6 and 7, and the task's gradient where a member gives it a weight. Returns the expected returns before. */
 function updatePolicy(
   { learner, members, iteration, task }: Imitation,
-  steps: readonly PpoSteps[],
+  steps: readonly EstimatedSteps[],
 ): Promise<Float32Array | null> {
   const remaining = 1 - iteration / learner.members[0].config.iterations;
   const ppoMembers = members.map(({ config, random }, member) => ({
@@ -181,54 +174,26 @@ function updatePolicy(
 async function measure(
   { learner, members, experts }: Imitation,
   iteration: {
-    collected: readonly Collected[];
     health: readonly DiscriminatorHealth[];
-    rewards: readonly Rewards[];
-    steps: readonly PpoSteps[];
+    steps: readonly EstimatedSteps[];
     task: Float32Array | null;
   },
-): Promise<Metrics[]> {
+) {
+  const { health, steps, task } = iteration;
   const after = await scoreRows(
     learner,
-    iteration.collected.map(({ rows }) => rows),
+    steps.map(({ rows }) => rows),
   );
-  return members.map((member, index) =>
+  return members.map(({ config }, index) =>
     imitationMetrics({
-      config: member.config,
+      config,
       experts,
-      collected: iteration.collected[index],
-      discriminator: iteration.health[index],
-      rewards: iteration.rewards[index],
-      steps: iteration.steps[index],
+      discriminator: health[index],
+      steps: steps[index],
       after: after[index],
-      expectedReturn: member.config.taskWeight > 0 ? (iteration.task?.[index] ?? null) : null,
+      expectedReturn: config.taskWeight > 0 ? (task?.[index] ?? null) : null,
     }),
   );
-}
-
-/** Iterations from one measurement of the occupancies to the next: all states of the demonstration threads are scored for it. */
-const occupancyEvery = 10;
-
-/** Bounds the memory of that. */
-const statesAtOnce = 512;
-
-/** Adds how far the policies now are from their target, after every tenth iteration and the last. */
-async function withOccupancies({ learner, targets, iteration }: Imitation, metrics: readonly Metrics[]) {
-  const isLast = iteration === learner.members[0].config.iterations;
-  if (!isLast && iteration % occupancyEvery !== 0) return metrics;
-  const rows = targets.map((target) => target?.rows ?? new Int32Array(0));
-  const stopProbability = rows.map(({ length }) => new Float64Array(length));
-  const most = Math.max(...rows.map(({ length }) => length));
-  for (let start = 0; start < most; start += statesAtOnce) {
-    const chunks = rows.map((own) => own.subarray(start, start + statesAtOnce));
-    // A member with fewer states may have none left.
-    for (const [member, { stopLogProbabilities }] of (await scoreRows(learner, chunks)).entries())
-      stopProbability[member].subarray(start).set(stopLogProbabilities.map(Math.exp));
-  }
-  return metrics.map((own, member) => {
-    const target = targets[member];
-    return target === null ? own : { ...own, ...occupancyDistance(target, stopProbability[member]) };
-  });
 }
 
 function checkProblem({ problem, config }: StopMember): void {

@@ -21,6 +21,15 @@ export interface Collected extends Rollout {
   readonly nextValue: number;
 }
 
+/** The same with what each step earned, [steps] each. */
+export interface EstimatedSteps extends Collected {
+  /** The discriminators' logits, high for experts, and the rewards made of them, scaled. */
+  readonly logits: Float32Array;
+  readonly rewards: Float32Array;
+  readonly advantages: Float32Array;
+  readonly returns: Float32Array;
+}
+
 /** K steps of each member (EARD Algorithm 1, lines 2 and 4): all reachable states are scored in one pass. */
 export async function collect(
   learner: StopLearner,

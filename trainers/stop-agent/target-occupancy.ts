@@ -3,7 +3,8 @@ import { expertNames } from '../../experts/trajectories.ts';
 import { type ThreadMdps, threadsOf, visitProbabilities, withFinalStops } from '../thread-mdp.ts';
 import type { Metrics } from '../trainer.ts';
 import type { StopMember } from './problem.ts';
-import { pairsOf } from './setup.ts';
+import { scoreRows } from './rollout.ts';
+import { pairsOf, type StopLearner } from './setup.ts';
 
 /*
  * How far the agent is from what its objective asks for, on the demonstration threads. EARD's discriminator has nothing left
@@ -96,6 +97,38 @@ export function occupancyDistance(
     'occupancy/distance': distance,
     'occupancy/distance_by_step': sum(byStep.flat().map(Math.abs)) / 2,
   };
+}
+
+/** Iterations from one measurement of the occupancies to the next: all states of the demonstration threads are scored for it. */
+const occupancyEvery = 10;
+
+/** Bounds the memory of that. */
+const statesAtOnce = 512;
+
+/** Adds how far the policies now are from their target, after every tenth iteration and the last. */
+export async function withOccupancies(
+  {
+    learner,
+    targets,
+    iteration,
+  }: { learner: StopLearner; targets: readonly (TargetOccupancy | null)[]; iteration: number },
+  metrics: readonly Metrics[],
+): Promise<readonly Metrics[]> {
+  const isLast = iteration === learner.members[0].config.iterations;
+  if (!isLast && iteration % occupancyEvery !== 0) return metrics;
+  const rows = targets.map((target) => target?.rows ?? new Int32Array(0));
+  const stopProbability = rows.map(({ length }) => new Float64Array(length));
+  const most = Math.max(...rows.map(({ length }) => length));
+  for (let start = 0; start < most; start += statesAtOnce) {
+    const chunks = rows.map((own) => own.subarray(start, start + statesAtOnce));
+    // A member with fewer states may have none left.
+    for (const [member, { stopLogProbabilities }] of (await scoreRows(learner, chunks)).entries())
+      stopProbability[member].subarray(start).set(stopLogProbabilities.map(Math.exp));
+  }
+  return metrics.map((own, member) => {
+    const target = targets[member];
+    return target === null ? own : { ...own, ...occupancyDistance(target, stopProbability[member]) };
+  });
 }
 
 function sum(values: Float64Array | readonly number[]): number {

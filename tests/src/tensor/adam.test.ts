@@ -4,16 +4,15 @@ import {
   type AdamOptions,
   type AdamStep,
   adamStep,
-  adamUpdateArrays,
   adopt,
   disposeOptimized,
   type Moving,
   nextAdamStep,
   type Optimized,
   optimized,
-  optimizedArrays,
   resetOptimizer,
 } from '../../../src/tensor/adam.ts';
+import { adamUpdateArrays, optimizedArrays } from '../../../src/tensor/adam-arrays.ts';
 import { selectBackend } from '../../../src/tensor/backend.ts';
 import { compiled } from '../../../src/tensor/onnx/compiled.ts';
 import type { Tensors } from '../../../src/tensor/population-ops.ts';

@@ -15,7 +15,7 @@ import {
   memberHealth,
   memberRewards,
   perDiscriminator,
-} from '../../../trainers/stop-agent/discriminators.ts';
+} from '../../../trainers/stop-agent/imitation-state.ts';
 import { testBackend } from '../../src/tensor/test-backend.ts';
 
 const stream = (...actions: number[]): ExpertStream => ({
