@@ -244,9 +244,22 @@ function reduced(
   const axes = tf.util.parseAxisParam(options.axis ?? x.shape.map((_, axis) => axis), x.shape);
   const shape = x.shape.flatMap((length, axis) => (axes.includes(axis) ? (keepDims ? [1] : []) : [length]));
   const keepdims = Number(keepDims);
+  if (type === 'ReduceSum' && keepDims && x.dtype === 'float32' && isRowAxis(axes, x.shape))
+    return summedRows(backend, x, shape);
   return operands
     ? backend.append({ type, integers: { keepdims } }, [x], { ...like(x), shape, operands: [axes] })
     : backend.append({ type, integers: { keepdims, axes } }, [x], { ...like(x), shape });
+}
+
+/** Whether rows of several columns are reduced, all columns at once. */
+function isRowAxis(axes: readonly number[], shape: readonly number[]): boolean {
+  return axes.length === 1 && axes[0] === shape.length - 2 && shape[shape.length - 1] > 1;
+}
+
+/** As a product with ones, which ONNX Runtime computes several times faster than its sum over an axis in the middle. */
+function summedRows(backend: OnnxBackend, x: tf.TensorInfo, shape: number[]): tf.TensorInfo {
+  const ones = filled(backend, { shape: [1, x.shape[x.shape.length - 2]], dtype: 'float32' }, 1);
+  return ofIntermediate(backend, ones, () => backend.append({ type: 'MatMul' }, [ones, x], { ...like(x), shape }));
 }
 
 function reshaped(backend: OnnxBackend, x: tf.TensorInfo, shape: number[]): tf.TensorInfo {
