@@ -120,6 +120,8 @@ function kindOf(options: { status: number; message: string; code: string | null 
   if (status === 402) return 'quota';
   if (status === 404) return 'not-found';
   if (status >= 300 && status < 400) return 'redirect';
+  // Groq throws an answer away that does not fit the schema; the next one may.
+  if (code === 'json_validate_failed') return 'malformed';
   const said = SAID_WITH_ANY_STATUS.find(([, pattern]) => pattern.test(`${code} ${message}`));
   return said?.[0] ?? (status === 403 ? 'forbidden' : 'bad-request');
 }

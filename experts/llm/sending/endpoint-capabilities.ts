@@ -36,6 +36,8 @@ export class EndpointCapabilities {
   private readonly refusals: Map<string, Refusals>;
   /** Named by requests that are not answered yet. */
   private readonly suspected = new Map<string, Refusals>();
+  /** Which have answered a request with a JSON schema, in this process. */
+  private readonly withSchema = new Set<string>();
   private readonly trials = new Map<string, Promise<unknown>>();
 
   /**
@@ -88,9 +90,14 @@ export class EndpointCapabilities {
     else this.suspected.set(lineKey(endpoint), { ...this.suspected.get(lineKey(endpoint)), ...refused });
   }
 
-  /** Remembers refusals and says so once. To be called after the request was answered without the refused parts. */
-  learn(endpoint: Endpoint, learnt: Refusals): void {
+  hasTakenSchema(endpoint: Endpoint): boolean {
+    return this.withSchema.has(lineKey(endpoint));
+  }
+
+  /** Remembers refusals and says so once. To be called after a request of this form was answered, without the refused parts. */
+  learn(endpoint: Endpoint, { form, learnt }: { form: RequestForm; learnt: Refusals }): void {
     const key = lineKey(endpoint);
+    if (form.json === 'schema') this.withSchema.add(key);
     const known = this.refusals.get(key) ?? {};
     const isNew = Object.entries(learnt).length > 0 && canonicalJson({ ...known, ...learnt }) !== canonicalJson(known);
     if (!isNew) return;
@@ -139,12 +146,19 @@ const OUT_OF_RANGE =
 
 /**
  * What to leave out after a refusal: what the refusal names, or else, if it names nothing, the request for JSON. Null
- * where nothing is left to omit, or the refusal is about something else.
+ * where nothing is left to omit, or the refusal is about something else. Some servers break down over a JSON schema (status 500),
+ * attempt after attempt; from one that has taken a schema before, such a failure is another one.
  */
-export function weakerForm(options: { form: RequestForm; failure: CallFailure; endpoint: Endpoint }): Refusals | null {
-  const { form, failure, endpoint } = options;
+export function weakerForm(options: {
+  form: RequestForm;
+  failure: CallFailure;
+  endpoint: Endpoint;
+  hasTakenSchema: boolean;
+}): Refusals | null {
+  const { form, failure, endpoint, hasTakenSchema } = options;
   const named = namedRefusal(options);
   if (named !== null) return named;
+  if (failure.status === 500 && form.json !== 'none') return hasTakenSchema ? null : { json: 'none' };
   // The user set the temperature, the effort or the length wrongly; JSON has nothing to do with it.
   if (failure.kind !== 'bad-request' || /temperature|max_(?:completion_)?tokens|reasoning/i.test(failure.message))
     return null;

@@ -67,7 +67,9 @@ async function withWrappedError(response: Response, address: string | URL): Prom
   }
   const text = await limitedText(response, MOST_ERROR_BYTES);
   const json = jsonOrUndefined(text);
-  const bare = usualErrorSchema.safeParse(json).success ? null : (bareErrorSchema.safeParse(json).data ?? null);
+  // Of any other form, such as Mistral's list of refused fields in the message, all is the message.
+  const told = json === undefined ? null : (bareErrorSchema.safeParse(json).data ?? text);
+  const bare = usualErrorSchema.safeParse(json).success ? null : told;
   return new Response(bare === null ? text : JSON.stringify({ error: { message: bare } }), { status, headers });
 }
 

@@ -135,10 +135,11 @@ export class LiveChatService implements ChatService {
           signal,
         });
         // Only remembered after a success: the request might have been refused for a reason of its own.
-        this.capabilities.learn(endpoint, learnt);
+        this.capabilities.learn(endpoint, { form, learnt });
         return answer;
       } catch (error) {
-        const refusal = refusalOf({ error, form, endpoint });
+        const hasTakenSchema = this.capabilities.hasTakenSchema(endpoint);
+        const refusal = refusalOf({ error, form, endpoint, hasTakenSchema });
         if (refusal === null) {
           if (Object.keys(learnt).length > 0) this.capabilities.suspect(endpoint, null);
           if (!(error instanceof RetriesEndedError)) throw error;
@@ -290,8 +291,8 @@ function mostOf(request: ChatRequest): { tokens: number; money: number } {
   return { tokens: inputTokens + outputTokens, money: costOf({ endpoint: request.endpoint, usage }) };
 }
 
-function refusalOf(options: { error: unknown; form: RequestForm; endpoint: Endpoint }): Refusals | null {
-  const { error, form, endpoint } = options;
+function refusalOf(options: { error: unknown } & Omit<Parameters<typeof weakerForm>[0], 'failure'>): Refusals | null {
+  const { error, ...asked } = options;
   if (error instanceof PartRefusedError) return error.refusal;
-  return error instanceof RetriesEndedError ? weakerForm({ form, failure: error.failure, endpoint }) : null;
+  return error instanceof RetriesEndedError ? weakerForm({ ...asked, failure: error.failure }) : null;
 }

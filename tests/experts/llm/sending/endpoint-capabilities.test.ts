@@ -75,6 +75,17 @@ const refusals: Refusal[] = [
     said: /gives no log-probabilities/,
   },
   {
+    name: "log-probabilities in a message that is a list of refused fields (Mistral's)",
+    refuses: hasLogprobs,
+    reply: {
+      status: 422,
+      rawBody:
+        '{"object": "error", "message": {"detail": [{"type": "extra_forbidden", "loc": ["body", "logprobs"], "msg": "Extra inputs are not permitted"}]}}',
+    },
+    sent: { logprobs: undefined },
+    said: /gives no log-probabilities/,
+  },
+  {
     name: 'more than five alternatives',
     refuses: (body) => Number(body.top_logprobs) > 5,
     reply: { status: 400, message: 'top_logprobs must be <= 5, got 20' },
@@ -145,6 +156,26 @@ describe('what endpoints refuse', () => {
     writeFileSync(path, '{"refusals": 1}');
     expect(() => quickService(options)).toThrow(InputError);
     expect(() => quickService(options)).toThrow(/is damaged .*: delete it, and what endpoints refuse is learnt again/);
+  });
+
+  it('is a JSON schema where a server always breaks down over one without saying so', async () => {
+    const broken = { status: 500, message: 'Internal Server Error' };
+    const server = await startServer((body) => ('response_format' in body ? broken : 'yes'));
+    const notes: string[] = [];
+    const service = quickService({ onNote: (line) => notes.push(line) });
+    const answers = await Promise.all([1, 2, 3].map(() => service.chat(ask(endpointAt(server), everything))));
+    expect(answers.map(({ text }) => text)).toEqual(['yes', 'yes', 'yes']);
+    expect(notes).toEqual([expect.stringMatching(/knows no JSON mode/)]);
+  });
+
+  it('is no JSON schema where the server has taken one before', async () => {
+    let isBroken = false;
+    const server = await startServer(() => (isBroken ? { status: 500, message: 'Internal Server Error' } : 'yes'));
+    const service = quickService();
+    await service.chat(ask(endpointAt(server), everything));
+    isBroken = true;
+    await expect(service.chat(ask(endpointAt(server), everything))).rejects.toThrow(/status 500 after 6 attempts/);
+    expect(server.requests).toHaveLength(7);
   });
 
   it('does not hide a mistake in the settings', async () => {

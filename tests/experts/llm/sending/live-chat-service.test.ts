@@ -134,6 +134,23 @@ describe('LiveChatService', () => {
     await expect(quickService().chat(ask(endpointAt(server)))).rejects.toThrow(/status 400: 400 no such thing;/);
   });
 
+  it('quotes an error of another form whole', async () => {
+    const server = await startServer(() => ({ status: 400, rawBody: '{"error": {"reason": "no such thing"}}' }));
+    await expect(quickService().chat(ask(endpointAt(server)))).rejects.toThrow(/400 .*"reason": "no such thing"/);
+  });
+
+  it('asks again where an answer did not fit the schema', async () => {
+    const unfit = {
+      status: 400,
+      message: "Failed to generate JSON. See 'failed_generation'.",
+      code: 'json_validate_failed',
+    };
+    const server = await startServer(inTurn([unfit, 'yes']));
+    const jsonSchema = { name: 'verdict', schema: { type: 'object' } };
+    await quickService().chat(ask(endpointAt(server), { jsonSchema }));
+    expect(server.requests.map(({ body }) => 'response_format' in body)).toEqual([true, true]);
+  });
+
   it('says that nothing listens', async () => {
     const endpoint = endpointSchema.parse({ name: 'off', baseURL: 'http://127.0.0.1:9/v1', model: 'm' });
     const failed = quickService({ retry: { maxAttempts: 2 } }).chat(ask(endpoint));
