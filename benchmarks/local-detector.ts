@@ -3,11 +3,11 @@
  * after 5 and after all, and the difference on the same threads, with 95 % intervals over seeds and the threads of each. Usage:
  *
  *   node --import tsx benchmarks/local-detector.ts --data folder [--sets weibo,twitter15,…] [--train 100,400] [--test 400]
- *     [--seeds 31,32,…] [--python venv/bin/python] [--encoder '{"name":…}'] [--options '{ "folds": 3 }'] [--runs runs/local-detector]
+ *     [--seeds 31,32,…] [--python venv/bin/python] [--encoder '{"name":…}'] [--options '{ "folds": 3 }'] [--timing] [--runs runs/local-detector]
  *
  * The sets and their files are in local-detector-sets.ts. A split is drawn anew for each seed, with the labels in proportion.
  * --python names one with scikit-learn; without it there is no column beside ours. With --encoder a detector that reads its vectors
- * beside n-grams is compared with ours as well. Every judgement is kept under --runs, and what is there is not computed again: take
+ * beside n-grams is compared with ours as well; with --timing one that reads times, also where it is given texts alone. Every judgement is kept under --runs, and what is there is not computed again: take
  * another folder after a change to the detector.
  */
 import { execFileSync } from 'node:child_process';
@@ -35,6 +35,7 @@ const { values: given } = parseArgs({
     python: { type: 'string' },
     encoder: { type: 'string' },
     options: { type: 'string', default: '{}' },
+    timing: { type: 'boolean', default: false },
     runs: { type: 'string', default: 'runs/local-detector' },
   },
 });
@@ -76,7 +77,14 @@ for (const size of given.train.split(',').map(Number)) {
                 options: { ...options, encoder: JSON.parse(encoderJson) },
               }),
             };
-      trials.push({ gold: split.test.map(({ label }) => label), answers: { ours, ...withEncoder } });
+      const timed = { folder, options: { ...options, timing: true } };
+      const withTimes = given.timing
+        ? {
+            timing: await answersOf(split, { ...timed, name: 'timing' }),
+            untimed: await answersOf(split, { ...timed, name: 'untimed' }),
+          }
+        : {};
+      trials.push({ gold: split.test.map(({ label }) => label), answers: { ours, ...withEncoder, ...withTimes } });
     }
     if (python !== undefined) {
       execFileSync(python, [join(import.meta.dirname, 'tf-idf.py'), folder], { stdio: 'inherit' });
@@ -93,6 +101,8 @@ for (const size of given.train.split(',').map(Number)) {
   const others = [
     ...(python === undefined ? [] : ['TF-IDF, balanced', 'ours − balanced', 'TF-IDF, offsets', 'ours − offsets']),
     ...(encoder === undefined ? [] : ['with the encoder', 'encoder − ours']),
+    ...(given.timing ? ['with times', 'times − ours', 'its texts alone', 'texts alone − ours'] : []),
+    ...(given.timing && python !== undefined ? ['times − offsets'] : []),
   ];
   console.log(`\n${size} training threads, seeds ${given.seeds}\n`);
   console.log(markdownTable([['set', 'posts', 'ours', ...others], ...lines], { align: ['l', 'l'] }));
@@ -108,11 +118,14 @@ async function answersOf(
   const threads = train.map(({ thread }) => thread);
   const detector = await trainLocalDetector({ threads, task, options: of.options, encoder, seed });
   const answers: number[][] = lengths.map(() => []);
-  for (const { thread } of test)
+  for (const { thread: whole } of test) {
+    const thread =
+      of.name === 'untimed' ? { ...whole, posts: whole.posts.map((post) => ({ ...post, time: null })) } : whole;
     for (const [index, length] of lengths.entries()) {
       const { label } = await detector.judge(prefixOf(thread, Math.min(length, thread.posts.length)));
       answers[index].push(task.labels.indexOf(label ?? ''));
     }
+  }
   writeFileSync(path, JSON.stringify(answers));
   return answers;
 }
@@ -126,14 +139,22 @@ function rowsOf(name: string, trials: readonly Trial[]): string[][] {
       return macroF1({ gold, predicted: answers[system][length], classes: task.labels.length, items });
     };
     const columns: { of: ReturnType<typeof f1>; isDifference: boolean }[] = [{ of: f1('ours'), isDifference: false }];
+    const has = (system: string) => trials[0].answers[system] !== undefined;
+    const difference = (first: string, second: string) => {
+      const of = (group: number, items: Int32Array) => f1(first)(group, items) - f1(second)(group, items);
+      columns.push({ of, isDifference: true });
+    };
     const beside = (system: string, first: string, second: string) => {
-      if (trials[0].answers[system] === undefined) return;
-      const difference = (group: number, items: Int32Array) => f1(first)(group, items) - f1(second)(group, items);
-      columns.push({ of: f1(system), isDifference: false }, { of: difference, isDifference: true });
+      if (!has(system)) return;
+      columns.push({ of: f1(system), isDifference: false });
+      difference(first, second);
     };
     beside('balanced', 'ours', 'balanced');
     beside('offsets', 'ours', 'offsets');
     beside('encoder', 'encoder', 'ours');
+    beside('timing', 'timing', 'ours');
+    beside('untimed', 'untimed', 'ours');
+    if (has('timing') && has('offsets')) difference('timing', 'offsets');
     const found = bootstrapGroups({
       groups: trials.map(({ gold }) => gold.length),
       seed: 1,

@@ -98,15 +98,15 @@ export function actedUpon(
 }
 
 /** A function that reads the posts of a thread one by one and says what the detector says where it is asked. */
-export function outputWhenQueried(
-  read: (text: string) => DetectorOutput,
+export function outputWhenQueried<Post>(
+  read: (post: Post) => DetectorOutput,
   queryPlan: QueryPlan,
-): (text: string) => DetectorOutput | undefined {
+): (post: Post) => DetectorOutput | undefined {
   const queried = new Set(queryPlan.queriedLengths);
   let posts = 0;
-  return (text) => {
+  return (post) => {
     posts++;
-    const said = read(text);
+    const said = read(post);
     return queried.has(posts) ? said : undefined;
   };
 }

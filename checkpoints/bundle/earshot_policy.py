@@ -7,6 +7,9 @@ Needs numpy and onnxruntime, nothing else. From a program:
     decision = policy.decide(["the claim", "a reply", "another reply"])
     decision.stop_step, decision.stopped, decision.stop_probability, decision.verdict, decision.calls, decision.shift
 
+A post may also be {"text": ..., "time": ...}, with a time in ISO 8601 or None: a bundle whose detector or student was trained with
+times (the option timing) reads how fast the replies come. Without times that counts as usual.
+
 A detector-aware agent (manifest.json, state.queryPlan) queries its detector while it reads. Where the
 bundle does not hold the detector, give it: Policy(folder, judge=f), f(texts) -> {"label": ..., "probabilities": {...} or None}.
 
@@ -280,6 +283,40 @@ class Block:
         return add
 
 
+class Timing:
+    """How fast the replies come: four standardised columns, 0 where unknown and for a claim alone."""
+
+    TIMED_REPLIES = (1, 4)
+    MOST_DEVIATIONS = 3
+
+    def __init__(self, saved, labels):
+        self.means, self.deviations = saved["means"], saved["deviations"]
+        self.weights = floats(saved["weights"]).astype(np.float64).reshape(-1, labels - 1)
+
+    def open(self):
+        replies, start, delays = -1, None, [None for _ in self.TIMED_REPLIES]
+
+        def add(time):
+            nonlocal replies, start
+            now = None if time is None else milliseconds(time)
+            replies += 1
+            start = now if start is None else start
+            if replies == 0:
+                return np.zeros(self.weights.shape[1])
+            minutes = None if now is None else max(0.0, (now - start) / 60_000)
+            if replies in self.TIMED_REPLIES and minutes is not None:
+                delays[self.TIMED_REPLIES.index(replies)] = math.log1p(minutes)
+            rate = None if minutes is None else math.log(replies / (minutes + 1))
+            return np.array(list(map(self.standardised, [math.log1p(replies), rate, *delays], self.means, self.deviations))) @ self.weights
+
+        return add
+
+    def standardised(self, value, mean, deviation):
+        if value is None or deviation == 0:
+            return 0.0
+        return max(-self.MOST_DEVIATIONS, min(self.MOST_DEVIATIONS, (value - mean) / deviation))
+
+
 def sublinear(count):
     return 1 + math.log(count) if count > 0 else 0.0
 
@@ -295,17 +332,20 @@ class PrefixReader:
         self.intercepts, self.offsets = np.array(model["intercepts"]), np.array(model["offsets"])
         self.temperature = model["temperature"]
         count = len(self.labels)
+        self.timing = Timing(model["timing"], count) if "timing" in model else None
         self.claim, self.replies = (
             [Block(model[part][unit], count) for unit in ("words", "characters")] for part in ("claim", "replies")
         )
 
     def open(self):
-        """Begins a thread. The function takes the text of its next post; each post costs the same."""
+        """Begins a thread. The function takes the text and the time of its next post; each post costs the same."""
         parts = [[block.open() for block in self.claim], [block.open() for block in self.replies]]
+        timing = self.timing.open() if self.timing else lambda time: 0.0
         claim = None
 
-        def read(text):
+        def read(post):
             nonlocal claim
+            text, time = post
             words, runs = self.scanner.scan(text, True)
             ngrams = [
                 ngram_counts([words], self.SEED, self.ngrams["words"]),
@@ -316,15 +356,16 @@ class PrefixReader:
                 claim, logits = added, added * self.lone_claim
             else:
                 logits = claim + added
+            logits = logits + timing(time)
             powers = (self.intercepts + np.concatenate([[0.0], logits])) / self.temperature + self.offsets
             powers = np.exp(powers - powers.max())
             return powers / powers.sum()
 
         return read
 
-    def read(self, texts):
+    def read(self, posts):
         """The probability of each label at each prefix, [posts, labels]."""
-        return np.array(list(map(self.open(), texts)))
+        return np.array(list(map(self.open(), posts)))
 
 
 def student_features(probabilities):
@@ -421,13 +462,17 @@ class Policy:
         # Half a character is written as an escape, as JavaScript does.
         return hashlib.sha256(named.encode(errors="backslashreplace")).hexdigest() in self.trained
 
-    def decide(self, texts):
-        """When to stop in a thread, given the texts of its posts: the claim, then the replies in time order."""
-        texts = list(texts)[: self.max_posts]
-        judge = self.judge or (self.judge_of_thread() if self.detector else None)
-        decision = self.decide_with(texts, judge)
-        decision.shift = self.shift(texts[0])
+    def decide(self, posts):
+        """When to stop in a thread, given its posts: the claim, then the replies in time order. A post is its text, or
+        {"text": ..., "time": ...}; other keys are not read."""
+        posts = list(map(post_of, posts))[: self.max_posts]
+        decision = self.decide_with(posts, self.given_judge() or (self.judge_of_thread() if self.detector else None))
+        decision.shift = self.shift(posts[0][0])
         return decision
+
+    def given_judge(self):
+        """The detector that came with the call, which takes texts."""
+        return self.judge and (lambda posts: self.judge([text for text, _ in posts]))
 
     def shift(self, claim):
         """1 - the cosine of the claim with those of the promise, or without one those trained on; and whether hardly any of them has as much."""
@@ -439,41 +484,41 @@ class Policy:
         score = 1 - (float(center @ vector) / norm if norm > 0 else 0.0)
         return {"score": score, "isUnlike": score > self.region["threshold"]}
 
-    def decide_with(self, texts, judge):
+    def decide_with(self, posts, judge):
         if self.query_plan:
-            return self.ask_and_decide(texts, judge)
-        decision = self.decide_states(self.states(texts))
+            return self.ask_and_decide(posts, judge)
+        decision = self.decide_states(self.states(posts))
         if judge is not None:
-            decision.verdict, decision.calls = verdict_of(judge(texts[: decision.stop_step + 1])), 1
+            decision.verdict, decision.calls = verdict_of(judge(posts[: decision.stop_step + 1])), 1
         return decision
 
-    def ask_and_decide(self, texts, judge):
+    def ask_and_decide(self, posts, judge):
         """The detector is asked at listed posts until the agent stops, and at the stop unless it was just asked there."""
         if judge is None:
             raise BundleError("the agent observes its detector, and the bundle holds none; give Policy(folder, judge=...)")
-        lengths = [length for length in self.query_plan["queriedLengths"] if length <= len(texts)]
+        lengths = [length for length in self.query_plan["queriedLengths"] if length <= len(posts)]
         outputs = {}
         for start in lengths if lengths[:1] == [1] else [1, *lengths]:
             if start in lengths:
-                outputs[start] = judge(texts[:start])
-            end = next((length for length in lengths if length > start), len(texts) + 1) - 1
-            decision = self.decide_states(self.states(texts[:end], outputs))
+                outputs[start] = judge(posts[:start])
+            end = next((length for length in lengths if length > start), len(posts) + 1) - 1
+            decision = self.decide_states(self.states(posts[:end], outputs))
             if decision.stopped:
                 break
         length = min(decision.stop_step + 1, self.query_plan["maxPosts"])
         if length not in outputs:
-            outputs[length] = judge(texts[:length])
+            outputs[length] = judge(posts[:length])
         decision.stop_probability = decision.stop_probability[: decision.stop_step + 1]
         decision.verdict, decision.calls = verdict_of(outputs[length]), len(outputs)
         return decision
 
     def judge_of_thread(self):
-        """Judges prefixes of one thread that grow: no post is read twice."""
+        """Judges prefixes of one thread that grow, given as posts or texts: no post is read twice."""
         read, said = self.detector.open(), []
 
-        def judge(texts):
-            said.extend(map(read, texts[len(said) :]))
-            last = said[len(texts) - 1]
+        def judge(posts):
+            said.extend(map(read, map(post_of, posts[len(said) :])))
+            last = said[len(posts) - 1]
             probabilities = {label: float(value) for label, value in zip(self.labels, last)}
             return {"label": self.labels[int(last.argmax())], "probabilities": probabilities}
 
@@ -493,10 +538,11 @@ class Policy:
         (probability,) = self.session.run(["stop_probability"], {"state": np.ascontiguousarray(states, np.float32)})
         return probability
 
-    def states(self, texts, outputs=None):
+    def states(self, posts, outputs=None):
         """[posts, columns]: the posts' embeddings as one vector and that of the previous action; then what the student and the
         detector say; `outputs` is what the detector said of prefixes, by their numbers of posts, where the agent observes it."""
-        if not texts:
+        posts = list(map(post_of, posts))
+        if not posts:
             raise ValueError("a thread needs at least one post, the claim")
         if not self.reads_texts:
             raise BundleError(
@@ -505,8 +551,8 @@ class Policy:
             )
         parts = []
         if self.encoder is not None:
-            pooled = np.cumsum(np.array([self.encoder.encode(text) for text in texts], np.float64), axis=0)
-            counts = np.arange(1, len(texts) + 1, dtype=np.float64)[:, None]
+            pooled = np.cumsum(np.array([self.encoder.encode(text) for text, _ in posts], np.float64), axis=0)
+            counts = np.arange(1, len(posts) + 1, dtype=np.float64)[:, None]
             pooling = self.manifest["state"].get("pooling", "sum")
             if pooling != "sum":
                 pooled /= counts if pooling == "mean" else np.sqrt(counts)
@@ -515,9 +561,9 @@ class Policy:
             if pooling != "sum":
                 parts.append(np.log(counts).astype(np.float32))
         if self.student is not None:
-            parts.append(student_features(self.student.read(texts)))
+            parts.append(student_features(self.student.read(posts)))
         if self.query_plan:
-            parts.append(last_judgement_features(outputs or {}, self.labels, len(texts)))
+            parts.append(last_judgement_features(outputs or {}, self.labels, len(posts)))
         return np.concatenate(parts, axis=1)
 
     def check_golden(self):
@@ -529,7 +575,8 @@ class Policy:
             decisions = [given]
             if self.reads_texts:
                 judge = self.judge_of_thread() if self.detector else said_before(golden, self.labels)
-                decisions.append(self.decide_with(golden["texts"], judge))
+                times = golden.get("times") or [None for _ in golden["texts"]]
+                decisions.append(self.decide_with(list(zip(golden["texts"], times)), judge))
             for decision in decisions:
                 expected = np.array(golden["stopProbability"])[: len(decision.stop_probability)]
                 difference = np.abs(decision.stop_probability - expected).max()
@@ -550,6 +597,14 @@ class Policy:
 def verdict_of(said):
     """A detector that gives no label gives no verdict."""
     return None if said["label"] is None else {"label": said["label"], "probabilities": said["probabilities"] or {}}
+
+
+def post_of(given):
+    """Text and time of a post, given as its text, as {"text": ..., "time": ...} or as this pair."""
+    text, time = (given, None) if isinstance(given, str) else given if isinstance(given, tuple) else (given["text"], given.get("time"))
+    if time is not None and milliseconds(time) is None:
+        raise ValueError(f"{shown(time)} is no time; write ISO 8601, such as 2014-08-09T22:33:06Z, or leave it out")
+    return text, time
 
 
 def said_before(golden, labels):
@@ -741,7 +796,7 @@ def main():
             if not GIVEN.include_trained:
                 continue
         posts = thread["posts"][: policy.max_posts]
-        decision = policy.decide([post["text"] for post in posts])
+        decision = policy.decide(posts)
         record = {
             "threadId": thread["id"],
             "post": posts[decision.stop_step]["id"],

@@ -10,6 +10,8 @@ export const tolerance = 1e-5;
 export const goldenSchema = z.object({
   threadId: z.string(),
   texts: z.array(z.string()),
+  /** Of the posts, ISO 8601; only in bundles that read them. */
+  times: z.optional(z.array(z.nullable(z.string()))),
   /** 32-bit floats, little-endian, base64; [posts, columns]. */
   states: z.string(),
   stopProbability: z.array(z.number()),

@@ -49,9 +49,16 @@ export interface PolicySource {
   readonly judge?: ((posts: PolicyThread['posts']) => Promise<DetectorOutput>) | undefined;
 }
 
+/** A post, as far as a policy reads it. */
+export interface PolicyPost {
+  readonly text: string;
+  /** ISO 8601. Only bundles whose detector or student was trained with times read it; where it is missing, it counts as usual. */
+  readonly time?: string | null | undefined;
+}
+
 /** A thread, as far as a policy reads it: the claim, then the replies in time order. */
 export interface PolicyThread {
-  readonly posts: readonly { readonly text: string }[];
+  readonly posts: readonly PolicyPost[];
 }
 
 export interface PolicyDecision {
@@ -78,10 +85,14 @@ export interface GrowingThread {
    * Reads the next posts; each costs the same, however many came before it. One call at a time.
    * @param outputs what the detector said of the thread's prefixes up to these posts, at the places where it was queried, [posts so
    *   far]. For a detector-aware agent whose bundle does not hold the detector; otherwise that is queried
-   * @returns π(stop) at each of them, given that the agent has continued so far; [texts]
-   * @throws InputError where the bundle does not read texts, or the agent observes its detector and there are no outputs
+   * @param posts texts alone do, too
+   * @returns π(stop) at each of them, given that the agent has continued so far; [posts]
+   * @throws InputError where the bundle does not read texts, a time is none, or the agent observes its detector and there are no outputs
    */
-  read(texts: readonly string[], outputs?: readonly (DetectorOutput | undefined)[]): Promise<Float32Array>;
+  read(
+    posts: readonly (string | PolicyPost)[],
+    outputs?: readonly (DetectorOutput | undefined)[],
+  ): Promise<Float32Array>;
 }
 
 export interface Policy {
@@ -90,9 +101,9 @@ export interface Policy {
   open(): GrowingThread;
   /**
    * What the bundle's detector says of a prefix; null where the bundle holds none.
-   * @param texts of the posts, the claim first
+   * @param posts the claim first; texts alone do, too
    */
-  judge(texts: readonly string[]): Verdict | null;
+  judge(posts: readonly (string | PolicyPost)[]): Verdict | null;
   /** The same of a thread with this claim. */
   shift(claim: string): ClaimShift | null;
   /** @throws InputError for a thread without posts */
@@ -138,7 +149,6 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
     threshold = stopThreshold(promised),
   ): Promise<PolicyDecision> => {
     const shift = shiftOf(posts[0].text);
-    const texts = posts.map(({ text }) => text);
     const thread = policy.open();
     if (queryPlan !== null) {
       if (judgeOf === undefined) throw new InputError(needsJudge);
@@ -149,13 +159,13 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
         judge: judgeOf,
         async probabilities(outputs) {
           // What is said later changes nothing about the posts before.
-          known.push(...(await thread.read(texts.slice(known.length, outputs.length), outputs)));
+          known.push(...(await thread.read(posts.slice(known.length, outputs.length), outputs)));
           return Float32Array.from(known);
         },
       });
       return { ...decision, verdict: verdictOfOutput(said), shift };
     }
-    const stopProbability = await thread.read(texts);
+    const stopProbability = await thread.read(posts);
     const { stopStep, stopped } = firstStop(stopProbability, threshold);
     const said = judgeOf === undefined ? null : await judgeOf(posts.slice(0, stopStep + 1));
     const verdict = said && verdictOfOutput(said);
@@ -169,12 +179,13 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
         queryPlan !== null && detector !== null ? outputWhenQueried(readingOf(detector), queryPlan) : () => undefined;
       const said: (DetectorOutput | undefined)[] = [];
       return {
-        async read(texts, outputs) {
+        async read(given, outputs) {
+          const posts = given.map(postOf);
           if (queryPlan !== null && outputs === undefined && detector === null) throw new InputError(needsJudge);
           const before = said.length;
-          for (const text of texts) said.push(outputs === undefined ? ownOutput(text) : undefined);
+          for (const post of posts) said.push(outputs === undefined ? ownOutput(post) : undefined);
           if (readsTexts) {
-            const states = await statesOf(texts, outputs ?? said);
+            const states = await statesOf(posts, outputs ?? said);
             return actedUpon(stopProbabilitiesOf(network, states), queryPlan, before);
           }
           throw new InputError(
@@ -184,10 +195,10 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
       };
     },
     shift: shiftOf,
-    judge: (texts) => (detector === null ? null : (texts.map(readingOf(detector)).at(-1) ?? null)),
+    judge: (posts) => (detector === null ? null : (posts.map(postOf).map(readingOf(detector)).at(-1) ?? null)),
     async decide({ posts }) {
       if (posts.length === 0) throw new InputError('a thread needs at least one post, the claim');
-      return decide(posts.slice(0, manifest.state.maxPosts), judge ?? own());
+      return decide(posts.slice(0, manifest.state.maxPosts).map(postOf), judge ?? own());
     },
     stopProbabilities(states) {
       if (states.length % network.inputs !== 0)
@@ -202,7 +213,7 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
     const thread = parseBundleJson(line, { name: bundleFiles.golden, schema: goldenSchema });
     checkGolden(thread, actedUpon(policy.stopProbabilities(floatsFromBase64(thread.states)), queryPlan));
     if (!readsTexts) continue;
-    const posts = thread.texts.map((of) => ({ text: of }));
+    const posts = thread.texts.map((text, index) => ({ text, time: thread.times?.[index] }));
     // Decided as at the export, when nothing was promised.
     const judgeOf = own() ?? recordedOutputs(thread, manifest.task.labels);
     const { stopProbability } = await decide(posts, judgeOf, stopThreshold(null));
@@ -224,13 +235,13 @@ function fetched(base: URL | string): PolicySource {
 
 /**
  * Begins threads whose states are made post by post, the action before each being "continue". The function that comes
- * back takes the texts of the next posts, with what the detector said of each prefix up to them that it was asked about, if
- * the agent observes it; it returns a state for each text, row-major [texts, columns].
+ * back takes the next posts, with what the detector said of each prefix up to them that it was asked about, if
+ * the agent observes it; it returns a state for each post, row-major [posts, columns].
  */
 function stateMaker(
   manifest: Manifest,
   options: { embed: PolicySource['embed']; student: PrefixReader | null },
-): () => (texts: readonly string[], outputs: readonly (DetectorOutput | undefined)[]) => Promise<Float32Array> {
+): () => (posts: readonly PolicyPost[], outputs: readonly (DetectorOutput | undefined)[]) => Promise<Float32Array> {
   const { student } = options;
   const { encoder, state } = manifest;
   const dimensions = state.fields.find(({ name }) => name === 'posts')?.count ?? 0;
@@ -251,24 +262,24 @@ function stateMaker(
   return () => {
     const sum = new Float64Array(dimensions);
     const features = student === null ? null : studentFeatures(student);
-    let posts = 0;
-    return async (texts, outputs) => {
+    let read = 0;
+    return async (posts, outputs) => {
       const judged = observedFeatures(outputs, manifest);
       const judgedCount = state.columns - observedFrom;
-      const embeddings = await embedded(texts);
+      const embeddings = await embedded(posts.map(({ text }) => text));
       continued ??= await embedded([state.previousActions.continue]);
-      const states = new Float32Array(texts.length * state.columns);
-      for (const [step, text] of texts.entries()) {
+      const states = new Float32Array(posts.length * state.columns);
+      for (const [step, post] of posts.entries()) {
         const row = states.subarray(step * state.columns, (step + 1) * state.columns);
-        const divisor = poolDivisor(pooling, posts + 1);
+        const divisor = poolDivisor(pooling, read + 1);
         for (let i = 0; i < dimensions; i++) {
           sum[i] += embeddings[step * dimensions + i];
-          row[i] = sum[i] / divisor + (posts === 0 ? 0 : continued[i]);
+          row[i] = sum[i] / divisor + (read === 0 ? 0 : continued[i]);
         }
-        if (countFrom < state.columns) row[countFrom] = Math.log(posts + 1);
-        if (features !== null) row.set(features(text), studentFrom);
-        row.set(judged.subarray(posts * judgedCount, (posts + 1) * judgedCount), observedFrom);
-        posts++;
+        if (countFrom < state.columns) row[countFrom] = Math.log(read + 1);
+        if (features !== null) row.set(features(post), studentFrom);
+        row.set(judged.subarray(read * judgedCount, (read + 1) * judgedCount), observedFrom);
+        read++;
       }
       return states;
     };
@@ -280,21 +291,31 @@ function judgeOfThread(detector: PrefixReader): NonNullable<PolicySource['judge'
   const read = readingOf(detector);
   const said: Verdict[] = [];
   return async (posts) => {
-    for (const { text } of posts.slice(said.length)) said.push(read(text));
+    for (const post of posts.slice(said.length)) said.push(read(post));
     return said[posts.length - 1];
   };
 }
 
 /** Reads the posts of a thread one by one. */
-function readingOf({ labels, open }: PrefixReader): (text: string) => Verdict {
+function readingOf({ labels, open }: PrefixReader): (post: PolicyPost) => Verdict {
   const read = open();
-  return (text) => {
-    const probabilities = read(text);
+  return (post) => {
+    const probabilities = read(post);
     return {
       label: labels[likeliest(probabilities)],
       probabilities: Object.fromEntries(labels.map((label, index) => [label, probabilities[index]])),
     };
   };
+}
+
+/** @throws InputError for a time that is none */
+function postOf(given: string | PolicyPost): PolicyPost {
+  if (typeof given === 'string') return { text: given };
+  if (typeof given.time === 'string' && Number.isNaN(Date.parse(given.time)))
+    throw new InputError(
+      `${JSON.stringify(given.time)} is no time; write ISO 8601, such as 2014-08-09T22:33:06Z, or leave it out`,
+    );
+  return given;
 }
 
 const needsJudge = "this bundle's agent observes its detector, and the detector is not part of it; give `judge`";

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { prefixGrower } from '../../src/data/growing-prefix.ts';
+import { prefixGrower, type ReadPost } from '../../src/data/growing-prefix.ts';
 import { type PrefixModel, prefixModelSchema, prefixProbabilities } from '../../src/data/prefix-model.ts';
 import { growingStudentFeatures } from '../../src/data/student-features.ts';
 import { type TextHasherOptions, textHasher } from '../../src/text/text-hasher.ts';
@@ -12,8 +12,8 @@ import { type TextHasherOptions, textHasher } from '../../src/text/text-hasher.t
 /** As much of a saved local detector as reading needs. An encoder is not part of a bundle. */
 export const bundledModelSchema = z.extend(prefixModelSchema, { encoder: z.null() });
 
-/** What a classifier says of a thread that grows: each call takes the text of the next post. */
-export type ReadNext = (text: string) => readonly number[];
+/** What a classifier says of a thread that grows: each call takes the next post. */
+export type ReadNext = (post: ReadPost) => readonly number[];
 
 export interface PrefixReader {
   readonly labels: readonly string[];
@@ -28,19 +28,19 @@ export function prefixReader(model: PrefixModel): PrefixReader {
     labels: model.labels,
     open() {
       const thread = open();
-      return (text) => {
-        thread.add(text);
+      return (post) => {
+        thread.add(post);
         return prefixProbabilities(thread.logits(thread.posts), model);
       };
     },
   };
 }
 
-/** What a student adds to the state: each call takes the text of the next post and returns [labels + 2]. */
-export function studentFeatures(student: PrefixReader): (text: string) => readonly number[] {
+/** What a student adds to the state: each call takes the next post and returns [labels + 2]. */
+export function studentFeatures(student: PrefixReader): (post: ReadPost) => readonly number[] {
   const read = student.open();
   const features = growingStudentFeatures();
-  return (text) => features(read(text));
+  return (post) => features(read(post));
 }
 
 /** A function that embeds one text. */

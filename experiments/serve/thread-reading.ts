@@ -60,7 +60,7 @@ export function isStopped({ stopProbability, threshold }: Reading): boolean {
 export async function readOn(reading: Reading, posts: readonly KeptPost[]): Promise<void> {
   for (const post of posts) {
     if (isStopped(reading)) return;
-    const [stopProbability] = await reading.thread.read([post.text]);
+    const [stopProbability] = await reading.thread.read([post]);
     if (reading.last === null) {
       reading.start = post.time;
       reading.shift = reading.shiftOf(post.text);

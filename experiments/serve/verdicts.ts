@@ -21,7 +21,7 @@ export interface Asked {
 /** Asks the local detector of a bundle. */
 export function localVerdict(policy: Policy): AskVerdict {
   const { maxPosts } = policy.manifest.state.queryPlan ?? policy.manifest.state;
-  return async ({ posts }) => policy.judge(posts.slice(0, maxPosts).map(({ text }) => text));
+  return async ({ posts }) => policy.judge(posts.slice(0, maxPosts));
 }
 
 /**

@@ -109,15 +109,15 @@ async function agentOfBundle(folder: string): Promise<CalibrationAgent> {
       Promise.all(
         whole.map(async (each) => {
           const thread = shownPart(each, state.maxPosts);
-          const texts = thread.posts.map(({ text }) => text);
+          const { posts } = thread;
           const labels = new Map<number, string | null>();
           return {
-            claim: texts[0],
-            posts: texts.length,
-            stopProbability: await policy.open().read(texts),
-            labelAt(posts) {
-              const seen = Math.min(posts, maxJudged);
-              if (!labels.has(seen)) labels.set(seen, policy.judge(texts.slice(0, seen))?.label ?? null);
+            claim: posts[0].text,
+            posts: posts.length,
+            stopProbability: await policy.open().read(posts),
+            labelAt(length) {
+              const seen = Math.min(length, maxJudged);
+              if (!labels.has(seen)) labels.set(seen, policy.judge(posts.slice(0, seen))?.label ?? null);
               return labels.get(seen) ?? null;
             },
             confidence: null,

@@ -1,12 +1,18 @@
 import { floatsFromBase64, integersFromBase64 } from '../base64-floats.ts';
 import { type NgramCounts, ngramCounter, ngramUnits } from '../text/ngram-counts.ts';
 import type { PrefixModel, SavedBlock } from './prefix-model.ts';
+import { growingTiming, standardisedTiming, type Timed, timingColumns } from './prefix-timing.ts';
+
+/** A post, as far as a model reads it. */
+export interface ReadPost extends Timed {
+  readonly text: string;
+}
 
 /** What a thread that grows says of each class. Nothing of it depends on posts that come later. */
 export interface GrowingPrefix {
   readonly posts: number;
   /** @param embedding of the post, where the model has an encoder */
-  add(text: string, embedding?: Float32Array): void;
+  add(post: ReadPost, embedding?: Float32Array): void;
   /** Of the first so many posts, [classes]; 0 for class 0. */
   logits(length: number): Float64Array;
   /** What each of the first so many posts contributes to them, row-major [length, classes]. */
@@ -33,6 +39,7 @@ export function prefixGrower(
   const [claimBlocks, replyBlocks] = [model.claim, model.replies].map((part) =>
     ngramUnits.map((unit) => openBlock(part[unit], classCount)),
   );
+  const openTiming = timingGrower(model);
 
   return () => {
     const partsOf = (blocks: readonly Block[], weights: Float32Array | undefined) => [
@@ -41,15 +48,17 @@ export function prefixGrower(
     ];
     const claim = partsOf(claimBlocks, embedding?.claim);
     const replies = partsOf(replyBlocks, embedding?.replies);
+    const timing = openTiming();
     let posts = 0;
     return {
       get posts() {
         return posts;
       },
-      add(text, vector) {
-        const read = count(text);
+      add(post, vector) {
+        const read = count(post.text);
         for (const [index, part] of (posts === 0 ? claim : replies).entries())
           part.add({ ngrams: read[ngramUnits[index]], vector });
+        timing.add(post);
         posts++;
       },
       logits(length) {
@@ -57,6 +66,7 @@ export function prefixGrower(
         const claimScale = length === 1 ? loneClaimWeight : 1;
         for (const part of claim) part.addProduct(logits, { additions: 1, scale: claimScale });
         for (const part of replies) part.addProduct(logits, { additions: length - 1, scale: 1 });
+        timing.addProduct(logits, length);
         return logits;
       },
       contributions(length) {
@@ -65,7 +75,45 @@ export function prefixGrower(
         for (const part of claim) part.addContributions(all, { additions: 1, scale: claimScale });
         for (const part of replies)
           part.addContributions(all.subarray(classCount), { additions: length - 1, scale: 1 });
+        timing.addContributions(all, length);
         return all;
+      },
+    };
+  };
+}
+
+/** What the times add to the logits; nothing without times in the model. */
+function timingGrower({ timing, labels: { length: classCount } }: Omit<PrefixModel, 'encoder'>) {
+  const weights = floatsFromBase64(timing?.weights ?? '');
+  const widths = timing === undefined ? [] : [timing.means.length, timing.deviations.length];
+  if (widths.some((width) => width !== timingColumns || weights.length !== width * (classCount - 1)))
+    throw new RangeError(
+      `the times have ${widths.join(' and ')} columns and ${weights.length} weights of ${classCount} classes`,
+    );
+  return () => {
+    const next = growingTiming();
+    /** After each post, [classes]. */
+    const products: number[][] = [];
+    return {
+      add(post: Timed): void {
+        if (timing === undefined) return;
+        const values = standardisedTiming(next(post), timing);
+        products.push(
+          Array.from({ length: classCount }, (_, label) =>
+            label === 0
+              ? 0
+              : values.reduce((sum, value, column) => sum + value * weights[column * (classCount - 1) + label - 1], 0),
+          ),
+        );
+      },
+      addProduct(logits: Float64Array, length: number): void {
+        for (const [label, value] of products[length - 1]?.entries() ?? []) logits[label] += value;
+      },
+      /** A post contributes what changes with it. */
+      addContributions(rows: Float64Array, length: number): void {
+        for (const [post, values] of products.slice(0, length).entries())
+          for (const [label, value] of values.entries())
+            rows[post * classCount + label] += value - (products[post - 1]?.[label] ?? 0);
       },
     };
   };

@@ -26,6 +26,16 @@ export const prefixModelSchema = z.object({
   ngrams: z.object({ version: z.literal(1), words: range, characters: range }),
   claim: partSchema,
   replies: partSchema,
+  /** How fast replies come; only where the model was trained with times. */
+  timing: z.optional(
+    z.object({
+      /** As `TimingScale`, [columns]. */
+      means: z.array(z.number()),
+      deviations: z.array(z.number()),
+      /** [columns, classes − 1] */
+      weights: z.string(),
+    }),
+  ),
   /** The claim's parts are so long while there is no reply, and of length 1 afterwards. */
   loneClaimWeight: z.number(),
   /** Of each class; 0 of class 0. */

@@ -29,6 +29,12 @@ export function toyThreads(options: { count: number; seed: number; posts?: numbe
   });
 }
 
+/** The thread with a post every so many minutes. */
+export function timed(thread: Thread, minutes: number): Thread {
+  const timeOf = (post: number) => new Date(Date.UTC(2024, 0, 1, 0, post * minutes)).toISOString();
+  return { ...thread, posts: thread.posts.map((post, index) => ({ ...post, time: timeOf(index) })) };
+}
+
 /** Threads of 50 posts, each of which says where it stands: `thread 3 post 7`, counted from 1. */
 export function numberedThreads(count: number): Thread[] {
   return Array.from({ length: count }, (_, thread) =>

@@ -11,7 +11,7 @@ import { runPython } from './python.ts';
 
 /**
  * Agents that read posts, one of them components of their mean; one whose student's confidence is part of the state, and one
- * detector-aware.
+ * detector-aware. The student and the detector of the last two read times.
  */
 const variants = ['posts', 'pooled', 'student', 'aware'] as const;
 const runOf = (variant: string) => `runs/tiny/${variant}/seed-1`;
@@ -19,7 +19,8 @@ const runOf = (variant: string) => `runs/tiny/${variant}/seed-1`;
 let cwd: string;
 beforeAll(async () => {
   cwd = mkdtempSync(join(tmpdir(), 'earshot-interop-'));
-  const student = { student: true, studentOptions: tiny.detector };
+  const timed = { ...tiny.detector, timing: true };
+  const student = { student: true, studentOptions: timed };
   writeExperiment(join(cwd, 'tiny.yaml'), {
     agent: { ...tiny.agent, iterations: 20 },
     variants: {
@@ -27,6 +28,7 @@ beforeAll(async () => {
       pooled: { state: { posts: 'mean', components: 6 } },
       student: { state: student },
       aware: {
+        detector: timed,
         state: {
           observesDetector: true,
           actsAt: 'queried-posts',

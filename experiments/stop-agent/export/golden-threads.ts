@@ -31,6 +31,9 @@ export async function goldenThreads(
 ): Promise<{ lines: string; states: Float32Array; count: number }> {
   const { tableOf, schedule, experiment } = opened;
   const { scoreStates, context } = options;
+  const { detector, state } = experiment;
+  const readsTimes =
+    (!('file' in detector) && detector.timing === true) || (state.student && state.studentOptions.timing === true);
   const tested = options.tested.slice(0, goldenTestThreads);
   const told = await detectorOf(tested, opened, context);
   // Language models are not asked for the sake of an export: then the golden threads are those they have judged.
@@ -61,6 +64,7 @@ export async function goldenThreads(
     const golden: Golden = {
       threadId: id,
       texts: posts.map(({ text }) => text),
+      ...(readsTimes && { times: posts.map(({ time }) => time) }),
       states: floatsToBase64(states),
       stopProbability: [...stopProbability],
       stopStep: greedyStop(stopProbability),

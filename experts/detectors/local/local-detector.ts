@@ -3,9 +3,9 @@ import { z } from 'zod';
 import { writeFileAtomically } from '../../../src/atomic-file.ts';
 import { floatsFromBase64 } from '../../../src/base64-floats.ts';
 import { sha256 } from '../../../src/content-hash.ts';
-import { type GrowingPrefix, prefixGrower } from '../../../src/data/growing-prefix.ts';
+import { type GrowingPrefix, prefixGrower, type ReadPost } from '../../../src/data/growing-prefix.ts';
 import { prefixModelSchema, prefixProbabilities } from '../../../src/data/prefix-model.ts';
-import type { Prefix } from '../../../src/data/thread.ts';
+import type { Post, Prefix } from '../../../src/data/thread.ts';
 import { InputError } from '../../../src/errors.ts';
 import { readJsonFile } from '../../../src/json-file.ts';
 import { likeliest } from '../../../src/likeliest.ts';
@@ -30,6 +30,7 @@ export class LocalDetector implements Detector {
   readonly options: Readonly<Record<string, unknown>>;
   readonly labels: readonly string[];
   readonly model: FittedModel;
+  readonly inputOf?: (prefix: Prefix) => unknown;
   private readonly encoder: Encoder | null;
   private readonly open: () => GrowingPrefix;
   private readonly threads = new Map<string, ReadThread>();
@@ -45,6 +46,7 @@ export class LocalDetector implements Detector {
     this.model = model;
     this.encoder = encoder;
     this.labels = model.labels;
+    if (model.timing !== undefined) this.inputOf = ({ posts }) => posts.map(({ text, time }) => ({ text, time }));
     this.options = { task: model.task, encoder: model.encoder, modelSha256: fittedModelHash(model) };
     const { embedding } = model;
     this.open = prefixGrower(
@@ -100,10 +102,10 @@ export class LocalDetector implements Detector {
   private threadOf({ threadId, posts }: Prefix): ReadThread {
     const known = this.threads.get(threadId);
     this.threads.delete(threadId);
-    const fits = known?.texts.every((text, index) => index >= posts.length || posts[index].text === text);
+    const fits = known?.posts.every((post, index) => index >= posts.length || this.readsAlike(post, posts[index]));
     const thread =
-      known !== undefined && fits ? known : { texts: [], growing: this.open(), extending: Promise.resolve() };
-    for (const post of posts.slice(thread.texts.length)) thread.texts.push(post.text);
+      known !== undefined && fits ? known : { posts: [], growing: this.open(), extending: Promise.resolve() };
+    for (const { text, time } of posts.slice(thread.posts.length)) thread.posts.push({ text, time });
     this.threads.set(threadId, thread);
     // The first key belongs to the thread that was used longest ago.
     for (const oldest of this.threads.keys()) {
@@ -113,19 +115,23 @@ export class LocalDetector implements Detector {
     return thread;
   }
 
-  private async extend({ texts, growing }: ReadThread): Promise<void> {
-    const missing = texts.slice(growing.posts);
+  private readsAlike(known: ReadPost, { text, time }: Post): boolean {
+    return known.text === text && (this.model.timing === undefined || known.time === time);
+  }
+
+  private async extend({ posts, growing }: ReadThread): Promise<void> {
+    const missing = posts.slice(growing.posts);
     if (missing.length === 0) return;
-    const embeddings = await this.encoder?.encode(missing);
+    const embeddings = await this.encoder?.encode(missing.map(({ text }) => text));
     const dimensions = this.encoder?.dimensions ?? 0;
-    for (const [index, text] of missing.entries())
-      growing.add(text, embeddings?.subarray(index * dimensions, (index + 1) * dimensions));
+    for (const [index, post] of missing.entries())
+      growing.add(post, embeddings?.subarray(index * dimensions, (index + 1) * dimensions));
   }
 }
 
 interface ReadThread {
   /** Of all posts asked for; those beyond `growing.posts` are still being encoded. */
-  readonly texts: string[];
+  readonly posts: ReadPost[];
   readonly growing: GrowingPrefix;
   extending: Promise<void>;
 }

@@ -2,28 +2,33 @@ import { floatsToBase64, integersToBase64 } from '../../../src/base64-floats.ts'
 import type { SavedBlock } from '../../../src/data/prefix-model.ts';
 import { ngramUnits } from '../../../src/text/ngram-counts.ts';
 import type { FittedModel } from './local-detector.ts';
-import { type FeatureBlock, replyWeight } from './training-rows.ts';
+import { type FeatureBlock, replyWeight, type TrainingRows, timingFactor } from './training-rows.ts';
 
 /** Weights as they are saved: against class 0, of features of length 1. */
 export function savedWeights(options: {
   weights: Float64Array;
-  blocks: readonly FeatureBlock[];
+  rows: Pick<TrainingRows, 'blocks' | 'timing'>;
   characterWeight: number;
   classCount: number;
-}): Pick<FittedModel, 'claim' | 'replies' | 'intercepts' | 'embedding'> {
-  const { weights, blocks, characterWeight, classCount } = options;
+}): Pick<FittedModel, 'claim' | 'replies' | 'timing' | 'intercepts' | 'embedding'> {
+  const { weights, characterWeight, classCount } = options;
+  const { blocks, timing } = options.rows;
   const relative = (column: number, label: number) =>
     weights[column * classCount + label] - weights[column * classCount];
-  const weightsOf = ({ part, kind, from, columns }: FeatureBlock) => {
-    const scale = (part === 'replies' ? replyWeight : 1) * (kind === 'characters' ? characterWeight : 1);
-    const others = classCount - 1;
-    return floatsToBase64(
+  const others = classCount - 1;
+  const scaled = ({ from, columns, scale }: { from: number; columns: number; scale: number }) =>
+    floatsToBase64(
       Float32Array.from(
         { length: columns * others },
         (_, index) => scale * relative(from + Math.floor(index / others), 1 + (index % others)),
       ),
     );
-  };
+  const weightsOf = ({ part, kind, from, columns }: FeatureBlock) =>
+    scaled({
+      from,
+      columns,
+      scale: (part === 'replies' ? replyWeight : 1) * (kind === 'characters' ? characterWeight : 1),
+    });
   const find = (part: FeatureBlock['part'], kind: FeatureBlock['kind']) =>
     blocks.find((block) => block.part === part && block.kind === kind);
   const saved = (part: FeatureBlock['part'], kind: FeatureBlock['kind']): SavedBlock => {
@@ -42,6 +47,13 @@ export function savedWeights(options: {
   return {
     claim: ngramsOf('claim'),
     replies: ngramsOf('replies'),
+    ...(timing !== null && {
+      timing: {
+        means: [...timing.scale.means],
+        deviations: [...timing.scale.deviations],
+        weights: scaled({ from: timing.from, columns: timing.scale.means.length, scale: timingFactor }),
+      },
+    }),
     intercepts: Array.from({ length: classCount }, (_, label) => relative(constant, label)),
     embedding:
       claim === undefined || replies === undefined ? null : { claim: weightsOf(claim), replies: weightsOf(replies) },

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { checked } from '../../../src/checked.ts';
 import type { Task } from '../../../src/data/task.ts';
 import type { Thread } from '../../../src/data/thread.ts';
+import { InputError } from '../../../src/errors.ts';
 import { stratifiedFolds } from '../../../src/metrics/stratified-folds.ts';
 import type { SparseMatrix } from '../../../src/regression/sparse-matrix.ts';
 import { Random } from '../../../src/tensor/random.ts';
@@ -25,6 +26,10 @@ export const localDetectorOptionsSchema = z
       .default(null)
       .describe('reads the posts, too, beside their n-grams: a sentence encoder may help; null for n-grams alone'),
     maxPosts: z.int().min(1).default(500).describe('most posts read of a training thread'),
+    timing: z
+      .boolean()
+      .optional()
+      .describe('reads how fast the replies come, too: for threads with times, if those to be judged have them, too'),
     characterWeights: z
       .array(z.number().min(0))
       .min(1)
@@ -86,7 +91,11 @@ export async function trainCrossFitted(settings: LocalTraining): Promise<CrossFi
   const { threads, labels } = labelledThreads(settings);
   const encoder = options.encoder === null ? null : (settings.encoder ?? (await createEncoder(options.encoder)));
 
-  const rows = await trainingRows({ threads, encoder, maxPosts: options.maxPosts });
+  const rows = await trainingRows({ threads, encoder, maxPosts: options.maxPosts, timing: options.timing });
+  if (rows.timing?.scale.deviations.slice(1).every((deviation) => deviation === 0))
+    throw new InputError(
+      `the local detector is to read times (timing: true), and the replies of its ${threads.length} training threads have none that differ; give posts a "time", or leave timing out`,
+    );
   const { threadOfRow, lengthOfRow } = rows;
   const rowsOfThread = new Float64Array(threads.length);
   for (const thread of threadOfRow) rowsOfThread[thread]++;
@@ -150,9 +159,9 @@ export async function trainCrossFitted(settings: LocalTraining): Promise<CrossFi
   const detectorWith = (weights: Float64Array) =>
     new LocalDetector({
       encoder,
-      model: { ...model, ...savedWeights({ weights, blocks: rows.blocks, characterWeight, classCount }) },
+      model: { ...model, ...savedWeights({ weights, rows, characterWeight, classCount }) },
     });
-  const model: Omit<FittedModel, 'claim' | 'replies' | 'intercepts' | 'embedding'> = {
+  const model: Omit<FittedModel, 'claim' | 'replies' | 'timing' | 'intercepts' | 'embedding'> = {
     format: 'earshot-local-detector',
     formatVersion: 2,
     task: task.name,

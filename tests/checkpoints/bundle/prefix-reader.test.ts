@@ -38,6 +38,7 @@ const detector = new LocalDetector({
     ngrams,
     claim: partOf(unicodeThreads.map(({ texts }) => texts[0])),
     replies: partOf(unicodeThreads.flatMap(({ texts }) => texts.slice(1))),
+    timing: { means: [1.5, -1, 2, 3], deviations: [0.7, 1.2, 0, 0.9], weights: floats(2 * 4) },
     loneClaimWeight: 2,
     intercepts: [0, 0.4, -0.2],
     temperature: 1.3,
@@ -65,8 +66,8 @@ describe('the reader of prefixes in a bundle', () => {
   it('gives the probabilities of the local detector', async () => {
     for (const thread of threads) {
       const read = reader.open();
-      for (const [index, { text }] of thread.posts.entries()) {
-        const own = read(text);
+      for (const [index, post] of thread.posts.entries()) {
+        const own = read(post);
         const judgement = await detector.judge(prefixOf(thread, index + 1));
         for (const [label, name] of labels.entries())
           expect(own[label]).toBeCloseTo(judgement.probabilities?.[name] ?? Number.NaN, 12);
@@ -78,7 +79,7 @@ describe('the reader of prefixes in a bundle', () => {
     for (const thread of threads) {
       const expected = await trainedWith(detector, thread, thread.posts.length);
       const read = studentFeatures(reader);
-      const found = thread.posts.flatMap(({ text }) => read(text));
+      const found = thread.posts.flatMap((post) => read(post));
       expect(found).toHaveLength(expected.length);
       for (const [index, value] of expected.entries()) expect(found[index]).toBeCloseTo(value, 5);
     }

@@ -168,6 +168,16 @@ export const replyModel: PrefixModel = {
   encoder: null,
 };
 
+/** The same with times: the faster the replies, the likelier a rumour. */
+export const timedModel: PrefixModel = {
+  ...replyModel,
+  timing: {
+    means: [2, 0, 1, 2],
+    deviations: [1, 2, 1, 0],
+    weights: floatsToBase64(Float32Array.of(0.5, 1, -1, 4)),
+  },
+};
+
 export function textOf(folder: string, name: string): string {
   return readFileSync(join(folder, name), 'utf8');
 }

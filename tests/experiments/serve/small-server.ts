@@ -9,6 +9,7 @@ import { createServer } from '../../../experiments/serve/server.ts';
 import type { ThreadStore } from '../../../experiments/serve/thread-store.ts';
 import { type AskVerdict, localVerdict, verdictOrReason } from '../../../experiments/serve/verdicts.ts';
 import { policyOfBundle } from '../../../experiments/stop-agent/bundle-folder.ts';
+import type { PrefixModel } from '../../../src/data/prefix-model.ts';
 import { synthesizeThreads } from '../../../src/data/synthetic/stream.ts';
 import { dimensions, randomNetwork, replyModel, smallBundle } from '../../checkpoints/bundle/small-bundle.ts';
 
@@ -16,12 +17,12 @@ export const limits = { bodyBytes: 1e6, requestMs: 30_000, maxConnections: 4096,
 export const threadLimits = { maxThreads: 1000, idleMs: 3_600_000, maxCharacters: 1e6 };
 
 /** A bundle that stops some threads early, some late and some never, with a detector. */
-export function mixedBundle(manifest: Partial<Manifest> = {}): Promise<string> {
+export function mixedBundle(manifest: Partial<Manifest> = {}, detector: PrefixModel = replyModel): Promise<string> {
   const network = randomNetwork({ inputs: dimensions, seed: 5 });
   network.moments.mean.fill(0);
   network.moments.variance.fill(1);
   network.layers.b3[1] -= 1;
-  const files = { 'detector.json': JSON.stringify(replyModel), 'trained.json': '[]' };
+  const files = { 'detector.json': JSON.stringify(detector), 'trained.json': '[]' };
   return smallBundle({ network, files, manifest: { detector: 'detector.json', ...manifest } });
 }
 

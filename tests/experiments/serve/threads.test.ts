@@ -1,24 +1,27 @@
 import { cpSync, rmSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import type { StopPromise } from '../../../checkpoints/bundle/promise.ts';
 import { memoryThreads } from '../../../experiments/serve/memory-threads.ts';
 import { deciderOfBundle } from '../../../experiments/stop-agent/decide.ts';
+import type { PrefixModel } from '../../../src/data/prefix-model.ts';
 import type { Prefix } from '../../../src/data/thread.ts';
 import { ProviderError } from '../../../src/errors.ts';
-import { smallPromise } from '../../checkpoints/bundle/small-bundle.ts';
+import { smallPromise, timedModel } from '../../checkpoints/bundle/small-bundle.ts';
 import { biasedBundle, json, mixedBundle, smallServer, threads } from './small-server.ts';
 
 const post = (id: string, more: Record<string, unknown> = {}) => ({ id, text: `text of ${id}`, ...more });
 const never = () => biasedBundle(-50);
 
 describe('a thread that comes post by post', () => {
-  it.each([
+  it.each<[number, StopPromise | null, PrefixModel?]>([
     [1, null],
     [3, null],
     [1000, null],
     [3, smallPromise(0.3)],
-  ])('is decided as a whole one is, %d posts at a time (promise: %j)', async (size, promise) => {
-    const folder = await mixedBundle({ promise });
+    [2, null, timedModel],
+  ])('is decided as a whole one is, %d posts at a time (promise: %j, times: %j)', async (size, promise, model) => {
+    const folder = await mixedBundle({ promise }, model);
     const decider = await deciderOfBundle(folder);
     const server = await smallServer({ bundles: { small: folder } });
     const stops = new Set<string>();

@@ -9,7 +9,7 @@ import { prefixOf, type Thread } from '../../../../src/data/thread.ts';
 import { InputError } from '../../../../src/errors.ts';
 import { createEncoder } from '../../../../src/text/create-encoder.ts';
 import type { Encoder } from '../../../../src/text/encoder.ts';
-import { threadOf, toyThreads } from '../../threads.ts';
+import { threadOf, timed, toyThreads } from '../../threads.ts';
 
 const training = toyThreads({ count: 60, seed: 1 });
 const unseen = toyThreads({ count: 200, seed: 2 });
@@ -167,6 +167,37 @@ describe('the local detector', () => {
     await expect(train(rumors)).rejects.toThrow(InputError);
     await expect(train(rumors)).rejects.toThrow(/of 30 threads these have one: non-rumor 0, rumor 30\. Give it more/);
     await expect(train(rumors.map((thread) => ({ ...thread, rumor: null })))).rejects.toThrow(/non-rumor 0, rumor 0/);
+  });
+
+  it('reads times where it is told to, and counts missing ones as usual', async () => {
+    // Rumours are answered sooner, and say nothing else.
+    const plain = (threads: readonly Thread[]) =>
+      threads.map((thread, index) =>
+        timed(
+          { ...thread, posts: thread.posts.map((post) => ({ ...post, text: 'news' })) },
+          (thread.rumor ? 2 : 40) + index,
+        ),
+      );
+    const timedOptions = { ...options, timing: true };
+    const train = (threads: readonly Thread[]) =>
+      trainLocalDetector({ threads, task: rumorTask, options: timedOptions, seed: 7 });
+    const own = await train(plain(training.slice(0, 40)));
+    const [thread] = toyThreads({ count: 1, seed: 5, posts: 6 });
+    const rumor = async (given: Thread, length = 6) =>
+      (await own.judge(prefixOf(given, length))).probabilities?.rumor ?? Number.NaN;
+    const [fast, slow, never] = [timed(thread, 1), timed(thread, 90), thread];
+    expect(await rumor(fast)).toBeGreaterThan(0.6);
+    // The same thread at other times is read anew.
+    expect(await rumor(slow)).toBeLessThan(0.4);
+    expect(await rumor(fast, 1)).toBe(await rumor(slow, 1));
+    const between = await rumor(never);
+    expect(between).toBeLessThan(await rumor(fast));
+    expect(between).toBeGreaterThan(await rumor(slow));
+    expect(own.inputOf?.(prefixOf(fast, 1))).toEqual([{ text: fast.posts[0].text, time: fast.posts[0].time }]);
+    expect(detector.inputOf).toBeUndefined();
+    await expect(train(training)).rejects.toThrow(
+      /of its 60 training threads have none that differ; give posts a "time"/,
+    );
   });
 
   it('stops when told to, and names a wrong option', async () => {

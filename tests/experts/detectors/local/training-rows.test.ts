@@ -1,17 +1,23 @@
 import { describe, expect, it } from 'vitest';
 import { LocalDetector } from '../../../../experts/detectors/local/local-detector.ts';
 import { trainLocalDetector } from '../../../../experts/detectors/local/train-local-detector.ts';
-import { loneClaimWeight, replyWeight, trainingRows } from '../../../../experts/detectors/local/training-rows.ts';
+import {
+  loneClaimWeight,
+  replyWeight,
+  timingFactor,
+  trainingRows,
+} from '../../../../experts/detectors/local/training-rows.ts';
 import { floatsFromBase64 } from '../../../../src/base64-floats.ts';
 import { prefixGrower } from '../../../../src/data/growing-prefix.ts';
 import { rumorTask } from '../../../../src/data/task.ts';
 import { createEncoder } from '../../../../src/text/create-encoder.ts';
-import { threadOf, toyThreads } from '../../threads.ts';
+import { threadOf, timed, toyThreads } from '../../threads.ts';
 
+/** Rumours are answered sooner. */
 const threads = [
   ...toyThreads({ count: 12, seed: 1 }),
   { ...threadOf({ id: 'empty', texts: ['', '', 'hoax', ''] }), rumor: true },
-];
+].map((thread, index) => timed(thread, thread.rumor ? 1 + index : 30 + index));
 
 describe('the rows of the training', () => {
   it('have parts of their lengths, of prefixes of 1, 2, 4, … posts', async () => {
@@ -42,11 +48,15 @@ describe('the rows of the training', () => {
     }
   });
 
-  it.each([null, { name: 'hashing', dimensions: 16 } as const])(
-    'are what a growing thread is scored by, empty texts and all (encoder %j)',
-    async (encoderOptions) => {
+  it.each([
+    [null, false],
+    [{ name: 'hashing', dimensions: 16 } as const, false],
+    [null, true],
+  ])(
+    'are what a growing thread is scored by, empty texts and all (encoder %j, times %j)',
+    async (encoderOptions, timing) => {
       const encoder = encoderOptions === null ? null : await createEncoder(encoderOptions);
-      const options = { encoder: encoderOptions, characterWeights: [1.5], l2: [1e-3], folds: 2, maxPosts: 4 };
+      const options = { encoder: encoderOptions, characterWeights: [1.5], l2: [1e-3], folds: 2, maxPosts: 4, timing };
       const { model } = await trainLocalDetector({ threads, task: rumorTask, options, seed: 1 });
       expect(new LocalDetector({ model, encoder }).model).toBe(model);
       const { embedding } = model;
@@ -54,12 +64,14 @@ describe('the rows of the training', () => {
         model,
         embedding && { claim: floatsFromBase64(embedding.claim), replies: floatsFromBase64(embedding.replies) },
       );
-      const rows = await trainingRows({ threads, encoder, maxPosts: 4 });
+      const rows = await trainingRows({ threads, encoder, maxPosts: 4, timing });
       const weights = rows.blocks.flatMap(({ part, kind }) => {
         const scale = part === 'replies' ? 1 / replyWeight : 1;
         const saved = kind === 'embedding' ? embedding?.[part] : model[part][kind].weights;
         return Array.from(floatsFromBase64(saved ?? ''), (weight) => weight * scale);
       });
+      if (timing)
+        weights.push(...Array.from(floatsFromBase64(model.timing?.weights ?? ''), (weight) => weight / timingFactor));
       weights.push(model.intercepts[1]);
       const { starts, indices, values } = rows.features;
       for (const [row, length] of rows.lengthOfRow.entries()) {
@@ -67,8 +79,8 @@ describe('the rows of the training', () => {
         for (let entry = starts[row]; entry < starts[row + 1]; entry++)
           expected += values[entry] * weights[indices[entry]];
         const thread = open();
-        for (const { text } of threads[rows.threadOfRow[row]].posts)
-          thread.add(text, encoder === null ? undefined : (await encoder.encode([text])).slice());
+        for (const post of threads[rows.threadOfRow[row]].posts)
+          thread.add(post, encoder === null ? undefined : (await encoder.encode([post.text])).slice());
         const logits = thread.logits(length);
         expect(logits[0]).toBe(0);
         expect(logits[1]).toBeCloseTo(expected, 4);
