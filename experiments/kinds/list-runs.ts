@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { InputError } from '../../src/errors.ts';
 import { readJsonFile } from '../../src/json-file.ts';
@@ -53,8 +53,15 @@ export function listRuns(runs: string): ListedRuns[] {
           finished,
           unfinished: begun.length - finished,
           verdict: report?.answer?.verdict ?? report?.leader?.verdict ?? null,
-          recommended: report?.answer?.recommended?.run ?? null,
+          recommended: runBelow(folder, report?.answer?.recommended?.run),
         },
       ];
     });
+}
+
+/** Where a run that a report names lies now: runs may have been moved since. Null where it is gone. */
+function runBelow(folder: string, reported: string | undefined): string | null {
+  if (reported === undefined) return null;
+  const run = join(folder, basename(dirname(reported)), basename(reported));
+  return existsSync(run) ? run : null;
 }

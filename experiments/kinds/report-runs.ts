@@ -2,6 +2,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
+import { sha256 } from '../../src/content-hash.ts';
 import { groupBy } from '../../src/data/group-by.ts';
 import { InputError } from '../../src/errors.ts';
 import type { VariantRuns } from '../report/variant-results.ts';
@@ -31,11 +32,27 @@ export function findRuns(folder: string): FoundRuns {
       `${folder} holds runs of several kinds (${[kind, ...others].join(', ')}); give a folder with runs of one kind`,
     );
   const byVariant = groupBy(directories, (directory) => basename(dirname(resolve(directory))));
+  for (const own of byVariant.values()) refuseCopies(own);
   const variants = Array.from(byVariant, ([variant, own]) => ({ variant, directories: own }));
   return { kind, ...RunDirectory.open(directories[0]).readConfig(headSchema), variants };
 }
 
 const headSchema = z.object({ name: z.string(), description: z.string().default('') });
+
+/** @throws InputError where a run stands there twice: it would count as two seeds */
+function refuseCopies(directories: readonly string[]): void {
+  const known = new Map<string, string>();
+  for (const directory of directories) {
+    const run = RunDirectory.open(directory);
+    const result = sha256([run.readConfig(z.unknown()), run.readResult()]);
+    const other = known.get(result);
+    if (other !== undefined)
+      throw new InputError(
+        `${directory} is a copy of ${other}, and would count as a further seed; move one of them elsewhere`,
+      );
+    known.set(result, directory);
+  }
+}
 
 /** Finished runs in a folder and at most so many levels below it, in the order of their names. */
 function runsBelow(folder: string, levels: number): string[] {

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
@@ -108,6 +108,17 @@ describe('the page of an experiment', () => {
     rmSync(join(cwd, 'threads.jsonl'));
     expect((await earshot(['report', 'tiny.yaml', '--html', '--out', 'gone.html'], { cwd })).code).toBe(0);
     expect(read('gone.html')).toContain('Texts are missing: threads.jsonl cannot be read: ');
+  });
+
+  it('refuses a run and its copy, which would count as two seeds', async () => {
+    cpSync(join(cwd, 'runs/tiny/agent'), join(cwd, 'copied/agent'), { recursive: true });
+    expect((await earshot(['report', 'copied'], { cwd })).code).toBe(0);
+    cpSync(join(cwd, 'copied/agent/seed-1'), join(cwd, 'copied/agent/before'), { recursive: true });
+    const { code, errors } = await earshot(['report', 'copied'], { cwd });
+    expect(code).toBe(1);
+    expect(errors).toBe(
+      'earshot: copied/agent/seed-1 is a copy of copied/agent/before, and would count as a further seed; move one of them elsewhere\n',
+    );
   });
 
   it('refuses folders without runs', async () => {

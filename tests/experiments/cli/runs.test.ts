@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
@@ -55,6 +55,14 @@ describe('runs', () => {
       verdict: 'the agent is above the rules.',
       recommended: 'runs/first/agent/seed-1',
     });
+  });
+
+  it('names the run to go on with where it lies now, and none that is gone', async () => {
+    const cwd = folder();
+    renameSync(join(cwd, 'runs'), join(cwd, 'moved'));
+    expect((await earshot(['runs', 'moved'], { cwd })).out).toContain('\n  Go on with moved/first/agent/seed-1\n');
+    rmSync(join(cwd, 'moved/first/agent/seed-1'), { recursive: true });
+    expect((await earshot(['runs', 'moved'], { cwd })).out).not.toContain('Go on with');
   });
 
   it('says where there is nothing', async () => {
