@@ -8,7 +8,7 @@ import { shiftSchema, verdictSchema } from './thread-store.ts';
  */
 
 /** Longest id of a thread or a post, in UTF-16 units. */
-const longestId = 256;
+export const longestId = 256;
 /** Posts of one request. */
 const mostPosts = 1000;
 /** Longest post, in UTF-16 units. */

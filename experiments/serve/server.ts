@@ -10,6 +10,7 @@ import { inferenceRoutes } from './inference-routes.ts';
 import { serverMetrics } from './metrics.ts';
 import type { Models } from './models.ts';
 import { operationRoutes, type ServerState } from './operation-routes.ts';
+import { longestId } from './schemas.ts';
 import { threadRoutes } from './thread-routes.ts';
 import type { ThreadStore } from './thread-store.ts';
 
@@ -189,8 +190,9 @@ function problemOf(
   if (validation !== undefined && validation.length > 0) {
     // An unknown key comes first: where `txt` stands for `text`, that says more than that `text` is missing.
     const unknown = validation.find(({ keyword }) => keyword === 'unrecognized_keys');
-    const { instancePath, message = 'is not what is asked for' } = unknown ?? validation[0];
-    const path = instancePath.split('/').filter((part) => part !== '');
+    const { instancePath, message = 'is not what is asked for', params } = unknown ?? validation[0];
+    const [unknownKey] = unknown !== undefined && Array.isArray(params.keys) ? params.keys : [];
+    const path = [...instancePath.split('/'), unknownKey ?? ''].filter((part) => part !== '');
     // Fields of the body go without saying.
     const context = path.length === 0 || validationContext !== 'body' ? [validationContext ?? 'body'] : [];
     const field = [...context, ...path].join('.');
@@ -203,6 +205,8 @@ function problemOf(
     });
   if (error.code?.startsWith('FST_ERR_CTP') === true)
     return new HttpProblem(400, 'the body is not JSON', { field: 'body' });
+  if (statusCode === 414)
+    return new HttpProblem(414, `the address is too long; the id of a thread has at most ${longestId} characters`);
   if (statusCode < 500) return new HttpProblem(statusCode, error.message);
   return new HttpProblem(500, 'this is a defect of the server; its log names the place');
 }

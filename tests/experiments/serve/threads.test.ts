@@ -243,8 +243,8 @@ it('says which field of a request is wrong', async () => {
   const server = await smallServer();
   for (const [body, field, said] of [
     [{}, 'posts', 'expected array'],
-    [{ posts: [{ id: 'a', txt: 'b' }] }, 'posts.0', 'unknown key'],
-    [{ post: post('a') }, 'body', 'did you mean posts (a list)?'],
+    [{ posts: [{ id: 'a', txt: 'b' }] }, 'posts.0.txt', 'posts.0.txt: unknown key, did you mean text?'],
+    [{ post: post('a') }, 'post', 'post: unknown key, did you mean posts (a list)?'],
     [{ posts: [post('a'), { id: '', text: '' }] }, 'posts.1.id', 'Too small'],
     [{ posts: [post('a', { time: 'yesterday' })] }, 'posts.0.time', 'ISO 8601'],
     [{ posts: [post('a\u0007')] }, 'posts.0.id', 'control characters'],
@@ -256,6 +256,9 @@ it('says which field of a request is wrong', async () => {
     expect(answer, JSON.stringify(body)?.slice(0, 80)).toMatchObject({ status: 400, body: { field } });
     expect(answer.body.error).toContain(said);
   }
+  const long = await server.post('t'.repeat(5000), { posts: [post('a')] });
+  expect(long.status).toBe(414);
+  expect(long.body.error).toBe('the address is too long; the id of a thread has at most 256 characters');
   const text = await server.app.inject({
     method: 'POST',
     url: '/v1/threads/t/posts',
