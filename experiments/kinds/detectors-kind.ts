@@ -3,7 +3,13 @@ import { asksModels, detectorsExperimentSchema, filesOf, resolveDetectorsExperim
 import { scoreDetectorRun } from '../detectors/result.ts';
 import { detectorMetrics } from '../detectors/scores.ts';
 import type { EvaluationSplit } from '../run/decisions-file.ts';
-import type { ExperimentKind, ScoredSystem, SweepMetric } from './experiment-kind.ts';
+import {
+  type ExperimentKind,
+  type ScoredSystem,
+  type SweepMetric,
+  splitProblem,
+  trainedAlone,
+} from './experiment-kind.ts';
 
 const detectorSweepMetrics: readonly SweepMetric[] = detectorMetrics.map(({ of: _, ...metric }) => ({
   ...metric,
@@ -28,24 +34,14 @@ export const detectorsKind: ExperimentKind = {
   dataOverride: (path) => ({ data: { threads: path } }),
   resolve(raw, source) {
     const experiment = resolveDetectorsExperiment(raw, source);
-    const { name, description, seeds, data, split, detector, task } = experiment;
+    const { data, split, detector, task } = experiment;
     return {
-      name,
-      description,
-      seeds,
-      config: { ...experiment },
+      ...trainedAlone(experiment),
       threadFiles: [data.threads].filter((file) => file !== null),
       files: filesOf(experiment),
-      sweepProblem:
-        split.development > 0
-          ? null
-          : 'settings are chosen on a development part, and split.development is 0; give it threads, such as 100',
+      sweepProblem: splitProblem(split),
       asksModels: asksModels(detector),
       detectorKey: detector.name === 'local' ? JSON.stringify([data, split, detector, task]) : null,
-      // A detector is judged alone: there is nothing to train together.
-      backend: null,
-      shape: null,
-      iterations: null,
     };
   },
   async start({ runs }) {

@@ -28,6 +28,20 @@ export interface ResolvedExperiment extends ExperimentHead {
   readonly iterations: number | null;
 }
 
+/** What is so of most experiments: each trial is trained alone, and from its beginning to its end. */
+export function trainedAlone<Experiment extends ExperimentHead & PlainObject>(experiment: Experiment) {
+  const { name, description, seeds } = experiment;
+  const alone = { detectorKey: null, backend: null, shape: null, iterations: null };
+  return { name, description, seeds, config: { ...experiment }, ...alone };
+}
+
+/** Why an experiment with such a split cannot be swept; null if it can. */
+export function splitProblem({ development }: { development: number }): string | null {
+  return development > 0
+    ? null
+    : 'settings are chosen on a development part, and split.development is 0; give it threads, such as 100';
+}
+
 /** What one system of a run came to on one part. */
 export interface ScoredSystem {
   readonly name: string;

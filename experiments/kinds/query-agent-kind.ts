@@ -5,7 +5,7 @@ import {
   resolveQueryExperiment,
 } from '../query-agent/experiment.ts';
 import { queryMetrics, scoreQueryRun } from '../query-agent/result.ts';
-import type { ExperimentKind } from './experiment-kind.ts';
+import { type ExperimentKind, trainedAlone } from './experiment-kind.ts';
 
 export const queryAgentKind: ExperimentKind = {
   name: 'several-detectors',
@@ -21,21 +21,14 @@ export const queryAgentKind: ExperimentKind = {
   dataOverride: (path) => ({ data: { threads: path } }),
   resolve(raw, source) {
     const experiment = resolveQueryExperiment(raw, source);
-    const { name, description, seeds, data, split, detectors, task } = experiment;
+    const { data, split, detectors, task } = experiment;
     return {
-      name,
-      description,
-      seeds,
-      config: { ...experiment },
+      ...trainedAlone(experiment),
       threadFiles: [data.threads].filter((file) => file !== null),
       files: filesOfQueryExperiment(experiment),
       sweepProblem: null,
       asksModels: asksPaidDetectors(experiment),
       detectorKey: JSON.stringify([data, split, detectors, task]),
-      // Each of the settings is trained alone, with its own hidden units and iterations.
-      backend: null,
-      shape: null,
-      iterations: null,
     };
   },
   async start({ runs }) {

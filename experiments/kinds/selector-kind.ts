@@ -3,7 +3,7 @@ import type { EvaluationSplit } from '../run/decisions-file.ts';
 import { resolveSelectorExperiment, selectorExperimentSchema } from '../selector/experiment.ts';
 import { readSelectorResult } from '../selector/result.ts';
 import { selectorName } from '../selector/system-names.ts';
-import type { ExperimentKind, ScoredSystem, SweepMetric } from './experiment-kind.ts';
+import { type ExperimentKind, type ScoredSystem, type SweepMetric, trainedAlone } from './experiment-kind.ts';
 
 const selectorSweepMetrics: readonly SweepMetric[] = ['veracity', 'stance'].flatMap((task) => [
   { name: `${task}.macroF1`, title: `${task} macro-F1`, decimals: 3, range: [0, 1], isShown: true },
@@ -38,13 +38,10 @@ export const selectorKind: ExperimentKind = {
   dataOverride: (path) => ({ data: { train: path } }),
   resolve(raw, source) {
     const experiment = resolveSelectorExperiment(raw, source);
-    const { name, description, seeds, data, evaluation, stanceModel, veracityModel } = experiment;
+    const { data, evaluation, stanceModel, veracityModel } = experiment;
     const files = [data.train, data.stancePretraining, ...Object.values(data.tests)].filter((file) => file !== null);
     return {
-      name,
-      description,
-      seeds,
-      config: { ...experiment },
+      ...trainedAlone(experiment),
       threadFiles: files,
       files,
       sweepProblem:
@@ -52,11 +49,6 @@ export const selectorKind: ExperimentKind = {
           ? null
           : 'settings are chosen on the threads held out from the tests, and evaluation.heldOutShare is 0; give a share, such as 0.2',
       asksModels: stanceModel.name === 'chat' || veracityModel.name === 'chat',
-      detectorKey: null,
-      // Its task models serve one selector.
-      backend: null,
-      shape: null,
-      iterations: null,
     };
   },
   async start({ runs }) {

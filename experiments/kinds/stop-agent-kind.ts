@@ -8,7 +8,13 @@ import { experimentSchema, resolveExperiment, taskOf } from '../stop-agent/exper
 import { scoreSystem, stopMetrics } from '../stop-agent/metrics.ts';
 import { systemsOfRun } from '../stop-agent/result.ts';
 import type { TrialSettings } from '../stop-agent/trial.ts';
-import type { ExperimentKind, ScoredSystem, SweepMetric } from './experiment-kind.ts';
+import {
+  type ExperimentKind,
+  type ScoredSystem,
+  type SweepMetric,
+  splitProblem,
+  trainedAlone,
+} from './experiment-kind.ts';
 
 const stopSweepMetrics: readonly SweepMetric[] = stopMetrics.map(({ name, title, decimals, range }) => ({
   name,
@@ -42,20 +48,13 @@ export const stopAgentKind: ExperimentKind = {
   dataOverride: (path) => ({ data: { threads: path } }),
   resolve({ kind: _, ...raw }, source) {
     const experiment = resolveExperiment(raw, source);
-    const { name, description, seeds, data, split, detector, task, agent, state, encoder, backend, checkpointEvery } =
-      experiment;
+    const { data, split, detector, task, agent, state, encoder, backend, checkpointEvery } = experiment;
     const isModel = 'file' in detector;
     return {
-      name,
-      description,
-      seeds,
-      config: { ...experiment },
+      ...trainedAlone(experiment),
       threadFiles: [data.threads].filter((file) => file !== null),
       files: [data.threads, isModel ? detector.file : null].filter((file) => file !== null),
-      sweepProblem:
-        split.development > 0
-          ? null
-          : 'settings are chosen on a development part, and split.development is 0; give it threads, such as 100',
+      sweepProblem: splitProblem(split),
       asksModels: isModel,
       detectorKey: isModel ? null : JSON.stringify([data, split.detector, split.events, split.seed, detector, task]),
       backend,

@@ -16,13 +16,14 @@ export interface PricedDetector {
   costOf(judgement: Judgement, prefix: Prefix): number;
 }
 
-interface Asking {
+/** What is asked about a thread, and of whom. */
+interface PricedQuestions {
   readonly task: Task;
   readonly detectors: readonly PricedDetector[];
 }
 
 /** A thread with everything that every detector says of it: what an agent learns from, and what rules are compared on. */
-export async function judgedThread(thread: Thread, { task, detectors }: Asking): Promise<QueryThread> {
+export async function judgedThread(thread: Thread, { task, detectors }: PricedQuestions): Promise<QueryThread> {
   const { lengths, askable } = stepsOf(thread, detectors);
   const judgements: (KnownJudgement | null)[][] = [];
   // One after the other, so that a detector may time itself.
@@ -49,7 +50,7 @@ export interface QueriedVerdict {
 /** Decides a thread by a trained policy. Only what the policy asks for is asked. */
 export async function queryThread(
   policy: QueryPolicy,
-  { thread, task, detectors }: Asking & { thread: Thread },
+  { thread, task, detectors }: PricedQuestions & { thread: Thread },
 ): Promise<QueriedVerdict> {
   const { lengths, askable } = stepsOf(thread, detectors);
   const answers = lengths.map(() => detectors.map((): Answer | null => null));
