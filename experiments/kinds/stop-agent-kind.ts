@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { canonicalJson } from '../../src/content-hash.ts';
+import { PromiseCache } from '../../src/promise-cache.ts';
 import { sharedOptions } from '../../trainers/stop-agent/population.ts';
 import { type EvaluationSplit, readDecisions } from '../run/decisions-file.ts';
 import { agentName, decisionSchema, type SystemDecisions } from '../stop-agent/decisions.ts';
@@ -72,20 +73,15 @@ export const stopAgentKind: ExperimentKind = {
     ]);
     const backend = await selectBackend(asked ?? experimentSchema.parse(config).backend);
     onBackend(backend);
-    const sources = new Map<string, ReturnType<typeof openData>>();
-    const caches = new Map<string, ReturnType<typeof openCache>>();
-    const once = <T>(map: Map<string, T>, key: string, make: () => T): T => {
-      const made = map.get(key) ?? make();
-      map.set(key, made);
-      return made;
-    };
+    const sources = new PromiseCache<Awaited<ReturnType<typeof openData>>>();
+    const caches = new PromiseCache<Awaited<ReturnType<typeof openCache>>>();
     return async (tasks, context) => {
       const settings: TrialSettings[] = [];
       for (const { config: own, seed, directory, pauseAt } of tasks) {
         const experiment = experimentSchema.parse(own);
         const dataKey = JSON.stringify([experiment.data, experiment.agent.maxPosts]);
-        const data = await once(sources, dataKey, () => openData(experiment, context.onNote));
-        const cache = await once(caches, JSON.stringify(experiment.encoder), () =>
+        const data = await sources.get(dataKey, () => openData(experiment, context.onNote));
+        const cache = await caches.get(JSON.stringify(experiment.encoder), () =>
           openCache(join(runs, 'cache'), experiment),
         );
         settings.push({ experiment, seed, directory, pauseAt: pauseAt ?? undefined, data, cache });

@@ -1,4 +1,3 @@
-import type { Example, VeracityItem } from '../../experts/task-models/task-model.ts';
 import { veracityTask } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { createSelector, pretrainTaskModels } from '../../trainers/selector/jsdrv.ts';
@@ -6,7 +5,7 @@ import {
   type HiddenLabels,
   type SelectorSettings,
   type SelectorTraining,
-  stanceItem,
+  wholeVeracityItems,
 } from '../../trainers/selector/setup.ts';
 import { trainToEnd } from '../../trainers/trainer.ts';
 import { replyExamples, replyStances, selectorClaim } from './data.ts';
@@ -94,18 +93,6 @@ async function superviseTaskModels(options: {
     const label = veracityTask.goldLabel(thread);
     return label === null ? [] : [{ ...selectorClaim(thread), label }];
   });
-  const stances = await stanceModel.predict(
-    claims.flatMap((claim) => claim.posts.map((_, post) => stanceItem(claim, post))),
-  );
-  let next = 0;
-  await veracityModel.tune(
-    claims.map(({ threadId, claim, posts, label }): Example<VeracityItem> => {
-      const item = {
-        threadId,
-        claim,
-        posts: posts.map((text) => ({ text, stance: stances[next++].distribution })),
-      };
-      return { item, label, explanation: '' };
-    }),
-  );
+  const items = await wholeVeracityItems(stanceModel, claims);
+  await veracityModel.tune(items.map((item, place) => ({ item, label: claims[place].label, explanation: '' })));
 }

@@ -7,7 +7,7 @@ import { veracityTask } from '../../src/data/task.ts';
 import { likeliest } from '../../src/likeliest.ts';
 import { Random } from '../../src/tensor/random.ts';
 import { pretrainTaskModels } from '../../trainers/selector/jsdrv.ts';
-import { stanceItem } from '../../trainers/selector/setup.ts';
+import { stanceItem, wholeVeracityItems } from '../../trainers/selector/setup.ts';
 import { replyStances } from './data.ts';
 import { type SelectorTask, selectorTasks } from './decisions.ts';
 import { gainText } from './report/gain-text.ts';
@@ -48,14 +48,12 @@ export async function measureRoom(trial: SelectorTrial): Promise<SelectionRoom |
     ),
   );
   const labelled = order.filter((place) => veracityTask.goldLabel(threads[place]) !== null).slice(0, mostItems);
-  const said = await stanceModel.predict(
-    labelled.flatMap((place) => claims[place].posts.map((_, post) => stanceItem(claims[place], post))),
+  const items = await wholeVeracityItems(
+    stanceModel,
+    labelled.map((place) => claims[place]),
   );
-  let next = 0;
-  const veracities = labelled.map((place): Example<VeracityItem> => {
-    const { threadId, claim, posts } = claims[place];
-    const stanced = posts.map((text) => ({ text, stance: said[next++].distribution }));
-    return { item: { threadId, claim, posts: stanced }, gold: veracityTask.goldLabel(threads[place]) ?? -1 };
+  const veracities = labelled.map((place, index): Example<VeracityItem> => {
+    return { item: items[index], gold: veracityTask.goldLabel(threads[place]) ?? -1 };
   });
   const told = (task: SelectorTask) => (done: number) =>
     context.onProgress(`measuring the room for a selection: ${task}`, done, folds);

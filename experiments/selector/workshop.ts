@@ -4,6 +4,7 @@ import type { ChatService } from '../../experts/llm/chat.ts';
 import type { LiveChatService } from '../../experts/llm/sending/live-chat-service.ts';
 import { makeFolder } from '../../src/atomic-file.ts';
 import { canonicalJson, sha256 } from '../../src/content-hash.ts';
+import { PromiseCache } from '../../src/promise-cache.ts';
 import { createEncoder } from '../../src/text/create-encoder.ts';
 import { EmbeddingStore } from '../../src/text/embedding-store.ts';
 import type { Encoder } from '../../src/text/encoder.ts';
@@ -48,26 +49,20 @@ export function selectorWorkshop({ runs }: { runs: string }): SelectorWorkshop {
   const cache = join(runs, 'cache');
   let annotations: AnnotationStore | null = null;
   const services = new Map<string, LiveChatService>();
-  const data = new Map<string, ReturnType<typeof loadSelectorData>>();
-  const embeddings = new Map<string, ReturnType<typeof openEmbeddings>>();
+  const data = new PromiseCache<SelectorData>();
+  const embeddings = new PromiseCache<Awaited<ReturnType<typeof openEmbeddings>>>();
   const encoders = storedEncoders({ directory: join(cache, 'embeddings') });
-  const shared = <T>(known: Map<string, T>, of: unknown, make: () => T): T => {
-    const key = JSON.stringify(of);
-    const made = known.get(key) ?? make();
-    known.set(key, made);
-    return made;
-  };
   async function toolsFor(experiment: SelectorExperiment, context: WorkContext): Promise<SelectorTools> {
     const { budget, retry, encoder } = experiment;
     makeFolder(cache);
     annotations ??= AnnotationStore.open(join(cache, 'annotations.sqlite'));
-    const store = annotations;
+    const limits = JSON.stringify([experiment.name, budget, retry]);
+    const service = services.get(limits) ?? chatServiceOf(experiment, { annotations, context });
+    services.set(limits, service);
     return {
       annotations,
-      service: shared(services, [experiment.name, budget, retry], () =>
-        chatServiceOf(experiment, { annotations: store, context }),
-      ),
-      ...(await shared(embeddings, encoder, () => openEmbeddings(encoder, cache))),
+      service,
+      ...(await embeddings.get(JSON.stringify(encoder), () => openEmbeddings(encoder, cache))),
       encoders,
       runs,
     };
@@ -78,8 +73,8 @@ export function selectorWorkshop({ runs }: { runs: string }): SelectorWorkshop {
       return eventFolds(await loadAllThreads(of, context.onNote), of);
     },
     async sharedFor(experiment, context) {
-      const of = [experiment.data, experiment.seedShare];
-      const loaded = await shared(data, of, () => loadSelectorData(experiment, context.onNote));
+      const of = JSON.stringify([experiment.data, experiment.seedShare]);
+      const loaded = await data.get(of, () => loadSelectorData(experiment, context.onNote));
       return { ...(await toolsFor(experiment, context)), data: loaded };
     },
     close() {

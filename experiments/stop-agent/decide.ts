@@ -78,20 +78,22 @@ export async function deciderOfRun(options: { run: string; runs: string; context
   const opened = await openStopAgentRun(options);
   const { run, experiment, policy, schedule, tableOf } = opened;
   const trained = trainedThreads(run);
-  const isTrainedOn = (thread: Thread) => trained.has(threadIdentity(thread));
   const promise = promiseOfRun(run);
   const threshold = stopThreshold(promise);
   const region = promise?.shift ?? trainedClaims(run);
   const shiftOf = region === null ? () => null : claimShift(region);
+  const decider = {
+    name: run.path,
+    task: opened.task,
+    observesDetector: schedule !== null,
+    promise,
+    isTrainedOn: (thread: Thread) => trained.has(threadIdentity(thread)),
+  };
   if (schedule !== null) {
     const judgeOf = await judgesOf(opened, options.context);
     return {
-      name: run.path,
-      task: opened.task,
+      ...decider,
       hasDetector: true,
-      observesDetector: true,
-      promise,
-      isTrainedOn,
       async decide(whole) {
         const thread = shownPart(whole, experiment.agent.maxPosts);
         const { said, ...decision } = await queryAndDecide(thread, {
@@ -107,12 +109,8 @@ export async function deciderOfRun(options: { run: string; runs: string; context
   }
   const detector = 'file' in experiment.detector ? null : await localDetectorOf(opened, experiment.detector);
   return {
-    name: run.path,
-    task: opened.task,
+    ...decider,
     hasDetector: detector !== null,
-    observesDetector: false,
-    promise,
-    isTrainedOn,
     async decide(whole) {
       const thread = shownPart(whole, experiment.agent.maxPosts);
       const [{ stopProbability }] = await decideStops(policy, {

@@ -1,7 +1,7 @@
 import { emptyContext } from '../../envs/selection-env.ts';
 import type { TaskPrediction } from '../../experts/task-models/task-model.ts';
 import { decided, policyChooser, type Step } from './choice.ts';
-import { type SelectorClaim, type SelectorSettings, type SelectorTraining, stanceItem } from './setup.ts';
+import { predictStances, type SelectorClaim, type SelectorSettings, type SelectorTraining } from './setup.ts';
 import { showClaims, showPosts, veracityItem } from './show.ts';
 
 /** What a trained selector makes of one claim. */
@@ -41,11 +41,11 @@ export async function selectGreedily(options: {
   const { settings, policies, claims, onProgress, signal } = options;
   const { stanceModel, veracityModel, config } = settings;
   const order = [...claims.keys()].sort((left, right) => (claims[left].threadId < claims[right].threadId ? -1 : 1));
-  const items = order.flatMap((claim) => claims[claim].posts.map((_, post) => stanceItem(claims[claim], post)));
-  const stances = (await stanceModel.predict(items)).values();
-  const stancesOf = new Map(
-    order.map((claim) => [claim, claims[claim].posts.map((): TaskPrediction => stances.next().value!)]),
+  const stances = await predictStances(
+    stanceModel,
+    order.map((claim) => claims[claim]),
   );
+  const stancesOf = new Map(order.map((claim, place) => [claim, stances[place]]));
   const stanceOf = (claim: number, post: number) => stancesOf.get(claim)![post];
   const decides = policies !== null && Object.values(config.retain).includes('policy');
   const choose = decides

@@ -1,5 +1,12 @@
 import { stateSize } from '../../envs/selection-env.ts';
-import type { Example, ReplyPlace, StanceItem, TaskModel, VeracityItem } from '../../experts/task-models/task-model.ts';
+import type {
+  Example,
+  ReplyPlace,
+  StanceItem,
+  TaskModel,
+  TaskPrediction,
+  VeracityItem,
+} from '../../experts/task-models/task-model.ts';
 import { InputError } from '../../src/errors.ts';
 import { Random } from '../../src/tensor/random.ts';
 import type { SelectorConfig } from './config.ts';
@@ -20,6 +27,29 @@ export interface SelectorClaim {
 /** A post of a claim, as the stance model is asked about it. */
 export function stanceItem({ threadId, claim, posts, places }: SelectorClaim, post: number): StanceItem {
   return { threadId, claim, post: posts[post], ...(places && { place: places[post] }) };
+}
+
+/** What a stance model says of every reply, [claims][posts]. */
+export async function predictStances(
+  stanceModel: TaskModel<StanceItem>,
+  claims: readonly SelectorClaim[],
+): Promise<TaskPrediction[][]> {
+  const items = claims.flatMap((claim) => claim.posts.map((_, post) => stanceItem(claim, post)));
+  const said = (await stanceModel.predict(items)).values();
+  return claims.map(({ posts }) => posts.map(() => said.next().value!));
+}
+
+/** Claims with all their replies, as the veracity model is asked about them. */
+export async function wholeVeracityItems(
+  stanceModel: TaskModel<StanceItem>,
+  claims: readonly SelectorClaim[],
+): Promise<VeracityItem[]> {
+  const said = await predictStances(stanceModel, claims);
+  return claims.map(({ threadId, claim, posts }, place) => ({
+    threadId,
+    claim,
+    posts: posts.map((text, post) => ({ text, stance: said[place][post].distribution })),
+  }));
 }
 
 /** Labels that the selector does not see; −1 where they are unknown. */
