@@ -11,8 +11,7 @@ export interface ChancePredictions {
 
 /**
  * The expectation of `macroF1` over all predictions, exact. Hits and false alarms of a class come from different items, so they
- * are independent, and each is a sum of independent events (Poisson-binomial). Time and memory grow with the square of the items
- * that are not certain.
+ * are independent, and each is a sum of independent events (Poisson-binomial).
  * @throws InputError without items, or for chances of another number
  */
 export function expectedMacroF1({ gold, chances, classes }: ChancePredictions): number {
@@ -34,22 +33,28 @@ function expectedF1({ gold, chances, classes }: ChancePredictions, label: number
   const falseAlarms = countDistribution(alarms);
   const support = hits.length;
   let expectation = 0;
-  for (const [hit, chance] of countDistribution(hits).entries())
-    if (hit > 0 && chance > 0)
-      for (const [alarm, other] of falseAlarms.entries())
-        expectation += (chance * other * 2 * hit) / (hit + alarm + support);
+  for (const [hit, chance] of countDistribution(hits))
+    if (hit > 0)
+      for (const [alarm, other] of falseAlarms) expectation += (chance * other * 2 * hit) / (hit + alarm + support);
   return expectation;
 }
 
-/** How likely 0 … n of n independent events are: [n + 1]. */
-function countDistribution(probabilities: readonly number[]): Float64Array {
+/** Chances below this are left out, so that time grows with the spread of a count and not with its range. */
+const negligible = 1e-18;
+
+/** How many of independent events come true, and how likely each count is. */
+function countDistribution(probabilities: readonly number[]): [number, number][] {
   const distribution = new Float64Array(probabilities.length + 1);
   distribution[0] = 1;
-  for (const [before, probability] of probabilities.entries()) {
+  let [least, most] = [0, 0];
+  for (const probability of probabilities) {
     if (probability === 0) continue;
-    for (let count = before + 1; count > 0; count--)
+    most++;
+    for (let count = most; count > least; count--)
       distribution[count] += probability * (distribution[count - 1] - distribution[count]);
-    distribution[0] *= 1 - probability;
+    distribution[least] *= 1 - probability;
+    while (distribution[most] < negligible) distribution[most--] = 0;
+    while (distribution[least] < negligible) distribution[least++] = 0;
   }
-  return distribution;
+  return Array.from(distribution.subarray(least, most + 1), (chance, index) => [least + index, chance]);
 }
