@@ -1,5 +1,5 @@
-import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
 import { diskError } from './errors.ts';
 import { writeTarget } from './write-target.ts';
 
@@ -11,9 +11,22 @@ let temporaryFiles = 0;
  */
 export function makeFolder(path: string): void {
   try {
-    mkdirSync(path, { recursive: true });
+    makeFolders(path);
   } catch (error) {
     throw diskError(error, { what: `make the folder ${path}` });
+  }
+}
+
+/** As `makeFolder`, with the system's own error: Node says of a read-only disk that there is no such folder. */
+export function makeFolders(path: string): void {
+  try {
+    mkdirSync(path, { recursive: true });
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
+    let missing = resolve(path);
+    while (!existsSync(dirname(missing))) missing = dirname(missing);
+    mkdirSync(missing); // alone, it says what is in the way
+    throw error;
   }
 }
 

@@ -1,7 +1,7 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { writeFileAtomically } from '../../src/atomic-file.ts';
+import { makeFolders, writeFileAtomically } from '../../src/atomic-file.ts';
 import { diskError, InputError } from '../../src/errors.ts';
 import { tensorFile } from '../tensor-file.ts';
 import { bundleFiles, manifestText, readManifest, sha256Hex } from './manifest.ts';
@@ -35,7 +35,7 @@ export function writeBundle(folder: string, contents: ReadonlyMap<string, Uint8A
   checkFree(folder);
   const unfinished = `${folder.replace(/\/+$/, '')}.${process.pid}.unfinished`;
   try {
-    mkdirSync(unfinished, { recursive: true });
+    makeFolders(unfinished);
     for (const [name, bytes] of contents) writeFileAtomically(join(unfinished, name), bytes);
     rmSync(folder, { recursive: true, force: true });
     renameSync(unfinished, folder);
