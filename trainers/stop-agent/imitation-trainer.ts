@@ -6,7 +6,7 @@ import { type DiscriminatorHealth, logitsExpertIsHigh } from '../discriminator.t
 import { generalizedAdvantages, scaleRewards } from '../gae.ts';
 import { updateDiscriminator } from '../gail.ts';
 import { ppoUpdate } from '../ppo.ts';
-import type { Trainer } from '../trainer.ts';
+import type { Metrics, Trainer } from '../trainer.ts';
 import { iterateExactly } from './exact-iteration.ts';
 import { imitationStates, restoreImitation } from './imitation-checkpoint.ts';
 import {
@@ -63,18 +63,9 @@ export async function createImitation(members: readonly StopMember[]): Promise<T
     get iteration() {
       return training.iteration;
     },
-    /** Algorithm 1, one round. */
     async iterate() {
-      if (members[0].config.imitation.rollout === 'exact') {
-        const metrics = await iterateExactly(training);
-        training.iteration++;
-        return withOccupancies(training, metrics);
-      }
-      const collected = await withCurrentMoments(training, await collectSteps(training));
-      const health = await discriminate(training, collected);
-      const steps = await estimate(training, collected);
-      const task = await updatePolicy(training, steps);
-      const metrics = await measure(training, { health, steps, task });
+      const { rollout } = members[0].config.imitation;
+      const metrics = rollout === 'exact' ? await iterateExactly(training) : await iterateSampled(training);
       training.iteration++;
       return withOccupancies(training, metrics);
     },
@@ -87,9 +78,15 @@ export async function createImitation(members: readonly StopMember[]): Promise<T
   };
 }
 
-/** Lines 2 and 4: K steps of each member. */
-function collectSteps({ learner, members }: Imitation): Promise<Collected[]> {
-  return collect(learner, members, { steps: members[0].config.ppo.stepsPerIteration });
+/** Algorithm 1, one round: lines 2 and 4, 8, 3 and 5, 6 and 7. */
+async function iterateSampled(training: Imitation): Promise<Metrics[]> {
+  const { learner, members } = training;
+  const steps = members[0].config.ppo.stepsPerIteration;
+  const collected = await withCurrentMoments(training, await collect(learner, members, { steps }));
+  const health = await discriminate(training, collected);
+  const estimated = await estimate(training, collected);
+  const task = await updatePolicy(training, estimated);
+  return measure(training, { health, steps: estimated, task });
 }
 
 /**
