@@ -9,10 +9,13 @@ export interface CardFacts {
   readonly threads: Readonly<Record<string, number>>;
   /** The agent beside its baselines, in Markdown; null where the run was not finished. */
   readonly table: string | null;
+  /** Whether its detector or its student reads times. */
+  readonly readsTimes: boolean;
 }
 
 /** The README.md of a bundle: what the policy is for, what it learnt from, how well it does, and what it risks. */
-export function policyCard(manifest: Omit<Manifest, 'sha256' | 'files'>, { data, threads, table }: CardFacts): string {
+export function policyCard(manifest: Omit<Manifest, 'sha256' | 'files'>, facts: CardFacts): string {
+  const { data, threads, table, readsTimes } = facts;
   const { task, encoder, state, training, student, detector, readsTexts, parity, madeBy } = manifest;
   const fields = state.fields.map(
     ({ name, from, count, meaning }) => `| ${from} … ${from + count - 1} | ${name} | ${meaning} |`,
@@ -85,7 +88,11 @@ the stop probability is ${parity.largestDifference.toExponential(1)}.
 - The agent learnt when *this* detector, on *this* data, is right. With another detector, language, platform or period, test it
   again on threads of that kind.
 - The measures above are of threads drawn like those of the training, unless the data says otherwise.
-- It never sees who writes, when, or how posts are linked; only their texts and order.
+- ${
+    readsTimes
+      ? 'It never sees who writes or how posts are linked; only their texts, order and times. Give each post its `time`: it learnt how fast replies come, and a missing time counts as usual.'
+      : 'It never sees who writes, when, or how posts are linked; only their texts and order.'
+  }
 `;
 }
 

@@ -76,6 +76,12 @@ describe.each(variants)('a bundle in Python (%s)', (variant) => {
     expect(python.code, python.errors).toBe(0);
     const found = parsed(python.out);
     expect(found).toHaveLength(16 + unicodeThreads.length);
+    const readsTimes = variant === 'student' || variant === 'aware';
+    const fileOf = (name: string) => readFileSync(join(cwd, variant, name), 'utf8');
+    expect(fileOf('README.md')).toContain(
+      readsTimes ? 'only their texts, order and times' : 'only their texts and order',
+    );
+    expect(fileOf('golden.jsonl').includes('"times":["20')).toBe(readsTimes);
     for (const [
       index,
       { threadId, postsUsed, stopped, stopProbability, verdict, calls, shift },

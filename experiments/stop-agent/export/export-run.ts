@@ -22,7 +22,7 @@ import { testThreadsOfRun, trainedThreads } from '../parts.ts';
 import { promiseOfRun } from '../promise-file.ts';
 import { systemsTable } from '../report/systems-table.ts';
 import { readTrialResult, type TrialResult } from '../result.ts';
-import { goldenThreads } from './golden-threads.ts';
+import { goldenThreads, readsTimes } from './golden-threads.ts';
 import { stateDefinition } from './state-definition.ts';
 
 export interface ExportedBundle {
@@ -100,6 +100,7 @@ export async function exportRun(options: {
     data: dataInWords(opened),
     threads: result?.threads ?? {},
     table: result === null ? null : systemsTable(result.systems),
+    readsTimes: readsTimes(experiment),
   });
   const contents = await bundleContents({
     manifest,

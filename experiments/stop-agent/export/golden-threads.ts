@@ -31,9 +31,6 @@ export async function goldenThreads(
 ): Promise<{ lines: string; states: Float32Array; count: number }> {
   const { tableOf, schedule, experiment } = opened;
   const { scoreStates, context } = options;
-  const { detector, state } = experiment;
-  const readsTimes =
-    (!('file' in detector) && detector.timing === true) || (state.student && state.studentOptions.timing === true);
   const tested = options.tested.slice(0, goldenTestThreads);
   const told = await detectorOf(tested, opened, context);
   // Language models are not asked for the sake of an export: then the golden threads are those they have judged.
@@ -64,7 +61,7 @@ export async function goldenThreads(
     const golden: Golden = {
       threadId: id,
       texts: posts.map(({ text }) => text),
-      ...(readsTimes && { times: posts.map(({ time }) => time) }),
+      ...(readsTimes(experiment) && { times: posts.map(({ time }) => time) }),
       states: floatsToBase64(states),
       stopProbability: [...stopProbability],
       stopStep: greedyStop(stopProbability),
@@ -74,6 +71,11 @@ export async function goldenThreads(
     all.push(states);
   }
   return { lines: lines.join(''), states: joinedStates(all), count: lines.length };
+}
+
+/** Whether the times of posts can change a decision. */
+export function readsTimes({ detector, state }: OpenedRun['experiment']): boolean {
+  return (!('file' in detector) && detector.timing === true) || (state.student && state.studentOptions.timing === true);
 }
 
 /** What a run's detector says of threads, where its agent observes it; language models are not asked again. */

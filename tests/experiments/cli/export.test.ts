@@ -78,6 +78,7 @@ describe('export', () => {
     expect(card).toContain('detector 20, demonstrations 12, environment 12, test 16');
     expect(card).toContain('**Stopping early**');
     expect(card).toContain('**Stopping late**');
+    expect(card).toContain('only their texts and order.');
   });
 
   it('is the same for the same run, byte for byte', async () => {
