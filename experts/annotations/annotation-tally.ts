@@ -83,7 +83,7 @@ export class AnnotationTally {
     this.settle();
     throw new UnreadableShareError(
       `${this.unreadableNow} of ${answers} answers could not be read, more than the share of ${this.maxUnreadable} that is ` +
-        `allowed; the last one: ${failure.message}. Check the model, its maxTokens and the task, or raise --max-unreadable`,
+        `allowed; the last one: ${failure.message}. Check the model, its maxTokens and the task, or raise --max-unreadable (of earshot annotate and detect)`,
     );
   }
 

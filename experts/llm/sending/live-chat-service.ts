@@ -44,7 +44,7 @@ export interface LiveChatOptions {
   env?: Environment | undefined;
   /** Keeps what endpoints refuse, so that the next process need not ask for it; none where null. */
   capabilitiesPath?: string | null | undefined;
-  /** Hears, once, what an endpoint refuses, and that it asks for long waits. */
+  /** Hears, once, what an endpoint refuses, and that it makes requests wait long. */
   onNote?: ((line: string) => void) | undefined;
 }
 
@@ -53,7 +53,7 @@ interface Line {
   readonly limiter: ConcurrencyLimiter;
   readonly breaker: CircuitBreaker;
   readonly rate: RateLimiter;
-  /** Whether it was said that the endpoint asks for long waits. */
+  /** Whether it was said that the endpoint makes requests wait long. */
   isWaitSaid: boolean;
 }
 
@@ -238,12 +238,16 @@ export class LiveChatService implements ChatService {
   }
 
   private sayLongWait(failure: CallFailure, { endpoint, line }: { endpoint: Endpoint; line: Line }): void {
-    const { retryAfterMs, status } = failure;
-    if (line.isWaitSaid || !failure.isRetryable || retryAfterMs === null || retryAfterMs < LONG_WAIT_MS) return;
+    const { kind, status } = failure;
+    const waitMs = kind === 'timeout' ? endpoint.timeoutMs : (failure.retryAfterMs ?? 0);
+    if (line.isWaitSaid || !failure.isRetryable || waitMs < LONG_WAIT_MS) return;
     line.isWaitSaid = true;
+    const said =
+      kind === 'timeout'
+        ? `did not answer in time (timeoutMs: ${waitMs})`
+        : `asks to wait ${Math.ceil(waitMs / 1000)} s (status ${status})`;
     this.onNote(
-      `endpoint ${endpoint.name} (model ${endpoint.model}) asks to wait ${Math.ceil(retryAfterMs / 1000)} s (status ${status}); ` +
-        'requests go on by themselves, and later waits are not said',
+      `endpoint ${endpoint.name} (model ${endpoint.model}) ${said}; requests go on by themselves, and later waits are not said`,
     );
   }
 

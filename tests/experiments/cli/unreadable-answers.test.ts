@@ -130,7 +130,7 @@ describe('unreadable answers', () => {
     expect(stopped.code).toBe(2);
     expect(JSON.parse(stopped.out)).toMatchObject({ asked: 5, unreadable: 15, remaining: 0 });
     expect(stopped.errors).toMatch(
-      /15 of 20 answers could not be read, more than the share of 0\.5 that is allowed; the last one: /,
+      /15 of 20 answers could not be read, more than the share of 0\.5 that is allowed; the last one: .*--max-unreadable \(of earshot annotate and detect\)/,
     );
     expect(server.requests).toHaveLength(5 + 15 * 2);
     const tolerant = await command(...annotate, '--retry-unreadable', '--max-unreadable', '1', '--json');

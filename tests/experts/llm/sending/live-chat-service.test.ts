@@ -186,6 +186,14 @@ describe('LiveChatService', () => {
     expect(onNote.mock.calls).toEqual([[expect.stringMatching(/^endpoint scripted .* asks to wait 40 s/)]]);
   });
 
+  it('says once that the server has not answered in a long time', async () => {
+    const timedOut = { status: 408, message: 'timed out' };
+    const server = await startServer(inTurn([timedOut, timedOut, 'yes']));
+    const onNote = vi.fn();
+    await quickService({ onNote }).chat(ask(endpointAt(server, { timeoutMs: 60_000 })));
+    expect(onNote.mock.calls).toEqual([[expect.stringMatching(/ did not answer in time \(timeoutMs: 60000\); /)]]);
+  });
+
   it('ends all calls where the server still asks for a longer wait than it is granted', async () => {
     const server = await startServer(() => ({
       status: 429,
