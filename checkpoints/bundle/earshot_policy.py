@@ -465,7 +465,7 @@ class Policy:
     def decide(self, posts):
         """When to stop in a thread, given its posts: the claim, then the replies in time order. A post is its text, or
         {"text": ..., "time": ...}; other keys are not read."""
-        posts = list(map(post_of, posts))[: self.max_posts]
+        posts = posts_of(posts)[: self.max_posts]
         decision = self.decide_with(posts, self.given_judge() or (self.judge_of_thread() if self.detector else None))
         decision.shift = self.shift(posts[0][0])
         return decision
@@ -541,7 +541,7 @@ class Policy:
     def states(self, posts, outputs=None):
         """[posts, columns]: the posts' embeddings as one vector and that of the previous action; then what the student and the
         detector say; `outputs` is what the detector said of prefixes, by their numbers of posts, where the agent observes it."""
-        posts = list(map(post_of, posts))
+        posts = posts_of(posts)
         if not posts:
             raise ValueError("a thread needs at least one post, the claim")
         if not self.reads_texts:
@@ -599,9 +599,19 @@ def verdict_of(said):
     return None if said["label"] is None else {"label": said["label"], "probabilities": said["probabilities"] or {}}
 
 
+def posts_of(given):
+    if isinstance(given, (str, dict)):
+        raise ValueError("posts must be a list, the claim first")
+    return list(map(post_of, given))
+
+
 def post_of(given):
     """Text and time of a post, given as its text, as {"text": ..., "time": ...} or as this pair."""
-    text, time = (given, None) if isinstance(given, str) else given if isinstance(given, tuple) else (given["text"], given.get("time"))
+    if isinstance(given, dict):
+        given = given.get("text"), given.get("time")
+    text, time = given if isinstance(given, tuple) else (given, None)
+    if not isinstance(text, str):
+        raise ValueError(f"a post must be a text or have one; found {text!r}")
     if time is not None and milliseconds(time) is None:
         raise ValueError(f"{shown(time)} is no time; write ISO 8601, such as 2014-08-09T22:33:06Z, or leave it out")
     return text, time
@@ -625,7 +635,11 @@ MANIFEST_START = b'{\n  "sha256": "'
 
 
 def read_manifest(folder):
-    text = (folder / "manifest.json").read_bytes()
+    try:
+        text = (folder / "manifest.json").read_bytes()
+    except OSError as problem:
+        how = "give the folder that `earshot export` made; threads come on standard input"
+        raise BundleError(f"{folder} holds no bundle ({problem.strerror}): {how}") from problem
     start = len(MANIFEST_START)
     if not text.startswith(MANIFEST_START):
         raise BundleError("manifest.json is not the manifest of a bundle")

@@ -180,7 +180,7 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
       const said: (DetectorOutput | undefined)[] = [];
       return {
         async read(given, outputs) {
-          const posts = given.map(postOf);
+          const posts = postsOf(given);
           if (queryPlan !== null && outputs === undefined && detector === null) throw new InputError(needsJudge);
           const before = said.length;
           for (const post of posts) said.push(outputs === undefined ? ownOutput(post) : undefined);
@@ -195,10 +195,11 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
       };
     },
     shift: shiftOf,
-    judge: (posts) => (detector === null ? null : (posts.map(postOf).map(readingOf(detector)).at(-1) ?? null)),
-    async decide({ posts }) {
+    judge: (posts) => (detector === null ? null : (postsOf(posts).map(readingOf(detector)).at(-1) ?? null)),
+    async decide(thread) {
+      const posts = postsOf(thread?.posts);
       if (posts.length === 0) throw new InputError('a thread needs at least one post, the claim');
-      return decide(posts.slice(0, manifest.state.maxPosts).map(postOf), judge ?? own());
+      return decide(posts.slice(0, manifest.state.maxPosts), judge ?? own());
     },
     stopProbabilities(states) {
       if (states.length % network.inputs !== 0)
@@ -225,6 +226,10 @@ export async function loadPolicy(source: URL | string | PolicySource): Promise<P
 function fetched(base: URL | string): PolicySource {
   return {
     async read(name) {
+      if (!URL.canParse(String(base)))
+        throw new InputError(
+          `${base} is no address; give one, or { read }, which gives the bytes of a file of the bundle`,
+        );
       const response = await fetch(new URL(name, base));
       if (!response.ok)
         throw new InputError(`${response.url} cannot be read (status ${response.status}); give the folder of a bundle`);
@@ -308,9 +313,17 @@ function readingOf({ labels, open }: PrefixReader): (post: PolicyPost) => Verdic
   };
 }
 
-/** @throws InputError for a time that is none */
+/** @throws InputError for posts that are no list */
+function postsOf(given: readonly (string | PolicyPost)[]): PolicyPost[] {
+  // Callers without types send what they have.
+  if (!Array.isArray(given)) throw new InputError('posts must be a list: [{ text }, …]');
+  return given.map(postOf);
+}
+
+/** @throws InputError for a text or a time that is none */
 function postOf(given: string | PolicyPost): PolicyPost {
   if (typeof given === 'string') return { text: given };
+  if (typeof given?.text !== 'string') throw new InputError(`a post must have a text; found ${JSON.stringify(given)}`);
   if (typeof given.time === 'string' && Number.isNaN(Date.parse(given.time)))
     throw new InputError(
       `${JSON.stringify(given.time)} is no time; write ISO 8601, such as 2014-08-09T22:33:06Z, or leave it out`,

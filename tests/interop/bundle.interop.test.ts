@@ -170,6 +170,33 @@ it.each([
   expect(refused.errors).not.toContain('Traceback');
 });
 
+it('says in Python which folder is no bundle, and which posts are none', async () => {
+  const reader = join(cwd, 'posts', 'earshot_policy.py');
+  const file = await runPython([reader, join(cwd, 'posts', 'manifest.json')]);
+  expect([file.code, file.errors]).toEqual([
+    1,
+    expect.stringMatching(
+      /^earshot_policy\.py: .*manifest\.json holds no bundle \(Not a directory\): give the folder .*\n$/,
+    ),
+  ]);
+  const script = `
+import sys
+sys.path.insert(0, sys.argv[1])
+from earshot_policy import Policy
+policy = Policy(sys.argv[1])
+for posts in ["a claim", [None], [{"id": "1"}]]:
+    try:
+        policy.decide(posts)
+    except ValueError as problem:
+        print(problem)`;
+  const { out, errors } = await runPython(['-c', script, join(cwd, 'posts')]);
+  expect(out.trim().split('\n'), errors).toEqual([
+    'posts must be a list, the claim first',
+    'a post must be a text or have one; found None',
+    'a post must be a text or have one; found None',
+  ]);
+});
+
 it('leaves out in Python the threads that decide leaves out', async () => {
   const all = synthesizeThreads(tiny.data.synthetic);
   const stdin = all.map((thread) => `${JSON.stringify(thread)}\n`).join('');

@@ -137,6 +137,17 @@ describe('a policy loaded from a bundle', () => {
     expect(policy.manifest.task.name).toBe('rumor');
   });
 
+  it('says what is wrong with what a caller without types gives', async () => {
+    const policy = await loadPolicy(sourceOf(await smallBundle()));
+    const decide = (given: unknown) => policy.decide(given as Parameters<typeof policy.decide>[0]);
+    for (const given of [undefined, null, {}, [], { posts: 'a claim' }])
+      await expect(decide(given)).rejects.toThrow('posts must be a list: [{ text }, …]');
+    await expect(decide({ posts: ['a claim', null] })).rejects.toThrow('a post must have a text; found null');
+    await expect(decide({ posts: [{ text: 1 }] })).rejects.toThrow('a post must have a text; found {"text":1}');
+    await expect(policy.open().read('abc' as unknown as string[])).rejects.toThrow('posts must be a list');
+    await expect(loadPolicy('policy')).rejects.toThrow('policy is no address; give one, or { read }');
+  });
+
   it('takes an encoder that is not part of the bundle, and says so when it gets none', async () => {
     const network = randomNetwork({ inputs: dimensions });
     const foreign = { encoder: { name: 'transformers', files: {} }, readsTexts: false };
