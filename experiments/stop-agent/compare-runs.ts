@@ -6,7 +6,7 @@ import { type MetricInterval, metricIntervals } from '../../src/metrics/metric-i
 import { bySeed, type ComparedFolder, type Paired, pairDecisions, runsIn } from '../run/paired-decisions.ts';
 import { agentName, type Decision } from './decisions.ts';
 import { experimentSchema, taskOf } from './experiment.ts';
-import { columnsOf, stopMetrics } from './metrics.ts';
+import { columnsOf, resampledMetrics, stopMetrics } from './metrics.ts';
 import { systemsOfRun } from './result.ts';
 
 export interface Comparison {
@@ -30,7 +30,7 @@ export function compareSystems(first: ComparedFolder, second: ComparedFolder, op
     metrics: metricIntervals({
       seeds,
       columnsOf: (decisions) => columnsOf(decisions, labels),
-      metrics: stopMetrics.flatMap((own) => (own.isResampled ? { ...own, title: own.title ?? own.name } : [])),
+      metrics: resampledMetrics(stopMetrics),
       seed: options.seed,
     }),
   };

@@ -1,7 +1,7 @@
 import type { StopRule } from '../../experts/stop-rules.ts';
-import { bootstrapGroups } from '../../src/metrics/bootstrap.ts';
 import { classificationScores, macroF1 } from '../../src/metrics/classification.ts';
 import { earlyRate, meanDelay, mostCommonStopShare } from '../../src/metrics/earliness.ts';
+import { metricIntervals } from '../../src/metrics/metric-intervals.ts';
 import type { Decision, SystemDecisions } from './decisions.ts';
 
 /** What one system decided, column by column: one entry a test thread. */
@@ -96,6 +96,11 @@ export const shownMetrics = stopMetrics.flatMap((metric) =>
   metric.title === null ? [] : [{ ...metric, title: metric.title }],
 );
 
+/** Those that have intervals, each with a title. */
+export function resampledMetrics(metrics: readonly StopMetric[]) {
+  return metrics.flatMap((own) => (own.isResampled ? { ...own, title: own.title ?? own.name } : []));
+}
+
 function total(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0);
 }
@@ -142,38 +147,24 @@ export function scoreSystem(
   const { labels, metrics = stopMetrics, resample } = options;
   const columns = columnsOf(decisions, labels);
   const { perClass } = classificationScores(columns);
+  const intervals =
+    resample === undefined
+      ? []
+      : metricIntervals({
+          ...resample,
+          seeds: [{ first: decisions }],
+          columnsOf: () => columns,
+          metrics: resampledMetrics(metrics),
+        });
   return {
     name,
     calls,
     threads: decisions.length,
     values: Object.fromEntries(metrics.map((metric) => [metric.name, metric.of(columns)])),
-    intervals: resample === undefined ? {} : intervalsOf(columns, { metrics, resample }),
+    intervals: Object.fromEntries(intervals.map((own) => [own.name, [own.low, own.high] as const])),
     f1ByLabel: Object.fromEntries(labels.map((label, index) => [label, perClass[index].f1])),
     mostCommonStop: mostCommonStopShare(columns),
   };
-}
-
-/** Of every metric that is resampled, all on the same samples. */
-function intervalsOf(
-  columns: DecisionColumns,
-  { metrics, resample }: { metrics: readonly StopMetric[]; resample: { seed: number; resamples: number } },
-): Record<string, readonly [low: number, high: number]> {
-  const resampled = metrics.filter(({ isResampled }) => isResampled);
-  const intervals = bootstrapGroups({
-    ...resample,
-    groups: [columns.gold.length],
-    statistics(_, items) {
-      const sample = { ...columns, items };
-      return resampled.map((metric) => definedOn(sample, metric));
-    },
-  });
-  return Object.fromEntries(resampled.map(({ name }, index) => [name, [intervals[index].low, intervals[index].high]]));
-}
-
-function definedOn(sample: DecisionColumns, metric: StopMetric): number {
-  const value = metric.of(sample);
-  if (value === null) throw new Error(`${metric.name} has no interval: it is not defined for every choice of threads`);
-  return value;
 }
 
 /** Scores as `--json` prints them: one key a metric, and `…Interval` where there is one. */

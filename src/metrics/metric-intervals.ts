@@ -35,23 +35,30 @@ export function metricIntervals<Decision, Columns extends object>(options: {
   resamples?: number | undefined;
 }): MetricInterval[] {
   const { seeds, columnsOf, metrics, seed, resamples = 2000 } = options;
-  const { drawnTogether = (decisions) => Array.from(decisions.keys(), (item) => [item]) } = options;
   const groups = seeds.map(({ first, second }) => ({
-    drawn: drawnTogether(first),
+    drawn: options.drawnTogether?.(first) ?? null,
+    count: first.length,
     left: columnsOf(first),
     right: second === undefined ? null : columnsOf(second),
   }));
   const valuesOf = (group: number, places: Int32Array, of: typeof metrics) => {
     const { drawn, left, right } = groups[group];
-    const items = joined(places, drawn);
+    const items = drawn === null ? places : joined(places, drawn);
     const value = (metric: (typeof of)[number], columns: Columns) => metric.of({ ...columns, items }) ?? Number.NaN;
     return of.map((metric) => value(metric, left) - (right === null ? 0 : value(metric, right)));
   };
-  const whole = groups.map(({ drawn }, group) => valuesOf(group, Int32Array.from(drawn.keys()), metrics));
+  const sizes = groups.map(({ drawn, count }) => drawn?.length ?? count);
+  const whole = sizes.map((size, group) =>
+    valuesOf(
+      group,
+      Int32Array.from({ length: size }, (_, place) => place),
+      metrics,
+    ),
+  );
   const known = metrics.filter((_, index) => whole.every((values) => !Number.isNaN(values[index])));
   if (known.length === 0) return [];
   const intervals = bootstrapGroups({
-    groups: groups.map(({ drawn }) => drawn.length),
+    groups: sizes,
     seed,
     resamples,
     statistics: (group, places) => valuesOf(group, places, known),
