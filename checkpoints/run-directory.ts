@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { makeFolder } from '../src/atomic-file.ts';
@@ -67,8 +67,12 @@ export class RunDirectory {
    */
   static open(path: string): RunDirectory {
     const run = new RunDirectory(path);
-    if (!existsSync(run.file('config.json')))
-      throw new InputError(`${path} is no run directory: it has no config.json; give the folder that a training made`);
+    if (!existsSync(run.file('config.json'))) {
+      const below = firstRunBelow(path, 2);
+      throw new InputError(
+        `${path} is no run directory: it has no config.json; give ${below === null ? 'the folder that a training made' : `a run that it holds, such as ${below}`}`,
+      );
+    }
     return run;
   }
 
@@ -183,4 +187,14 @@ export class RunDirectory {
       throw diskError(error, { what: `use ${this.path} as a run directory` });
     }
   }
+}
+
+/** A run in a folder: that of a variant holds runs one level below, that of an experiment two. */
+function firstRunBelow(folder: string, levels: number): string | null {
+  if (levels === 0 || !existsSync(folder) || !statSync(folder).isDirectory()) return null;
+  const paths = readdirSync(folder)
+    .sort()
+    .map((name) => join(folder, name));
+  const found = paths.find((path) => existsSync(join(path, 'config.json')));
+  return found ?? paths.map((path) => firstRunBelow(path, levels - 1)).find((path) => path !== null) ?? null;
 }

@@ -201,6 +201,8 @@ function readingError(error: unknown, place: { path: string; line: number }): un
       `${path}: the gzip data breaks off after line ${line} (${error.message}); copy or compress the file again`,
     );
   if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA')
-    return new InputError(`${path}: the text after line ${line} is not UTF-8; convert the file to UTF-8`);
+    return new InputError(
+      `${path}: the text${line === 0 ? '' : ` after line ${line}`} is not UTF-8; convert the file to UTF-8 (in Excel: save as "CSV UTF-8")`,
+    );
   return error;
 }

@@ -149,7 +149,13 @@ describe('creating a run where one stands', () => {
 describe('opening', () => {
   it('refuses a folder without a run and damaged files', () => {
     const path = temporaryFolder();
-    expect(() => RunDirectory.open(path)).toThrow(`${path} is no run directory: it has no config.json`);
+    expect(() => RunDirectory.open(path)).toThrow(
+      `${path} is no run directory: it has no config.json; give the folder that a training made`,
+    );
+    const seed = join(path, 'agent', 'seed-1');
+    RunDirectory.create(seed, { config, facts });
+    for (const folder of [path, join(path, 'agent')])
+      expect(() => RunDirectory.open(folder)).toThrow(`give a run that it holds, such as ${seed}`);
     writeFileSync(join(path, 'config.json'), '{"a": 1');
     expect(() => RunDirectory.open(path).readConfig(z.unknown())).toThrow(
       /config\.json was made by another version of Earshot, or is damaged \(it is not JSON.*restore the file/,

@@ -155,7 +155,7 @@ describe('reading threads', () => {
     expect(await failure(many.subarray(0, many.length - 20), 'a.jsonl.gz')).toMatch(
       /a\.jsonl\.gz: the gzip data breaks off after line \d+ \(unexpected end of file\)/,
     );
-    expect(await failure(Buffer.from([0x7b, 0xff, 0xfe, 0x0a]))).toContain('is not UTF-8');
+    expect(await failure(Buffer.from([0x7b, 0xff, 0xfe, 0x0a]))).toContain('the text is not UTF-8; convert');
   });
 });
 
