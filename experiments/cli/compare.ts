@@ -3,10 +3,10 @@ import { Command } from 'commander';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { counted } from '../../src/counted.ts';
-import { InputError } from '../../src/errors.ts';
 import type { MetricInterval } from '../../src/metrics/metric-intervals.ts';
 import { quoted } from '../../src/shell-words.ts';
 import { detectorName } from '../detectors/decisions.ts';
+import { queryAgentName } from '../query-agent/outcomes.ts';
 import type { ComparedPlace } from '../report/page/comparison-page.ts';
 import { signed } from '../report/shown-numbers.ts';
 import { kindOfRun } from '../run/kind-name.ts';
@@ -33,7 +33,7 @@ export function compareCommand({ stdout, stderr }: Terminal): Command {
     .description('Compare two systems on the test items that both decided: paired bootstrap of the metrics.')
     .argument('<first>', 'run directory, or a folder of runs with one seed each')
     .argument('<second>', 'the same; runs of one seed are paired with each other')
-    .option('--system <name>', `system of the first (default: "${agentName}", "${selectorName}" or "${detectorName}")`)
+    .option('--system <name>', `system of the first (default: the one that the runs are about, such as "${agentName}")`)
     .option(
       '--second-system <name>',
       'system of the second, such as "first 4 posts" or random (default: the same as of the first)',
@@ -47,7 +47,8 @@ export function compareCommand({ stdout, stderr }: Terminal): Command {
       'after',
       `
 Stop agents are compared by macro-F1, ER and calls of the detector, selectors by macro-F1 and micro-F1 for each test set and task,
-detectors by every metric after each number of replies. Intervals are over seeds and the threads of each; replies are drawn with their thread.
+detectors by every metric after each number of replies, agents with several detectors by return, macro-F1, ER and cost.
+Intervals are over seeds and the threads of each; replies are drawn with their thread.
 
 Examples:
   earshot compare runs/published-vs-paper/paper runs/published-vs-paper/published
@@ -187,17 +188,25 @@ function atPlaces(places: readonly Place[], options: { compared: Pair; areSystem
   };
 }
 
-async function refuseQueryAgents([{ folder }]: Pair): Promise<never> {
-  throw new InputError(
-    `${folder} is of agents that ask several detectors; the report of their experiment holds them against every rule (\`earshot report\`)`,
-  );
+async function queryAgents(compared: Pair, options: { seed: number }) {
+  const { compareQuerySystems } = await import('../query-agent/compare.ts');
+  const { pairs, threads, ...own } = compareQuerySystems(...compared, options);
+  const differing = pairs.map(({ left, right }) => [
+    left.threadId,
+    left.gold,
+    left.predicted ?? 'no answer',
+    right.predicted ?? 'no answer',
+  ]);
+  const heading = 'at the stop';
+  const place = { ...own, heading, title: 'At the stop', of: {}, items: threads, differing: onlyDiffering(differing) };
+  return atPlaces([place], { compared, areSystemsNamed: true });
 }
 
 const kinds = {
   'stop-agent': { learnt: agentName, compare: agents },
   selector: { learnt: selectorName, compare: selectors },
   detectors: { learnt: detectorName, compare: detectors },
-  'several-detectors': { learnt: agentName, compare: refuseQueryAgents },
+  'several-detectors': { learnt: queryAgentName, compare: queryAgents },
 };
 
 type Differences = readonly MetricInterval[];

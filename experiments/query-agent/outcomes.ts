@@ -4,6 +4,9 @@ import type { PricedPoint } from '../../src/metrics/pareto.ts';
 import { mean } from '../../src/metrics/summary-statistics.ts';
 import type { QueryThread } from '../../trainers/query-agent/states.ts';
 
+/** The agent among the systems of a run. */
+export const queryAgentName = 'agent';
+
 /** What an agent or a rule came to on one thread. */
 export interface QueryOutcome {
   readonly threadId: string;

@@ -24,7 +24,7 @@ import { trainInDirectories } from '../run/train-in-directories.ts';
 import { allCascades, type Cascade, followCascade, isSingle } from './cascades.ts';
 import { experimentOn, lengthsOf, type QueryExperiment } from './experiment.ts';
 import { judgedThreads, labelledByFirstDetector } from './judged-threads.ts';
-import { outcomeOf, pointOf, type QueryOutcome, returnsOf } from './outcomes.ts';
+import { outcomeOf, pointOf, type QueryOutcome, queryAgentName, returnsOf } from './outcomes.ts';
 import { decisionOf, type QuerySystem, readQueryResult, type StoredQueryResult, storedQueryResult } from './result.ts';
 
 /** One agent with one seed, and where its run goes. */
@@ -163,7 +163,7 @@ async function trained(
       outcomes.map((outcome) => decisionOf(outcome, { ...system, labels: task.labels, detectors: names })),
     );
   const names = Object.keys(experiment.detectors);
-  const agent = { name: 'agent', title: 'agent', share: 1 };
+  const agent = { name: queryAgentName, title: queryAgentName, share: 1 };
   writeDecisions(run.path, decisionsOf([{ system: agent, outcomes: tried[chosen].outcomes }]), 'development');
   const shared = { seed, task: task.name, labels: [...task.labels], detectors: names, chosen: chosen + 1, returns };
   if (evaluation.part === 'development') return { ...shared, part: 'development', systems: [agent] };

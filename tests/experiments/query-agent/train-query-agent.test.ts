@@ -74,6 +74,19 @@ it('chooses settings on the development part, learns to pay for the right detect
     values: { macroF1: 1, 'asks of right': 1 },
   });
   expect(server.requests).toHaveLength(requests);
+
+  const folderOfSeeds = 'runs/both/agent';
+  const compared = (...words: string[]) =>
+    earshot(['compare', folderOfSeeds, folderOfSeeds, '--second-system', ...words], { cwd });
+  // The cheap detector says yes to all: two thirds less macro-F1, at no cost.
+  const [{ items, seeds, macroF1, cost }] = JSON.parse((await compared('yes at 1', '--json')).out);
+  expect({ items, seeds }).toEqual({ items: 32, seeds: 1 });
+  expect(macroF1.difference).toBeCloseTo(2 / 3, 10);
+  expect(cost.low).toBeGreaterThan(0);
+  expect((await compared('yes at 1')).out).toMatch(
+    /at the stop, 32 decisions paired, of 1 seed\nreturn +[+−-]0\.\d{4}/,
+  );
+  expect((await compared('nobody')).errors).toContain('has no system "nobody"; it has agent, ');
 });
 
 it('leaves the test alone where the development part is decided', async () => {
