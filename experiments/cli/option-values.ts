@@ -19,6 +19,13 @@ export function positiveInteger(text: string): number {
   return value;
 }
 
+/** For options that take a port to listen at; 0 for any that is free. */
+export function port(text: string): number {
+  const value = wholeNumber(text);
+  if (value < 0 || value > 65_535) throw new InvalidArgumentError('It must be a whole number from 0 to 65535.');
+  return value;
+}
+
 /** For options that take several counts, such as 1,8,32. */
 export function positiveIntegers(text: string): number[] {
   return text.split(',').map(positiveInteger);

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { accessAt } from '../serve/access.ts';
 import { modelSources } from '../serve/models.ts';
 import { type BudgetFlags, budgetOf, budgetOptions } from './budget-options.ts';
-import { amount, positiveInteger, wholeNumber } from './option-values.ts';
+import { amount, port, positiveInteger } from './option-values.ts';
 import type { Terminal } from './terminal.ts';
 
 /** Names of environment variables, for what other users of the machine must not see in a list of processes. */
@@ -14,7 +14,7 @@ export function serveCommand(terminal: Terminal): Command {
     .description('Serve exported policies over HTTP: threads post by post, and the Open Inference Protocol.')
     .argument('<bundles...>', 'folders that `earshot export` made; <name>=<folder> gives one another name')
     .option('--host <address>', 'address to listen at', '127.0.0.1')
-    .option('--port <number>', 'port to listen at; 0 chooses a free one', wholeNumber, 8600)
+    .option('--port <number>', 'port to listen at; 0 chooses a free one', port, 8600)
     .option('--no-auth', `serve other machines without a token, where something in front asks who is calling`)
     .option('--sessions <where>', 'where open threads are kept: memory, or redis://<host>:<port>/<number>', 'memory')
     .option('--max-threads <count>', 'open threads kept at the same time', positiveInteger, 10_000)

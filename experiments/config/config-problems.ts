@@ -36,7 +36,10 @@ function configProblems(options: { schema: z.ZodType; input: unknown; error: z.Z
       // Of several kinds of value none can be told to be meant, nor which of their keys are known.
       if (value === undefined && issue.code === 'invalid_union' && issue.discriminator !== undefined)
         return `  ${issue.path.join('.')}: missing beside what is set there; ${issue.message.replace(/^.*Expected /, 'give ')}`;
-      const seen = value === undefined ? '' : ` (found ${JSON.stringify(value)?.slice(0, 80)})`;
+      const seen =
+        value === undefined
+          ? ''
+          : ` (found ${typeof value === 'number' ? value : JSON.stringify(value)?.slice(0, 80)})`;
       return `  ${issue.path.join('.') || 'the file'}: ${issue.message}${seen}`;
     })
     .join('\n');

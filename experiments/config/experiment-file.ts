@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
-import { canonicalJson } from '../../src/content-hash.ts';
 import { diskError, InputError } from '../../src/errors.ts';
 import { quoted } from '../../src/shell-words.ts';
 import { parseYaml } from '../../src/yaml.ts';
@@ -53,7 +53,7 @@ export async function loadVariants<Experiment extends ExperimentHead>(options: {
   // Where an option fits no variant's object, all get it, and the first says what is wrong with it.
   const aboutVariant = (override: PlainObject, variant: PlainObject): PlainObject => {
     const about = (own: PlainObject) => overrideOf(override, { base: raw, variant: own });
-    return entries.some(([, own]) => isPlainObject(own) && canonicalJson(about(own)) === canonicalJson(override))
+    return entries.some(([, own]) => isPlainObject(own) && isDeepStrictEqual(about(own), override))
       ? about(variant)
       : override;
   };

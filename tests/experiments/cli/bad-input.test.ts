@@ -66,6 +66,7 @@ describe('an experiment file that is wrong', () => {
       '--set needs path=value, such as agent.imitation.alpha=0.5; got "agent.iterations"',
     );
     expect(await set('seeds=[1')).toMatch(/the value of --set seeds=\[1 is not valid YAML: Flow sequence/);
+    expect(await set('agent.iterations=.inf')).toMatch(/ {2}agent\.iterations: .*\(found Infinity\)/);
     expect(await set('agent.iteratons=5')).toContain('agent.iteratons: unknown key; did you mean iterations?');
     const cwd = temporaryFolder();
     writeExperiment(join(cwd, 'my.yaml'));
@@ -78,6 +79,8 @@ describe('an experiment file that is wrong', () => {
       expect(code).toBe(1);
       expect(errors).toMatch(/^error: .*\n[\s\S]*add --help for the options/);
     }
+    const serve = await earshot(['serve', 'policy', '--port', '65536'], { cwd });
+    expect([serve.code, serve.errors]).toEqual([1, expect.stringContaining('a whole number from 0 to 65535')]);
   });
 });
 
