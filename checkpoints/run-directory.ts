@@ -131,6 +131,20 @@ export class RunDirectory {
   }
 
   /**
+   * The newest checkpoint.
+   * @throws InputError before the first, and after the last went
+   */
+  trainedCheckpoint(): { step: number; path: string } {
+    const latest = this.latestCheckpoint();
+    if (latest !== null) return latest;
+    throw new InputError(
+      this.isFinished()
+        ? `${this.path} has no checkpoint any more (a sweep with --keep results leaves none); train it again, or give the folder of another run`
+        : `${this.path} has no checkpoint yet; train it first, or give the folder of another run`,
+    );
+  }
+
+  /**
    * Deletes all but the newest `keepLast` checkpoints.
    * @throws InputError for less than one
    */

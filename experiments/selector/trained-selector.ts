@@ -64,9 +64,7 @@ export async function openSelectorRun(options: {
     throw new InputError(
       `${run.path} holds a selector for each held-out event, in folders without-…; give one of those, or train without data.heldOutEvents`,
     );
-  const latest = run.latestCheckpoint();
-  if (latest === null)
-    throw new InputError(`${run.path} has no checkpoint yet; train it first, or give the folder of another run`);
+  const latest = run.trainedCheckpoint();
   const experiment = { ...saved, budget: { ...saved.budget, ...budget } };
   const { seed } = run.readRecord();
   const tools = await workshop.toolsFor(experiment, context);

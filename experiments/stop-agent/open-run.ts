@@ -53,13 +53,7 @@ export async function openStopAgentRun(options: {
     throw new InputError(
       `${run.path} is a run of kind ${JSON.stringify(kind)}, and one of a stop agent is needed; give a folder such as runs/quickstart/one-call/seed-1`,
     );
-  const latest = run.latestCheckpoint();
-  if (latest === null)
-    throw new InputError(
-      run.isFinished()
-        ? `${run.path} has no checkpoint any more (a sweep with --keep results leaves none); train it again, or give the folder of another run`
-        : `${run.path} has no checkpoint yet; train it first, or give the folder of another run`,
-    );
+  const latest = run.trainedCheckpoint();
   if (!run.isFinished())
     context.onNote(`${run.path} is not finished; its agent after ${latest.step} iterations is used`);
   const experiment = run.readConfig(experimentSchema);

@@ -43,7 +43,6 @@ export const webSearchSchema = z
       .enum(['and', 'or'])
       .default('and')
       .describe('results must concern all keywords, or (ablation, Table 3) any'),
-    extraSnippets: z.boolean().default(true).describe('more than one passage a page, if the plan allows it'),
     language: z.string().nullable().default(null).describe('language of the results, such as en; null: any'),
     excludedFactChecks: domains
       .default(factCheckDomains)
@@ -124,7 +123,8 @@ export function createWebSearch(settings: {
         count: String(MOST_RESULTS),
         result_filter: 'web',
         text_decorations: 'false',
-        ...(options.extraSnippets && { extra_snippets: 'true' }),
+        // More than one passage a page, if the plan allows it.
+        extra_snippets: 'true',
         ...(options.language !== null && { search_lang: options.language }),
         freshness: `${EARLIEST_DATE}to${cutoff}`,
       };

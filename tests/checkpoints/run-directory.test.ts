@@ -56,6 +56,7 @@ describe('a run directory', () => {
   it('finds and prunes checkpoints by step, not by name', () => {
     const run = RunDirectory.create(fresh(), { config, facts });
     expect(run.latestCheckpoint()).toBeNull();
+    expect(() => run.trainedCheckpoint()).toThrow('has no checkpoint yet; train it first');
     for (const step of [9, 100, 20, 123_456_789]) writeFileSync(run.checkpointPath(step), '');
     writeFileSync(join(run.path, 'checkpoints', '.step-00000300.safetensors.1-1.tmp'), 'cut off');
     expect(run.checkpointSteps()).toEqual([9, 20, 100, 123_456_789]);
