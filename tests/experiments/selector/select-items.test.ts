@@ -284,7 +284,9 @@ describe('select', () => {
     rmSync(join(cwd, run, 'parts.json'));
     await complaint({}).toThrow(/parts\.json .*it is missing/);
     rmSync(join(cwd, run, 'checkpoints'), { recursive: true });
-    await complaint({}).toThrow(`${run} has no checkpoint yet; train it first, or give the folder of another run`);
+    await complaint({}).toThrow(
+      `${run} has no checkpoint any more (a sweep with --keep results leaves none); train it again, or give the folder of another run`,
+    );
     expect(readdirSync(cwd).filter((name) => name.startsWith('x'))).toEqual([]);
   });
 });
