@@ -130,13 +130,13 @@ const pins: Record<string, object> = {
     parts: '4f53cda18c2baa0c',
   },
   zofia: {
-    annotation: 'b8b11169e1de88d3',
+    annotation: '004216d0ad8c3378',
     calls: '352326f842845f05',
     judgement: '4db7671f2d65ad89',
     parts: '863e95fa2c55334c',
   },
   'zofia without debate and expert': {
-    annotation: '5dcc78c89e7cb49f',
+    annotation: 'fbf8331703b56cda',
     calls: '350e9b40d7d88c72',
     judgement: '0f76b86ed1d227f2',
     parts: '5c09a862bd6f49ec',
