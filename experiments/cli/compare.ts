@@ -10,7 +10,7 @@ import { queryAgentName } from '../query-agent/outcomes.ts';
 import type { ComparedPlace } from '../report/page/comparison-page.ts';
 import { signed } from '../report/shown-numbers.ts';
 import { kindOfRun } from '../run/kind-name.ts';
-import { type ComparedSystem, runsIn } from '../run/paired-decisions.ts';
+import { type ComparedSystem, type Paired, runsIn } from '../run/paired-decisions.ts';
 import { selectorName } from '../selector/system-names.ts';
 import { agentName } from '../stop-agent/decisions.ts';
 import { wholeNumber } from './option-values.ts';
@@ -133,17 +133,17 @@ async function detectors(compared: Pair, options: { seed: number }) {
     import('../detectors/decisions.ts'),
   ]);
   const places = compareDetectors(...compared, options).map(({ replies, pairs, ...own }): Place => {
-    const differing = pairs.map(({ left, right }) => [
-      left.threadId,
-      left.gold,
-      left.predicted ?? 'no answer',
-      right.predicted ?? 'no answer',
-    ]);
+    const differing = onlyDiffering(pairs.map(answersOf));
     const seen = repliesInWords(replies);
     const names = { title: `After ${seen}`, heading: `after ${seen}` };
-    return { ...own, ...names, of: { replies }, differing: onlyDiffering(differing) };
+    return { ...own, ...names, of: { replies }, differing };
   });
   return atPlaces(places, { compared, areSystemsNamed: false });
+}
+
+/** An item on which two systems may differ: its id, what it is, and both answers. */
+function answersOf({ left, right }: Paired<{ threadId: string; gold: string; predicted: string | null }>) {
+  return [left.threadId, left.gold, left.predicted ?? 'no answer', right.predicted ?? 'no answer'];
 }
 
 function onlyDiffering(items: readonly (readonly string[])[]): readonly (readonly string[])[] {
@@ -191,14 +191,9 @@ function atPlaces(places: readonly Place[], options: { compared: Pair; areSystem
 async function queryAgents(compared: Pair, options: { seed: number }) {
   const { compareQuerySystems } = await import('../query-agent/compare.ts');
   const { pairs, threads, ...own } = compareQuerySystems(...compared, options);
-  const differing = pairs.map(({ left, right }) => [
-    left.threadId,
-    left.gold,
-    left.predicted ?? 'no answer',
-    right.predicted ?? 'no answer',
-  ]);
+  const differing = onlyDiffering(pairs.map(answersOf));
   const heading = 'at the stop';
-  const place = { ...own, heading, title: 'At the stop', of: {}, items: threads, differing: onlyDiffering(differing) };
+  const place = { ...own, heading, title: 'At the stop', of: {}, items: threads, differing };
   return atPlaces([place], { compared, areSystemsNamed: true });
 }
 

@@ -1,10 +1,16 @@
 import { join } from 'node:path';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { groupBy } from '../../src/data/group-by.ts';
-import { InputError } from '../../src/errors.ts';
 import type { MetricInterval } from '../../src/metrics/metric-intervals.ts';
 import { hasDecisions, readDecisions } from '../run/decisions-file.ts';
-import { bySeed, type ComparedFolder, type Paired, pairDecisions, runsIn } from '../run/paired-decisions.ts';
+import {
+  bySeed,
+  type ComparedFolder,
+  type Paired,
+  pairDecisions,
+  refuseOtherLabels,
+  runsIn,
+} from '../run/paired-decisions.ts';
 import { type DetectorDecision, detectorDecisionSchema, detectorName, type Replies } from './decisions.ts';
 import { readDetectorsResult } from './result.ts';
 import { detectorIntervals, type ScoredLabels } from './scores.ts';
@@ -28,11 +34,8 @@ export function compareDetectors(
   second: ComparedFolder,
   options: { seed: number },
 ): DetectorComparison[] {
-  const [labels, other] = [first, second].map(({ folder }) => labelsOfRuns(folder));
-  if (labels.labels.join('\n') !== other.labels.join('\n'))
-    throw new InputError(
-      `${first.folder} decides ${labels.labels.join(', ')} and ${second.folder} decides ${other.labels.join(', ')}; compare detectors of one task`,
-    );
+  refuseOtherLabels([first, second], (folder) => labelsOfRuns(folder).labels);
+  const labels = labelsOfRuns(first.folder);
   const pairs = pairDecisions<DetectorDecision>([first, second], {
     system: detectorName,
     read: (run) => readDecisions(run, detectorDecisionSchema, hasDecisions(run, 'test') ? 'test' : 'development'),

@@ -1,10 +1,16 @@
 import { join } from 'node:path';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
-import { InputError } from '../../src/errors.ts';
 import { macroF1 } from '../../src/metrics/classification.ts';
 import { type MetricInterval, metricIntervals } from '../../src/metrics/metric-intervals.ts';
 import { mean } from '../../src/metrics/summary-statistics.ts';
-import { bySeed, type ComparedSystem, type Paired, pairDecisions, runsIn } from '../run/paired-decisions.ts';
+import {
+  bySeed,
+  type ComparedSystem,
+  type Paired,
+  pairDecisions,
+  refuseOtherLabels,
+  runsIn,
+} from '../run/paired-decisions.ts';
 import { type QueryDecision, queryMetrics, readQueryResult } from './result.ts';
 
 export interface QueryComparison {
@@ -26,11 +32,9 @@ export function compareQuerySystems(
   second: ComparedSystem,
   options: { seed: number },
 ): QueryComparison {
-  const [of, other] = [first, second].map(({ folder }) => resultIn(join(folder, runsIn(folder)[0])));
-  if (of.labels.join('\n') !== other.labels.join('\n'))
-    throw new InputError(
-      `${first.folder} decides ${of.labels.join(', ')} and ${second.folder} decides ${other.labels.join(', ')}; compare agents of one task`,
-    );
+  const resultOf = (folder: string) => resultIn(join(folder, runsIn(folder)[0]));
+  refuseOtherLabels([first, second], (folder) => resultOf(folder).labels);
+  const [of, other] = [first, second].map(({ folder }) => resultOf(folder));
   const pairs = pairDecisions<QueryDecision>([first, second], {
     system: first.system,
     read: (path) =>

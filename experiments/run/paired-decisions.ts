@@ -56,6 +56,18 @@ export function pairDecisions<Decision extends Decided>(
   return shared.map((key) => ({ left: left.get(key)!, right: right.get(key)!, run: key.slice(0, key.indexOf('/')) }));
 }
 
+/** @throws InputError where two folders decide other labels, so that nothing of them can be paired */
+export function refuseOtherLabels(
+  [first, second]: readonly [ComparedFolder, ComparedFolder],
+  labelsOf: (folder: string) => readonly string[],
+): void {
+  const [own, other] = [first, second].map(({ folder }) => labelsOf(folder).join(', '));
+  if (own !== other)
+    throw new InputError(
+      `${first.folder} decides ${own} and ${second.folder} decides ${other}; compare runs of one task`,
+    );
+}
+
 /** The paired decisions of each seed, those of the first system beside those of the second. */
 export function bySeed<Decision>(pairs: readonly Paired<Decision>[]): { first: Decision[]; second: Decision[] }[] {
   return Array.from(groupBy(pairs, ({ run }) => run).values(), (own) => ({

@@ -25,6 +25,7 @@ import {
   withoutRefused,
 } from './endpoint-capabilities.ts';
 import { endpointClient, send } from './endpoint-client.ts';
+import { longWait } from './long-wait.ts';
 import { RateLimiter } from './rate-limiter.ts';
 import { RetriesEndedError, type RetryPolicy, retrySchema, withRetries } from './retry.ts';
 
@@ -56,9 +57,6 @@ interface Line {
   /** Whether it was said that the endpoint makes requests wait long. */
   isWaitSaid: boolean;
 }
-
-/** A wait that looks as if nothing happened any more. */
-const LONG_WAIT_MS = 5000;
 
 /** The endpoint refuses a part of the protocol by name, so the same request is not worth a second attempt. */
 class PartRefusedError extends Error {
@@ -238,14 +236,9 @@ export class LiveChatService implements ChatService {
   }
 
   private sayLongWait(failure: CallFailure, { endpoint, line }: { endpoint: Endpoint; line: Line }): void {
-    const { kind, status } = failure;
-    const waitMs = kind === 'timeout' ? endpoint.timeoutMs : (failure.retryAfterMs ?? 0);
-    if (line.isWaitSaid || !failure.isRetryable || waitMs < LONG_WAIT_MS) return;
+    const said = line.isWaitSaid ? null : longWait(failure, endpoint);
+    if (said === null) return;
     line.isWaitSaid = true;
-    const said =
-      kind === 'timeout'
-        ? `did not answer in time (timeoutMs: ${waitMs})`
-        : `asks to wait ${Math.ceil(waitMs / 1000)} s (status ${status})`;
     this.onNote(
       `endpoint ${endpoint.name} (model ${endpoint.model}) ${said}; requests go on by themselves, and later waits are not said`,
     );
