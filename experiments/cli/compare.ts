@@ -22,7 +22,6 @@ interface CompareOptions {
   system?: string;
   secondSystem?: string;
   seed: number;
-  runs: string;
   json?: boolean;
   html?: boolean;
   out: string;
@@ -39,9 +38,8 @@ export function compareCommand({ stdout, stderr }: Terminal): Command {
       'system of the second, such as "first 4 posts" or random (default: the same as of the first)',
     )
     .option('--seed <number>', 'seed of the bootstrap', wholeNumber, defaultSeed)
-    .option('--runs <folder>', 'where the shared cache is', 'runs')
     .option('--json', 'print the comparison as JSON')
-    .option('--html', 'also write a page with the differences and the threads on which they differ')
+    .option('--html', 'also write a page with the differences and the items on which they differ')
     .option('--out <file>', 'where the page goes', 'comparison.html')
     .addHelpText(
       'after',
@@ -93,18 +91,22 @@ function commandOf(compared: Pair, { seed }: CompareOptions): string {
   return words.map(quoted).join(' ');
 }
 
-async function agents(compared: Pair, options: { seed: number; runs: string }) {
+async function agents(compared: Pair, options: { seed: number }) {
   const { compareSystems } = await import('../stop-agent/compare-runs.ts');
-  const comparison = compareSystems(...compared, options);
-  const { threads, seeds, metrics } = comparison;
-  const paired = `${counted(threads, 'decision')} paired, of ${counted(seeds, 'seed')}`;
+  const { threads, seeds, metrics, pairs, labels } = compareSystems(...compared, options);
+  const name = (label: number) => labels[label] ?? 'not readable';
+  const differing = pairs
+    .filter(({ left, right }) => left.predicted !== right.predicted)
+    .map(({ left, right }) => [
+      left.threadId,
+      name(left.gold),
+      ...[left, right].map(({ predicted, postsUsed }) => `${name(predicted)}, post ${postsUsed} of ${left.posts}`),
+    ]);
+  const place = { title: 'At the stop', heading: '', of: {}, items: threads, seeds, metrics, differing };
   return {
     json: { threads, seeds, ...byName(metrics) },
-    text: `, ${paired}\n\n${lines(metrics)}`,
-    async page(command: string) {
-      const { comparePage } = await import('../stop-agent/report/compare-page.ts');
-      return comparePage({ compared, comparison, command, cache: join(options.runs, 'cache') });
-    },
+    text: `, ${counted(threads, 'decision')} paired, of ${counted(seeds, 'seed')}\n\n${lines(metrics)}`,
+    page: atPlaces([place], { compared, areSystemsNamed: true }).page,
   };
 }
 

@@ -15,6 +15,9 @@ export interface Comparison {
   readonly seeds: number;
   /** First minus second of each resampled metric: see `metricIntervals`. */
   readonly metrics: readonly MetricInterval[];
+  readonly pairs: readonly Paired<Decision>[];
+  /** What decisions are indices into. */
+  readonly labels: readonly string[];
 }
 
 /**
@@ -33,11 +36,12 @@ export function compareSystems(first: ComparedFolder, second: ComparedFolder, op
       metrics: resampledMetrics(stopMetrics),
       seed: options.seed,
     }),
+    pairs,
+    labels,
   };
 }
 
-/** @throws InputError as `compareSystems` does */
-export function pairedDecisions(
+function pairedDecisions(
   first: ComparedFolder,
   second: ComparedFolder,
 ): { pairs: Paired<Decision>[]; labels: readonly string[] } {

@@ -17,8 +17,6 @@ export interface InspectorData {
   readonly views: readonly InspectorView[];
   /** Seeds that would have made the page too large. */
   readonly leftOutSeeds: readonly number[];
-  /** What the list is sorted by at first. */
-  readonly order: 'mistake' | 'disagreement';
 }
 
 /** What all views share of a thread. */
@@ -38,7 +36,6 @@ export interface ShownThread {
 
 export interface InspectorView {
   readonly seed: number;
-  readonly name: string;
   /** The agents stand first; lists are sorted by the one that is chosen. */
   readonly systems: readonly ShownSystem[];
   readonly rows: readonly InspectedThread[];

@@ -11,7 +11,7 @@ import type {
   ShownThread,
 } from '../../report/page/page-data.ts';
 import { readStopProbabilities } from '../decided-files.ts';
-import { agentName, isLearnt, isShown, type SystemDecisions, type TestThread } from '../decisions.ts';
+import { isLearnt, isShown, type SystemDecisions, type TestThread } from '../decisions.ts';
 import { debatesOf } from './debates.ts';
 import type { ReadRun } from './read-runs.ts';
 
@@ -20,17 +20,14 @@ export interface InspectedRun {
   readonly variant: string;
   readonly seed: number;
   readonly judged: readonly TestThread[];
+  /** The agent first. */
   readonly systems: readonly SystemDecisions[];
-  /** By thread; null where the run did not keep them, or the first system is not its agent. */
+  /** By thread; null where the run did not keep them. */
   readonly stopProbabilities: ReadonlyMap<string, readonly number[]> | null;
   readonly threads: ReadonlyMap<string, Thread>;
   /** By thread; empty where the detector does not talk. */
   readonly debates: ReadonlyMap<string, readonly Debate[]>;
 }
-
-/** A run before its debates are read. The first of its systems is shown as an agent. */
-type InspectableRun = Omit<InspectedRun, 'stopProbabilities' | 'debates'> &
-  Pick<ReadRun, 'experiment' | 'directory' | 'problem'>;
 
 /** About what a browser opens at once and a mail carries: with charts and style the page stays below 5 MB. */
 const bytesAtMost = 4e6;
@@ -42,10 +39,7 @@ const bytesOfNumbers = { post: 18, agent: 7 };
  * agents stand side by side. As many seeds as fit, the first at least; where its posts alone would make the page too large,
  * later ones of long threads are left out.
  */
-export function inspectorData(
-  runs: readonly InspectedRun[],
-  { labels, order = 'mistake' }: Pick<InspectorData, 'labels'> & Partial<Pick<InspectorData, 'order'>>,
-): InspectorData {
+export function inspectorData(runs: readonly InspectedRun[], { labels }: Pick<InspectorData, 'labels'>): InspectorData {
   const bySeed = [...groupBy(runs, ({ seed }) => seed).values()];
   const several = bySeed.some((own) => own.length > 1);
   const places = new Map<string, number>();
@@ -67,7 +61,7 @@ export function inspectorData(
   }
   const shown = new Set(views.map(({ seed }) => seed));
   const leftOutSeeds = bySeed.map(([{ seed }]) => seed).filter((seed) => !shown.has(seed));
-  return { labels, threads, views, leftOutSeeds, order };
+  return { labels, threads, views, leftOutSeeds };
 }
 
 /** What the detector said of which threads: runs with the same stand in one view. */
@@ -133,7 +127,7 @@ function view(
 ): InspectorView {
   const agents = runs.map(({ variant, systems }) => ({
     system: systems[0],
-    name: several && systems[0].name === agentName ? variant : systems[0].name,
+    name: several ? variant : systems[0].name,
   }));
   const others = runs.flatMap(({ variant, systems }, index) =>
     systems
@@ -198,7 +192,7 @@ function view(
     };
   });
   const [{ seed }] = runs;
-  return { seed, name: runs.map(({ variant }) => variant).join(', '), systems: all.map(({ shown }) => shown), rows };
+  return { seed, systems: all.map(({ shown }) => shown), rows };
 }
 
 function kindOf({ calls }: SystemDecisions, isAgent: boolean): ShownSystem['kind'] {
@@ -233,19 +227,27 @@ ${all.length === 0 ? null : html`<ul class="notes">${all.map((note) => html`<li>
 
 /** The runs, those of a seed one after another, with texts and debates; and what could not be read. */
 export async function inspectedRuns(
-  runs: readonly InspectableRun[],
+  runs: readonly ReadRun[],
   cache: string,
 ): Promise<{ runs: InspectedRun[]; notes: string[] }> {
   const notes = new Set<string>();
   const inspected: InspectedRun[] = [];
-  for (const { experiment, directory, problem, ...run } of runs) {
+  for (const { variant, experiment, directory, problem, agent, judged, threads, result } of runs) {
     if (problem !== null) notes.add(`Texts are missing: ${problem}.`);
-    const { threads, systems } = run;
-    const [{ name, decisions }] = systems;
+    const { decisions } = agent;
     const { debates, problem: debatesProblem } = await debatesOf({ experiment, threads, decisions, cache });
     if (debatesProblem !== null) notes.add(`Debates are missing: ${debatesProblem}.`);
-    const stopProbabilities = name === agentName ? readStopProbabilities(directory, experiment.evaluation.part) : null;
-    inspected.push({ ...run, stopProbabilities, debates });
+    const stopProbabilities = readStopProbabilities(directory, experiment.evaluation.part);
+    const shown = result.decisions.filter(({ name }) => name !== agent.name && (isShown(name) || isLearnt(name)));
+    inspected.push({
+      variant,
+      seed: result.seed,
+      judged,
+      threads,
+      systems: [agent, ...shown],
+      stopProbabilities,
+      debates,
+    });
   }
   return { runs: inspected, notes: [...notes] };
 }

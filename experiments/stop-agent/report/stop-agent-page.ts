@@ -2,7 +2,6 @@ import { drawAll, picturesOf } from '../../report/page/chart.ts';
 import { html, type Markup } from '../../report/page/html.ts';
 import { type Page, type PageSection, renderPage } from '../../report/page/page.ts';
 import { type PageSource, resultsOf } from '../../report/variant-results.ts';
-import { isLearnt, isShown } from '../decisions.ts';
 import { taskOf } from '../experiment.ts';
 import { readTrialResult } from '../result.ts';
 import { answerOf } from './answer.ts';
@@ -35,13 +34,7 @@ export async function stopAgentPage(source: PageSource): Promise<Page> {
   const [front, calls] = await drawAll([frontChart(systems, 'er'), frontChart(systems, 'calls')]);
   const training = await trainingSection(runs);
   const stops = await stopsSection(runs, labels);
-  const inspected = await inspectedRuns(
-    runs.map(({ result: { decisions, seed }, agent, ...run }) => {
-      const shown = decisions.filter(({ name }) => name !== agent.name && (isShown(name) || isLearnt(name)));
-      return { ...run, seed, systems: [agent, ...shown] };
-    }),
-    source.cache,
-  );
+  const inspected = await inspectedRuns(runs, source.cache);
   const inspector = inspectorData(inspected.runs, { labels });
   const { result } = runs[0];
   const seeds = [...new Set(runs.map((run) => run.result.seed))];

@@ -2,7 +2,7 @@
  * The list of threads with search, filters and orders, and the thread that is chosen.
  * @param {HTMLElement} home
  * @param {InspectorData} data
- * @param {Choice | null} pageChoice what the whole page is about; null where the page has nothing else to choose
+ * @param {Choice} pageChoice what the whole page is about
  */
 function startInspector(home, data, pageChoice) {
   if (data.views.length === 0) return;
@@ -15,12 +15,6 @@ function startInspector(home, data, pageChoice) {
   let listed = [];
 
   const seedNumbers = [...new Set(data.views.map(({ seed }) => seed))];
-  const seeds = choice(
-    'Seed',
-    seedNumbers.map((seed) => [String(seed), String(seed)]),
-  );
-  /** Views of the chosen seed; which runs stand together may differ from seed to seed. */
-  const views = choice('Runs', []);
   const search = element('input', { type: 'search', placeholder: 'words or an id', autocomplete: 'off' });
   const outcome = choice('Show', [
     ['all', 'all threads'],
@@ -45,15 +39,12 @@ function startInspector(home, data, pageChoice) {
     ['long', 'longest first'],
     ['data', 'as in the data'],
   ]);
-  order.select.value = data.order;
   const count = element('output', { 'aria-live': 'polite' });
   const list = element('ol', { class: 'list', 'aria-label': 'Threads' });
   const detail = element('div', { class: 'detail' });
   const controls = element(
     'form',
     { class: 'controls', role: 'search', 'aria-label': 'Threads' },
-    pageChoice === null && seedNumbers.length > 1 && seeds.labelled,
-    pageChoice === null && views.labelled,
     element('label', { class: 'wide' }, element('span', {}, 'Search'), search),
     outcome.labelled,
     label.labelled,
@@ -174,26 +165,10 @@ function startInspector(home, data, pageChoice) {
     if (next === view && agent === lead) return;
     view = next;
     lead = agent;
-    followView();
     const thread = chosen?.thread;
     chosen = view.rows.find((row) => row.thread === thread) ?? null;
     refresh();
     if (chosen !== null) choose(chosen);
-  };
-
-  /** Makes the lists of seeds and runs say which view is shown. */
-  const followView = () => {
-    const own = data.views.filter(({ seed }) => seed === view.seed);
-    seeds.select.value = String(view.seed);
-    views.select.replaceChildren(...own.map(({ name }) => element('option', { value: name }, name)));
-    views.select.value = view.name;
-    views.labelled.hidden = own.length < 2;
-  };
-
-  /** @param {number} seed */
-  const viewOf = (seed) => {
-    const own = data.views.filter((each) => each.seed === seed);
-    return own.find(({ name }) => name === view.name) ?? own[0];
   };
 
   /** @param {number} step @param {boolean} isFocused */
@@ -219,8 +194,7 @@ function startInspector(home, data, pageChoice) {
     if (pressed.key === 'k') move(-1, true);
     if (pressed.key === 's') {
       const next = seedNumbers[(seedNumbers.indexOf(view.seed) + 1) % seedNumbers.length];
-      if (pageChoice === null) show(viewOf(next));
-      else pageChoice.choose({ seed: String(next) });
+      pageChoice.choose({ seed: String(next) });
       if (chosen !== null) buttons()[listed.indexOf(chosen)].focus();
     }
     if (pressed.key !== '/') return;
@@ -228,23 +202,17 @@ function startInspector(home, data, pageChoice) {
     search.focus();
   });
   controls.addEventListener('submit', (sent) => sent.preventDefault());
-  controls.addEventListener('input', ({ target }) => {
-    if (target === seeds.select) show(viewOf(Number(seeds.select.value)));
-    else if (target === views.select)
-      show(data.views.find(({ seed, name }) => seed === view.seed && name === views.select.value) ?? view);
-    else refresh();
-  });
+  controls.addEventListener('input', refresh);
 
   /** Follows what the page is about: of all seeds the first is listed. */
   const followChoice = () => {
-    if (pageChoice === null) return;
     const { agent, seed } = pageChoice.chosen();
     const own = data.views.filter((each) => seed === 'all' || String(each.seed) === seed);
     const isOf = (/** @type {InspectorView} */ { systems }) => agentPlace(systems, agent) >= 0;
     const next = own.find(isOf) ?? own[0];
     if (next !== undefined) show(next, Math.max(0, agentPlace(next.systems, agent)));
   };
-  pageChoice?.onChange(followChoice);
+  pageChoice.onChange(followChoice);
 
   const followAddress = () => {
     const named = new URLSearchParams(location.hash.slice(1));
@@ -255,8 +223,7 @@ function startInspector(home, data, pageChoice) {
     const place = [...inSeed, view, ...data.views].find(({ rows }) => rows.some(isNamed));
     const row = place?.rows.find(isNamed);
     if (place === undefined || row === undefined) return;
-    if (pageChoice === null) show(place);
-    else pageChoice.choose({ seed: String(place.seed), agent: named.get('agent') ?? undefined });
+    pageChoice.choose({ seed: String(place.seed), agent: named.get('agent') ?? undefined });
     if (!listed.includes(row)) {
       search.value = '';
       for (const { select } of [outcome, label, event]) select.value = 'all';
@@ -274,7 +241,6 @@ function startInspector(home, data, pageChoice) {
     draw();
   }).observe(detail);
 
-  followView();
   refresh();
   followChoice();
   followAddress();

@@ -5,10 +5,9 @@ const tip = /** @type {HTMLElement} */ (document.getElementById('tip'));
 for (const table of document.querySelectorAll('table[data-sortable]'))
   makeSortable(/** @type {HTMLTableElement} */ (table));
 const choiceHome = document.getElementById('choice');
-const pageChoice = choiceHome instanceof HTMLFormElement ? startChoice(choiceHome) : null;
 const inspectorHome = document.getElementById('inspector');
-if (inspectorHome !== null && pageData.inspector !== null)
-  startInspector(inspectorHome, pageData.inspector, pageChoice);
+if (inspectorHome !== null && pageData.inspector !== null && choiceHome instanceof HTMLFormElement)
+  startInspector(inspectorHome, pageData.inspector, startChoice(choiceHome));
 const itemsHome = document.getElementById('items');
 if (itemsHome !== null && pageData.items !== null) startItems(itemsHome, pageData.items);
 for (const canvas of document.querySelectorAll('.canvas')) makeChartSpeak(/** @type {HTMLElement} */ (canvas), tip);

@@ -31,12 +31,6 @@ function threadView({ data, view, row, lead, width }) {
     ),
     threadChart({ view, row, labels, width }),
     chartLegend(view, labels, row),
-    element(
-      'details',
-      {},
-      element('summary', {}, 'Where each rule and agent decides'),
-      systemsTable(view, row, { labels, gold: thread.gold }),
-    ),
     ...row.debates.map((debate) => debateView(debate, labels)),
     postList({ data, view, row, lead, thread }),
   );
@@ -64,51 +58,6 @@ function chartLegend(view, labels, row) {
     ...agents,
     ...judgements,
     element('span', { class: 'key' }, '▴ an expert stops: CE conservative, EAE early action, ME misleading'),
-  );
-}
-
-/** @param {InspectorView} view @param {InspectedThread} row @param {{ labels: readonly string[], gold: number }} known */
-function systemsTable(view, row, { labels, gold }) {
-  const rows = view.systems
-    .map(({ name, kind }, system) => ({ name, kind, stop: row.stops[system], answer: row.answers[system] }))
-    .sort((a, b) => a.stop - b.stop);
-  const table = element(
-    'table',
-    {},
-    element('caption', {}, 'By the post of the decision'),
-    element(
-      'thead',
-      {},
-      element(
-        'tr',
-        {},
-        element('th', { scope: 'col' }, 'system'),
-        element('th', { scope: 'col', class: 'number' }, 'post'),
-        element('th', { scope: 'col' }, 'answer'),
-      ),
-    ),
-    element(
-      'tbody',
-      {},
-      ...rows.map(({ name, kind, stop, answer }) =>
-        element(
-          'tr',
-          { class: kind === 'agent' ? 'marked' : null },
-          element('th', { scope: 'row' }, name),
-          element('td', { class: 'number' }, String(stop + 1)),
-          element(
-            'td',
-            { class: answer === gold ? 'right' : 'wrong' },
-            `${labelName(labels, answer)} ${answer === gold ? '✓' : '✗'}`,
-          ),
-        ),
-      ),
-    ),
-  );
-  return element(
-    'div',
-    { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Where each rule and agent decides' },
-    table,
   );
 }
 

@@ -111,7 +111,7 @@ describe('inspectorData', () => {
     expect(together.views[0].systems.slice(0, 2).map(({ name }) => name)).toEqual(['a', 'b']);
     expect(together.views[0].rows[0].stops.slice(0, 2)).toEqual([1, 2]);
     const apart = inspectorData([run('a'), run('b', { posts: 5 })], { labels });
-    expect(apart.views.map(({ name }) => name)).toEqual(['a', 'b']);
+    expect(apart.views.map(({ systems }) => systems[0].name)).toEqual(['a', 'b']);
   });
 
   it('shows what there is where texts and probabilities are missing', () => {
@@ -136,9 +136,9 @@ describe('inspectorData', () => {
     // As a page reads them: all seeds of one variant, then of the next.
     const { threads, views, leftOutSeeds } = inspectorData([runs[0], runs[2], runs[1], runs[3]], { labels });
     expect(threads).toHaveLength(1);
-    expect(views.map(({ seed, name }) => [seed, name])).toEqual([
-      [1, 'a, b'],
-      [2, 'a, b'],
+    expect(views.map(({ seed, systems }) => [seed, systems[0].name, systems[1].name])).toEqual([
+      [1, 'a', 'b'],
+      [2, 'a', 'b'],
     ]);
     expect(views.map(({ rows }) => rows[0].stops.slice(0, 2))).toEqual([
       [1, 0],
