@@ -1,3 +1,5 @@
+import type { Task } from '../src/data/task.ts';
+import { InputError } from '../src/errors.ts';
 import type { Judgement } from './detector.ts';
 
 /** A thread's judgements in the form later stages use: entry k − 1 belongs to the prefix of k posts. */
@@ -34,4 +36,13 @@ export function judgementSequence(options: {
     if (predicted[index] >= 0) confidence[index] = probabilities[index * labels.length + predicted[index]];
   }
   return { threadId, labels, predicted, confidence, probabilities };
+}
+
+/** @throws InputError where the labels are not those of the task in its order: an index would mean another label */
+export function assertLabelsOf(task: Task, { threadId, labels }: JudgementSequence): void {
+  if (labels.length === task.labels.length && labels.every((label, index) => label === task.labels[index])) return;
+  throw new InputError(
+    `thread ${JSON.stringify(threadId)} was judged with the labels ${labels.join(', ')}, and those of the task ${task.name} are ` +
+      `${task.labels.join(', ')}; give the detector the task's labels, in its order`,
+  );
 }

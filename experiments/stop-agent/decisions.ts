@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Detector } from '../../experts/detector.ts';
-import type { JudgementSequence } from '../../experts/judgement-sequence.ts';
+import { assertLabelsOf, type JudgementSequence } from '../../experts/judgement-sequence.ts';
 import type { PrefixSchedule } from '../../experts/prefix-schedule.ts';
 import {
   afterHours,
@@ -12,8 +12,9 @@ import {
   type StopRule,
   type StopRuleInput,
 } from '../../experts/stop-rules.ts';
-import type { Task } from '../../src/data/task.ts';
+import { checkedGoldLabel, type Task } from '../../src/data/task.ts';
 import { hoursSinceClaim, prefixOf, type Thread } from '../../src/data/thread.ts';
+import { InputError } from '../../src/errors.ts';
 import type { Experiment } from './experiment.ts';
 
 export const agentName = 'stop agent';
@@ -54,16 +55,20 @@ export interface TestThread {
   readonly studentConfidence: readonly number[] | null;
 }
 
-/** Labelled threads with their judgements, as rules read them. */
+/**
+ * Labelled threads with their judgements, as rules read them.
+ * @throws InputError where they were judged with other labels than the task's
+ */
 export function testThreads(
   threads: readonly Thread[],
   { sequences, task }: { sequences: ReadonlyMap<string, JudgementSequence>; task: Task },
 ): TestThread[] {
   return threads.map((thread) => {
     const sequence = sequences.get(thread.id);
-    const goldLabel = task.goldLabel(thread);
+    const goldLabel = checkedGoldLabel(task, thread);
     if (sequence === undefined || goldLabel === null)
       throw new Error(`thread ${thread.id} is tested without ${goldLabel === null ? 'a label' : 'judgements'}`);
+    assertLabelsOf(task, sequence);
     const hours = thread.posts.map((_, step) => hoursSinceClaim(thread, step));
     const input = { sequence, goldLabel, hours: hours.slice(0, sequence.predicted.length) };
     return { threadId: thread.id, input, hours, studentConfidence: null };
@@ -92,15 +97,27 @@ export async function withStudent(
 export type QueryingSystem = Pick<StopRule, 'calls' | 'schedule'>;
 const asksOnce: QueryingSystem = { calls: 'one', schedule: null };
 
-/** What the stops of a system make of the cached judgements. */
+/**
+ * What the stops of a system make of the cached judgements.
+ * @param stopSteps 0-based, one a thread
+ * @throws InputError where a stop is no step of its thread
+ */
 export function decide(
   system: string,
   threads: readonly TestThread[],
   stopSteps: readonly number[],
   { calls, schedule }: QueryingSystem = asksOnce,
 ): SystemDecisions {
+  if (stopSteps.length !== threads.length)
+    throw new InputError(
+      `${system} stops in ${stopSteps.length} threads, and ${threads.length} are tested; give one stop a thread`,
+    );
   const decisions = threads.map(({ threadId, input, hours }, index) => {
     const step = stopSteps[index];
+    if (hours[step] === undefined)
+      throw new InputError(
+        `${system} stops in thread ${JSON.stringify(threadId)} at step ${step}; it must be a whole number from 0 to ${hours.length - 1}`,
+      );
     const { predicted } = input.sequence;
     return {
       system,

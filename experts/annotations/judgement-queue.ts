@@ -6,6 +6,7 @@ import { endsAllCalls, MalformedAnswerError } from '../llm/failures.ts';
 import type { AnnotationRow } from './annotation-row.ts';
 import type { AnnotationTally } from './annotation-tally.ts';
 import type { CallJournal } from './call-journal.ts';
+import { checkedJudgement } from './checked-judgement.ts';
 import { CommitQueue } from './commit-queue.ts';
 import type { PrefixQuestion } from './question-group.ts';
 import { type JudgementStore, lastText, SharedJudgements } from './shared-judgements.ts';
@@ -148,7 +149,10 @@ export class JudgementQueue {
   private async judge({ thread, prefixLength }: PrefixQuestion): Promise<Judgement> {
     const { detector } = this.options;
     const { signal } = this.lost;
-    const judgement = await detector.judge(prefixOf(thread, prefixLength), { signal });
+    const prefix = prefixOf(thread, prefixLength);
+    const { labels } = detector;
+    const told = await detector.judge(prefix, { signal });
+    const judgement = checkedJudgement(told, { detector: `the detector ${detector.name}`, labels, prefix });
     if (judgement.label !== null || detector.mayAbstain) return judgement;
     throw new MalformedAnswerError(`the detector read no label in ${quotedStart(lastText(judgement))}`, {
       answers: judgement.transcript.slice(-1).map(({ text }) => ({ text, finishReason: 'unknown' })),

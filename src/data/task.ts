@@ -1,3 +1,4 @@
+import { InputError } from '../errors.ts';
 import type { Thread } from './thread.ts';
 
 /** What a detector decides about a thread. A class index is always a position in `labels`. */
@@ -8,6 +9,19 @@ export interface Task {
   goldLabel(thread: Pick<Thread, 'rumor' | 'veracity'>): number | null;
 }
 
+/**
+ * The gold label of a thread, as a task that somebody wrote gives it.
+ * @throws InputError where it is neither null nor an index into the task's labels, such as the −1 of `indexOf`
+ */
+export function checkedGoldLabel(task: Task, thread: Thread): number | null {
+  const label: number | null | undefined = task.goldLabel(thread);
+  if (label === null || task.labels[label] !== undefined) return label;
+  throw new InputError(
+    `the task ${task.name} gives thread ${JSON.stringify(thread.id)} the label ${label}; it must be an index into ` +
+      `${task.labels.join(', ')} (0 to ${task.labels.length - 1}), or null where the thread has no label`,
+  );
+}
+
 /** Rumor or not: the task of early rumor detection. */
 export const rumorTask: Task = {
   name: 'rumor',
@@ -16,23 +30,22 @@ export const rumorTask: Task = {
 };
 
 /** The four classes of Twitter15 and Twitter16. */
-export const veracityTask: Task = {
-  name: 'veracity',
-  labels: ['non-rumor', 'true', 'false', 'unverified'],
-  goldLabel(thread) {
-    return thread.veracity === null ? null : this.labels.indexOf(thread.veracity);
-  },
-};
+export const veracityTask: Task = veracityOf('veracity', ['non-rumor', 'true', 'false', 'unverified']);
 
 /** What became of a rumour: the classes of RumourEval, whose threads are all rumours. Others have no label. */
-export const rumorVeracityTask: Task = {
-  name: 'rumor-veracity',
-  labels: ['true', 'false', 'unverified'],
-  goldLabel(thread) {
-    const label = thread.veracity === null ? -1 : this.labels.indexOf(thread.veracity);
-    return label < 0 ? null : label;
-  },
-};
+export const rumorVeracityTask: Task = veracityOf('rumor-veracity', ['true', 'false', 'unverified']);
+
+function veracityOf(name: string, labels: readonly string[]): Task {
+  return {
+    name,
+    labels,
+    // Without `this`, so that it may be handed on alone.
+    goldLabel({ veracity }) {
+      const label = veracity === null ? -1 : labels.indexOf(veracity);
+      return label < 0 ? null : label;
+    },
+  };
+}
 
 /** The tasks by name. */
 export const tasks: Readonly<Record<string, Task>> = {

@@ -1,8 +1,10 @@
 import { queryMdp } from '../../envs/query-env.ts';
+import { checkedJudgement } from '../../experts/annotations/checked-judgement.ts';
 import type { Judgement } from '../../experts/detector.ts';
 import { type PrefixSchedule, scheduledLengths } from '../../experts/prefix-schedule.ts';
-import type { Task } from '../../src/data/task.ts';
+import { checkedGoldLabel, type Task } from '../../src/data/task.ts';
 import { type Prefix, prefixOf, type Thread } from '../../src/data/thread.ts';
+import { InputError } from '../../src/errors.ts';
 import { actAsAsked, type QueryPolicy } from './policy.ts';
 import type { KnownJudgement, QueryThread } from './states.ts';
 
@@ -22,18 +24,23 @@ interface PricedQuestions {
   readonly detectors: readonly PricedDetector[];
 }
 
-/** A thread with everything that every detector says of it: what an agent learns from, and what rules are compared on. */
+/**
+ * A thread with everything that every detector says of it: what an agent learns from, and what rules are compared on.
+ * @throws InputError where a detector gives no judgement in the task's labels, or no finite cost
+ */
 export async function judgedThread(thread: Thread, { task, detectors }: PricedQuestions): Promise<QueryThread> {
   const { lengths, askable } = stepsOf(thread, detectors);
   const judgements: (KnownJudgement | null)[][] = [];
   // One after the other, so that a detector may time itself.
   for (const [step, length] of lengths.entries()) {
     const own: (KnownJudgement | null)[] = [];
-    for (const [index, detector] of detectors.entries())
-      own.push(askable[step][index] ? known(await asked(detector, prefixOf(thread, length)), task) : null);
+    for (const index of detectors.keys())
+      own.push(
+        askable[step][index] ? known(await asked({ task, detectors }, index, prefixOf(thread, length)), task) : null,
+      );
     judgements.push(own);
   }
-  return { id: thread.id, posts: thread.posts.length, lengths, judgements, gold: task.goldLabel(thread) };
+  return { id: thread.id, posts: thread.posts.length, lengths, judgements, gold: checkedGoldLabel(task, thread) };
 }
 
 /** What an agent decided of a thread, and what it asked on the way. */
@@ -47,7 +54,10 @@ export interface QueriedVerdict {
   readonly asks: readonly { readonly detector: number; readonly posts: number; readonly cost: number }[];
 }
 
-/** Decides a thread by a trained policy. Only what the policy asks for is asked. */
+/**
+ * Decides a thread by a trained policy. Only what the policy asks for is asked.
+ * @throws InputError where a detector gives no judgement in the task's labels, or no finite cost
+ */
 export async function queryThread(
   policy: QueryPolicy,
   { thread, task, detectors }: PricedQuestions & { thread: Thread },
@@ -59,7 +69,7 @@ export async function queryThread(
     lengths,
     labels: task.labels.length,
     async ask(at, index) {
-      const answer = await asked(detectors[index], prefixOf(thread, lengths[at]));
+      const answer = await asked({ task, detectors }, index, prefixOf(thread, lengths[at]));
       answers[at][index] = answer;
       return known(answer, task);
     },
@@ -87,9 +97,13 @@ interface Answer {
   readonly cost: number;
 }
 
-async function asked({ judge, costOf }: PricedDetector, prefix: Prefix): Promise<Answer> {
-  const judgement = await judge(prefix);
-  return { judgement, cost: costOf(judgement, prefix) };
+async function asked({ task, detectors }: PricedQuestions, index: number, prefix: Prefix): Promise<Answer> {
+  const own = detectors[index];
+  const detector = `detector ${index + 1} of ${detectors.length}`;
+  const judgement = checkedJudgement(await own.judge(prefix), { detector, labels: task.labels, prefix });
+  const cost = own.costOf(judgement, prefix);
+  if (Number.isFinite(cost)) return { judgement, cost };
+  throw new InputError(`asking ${detector} costs ${cost}; a cost must be a finite number`);
 }
 
 function known({ judgement, cost }: Answer, { labels }: Task): KnownJudgement {

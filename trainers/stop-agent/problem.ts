@@ -1,7 +1,7 @@
 import type { StateTable } from '../../envs/state-table.ts';
-import type { JudgementSequence } from '../../experts/judgement-sequence.ts';
+import { assertLabelsOf, type JudgementSequence } from '../../experts/judgement-sequence.ts';
 import { demonstrationsOf, type ExpertName, selectDemonstrations } from '../../experts/trajectories.ts';
-import type { Task } from '../../src/data/task.ts';
+import { checkedGoldLabel, type Task } from '../../src/data/task.ts';
 import type { Thread } from '../../src/data/thread.ts';
 import { InputError } from '../../src/errors.ts';
 import { Random } from '../../src/tensor/random.ts';
@@ -54,7 +54,7 @@ export interface StopMember {
  *   they are pseudo-labelled
  * @param options.tableOf the states of threads; decisions must be made on states built alike
  * @param options.callsAt calls of the detector where an agent stops after so many posts; one unless given
- * @throws InputError when a demonstration thread has no label or no judgements
+ * @throws InputError when a demonstration thread has no label or no judgements, or judgements in other labels
  */
 export async function buildStopProblem(options: {
   demonstrations: readonly Thread[];
@@ -120,17 +120,18 @@ export interface JudgedDemonstration {
   readonly label: number;
 }
 
-/** @throws InputError when the thread has no label or no judgements */
+/** @throws InputError when the thread has no label or no judgements, or judgements in other labels */
 export function judgedThread(
   thread: Thread,
   { sequences, task }: { sequences: ReadonlyMap<string, JudgementSequence>; task: Task },
 ): JudgedDemonstration {
   const sequence = sequences.get(thread.id);
-  const label = task.goldLabel(thread);
+  const label = checkedGoldLabel(task, thread);
   if (sequence === undefined || label === null)
     throw new InputError(
       `thread ${JSON.stringify(thread.id)} is to demonstrate and has no ${label === null ? `label of the task ${task.name}` : 'judgements'}; give labelled threads that the detector judged`,
     );
+  assertLabelsOf(task, sequence);
   return { thread, sequence, label };
 }
 
@@ -143,13 +144,14 @@ function shuffledLabels(judged: readonly JudgedDemonstration[], seed: number): J
 /** A thread with the label of its last judgement; none where that gives no label. @throws InputError without judgements */
 function pseudoLabelled(
   thread: Thread,
-  { sequences }: { sequences: ReadonlyMap<string, JudgementSequence> },
+  { sequences, task }: { sequences: ReadonlyMap<string, JudgementSequence>; task: Task },
 ): JudgedDemonstration[] {
   const sequence = sequences.get(thread.id);
   if (sequence === undefined)
     throw new InputError(
       `thread ${JSON.stringify(thread.id)} of the environment is to be pseudo-labelled and has no judgements; let the detector judge it`,
     );
+  assertLabelsOf(task, sequence);
   const label = sequence.predicted[sequence.predicted.length - 1];
   return label < 0 ? [] : [{ thread, sequence, label }];
 }

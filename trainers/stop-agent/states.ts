@@ -1,6 +1,7 @@
 import { buildStateTable, type StateTable } from '../../envs/state-table.ts';
 import type { PostPooling } from '../../src/data/post-pooling.ts';
 import type { Thread } from '../../src/data/thread.ts';
+import { InputError } from '../../src/errors.ts';
 import type { Encoder } from '../../src/text/encoder.ts';
 
 /** What an agent sees of a thread. At least one of the two is given. */
@@ -27,11 +28,17 @@ export interface StateSource {
 /** The previous action as a text (EARD §4.1). */
 export const actionTexts = ['Continue.', 'Stop.'] as const;
 
-/** Every state of these threads, in their order (see envs/state-table.ts). */
+/**
+ * Every state of these threads, in their order (see envs/state-table.ts).
+ * @throws InputError where the source gives too few or too many numbers, or some that are not finite
+ */
 export async function stateTableOf(threads: readonly Thread[], source: StateSource): Promise<StateTable> {
   const { posts, features, postsSeen } = source;
   const dimensions = posts?.dimensions ?? 0;
-  const embed = posts?.embed ?? (async () => new Float32Array(0));
+  const embed = async (texts: readonly string[]) =>
+    posts === null
+      ? new Float32Array(0)
+      : numbers(await posts.embed(texts), { of: 'embeddings', rows: texts.length, columns: dimensions });
   const vectors = await embed(threads.flatMap((thread) => thread.posts.map(({ text }) => text)));
   const actions = await embed(actionTexts);
   let start = 0;
@@ -40,7 +47,11 @@ export async function stateTableOf(threads: readonly Thread[], source: StateSour
     const end = start + thread.posts.length * dimensions;
     const embeddings = vectors.subarray(start, end);
     const row = { posts: thread.posts.length, embeddings, postsSeen: postsSeen?.(thread.posts.length) };
-    rows.push(features === null ? row : { ...row, features: await features.of(thread) });
+    if (features === null) rows.push(row);
+    else {
+      const asked = { of: `features of thread ${thread.id}`, rows: thread.posts.length, columns: features.count };
+      rows.push({ ...row, features: numbers(await features.of(thread), asked) });
+    }
     start = end;
   }
   return buildStateTable({
@@ -50,6 +61,20 @@ export async function stateTableOf(threads: readonly Thread[], source: StateSour
     actionEmbeddings: [actions.subarray(0, dimensions), actions.subarray(dimensions)],
     pooling: posts?.pooling ?? 'sum',
   });
+}
+
+/** Numbers of the wrong count would be read as those of other posts, and one that is not finite spoils every sum after it. */
+function numbers(
+  values: Float32Array,
+  { of, rows, columns }: { of: string; rows: number; columns: number },
+): Float32Array {
+  if (!(values instanceof Float32Array) || values.length !== rows * columns)
+    throw new InputError(
+      `the ${of} must be a Float32Array of ${rows} × ${columns} = ${rows * columns} numbers, and ${values?.length} came`,
+    );
+  const bad = values.find((value) => !Number.isFinite(value));
+  if (bad !== undefined) throw new InputError(`there is ${bad} among the ${of}; all of them must be finite`);
+  return values;
 }
 
 /** The states of the paper, for any threads: sums of embeddings by one encoder. */

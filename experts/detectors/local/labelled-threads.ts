@@ -1,4 +1,4 @@
-import type { Task } from '../../../src/data/task.ts';
+import { checkedGoldLabel, type Task } from '../../../src/data/task.ts';
 import type { Thread } from '../../../src/data/thread.ts';
 import { InputError } from '../../../src/errors.ts';
 import { likeliest } from '../../../src/likeliest.ts';
@@ -22,7 +22,7 @@ export function labelledThreads(settings: {
 } {
   const { task } = settings;
   const labelled = settings.threads.flatMap((thread) => {
-    const target = settings.targetOf ? settings.targetOf(thread, thread.posts.length) : task.goldLabel(thread);
+    const target = settings.targetOf ? settings.targetOf(thread, thread.posts.length) : checkedGoldLabel(task, thread);
     const label = typeof target === 'object' && target !== null ? likeliest(target) : target;
     return label === null ? [] : [{ thread, label }];
   });

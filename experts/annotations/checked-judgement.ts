@@ -1,0 +1,38 @@
+import { z } from 'zod';
+import type { Prefix } from '../../src/data/thread.ts';
+import { InputError } from '../../src/errors.ts';
+import type { Judgement } from '../detector.ts';
+import { judgementSchema } from './annotation-row.ts';
+
+/** How far from 1 probabilities may add up, for those who round them. */
+const ROUNDING = 0.05;
+
+/**
+ * A judgement as it came from a detector that somebody wrote: in the store it would stay for good, and a label that is none
+ * would count as an answer that could not be read.
+ * @param asked.detector how the message calls it, such as `the detector words`
+ * @throws InputError that names each problem: a label that is none of these, probabilities of other labels or that do not add
+ *   up to 1, a field that is missing
+ */
+export function checkedJudgement(
+  judgement: unknown,
+  { detector, labels, prefix }: { detector: string; labels: readonly string[]; prefix: Prefix },
+): Judgement {
+  const parsed = judgementSchema.safeParse(judgement);
+  const problem = parsed.success ? problemIn(parsed.data, labels) : z.prettifyError(parsed.error);
+  if (parsed.success && problem === null) return parsed.data;
+  throw new InputError(
+    `${detector} said of the first ${prefix.posts.length} posts of thread ${JSON.stringify(prefix.threadId)} what is no judgement:\n${problem}`,
+  );
+}
+
+function problemIn({ label, probabilities }: Judgement, labels: readonly string[]): string | null {
+  const known = labels.map((name) => JSON.stringify(name)).join(', ');
+  if (label !== null && !labels.includes(label)) return `the label ${JSON.stringify(label)} is none of ${known}`;
+  if (probabilities === null) return null;
+  const names = Object.keys(probabilities);
+  if (names.length !== labels.length || !labels.every((name) => names.includes(name)))
+    return `there are probabilities of ${names.map((name) => JSON.stringify(name)).join(', ')}, and the labels are ${known}`;
+  const sum = Object.values(probabilities).reduce((total, each) => total + each, 0);
+  return Math.abs(sum - 1) <= ROUNDING ? null : `the probabilities add up to ${sum}, not to 1`;
+}
