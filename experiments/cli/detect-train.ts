@@ -3,6 +3,7 @@ import { loadThreads } from '../../src/data/thread-file.ts';
 import { quoted } from '../../src/shell-words.ts';
 import type { PlainObject } from '../config/overrides.ts';
 import { wrapped } from '../report/narrow-table.ts';
+import { numbersTable } from '../report/numbers-table.ts';
 import { printJson, proseWidth, type Terminal } from './terminal.ts';
 
 /** What `detect --train` is asked for. */
@@ -52,11 +53,12 @@ export async function detectTrain(path: string, options: DetectTrainOptions): Pr
   });
   if (json) return printJson(terminal, { threads: path, task: task.name, seed, heldOut });
   const truth = truths.detectorTruth([heldOut], { whatToDo });
+  const { heading, rows } = truths.detectorTruthTable(truth);
   const said = truth.verdict ?? 'the detector tells the labels apart better than guessing';
   const width = proseWidth(terminal);
   stdout.write(
     `The local detector on ${heldOut.threads} threads labelled for ${task.name}, each judged by one that has not seen it\n\n` +
-      `${truths.detectorTruthTable(truth)}\n\n${wrapped(`Verdict: ${said}.`, { width })}\n`,
+      `${numbersTable(heading, rows)}\n\n${wrapped(`Verdict: ${said}.`, { width })}\n`,
   );
   stderr.write(`\nNext: earshot init ${quoted(path)}\n`);
 }

@@ -1,8 +1,9 @@
 import { quoted } from '../../src/shell-words.ts';
 import { detectorsPage } from '../detectors/report/detectors-page.ts';
-import { renderDetectorsReport, summarizeDetectors } from '../detectors/report/detectors-report.ts';
+import { detectorsDocument, summarizeDetectors } from '../detectors/report/detectors-report.ts';
 import { standingOf } from '../detectors/report/standing.ts';
 import { detectorsJson, readDetectorsResult } from '../detectors/result.ts';
+import { markdownOf } from '../report/document.ts';
 import { resultsOf } from '../report/variant-results.ts';
 import type { KindReport } from './kind-report.ts';
 
@@ -14,7 +15,7 @@ export const detectorsReport: KindReport = {
       quoted(directories[0].replace(/\/seed-[^/]*$/, '')),
     );
     return {
-      report: renderDetectorsReport({ ...source, standing }),
+      report: markdownOf(detectorsDocument({ ...source, standing })),
       summary: summarizeDetectors({ ...source, standing }),
       answer: { verdict: standing.verdict },
       next: second === undefined ? [] : [`npx earshot compare ${first} ${second} --html`],

@@ -1,6 +1,7 @@
-import { queryPage, renderQueryReport, summarizeQueryAgents } from '../query-agent/report/query-report.ts';
+import { queryDocument, queryPage, summarizeQueryAgents } from '../query-agent/report/query-report.ts';
 import { standingOf } from '../query-agent/report/standing.ts';
 import { queryJson, readQueryResult } from '../query-agent/result.ts';
+import { markdownOf } from '../report/document.ts';
 import { resultsOf } from '../report/variant-results.ts';
 import type { KindReport } from './kind-report.ts';
 
@@ -9,7 +10,7 @@ export const queryAgentReport: KindReport = {
   text(source) {
     const standing = standingOf(resultsOf(source.variants, (run) => readQueryResult(run)));
     return {
-      report: renderQueryReport({ ...source, standing }),
+      report: markdownOf(queryDocument({ ...source, standing })),
       summary: summarizeQueryAgents({ ...source, standing }),
       answer: { verdict: standing.verdict },
       next: [],

@@ -1,7 +1,8 @@
 import { quoted } from '../../src/shell-words.ts';
+import { markdownOf } from '../report/document.ts';
 import { resultsOf } from '../report/variant-results.ts';
 import { selectorPage } from '../selector/report/selector-page.ts';
-import { renderSelectorReport } from '../selector/report/selector-report.ts';
+import { selectorDocument } from '../selector/report/selector-report.ts';
 import { summarizeSelectorExperiment } from '../selector/report/selector-summary.ts';
 import { selectorVerdict } from '../selector/report/selector-verdict.ts';
 import { readSelectorResult, selectorJson } from '../selector/result.ts';
@@ -13,7 +14,7 @@ export const selectorReport: KindReport = {
     const results = resultsOf(source.variants, readSelectorResult);
     const lastRun = source.variants.at(-1)?.directories.at(-1) ?? '';
     return {
-      report: renderSelectorReport({ ...source, results }),
+      report: markdownOf(selectorDocument({ ...source, results })),
       summary: summarizeSelectorExperiment({ ...source, results }),
       answer: { verdict: `${selectorVerdict(results)}.` },
       next: [

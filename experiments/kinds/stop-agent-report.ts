@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
+import { markdownOf } from '../report/document.ts';
 import { resultsOf, type VariantRuns } from '../report/variant-results.ts';
 import { answerOf } from '../stop-agent/report/answer.ts';
 import { stopAgentPage } from '../stop-agent/report/stop-agent-page.ts';
-import { renderReport } from '../stop-agent/report/stop-agent-report.ts';
+import { stopAgentDocument } from '../stop-agent/report/stop-agent-report.ts';
 import { summarizeExperiment } from '../stop-agent/report/stop-agent-summary.ts';
 import { readTrialResult, trialJson } from '../stop-agent/result.ts';
 import type { KindReport } from './kind-report.ts';
@@ -21,7 +22,7 @@ export const stopAgentReport: KindReport = {
     const results = resultsOf(source.variants, (run) => readTrialResult(run, { withIntervals: false }));
     const answer = answerOf({ ...source, results });
     return {
-      report: renderReport({ ...source, results, answer }),
+      report: markdownOf(stopAgentDocument({ ...source, results, answer })),
       summary: summarizeExperiment(source.name, answer),
       answer,
       next: [

@@ -4,9 +4,9 @@ import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { frontPoints } from './front.ts';
 import { leaderOf } from './leader.ts';
 import type { SweepPlan } from './plan.ts';
-import { sweepPage } from './report/sweep-page.ts';
+import { sweepMarkdown, sweepPage } from './report/sweep-page.ts';
 import { sweepPictures } from './report/sweep-pictures.ts';
-import { renderSweepReport, type SweepReport } from './report/sweep-report.ts';
+import type { SweepReport } from './report/sweep-report.ts';
 import { summarizeSweep } from './report/sweep-summary.ts';
 import { meanSystems, readRows, summarizeSettings, trainedOn } from './results.ts';
 import { sensitivities } from './sensitivity.ts';
@@ -58,9 +58,8 @@ export async function writeResults(
     sensitivities: sensitivity,
     leader,
     tested,
-    pictures: Object.keys(pictures),
   };
-  const text = renderSweepReport(report);
+  const text = sweepMarkdown(report, pictures);
   const json = {
     name: plan.name,
     /** The leader, where the seeds tell it from all others. */

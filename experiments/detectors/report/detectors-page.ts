@@ -2,101 +2,52 @@ import { RunDirectory } from '../../../checkpoints/run-directory.ts';
 import type { Thread } from '../../../src/data/thread.ts';
 import { InputError } from '../../../src/errors.ts';
 import { workContext } from '../../../src/work-context.ts';
-import { drawAll, figure, palette, picturesOf } from '../../report/page/chart.ts';
+import { type DrawnChart, drawAll, figure, palette, picturesOf } from '../../report/page/chart.ts';
+import { blocksMarkup, pageSections } from '../../report/page/document-markup.ts';
 import { html, type Markup } from '../../report/page/html.ts';
 import { type Page, type PageSection, renderPage } from '../../report/page/page.ts';
-import { type Cell, numberCell, table } from '../../report/page/tables.ts';
-import { signedInterval } from '../../report/shown-numbers.ts';
+import { type Cell, table } from '../../report/page/tables.ts';
 import { type PageSource, resultsOf } from '../../report/variant-results.ts';
 import type { DetectorDecision } from '../decisions.ts';
 import { detectorsExperimentSchema } from '../experiment.ts';
 import { readItems } from '../items.ts';
 import { readDetectorsResult } from '../result.ts';
-import { detectorMetrics } from '../scores.ts';
 import { calibrationCharts, curveChart, priceChart, scoreChart } from './detectors-charts.ts';
-import { allReplies } from './detectors-report.ts';
-import { type DetectorStanding, type Estimate, type Standing, standingOf } from './standing.ts';
+import { allReplies, detectorsDocument } from './detectors-report.ts';
+import { type DetectorStanding, standingOf } from './standing.ts';
 
 /** The page of an experiment on detectors: scores, prices, curves over posts read, calibration, and the items they disagree on. */
-export async function detectorsPage({ name, description, command, variants }: PageSource): Promise<Page> {
-  const standing = standingOf(resultsOf(variants, readDetectorsResult));
-  const { detectors, verdict, notes, items } = standing;
+export async function detectorsPage(source: PageSource): Promise<Page> {
+  const standing = standingOf(resultsOf(source.variants, readDetectorsResult));
+  const { detectors } = standing;
   const charts = await drawAll([scoreChart(standing), priceChart(detectors)].filter((chart) => chart !== null));
   const curves = await drawAll(allReplies(detectors).length > 1 ? [curveChart(detectors)] : []);
   const calibrations = await drawAll(calibrationCharts(detectors));
-  const texts = await textsOf(variants[0].directories[0]);
+  const texts = await textsOf(source.variants[0].directories[0]);
+  const pair = (drawn: readonly DrawnChart[]) =>
+    html`<div class="pair">${drawn.map((chart) => figure(chart, chart.label))}</div>`;
+  const document = detectorsDocument({ ...source, standing });
   const sections: PageSection[] = [
-    {
-      id: 'scores',
-      title: 'Scores',
-      body: html`<p>Verdict: ${verdict}.</p>
-${notes.map((note) => html`<p class="warning">${note}.</p>`)}
-<div class="pair">${charts.map((chart) => figure(chart, chart.label))}</div>
-${scoresTable(detectors)}`,
-    },
-    ...(curves.length === 0
-      ? []
-      : [{ id: 'posts-read', title: 'By posts read', body: html`${curves.map((chart) => figure(chart))}` }]),
-    {
-      id: 'differences',
-      title: 'Differences',
-      body:
-        standing.differences.length === 0
-          ? html`<p>There is one detector, so there is nothing to compare.</p>`
-          : differencesTable(standing),
-    },
+    ...pageSections(document, {
+      scores: pair(charts),
+      'posts-read': html`${curves.map((chart) => figure(chart))}`,
+    }),
     {
       id: 'calibration',
       title: 'Calibration',
-      body:
-        calibrations.length === 0
-          ? html`<p>No answer has a probability.</p>`
-          : html`<div class="pair">${calibrations.map((chart) => figure(chart, chart.label))}</div>`,
+      body: calibrations.length === 0 ? html`<p>No answer has a probability.</p>` : pair(calibrations),
     },
     { id: 'items', title: 'Where they disagree', body: disagreements(detectors, texts) },
   ];
   return {
     html: renderPage({
-      title: name,
-      introduction: html`${description.trim() === '' ? null : html`<p>${description.trim()}</p>`}
-<p class="facts">${items}</p>
-<p class="command"><code>${command}</code></p>`,
+      title: document.title,
+      introduction: blocksMarkup(document.lead, document.title),
       sections,
       data: { inspector: null, items: null },
     }),
     pictures: picturesOf([...charts, ...curves, ...calibrations]),
   };
-}
-
-function scoresTable(detectors: readonly DetectorStanding[]): Markup {
-  const labels = Object.keys(detectors[0].last.f1);
-  return table({
-    caption: 'Means over seeds, after the most posts',
-    columns: ['detector', ...detectorMetrics.map(({ title }) => title), ...labels.map((label) => `F1 ${label}`)],
-    rows: detectors.map(({ variant, last }) => [
-      variant,
-      ...detectorMetrics.map(({ name, decimals }) => numberCell(last.values[name], decimals)),
-      ...labels.map((label) => numberCell(last.f1[label])),
-    ]),
-  });
-}
-
-function differencesTable({ differences }: Standing): Markup {
-  const shown = (of: Estimate): Cell => ({ shown: signedInterval(of), value: of.estimate });
-  return html`<p>A paired bootstrap over seeds and the items that all judged; where the interval of macro-F1 leaves out 0, the row stands out.</p>
-${table({
-  caption: 'Every two detectors',
-  columns: ['detector', 'minus', 'macro-F1', 'accuracy', 'p of macro-F1'],
-  texts: ['minus'],
-  rows: differences.map(({ first, second, macroF1, accuracy }) => [
-    first,
-    second,
-    shown(macroF1),
-    shown(accuracy),
-    numberCell(macroF1.pValue),
-  ]),
-  isMarked: (row) => differences[row].macroF1.low > 0 || differences[row].macroF1.high < 0,
-})}`;
 }
 
 const itemsShown = 300;
@@ -129,7 +80,7 @@ ${table({
     .slice(0, itemsShown)
     .map(({ id, decisions }) => [
       id,
-      { shown: wide(texts.get(id) ?? '–'), value: texts.get(id) ?? '' },
+      wide(texts.get(id) ?? '–'),
       decisions.find((own) => own !== undefined)?.gold ?? '–',
       ...decisions.map(answerCell),
     ]),
@@ -137,15 +88,12 @@ ${table({
 }
 
 function answerCell(decision: DetectorDecision | undefined): Cell {
-  if (decision === undefined) return { shown: '–', value: '' };
+  if (decision === undefined) return '–';
   const { predicted, gold, probabilities, explanation, abstained } = decision;
   const answer = predicted ?? (abstained ? 'abstains' : 'no answer');
   const confidence = predicted === null ? undefined : probabilities?.[predicted];
   const shown = html`<b style="color: var(${predicted === gold ? '--green' : '--wrong-bar'}, ${palette.grey})">${predicted === gold ? '✓' : '✗'} ${answer}</b>${confidence === undefined ? null : ` ${confidence.toFixed(2)}`}`;
-  return {
-    shown: explanation === '' ? shown : html`<details><summary>${shown}</summary>${wide(explanation)}</details>`,
-    value: answer,
-  };
+  return explanation === '' ? shown : html`<details><summary>${shown}</summary>${wide(explanation)}</details>`;
 }
 
 /** Long text in a cell, on several lines. */

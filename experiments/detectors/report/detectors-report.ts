@@ -1,6 +1,6 @@
 import { counted } from '../../../src/counted.ts';
+import { described, type ReportDocument, type ReportSection } from '../../report/document.ts';
 import { narrowTable, wrapped } from '../../report/narrow-table.ts';
-import { numbersTable } from '../../report/numbers-table.ts';
 import { signedInterval } from '../../report/shown-numbers.ts';
 import type { ReportSource } from '../../report/variant-results.ts';
 import { type Replies, repliesInWords } from '../decisions.ts';
@@ -12,8 +12,8 @@ type Reported = Pick<ReportSource, 'name' | 'description' | 'command'> & { reado
 const quality = detectorMetrics.slice(0, 5);
 const price = detectorMetrics.slice(5);
 
-/** The tables of an experiment on detectors in Markdown. */
-export function renderDetectorsReport({ name, description, command, standing }: Reported): string {
+/** Scores, prices and differences of the detectors of an experiment. */
+export function detectorsDocument({ name, description, command, standing }: Reported): ReportDocument {
   const { detectors, verdict, notes, items, majority } = standing;
   const labels = Object.keys(detectors[0].last.f1);
   const rows = detectors.map(({ variant, last }) => [
@@ -22,49 +22,48 @@ export function renderDetectorsReport({ name, description, command, standing }: 
     ...quality.slice(1).map((metric) => cell(last, metric.name)),
     ...labels.map((label) => last.f1[label].toFixed(3)),
   ]);
-  const lines = [
-    `# ${name}`,
-    '',
-    `Verdict: ${verdict}.`,
-    '',
-    ...(description.trim() === '' ? [] : [description.trim(), '']),
-    `Command: \`${command}\``,
-    '',
-    `${items[0].toUpperCase()}${items.slice(1)}.`,
-    '',
-    ...notes.flatMap((note) => [`**Mind:** ${note}.`, '']),
-    '## Scores',
-    '',
-    numbersTable(
-      ['detector', ...quality.map(({ title }) => title), ...labels.map((label) => `F1 ${label}`)],
-      [
-        ...rows,
-        [
-          `always ${majority.label}`,
-          majority.macroF1.toFixed(3),
-          majority.accuracy.toFixed(3),
-          ...Array<string>(quality.length - 2 + labels.length).fill('–'),
+  const always = [`always ${majority.label}`, majority.macroF1.toFixed(3), majority.accuracy.toFixed(3)];
+  return {
+    title: name,
+    lead: [
+      `Verdict: ${verdict}.`,
+      ...described(description),
+      { command },
+      `${items[0].toUpperCase()}${items.slice(1)}.`,
+      ...notes.map((warning) => ({ warning })),
+    ],
+    sections: [
+      {
+        id: 'scores',
+        title: 'Scores',
+        blocks: [
+          {
+            heading: ['detector', ...quality.map(({ title }) => title), ...labels.map((label) => `F1 ${label}`)],
+            rows: [...rows, [...always, ...Array<string>(quality.length - 2 + labels.length).fill('–')]],
+          },
+          'In brackets 95 % intervals by a bootstrap over seeds and items. The Brier score (0 to 2) and the expected calibration error\n' +
+            'are over the items whose answer has probabilities; – where none has.',
         ],
-      ],
-    ),
-    '',
-    'In brackets 95 % intervals by a bootstrap over seeds and items. The Brier score (0 to 2) and the expected calibration error',
-    'are over the items whose answer has probabilities; – where none has.',
-    '',
-    '## What a judgement takes',
-    '',
-    numbersTable(
-      ['detector', ...price.map(({ title }) => title)],
-      detectors.map(({ variant, last }) => [variant, ...price.map(({ name: metric }) => cell(last, metric))]),
-    ),
-    '',
-    'Means over items, of when a judgement was made; parts that judgements share count in each, and items without an answer count 0 (in',
-    'seconds not at all). Money is – where the models of a detector have different prices.',
-    '',
-    ...repliesTable(detectors),
-    ...differencesTable(standing),
-  ];
-  return `${lines.join('\n').trimEnd()}\n`;
+      },
+      {
+        id: 'price',
+        title: 'What a judgement takes',
+        blocks: [
+          {
+            heading: ['detector', ...price.map(({ title }) => title)],
+            rows: detectors.map(({ variant, last }) => [
+              variant,
+              ...price.map(({ name: metric }) => cell(last, metric)),
+            ]),
+          },
+          'Means over items, of when a judgement was made; parts that judgements share count in each, and items without an answer count 0 (in\n' +
+            'seconds not at all). Money is – where the models of a detector have different prices.',
+        ],
+      },
+      ...repliesSection(detectors),
+      ...differencesSection(standing),
+    ],
+  };
 }
 
 function cell({ values }: DetectorPoint, name: string): string {
@@ -82,7 +81,7 @@ export function allReplies(detectors: readonly DetectorStanding[]): Replies[] {
   return [...new Set(detectors.flatMap(({ points }) => points.map(({ replies }) => replies)))];
 }
 
-function repliesTable(detectors: readonly DetectorStanding[]): string[] {
+function repliesSection(detectors: readonly DetectorStanding[]): ReportSection[] {
   const points = allReplies(detectors);
   if (points.length === 1) return [];
   const rows = detectors.map(({ variant, points: own }) => [
@@ -92,23 +91,21 @@ function repliesTable(detectors: readonly DetectorStanding[]): string[] {
       return point === undefined ? '–' : `${cell(point, 'macroF1')} ${bracketed(point.macroF1)}`;
     }),
   ]);
-  return ['## Macro-F1 by posts read', '', numbersTable(['detector', ...points.map(repliesInWords)], rows), ''];
+  const blocks = [{ heading: ['detector', ...points.map(repliesInWords)], rows }];
+  return [{ id: 'posts-read', title: 'Macro-F1 by posts read', blocks }];
 }
 
-function differencesTable({ differences }: Standing): string[] {
+function differencesSection({ differences }: Standing): ReportSection[] {
   if (differences.length === 0) return [];
   const shown = (of: Estimate) => `${signedInterval(of)}, p = ${of.pValue.toFixed(3)}`;
-  return [
-    '## Differences, paired',
-    '',
-    numbersTable(
-      ['detector', 'minus', 'macro-F1', 'accuracy'],
-      differences.map(({ first, second, macroF1, accuracy }) => [first, second, shown(macroF1), shown(accuracy)]),
-    ),
-    '',
-    `A paired bootstrap over seeds and the items that all judged.${differences.length > 1 ? ` Of ${differences.length} comparisons one in twenty seems to differ by chance.` : ''} \`earshot compare\` shows every metric.`,
-    '',
-  ];
+  const table = {
+    heading: ['detector', 'minus', 'macro-F1', 'accuracy'],
+    texts: ['minus'],
+    rows: differences.map(({ first, second, macroF1, accuracy }) => [first, second, shown(macroF1), shown(accuracy)]),
+    isMarked: (row: number) => differences[row].macroF1.low > 0 || differences[row].macroF1.high < 0,
+  };
+  const explained = `A paired bootstrap over seeds and the items that all judged.${differences.length > 1 ? ` Of ${differences.length} comparisons one in twenty seems to differ by chance.` : ''} \`earshot compare\` shows every metric.`;
+  return [{ id: 'differences', title: 'Differences, paired', blocks: [table, explained] }];
 }
 
 /** The same on a screen: no line is longer than 100 characters. */

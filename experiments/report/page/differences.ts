@@ -1,18 +1,18 @@
 import type { MetricInterval } from '../../../src/metrics/metric-intervals.ts';
 import { signed } from '../shown-numbers.ts';
 import type { Markup } from './html.ts';
-import { type Cell, table } from './tables.ts';
+import { table } from './tables.ts';
 
 /** Differences of two systems with their intervals; those that leave out 0 stand out. */
 export function differencesTable(caption: string, metrics: readonly MetricInterval[]): Markup {
   return table({
     caption,
     columns: ['metric', 'difference', '95 %', 'p'],
-    rows: metrics.map(({ title, estimate, low, high, pValue }): Cell[] => [
+    rows: metrics.map(({ title, estimate, low, high, pValue }) => [
       title,
-      { shown: signed(estimate, 4), value: estimate },
+      signed(estimate, 4),
       `${signed(low, 4)} to ${signed(high, 4)}`,
-      { shown: pValue.toFixed(4), value: pValue },
+      pValue.toFixed(4),
     ]),
     isMarked: (row) => metrics[row].low > 0 || metrics[row].high < 0,
     isSortable: false,

@@ -1,14 +1,15 @@
 import { html, type Markup } from './html.ts';
 
-/** A cell: what is shown, and what it is sorted by where that differs. */
-export type Cell = string | { readonly shown: Markup | string; readonly value: number | string };
+export type Cell = Markup | string;
 
 /**
- * A table whose columns the page's script makes sortable. The first column names the row; the others are numbers.
+ * A table whose columns the page's script makes sortable. The first column names the row; the others begin with a number.
  * @param options.texts further columns that are texts, by their headings
  */
 export function table(options: {
   caption: string;
+  /** Where a heading above says the same. */
+  isCaptionHidden?: boolean;
   columns: readonly string[];
   texts?: readonly string[];
   rows: readonly (readonly Cell[])[];
@@ -16,29 +17,33 @@ export function table(options: {
   isMarked?: (row: number) => boolean;
   isSortable?: boolean;
 }): Markup {
-  const { caption, columns, texts = [], rows, isMarked = () => false, isSortable = true } = options;
+  const {
+    caption,
+    isCaptionHidden = false,
+    columns,
+    texts = [],
+    rows,
+    isMarked = () => false,
+    isSortable = true,
+  } = options;
   const className = (column: number) =>
     column === 0 || texts.includes(columns[column]) ? null : html` class="number"`;
   return html`<div class="scroll" tabindex="0" role="region" aria-label="${caption}"><table${isSortable ? html` data-sortable` : null}>
-<caption>${caption}</caption>
+<caption${isCaptionHidden ? html` class="skip"` : null}>${caption}</caption>
 <thead><tr>${columns.map((title, column) => html`<th scope="col"${className(column)}>${title}</th>`)}</tr></thead>
 <tbody>
 ${rows.map(
   (row, index) =>
-    html`<tr${isMarked(index) ? html` class="marked"` : null}>${row.map((cell, column) => {
-      const shown = typeof cell === 'string' ? cell : cell.shown;
-      const value = typeof cell === 'string' ? null : html` data-value="${cell.value}"`;
-      return column === 0
-        ? html`<th scope="row"${value}>${shown}</th>`
-        : html`<td${className(column)}${value}>${shown}</td>`;
-    })}</tr>
+    html`<tr${isMarked(index) ? html` class="marked"` : null}>${row.map((cell, column) =>
+      column === 0 ? html`<th scope="row">${cell}</th>` : html`<td${className(column)}>${cell}</td>`,
+    )}</tr>
 `,
 )}</tbody></table></div>`;
 }
 
 /** A number as a cell; – where there is none. */
-export function numberCell(value: number | null, digits = 3): Cell {
-  return value === null ? { shown: '–', value: '' } : { shown: value.toFixed(digits), value };
+export function numberCell(value: number | null, digits = 3): string {
+  return value === null ? '–' : value.toFixed(digits);
 }
 
 /** A confusion matrix: gold labels down, answers across, darker where there are more. */

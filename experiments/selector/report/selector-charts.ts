@@ -1,7 +1,4 @@
-import { mean } from '../../../src/metrics/summary-statistics.ts';
 import { type Chart, palette } from '../../report/page/chart.ts';
-import type { Markup } from '../../report/page/html.ts';
-import { numberCell, table } from '../../report/page/tables.ts';
 import { type SelectorTask, selectorTasks } from '../decisions.ts';
 import type { LastSelectionItem } from '../epoch-record.ts';
 import type { SelectorResult } from '../result.ts';
@@ -22,7 +19,6 @@ interface SelectorScore {
   readonly isSelector: boolean;
   readonly seed: number;
   readonly macroF1: number;
-  readonly microF1: number;
 }
 
 function scoresOf(runs: readonly ReadSelectorRun[]): SelectorScore[] {
@@ -34,7 +30,7 @@ function scoresOf(runs: readonly ReadSelectorRun[]): SelectorScore[] {
           const own = scores[task];
           // Only the veracity model depends on which posts are read, so for stance both would be the same.
           if (own === null || (task === 'stance' && name === allPostsName)) return [];
-          const { macroF1, microF1 } = own.values;
+          const { macroF1 } = own.values;
           const shown = systemNames[name] ?? name;
           return [
             {
@@ -44,7 +40,6 @@ function scoresOf(runs: readonly ReadSelectorRun[]): SelectorScore[] {
               isSelector: name === selectorName || name === allPostsName,
               seed: result.seed,
               macroF1,
-              microF1,
             },
           ];
         }),
@@ -102,27 +97,6 @@ export function scoreCharts(runs: readonly ReadSelectorRun[]): Chart[] {
       ];
     }),
   );
-}
-
-/** All of them as numbers: means over seeds. */
-export function scoresTable(runs: readonly ReadSelectorRun[]): Markup {
-  const scores = scoresOf(runs);
-  const keys = [...new Set(scores.map(({ test, task, name }) => JSON.stringify([test, task, name])))];
-  const groups = keys.map((key) => scores.filter(({ test, task, name }) => JSON.stringify([test, task, name]) === key));
-  return table({
-    caption: 'Every system, means over seeds',
-    columns: ['system', 'test', 'task', 'macro-F1', 'micro-F1', 'seeds'],
-    texts: ['test', 'task'],
-    rows: groups.map((own) => [
-      own[0].name,
-      own[0].test,
-      own[0].task,
-      numberCell(mean(own.map(({ macroF1 }) => macroF1))),
-      numberCell(mean(own.map(({ microF1 }) => microF1))),
-      numberCell(own.length, 0),
-    ]),
-    isMarked: (row) => groups[row][0].isSelector,
-  });
 }
 
 /** How a class stands among the items that were shown, and among those that were retained. */

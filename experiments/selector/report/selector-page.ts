@@ -2,39 +2,37 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { readMetrics } from '../../../checkpoints/metrics-log.ts';
 import { RunDirectory } from '../../../checkpoints/run-directory.ts';
-import { groupBy } from '../../../src/data/group-by.ts';
 import type { Thread } from '../../../src/data/thread.ts';
 import { InputError } from '../../../src/errors.ts';
 import { readJsonFile } from '../../../src/json-file.ts';
 import { workContext } from '../../../src/work-context.ts';
+import type { ReportDocument } from '../../report/document.ts';
 import { type DrawnChart, drawAll, figure, picturesOf } from '../../report/page/chart.ts';
+import { blocksMarkup, pageSections } from '../../report/page/document-markup.ts';
 import { html, type Markup } from '../../report/page/html.ts';
 import { curveFigures } from '../../report/page/learning-curves.ts';
 import { type Page, type PageSection, renderPage } from '../../report/page/page.ts';
 import type { ListedItem } from '../../report/page/page-data.ts';
-import type { PageSource } from '../../report/variant-results.ts';
+import { type PageSource, resultsOf } from '../../report/variant-results.ts';
 import { type LastSelectionItem, readLastSelection } from '../epoch-record.ts';
 import { selectorExperimentSchema } from '../experiment.ts';
 import { readSelectorResult } from '../result.ts';
 import { trainingThreads } from '../trained-selector.ts';
-import { type ReadSelectorRun, scoreCharts, scoresTable, shareChart } from './selector-charts.ts';
-import { selectorVerdict } from './selector-verdict.ts';
+import { type ReadSelectorRun, scoreCharts, shareChart } from './selector-charts.ts';
+import { selectorDocument } from './selector-report.ts';
 import { stanceChart, stancePictureFile, stancePictureSchema } from './stance-picture.ts';
 
 /** The page of an experiment on selectors, or of one run: scores, what is retained, rewards, the map of stances, every item. */
 export async function selectorPage(source: PageSource): Promise<Page> {
-  const { name, description, command, variants } = source;
-  const runs = variants.flatMap(({ variant, directories }) =>
-    directories.map(
-      (directory): ReadSelectorRun => ({
-        variant,
-        directory,
-        result: readSelectorResult(RunDirectory.open(directory)),
-      }),
-    ),
+  const results = resultsOf(source.variants, readSelectorResult);
+  const document = selectorDocument({ ...source, results });
+  const runs = results.flatMap(({ variant, trials }, place) =>
+    trials.map((result, index): ReadSelectorRun => {
+      return { variant, directory: source.variants[place].directories[index], result };
+    }),
   );
   const [shown] = runs;
-  const { claims, folds } = shown.result;
+  const { folds } = shown.result;
   const [fold] = folds;
   const ofSelection = folderOfSelection(shown);
   const scores = await drawAll(scoreCharts(runs));
@@ -43,42 +41,32 @@ export async function selectorPage(source: PageSource): Promise<Page> {
   const shares = await drawAll([shareChart(selection, 'post'), shareChart(selection, 'claim')]);
   const maps = await mapsOf(runs);
   const items = await listedItems(ofSelection, selection);
-  const introduction = html`${description.trim() === '' ? null : html`<p>${description.trim()}</p>`}
-<p class="facts">Claims: ${claims.labelled} labelled, ${claims.unlabelled} unlabelled, ${claims.posts} posts · seeds ${[...new Set(runs.map(({ result }) => result.seed))].join(', ')}</p>
-<p class="command"><code>${command}</code></p>`;
   const one =
     runs.length + folds.length > 1
       ? `Shown: ${shown.variant}, seed ${shown.result.seed}${fold === undefined ? '' : `, ${fold.run}`}. The page of another run is written by earshot report <run> --html.`
       : '';
   const sections: PageSection[] = [
-    { id: 'scores', title: 'Scores', body: scoresSection(runs, scores) },
+    { id: 'scores', title: 'Scores', body: scoresSection(document, scores) },
     { id: 'selection', title: 'What is retained', body: selectionSection(selection, { charts: shares, note: one }) },
     { id: 'rewards', title: 'Rewards by epoch', body: rewards.body },
     { id: 'map', title: 'Map of stances', body: mapSection(maps) },
     { id: 'items-shown', title: 'Items', body: itemsSection(items.notes, one) },
   ];
   return {
-    html: renderPage({ title: name, introduction, sections, data: { inspector: null, items: items.items } }),
+    html: renderPage({
+      title: document.title,
+      introduction: blocksMarkup(document.lead, document.title),
+      sections,
+      data: { inspector: null, items: items.items },
+    }),
     pictures: picturesOf([...scores, ...shares, ...rewards.charts, ...maps]),
   };
 }
 
-function groupedByVariant(runs: readonly ReadSelectorRun[]) {
-  return Array.from(
-    groupBy(runs, ({ variant }) => variant),
-    ([variant, own]) => ({
-      variant,
-      trials: own.map(({ result }) => result),
-    }),
-  );
-}
-
-function scoresSection(runs: readonly ReadSelectorRun[], charts: readonly DrawnChart[]): Markup {
-  if (charts.length === 0) return html`<p>Nothing was tested: the experiment names no <code>data.tests</code>.</p>`;
-  return html`<p>Verdict: ${selectorVerdict(groupedByVariant(runs))}.</p>
-<p>A dot a seed, the bar their mean.</p>
+function scoresSection({ sections }: ReportDocument, charts: readonly DrawnChart[]): Markup {
+  return html`${charts.length === 0 ? null : html`<p>A dot a seed, the bar their mean.</p>`}
 <div class="pair">${charts.map((chart) => figure(chart))}</div>
-<details><summary>The numbers</summary>${scoresTable(runs)}</details>`;
+<details><summary>The numbers</summary>${pageSections({ sections }).map(({ title, body }) => html`<h3>${title}</h3>\n${body}`)}</details>`;
 }
 
 function selectionSection(

@@ -1,5 +1,5 @@
 import { groupBy } from '../../../src/data/group-by.ts';
-import { numbersTable } from '../../report/numbers-table.ts';
+import { type Block, described, type ReportDocument, type ReportSection } from '../../report/document.ts';
 import { signedInterval } from '../../report/shown-numbers.ts';
 import type { VariantResults } from '../../report/variant-results.ts';
 import { type SelectorTask, selectorTasks as tasks } from '../decisions.ts';
@@ -23,36 +23,34 @@ const compared = [
 const [macroF1] = selectorMetrics;
 
 /**
- * The tables of a selector experiment in Markdown: for each test set both tasks, the selector of every variant beside the
- * other systems; how far the selector leads them, seed by seed; and what the last epoch retained.
+ * A selector experiment: for each test set both tasks, the selector of every variant beside the other systems; how far the
+ * selector leads them, seed by seed; and what the last epoch retained.
  */
-export function renderSelectorReport(options: {
+export function selectorDocument(options: {
   name: string;
   description: string;
   command: string;
   results: readonly VariantResults<SelectorResult>[];
-}): string {
+}): ReportDocument {
   const { name, description, command, results } = options;
   const [{ trials: firstTrials }] = results;
   const [{ systems }] = firstTrials;
   const tests = Object.keys(systems[0].tests);
-  const lines = [
-    `# ${name}`,
-    '',
-    ...(tests.length === 0 ? [] : [`Verdict: ${selectorVerdict(results)}.`, '']),
-    ...(description.trim() === '' ? [] : [description.trim(), '']),
-    `Command: \`${command}\``,
-    '',
-    claimsLine(firstTrials),
-    '',
-    ...(tests.length === 0 ? ['Nothing was tested: the experiment names no `data.tests`.', ''] : []),
-    ...tests.flatMap((test) =>
-      tasks.flatMap((task) => [...taskTable({ test, task, results }), ...eventTable({ test, task, results })]),
-    ),
-    ...leadTable({ tests, results }),
-    ...selectionTable(results),
-  ];
-  return `${lines.join('\n').trimEnd()}\n`;
+  return {
+    title: name,
+    lead: [
+      ...(tests.length === 0 ? [] : [`Verdict: ${selectorVerdict(results)}.`]),
+      ...described(description),
+      { command },
+      claimsLine(firstTrials),
+      ...(tests.length === 0 ? ['Nothing was tested: the experiment names no `data.tests`.'] : []),
+    ],
+    sections: [
+      ...tests.flatMap((test, place) => tasks.flatMap((task) => taskSection({ test, task, results }, place + 1))),
+      ...leadSection({ tests, results }),
+      lastEpochSection(results),
+    ],
+  };
 }
 
 function claimsLine(trials: readonly SelectorResult[]): string {
@@ -91,7 +89,8 @@ function systemsShown({ task, results }: TableOf) {
   });
 }
 
-function taskTable(table: TableOf): string[] {
+/** @param place of the test among all */
+function taskSection(table: TableOf, place: number): ReportSection[] {
   const { test, task, results } = table;
   const [{ trials: firstTrials }] = results;
   const [example] = scoresOf(firstTrials, { system: selectorName, test, task });
@@ -123,21 +122,24 @@ function taskTable(table: TableOf): string[] {
   });
   const [ofMacroF1, ...others] = selectorMetrics.map(({ title }) => title);
   const readsLabels = rows.some(([title]) => title.endsWith(systemNames['tf-idf']));
-  return [
-    `## ${test}: ${task}`,
-    '',
-    numbersTable(['system', ofMacroF1, 'kept', ...others, ...classes], rows),
-    '',
+  const explained =
     `${example.items} ${task === 'stance' ? 'replies' : 'claims'}. Kept: macro-F1 where each seed uses the tuned models if they do measurably better than the untuned ones on held-out items, and the untuned ones if not; – where there is no such choice.` +
-      (task === 'stance' && readsLabels
-        ? ' The most common class, the most similar text and TF-IDF know the human stances of training replies, which the selector never sees.'
-        : ''),
-    '',
+    (task === 'stance' && readsLabels
+      ? ' The most common class, the most similar text and TF-IDF know the human stances of training replies, which the selector never sees.'
+      : '');
+  const heading = ['system', ofMacroF1, 'kept', ...others, ...classes];
+  const isMarked = (row: number) => rows[row][0].startsWith('**');
+  return [
+    {
+      id: `test-${place}-${task}`,
+      title: `${test}: ${task}`,
+      blocks: [{ heading, rows, isMarked }, explained, ...eventBlocks(table)],
+    },
   ];
 }
 
 /** Macro-F1 on each held-out event. */
-function eventTable(table: TableOf): string[] {
+function eventBlocks(table: TableOf): Block[] {
   const { test, task, results } = table;
   if (results.every(({ trials }) => trials[0].folds.length === 0)) return [];
   const [{ trials: firstTrials }] = results;
@@ -155,18 +157,14 @@ function eventTable(table: TableOf): string[] {
       return overSeeds(scores.map(({ values }) => values[macroF1.name]));
     }),
   ]);
-  return [
-    `Macro-F1 on each event of ${fewestOfEvent} or more:`,
-    '',
-    numbersTable(['system', ...events.map((event) => `${event} (${counts.get(event)?.length})`)], rows),
-    '',
-  ];
+  const heading = ['system', ...events.map((event) => `${event} (${counts.get(event)?.length})`)];
+  return [`Macro-F1 on each event of ${fewestOfEvent} or more:`, { heading, rows }];
 }
 
 /** Smaller events have too few items for a score of their own. */
 const fewestOfEvent = 40;
 
-function leadTable(options: { tests: readonly string[]; results: Results }): string[] {
+function leadSection(options: { tests: readonly string[]; results: Results }): ReportSection[] {
   const { tests, results } = options;
   const leads = [selectorName, allPostsName].flatMap((own) => compared.map((other) => ({ own, other })));
   const rows = results.flatMap(({ variant, trials }) =>
@@ -190,21 +188,14 @@ function leadTable(options: { tests: readonly string[]; results: Results }): str
     }),
   );
   if (rows.length === 0) return [];
-  return [
-    '## Lead of the selector in macro-F1, paired',
-    '',
-    numbersTable(
-      [
-        ...(results.length > 1 ? ['variant'] : []),
-        'of',
-        'over',
-        ...tests.flatMap((test) => tasks.map((task) => `${test}: ${task}`)),
-      ],
-      rows,
-      { texts: ['of', 'over'] },
-    ),
-    '',
+  const heading = [
+    ...(results.length > 1 ? ['variant'] : []),
+    'of',
+    'over',
+    ...tests.flatMap((test) => tasks.map((task) => `${test}: ${task}`)),
   ];
+  const blocks = [{ heading, rows, texts: ['of', 'over'] }];
+  return [{ id: 'lead', title: 'Lead of the selector in macro-F1, paired', blocks }];
 }
 
 const selectionColumns: readonly (readonly [name: string, metric: string])[] = [
@@ -218,27 +209,23 @@ const selectionColumns: readonly (readonly [name: string, metric: string])[] = [
   ['… retained', 'hidden/veracityRetainedPrecision'],
 ];
 
-function selectionTable(results: readonly VariantResults<SelectorResult>[]): string[] {
+function lastEpochSection(results: Results): ReportSection {
   const known = selectionColumns.filter(([, metric]) =>
     results.some(({ trials }) => trials.some(({ lastEpoch }) => lastEpoch[metric] !== undefined)),
   );
-  return [
-    '## The last epoch',
-    '',
-    numbersTable(
-      ['selector', 'epochs', ...known.map(([name]) => name)],
-      results.map(({ variant, trials }) => [
-        variant,
-        overSeeds(
-          trials.map(({ epochs }) => epochs),
-          { digits: 1 },
-        ),
-        ...known.map(([, metric]) => overSeeds(trials.flatMap(({ lastEpoch }) => lastEpoch[metric] ?? []))),
-      ]),
-    ),
-    '',
-    'Right ones are counted against labels that the selector does not see, where the training data has them. `earshot report --html`',
-    'draws the stances of the last epoch before and after selection (`stance-picture.json` in each run’s folder).',
-    '',
-  ];
+  const table = {
+    heading: ['selector', 'epochs', ...known.map(([name]) => name)],
+    rows: results.map(({ variant, trials }) => [
+      variant,
+      overSeeds(
+        trials.map(({ epochs }) => epochs),
+        { digits: 1 },
+      ),
+      ...known.map(([, metric]) => overSeeds(trials.flatMap(({ lastEpoch }) => lastEpoch[metric] ?? []))),
+    ]),
+  };
+  const explained =
+    'Right ones are counted against labels that the selector does not see, where the training data has them. `earshot report --html`\n' +
+    'draws the stances of the last epoch before and after selection (`stance-picture.json` in each run’s folder).';
+  return { id: 'last-epoch', title: 'The last epoch', blocks: [table, explained] };
 }

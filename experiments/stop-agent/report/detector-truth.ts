@@ -1,9 +1,9 @@
 import { type HeldOutScores, heldOutSystems } from '../../../experts/detectors/local/held-out.ts';
 import { groupBy } from '../../../src/data/group-by.ts';
 import { mean } from '../../../src/metrics/summary-statistics.ts';
-import { numbersTable } from '../../report/numbers-table.ts';
+import type { ReportSection, ReportTable } from '../../report/document.ts';
+import { tableMarkup } from '../../report/page/document-markup.ts';
 import { html, type Markup } from '../../report/page/html.ts';
-import { numberCell, table } from '../../report/page/tables.ts';
 import { percent } from '../../report/shown-numbers.ts';
 import type { VariantResults } from '../../report/variant-results.ts';
 import type { TrialResult } from '../result.ts';
@@ -110,27 +110,26 @@ const columnsOf = ({ support }: DetectorTruth) =>
   Object.entries(support).map(([label, threads]) => `F1 ${label} (${threads})`);
 const sentence = (verdict: string) => `${verdict[0].toUpperCase()}${verdict.slice(1)}.`;
 
-/** Sections of report.md. */
-export function detectorTruthMarkdown(truths: readonly DetectorTruth[]): string[] {
-  return truths.flatMap((truth) => [
-    `## ${titleOf(truth)}`,
-    '',
-    detectorTruthTable(truth),
-    '',
-    explained,
-    '',
-    ...(truth.verdict === null ? [] : [`**${sentence(truth.verdict)}**`, '']),
-  ]);
+/** Sections of a report. */
+export function detectorTruthSections(truths: readonly DetectorTruth[]): ReportSection[] {
+  return truths.map((truth, index) => ({
+    id: `detector-${index + 1}`,
+    title: titleOf(truth),
+    blocks: [
+      detectorTruthTable(truth),
+      explained,
+      ...(truth.verdict === null ? [] : [`**${sentence(truth.verdict)}**`]),
+    ],
+  }));
 }
 
-/** Its table in Markdown. */
-export function detectorTruthTable(truth: DetectorTruth): string {
+export function detectorTruthTable(truth: DetectorTruth): ReportTable {
   const rows = truth.readers.map(({ name, macroF1, f1 }) => [
     name,
     macroF1.toFixed(3),
     ...Object.values(f1).map((value) => value.toFixed(3)),
   ]);
-  return numbersTable(['reads', 'macro-F1', ...columnsOf(truth)], rows);
+  return { heading: ['reads', 'macro-F1', ...columnsOf(truth)], rows };
 }
 
 function lineOf({ variants, readers }: Pick<DetectorTruth, 'variants' | 'readers'>): string {
@@ -152,16 +151,7 @@ export function detectorTruthMarkup(truths: readonly DetectorTruth[]): Markup {
   return html`${truths.map(
     (truth) => html`${truth.verdict === null ? null : html`<p class="warning">${sentence(truth.verdict)}</p>`}
 <details class="detector"${truth.verdict === null ? null : html` open`}><summary>${lineOf(truth)}</summary>
-${table({
-  caption: titleOf(truth),
-  columns: ['reads', 'macro-F1', ...columnsOf(truth)],
-  rows: truth.readers.map(({ name, macroF1, f1 }) => [
-    name,
-    numberCell(macroF1),
-    ...Object.values(f1).map((value) => numberCell(value)),
-  ]),
-  isSortable: false,
-})}
+${tableMarkup(detectorTruthTable(truth), titleOf(truth))}
 <p class="facts">${explained}</p>
 </details>
 `,

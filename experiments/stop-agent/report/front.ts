@@ -10,11 +10,14 @@ import {
   quiet,
   seriesColours,
 } from '../../report/page/chart.ts';
+import { blocksMarkup, pageSections } from '../../report/page/document-markup.ts';
 import { html, type Markup } from '../../report/page/html.ts';
-import { numberCell, table } from '../../report/page/tables.ts';
+import type { VariantResults } from '../../report/variant-results.ts';
 import { isShown } from '../decisions.ts';
+import type { TrialResult } from '../result.ts';
 import { optimumName } from '../stream-optimum.ts';
 import { hullOf, type PlottedSystem } from './operating-points.ts';
+import { comparisonSections, systemsBlocks } from './stop-agent-report.ts';
 
 const groups = {
   learnt: 'other learnt system',
@@ -200,24 +203,10 @@ function detailsOf(system: PlottedSystem): string {
 }
 
 /** The front against calls, and the numbers of what tables show. */
-export function frontSection(systems: readonly PlottedSystem[], callsChart: DrawnChart): Markup {
-  const listed = systems.filter(({ intervals }) => intervals !== null);
-  const interval = ({ intervals }: PlottedSystem, aim: 'macroF1' | 'er') =>
-    intervals === null ? '' : `${intervals[aim].low.toFixed(3)} to ${intervals[aim].high.toFixed(3)}`;
+export function frontSection(results: readonly VariantResults<TrialResult>[], callsChart: DrawnChart): Markup {
+  const sections = pageSections({ sections: comparisonSections(results) });
   return html`${figure(callsChart, 'Macro-F1 against calls of the detector: what a system costs where judgements are paid for.')}
-<details><summary>The numbers of ${listed.length} systems</summary>
-${table({
-  caption: 'Every agent and rule, means over seeds',
-  columns: ['system', 'macro-F1', '95 %', 'ER', '95 %', 'calls a thread'],
-  rows: listed.map((system) => [
-    system.name,
-    numberCell(system.macroF1),
-    interval(system, 'macroF1'),
-    numberCell(system.er),
-    interval(system, 'er'),
-    isOutOfReach(system.kind) ? numberCell(null) : numberCell(system.calls, 1),
-  ]),
-  isMarked: (row) => listed[row].kind === 'agent',
-})}
-${listed.length === systems.length ? null : html`<p>Rules of other numbers are among the dots of both charts.</p>`}</details>`;
+<details><summary>The numbers</summary>
+${blocksMarkup(systemsBlocks(results), 'Agents and rules')}
+${sections.map(({ title, body }) => html`<h3>${title}</h3>\n${body}`)}</details>`;
 }

@@ -44,7 +44,7 @@ ${detectorTruthMarkup(answer.detectors)}
 ${answer.shift === null ? null : html`<p class="warning">${answer.shift}</p>`}`;
   const sections: PageSection[] = [
     { id: 'answer', title: 'Answer', body: answerSection(answer, front) },
-    { id: 'front', title: 'Front', body: frontSection(systems, calls) },
+    { id: 'front', title: 'Front', body: frontSection(results, calls) },
     { id: 'training', title: 'Training', body: training.body },
     { id: 'stops', title: 'Where it stops', body: stops.body },
     { id: 'threads', title: 'Threads', body: inspectorSection(inspector, inspected.notes) },

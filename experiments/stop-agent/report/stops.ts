@@ -121,16 +121,15 @@ function mistakesTable(run: ReadRun, labels: readonly string[]): Markup | null {
     caption: `The surest of ${wrong.length} mistakes, seed ${run.result.seed}`,
     columns: ['thread', 'is', 'answered', 'confidence', 'posts seen', 'of'],
     texts: ['is', 'answered'],
-    rows: wrong.slice(0, mistakesShown).map(({ threadId, gold, predicted, confidence, postsUsed, posts }) => [
-      {
-        shown: html`<a href="#thread=${encodeURIComponent(threadId)}&amp;seed=${run.result.seed}&amp;agent=${encodeURIComponent(run.variant)}">${threadId}</a>`,
-        value: threadId,
-      },
-      name(gold),
-      name(predicted),
-      numberCell(confidence, 2),
-      numberCell(postsUsed, 0),
-      numberCell(posts, 0),
-    ]),
+    rows: wrong
+      .slice(0, mistakesShown)
+      .map(({ threadId, gold, predicted, confidence, postsUsed, posts }) => [
+        html`<a href="#thread=${encodeURIComponent(threadId)}&amp;seed=${run.result.seed}&amp;agent=${encodeURIComponent(run.variant)}">${threadId}</a>`,
+        name(gold),
+        name(predicted),
+        numberCell(confidence, 2),
+        numberCell(postsUsed, 0),
+        numberCell(posts, 0),
+      ]),
   });
 }

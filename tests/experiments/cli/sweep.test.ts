@@ -91,7 +91,7 @@ describe('a sweep', () => {
     expect(first.errors).toMatch(/^tiny-sweep: 6 trials \(3 settings\), in this process, /);
     const page = readFileSync(join(folder, 'report.html'), 'utf8');
     expect(page).toMatch(/<h2 id="leader-title">Highest, but not told apart<\/h2>\n<p><b>alpha=0\.\d<\/b>/);
-    expect(page.match(/<th scope="row">[0-9a-f]{12}<\/th>/g)).toHaveLength(3);
+    expect(page.match(/<th scope="row"><code>[0-9a-f]{12}<\/code><\/th>/g)).toHaveLength(3);
     for (const id of ['front', 'seeds']) expect(page).toContain(`<figure class="chart" id="chart-${id}">`);
     expect(page).not.toMatch(/https?:/);
 
@@ -139,7 +139,7 @@ describe('a sweep', () => {
     expect(swept.out).toMatch(/^tiny-sweep: 4 trials, 2 finished, 2 failed\n/);
     const report = readFileSync(join(cwd, 'runs/tiny-sweep/report.md'), 'utf8');
     expect(report).toContain('2 finished, 2 failed.');
-    expect(report).toMatch(/## Failed trials\n\n- `[0-9a-f]{12}` \(demonstrations=1000, seed 1\): the parts need/);
+    expect(report).toMatch(/## Failed trials\n\n`[0-9a-f]{12}` \(demonstrations=1000, seed 1\): the parts need/);
     expect(report).toContain('**demonstrations=12**');
   });
 

@@ -72,7 +72,7 @@ describe('train, of detectors', () => {
     const report = read('panel/report.md');
     expect(report).toMatch(/24 items of the test part for rumor \(labels: non-rumor 12, rumor 12\), seed 1/i);
     expect(report).toContain('## Macro-F1 by posts read');
-    expect(report).toMatch(/\| right +\| +yes \| \+0\.667 \[\+0\.\d{3}, \+0\.\d{3}\], p = 0\.00\d/);
+    expect(report).toMatch(/\| right +\| yes +\| \+0\.667 \[\+0\.\d{3}, \+0\.\d{3}\], p = 0\.00\d/);
     const page = read('panel/report.html');
     expect(page).toContain('Where they disagree');
     expect(page.includes('text 0 of t1')).toBe(true);

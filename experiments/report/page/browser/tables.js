@@ -35,8 +35,10 @@ function sortRows(table, column, sign) {
   body.append(...rows.map(({ row }) => row));
 }
 
-/** @param {HTMLTableCellElement | undefined} cell @returns {number | string} */
+/** The number that a cell begins with, or its text. @param {HTMLTableCellElement | undefined} cell @returns {number | string} */
 function cellValue(cell) {
-  const text = cell?.dataset.value ?? cell?.textContent ?? '';
-  return text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : text;
+  const text = cell?.textContent?.trim() ?? '';
+  if (text === '–') return '';
+  const [number] = /^[+−-]?\d+(\.\d+)?(?![\w.])/.exec(text) ?? [];
+  return number === undefined ? text : Number(number.replace('−', '-'));
 }

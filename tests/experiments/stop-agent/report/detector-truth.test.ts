@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { markdownOf } from '../../../../experiments/report/document.ts';
 import {
   detectorTruthLines,
-  detectorTruthMarkdown,
   detectorTruthMarkup,
+  detectorTruthSections,
   detectorTruths,
 } from '../../../../experiments/stop-agent/report/detector-truth.ts';
 import { heldOutScores } from '../../../../experts/detectors/local/held-out.ts';
@@ -34,7 +35,7 @@ describe('what the detector is worth on threads that it has not seen', () => {
     const f1 = [54 / (30 + 34), 126 / (70 + 66)];
     expect(truths[0].readers[0]).toMatchObject({ name: 'all posts', f1: { 'non-rumor': f1[0], rumor: f1[1] } });
     expect(truths[0].readers[2].macroF1).toBeCloseTo(70 / 170, 10);
-    const markdown = detectorTruthMarkdown(truths).join('\n');
+    const markdown = markdownOf({ title: '', lead: [], sections: detectorTruthSections(truths) });
     expect(markdown).toContain('## The detector on threads that it has not seen');
     expect(markdown).toMatch(/\| reads +\| macro-F1 \| F1 non-rumor \(30\) \| F1 rumor \(70\) \|/);
     expect(detectorTruthLines(truths)).toEqual([
@@ -81,6 +82,6 @@ describe('what the detector is worth on threads that it has not seen', () => {
     expect(first.variants).toEqual(['v0', 'v2']);
     expect(second.variants).toEqual(['v1']);
     expect(detectorTruths(resultsOf(null))).toEqual([]);
-    expect(detectorTruthMarkdown([])).toEqual([]);
+    expect(detectorTruthSections([])).toEqual([]);
   });
 });

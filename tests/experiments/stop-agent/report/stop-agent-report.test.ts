@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { markdownOf } from '../../../../experiments/report/document.ts';
 import { agentName } from '../../../../experiments/stop-agent/decisions.ts';
 import { compareToFront, summarize } from '../../../../experiments/stop-agent/report/aggregate.ts';
 import { answerOf } from '../../../../experiments/stop-agent/report/answer.ts';
-import { renderReport } from '../../../../experiments/stop-agent/report/stop-agent-report.ts';
+import { stopAgentDocument } from '../../../../experiments/stop-agent/report/stop-agent-report.ts';
 import { systemsTable } from '../../../../experiments/stop-agent/report/systems-table.ts';
 import type { TrialResult } from '../../../../experiments/stop-agent/result.ts';
 import { decidedSystem as system, decidedTrial as trial } from './decided-trial.ts';
@@ -13,7 +14,9 @@ function render(...results: { variant: string; trials: TrialResult[] }[]): strin
     directories: trials.map(() => `runs/${variant}`),
   }));
   const answer = answerOf({ results, variants });
-  return renderReport({ name: 'x', description: 'What it asks.', command: 'earshot train x.yaml', results, answer });
+  return markdownOf(
+    stopAgentDocument({ name: 'x', description: 'What it asks.', command: 'earshot train x.yaml', results, answer }),
+  );
 }
 
 const stopping = (share: number) => trial(1, { mostCommonStop: { name: 'post 1', share } });
