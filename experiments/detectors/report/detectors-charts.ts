@@ -1,16 +1,24 @@
-import type { TopLevelSpec } from 'vega-lite';
 import { calibration } from '../../../src/metrics/calibration.ts';
 import { calibrationChart } from '../../report/page/calibration-chart.ts';
-import { type Chart, palette, seriesColours } from '../../report/page/chart.ts';
+import {
+  type Chart,
+  category,
+  details,
+  ordered,
+  palette,
+  quantity,
+  type Spec,
+  seriesColour,
+} from '../../report/page/chart.ts';
 import { repliesInWords } from '../decisions.ts';
 import { columnsOf, confidentAnswers } from '../scores.ts';
 import { allReplies } from './detectors-report.ts';
 import type { DetectorPoint, DetectorStanding, Standing } from './standing.ts';
 
-/** Colours of detectors, in the order of the file, beyond six again from the first. */
-function colours(detectors: readonly DetectorStanding[]) {
-  const names = detectors.map(({ variant }) => variant);
-  return { domain: names, range: names.map((_, place) => seriesColours[place % seriesColours.length]) };
+/** Detectors in the order of the file. */
+function colour(detectors: readonly DetectorStanding[], options: Spec = { title: null, sort: null }) {
+  const domain = detectors.map(({ variant }) => variant);
+  return category('variant', { ...options, scale: { domain, range: domain.map(seriesColour) } });
 }
 
 function tokensOf({ values }: DetectorPoint): number {
@@ -35,14 +43,14 @@ function pointsOf(detectors: readonly DetectorStanding[]) {
   );
 }
 
-const score = { type: 'quantitative', title: 'macro-F1', scale: { zero: false, padding: 8 } } as const;
-const details = { field: 'details', type: 'nominal' } as const;
+const score = { title: 'macro-F1', scale: { zero: false, padding: 8 } };
 
 /** Macro-F1 of each after the most posts, beside always saying the most common label. */
 export function scoreChart({ detectors, majority }: Standing): Chart {
   const values = pointsOf(detectors).filter(({ isLast }) => isLast);
-  const y = { field: 'variant', type: 'nominal', title: null, sort: null } as const;
-  const color = { field: 'variant', type: 'nominal', legend: null, scale: colours(detectors) } as const;
+  const x = quantity('macroF1', score);
+  const y = category('variant', { title: null, sort: null });
+  const color = colour(detectors, { legend: null });
   return {
     name: 'scores',
     label: `Macro-F1 with 95 % intervals over seeds and items; the dashed line is always ${majority.label}.`,
@@ -54,18 +62,18 @@ export function scoreChart({ detectors, majority }: Standing): Chart {
         {
           data: { values: [{ macroF1: majority.macroF1 }] },
           mark: { type: 'rule', aria: false, color: palette.grey, strokeDash: [4, 4] },
-          encoding: { x: { field: 'macroF1', ...score } },
+          encoding: { x },
         },
         {
           mark: { type: 'rule', aria: false },
-          encoding: { y, x: { field: 'low', ...score }, x2: { field: 'high' }, color },
+          encoding: { y, x: quantity('low', score), x2: { field: 'high' }, color },
         },
         {
           mark: { type: 'point', filled: true, size: 70, opacity: 1 },
-          encoding: { y, x: { field: 'macroF1', ...score }, color, description: details },
+          encoding: { y, x, color, description: details },
         },
       ],
-    } as TopLevelSpec,
+    },
   };
 }
 
@@ -73,6 +81,7 @@ export function scoreChart({ detectors, majority }: Standing): Chart {
 export function priceChart(detectors: readonly DetectorStanding[]): Chart | null {
   if (!detectors.some(({ last }) => tokensOf(last) > 0)) return null;
   const values = pointsOf(detectors).filter(({ isLast }) => isLast);
+  const tokens = { title: 'tokens of a judgement', scale: { type: 'symlog' }, axis: { tickCount: 5 } };
   return {
     name: 'price',
     label: 'Macro-F1 against the tokens of a judgement, read and written.',
@@ -82,31 +91,21 @@ export function priceChart(detectors: readonly DetectorStanding[]): Chart | null
       data: { values },
       mark: { type: 'point', filled: true, size: 90, opacity: 1 },
       encoding: {
-        x: {
-          field: 'tokens',
-          type: 'quantitative',
-          title: 'tokens of a judgement',
-          scale: { type: 'symlog' },
-          axis: { tickCount: 5 },
-        },
-        y: { field: 'macroF1', ...score },
-        color: { field: 'variant', type: 'nominal', title: null, sort: null, scale: colours(detectors) },
+        x: quantity('tokens', tokens),
+        y: quantity('macroF1', score),
+        color: colour(detectors),
         description: details,
       },
-    } as TopLevelSpec,
+    },
   };
 }
 
 /** Macro-F1 by posts read. */
 export function curveChart(detectors: readonly DetectorStanding[]): Chart {
-  const x = {
-    field: 'posts',
-    type: 'ordinal',
-    title: 'read',
-    sort: allReplies(detectors).map(repliesInWords),
-    axis: { labelAngle: -30 },
-  } as const;
-  const color = { field: 'variant', type: 'nominal', title: null, sort: null, scale: colours(detectors) } as const;
+  const order = allReplies(detectors).map(repliesInWords);
+  const x = ordered('posts', { title: 'read', sort: order, axis: { labelAngle: -30 } });
+  const y = quantity('macroF1', score);
+  const color = colour(detectors);
   return {
     name: 'posts-read',
     label: `Macro-F1 of ${detectors.length} detectors by posts read.`,
@@ -117,15 +116,15 @@ export function curveChart(detectors: readonly DetectorStanding[]): Chart {
       layer: [
         {
           mark: { type: 'rule', aria: false, opacity: 0.4 },
-          encoding: { x, y: { field: 'low', ...score }, y2: { field: 'high' }, color },
+          encoding: { x, y: quantity('low', score), y2: { field: 'high' }, color },
         },
-        { mark: { type: 'line', aria: false }, encoding: { x, y: { field: 'macroF1', ...score }, color } },
+        { mark: { type: 'line', aria: false }, encoding: { x, y, color } },
         {
           mark: { type: 'point', filled: true, size: 60, opacity: 1 },
-          encoding: { x, y: { field: 'macroF1', ...score }, color, description: details },
+          encoding: { x, y, color, description: details },
         },
       ],
-    } as TopLevelSpec,
+    },
   };
 }
 

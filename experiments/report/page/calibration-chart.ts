@@ -1,6 +1,6 @@
 import type { CalibrationBin } from '../../../src/metrics/calibration.ts';
 import { percent } from '../shown-numbers.ts';
-import { type Chart, palette, quiet } from './chart.ts';
+import { type Chart, details, palette, quantity, quiet } from './chart.ts';
 
 /** Share of right answers against confidence, with the diagonal of a system that is as often right as it says. */
 export function calibrationChart(options: {
@@ -17,44 +17,30 @@ export function calibrationChart(options: {
     details: `Confidence ${bin.confidence.toFixed(2)}\n${percent(bin.accuracy)} of ${bin.items} right`,
   }));
   const low = Math.min(0.5, ...bins.map(({ confidence }) => Math.floor(confidence * 10) / 10));
-  const axis = (field: 'confidence' | 'accuracy', heading: string, from: number) =>
-    ({
-      field,
-      type: 'quantitative',
-      title: heading,
-      scale: { domain: [from, 1] as number[] },
-      axis: { tickCount: 5, format: '.1f' },
-    }) as const;
+  const axis = { tickCount: 5, format: '.1f' };
   const place = {
-    x: axis('confidence', title, low),
-    y: axis('accuracy', 'share that is right', 0),
+    x: quantity('confidence', { title, scale: { domain: [low, 1] }, axis }),
+    y: quantity('accuracy', { title: 'share that is right', scale: { domain: [0, 1] }, axis }),
   };
+  const ends = [low, 1].map((value) => ({ confidence: value, accuracy: value }));
+  const size = quantity('items', { legend: null, scale: { range: [30, 260], domainMin: 0 } });
   return {
     name,
     label,
     spec: {
       width: 240,
       height: 240,
+      data: { values },
       layer: [
         {
-          data: {
-            values: [
-              { confidence: low, accuracy: low },
-              { confidence: 1, accuracy: 1 },
-            ],
-          },
+          data: { values: ends },
           mark: { type: 'line', aria: false, color: palette.grey, strokeDash: [4, 4] },
           encoding: place,
         },
-        { data: { values }, mark: { type: 'line', aria: false, color: quiet }, encoding: place },
+        { mark: { type: 'line', aria: false, color: quiet }, encoding: place },
         {
-          data: { values },
           mark: { type: 'point', filled: true, color: quiet, opacity: 1 },
-          encoding: {
-            ...place,
-            size: { field: 'items', type: 'quantitative', legend: null, scale: { range: [30, 260], domainMin: 0 } },
-            description: { field: 'details', type: 'nominal' },
-          },
+          encoding: { ...place, size, description: details },
         },
       ],
     },

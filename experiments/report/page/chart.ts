@@ -23,6 +23,11 @@ export const seriesColours = [
   palette.purple,
 ] as const;
 
+/** Of a series by its place; beyond six they begin anew. */
+export function seriesColour(_: unknown, place: number): string {
+  return seriesColours[place % seriesColours.length];
+}
+
 /** Of decisions. */
 export const outcomeColours = { right: palette.green, wrong: '#4a4a4a' } as const;
 
@@ -75,13 +80,25 @@ const themed: Readonly<Record<string, string>> = {
   [outcomeColours.wrong]: '--wrong-bar',
 };
 
+/** Of Vega-Lite, which says what it does not know when a chart is drawn. */
+export type Spec = Readonly<Record<string, unknown>>;
+
+/** What a channel of a chart shows: numbers, or names. */
+export const quantity = (field: string, options: Spec = {}) => ({ field, type: 'quantitative', ...options });
+export const category = (field: string, options: Spec = {}) => ({ field, type: 'nominal', ...options });
+/** Names in an order. */
+export const ordered = (field: string, options: Spec = {}) => ({ field, type: 'ordinal', ...options });
+
+/** What is said of a mark under the pointer or the arrow keys, a fact a line. */
+export const details = category('details');
+
 /** A chart of a page. */
 export interface Chart {
   /** Name of its file, without the ending; letters, digits and hyphens. */
   readonly name: string;
   /** What it shows, for those who do not see it. */
   readonly label: string;
-  readonly spec: TopLevelSpec;
+  readonly spec: Spec;
 }
 
 export interface DrawnChart extends Omit<Chart, 'spec'> {
@@ -92,7 +109,7 @@ export interface DrawnChart extends Omit<Chart, 'spec'> {
 export async function draw({ spec, ...chart }: Chart): Promise<DrawnChart> {
   // Loaded here, because every command and every process of a sweep would wait for it otherwise.
   const [{ parse, View }, { compile }] = await Promise.all([import('vega'), import('vega-lite')]);
-  const view = new View(parse(compile({ ...look, ...spec }).spec), { renderer: 'none' });
+  const view = new View(parse(compile({ ...look, ...spec } as unknown as TopLevelSpec).spec), { renderer: 'none' });
   try {
     return { ...chart, svg: `${await view.toSVG()}\n` };
   } finally {

@@ -1,6 +1,6 @@
 import type { MetricsLine } from '../../../checkpoints/metrics-log.ts';
 import { mean } from '../../../src/metrics/summary-statistics.ts';
-import { type Chart, type DrawnChart, drawAll, figure, seriesColours } from './chart.ts';
+import { type Chart, category, type DrawnChart, details, drawAll, figure, quantity, seriesColour } from './chart.ts';
 import { html, type Markup } from './html.ts';
 
 /** What one run logged while it learnt. */
@@ -142,10 +142,10 @@ export function curveCharts(
   const place = (name: string) => (order.includes(name) ? order.indexOf(name) : order.length);
   const names = [...logged].filter((name) => !skip(name)).sort((a, b) => place(a) - place(b) || a.localeCompare(b));
   const variants = [...new Set(runs.map(({ variant }) => variant))];
-  return names.map((name) => {
-    const { title, meaning, isShare } = known[name] ?? { title: name, meaning: '' };
+  return names.map((metric) => {
+    const { title, meaning, isShare } = known[metric] ?? { title: metric, meaning: '' };
     const own = runs
-      .map((run) => ({ ...run, points: thinned(run.metrics, { name, points: pointsAtMost(runs.length) }) }))
+      .map((run) => ({ ...run, points: thinned(run.metrics, { name: metric, points: pointsAtMost(runs.length) }) }))
       .filter(({ points }) => points.length > 0);
     const values = own.flatMap(({ variant, seed, points }) =>
       points.map((point) => ({
@@ -156,7 +156,7 @@ export function curveCharts(
       })),
     );
     return {
-      name: `curve-${name.replace(/[^a-zA-Z0-9]+/g, '-')}`,
+      name: `curve-${metric.replace(/[^a-zA-Z0-9]+/g, '-')}`,
       title,
       meaning,
       label: `${title} over ${over}. ${own.map(({ variant, seed, points }) => endsOf(`${variant}, seed ${seed}`, points)).join('; ')}`,
@@ -166,28 +166,15 @@ export function curveCharts(
         data: { values },
         mark: { type: 'line', strokeWidth: 1.5, opacity: own.length > variants.length ? 0.75 : 1 },
         encoding: {
-          x: {
-            field: 'x',
-            type: 'quantitative',
-            title: over,
-            axis: { tickCount: 4, grid: false },
-            scale: { nice: false },
-          },
-          y: {
-            field: 'y',
-            type: 'quantitative',
+          x: quantity('x', { title: over, axis: { tickCount: 4, grid: false }, scale: { nice: false } }),
+          y: quantity('y', {
             title: null,
             axis: { tickCount: 4 },
             scale: isShare ? { domain: [0, 1] } : { zero: false },
-          },
-          color: {
-            field: 'variant',
-            type: 'nominal',
-            legend: null,
-            scale: { domain: variants, range: variants.map((_, index) => seriesColours[index % seriesColours.length]) },
-          },
-          detail: { field: 'run', type: 'nominal' },
-          description: { field: 'details', type: 'nominal' },
+          }),
+          color: category('variant', { legend: null, scale: { domain: variants, range: variants.map(seriesColour) } }),
+          detail: category('run'),
+          description: details,
         },
       },
     };

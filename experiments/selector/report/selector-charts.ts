@@ -1,4 +1,4 @@
-import { type Chart, palette } from '../../report/page/chart.ts';
+import { type Chart, category, details, palette, quantity } from '../../report/page/chart.ts';
 import { type SelectorTask, selectorTasks } from '../decisions.ts';
 import type { LastSelectionItem } from '../epoch-record.ts';
 import type { SelectorResult } from '../result.ts';
@@ -61,13 +61,10 @@ export function scoreCharts(runs: readonly ReadSelectorRun[]): Chart[] {
         ...score,
         details: `${score.name}, seed ${score.seed}\nmacro-F1 ${score.macroF1.toFixed(3)}`,
       }));
-      const y = { field: 'name', type: 'nominal', title: null, sort: order, axis: { labelLimit: 300 } } as const;
-      const color = {
-        field: 'isSelector',
-        type: 'nominal',
-        legend: null,
-        scale: { domain: [true, false], range: [palette.vermillion, palette.grey] },
-      } as const;
+      const y = category('name', { title: null, sort: order, axis: { labelLimit: 300 } });
+      const colours = { domain: [true, false], range: [palette.vermillion, palette.grey] };
+      const color = category('isSelector', { legend: null, scale: colours });
+      const score = { title: 'macro-F1', scale: { zero: false, padding: 8 } };
       return [
         {
           name: `scores-${place + 1}-${task}`,
@@ -80,16 +77,11 @@ export function scoreCharts(runs: readonly ReadSelectorRun[]): Chart[] {
             layer: [
               {
                 mark: { type: 'tick', aria: false, thickness: 3, size: 15 },
-                encoding: { y, x: { aggregate: 'mean', field: 'macroF1', type: 'quantitative' }, color },
+                encoding: { y, x: quantity('macroF1', { aggregate: 'mean' }), color },
               },
               {
                 mark: { type: 'circle', opacity: 0.7, size: 45 },
-                encoding: {
-                  y,
-                  x: { field: 'macroF1', type: 'quantitative', title: 'macro-F1', scale: { zero: false, padding: 8 } },
-                  color,
-                  description: { field: 'details', type: 'nominal' },
-                },
+                encoding: { y, x: quantity('macroF1', score), color, description: details },
               },
             ],
           },
@@ -141,22 +133,15 @@ export function shareChart(selection: readonly LastSelectionItem[], kind: 'post'
       data: { values },
       mark: { type: 'bar' },
       encoding: {
-        y: { field: 'label', type: 'nominal', title: null, sort: labels, axis: { grid: false } },
-        yOffset: { field: 'among', type: 'nominal', sort: domain },
-        x: {
-          field: 'share',
-          type: 'quantitative',
-          title: `share of the ${kind}s`,
-          axis: { format: '%', tickCount: 5 },
-        },
-        color: {
-          field: 'among',
-          type: 'nominal',
+        y: category('label', { title: null, sort: labels, axis: { grid: false } }),
+        yOffset: category('among', { sort: domain }),
+        x: quantity('share', { title: `share of the ${kind}s`, axis: { format: '%', tickCount: 5 } }),
+        color: category('among', {
           title: null,
           scale: { domain, range: [palette.grey, palette.blue] },
           legend: { orient: 'top' },
-        },
-        description: { field: 'details', type: 'nominal' },
+        }),
+        description: details,
       },
     },
   };

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { stanceClasses } from '../../../experts/task-models/task-model.ts';
 import { principalScores } from '../../../src/tensor/principal-components.ts';
 import { Random } from '../../../src/tensor/random.ts';
-import { type Chart, palette } from '../../report/page/chart.ts';
+import { type Chart, category, palette, quantity } from '../../report/page/chart.ts';
 
 /*
  * JSDRV, Figure 3: posts with their stances in two dimensions, before and after selection. A run computes it at its end, and pages
@@ -90,26 +90,26 @@ function unitRows(rows: Float32Array, dimensions: number): Float32Array {
 export function stanceChart(picture: StancePicture, chart: { name: string; variant: string }): Chart {
   const { points, shown, retained, explained } = picture;
   const domain = [...stanceClasses];
-  const place = {
-    x: { field: 'x', type: 'quantitative', axis: null },
-    y: { field: 'y', type: 'quantitative', axis: null },
-  } as const;
-  const stance = { field: 'stance', type: 'nominal', title: null } as const;
+  const place = { x: quantity('x', { axis: null }), y: quantity('y', { axis: null }) };
   const colours = { domain, range: [palette.blue, palette.vermillion, palette.green, palette.pink] };
   const marks = {
     mark: { type: 'point', aria: false, size: 28, opacity: 0.8 },
     encoding: {
       ...place,
-      stroke: { ...stance, scale: colours, legend: { orient: 'bottom' } },
-      shape: { ...stance, scale: { domain } },
-      fill: { ...stance, scale: colours, condition: { test: 'datum.isRight === false', value: '#ffffff' } },
+      stroke: category('stance', { title: null, scale: colours, legend: { orient: 'bottom' } }),
+      shape: category('stance', { title: null, scale: { domain } }),
+      fill: category('stance', {
+        title: null,
+        scale: colours,
+        condition: { test: 'datum.isRight === false', value: '#ffffff' },
+      }),
     },
-  } as const;
+  };
   const discarded = {
     mark: { type: 'circle', aria: false, size: 14, color: palette.grey, opacity: 0.4 },
     encoding: place,
-  } as const;
-  const panel = { width: 380, height: 320, view: { stroke: palette.grey } } as const;
+  };
+  const panel = { width: 380, height: 320, view: { stroke: palette.grey } };
   const title = (name: string, { posts }: StancePicture['shown']) => `${name} (${posts.toLocaleString('en')})`;
   return {
     name: chart.name,

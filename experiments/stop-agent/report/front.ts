@@ -2,11 +2,14 @@ import type { Interval } from '../../../src/metrics/bootstrap.ts';
 import { labelGap, legible } from '../../report/legible-labels.ts';
 import {
   type Chart,
+  category,
   type DrawnChart,
+  details,
   figure,
   ink,
   palette,
   paper,
+  quantity,
   quiet,
   seriesColours,
 } from '../../report/page/chart.ts';
@@ -43,17 +46,15 @@ export function frontChart(systems: readonly PlottedSystem[], price: 'er' | 'cal
     details: detailsOf(system),
   });
   const hull = hullOf(shown, price);
-  const scale = price === 'calls' ? ({ type: 'log', base: 2 } as const) : ({ zero: false } as const);
+  const scale = price === 'calls' ? { type: 'log', base: 2 } : { zero: false };
   const position = {
-    x: {
-      field: 'x',
-      type: 'quantitative',
+    x: quantity('x', {
       title: price === 'er' ? 'ER: share of the posts seen (left is earlier)' : 'calls of the detector a thread',
       scale: { nice: false, padding: 18, ...scale },
       axis: price === 'calls' ? { format: '~g' } : {},
-    },
-    y: { field: 'y', type: 'quantitative', title: 'macro-F1', scale: { zero: false, nice: false, padding: 14 } },
-  } as const;
+    }),
+    y: quantity('y', { title: 'macro-F1', scale: { zero: false, nice: false, padding: 14 } }),
+  };
   const colour = (group: string) => {
     if (group === groups.rule) return palette.grey;
     if (group === groups.bound || group === groups.optimum) return ink;
@@ -101,40 +102,34 @@ export function frontChart(systems: readonly PlottedSystem[], price: 'er' | 'cal
     { width, height, isLogarithmic: price === 'calls' },
   );
   // Rules stand below the line that they are corners of, all others above their point.
-  const textBeside = (isRule: boolean, outline: object = {}) =>
-    ({
-      data: { values: labels.filter((label) => label.isRule === isRule) },
-      mark: {
-        type: 'text',
-        aria: false,
-        ...outline,
-        align: { expr: `datum.x > ${middle} ? 'right' : 'left'` },
-        dx: { expr: `datum.x > ${middle} ? -${labelGap} : ${labelGap}` },
-        dy: { expr: 'datum.dy' },
-        fontSize: isRule ? 10 : 11,
-        fontWeight: isRule ? 'normal' : 600,
-        color: isRule ? quiet : ink,
-      },
-      encoding: { ...position, text: { field: 'name', type: 'nominal' } },
-    }) as const;
-  const encoded = {
-    color: { field: 'group', type: 'nominal', scale: { domain, range: domain.map(colour) } },
-    shape: { field: 'group', type: 'nominal', scale: { domain, range: domain.map(shape) } },
-  } as const;
-  const marks = (large: boolean) =>
-    ({
-      data: { values: shown.filter(({ kind }) => (kind === 'rule') !== large).map(point) },
-      mark: { type: 'point', filled: true, size: large ? 130 : 34, opacity: large ? 1 : 0.55 },
-      encoding: {
-        ...position,
-        ...encoded,
-        color: large
-          ? { ...encoded.color, legend: { title: null, orient: 'top', columns: 2, symbolSize: 110, symbolOpacity: 1 } }
-          : encoded.color,
-        shape: large ? { ...encoded.shape, legend: { title: null, orient: 'top', columns: 2 } } : encoded.shape,
-        description: { field: 'details', type: 'nominal' },
-      },
-    }) as const;
+  const textBeside = (isRule: boolean, outline: object = {}) => ({
+    data: { values: labels.filter((label) => label.isRule === isRule) },
+    mark: {
+      type: 'text',
+      aria: false,
+      ...outline,
+      align: { expr: `datum.x > ${middle} ? 'right' : 'left'` },
+      dx: { expr: `datum.x > ${middle} ? -${labelGap} : ${labelGap}` },
+      dy: { expr: 'datum.dy' },
+      fontSize: isRule ? 10 : 11,
+      fontWeight: isRule ? 'normal' : 600,
+      color: isRule ? quiet : ink,
+    },
+    encoding: { ...position, text: category('name') },
+  });
+  const legend = { title: null, orient: 'top', columns: 2, symbolSize: 110, symbolOpacity: 1 };
+  const color = (options: object = {}) =>
+    category('group', { ...options, scale: { domain, range: domain.map(colour) } });
+  const marks = (large: boolean) => ({
+    data: { values: shown.filter(({ kind }) => (kind === 'rule') !== large).map(point) },
+    mark: { type: 'point', filled: true, size: large ? 130 : 34, opacity: large ? 1 : 0.55 },
+    encoding: {
+      ...position,
+      color: color(large ? { legend } : {}),
+      shape: category('group', { ...(large && { legend }), scale: { domain, range: domain.map(shape) } }),
+      description: details,
+    },
+  });
   return {
     name: price === 'er' ? 'front' : 'front-calls',
     label: `Macro-F1 against ${price === 'er' ? 'ER' : 'calls'}: ${agents.length} agents, ${shown.filter(({ kind }) => kind === 'rule').length} rules. Arrow keys go through the points.`,
@@ -150,7 +145,7 @@ export function frontChart(systems: readonly PlottedSystem[], price: 'er' | 'cal
         {
           data: { values: bars },
           mark: { type: 'rule', aria: false, strokeWidth: 2, opacity: 0.7 },
-          encoding: { ...position, x2: { field: 'x2' }, y2: { field: 'y2' }, color: encoded.color },
+          encoding: { ...position, x2: { field: 'x2' }, y2: { field: 'y2' }, color: color() },
         },
         marks(false),
         {
@@ -170,7 +165,7 @@ function isOutOfReach(kind: PlottedSystem['kind']): boolean {
   return kind === 'bound' || kind === 'optimum';
 }
 
-const haloed = { stroke: paper, strokeWidth: 4, strokeJoin: 'round' } as const;
+const haloed = { stroke: paper, strokeWidth: 4, strokeJoin: 'round' };
 const width = 480;
 const height = 360;
 

@@ -1,7 +1,7 @@
 import { groupBy } from '../../../src/data/group-by.ts';
 import { calibration } from '../../../src/metrics/calibration.ts';
 import { calibrationChart } from '../../report/page/calibration-chart.ts';
-import { type Chart, outcomeColours, quiet } from '../../report/page/chart.ts';
+import { type Chart, category, details, ordered, outcomeColours, quantity, quiet } from '../../report/page/chart.ts';
 import { percent } from '../../report/shown-numbers.ts';
 import {
   type Bar,
@@ -71,24 +71,19 @@ export function stopCharts(
       confidence === null ? [] : [{ confidence, isRight: gold === predicted }],
     ),
   );
+  const several = new Set(events.map(({ event }) => event)).size > 1;
   return [
-    barChart({
-      name: `${prefix}-posts`,
-      title: 'posts seen at the decision',
-      axes: axes.posts,
-      bars: bars.posts,
-    }),
+    barChart(`${prefix}-posts`, { title: 'posts seen at the decision', axes: axes.posts, bars: bars.posts }),
     ...(bars.hours.length === 0
       ? []
       : [
-          barChart({
-            name: `${prefix}-hours`,
+          barChart(`${prefix}-hours`, {
             title: 'time from the claim to the decision',
             axes: axes.hours,
             bars: bars.hours,
           }),
         ]),
-    ...(new Set(events.map(({ event }) => event)).size < 2 ? [] : [eventChart(`${prefix}-events`, events)]),
+    ...(several ? [eventChart(`${prefix}-events`, events)] : []),
     ...(calibrated === null
       ? []
       : [
@@ -102,48 +97,30 @@ export function stopCharts(
   ];
 }
 
-function barChart(options: { name: string; title: string; axes: BarAxes; bars: readonly Bar[] }): Chart {
-  const { name, title, axes, bars } = options;
+function barChart(name: string, options: { title: string; axes: BarAxes; bars: readonly Bar[] }): Chart {
+  const { title, axes, bars } = options;
   const values = bars
     .filter(({ threads }) => threads > 0)
     .map((bar) => ({ ...bar, details: `${bar.label}, ${title}: ${bar.bin}\n${bar.threads} threads ${bar.outcome}` }));
   const labels = [...new Set(bars.map(({ label }) => label))];
+  const header = { labelAngle: 0, labelAlign: 'left', labelOrient: 'top', labelAnchor: 'start' };
+  const share = { domain: [0, axes.highestShare] };
   return {
     name,
     label: `Threads by ${title}, by class, right and wrong.`,
     spec: {
       data: { values },
-      facet: {
-        row: {
-          field: 'label',
-          type: 'nominal',
-          title: null,
-          sort: labels,
-          header: { labelAngle: 0, labelAlign: 'left', labelOrient: 'top', labelAnchor: 'start' },
-        },
-      },
+      facet: { row: category('label', { title: null, sort: labels, header }) },
       spacing: 14,
       spec: {
         width: 420,
         height: labels.length > 2 ? 80 : 110,
         mark: { type: 'bar' },
         encoding: {
-          x: {
-            field: 'bin',
-            type: 'ordinal',
-            title,
-            scale: { domain: [...axes.bins] },
-            axis: { labelAngle: -40, grid: false },
-          },
-          y: {
-            field: 'share',
-            type: 'quantitative',
-            title: 'of the class',
-            scale: { domain: [0, axes.highestShare] },
-            axis: { tickCount: 4, format: '.0%' },
-          },
-          color: { field: 'outcome', type: 'nominal', title: null, scale: outcomes, legend: { orient: 'top' } },
-          description: { field: 'details', type: 'nominal' },
+          x: ordered('bin', { title, scale: { domain: axes.bins }, axis: { labelAngle: -40, grid: false } }),
+          y: quantity('share', { title: 'of the class', scale: share, axis: { tickCount: 4, format: '.0%' } }),
+          color: category('outcome', { title: null, scale: outcomes, legend: { orient: 'top' } }),
+          description: details,
         },
       },
     },
@@ -153,7 +130,9 @@ function barChart(options: { name: string; title: string; axes: BarAxes; bars: r
 function eventChart(name: string, cells: ReturnType<typeof stopsByEvent>): Chart {
   const events = [...new Set(cells.map(({ event }) => event))];
   const used = new Set(cells.map(({ bin }) => bin));
-  const bins = postBins.map((bin) => bin.name);
+  const isUsed = ({ name: bin }: Bin) => used.has(bin);
+  const shown = postBins.slice(postBins.findIndex(isUsed), postBins.findLastIndex(isUsed) + 1);
+  const scale = { domain: shown.map((bin) => bin.name) };
   const values = cells.map((cell) => ({
     ...cell,
     details: `${cell.event}: ${cell.bin} posts seen\n${cell.threads} threads, ${percent(cell.share)} of the event`,
@@ -167,21 +146,10 @@ function eventChart(name: string, cells: ReturnType<typeof stopsByEvent>): Chart
       data: { values },
       mark: { type: 'rect', color: quiet, stroke: null },
       encoding: {
-        x: {
-          field: 'bin',
-          type: 'ordinal',
-          title: 'posts seen at the decision',
-          scale: {
-            domain: bins.slice(
-              bins.findIndex((bin) => used.has(bin)),
-              bins.findLastIndex((bin) => used.has(bin)) + 1,
-            ),
-          },
-          axis: { labelAngle: -40, grid: false },
-        },
-        y: { field: 'event', type: 'nominal', title: null, sort: events, axis: { grid: false, labelLimit: 150 } },
-        opacity: { field: 'share', type: 'quantitative', legend: null, scale: { domainMin: 0, range: [0.06, 1] } },
-        description: { field: 'details', type: 'nominal' },
+        x: ordered('bin', { title: 'posts seen at the decision', scale, axis: { labelAngle: -40, grid: false } }),
+        y: category('event', { title: null, sort: events, axis: { grid: false, labelLimit: 150 } }),
+        opacity: quantity('share', { legend: null, scale: { domainMin: 0, range: [0.06, 1] } }),
+        description: details,
       },
     },
   };

@@ -1,7 +1,6 @@
-import type { TopLevelSpec } from 'vega-lite';
 import { groupBy } from '../../../src/data/group-by.ts';
 import { legible } from '../../report/legible-labels.ts';
-import { draw, palette, quiet } from '../../report/page/chart.ts';
+import { category, details, draw, ordered, palette, quantity, quiet, type Spec } from '../../report/page/chart.ts';
 import type { FrontPoint } from '../front.ts';
 import { type SweepPlan, shortNames } from '../plan.ts';
 import type { SettingSummary } from '../results.ts';
@@ -18,7 +17,7 @@ interface Pictured {
  * development part.
  */
 export async function sweepPictures(pictured: Pictured): Promise<Record<string, string>> {
-  const specs: Record<string, TopLevelSpec | null> = {
+  const specs: Record<string, Spec | null> = {
     'front.svg': frontSpec(pictured),
     'heat-map.svg': heatMapSpec(pictured),
     'triangle.svg': triangleSpec(pictured),
@@ -31,7 +30,7 @@ export async function sweepPictures(pictured: Pictured): Promise<Record<string, 
 }
 
 /** Macro-F1 over ER: settings, baselines, and the staircase of the systems that no other beats. */
-function frontSpec({ plan, front }: Pictured): TopLevelSpec | null {
+function frontSpec({ plan, front }: Pictured): Spec | null {
   if (front.length === 0) return null;
   const values = front.map((point) => ({
     ...point,
@@ -52,9 +51,11 @@ function frontSpec({ plan, front }: Pictured): TopLevelSpec | null {
     { width: 560, height: 400, isLogarithmic: false },
   );
   const position = {
-    x: { field: 'er', type: 'quantitative', title: 'ER (lower is earlier)', scale: { zero: false } },
-    y: { field: 'macroF1', type: 'quantitative', title: 'macro-F1', scale: { zero: false } },
-  } as const;
+    x: quantity('er', { title: 'ER (lower is earlier)', scale: { zero: false } }),
+    y: quantity('macroF1', { title: 'macro-F1', scale: { zero: false } }),
+  };
+  const kinds = (range: readonly string[]) =>
+    category('kind', { title: null, scale: { domain: ['swept setting', 'baseline'], range } });
   return {
     title: `${plan.name}: macro-F1 against ER, development part`,
     width: 560,
@@ -70,20 +71,10 @@ function frontSpec({ plan, front }: Pictured): TopLevelSpec | null {
         mark: { type: 'point', filled: true, opacity: 0.9 },
         encoding: {
           ...position,
-          color: {
-            field: 'kind',
-            type: 'nominal',
-            title: null,
-            scale: { domain: ['swept setting', 'baseline'], range: [palette.vermillion, palette.blue] },
-          },
-          shape: {
-            field: 'kind',
-            type: 'nominal',
-            title: null,
-            scale: { domain: ['swept setting', 'baseline'], range: ['circle', 'square'] },
-          },
-          size: { field: 'calls', type: 'quantitative', title: 'calls a thread', scale: { range: [40, 240] } },
-          description: { field: 'details', type: 'nominal' },
+          color: kinds([palette.vermillion, palette.blue]),
+          shape: kinds(['circle', 'square']),
+          size: quantity('calls', { title: 'calls a thread', scale: { range: [40, 240] } }),
+          description: details,
         },
       },
       {
@@ -100,7 +91,7 @@ function frontSpec({ plan, front }: Pictured): TopLevelSpec | null {
           fontSize: 9,
           color: quiet,
         },
-        encoding: { ...position, text: { field: 'name', type: 'nominal' } },
+        encoding: { ...position, text: category('name') },
       },
     ],
   };
@@ -116,7 +107,7 @@ function nameOfPlace(systems: readonly FrontPoint[]): string {
 const cellsAtMost = 20;
 
 /** The mean objective over two swept options, averaged over all others. Drawn numbers, of which no two are alike, are grouped. */
-function heatMapSpec({ plan, settings }: Pictured): TopLevelSpec | null {
+function heatMapSpec({ plan, settings }: Pictured): Spec | null {
   const swept = Object.keys(plan.sweep.space);
   const [first, second] = plan.sweep.pictures.heatMap ?? swept;
   if (second === undefined) return null;
@@ -125,57 +116,34 @@ function heatMapSpec({ plan, settings }: Pictured): TopLevelSpec | null {
     objective === null ? [] : [{ first: point[first], second: point[second], value: objective.mean }],
   );
   if (values.length === 0) return null;
-  const groupNames = {
-    first: grouping(
-      values.map((each) => each.first),
-      { atMost: cellsAtMost },
-    ),
-    second: grouping(
-      values.map((each) => each.second),
-      { atMost: cellsAtMost },
-    ),
-  };
-  const cell = values.map((each) => ({
-    ...each,
-    first: groupNames.first(each.first),
-    second: groupNames.second(each.second),
-  }));
-  const order = (key: 'first' | 'second') => {
+  const side = (key: 'first' | 'second', path: string) => {
     const own = values.map((each) => each[key]);
+    const groupOf = grouping(own, { atMost: cellsAtMost });
     const areNumbers = own.every((value) => typeof value === 'number');
     const sorted = areNumbers ? own.sort((a, b) => Number(a) - Number(b)) : own;
-    return [...new Set(sorted.map(groupNames[key]))];
+    return { groupOf, title: names.get(path) ?? path, sort: [...new Set(sorted.map(groupOf))] };
   };
+  const [{ groupOf: columnOf, ...columns }, { groupOf: rowOf, ...rows }] = [
+    side('first', first),
+    side('second', second),
+  ];
+  const cells = values.map((each) => ({ ...each, first: columnOf(each.first), second: rowOf(each.second) }));
+  const meanOf = (options: object) => quantity('value', { aggregate: 'mean', ...options });
+  const shown = { mark: { type: 'text', aria: false, fontSize: 9 }, encoding: { text: meanOf({ format: '.3f' }) } };
+  const outline = { stroke: 'white', strokeWidth: 2.5, strokeJoin: 'round' };
   return {
     title: `${plan.name}: ${plan.aim}, development part`,
     width: { step: 44 },
     height: { step: 30 },
-    data: { values: cell },
+    data: { values: cells },
     encoding: {
-      x: { field: 'first', type: 'ordinal', title: names.get(first) ?? first, sort: order('first') },
-      y: { field: 'second', type: 'ordinal', title: names.get(second) ?? second, sort: order('second').reverse() },
+      x: ordered('first', columns),
+      y: ordered('second', { ...rows, sort: rows.sort.reverse() }),
     },
     layer: [
-      {
-        mark: 'rect',
-        encoding: {
-          color: {
-            aggregate: 'mean',
-            field: 'value',
-            type: 'quantitative',
-            title: plan.aim,
-            scale: { scheme: 'viridis' },
-          },
-        },
-      },
-      {
-        mark: { type: 'text', aria: false, fontSize: 9, stroke: 'white', strokeWidth: 2.5, strokeJoin: 'round' },
-        encoding: { text: { aggregate: 'mean', field: 'value', type: 'quantitative', format: '.3f' } },
-      },
-      {
-        mark: { type: 'text', aria: false, fontSize: 9, color: 'black' },
-        encoding: { text: { aggregate: 'mean', field: 'value', type: 'quantitative', format: '.3f' } },
-      },
+      { mark: 'rect', encoding: { color: meanOf({ title: plan.aim, scale: { scheme: 'viridis' } }) } },
+      { ...shown, mark: { ...shown.mark, ...outline } },
+      { ...shown, mark: { ...shown.mark, color: 'black' } },
     ],
   };
 }
@@ -183,7 +151,7 @@ function heatMapSpec({ plan, settings }: Pictured): TopLevelSpec | null {
 const weights = ['alpha', 'beta', 'gamma'].map((name) => `agent.imitation.${name}`);
 
 /** Where each corner stands for all weight on one expert: α conservative on top, β early action left, γ misleading right. */
-function triangleSpec({ plan, settings }: Pictured): TopLevelSpec | null {
+function triangleSpec({ plan, settings }: Pictured): Spec | null {
   if (!weights.every((path) => plan.paths.includes(path))) return null;
   const height = Math.sqrt(3) / 2;
   const place = (alpha: number, gamma: number) => ({ x: gamma + alpha / 2, y: alpha * height });
@@ -191,13 +159,8 @@ function triangleSpec({ plan, settings }: Pictured): TopLevelSpec | null {
     const [alpha, beta, gamma] = weights.map((path) => Number(point[path]));
     const sum = alpha + beta + gamma;
     if (objective === null || !(sum > 0)) return [];
-    return [
-      {
-        ...place(alpha / sum, gamma / sum),
-        value: objective.mean,
-        details: `${label}\n${plan.aim} ${objective.mean.toFixed(3)}`,
-      },
-    ];
+    const { mean } = objective;
+    return [{ ...place(alpha / sum, gamma / sum), value: mean, details: `${label}\n${plan.aim} ${mean.toFixed(3)}` }];
   });
   if (values.length === 0) return null;
   const outline = [place(0, 0), place(0, 1), place(1, 0), place(0, 0)].map((corner, order) => ({ ...corner, order }));
@@ -206,9 +169,9 @@ function triangleSpec({ plan, settings }: Pictured): TopLevelSpec | null {
     { ...place(0, 0), y: -0.06, text: 'β = 1' },
     { ...place(0, 1), y: -0.06, text: 'γ = 1' },
   ];
-  const axis = (field: 'x' | 'y', domain: [number, number]) =>
-    ({ field, type: 'quantitative', axis: null, scale: { domain, nice: false } }) as const;
-  const position = { x: axis('x', [-0.08, 1.08]), y: axis('y', [-0.12, 0.96]) } as const;
+  const axis = (field: 'x' | 'y', domain: readonly number[]) =>
+    quantity(field, { axis: null, scale: { domain, nice: false } });
+  const position = { x: axis('x', [-0.08, 1.08]), y: axis('y', [-0.12, 0.96]) };
   return {
     title: `${plan.name}: ${plan.aim} over the ratio of the experts, development part`,
     width: 464,
@@ -217,21 +180,21 @@ function triangleSpec({ plan, settings }: Pictured): TopLevelSpec | null {
       {
         data: { values: outline },
         mark: { type: 'line', aria: false, color: palette.grey },
-        encoding: { ...position, order: { field: 'order', type: 'quantitative' } },
+        encoding: { ...position, order: quantity('order') },
       },
       {
         data: { values },
         mark: { type: 'circle', size: 420, opacity: 1 },
         encoding: {
           ...position,
-          color: { field: 'value', type: 'quantitative', title: plan.aim, scale: { scheme: 'viridis' } },
-          description: { field: 'details', type: 'nominal' },
+          color: quantity('value', { title: plan.aim, scale: { scheme: 'viridis' } }),
+          description: details,
         },
       },
       {
         data: { values: corners },
         mark: { type: 'text', aria: false, fontSize: 13 },
-        encoding: { ...position, text: { field: 'text', type: 'nominal' } },
+        encoding: { ...position, text: category('text') },
       },
     ],
   };
@@ -241,26 +204,19 @@ function triangleSpec({ plan, settings }: Pictured): TopLevelSpec | null {
 const seedRowsAtMost = 60;
 
 /** The objective of every seed of every setting, with the means; of very many settings, of those that score highest. */
-function seedsSpec({ plan, settings }: Pictured): TopLevelSpec | null {
+function seedsSpec({ plan, settings }: Pictured): Spec | null {
   const all = settings.flatMap((setting) => (setting.objective === null ? [] : [{ ...setting, ...setting.objective }]));
   if (all.length === 0) return null;
   const isCut = all.length > seedRowsAtMost;
   const scored = isCut ? [...all].sort((a, b) => b.mean - a.mean).slice(0, seedRowsAtMost) : all;
   const values = scored.flatMap(({ label, rows }) =>
-    rows.flatMap(({ trial, objective }) =>
-      objective === null
-        ? []
-        : [
-            {
-              label,
-              value: objective,
-              details: `${label}, seed ${trial.seed}\n${plan.aim} ${objective.toFixed(3)}`,
-            },
-          ],
-    ),
+    rows.flatMap(({ trial, objective: value }) => {
+      const told = `${label}, seed ${trial.seed}\n${plan.aim} ${value?.toFixed(3)}`;
+      return value === null ? [] : [{ label, value, details: told }];
+    }),
   );
   const order = scored.map(({ label }) => label);
-  const y = { field: 'label', type: 'nominal', title: null, sort: order, axis: { labelLimit: 360 } } as const;
+  const y = category('label', { title: null, sort: order, axis: { labelLimit: 360 } });
   return {
     title: `${plan.name}: spread over seeds, development part${isCut ? `; the ${seedRowsAtMost} of ${all.length} settings that score highest` : ''}`,
     width: 480,
@@ -269,15 +225,11 @@ function seedsSpec({ plan, settings }: Pictured): TopLevelSpec | null {
     layer: [
       {
         mark: { type: 'circle', color: palette.blue, opacity: 0.6, size: 50 },
-        encoding: {
-          y,
-          x: { field: 'value', type: 'quantitative', title: plan.aim, scale: { zero: false } },
-          description: { field: 'details', type: 'nominal' },
-        },
+        encoding: { y, x: quantity('value', { title: plan.aim, scale: { zero: false } }), description: details },
       },
       {
         mark: { type: 'tick', aria: false, color: palette.vermillion, thickness: 3, size: 16 },
-        encoding: { y, x: { aggregate: 'mean', field: 'value', type: 'quantitative' } },
+        encoding: { y, x: quantity('value', { aggregate: 'mean' }) },
       },
     ],
   };
