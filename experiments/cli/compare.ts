@@ -1,6 +1,4 @@
-import { join } from 'node:path';
 import { Command } from 'commander';
-import { RunDirectory } from '../../checkpoints/run-directory.ts';
 import { writeFileAtomically } from '../../src/atomic-file.ts';
 import { counted } from '../../src/counted.ts';
 import type { MetricInterval } from '../../src/metrics/metric-intervals.ts';
@@ -9,8 +7,8 @@ import { detectorName } from '../detectors/decisions.ts';
 import { queryAgentName } from '../query-agent/outcomes.ts';
 import type { ComparedPlace } from '../report/page/comparison-page.ts';
 import { signed } from '../report/shown-numbers.ts';
-import { kindOfRun } from '../run/kind-name.ts';
-import { type ComparedSystem, type Paired, runsIn } from '../run/paired-decisions.ts';
+import { type ComparedPair, firstRunIn } from '../run/compare-systems.ts';
+import { type KindName, kindOfRun } from '../run/kind-name.ts';
 import { selectorName } from '../selector/system-names.ts';
 import { agentName } from '../stop-agent/decisions.ts';
 import { wholeNumber } from './option-values.ts';
@@ -56,26 +54,33 @@ Examples:
   earshot compare runs/quickstart/one-call runs/quickstart/detector-in-state --html --out comparison.html`,
     )
     .action(async (first: string, second: string, options: CompareOptions) => {
-      const kind = kindOfRun(RunDirectory.open(join(first, runsIn(first)[0])));
+      const kind = kindOfRun(firstRunIn(first));
       const { learnt, compare } = kinds[kind];
       const { system = learnt } = options;
       const compared = [
         { folder: first, system },
         { folder: second, system: options.secondSystem ?? system },
       ] as const;
-      const { json, text, page } = await compare(compared, options);
-      const heading = `${compared[0].system} of ${first}\nminus ${compared[1].system} of ${second}`;
-      stdout.write(options.json ? `${JSON.stringify(json, null, 2)}\n` : `${heading}${text}`);
+      const places = await compare(compared, options);
+      const json = places.map(({ of, items, seeds, metrics }) => ({ ...of, items, seeds, ...byName(metrics) }));
+      // Stop agents stop once a thread, so there is one place, and its items are threads.
+      const [{ items: threads, ...stops }] = json;
+      stdout.write(
+        options.json
+          ? `${JSON.stringify(kind === 'stop-agent' ? { threads, ...stops } : json, null, 2)}\n`
+          : `${system} of ${first}\nminus ${compared[1].system} of ${second}\n\n${places.map(linesOf).join('\n')}`,
+      );
       if (!options.html) return;
-      writeFileAtomically(options.out, await page(commandOf(compared, options)));
+      const { comparisonPage } = await import('../report/page/comparison-page.ts');
+      // Folders alone tell detectors apart.
+      const names = compared.map((own) => ({ ...own, system: kind === 'detectors' ? null : own.system }));
+      writeFileAtomically(options.out, comparisonPage({ names, command: commandOf(compared, options), places }));
       stderr.write(`\nPage: ${options.out}\n`);
     });
 }
 
-type Pair = readonly [ComparedSystem, ComparedSystem];
-
 /** The command that shows the comparison again. */
-function commandOf(compared: Pair, { seed }: CompareOptions): string {
+function commandOf(compared: ComparedPair, { seed }: CompareOptions): string {
   const [first, second] = compared;
   const words = [
     'earshot',
@@ -91,135 +96,37 @@ function commandOf(compared: Pair, { seed }: CompareOptions): string {
   return words.map(quoted).join(' ');
 }
 
-async function agents(compared: Pair, options: { seed: number }) {
-  const { compareSystems } = await import('../stop-agent/compare-runs.ts');
-  const { threads, seeds, metrics, pairs, labels } = compareSystems(...compared, options);
-  const name = (label: number) => labels[label] ?? 'not readable';
-  const differing = pairs
-    .filter(({ left, right }) => left.predicted !== right.predicted)
-    .map(({ left, right }) => [
-      left.threadId,
-      name(left.gold),
-      ...[left, right].map(({ predicted, postsUsed }) => `${name(predicted)}, post ${postsUsed} of ${left.posts}`),
-    ]);
-  const place = { title: 'At the stop', heading: '', of: {}, items: threads, seeds, metrics, differing };
-  return {
-    json: { threads, seeds, ...byName(metrics) },
-    text: `, ${counted(threads, 'decision')} paired, of ${counted(seeds, 'seed')}\n\n${lines(metrics)}`,
-    page: atPlaces([place], { compared, areSystemsNamed: true }).page,
-  };
-}
-
-async function selectors(compared: Pair, options: { seed: number }) {
-  const [{ compareSelectorSystems }, { taskClasses }] = await Promise.all([
-    import('../selector/scores.ts'),
-    import('../selector/decisions.ts'),
-  ]);
-  const places = compareSelectorSystems(...compared, options).map(({ test, task, pairs, ...own }): Place => {
-    const classes = taskClasses[task];
-    const differing = pairs.map(({ left, right }) => [
-      left.id,
-      classes[left.gold],
-      classes[left.predicted],
-      classes[right.predicted],
-    ]);
-    const title = `${test}: ${task}`;
-    return { ...own, of: { test, task }, title, heading: title, differing: onlyDiffering(differing) };
-  });
-  return atPlaces(places, { compared, areSystemsNamed: true });
-}
-
-async function detectors(compared: Pair, options: { seed: number }) {
-  const [{ compareDetectors }, { repliesInWords }] = await Promise.all([
-    import('../detectors/compare.ts'),
-    import('../detectors/decisions.ts'),
-  ]);
-  const places = compareDetectors(...compared, options).map(({ replies, pairs, ...own }): Place => {
-    const differing = onlyDiffering(pairs.map(answersOf));
-    const seen = repliesInWords(replies);
-    const names = { title: `After ${seen}`, heading: `after ${seen}` };
-    return { ...own, ...names, of: { replies }, differing };
-  });
-  return atPlaces(places, { compared, areSystemsNamed: false });
-}
-
-/** An item on which two systems may differ: its id, what it is, and both answers. */
-function answersOf({ left, right }: Paired<{ threadId: string; gold: string; predicted: string | null }>) {
-  return [left.threadId, left.gold, left.predicted ?? 'no answer', right.predicted ?? 'no answer'];
-}
-
-function onlyDiffering(items: readonly (readonly string[])[]): readonly (readonly string[])[] {
-  return items.filter(([, , first, second]) => first !== second);
-}
-
-interface Place extends ComparedPlace {
-  /** What text calls it. */
-  readonly heading: string;
-  /** What tells it apart, in JSON. */
-  readonly of: Readonly<Record<string, string | number>>;
-  readonly seeds: number;
-  readonly metrics: Differences;
-}
-
-/** @param options.areSystemsNamed folders alone tell detectors apart */
-function atPlaces(places: readonly Place[], options: { compared: Pair; areSystemsNamed: boolean }) {
-  const { compared, areSystemsNamed } = options;
-  const [first, second] = compared;
-  const sections = places.map(
-    ({ heading, items, seeds, metrics }) =>
-      `\n${heading}, ${counted(items, 'decision')} paired, of ${counted(seeds, 'seed')}\n${lines(metrics)}`,
-  );
-  return {
-    json: places.map(({ of, items, seeds, metrics }) => ({ ...of, items, seeds, ...byName(metrics) })),
-    text: `\n${sections.join('')}`,
-    async page(command: string) {
-      const [{ comparisonPage }, { html }] = await Promise.all([
-        import('../report/page/comparison-page.ts'),
-        import('../report/page/html.ts'),
-      ]);
-      const name = ({ system, folder }: ComparedSystem) =>
-        areSystemsNamed ? html`<b>${system}</b> of <code>${folder}</code>` : html`<code>${folder}</code>`;
-      const [title, otherTitle] = compared.map(({ system, folder }) => (areSystemsNamed ? system : folder));
-      return comparisonPage({
-        title: `${title} against ${otherTitle}`,
-        introduction: html`<p>${name(first)}, minus ${name(second)}</p>`,
-        command,
-        places,
-      });
-    },
-  };
-}
-
-async function queryAgents(compared: Pair, options: { seed: number }) {
-  const { compareQuerySystems } = await import('../query-agent/compare.ts');
-  const { pairs, threads, ...own } = compareQuerySystems(...compared, options);
-  const differing = onlyDiffering(pairs.map(answersOf));
-  const heading = 'at the stop';
-  const place = { ...own, heading, title: 'At the stop', of: {}, items: threads, differing };
-  return atPlaces([place], { compared, areSystemsNamed: true });
-}
-
-const kinds = {
-  'stop-agent': { learnt: agentName, compare: agents },
-  selector: { learnt: selectorName, compare: selectors },
-  detectors: { learnt: detectorName, compare: detectors },
-  'several-detectors': { learnt: queryAgentName, compare: queryAgents },
+type Compare = (compared: ComparedPair, options: { seed: number }) => Promise<ComparedPlace[]>;
+const kinds: Readonly<Record<KindName, { learnt: string; compare: Compare }>> = {
+  'stop-agent': {
+    learnt: agentName,
+    compare: async (...of) => (await import('../stop-agent/compare.ts')).compareAgents(...of),
+  },
+  selector: {
+    learnt: selectorName,
+    compare: async (...of) => (await import('../selector/compare.ts')).compareSelectors(...of),
+  },
+  detectors: {
+    learnt: detectorName,
+    compare: async (...of) => (await import('../detectors/compare.ts')).compareDetectors(...of),
+  },
+  'several-detectors': {
+    learnt: queryAgentName,
+    compare: async (...of) => (await import('../query-agent/compare.ts')).compareQuerySystems(...of),
+  },
 };
 
-type Differences = readonly MetricInterval[];
-
-function byName(metrics: Differences) {
+function byName(metrics: readonly MetricInterval[]) {
   return Object.fromEntries(
     metrics.map(({ name, title: _, estimate, ...interval }) => [name, { difference: estimate, ...interval }]),
   );
 }
 
-function lines(metrics: Differences): string {
+function linesOf({ title: place, items, seeds, metrics }: ComparedPlace): string {
   const width = Math.max(...metrics.map(({ title }) => title.length));
-  return metrics
-    .map(
-      ({ title, estimate, low, high, pValue }) =>
-        `${title.padEnd(width)}  ${signed(estimate, 4)}  95 % [${signed(low, 4)}, ${signed(high, 4)}]  p = ${pValue.toFixed(4)}\n`,
-    )
-    .join('');
+  const lines = metrics.map(
+    ({ title, estimate, low, high, pValue }) =>
+      `${title.padEnd(width)}  ${signed(estimate, 4)}  95 % [${signed(low, 4)}, ${signed(high, 4)}]  p = ${pValue.toFixed(4)}\n`,
+  );
+  return `${place}, ${counted(items, 'decision')} paired, of ${counted(seeds, 'seed')}\n${lines.join('')}`;
 }

@@ -1,18 +1,8 @@
 import { groupBy } from '../../src/data/group-by.ts';
-import { InputError } from '../../src/errors.ts';
 import { classificationScores } from '../../src/metrics/classification.ts';
 import { type MetricInterval, metricIntervals, type SeedDecisions } from '../../src/metrics/metric-intervals.ts';
 import { mean } from '../../src/metrics/summary-statistics.ts';
-import { readDecisions } from '../run/decisions-file.ts';
-import { bySeed, type ComparedFolder, type Paired, pairDecisions } from '../run/paired-decisions.ts';
-import {
-  type SelectorDecision,
-  type SelectorTask,
-  selectorDecisionSchema,
-  taskClasses,
-  threadOf,
-} from './decisions.ts';
-import { selectorName } from './system-names.ts';
+import { type SelectorDecision, type SelectorTask, taskClasses, threadOf } from './decisions.ts';
 
 /*
  * What decisions come to: metrics of a test set, intervals over seeds and threads, and one system against another.
@@ -130,55 +120,4 @@ export function selectorIntervals(options: {
     }),
     drawnTogether: (decisions) => [...groupBy(decisions.keys(), (item) => threadOf(decisions[item])).values()],
   });
-}
-
-export interface SelectorComparison {
-  readonly test: string;
-  readonly task: SelectorTask;
-  /** Decisions paired, over all seeds. */
-  readonly items: number;
-  readonly seeds: number;
-  /** First minus second, mean over seeds, with 95 % interval and two-sided p-value: see `selectorIntervals`. */
-  readonly metrics: readonly MetricInterval[];
-  readonly pairs: readonly Paired<SelectorDecision>[];
-}
-
-/**
- * Two systems of selector runs on the items that both decided, for each test set and task.
- * @throws InputError when they share no item, or a folder holds no decisions of the system
- */
-export function compareSelectorSystems(
-  first: ComparedFolder,
-  second: ComparedFolder,
-  options: { seed: number },
-): SelectorComparison[] {
-  const tested = pairedTestDecisions(first, second);
-  return Array.from(groupBy(tested, ({ left: { test, task } }) => `${test}/${task}`).values(), (own) => {
-    const { test, task } = own[0].left;
-    const seeds = bySeed(own);
-    return {
-      test,
-      task,
-      items: own.length,
-      seeds: seeds.length,
-      metrics: selectorIntervals({ task, seeds, seed: options.seed }),
-      pairs: own,
-    };
-  });
-}
-
-/** @throws InputError as `compareSelectorSystems` does */
-function pairedTestDecisions(first: ComparedFolder, second: ComparedFolder): Paired<SelectorDecision>[] {
-  const pairs = pairDecisions([first, second], {
-    system: selectorName,
-    read: (run) => readDecisions(run, selectorDecisionSchema),
-    keyOf: ({ part, test, task, id }) => [part, test, task, id].join('/'),
-    items: 'item',
-  });
-  const tested = pairs.filter(({ left: { part } }) => part === 'test');
-  if (tested.length === 0)
-    throw new InputError(
-      `${first.folder} and ${second.folder} share held-out items only; compare runs with the same tests`,
-    );
-  return tested;
 }

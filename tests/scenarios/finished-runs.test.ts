@@ -112,7 +112,7 @@ describe('compare', () => {
     const table = await compare('runs/tiny/paper', 'runs/tiny/slow');
     expect(table.code, table.errors).toBe(0);
     expect(table.out).toMatch(
-      /^stop agent of runs\/tiny\/paper\nminus stop agent of runs\/tiny\/slow, 32 decisions paired, of 2 seeds\n\nmacro-F1 +[+−]\d\.\d{4} {2}95 % \[.*\] {2}p = \d\.\d{4}\nER .*\ncalls a thread /,
+      /^stop agent of runs\/tiny\/paper\nminus stop agent of runs\/tiny\/slow\n\nAt the stop, 32 decisions paired, of 2 seeds\nmacro-F1 +[+−]\d\.\d{4} {2}95 % \[.*\] {2}p = \d\.\d{4}\nER .*\ncalls a thread /,
     );
     const same = JSON.parse((await compare(run, run, '--json')).out);
     expect(same).toMatchObject({ threads: 16, macroF1: { difference: 0, low: 0, high: 0 }, er: { difference: 0 } });
@@ -139,7 +139,7 @@ describe('compare', () => {
     cpSync(join(cwd, run), join(cwd, 'stranger'), { recursive: true });
     edited('stranger/decisions.jsonl', (text) => text.replaceAll('"threadId":"', '"threadId":"x'));
     expect(await errors(run, 'stranger')).toContain(
-      `${run} and stranger share no tested thread under the same seed (16 and 16 decisions); compare runs with the same split and seeds`,
+      `${run} and stranger share no tested thread under the same seed (16 and 16 decisions); compare runs with the same split, tests and seeds`,
     );
     edited('stranger/decisions.jsonl', (text) => `${text}{"system":`);
     expect(await errors(run, 'stranger')).toMatch(

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
-import { compareSystems } from '../../experiments/stop-agent/compare-runs.ts';
+import { compareAgents } from '../../experiments/stop-agent/compare.ts';
 import { evaluateRun } from '../../experiments/stop-agent/evaluate-run.ts';
 import { shownMetrics, stopMetrics } from '../../experiments/stop-agent/metrics.ts';
 import { readTrialResult, trialJson } from '../../experiments/stop-agent/result.ts';
@@ -78,8 +78,13 @@ describe('an experiment whose task has four classes', () => {
     expect(evaluated.threads).toBe(16);
     expect(Object.keys(evaluated.systems[0].f1ByLabel)).toEqual(labels);
 
-    const compared = compareSystems({ folder: runOf('paper') }, { folder: runOf('student') }, { seed: 1 });
-    expect(compared.threads).toBe(24);
+    const system = 'stop agent';
+    const both = [
+      { folder: runOf('paper'), system },
+      { folder: runOf('student'), system },
+    ] as const;
+    const [compared] = compareAgents(both, { seed: 1 });
+    expect(compared.items).toBe(24);
     expect(compared.metrics.map(({ name }) => name)).toEqual(['macroF1', 'er', 'callsPerThread']);
 
     for (const { title } of shownMetrics) expect(report).toContain(` ${title} `);

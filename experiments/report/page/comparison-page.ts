@@ -1,15 +1,19 @@
 import { counted } from '../../../src/counted.ts';
 import type { MetricInterval } from '../../../src/metrics/metric-intervals.ts';
 import { differencesTable } from './differences.ts';
-import { html, type Markup } from './html.ts';
+import { html } from './html.ts';
 import { renderPage } from './page.ts';
 import { table } from './tables.ts';
 
 /** Two systems on some items: a test and a task, say. */
 export interface ComparedPlace {
   readonly title: string;
+  /** What tells it apart, in JSON. */
+  readonly of: Readonly<Record<string, string | number>>;
   /** Decisions paired. */
   readonly items: number;
+  readonly seeds: number;
+  /** First minus second, mean over seeds. */
   readonly metrics: readonly MetricInterval[];
   /** The items on which they differ: its id, what it is, and both answers. */
   readonly differing: readonly (readonly string[])[];
@@ -19,15 +23,18 @@ const differingShown = 500;
 
 /** The page of two systems: at every place their differences, and the items on which they differ. */
 export function comparisonPage(options: {
-  title: string;
-  introduction: Markup;
+  /** Of the first and the second; a system is null where the folder says all. */
+  names: readonly { readonly system: string | null; readonly folder: string }[];
   command: string;
   places: readonly ComparedPlace[];
 }): string {
-  const { title, introduction, command, places } = options;
+  const { names, command, places } = options;
+  const marked = names.map(({ system, folder }) =>
+    system === null ? html`<code>${folder}</code>` : html`<b>${system}</b> of <code>${folder}</code>`,
+  );
   return renderPage({
-    title,
-    introduction: html`${introduction}
+    title: names.map(({ system, folder }) => system ?? folder).join(' against '),
+    introduction: html`<p>${marked[0]}, minus ${marked[1]}</p>
 <p class="command"><code>${command}</code></p>`,
     sections: places.map(({ title: of, items, metrics, differing }, index) => ({
       id: `comparison-${index + 1}`,

@@ -91,7 +91,7 @@ describe('train, of detectors', () => {
 
     const compared = await earshot(['compare', 'runs/panel/right', 'runs/panel/yes', '--html'], { cwd });
     expect(compared.code, compared.errors).toBe(0);
-    expect(compared.out).toMatch(/after the claim and 2 replies, 24 decisions paired, of 1 seed\nmacro-F1 +\+0\.6667 /);
+    expect(compared.out).toMatch(/After the claim and 2 replies, 24 decisions paired, of 1 seed\nmacro-F1 +\+0\.6667 /);
     expect(readFileSync(join(cwd, 'comparison.html'), 'utf8')).toContain('12 items on which they differ');
     const listed = await earshot(['runs'], { cwd });
     expect(listed.out).toContain('right has the highest macro-F1 of 2 detectors');

@@ -84,7 +84,7 @@ it('chooses settings on the development part, learns to pay for the right detect
   expect(macroF1.difference).toBeCloseTo(2 / 3, 10);
   expect(cost.low).toBeGreaterThan(0);
   expect((await compared('yes at 1')).out).toMatch(
-    /at the stop, 32 decisions paired, of 1 seed\nreturn +[+−-]0\.\d{4}/,
+    /At the stop, 32 decisions paired, of 1 seed\nreturn +[+−-]0\.\d{4}/,
   );
   expect((await compared('nobody')).errors).toContain('has no system "nobody"; it has agent, ');
 });

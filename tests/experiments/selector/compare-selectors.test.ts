@@ -2,8 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { RunDirectory } from '../../../checkpoints/run-directory.ts';
+import { compareSelectors } from '../../../experiments/selector/compare.ts';
 import { readSelectorResult } from '../../../experiments/selector/result.ts';
-import { compareSelectorSystems } from '../../../experiments/selector/scores.ts';
 import { earshot } from '../cli/command-line.ts';
 import { tinyFolder, trainHere } from './tiny-selector.ts';
 
@@ -14,13 +14,15 @@ describe('compare, of selectors', () => {
     const cwd = tinyFolder();
     await trainHere(cwd, { evaluation: { beside: ['untuned'] } });
     const folder = join(cwd, run);
-    const comparisons = compareSelectorSystems({ folder }, { folder, system: 'untuned' }, { seed: 1 });
-    expect(comparisons.map(({ test, task }) => `${test}/${task}`)).toEqual(['planted/stance', 'planted/veracity']);
+    const selector = { folder, system: 'selector' };
+    const comparisons = compareSelectors([selector, { folder, system: 'untuned' }], { seed: 1 });
+    const tasks = ['stance', 'veracity'] as const;
+    expect(comparisons.map(({ of }) => of)).toEqual(tasks.map((task) => ({ test: 'planted', task })));
     const { systems } = readSelectorResult(RunDirectory.open(folder));
     const scoreOf = (name: string, task: 'stance' | 'veracity') =>
       systems.find((system) => system.name === name)?.tests.planted[task];
-    for (const { task, items, metrics } of comparisons) {
-      const [own, other] = ['selector', 'untuned'].map((name) => scoreOf(name, task));
+    for (const [place, { items, metrics }] of comparisons.entries()) {
+      const [own, other] = ['selector', 'untuned'].map((name) => scoreOf(name, tasks[place]));
       expect(items).toBe(own?.items);
       for (const { name, estimate, low, high, pValue } of metrics) {
         expect(estimate).toBeCloseTo((own?.values[name] ?? 0) - (other?.values[name] ?? 0), 10);
@@ -28,7 +30,7 @@ describe('compare, of selectors', () => {
         expect(pValue).toBeGreaterThan(0);
       }
     }
-    const same = compareSelectorSystems({ folder }, { folder }, { seed: 1 });
+    const same = compareSelectors([selector, selector], { seed: 1 });
     for (const { metrics } of same) expect(metrics).toMatchObject([{ estimate: 0 }, { estimate: 0 }]);
 
     const table = await earshot(['compare', run, 'runs/tiny/agent', '--second-system', 'selector'], { cwd });
@@ -46,7 +48,7 @@ describe('compare, of selectors', () => {
     expect(itself.out).toMatch(new RegExp(`^untuned of ${run}\\nminus untuned of ${run}\\n`));
     const json = await earshot(['compare', run, run, '--second-system', 'untuned', '--json'], { cwd });
     expect(JSON.parse(json.out)).toMatchObject(
-      comparisons.map(({ test, task, items }) => ({ test, task, items, macroF1: {}, microF1: {} })),
+      comparisons.map(({ of, items }) => ({ ...of, items, macroF1: {}, microF1: {} })),
     );
   });
 

@@ -4,9 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { RunDirectory } from '../../../checkpoints/run-directory.ts';
 import { readDecisions } from '../../../experiments/run/decisions-file.ts';
 import { readParts } from '../../../experiments/run/parts-file.ts';
+import { compareSelectors } from '../../../experiments/selector/compare.ts';
 import { selectorDecisionSchema, threadOf } from '../../../experiments/selector/decisions.ts';
 import { readSelectorResult } from '../../../experiments/selector/result.ts';
-import { compareSelectorSystems } from '../../../experiments/selector/scores.ts';
 import type { Thread } from '../../../src/data/thread.ts';
 import { earshot } from '../cli/command-line.ts';
 import { lines, outcomeOf, tinyFolder, tinyThreads, trainHere } from './tiny-selector.ts';
@@ -74,12 +74,13 @@ describe('a selector with each event held out in turn', () => {
     expect(claims).toMatchObject({ labelled: 9, unlabelled: 9 });
     expect(systems.map(({ name }) => name)).toEqual(['selector', 'selector-all-posts', ...beside]);
 
-    const compared = compareSelectorSystems({ folder: run }, { folder: run, system: 'nearest-neighbour' }, { seed: 1 });
-    expect(compared.map(({ test: name, task, items }) => [name, task, items])).toContainEqual([
-      'held-out events',
-      'veracity',
-      24,
-    ]);
+    const both = [
+      { folder: run, system: 'selector' },
+      { folder: run, system: 'nearest-neighbour' },
+    ] as const;
+    expect(compareSelectors(both, { seed: 1 })).toContainEqual(
+      expect.objectContaining({ of: { test: 'held-out events', task: 'veracity' }, items: 24 }),
+    );
 
     const expected = outcomeOf(run);
     rmSync(join(run, 'result.json'));
