@@ -8,6 +8,7 @@ export type CallFailureKind =
   | 'tls'
   | 'server'
   | 'malformed'
+  | 'no-completion'
   | 'quota'
   | 'context-length'
   | 'bad-request'
@@ -19,7 +20,14 @@ export type CallFailureKind =
   | 'too-large'
   | 'no-answer';
 
-const RETRYABLE: readonly CallFailureKind[] = ['rate-limit', 'timeout', 'connection', 'server', 'malformed'];
+const RETRYABLE: readonly CallFailureKind[] = [
+  'rate-limit',
+  'timeout',
+  'connection',
+  'server',
+  'malformed',
+  'no-completion',
+];
 
 /** A failed request. The calling layer retries it or turns it into a ProviderError; it goes no further up. */
 export class CallFailure extends Error {
@@ -46,6 +54,11 @@ export class CallFailure extends Error {
 
   get isRetryable(): boolean {
     return this.shouldRetry ?? RETRYABLE.includes(this.kind);
+  }
+
+  /** A whole body that is no completion is what the endpoint has to say of the text, and hardly another one the next time. */
+  get mostAttempts(): number {
+    return this.kind === 'no-completion' ? 3 : Number.POSITIVE_INFINITY;
   }
 
   /** Whether the request was refused, or never arrived. What broke off or timed out may have been answered and be charged for. */

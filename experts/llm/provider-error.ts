@@ -65,6 +65,11 @@ export function providerErrorOf(options: {
       return new ProviderError(
         `${where} gave no usable answer ${tried}: ${said}; check that baseURL is right (it usually ends in /v1) and speaks chat completions`,
       );
+    case 'no-completion':
+      return new ProviderError(
+        `${where} gave no completion ${tried}: ${said}; if that tells of a text that it does not take, use an endpoint that ` +
+          'accepts such posts; else check that baseURL is right (it usually ends in /v1) and speaks chat completions',
+      );
     case 'rate-limit': {
       const seconds = Math.ceil((failure.retryAfterMs ?? 0) / 1000);
       // The quota of an hour or a day: every other request would wait as long in vain.

@@ -136,18 +136,17 @@ function notJson(body: string): CallFailure {
 
 function readAnswer(json: unknown, { needsLogprobs }: { needsLogprobs: boolean }): ReadCompletion['answer'] {
   const parsed = completionSchema.safeParse(json);
-  if (!parsed.success)
-    return toldFailure(json) ?? malformed(`the response is not a chat completion: ${excerpt(JSON.stringify(json))}`);
+  if (!parsed.success) return toldFailure(json) ?? noCompletion('is not a chat completion', json);
   const { choices } = parsed.data;
   const [choice, second] = choices.filter(({ index }, place) => (index ?? place) === 0);
   const told = [json, choice, choice?.message].map(toldFailure).find((failure) => failure !== null);
   if (told) return told;
   if (choice === undefined || second !== undefined)
-    return malformed(
-      choices.length === 0
-        ? 'the response holds no choices'
-        : `of the ${choices.length} choices of the response ${second === undefined ? 'none has' : 'several have'} index 0`,
-    );
+    return choices.length === 0
+      ? noCompletion('holds no choices', json)
+      : malformed(
+          `of the ${choices.length} choices of the response ${second === undefined ? 'none has' : 'several have'} index 0`,
+        );
   const { text, thinking, refusal } = readMessage(choice.message);
   const said = { ...(thinking !== null && { thinking }), logprobs: null };
   if (refusal !== null) return { ...said, text: refusal, finishReason: 'refusal' };
@@ -252,6 +251,11 @@ function withPlainSpaces(token: string): string {
 
 function malformed(message: string): CallFailure {
   return new CallFailure({ kind: 'malformed', message });
+}
+
+function noCompletion(what: string, json: unknown): CallFailure {
+  const message = `the response ${what}: ${JSON.stringify(json).slice(0, 300)}`;
+  return new CallFailure({ kind: 'no-completion', message });
 }
 
 function noAnswer(message: string): CallFailure {

@@ -58,24 +58,30 @@ export class EndpointCapabilities {
 
   /**
    * Sends a request. While the first one with these parts is under way, later ones wait for a moment, so that they do
-   * not all pay for the same refusal.
+   * not all pay for the same refusal. As long as an endpoint only fails, one request after the other finds out whether it
+   * still does.
    */
   async afterTrial<T>(
-    options: { endpoint: Endpoint; form: RequestForm; signal: AbortSignal | null },
+    options: { endpoint: Endpoint; form: RequestForm; signal: AbortSignal | null; isFailing: () => boolean },
     send: () => Promise<T>,
   ): Promise<T> {
-    const { endpoint, form, signal } = options;
+    const { endpoint, form, signal, isFailing } = options;
     const key = JSON.stringify([lineKey(endpoint), form.logprobs, form.json, form.temperature, form.tokensField]);
-    const trial = this.trials.get(key);
-    if (trial !== undefined) {
+    for (let trial = this.trials.get(key); trial !== undefined; trial = this.trials.get(key)) {
       await trial;
       signal?.throwIfAborted();
-      return send();
+      if (this.trials.get(key) === trial) return send();
     }
     const sent = send();
     const settled = new AbortController();
-    const ended = sent.catch(() => {}).finally(() => settled.abort());
-    const tooLong = delay(TRIAL_MS, undefined, { signal: settled.signal, ref: false }).catch(() => {});
+    const ended = sent
+      .catch(() => {
+        if (isFailing()) this.trials.delete(key);
+      })
+      .finally(() => settled.abort());
+    const tooLong = delay(TRIAL_MS, undefined, { signal: settled.signal, ref: false })
+      .then(() => (isFailing() ? ended : undefined))
+      .catch(() => {});
     const aborted = new Promise<void>((resolve) => signal?.addEventListener('abort', () => resolve(), { once: true }));
     this.trials.set(key, Promise.race([ended, tooLong, aborted]));
     return sent;

@@ -114,7 +114,9 @@ export class LiveChatService implements ChatService {
     this.budget.checkPrices(endpoint);
     const signal = this.signalOf(request);
     const form = this.capabilities.allowed(endpoint, fullForm(request));
-    return this.capabilities.afterTrial({ endpoint, form, signal }, () => this.ask(request, signal));
+    const { breaker } = this.lineOf(endpoint);
+    const isFailing = () => breaker.isFailing;
+    return this.capabilities.afterTrial({ endpoint, form, signal, isFailing }, () => this.ask(request, signal));
   }
 
   /** Asks with as much of the protocol as the endpoint takes. */
@@ -124,11 +126,12 @@ export class LiveChatService implements ChatService {
     const counter = { requests: 0 };
     let form = this.capabilities.allowed(endpoint, fullForm(request));
     let learnt: Refusals = {};
+    let { policy } = this;
     for (;;) {
       try {
         const answer = await withRetries({
           attempt: () => this.attemptForm({ request, form, line, signal, counter }),
-          policy: this.policy,
+          policy,
           random: this.random,
           signal,
         });
@@ -141,14 +144,17 @@ export class LiveChatService implements ChatService {
         if (refusal === null) {
           if (Object.keys(learnt).length > 0) this.capabilities.suspect(endpoint, null);
           if (!(error instanceof RetriesEndedError)) throw error;
-          const { failure, attempts } = error;
+          const { failure } = error;
+          const attempts = counter.requests;
           const told = this.described(failure, { endpoint, attempts });
-          line.breaker.failed(failure, { isFinal: true, message: told.message });
+          line.breaker.failed(failure, { isFinal: true, attempts, message: told.message });
           throw told;
         }
         learnt = { ...learnt, ...refusal };
         form = withoutRefused(form, refusal);
         if (error instanceof PartRefusedError) this.capabilities.suspect(endpoint, refusal);
+        // The server broke down over every attempt: without that part it answers soon, or not at all.
+        else if (error instanceof RetriesEndedError && error.attempts > 1) policy = { ...policy, maxAttempts: 2 };
       }
     }
   }
@@ -222,6 +228,7 @@ export class LiveChatService implements ChatService {
       if (failure?.isRetryable)
         line.breaker.failed(failure, {
           isFinal: false,
+          attempts: 1,
           message: this.described(failure, { endpoint, attempts: 1 }).message,
         });
       if (failure?.isCongestion) outcome = 'congested';

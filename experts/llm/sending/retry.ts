@@ -52,7 +52,8 @@ export async function withRetries<T>(options: {
     } catch (error) {
       const failure = await callFailureOf(error);
       if (failure === null) throw error;
-      if (!failure.isRetryable || attempts >= policy.maxAttempts) throw new RetriesEndedError({ failure, attempts });
+      if (!failure.isRetryable || attempts >= Math.min(policy.maxAttempts, failure.mostAttempts))
+        throw new RetriesEndedError({ failure, attempts });
       await sleep(waitMs({ failure, attempts, policy, random }), signal);
     }
   }

@@ -226,14 +226,14 @@ describe('bodies', () => {
     [
       'an older completion',
       { choices: [{ index: 0, text: 'Yes', finish_reason: 'stop' }] },
-      'malformed',
+      'no-completion',
       /not a chat comp/,
     ],
-    ['a piece of a stream', { choices: [{ index: 0, delta: message }] }, 'malformed', /not a chat completion/],
+    ['a piece of a stream', { choices: [{ index: 0, delta: message }] }, 'no-completion', /not a chat completion/],
     [
       'an answer of another protocol',
       { content: [{ type: 'text', text: 'Yes' }] },
-      'malformed',
+      'no-completion',
       /not a chat completion/,
     ],
   ])('are failures with %s', (_name, body, kind, told) => {

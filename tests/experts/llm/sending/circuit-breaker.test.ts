@@ -28,14 +28,17 @@ describe('a circuit breaker', () => {
     ],
     ['a refused parameter', { status: 400, message: 'seed must be odd' }, 14, /seed must be odd/],
     ['a model that is forbidden', { status: 403, message: 'not for you' }, 14, /forbids this request/],
-    ['a broken server', { status: 500, message: 'broken' }, 6 * calls - 1, /failed with status 500/],
+    ['a broken server', { status: 500, message: 'broken' }, 12, /^the first 12 .*failed with status 500/],
+    ['a server that is always busy', { status: 429, message: 'busy' }, 6 * calls - 1, /limited the rate/],
+    ['a server that never answers in time', { status: 408, message: 'late' }, 6 * calls - 1, /did not answer within/],
+    ['what is no completion', { body: '{"status": "ok"}' }, 3 * 14, /gave no completion/],
     ['answers that never begin', { text: '', finishReason: 'length' }, 14, /raise maxTokens/],
   ])('ends all calls to %s', async (_name, reply, most, sentence) => {
     const { server, errors } = await askMany(() => reply);
     expect(errors).toHaveLength(calls);
     expect(errors.at(-1)).toBeInstanceOf(EndpointUnusableError);
     expect(errors.at(-1).message).toMatch(sentence);
-    // Ten, and those that were under way. What may pass is tried six times first, by all who wait.
+    // Ten, and those that were under way; of what may pass as many with all their attempts, one after the other.
     expect(server.requests.length).toBeLessThanOrEqual(most);
   });
 
@@ -54,9 +57,24 @@ describe('a circuit breaker', () => {
     expect((await askMany(() => filtered)).server.requests).toHaveLength(calls);
   });
 
+  it('lets one request after the other find out whether a server that only failed has recovered', async () => {
+    const { server, errors } = await askMany((_body, { index }) => (index < 9 ? { status: 500 } : 'yes'));
+    expect(errors.map(({ message }) => message)).toEqual([
+      expect.stringMatching(/failed with status 500 after 6 attempts/),
+    ]);
+    expect(server.requests).toHaveLength(calls - 1 + 9);
+  });
+
   it('is not put off by the busy beginning of a server', async () => {
     const { server, errors } = await askMany((_body, { index }) => (index < 5 ? { status: 503 } : 'yes'));
     expect(errors).toEqual([]);
     expect(server.requests).toHaveLength(calls + 5);
+  });
+
+  it('does not give up on a server that fails most of the time', async () => {
+    const { server, errors } = await askMany((_body, { index }) => (index % 4 === 3 ? 'yes' : { status: 500 }));
+    expect(errors.filter((error) => error instanceof EndpointUnusableError)).toEqual([]);
+    expect(errors.length).toBeLessThan(calls / 2);
+    expect(server.requests.length).toBeGreaterThan(2 * calls);
   });
 });

@@ -168,6 +168,17 @@ describe('what endpoints refuse', () => {
     expect(notes).toEqual([expect.stringMatching(/knows no JSON mode/)]);
   });
 
+  it('is not looked for for long where a server answers nothing at all', async () => {
+    const server = await startServer(() => ({ status: 500, message: 'Internal Server Error' }));
+    const failed = quickService().chat(ask(endpointAt(server), everything));
+    await expect(failed).rejects.toThrow(/status 500 after 8 attempts/);
+    expect(server.requests.map(({ body }) => 'response_format' in body)).toEqual([
+      ...Array(6).fill(true),
+      false,
+      false,
+    ]);
+  });
+
   it('is no JSON schema where the server has taken one before', async () => {
     let isBroken = false;
     const server = await startServer(() => (isBroken ? { status: 500, message: 'Internal Server Error' } : 'yes'));

@@ -73,6 +73,21 @@ describe('LiveChatService', () => {
     expect(server.requests).toHaveLength(3);
   });
 
+  it.each([
+    '{"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}, "usageMetadata": {"promptTokenCount": 12}}',
+    '{"candidates": [], "promptFeedback": {"blockReason": "SAFETY"}}',
+    '{"choices": null, "object": "chat.completion"}',
+    '{"choices": []}',
+  ])('asks little more where a whole body is no completion, and quotes it: %s', async (body) => {
+    const server = await startServer(() => ({ body }));
+    const failed = quickService().chat(ask(endpointAt(server)));
+    await expect(failed).rejects.toThrow(
+      /^endpoint scripted .* gave no completion after 3 attempts: .*; if that tells of a text that it does not take, /,
+    );
+    await expect(failed).rejects.toThrow(JSON.stringify(JSON.parse(body)));
+    expect(server.requests).toHaveLength(3);
+  });
+
   const lasting: [ScriptedReply, RegExp][] = [
     [{ status: 400, message: 'top_p must be 1' }, /refused the request with status 400.*top_p must be 1/],
     [
