@@ -784,6 +784,13 @@ def milliseconds(time):
     return ((days * 24 + hour) * 60 + minute - zone) * 60_000 + second * 1000 + int(((parts[7] or "") + "000")[:3])
 
 
+def hours_between(claim, post):
+    """Never negative; None where a time is unknown."""
+    if claim is None or post is None:
+        return None
+    return max(0, milliseconds(post) - milliseconds(claim)) / 3_600_000
+
+
 def check_refusals(text):
     """What `earshot decide` takes and what it refuses must be the same here."""
     for line in text.rstrip("\n").split("\n"):
@@ -815,6 +822,7 @@ def main():
             "threadId": thread["id"],
             "post": posts[decision.stop_step]["id"],
             "time": posts[decision.stop_step].get("time"),
+            "hours": hours_between(posts[0].get("time"), posts[decision.stop_step].get("time")),
             "stopped": decision.stopped,
             "postsUsed": decision.stop_step + 1,
             "posts": len(posts),
@@ -824,6 +832,7 @@ def main():
             "verdict": decision.verdict,
             "calls": decision.calls,
             "shift": decision.shift,
+            "verdictMissing": "no detector is at hand" if decision.verdict is None else None,
         }
         print(json.dumps(record, ensure_ascii=False, allow_nan=False), flush=True)
     if trained > 0:

@@ -20,6 +20,7 @@ export const bundleFiles = {
   golden: 'golden.jsonl',
   characters: 'characters.json',
   trained: 'trained.json',
+  tested: 'tested.json',
   refusals: 'refusals.jsonl',
   student: 'student.json',
   detector: 'detector.json',

@@ -63,7 +63,7 @@ ${student === null ? '' : `The student is in \`${student}\`. `}${detector === nu
 ${data}. Threads: ${Object.entries(threads)
     .map(([part, count]) => `${part} ${count}`)
     .join(', ')}. \`trained.json\` has a hash of each thread that the agent
-learnt from, so that nobody tests it on them unawares.
+learnt from, so that nobody tests it on them unawares, and \`tested.json\` of each that it was tested on.
 
 ${hashes.join('\n')}
 

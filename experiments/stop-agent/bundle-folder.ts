@@ -19,12 +19,25 @@ export async function policyOfBundle(folder: string): Promise<Policy> {
 }
 
 /** Whether the agent of a bundle learnt from a thread. */
-export async function trainedOnBy(folder: string, { manifest }: Policy): Promise<(thread: Thread) => boolean> {
-  const name = bundleFiles.trained;
-  const bytes = await bundleFile(folder, name);
-  await checkDigest(bytes, { name, sha256: manifest.files[name] });
-  const trained = new Set(parseBundleJson(new TextDecoder().decode(bytes), { name, schema: z.array(z.string()) }));
-  return (thread) => trained.has(threadIdentity(thread));
+export function trainedOnBy(folder: string, policy: Policy): Promise<(thread: Thread) => boolean> {
+  return listedBy(folder, policy, [bundleFiles.trained]);
+}
+
+/** Whether it learnt from a thread or was tested on it. Bundles of earlier versions do not tell those that it was tested on. */
+export function knownBy(folder: string, policy: Policy): Promise<(thread: Thread) => boolean> {
+  const { trained, tested } = bundleFiles;
+  return listedBy(folder, policy, tested in policy.manifest.files ? [trained, tested] : [trained]);
+}
+
+async function listedBy(folder: string, { manifest }: Policy, names: readonly string[]) {
+  const listed = new Set<string>();
+  for (const name of names) {
+    const bytes = await bundleFile(folder, name);
+    await checkDigest(bytes, { name, sha256: manifest.files[name] });
+    const hashes = parseBundleJson(new TextDecoder().decode(bytes), { name, schema: z.array(z.string()) });
+    for (const hash of hashes) listed.add(hash);
+  }
+  return (thread: Thread) => listed.has(threadIdentity(thread));
 }
 
 async function bundleFile(folder: string, name: string): Promise<Uint8Array> {

@@ -11,7 +11,7 @@ import { InputError } from '../../src/errors.ts';
 import type { WorkContext } from '../../src/work-context.ts';
 import { decideStops } from '../../trainers/stop-agent/policy.ts';
 import { readParts, threadIdentity } from '../run/parts-file.ts';
-import { policyOfBundle, trainedOnBy } from './bundle-folder.ts';
+import { knownBy, policyOfBundle } from './bundle-folder.ts';
 import type { CalibrationThread } from './calibrate.ts';
 import { shownPart } from './decide.ts';
 import { judgeForTraining, judgeOfRun } from './judge-for-training.ts';
@@ -104,7 +104,7 @@ async function agentOfBundle(folder: string): Promise<CalibrationAgent> {
   return {
     name: folder,
     goldOf,
-    isKnown: await trainedOnBy(folder, policy),
+    isKnown: await knownBy(folder, policy),
     read: (whole) =>
       Promise.all(
         whole.map(async (each) => {

@@ -147,6 +147,11 @@ export function trainedThreads(run: RunDirectory): ReadonlySet<string> {
   return new Set(learnt.map(({ identity }) => identity));
 }
 
+/** Identities of the threads that a run was tested on. */
+export function testedThreads(run: RunDirectory): ReadonlySet<string> {
+  return new Set(partsOfRun(run).test.map(({ identity }) => identity));
+}
+
 /**
  * The test threads of a run, looked up by their hashes.
  * @param options.data where the data is now; null for the place that the run's configuration names

@@ -90,6 +90,8 @@ describe.each(variants)('a bundle in Python (%s)', (variant) => {
       expect(found[index].shift.isUnlike).toBe(shift.isUnlike);
       expect(found[index].shift.score).toBeCloseTo(shift.score, 6);
       expect(found[index]).toMatchObject({ threadId, postsUsed, stopped, calls, verdict: { label: verdict.label } });
+      expect(Object.keys(found[index])).toEqual(Object.keys(expected[index]));
+      expect(found[index]).toMatchObject({ verdictMissing: null, hours: expected[index].hours });
       expect(found[index].stopProbability).toHaveLength(stopProbability.length);
       for (const [post, probability] of stopProbability.entries())
         expect(Math.abs(found[index].stopProbability[post] - probability)).toBeLessThanOrEqual(1e-5);

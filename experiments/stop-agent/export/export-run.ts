@@ -18,7 +18,7 @@ import { localModelOfRun } from '../cache.ts';
 import { trainedClaims } from '../claim-region.ts';
 import { scoresJson } from '../metrics.ts';
 import { type OpenedRun, openStopAgentRun } from '../open-run.ts';
-import { testThreadsOfRun, trainedThreads } from '../parts.ts';
+import { testedThreads, testThreadsOfRun, trainedThreads } from '../parts.ts';
 import { promiseOfRun } from '../promise-file.ts';
 import { systemsTable } from '../report/systems-table.ts';
 import { readTrialResult, type TrialResult } from '../result.ts';
@@ -110,6 +110,7 @@ export async function exportRun(options: {
       [bundleFiles.golden]: golden.lines,
       [bundleFiles.characters]: `${JSON.stringify(characters)}\n`,
       [bundleFiles.trained]: `${JSON.stringify([...trainedThreads(run)].sort())}\n`,
+      [bundleFiles.tested]: `${JSON.stringify([...testedThreads(run)].sort())}\n`,
       [bundleFiles.refusals]: goldenRefusals(),
       [bundleFiles.python]: readFileSync(pythonReader),
       [bundleFiles.card]: card,

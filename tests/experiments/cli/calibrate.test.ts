@@ -137,6 +137,12 @@ describe('calibrate', () => {
       '30 fresh threads cannot show that at most 5 % lose, with confidence 90 %: that takes 45',
     );
     expect(existsSync(join(cwd, run, 'promise.json'))).toBe(before);
+    // Its bundle knows them, too; one of an earlier version those alone that it learnt from.
+    expect((await earshot(['export', run, '--out', 'knowing'], { cwd })).code).toBe(0);
+    const ofBundle = await calibrate('knowing', '--threads', 'few.jsonl');
+    expect(ofBundle.errors).toContain(
+      `knowing learnt from ${trainedOn.length} of these threads or was tested on them; they are left out`,
+    );
     writeFileSync(join(cwd, 'known.jsonl'), linesOf(trainedOn));
     const none = await calibrate(run, '--threads', 'known.jsonl');
     expect([none.code, none.errors]).toEqual([
