@@ -98,8 +98,9 @@ async function sweep(file: string, options: SweepOptions & { terminal: Terminal 
     import('../sweep/run-sweep.ts'),
     import('../sweep/sweep-folder.ts'),
   ]);
-  // Before anything is listed or made: a sweep that cannot be halved is refused.
+  // Before anything is listed, made or removed: a sweep that cannot be halved is refused, and a queue that is none.
   if (method.name === 'halving') rungsOf(plan, method);
+  if (options.queue !== undefined) (await import('../sweep/queue/connection.ts')).placeOf(options.queue);
   if (options.dryRun) {
     stdout.write(listing(plan));
     return;
@@ -120,7 +121,7 @@ async function sweep(file: string, options: SweepOptions & { terminal: Terminal 
   const page = options.html ? `${folder.path}/report.html` : null;
   const { writeResults } = await import('../sweep/write-results.ts');
   const { summary, json } = await writeResults(plan, { folder, command, page });
-  stdout.write(options.json ? `${JSON.stringify(json, null, 2)}\n` : summary);
+  stdout.write(options.json ? `${JSON.stringify(json, null, 2)}\n` : summary(proseWidth(terminal)));
   stderr.write(
     `\nTable: ${folder.path}/trials.csv   Report: ${folder.path}/report.md${page === null ? '' : `   Page: ${page}`}\n`,
   );
@@ -157,7 +158,6 @@ async function runTrials(plan: SweepPlan, options: Running): Promise<void> {
     import('./sweep-progress.ts'),
   ]);
   const programs = options.queue === undefined ? await programsOf(plan, options) : null;
-  terminal.stderr.write(opening(plan, { folder, programs, shard, width: proseWidth(terminal) }));
   // A queue may refuse or be away, so what is shown on the terminal begins after it. The pool notes nothing before it runs.
   const { run, close } =
     programs !== null
@@ -168,6 +168,7 @@ async function runTrials(plan: SweepPlan, options: Running): Promise<void> {
           onNote: (line) => progress.onNote(line),
         })
       : await onQueue(plan, options);
+  terminal.stderr.write(opening(plan, { folder, programs, shard, width: proseWidth(terminal) }));
   const progress = sweepProgress(plan, { terminal, signal });
   try {
     await runSweep({

@@ -16,7 +16,7 @@ export const detectorsReport: KindReport = {
     );
     return {
       report: markdownOf(detectorsDocument({ ...source, standing })),
-      summary: summarizeDetectors({ ...source, standing }),
+      summary: (width) => summarizeDetectors({ ...source, standing, width }),
       answer: { verdict: standing.verdict },
       next: second === undefined ? [] : [`npx earshot compare ${first} ${second} --html`],
     };

@@ -5,8 +5,8 @@ import type { PageSource, ReportSource, VariantResults, VariantRuns } from '../r
 export interface ReportTexts {
   /** In Markdown. */
   readonly report: string;
-  /** What a screen shows of it: no line is longer than 100 characters. */
-  readonly summary: string;
+  /** What a screen shows of it, in lines of so many characters. */
+  readonly summary: (width: number) => string;
   /** What `report.json` opens with. */
   readonly answer: { readonly verdict: string };
   /** Commands that a reader may want next. */

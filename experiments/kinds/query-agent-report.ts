@@ -11,7 +11,7 @@ export const queryAgentReport: KindReport = {
     const standing = standingOf(resultsOf(source.variants, (run) => readQueryResult(run)));
     return {
       report: markdownOf(queryDocument({ ...source, standing })),
-      summary: summarizeQueryAgents({ ...source, standing }),
+      summary: (width) => summarizeQueryAgents({ ...source, standing, width }),
       answer: { verdict: standing.verdict },
       next: [],
     };

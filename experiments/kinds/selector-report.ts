@@ -15,7 +15,7 @@ export const selectorReport: KindReport = {
     const lastRun = source.variants.at(-1)?.directories.at(-1) ?? '';
     return {
       report: markdownOf(selectorDocument({ ...source, results })),
-      summary: summarizeSelectorExperiment({ ...source, results }),
+      summary: (width) => summarizeSelectorExperiment({ ...source, results, width }),
       answer: { verdict: `${selectorVerdict(results)}.` },
       next: [
         `npx earshot select ${quoted(lastRun)} --out selected.jsonl`,

@@ -23,7 +23,7 @@ export const stopAgentReport: KindReport = {
     const answer = answerOf({ ...source, results });
     return {
       report: markdownOf(stopAgentDocument({ ...source, results, answer })),
-      summary: summarizeExperiment(source.name, answer),
+      summary: (width) => summarizeExperiment(answer, { name: source.name, width }),
       answer,
       next: [
         ...answer.next,

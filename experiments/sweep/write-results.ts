@@ -16,8 +16,8 @@ import { tableCsv, tableJson, tableParquet, trialTable } from './trial-table.ts'
 export interface SweepResults {
   /** The report as Markdown. */
   readonly text: string;
-  /** What a screen shows of it: no line is longer than 100 characters. */
-  readonly summary: string;
+  /** What a screen shows of it, in lines of so many characters. */
+  readonly summary: (width: number) => string;
   /** What `--json` prints. */
   readonly json: unknown;
 }
@@ -108,5 +108,5 @@ export async function writeResults(
     if (name.endsWith('.svg') && !(name in files)) rmSync(join(folder.path, name));
   for (const [name, content] of Object.entries(files)) writeFileAtomically(join(folder.path, name), content);
   if (page !== null) writeFileAtomically(page, sweepPage(report, pictures));
-  return { text, summary: summarizeSweep(report), json };
+  return { text, summary: (width) => summarizeSweep(report, { width }), json };
 }

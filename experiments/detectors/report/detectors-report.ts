@@ -108,11 +108,12 @@ function differencesSection({ differences }: Standing): ReportSection[] {
   return [{ id: 'differences', title: 'Differences, paired', blocks: [table, explained] }];
 }
 
-/** The same on a screen: no line is longer than 100 characters. */
+/** The same on a screen. */
 export function summarizeDetectors({
   name,
   standing: { detectors, verdict, notes },
-}: Omit<Reported, 'command' | 'description'>): string {
+  width,
+}: Omit<Reported, 'command' | 'description'> & { width: number }): string {
   const shown = ['accuracy', 'brier', 'calls', 'inputTokens', 'outputTokens', 'cost'].filter((metric) =>
     detectors.some(({ last }) => (last.values[metric] ?? 0) !== 0),
   );
@@ -125,10 +126,10 @@ export function summarizeDetectors({
   return [
     `${name}: ${counted(detectors.length, 'detector')}`,
     '',
-    narrowTable([['detector', 'macro-F1', ...titles], ...rows]),
+    narrowTable([['detector', 'macro-F1', ...titles], ...rows], { width }),
     '',
-    ...notes.map((note) => wrapped(`Mind: ${note}.`)),
-    wrapped(`Verdict: ${verdict}.`),
+    ...notes.map((note) => wrapped(`Mind: ${note}.`, { width })),
+    wrapped(`Verdict: ${verdict}.`, { width }),
     '',
   ].join('\n');
 }

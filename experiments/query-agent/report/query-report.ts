@@ -42,27 +42,34 @@ export function queryDocument({ name, description, command, standing }: Reported
   };
 }
 
-/** The same on a screen: no line is longer than 100 characters. */
-export function summarizeQueryAgents({ name, standing }: Pick<Reported, 'name' | 'standing'>): string {
+/** The same on a screen. */
+export function summarizeQueryAgents({
+  name,
+  standing,
+  width,
+}: Pick<Reported, 'name' | 'standing'> & { width: number }): string {
   const tables = standing.agents.flatMap((agent) => [
     `${agent.variant}`,
     '',
-    narrowTable([
-      ['system', 'return', 'macro-F1', 'ER', 'cost', 'agent above it'],
-      ...agent.systems.map(({ title, values, agentAbove }) => [
-        title,
-        ...['meanReturn', 'macroF1', 'er'].map((metric) => values[metric].estimate.toFixed(3)),
-        values.cost.estimate.toFixed(4),
-        agentAbove === null ? '' : signedInterval(agentAbove.return),
-      ]),
-    ]),
+    narrowTable(
+      [
+        ['system', 'return', 'macro-F1', 'ER', 'cost', 'agent above it'],
+        ...agent.systems.map(({ title, values, agentAbove }) => [
+          title,
+          ...['meanReturn', 'macroF1', 'er'].map((metric) => values[metric].estimate.toFixed(3)),
+          values.cost.estimate.toFixed(4),
+          agentAbove === null ? '' : signedInterval(agentAbove.return),
+        ]),
+      ],
+      { width },
+    ),
     '',
   ]);
   return [
     `${name}: an agent that asks several detectors`,
     '',
     ...tables,
-    wrapped(`Verdict: ${standing.verdict}.`),
+    wrapped(`Verdict: ${standing.verdict}.`, { width }),
     '',
   ].join('\n');
 }

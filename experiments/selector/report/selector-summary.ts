@@ -1,5 +1,5 @@
 import { counted } from '../../../src/counted.ts';
-import { narrowTable, summaryWidth, wrapped } from '../../report/narrow-table.ts';
+import { narrowTable, wrapped } from '../../report/narrow-table.ts';
 import type { VariantResults } from '../../report/variant-results.ts';
 import { selectorTasks } from '../decisions.ts';
 import type { SelectorResult } from '../result.ts';
@@ -12,13 +12,15 @@ const shown = [selectorName, allPostsName, 'untuned', 'random', 'random-by-class
 
 /**
  * What a selector experiment came to, on a screen: macro-F1 of both tasks on every test set, and one sentence on how the
- * selector stands to a random selection. No line is longer than 100 characters.
+ * selector stands to a random selection.
  */
 export function summarizeSelectorExperiment({
   name,
   results,
+  width,
 }: {
   name: string;
+  width: number;
   results: readonly VariantResults<SelectorResult>[];
 }): string {
   const [{ trials }] = results;
@@ -40,13 +42,16 @@ export function summarizeSelectorExperiment({
     const heading = [`${test}, macro-F1`, ...selectorTasks, ...selectorTasks.map((task) => `${task} kept`)];
     // Where every run keeps what it tuned the columns would say the same twice.
     const isTwice = rows.every(([, stance, veracity, ...kept]) => kept[0] === stance && kept[1] === veracity);
-    return narrowTable([heading, ...rows].map((row) => (isTwice ? row.slice(0, 3) : row)));
+    return narrowTable(
+      [heading, ...rows].map((row) => (isTwice ? row.slice(0, 3) : row)),
+      { width },
+    );
   });
   return [
     `${name}: ${counted(trials.length, 'seed')}`,
     '',
     ...tables.flatMap((table) => [table, '']),
-    wrapped(`Verdict: ${selectorVerdict(results)}.`, { width: summaryWidth }),
+    wrapped(`Verdict: ${selectorVerdict(results)}.`, { width }),
     '',
   ].join('\n');
 }

@@ -40,8 +40,11 @@ export async function connectQueue(address: string, { onNote }: { onNote: (line:
   return redis;
 }
 
-/** The address without its password. */
-function placeOf(address: string): string {
+/**
+ * The address without its password.
+ * @throws InputError for one that is none
+ */
+export function placeOf(address: string): string {
   const url = URL.canParse(address) ? new URL(address) : null;
   if (url === null || !['redis:', 'rediss:'].includes(url.protocol))
     throw new InputError(

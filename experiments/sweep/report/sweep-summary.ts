@@ -20,7 +20,10 @@ const metricsShown: ReadonlySet<string> = new Set([
  * What a sweep came to, on a screen: the best settings on the development part, the leading one on the test beside what a
  * reader would use instead, and whether it is recommended. No line is longer than 100 characters.
  */
-export function summarizeSweep({ plan, rows, settings, leader, tested }: SweepReport): string {
+export function summarizeSweep(
+  { plan, rows, settings, leader, tested }: SweepReport,
+  { width }: { width: number },
+): string {
   const counts = (['finished', 'stopped', 'failed', 'missing'] as const).flatMap((status) => {
     const count = rows.filter((row) => row.status === status).length;
     return count === 0 ? [] : [`${count} ${status}`];
@@ -37,33 +40,40 @@ export function summarizeSweep({ plan, rows, settings, leader, tested }: SweepRe
   return [
     `${plan.name}: ${rows.length} trials, ${counts.join(', ')}`,
     '',
-    narrowTable([
-      ['setting, on the development part', ...(isMetric ? [] : ['objective']), ...titles],
-      ...ranked
-        .slice(0, settingsShown)
-        .map(({ setting, objective }) => [
-          `${setting === leader?.setting ? '→' : ' '} ${setting.label}`,
-          ...(isMetric ? [] : [shownInterval(objective, 3)]),
-          ...metrics.map(({ name, decimals }) =>
-            name === plan.aim ? shownInterval(objective, 3) : (setting.values[name]?.mean.toFixed(decimals) ?? '–'),
-          ),
-        ]),
-    ]),
+    narrowTable(
+      [
+        ['setting, on the development part', ...(isMetric ? [] : ['objective']), ...titles],
+        ...ranked
+          .slice(0, settingsShown)
+          .map(({ setting, objective }) => [
+            `${setting === leader?.setting ? '→' : ' '} ${setting.label}`,
+            ...(isMetric ? [] : [shownInterval(objective, 3)]),
+            ...metrics.map(({ name, decimals }) =>
+              name === plan.aim ? shownInterval(objective, 3) : (setting.values[name]?.mean.toFixed(decimals) ?? '–'),
+            ),
+          ]),
+      ],
+      { width },
+    ),
     ...(ranked.length > settingsShown ? [`  … and ${ranked.length - settingsShown} more in the report`] : []),
     '',
     ...(leader === null
-      ? [wrapped(`Verdict: nothing can be recommended: ${whyNone(plan, settings)}.`)]
+      ? [wrapped(`Verdict: nothing can be recommended: ${whyNone(plan, settings)}.`, { width })]
       : [
-          narrowTable([
-            ['on the test, which chose nothing', ...titles],
-            ...besideOnTest(tested).map(({ name, role, values }) => [
-              role === 'learnt' ? leader.setting.label : name,
-              ...cells(values),
-            ]),
-          ]),
+          narrowTable(
+            [
+              ['on the test, which chose nothing', ...titles],
+              ...besideOnTest(tested).map(({ name, role, values }) => [
+                role === 'learnt' ? leader.setting.label : name,
+                ...cells(values),
+              ]),
+            ],
+            { width },
+          ),
           '',
           wrapped(
             `Verdict: ${leader.verdict}. ${leader.isToldApart ? '' : `${leader.setting.label} is the highest. `}${leader.why.join(' ')}`,
+            { width },
           ),
         ]),
     '',

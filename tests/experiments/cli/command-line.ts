@@ -20,6 +20,8 @@ export interface Surroundings {
   readonly stdin?: Readable;
   /** Whether `train` and `sweep` write the page of their results, whose charts cost more than most trainings of tests. */
   readonly page?: boolean;
+  /** The width of the terminal; none unless given. */
+  readonly columns?: number;
 }
 
 /** Commands take paths from the working directory, of which a process has one, so they wait for each other. */
@@ -31,7 +33,7 @@ let turn: Promise<unknown> = Promise.resolve();
  */
 export function start(
   given: readonly string[],
-  { cwd, stdin = Readable.from([]), page = false }: Surroundings,
+  { cwd, stdin = Readable.from([]), page = false, columns }: Surroundings,
 ): Started {
   const trains = ['train', 'sweep'].includes(given[0]) && !given.includes('--help');
   const words = [
@@ -41,7 +43,8 @@ export function start(
   ];
   const interruption = new AbortController();
   const stdout = new TextCollector();
-  const stderr = new TextCollector();
+  const screen = columns === undefined ? {} : { isTTY: true, columns, rows: 24 };
+  const stderr = Object.assign(new TextCollector(), screen);
   const outcome = turn.then(async () => {
     const before = process.cwd();
     process.chdir(cwd);

@@ -55,11 +55,23 @@ describe('a sweep', () => {
     expect(readdirSync(cwd)).toEqual(['sweep.yaml']);
   });
 
+  it('is not begun, and nothing of it removed, where the queue is none', async () => {
+    const cwd = temporaryFolder();
+    cpSync(whole, cwd, { recursive: true });
+    const words = ['sweep', 'sweep.yaml', '--queue', 'http://me:secret@x', '--restart'];
+    const { code, errors } = await earshot(words, { cwd });
+    expect([code, errors]).toEqual([1, expect.stringMatching(/^earshot: --queue needs an address such as redis:/)]);
+    expect(errors).not.toContain('secret');
+    expect(results(cwd, 'runs')).toEqual(results(whole, 'runs'));
+  });
+
   it('runs every setting with every seed, and writes one table, a report and pictures; again, it reads them', async () => {
     const cwd = whole;
     expect(first.out).toMatch(/^tiny-sweep: 6 trials, 6 finished\n/);
     expect(first.out).toMatch(/\nVerdict: no setting is recommended, because 2 seeds do not tell\s+alpha=0\.\d from /);
     expect(Math.max(...first.out.split('\n').map((line) => line.length))).toBeLessThanOrEqual(100);
+    const { out: narrow } = await earshot(['sweep', 'sweep.yaml'], { cwd, columns: 80 });
+    expect(Math.max(...narrow.split('\n').map((line) => line.length))).toBeLessThan(80);
     const report = readFileSync(join(cwd, 'runs/tiny-sweep/report.md'), 'utf8');
     expect(report).toContain('6 trials: 3 settings, 2 seeds each. 6 finished.');
     expect(report).toMatch(

@@ -72,6 +72,9 @@ describe('train', () => {
     ]);
 
     const written = statSync(join(run, 'result.json')).mtimeMs;
+    const narrow = await earshot(['train', 'tiny.yaml'], { cwd, columns: 80 });
+    expect(Math.max(...narrow.out.split('\n').map((line) => line.length))).toBeLessThan(80);
+    expect(narrow.out.replace(/\s+/g, ' ')).toContain('Verdict: the agent ');
     const second = await earshot(['train', 'tiny.yaml', '--json'], { cwd });
     expect(second.errors).not.toMatch(/training|judging/);
     expect(statSync(join(run, 'result.json')).mtimeMs).toBe(written);

@@ -37,6 +37,7 @@ function decision(
 const verdictOf = (variants: Record<string, readonly SelectorResult[]>) =>
   summarizeSelectorExperiment({
     name: 'x',
+    width: 100,
     results: Object.entries(variants).map(([variant, trials]) => ({ variant, trials })),
   })
     .replaceAll('\n', ' ')
@@ -85,7 +86,11 @@ describe('the verdict on a selector', () => {
       runOf(right).decisions.map((own) => ({ ...own, part: 'held-out' as const }));
     const tuned = runOf({ selector: 4, random: 4, untuned: 20 });
     const harmed = { ...tuned, decisions: [...tuned.decisions, ...heldOut({ selector: 10, random: 30, untuned: 20 })] };
-    const text = summarizeSelectorExperiment({ name: 'x', results: [{ variant: 'agent', trials: [harmed, harmed] }] });
+    const text = summarizeSelectorExperiment({
+      name: 'x',
+      width: 100,
+      results: [{ variant: 'agent', trials: [harmed, harmed] }],
+    });
     expect(text.replaceAll('\n', ' ')).toMatch(
       /Verdict: selection harms stance here: tuned 0\.2\d\d, untuned 0\.\d{3} on 40 held-out replies, so the untuned models are kept; selection harms veracity here: .* on 40 held-out claims, .*; compared with/,
     );

@@ -10,8 +10,8 @@ const runsOf = ({ variant, trials }: VariantResults<TrialResult>) => ({
   variant,
   directories: trials.map(({ seed }) => `runs/x/${variant}/seed-${seed}`),
 });
-const summaryOf = (results: readonly VariantResults<TrialResult>[]) =>
-  summarizeExperiment('x', answerOf({ results, variants: results.map(runsOf) }));
+const summaryOf = (results: readonly VariantResults<TrialResult>[], width = 100) =>
+  summarizeExperiment(answerOf({ results, variants: results.map(runsOf) }), { name: 'x', width });
 
 const widest = (text: string) => Math.max(...text.split('\n').map((line) => [...line].length));
 
@@ -77,6 +77,8 @@ describe('the summary of an experiment', () => {
       'all posts',
     ]);
     expect(widest(summary)).toBeLessThanOrEqual(100);
+    const variants = [aware, once].map((own, index) => ({ variant: `${index}`, trials: [own] }));
+    expect(widest(summaryOf(variants, 79))).toBeLessThanOrEqual(79);
   });
 
   it('says which agents are above the rules, which bring no measurable gain, and which are below', () => {
