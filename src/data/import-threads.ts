@@ -70,7 +70,7 @@ export async function* importThreads(
     const kept = await orSkip(options, () => {
       if (seen.has(thread.id))
         throw new BadItemError({
-          place: `thread ${seen.size + 1}, id`,
+          place: `${options.paths.join(', ')}: thread ${seen.size + 1}, id`,
           value: shortened(thread.id),
           reason: 'repeats the id of an earlier thread',
         });

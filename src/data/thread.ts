@@ -8,15 +8,21 @@ const timestamp = z.iso
   .default(null)
   .describe('when it was posted, ISO 8601; null where unknown');
 
+/** Ids of tweets lose digits as numbers, so no number is taken for a text. */
+const text = z.string({
+  error: ({ input }) => {
+    if (typeof input !== 'number') return undefined;
+    return Number.isSafeInteger(input)
+      ? `must be a text, "${input}" in quotes; \`earshot data import threads\` puts such numbers into quotes`
+      : 'must be a text, in quotes: as a number it has lost digits';
+  },
+});
+
 const postFields = {
-  id: z.string().min(1),
+  id: text.min(1),
   time: timestamp,
-  author: z.string().nullable().default(null),
-  parent: z
-    .string()
-    .nullable()
-    .default(null)
-    .describe('id of the post it answers; null for the claim or where unknown'),
+  author: text.nullable().default(null),
+  parent: text.nullable().default(null).describe('id of the post it answers; null for the claim or where unknown'),
   text: z.string(),
   stance: z.enum(['support', 'deny', 'query', 'comment']).nullable().default(null).describe('towards the claim'),
 };
@@ -52,10 +58,15 @@ export const postSchema = z.strictObject(postFields, {
 });
 
 const threadFields = {
-  id: z.string().min(1),
-  event: z.string().nullable().default(null),
-  veracity: z.enum(['true', 'false', 'unverified', 'non-rumor']).nullable().default(null),
-  rumor: z.boolean().nullable().default(null),
+  id: text.min(1),
+  event: text.nullable().default(null),
+  veracity: z
+    .enum(['true', 'false', 'unverified', 'non-rumor'], {
+      error: ({ input }) => (typeof input === 'boolean' ? `must be a text, "${input}" in quotes` : undefined),
+    })
+    .nullable()
+    .default(null),
+  rumor: z.boolean({ error: 'must be true, false or null, without quotes' }).nullable().default(null),
   split: z.string().optional().describe('the official part of the data set, where it has parts'),
   labels: z
     .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))

@@ -14,14 +14,26 @@ export const threadsImporter: Importer = {
     let sorted = 0;
     for (const path of paths)
       yield* itemsOfLines(readLines(path), { ...options, name: path }, (value, place) => {
-        if (!options.sort) return parseThread(value, place);
-        const inOrder = withSortedReplies(value);
-        if (inOrder !== value) sorted++;
+        const named = withTextIds(value);
+        if (!options.sort) return parseThread(named, place);
+        const inOrder = withSortedReplies(named);
+        if (inOrder !== named) sorted++;
         return parseThread(inOrder, place);
       });
     if (options.sort) options.onNote?.(`the replies of ${sorted} threads were out of time order and are now sorted`);
   },
 };
+
+const nameSchema = z.union([z.int().transform(String), z.unknown()]);
+const numbered = z.looseObject({
+  id: nameSchema,
+  posts: z.array(z.looseObject({ id: nameSchema, parent: nameSchema.optional(), author: nameSchema.optional() })),
+});
+
+/** Ids that are numbers in texts, as far as no digit was lost; the same value if it is not a thread. */
+function withTextIds(value: unknown): unknown {
+  return numbered.safeParse(value).data ?? value;
+}
 
 const sortable = z.looseObject({ posts: z.array(z.looseObject({ time: z.string().nullish() })) });
 

@@ -58,7 +58,7 @@ describe('any format', () => {
     const line = JSON.stringify({ id: 'a', posts: [{ id: 'a', text: 'x' }] });
     const files = { 'a.jsonl': line, 'b.jsonl': line };
     await expect(importFrom('threads', { files, paths: ['a.jsonl', 'b.jsonl'] })).rejects.toThrow(
-      'repeats the id of an earlier thread; found "a"',
+      /a\.jsonl, .*b\.jsonl: thread 2, id: repeats the id of an earlier thread; found "a"/,
     );
     const kept = await importFrom('threads', { files, paths: ['a.jsonl', 'b.jsonl'], more: { skipInvalid: true } });
     expect(kept.threads).toHaveLength(1);
@@ -83,6 +83,27 @@ describe('threads', () => {
     const { threads, notes } = await importFrom('threads', { files, paths: ['a.jsonl'], more: { sort: true } });
     expect(threads[0].posts.map(({ id }) => id)).toEqual(['a', 'early', 'late', 'unknown']);
     expect(notes).toEqual(['the replies of 1 threads were out of time order and are now sorted']);
+  });
+
+  it('puts numbers that are ids into quotes, as far as no digit was lost', async () => {
+    const posts = [
+      { id: 7, text: 'claim' },
+      { id: 8, parent: 7, author: 3, text: 'reply' },
+    ];
+    const lines = `${JSON.stringify({ id: 7, posts })}\n{"id": 524922729485848577, "posts": [{"id": "1", "text": "x"}]}`;
+    const { threads, skipped } = await importFrom('threads', {
+      files: { 'a.jsonl': lines },
+      paths: ['a.jsonl'],
+      more: { skipInvalid: true },
+    });
+    expect(threads.map(({ id }) => id)).toEqual(['7']);
+    expect(threads[0].posts).toMatchObject([
+      { id: '7', parent: null },
+      { id: '8', parent: '7', author: '3' },
+    ]);
+    expect(skipped).toEqual([
+      expect.stringContaining('a.jsonl:2 id: must be a text, in quotes: as a number it has lost'),
+    ]);
   });
 
   it('leaves saying what is wrong with a broken thread to the schema', async () => {

@@ -60,8 +60,20 @@ describe('reading threads', () => {
         /^threads\.jsonl:1: is not one whole object, and each line has to be one \(JSON Lines\): `jq -c "\.\[\]"` makes/,
       );
     expect(await failure(line({ id: 'b', posts: [post('b')], rumor: 'maybe' }))).toContain(
-      'threads.jsonl:1 rumor: expected boolean; found "maybe"',
+      'threads.jsonl:1 rumor: must be true, false or null, without quotes; found "maybe"',
     );
+  });
+
+  it('says what to do about numbers and labels of another kind', async () => {
+    const messages: [unknown, string][] = [
+      [{ id: 12, posts: [post('b')] }, '1 id: must be a text, "12" in quotes; `earshot data import threads` puts'],
+      [{ id: 'b', posts: [{ id: 2 ** 60, text: 'x' }] }, '1 posts.0.id: must be a text, in quotes: as a number'],
+      [{ id: 'b', posts: [{ ...post('b'), parent: 7 }] }, '1 posts.0.parent: must be a text, "7" in quotes'],
+      [{ id: 'b', rumor: 1, posts: [post('b')] }, '1 rumor: must be true, false or null, without quotes; found 1'],
+      [{ id: 'b', veracity: false, posts: [post('b')] }, '1 veracity: must be a text, "false" in quotes; found false'],
+      [{ posts: [post('b')] }, '1 id: expected string; found nothing'],
+    ];
+    for (const [value, message] of messages) expect(await failure(line(value))).toContain(`threads.jsonl:${message}`);
   });
 
   it('refuses a thread of no post and takes one of a single post', async () => {
