@@ -78,6 +78,7 @@ const agent = createPolicyValue({
   inputs,
   actions: 2,
   hidden: 64,
+  hasCritic: true,
   randoms: seeds.map((seed) => Random.seeded({ seed, purpose: 'cartpole weights' })),
 });
 for (let iteration = 0; iteration < iterations; iteration++) {

@@ -6,11 +6,11 @@ import type { MlpName } from '../src/tensor/population-ops.ts';
 import type { Random } from '../src/tensor/random.ts';
 import type { RowTables } from '../src/tensor/row-tables.ts';
 import type { Pairs } from './gail.ts';
-import { type BlockMasks, masked, type PolicyValue, policyValueForward } from './policy-value.ts';
+import { type BlockMasks, masked, type PolicyValue, policyForward } from './policy-value.ts';
 
 /*
- * Behaviour cloning (Pomerleau 1991): maximum likelihood of the demonstrated actions. Trains the policy half of a network
- * of one member; the value half gets no gradient.
+ * Behaviour cloning (Pomerleau 1991): maximum likelihood of the demonstrated actions. Trains the policy of one member; a critic
+ * beside it gets no gradient.
  */
 
 export const behaviorCloningSchema = z.strictObject({
@@ -67,7 +67,7 @@ export async function cloneEpoch(
   });
   const seen = await descendCloning(network, {
     batches,
-    shared: network.blockMasks,
+    shared: { blockMasks: network.blockMasks },
     adam: { learningRates: [config.learningRate], epsilon: 1e-8 },
   });
   let sum = 0;
@@ -83,9 +83,9 @@ interface CloningMinibatch {
 }
 
 /** −Σ weight · log π(action). */
-const descendCloning = descent<MlpName, CloningMinibatch, BlockMasks, { loss: tf.Tensor }>(
-  (parameters, { observations, weights }, blockMasks) => {
-    const { logProbabilities } = policyValueForward(masked(parameters, blockMasks), observations);
+const descendCloning = descent<MlpName, CloningMinibatch, { blockMasks: BlockMasks | null }, { loss: tf.Tensor }>(
+  (parameters, { observations, weights }, { blockMasks }) => {
+    const logProbabilities = policyForward(masked(parameters, blockMasks), observations, { actions: 2 });
     const loss = tf.neg(tf.sum(tf.mul(logProbabilities, weights)));
     return { loss, seen: { loss } };
   },

@@ -1,7 +1,7 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { descent } from '../src/tensor/descent.ts';
 import { paddedCount } from '../src/tensor/onnx/compiled.ts';
-import { columnOf, matMul, sliceRows, type Tensors } from '../src/tensor/population-ops.ts';
+import { columnOf, gatherRows, sliceRows, type Tensors } from '../src/tensor/population-ops.ts';
 import type { RowTables } from '../src/tensor/row-tables.ts';
 import {
   type Discriminator,
@@ -94,8 +94,8 @@ export interface OccupancyMinibatch {
   readonly expertActions: tf.Tensor3D;
   /** Each expert's pair is mixed with one of the agent's. The pair's own share, [members, expert rows, 1]. */
   readonly expertShares: tf.Tensor3D;
-  /** The share of each of the agent's states: [members, expert rows, agent states]. */
-  readonly agentShares: tf.Tensor3D;
+  /** The state of the agent's pair: its number among the agents' states of all members, [members · expert rows]. */
+  readonly agentRows: tf.Tensor1D;
   /** The mixed actions, [members, expert rows, 1]. */
   readonly mixedActions: tf.Tensor3D;
 }
@@ -106,7 +106,7 @@ export interface OccupancyMinibatch {
  */
 export function occupancyLoss(
   parameters: Tensors<DiscriminatorName>,
-  { states, expertActions, expertShares, agentShares, mixedActions }: OccupancyMinibatch,
+  { states, expertActions, expertShares, agentRows, mixedActions }: OccupancyMinibatch,
   rowWeights: GailRowWeights,
 ) {
   const { wAction } = parameters;
@@ -118,8 +118,10 @@ export function occupancyLoss(
   const withAction = (states: tf.Tensor3D, actions: tf.Tensor3D) =>
     tf.add<tf.Tensor3D>(states, tf.mul(actions, wAction));
   const pairs = tf.concat([ofAgent, tf.add<tf.Tensor3D>(ofAgent, wAction), withAction(ofExperts, expertActions)], 1);
-  const mixedStates = () =>
-    tf.add<tf.Tensor3D>(tf.mul(expertShares, ofExperts), matMul(agentShares, ofAgent, { leftIsData: true }));
+  const mixedStates = () => {
+    const beside = gatherRows(ofAgent, agentRows);
+    return tf.add<tf.Tensor3D>(beside, tf.mul(expertShares, tf.sub(ofExperts, beside)));
+  };
   return discriminatorLoss(parameters, { pairs, mixtures: () => withAction(mixedStates(), mixedActions) }, rowWeights);
 }
 
@@ -211,7 +213,7 @@ function drawMinibatch(
 ): OccupancyMinibatch {
   const { batchSize } = members[0].config.discriminator;
   const expertRows = members[0].streams.length * batchSize;
-  const agentShares = new Float32Array(members.length * expertRows * agentStates);
+  const agentRows = new Int32Array(members.length * expertRows);
   const [actions, expertShares, mixedActions] = [0, 1, 2].map(() => members.map(() => new Float32Array(expertRows)));
   const rows = members.map(({ seen, occupancy, streams, random }, member) => {
     const own = new Int32Array(agentStates + expertRows);
@@ -227,7 +229,7 @@ function drawMinibatch(
         const share = random.uniform();
         const { state, action } = drawPair(random.uniform());
         expertShares[member][row] = share;
-        agentShares[(member * expertRows + row) * agentStates + state] = 1 - share;
+        agentRows[member * expertRows + row] = member * agentStates + state;
         mixedActions[member][row] = share * stream.pairs.actions[pair] + (1 - share) * action;
       }
     }
@@ -237,7 +239,7 @@ function drawMinibatch(
     states: states.gather(rows),
     expertActions: columnOf(actions),
     expertShares: columnOf(expertShares),
-    agentShares: tf.tensor3d(agentShares, [members.length, expertRows, agentStates]),
+    agentRows: tf.tensor1d(agentRows, 'int32'),
     mixedActions: columnOf(mixedActions),
   };
 }

@@ -2,7 +2,7 @@ import * as tf from '@tensorflow/tfjs-core';
 import { columnOf, type MlpName, type Tensors } from '../src/tensor/population-ops.ts';
 import type { RowTables } from '../src/tensor/row-tables.ts';
 import type { ExactAdvantages, Occupancy, SeenThreads } from './exact-gail.ts';
-import { type PolicyValue, policyValueForward } from './policy-value.ts';
+import { type PolicyValue, policyForward } from './policy-value.ts';
 import {
   clippedSurrogate,
   entropyOf,
@@ -15,8 +15,7 @@ import {
 
 /*
  * PPO-clip (ppo.ts) with its expectation over steps taken exactly: a row a state, both actions of it weighed by how often
- * the old policy takes them (exact-gail.ts). There is no critic to fit, so the value half of the network gets no
- * gradient. An epoch is one update over all states: `minibatches`, `valueCoefficient` and `gaeLambda` are not read.
+ * the old policy takes them (exact-gail.ts). There is no critic to fit. An epoch is one update over all states: `minibatches`, `valueCoefficient` and `gaeLambda` are not read.
  */
 
 /** What one member's policy is improved on. */
@@ -78,7 +77,7 @@ export function exactPpoLoss(
   { observations, oldLogProbabilities, advantages, weights, visits }: ExactPpoBatch,
   { clip, entropy: c_e }: Pick<PpoCoefficients, 'clip' | 'entropy'>,
 ): tf.Tensor3D {
-  const { logProbabilities } = policyValueForward(parameters, observations);
+  const logProbabilities = policyForward(parameters, observations, { actions: 2 });
   const surrogate = clippedSurrogate(tf.sub(logProbabilities, oldLogProbabilities), advantages, clip);
   const objective = tf.sum<tf.Tensor3D>(tf.mul(surrogate, weights), 2, true);
   const entropy = tf.mul(tf.mul(entropyOf(logProbabilities), visits), c_e);

@@ -1,8 +1,8 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { z } from 'zod';
 import { descent } from '../src/tensor/descent.ts';
-import { type MlpName, perMember, type Tensors } from '../src/tensor/population-ops.ts';
-import { type BlockMasks, masked, policyValueForward } from './policy-value.ts';
+import { gatherRows, type MlpName, perMember, type Tensors } from '../src/tensor/population-ops.ts';
+import { type BlockMasks, masked, policyForward } from './policy-value.ts';
 
 /*
  * The task's own return on labelled threads: what the detector's judgement at the stop is worth, less the delay and the
@@ -45,8 +45,8 @@ export type StopRewards = readonly Float32Array[];
 export type LabelledBatch = {
   /** [members, rows, inputs]; a member with fewer rows is padded at its end. */
   readonly observations: tf.Tensor3D;
-  /** How the rows of all members, one after the other, become [members, threads, steps of the longest] and back. */
-  readonly order: { readonly places: tf.Tensor3D; readonly back: tf.Tensor1D; readonly isMoved: tf.Tensor1D };
+  /** Row of each step of each thread, counted over all members: [members · threads · steps of the longest]. */
+  readonly rows: tf.Tensor1D;
   /** R over the member's number of threads, 0 behind a thread's end; 1 before the last step, else 0: [members, threads, steps]. */
   readonly stopRewards: tf.Tensor3D;
   readonly goesOn: tf.Tensor3D;
@@ -63,19 +63,15 @@ export function labelledBatch(
   const threads = Math.max(...stopRewards.map(({ length }) => length));
   const longest = Math.max(...stopRewards.flat().map(({ length }) => length));
   const shape: [number, number, number] = [members, threads, longest];
-  const places = new Int32Array(members * threads * longest);
-  const back = new Int32Array(members * rows);
-  const isMoved = new Float32Array(back.length);
-  const rewards = new Float32Array(places.length);
-  const goesOn = new Float32Array(places.length);
+  const rowOf = new Int32Array(members * threads * longest);
+  const rewards = new Float32Array(rowOf.length);
+  const goesOn = new Float32Array(rowOf.length);
   for (const [member, own] of stopRewards.entries()) {
     let row = member * rows;
     for (const [thread, rewardsOfThread] of own.entries())
       for (const [step, reward] of rewardsOfThread.entries()) {
         const place = (member * threads + thread) * longest + step;
-        places[place] = row;
-        back[row] = place;
-        isMoved[row] = 1;
+        rowOf[place] = row;
         rewards[place] = reward / own.length;
         goesOn[place] = Number(step < rewardsOfThread.length - 1);
         row++;
@@ -83,11 +79,7 @@ export function labelledBatch(
   }
   return {
     observations,
-    order: {
-      places: tf.tensor3d(places, shape, 'int32'),
-      back: tf.tensor1d(back, 'int32'),
-      isMoved: tf.tensor1d(isMoved),
-    },
+    rows: tf.tensor1d(rowOf, 'int32'),
     stopRewards: tf.tensor3d(rewards, shape),
     goesOn: tf.tensor3d(goesOn, shape),
     weights: perMember(weights),
@@ -96,7 +88,7 @@ export function labelledBatch(
 
 /** J of each policy on labelled threads. */
 export function returnsOf(network: Tensors<MlpName>, labelled: LabelledBatch): tf.Tensor3D {
-  return expectedReturns(policyValueForward(network, labelled.observations).logProbabilities, labelled);
+  return expectedReturns(policyForward(network, labelled.observations, { actions: 2 }), labelled);
 }
 
 /**
@@ -105,13 +97,13 @@ export function returnsOf(network: Tensors<MlpName>, labelled: LabelledBatch): t
  */
 export function expectedReturns(
   logProbabilities: tf.Tensor3D,
-  { order, stopRewards, goesOn }: Omit<LabelledBatch, 'observations'>,
+  { rows, stopRewards, goesOn }: Omit<LabelledBatch, 'observations'>,
 ): tf.Tensor3D {
-  const [members, rows] = logProbabilities.shape;
+  const ofSteps = gatherRows(logProbabilities, rows);
   // Whoever has not stopped by the last post is judged there: log p = 0.
   const logOf = (action: number) => {
-    const flat = tf.reshape<tf.Rank.R1>(tf.slice(logProbabilities, [0, 0, action], [members, rows, 1]), [-1]);
-    return tf.mul<tf.Tensor3D>(rearranged(flat, order), goesOn);
+    const own = tf.slice(ofSteps, [0, 0, action], [ofSteps.shape[0], ofSteps.shape[1], 1]);
+    return tf.mul<tf.Tensor3D>(tf.reshape(own, goesOn.shape), goesOn);
   };
   const logReached = tf.cumsum(logOf(0), 2, true);
   const stopping = tf.exp(tf.add(logReached, logOf(1)));
@@ -122,32 +114,9 @@ export function expectedReturns(
 export const climbReturns = descent<
   MlpName,
   object,
-  { blockMasks: BlockMasks; task: LabelledBatch },
+  { blockMasks: BlockMasks | null; task: LabelledBatch },
   { returns: tf.Tensor3D }
 >((parameters, _, { blockMasks, task }) => {
   const returns = returnsOf(masked(parameters, blockMasks), task);
   return { loss: tf.neg(tf.mul(returns, task.weights)), seen: { returns } };
 });
-
-/**
- * Numbers in another order, some of them left out or repeated, such as rows of threads as a matrix of threads.
- * @param x [numbers]
- * @param order.places for each number of the result, its place in `x`
- * @param order.back for each number of `x`, its place in the result; `isMoved` is 0 for those that have none, else 1
- */
-function rearranged(
-  x: tf.Tensor1D,
-  { places, back, isMoved }: { places: tf.Tensor; back: tf.Tensor1D; isMoved: tf.Tensor1D },
-): tf.Tensor {
-  const operation = tf.customGrad<tf.Tensor>((_, save) => {
-    if (typeof save === 'function') save([back, isMoved]);
-    return {
-      value: tf.gather(x, places),
-      gradFunc: (dy, [back, isMoved]) => {
-        const flat = Array.isArray(dy) ? dy[0] : dy;
-        return [tf.mul(tf.gather(tf.reshape(flat, [-1]), back), isMoved)];
-      },
-    };
-  });
-  return operation(x);
-}

@@ -6,14 +6,16 @@ import { layer, type MlpName, mapTensors, type Tensors, upperForward } from '../
 import type { Random } from '../src/tensor/random.ts';
 
 /*
- * The actor-critic network of PPO. Policy and value are separate perceptrons with two tanh layers, laid side by side in
- * one block-diagonal network so that they share every product: hidden units 0 … h−1 belong to the policy, h … 2h−1 to
- * the value; the outputs are the action logits, then the value.
+ * The policy's network, a perceptron with two tanh layers, and beside it PPO's critic, where something is estimated from rollouts.
+ * The critic is a perceptron of the same size; both lie side by side in one block-diagonal network so that they share every
+ * product: hidden units 0 … h−1 belong to the policy, h … 2h−1 to the value; the outputs are the action logits, then the value.
  */
 
 /** A population's networks with their Adam moments; every tensor is [members, rows, columns]. */
 export interface PolicyValue extends Optimized<MlpName> {
-  readonly blockMasks: BlockMasks;
+  readonly actions: number;
+  /** Null without a critic. */
+  readonly blockMasks: BlockMasks | null;
 }
 
 /** 1 inside the blocks of `w2` and `w3`, 0 outside, [1, rows, columns]: keeps policy and value apart. */
@@ -27,14 +29,16 @@ interface Sizes {
   readonly actions: number;
   /** Units in each hidden layer, of policy and value each. */
   readonly hidden: number;
+  readonly hasCritic: boolean;
 }
 
 /**
  * Orthogonal weights with gain √2, 0.01 for the policy's head and `valueGain` (1) for the value's; biases 0 (the
- * initialisation of OpenAI Baselines' PPO). One member for each generator.
+ * initialisation of OpenAI Baselines' PPO). One member for each generator, whose policy is the same with a critic and without.
  */
 export function createPolicyValue(options: Sizes & { randoms: readonly Random[]; valueGain?: number }): PolicyValue {
-  const { inputs, actions, hidden, randoms, valueGain = 1 } = options;
+  const { inputs, actions, hidden, hasCritic, randoms, valueGain = 1 } = options;
+  const [beside, diagonal] = hasCritic ? [besideEachOther, blockDiagonal] : [policyAlone, policyAlone];
   const members = randoms.map((random) => {
     const draw = (rows: number, columns: number, gain: number) => ({
       rows,
@@ -44,24 +48,25 @@ export function createPolicyValue(options: Sizes & { randoms: readonly Random[];
     const w1 = [draw(inputs, hidden, Math.SQRT2), draw(inputs, hidden, Math.SQRT2)] as const;
     const w2 = [draw(hidden, hidden, Math.SQRT2), draw(hidden, hidden, Math.SQRT2)] as const;
     const w3 = [draw(hidden, actions, 0.01), draw(hidden, 1, valueGain)] as const;
-    return { w1: besideEachOther(...w1), w2: blockDiagonal(...w2), w3: blockDiagonal(...w3) };
+    return { w1: beside(...w1), w2: diagonal(...w2), w3: diagonal(...w3) };
   });
   const stack = (name: 'w1' | 'w2' | 'w3') =>
     stackMembers(
       members.map((member) => member[name].data),
       members[0][name],
     );
-  const zeros = (columns: number) => tf.zeros([randoms.length, 1, columns]) as tf.Tensor3D;
+  const bias = (name: 'w1' | 'w2' | 'w3') => tf.zeros([randoms.length, 1, members[0][name].columns]) as tf.Tensor3D;
   return {
     ...optimized({
       w1: stack('w1'),
-      b1: zeros(2 * hidden),
+      b1: bias('w1'),
       w2: stack('w2'),
-      b2: zeros(2 * hidden),
+      b2: bias('w2'),
       w3: stack('w3'),
-      b3: zeros(actions + 1),
+      b3: bias('w3'),
     }),
-    blockMasks: createBlockMasks({ hidden, actions }),
+    actions,
+    blockMasks: hasCritic ? createBlockMasks({ hidden, actions }) : null,
   };
 }
 
@@ -88,6 +93,7 @@ export function stackPolicyValues(networks: readonly PolicyValue[]): PolicyValue
     firstMoments: stacked('firstMoments'),
     secondMoments: stacked('secondMoments'),
     updates: first.updates,
+    actions: first.actions,
     blockMasks: first.blockMasks,
   };
   disposeOptimized(first);
@@ -97,28 +103,56 @@ export function stackPolicyValues(networks: readonly PolicyValue[]): PolicyValue
 
 export function disposePolicyValue(network: PolicyValue): void {
   disposeOptimized(network);
-  tf.dispose([network.blockMasks.w2, network.blockMasks.w3]);
+  if (network.blockMasks !== null) tf.dispose([network.blockMasks.w2, network.blockMasks.w3]);
 }
 
 /** The parameters with zeros off the blocks, where a loss must not move them. */
-export function masked(parameters: Tensors<MlpName>, { w2, w3 }: BlockMasks): Tensors<MlpName> {
+export function masked(parameters: Tensors<MlpName>, blockMasks: BlockMasks | null): Tensors<MlpName> {
+  if (blockMasks === null) return parameters;
+  const { w2, w3 } = blockMasks;
   return { ...parameters, w2: tf.mul(parameters.w2, w2), w3: tf.mul(parameters.w3, w3) };
 }
 
-/** Log-probabilities of the actions [members, rows, actions] and state values [members, rows, 1]. */
+/** Log-probabilities of the actions, [members, rows, actions], by a network with a critic or without. */
+export function policyForward(
+  parameters: Tensors<MlpName>,
+  observations: tf.Tensor3D,
+  { actions }: { actions: number },
+): tf.Tensor3D {
+  return tf.tidy(() => {
+    const output = outputs(parameters, observations);
+    const [members, rows, all] = output.shape;
+    return tf.logSoftmax(all === actions ? output : tf.slice(output, [0, 0, 0], [members, rows, actions]));
+  });
+}
+
+/** The same and the state values, [members, rows, 1], by a network with a critic. */
 export function policyValueForward(parameters: Tensors<MlpName>, observations: tf.Tensor3D) {
   return tf.tidy(() => {
-    const first = { weights: parameters.w1, bias: parameters.b1 };
-    const { output } = upperForward(parameters, layer(observations, first, { isTanh: true, inputIsData: true }));
-    const [members, rows, outputs] = output.shape;
+    const output = outputs(parameters, observations);
+    const [members, rows, all] = output.shape;
     return {
-      logProbabilities: tf.logSoftmax(tf.slice(output, [0, 0, 0], [members, rows, outputs - 1])) as tf.Tensor3D,
-      values: tf.slice(output, [0, 0, outputs - 1], [members, rows, 1]),
+      logProbabilities: tf.logSoftmax(tf.slice(output, [0, 0, 0], [members, rows, all - 1])) as tf.Tensor3D,
+      values: tf.slice(output, [0, 0, all - 1], [members, rows, 1]),
     };
   });
 }
 
-/** log π(stop) and V of two-action networks, [members, rows, 1] each. */
+function outputs(parameters: Tensors<MlpName>, observations: tf.Tensor3D): tf.Tensor3D {
+  const first = { weights: parameters.w1, bias: parameters.b1 };
+  return upperForward(parameters, layer(observations, first, { isTanh: true, inputIsData: true })).output;
+}
+
+/** log π(stop) of two-action networks, [members, rows, 1]. */
+export const scoredStops = compiled(
+  ({ parameters, observations }: { parameters: Tensors<MlpName>; observations: tf.Tensor3D }) => {
+    const logProbabilities = policyForward(parameters, observations, { actions: 2 });
+    const [members, rows] = logProbabilities.shape;
+    return tf.slice(logProbabilities, [0, 0, 1], [members, rows, 1]);
+  },
+);
+
+/** The same and V, of networks with a critic. */
 export const scored = compiled(
   ({ parameters, observations }: { parameters: Tensors<MlpName>; observations: tf.Tensor3D }) => {
     const { logProbabilities, values } = policyValueForward(parameters, observations);
@@ -143,6 +177,10 @@ interface Matrix {
   readonly columns: number;
   /** Row-major. */
   readonly data: Float32Array;
+}
+
+function policyAlone(policy: Matrix): Matrix {
+  return policy;
 }
 
 function besideEachOther(left: Matrix, right: Matrix): Matrix {

@@ -116,13 +116,12 @@ export function ppoUpdate(
   const { epochs, minibatches } = members[0].config;
   const steps = members[0].steps.rows.length;
   const rows = Math.floor(steps / minibatches);
-  const actions = agent.blockMasks.w3.shape[2] - 1;
   const updates = Math.floor(steps / rows);
   let orders: readonly Int32Array[] = [];
   const draw = (update: number) => {
     if (update === 0) orders = members.map(({ random }) => random.permutation(steps));
     const chosen = orders.map((order) => order.subarray(update * rows, (update + 1) * rows));
-    return takeMinibatch(members, { chosen, states: options.states, actions });
+    return takeMinibatch(members, { chosen, states: options.states, actions: agent.actions });
   };
   return updatePolicies(descendPpo, {
     agent,
@@ -136,7 +135,7 @@ export function ppoUpdate(
 /** What all updates of an iteration share. */
 interface PolicyUpdates<Common> {
   readonly common: Common;
-  readonly blockMasks: BlockMasks;
+  readonly blockMasks: BlockMasks | null;
   readonly coefficients: PpoCoefficients;
   readonly task: LabelledBatch | null;
 }

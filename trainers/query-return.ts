@@ -3,7 +3,7 @@ import { NOT_ALLOWED, type QueryMdp, queryValues, queryVisits } from '../envs/qu
 import { descent } from '../src/tensor/descent.ts';
 import { compiled } from '../src/tensor/onnx/compiled.ts';
 import type { MlpName, Tensors } from '../src/tensor/population-ops.ts';
-import { type BlockMasks, masked, policyValueForward } from './policy-value.ts';
+import { policyForward } from './policy-value.ts';
 
 /*
  * The expected return of an agent with several detectors (envs/query-env.ts) and its gradient, both exact. A thread's MDP is known, so
@@ -40,7 +40,7 @@ export type QueryStates = { readonly observations: tf.Tensor3D; readonly mask: t
 
 /** ln π(a | s), [1, rows, actions]. */
 export function queryLogProbabilities(parameters: Tensors<MlpName>, { observations, mask }: QueryStates): tf.Tensor3D {
-  const { logProbabilities } = policyValueForward(parameters, observations);
+  const logProbabilities = policyForward(parameters, observations, { actions: mask.shape[2] });
   return tf.logSoftmax(tf.add<tf.Tensor3D>(logProbabilities, mask));
 }
 
@@ -92,12 +92,9 @@ export function queryLoss(
 }
 
 /** Climbs the expected return: a batch is the weights of one step. */
-export const climbQueryReturn = descent<
-  MlpName,
-  { weights: tf.Tensor3D },
-  { blockMasks: BlockMasks; states: QueryStates },
-  object
->((parameters, { weights }, { blockMasks, states }) => ({
-  loss: queryLoss(masked(parameters, blockMasks), { states, weights }),
-  seen: {},
-}));
+export const climbQueryReturn = descent<MlpName, { weights: tf.Tensor3D }, { states: QueryStates }, object>(
+  (parameters, { weights }, { states }) => ({
+    loss: queryLoss(parameters, { states, weights }),
+    seen: {},
+  }),
+);

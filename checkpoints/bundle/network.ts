@@ -2,9 +2,7 @@ import { type Moments, standardized } from '../../src/tensor/normalizer.ts';
 import type { Projection } from '../../src/tensor/principal-components.ts';
 
 /*
- * A stop agent's policy on plain arrays, for programs that only decide: no tensors, no packages. In training, policy and
- * value lie side by side in one block-diagonal network, hidden units 0 … h−1 and the first two outputs being the
- * policy's (trainers/policy-value.ts). Only that half is kept here.
+ * A stop agent's policy on plain arrays, for programs that only decide: no tensors, no packages.
  */
 
 /** Names of the layers: x·w1 + b1, tanh, ·w2 + b2, tanh, ·w3 + b3. */
@@ -37,27 +35,20 @@ interface Matrix {
   readonly data: Float32Array;
 }
 
-/** The policy's half of a network that holds policy and value. */
-export function policyHalf(
-  whole: { parameters: Readonly<Record<LayerName, Matrix>>; moments: PolicyNetwork['moments'] },
+/** The network of a trained policy. */
+export function policyNetwork(
+  policy: { parameters: Readonly<Record<LayerName, Matrix>>; moments: PolicyNetwork['moments'] },
   projection: Projection | null = null,
 ): PolicyNetwork {
-  const { parameters, moments } = whole;
-  const width = parameters.w1.rows;
-  const hidden = parameters.w1.columns / 2;
+  const { parameters, moments } = policy;
+  const { w1, b1, w2, b2, w3, b3 } = parameters;
+  const { rows: width, columns: hidden } = w1;
   return {
     inputs: projection === null ? width : width - projection.components + projection.inputs,
     projection: projection === null ? null : wholeProjection(projection, width),
     hidden,
     moments,
-    layers: {
-      w1: corner(parameters.w1, { rows: width, columns: hidden }),
-      b1: corner(parameters.b1, { rows: 1, columns: hidden }),
-      w2: corner(parameters.w2, { rows: hidden, columns: hidden }),
-      b2: corner(parameters.b2, { rows: 1, columns: hidden }),
-      w3: corner(parameters.w3, { rows: hidden, columns: actionCount }),
-      b3: corner(parameters.b3, { rows: 1, columns: actionCount }),
-    },
+    layers: { w1: w1.data, b1: b1.data, w2: w2.data, b2: b2.data, w3: w3.data, b3: b3.data },
   };
 }
 
@@ -90,13 +81,6 @@ export function projectedStates(network: PolicyNetwork, states: Float32Array): F
         projected[row * width + column] += value * projection[input * width + column];
     }
   return projected;
-}
-
-/** The upper left part of a matrix. */
-function corner({ columns: width, data }: Matrix, { rows, columns }: { rows: number; columns: number }): Float32Array {
-  const part = new Float32Array(rows * columns);
-  for (let row = 0; row < rows; row++) part.set(data.subarray(row * width, row * width + columns), row * columns);
-  return part;
 }
 
 /**

@@ -47,21 +47,21 @@ export function onnxModel(network: PolicyNetwork): Uint8Array {
   ];
   const seen = projection === null ? 'state_double' : 'projected';
   const nodes: OnnxNode[] = [
-    { type: 'Cast', inputs: [state], output: 'state_double', integers: { to: double } },
+    { type: 'Cast', inputs: [state], output: 'state_double', attributes: { to: double } },
     ...(projection === null ? [] : [{ type: 'MatMul', inputs: ['state_double', 'projection'], output: seen }]),
     { type: 'Sub', inputs: [seen, 'mean'], output: 'centred' },
     { type: 'Mul', inputs: ['centred', 'scale'], output: 'scaled' },
     { type: 'Clip', inputs: ['scaled', 'lowest', 'highest'], output: 'clipped' },
-    { type: 'Cast', inputs: ['clipped'], output: 'standardised', integers: { to: float } },
+    { type: 'Cast', inputs: ['clipped'], output: 'standardised', attributes: { to: float } },
     { type: 'Gemm', inputs: ['standardised', 'w1', 'b1'], output: 'z1' },
     { type: 'Tanh', inputs: ['z1'], output: 'h1' },
     { type: 'Gemm', inputs: ['h1', 'w2', 'b2'], output: 'z2' },
     { type: 'Tanh', inputs: ['z2'], output: 'h2' },
     { type: 'Gemm', inputs: ['h2', 'w3', 'b3'], output: logits },
-    { type: 'Softmax', inputs: [logits], output: 'probabilities', integers: { axis: 1 } },
-    { type: 'Gather', inputs: ['probabilities', 'stop'], output: stopProbability, integers: { axis: 1 } },
+    { type: 'Softmax', inputs: [logits], output: 'probabilities', attributes: { axis: 1 } },
+    { type: 'Gather', inputs: ['probabilities', 'stop'], output: stopProbability, attributes: { axis: 1 } },
     { type: 'Greater', inputs: [stopProbability, 'half'], output: 'is_stop' },
-    { type: 'Cast', inputs: ['is_stop'], output: action, integers: { to: int64 } },
+    { type: 'Cast', inputs: ['is_stop'], output: action, attributes: { to: int64 } },
   ];
   return onnxFile({
     name: 'stop_agent',

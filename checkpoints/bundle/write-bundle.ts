@@ -65,7 +65,7 @@ export async function promiseInBundle(folder: string, promise: StopPromise): Pro
   }
 }
 
-/** The weights as safetensors: the policy's half of the network, the projection, and the normaliser in double precision. */
+/** The weights as safetensors: the policy's network, the projection, and the normaliser in double precision. */
 export function weightsFile(network: PolicyNetwork): Buffer {
   const { inputs, projection, hidden, layers, moments } = network;
   const width = widthOf(network);

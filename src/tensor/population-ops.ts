@@ -155,6 +155,26 @@ export function sliceRows(x: tf.Tensor3D, start: number, count: number): tf.Tens
   return tf.slice(x, [0, start, 0], [x.shape[0], count, x.shape[2]]);
 }
 
+/**
+ * Rows by their numbers, each any number of times: [members, rows, columns] → [members, taken, columns]. The gradient of a row is the
+ * sum of those of its copies.
+ * @param numbers [members · taken], counted over the rows of all members, one member after the other
+ */
+export function gatherRows(x: tf.Tensor3D, numbers: tf.Tensor1D): tf.Tensor3D {
+  const [members, rows, columns] = x.shape;
+  const [count] = numbers.shape;
+  return withGradient([x], {
+    saved: [numbers],
+    value: () =>
+      tf.reshape(tf.gather(tf.reshape(x, [members * rows, columns]), numbers), [members, count / members, columns]),
+    gradients: (dy, [numbers]) => {
+      const ofCopies = tf.reshape(dy, [count, columns]);
+      const places = tf.reshape<tf.Rank.R2>(numbers, [count, 1]);
+      return [tf.reshape(tf.scatterND(places, ofCopies, [members * rows, columns]), [members, rows, columns])];
+    },
+  });
+}
+
 /** Parameters of a perceptron with two hidden tanh layers, above the product of its input with the first layer. */
 export type UpperName = 'w2' | 'b2' | 'w3' | 'b3';
 /** All parameters: weights are [members, in, out] and biases [members, 1, out]. */
@@ -201,7 +221,7 @@ export function upperForward({ w2, b2, w3, b3 }: Tensors<UpperName>, hidden1: tf
 function withGradient(
   inputs: readonly tf.Tensor3D[],
   options: {
-    saved: readonly tf.Tensor3D[];
+    saved: readonly tf.Tensor[];
     value: () => tf.Tensor3D;
     gradients: (dy: tf.Tensor3D, saved: tf.Tensor3D[]) => tf.Tensor3D[];
   },

@@ -27,6 +27,7 @@ const newAgent = () =>
     inputs,
     actions: 2,
     hidden,
+    hasCritic: true,
     randoms: [Random.seeded({ seed: 1, purpose: 'behavior cloning' })],
   });
 const config = behaviorCloningSchema.parse({ epochs: 60, batchSize: 20, learningRate: 1e-2 });

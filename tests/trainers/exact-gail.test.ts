@@ -125,6 +125,7 @@ describe('the gradient of PPO’s objective', () => {
       inputs,
       actions: 2,
       hidden: 4,
+      hasCritic: true,
       randoms: [Random.seeded({ seed: 1, purpose: 'weights' })],
     });
     const tensorOf = (values: ArrayLike<number>, columns: number) =>

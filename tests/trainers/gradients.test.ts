@@ -68,7 +68,7 @@ describe('the gradient of the PPO loss', () => {
   function problem() {
     const randoms = randomsFor(members);
     const [random] = randoms;
-    const agent = createPolicyValue({ inputs, actions, hidden, randoms });
+    const agent = createPolicyValue({ inputs, actions, hidden, hasCritic: true, randoms });
     // A head of gain 0.01 would leave every ratio at 1: give the policy opinions.
     agent.parameters.w3 = tf.mul(agent.parameters.w3, 30);
     const oneHot = new Float32Array(members * rows * actions);
@@ -108,9 +108,8 @@ describe('the gradient of the PPO loss over all states', () => {
   function problem() {
     const randoms = randomsFor(members);
     const [random] = randoms;
-    const agent = createPolicyValue({ inputs: 5, actions: 2, hidden: 4, randoms });
+    const agent = createPolicyValue({ inputs: 5, actions: 2, hidden: 4, hasCritic: false, randoms });
     agent.parameters.w3 = tf.mul(agent.parameters.w3, 30);
-    const { blockMasks } = agent;
     const batch = {
       observations: normal(random, [members, states, 5]),
       oldLogProbabilities: tf.sub<tf.Tensor3D>(normal(random, [members, states, 2], 0.3), 0.7),
@@ -122,8 +121,7 @@ describe('the gradient of the PPO loss over all states', () => {
       clip: tf.tensor3d([0.1, 0.4], [members, 1, 1]),
       entropy: tf.tensor3d([0.01, 0.2], [members, 1, 1]),
     };
-    const loss = (parameters: typeof agent.parameters) =>
-      exactPpoLoss(masked(parameters, blockMasks), batch, coefficients);
+    const loss = (parameters: typeof agent.parameters) => exactPpoLoss(parameters, batch, coefficients);
     return { parameters: agent.parameters, loss };
   }
 
@@ -168,17 +166,17 @@ describe('the gradient of the GAIL loss over an occupancy', () => {
     );
     // Row r of the experts is mixed with pair r modulo the number of pairs, as in `mixPreActivations`.
     const shares = mixture.dataSync();
-    const agentShares = new Float32Array(members * sets * pairs * agentStates);
+    const agentRows = new Int32Array(members * sets * pairs);
     const mixedActions = Float32Array.from(expertActions.dataSync(), (action, index) => {
       const pair = index % pairs;
-      agentShares[index * agentStates + (pair % agentStates)] = 1 - shares[index];
+      agentRows[index] = Math.floor(index / (sets * pairs)) * agentStates + (pair % agentStates);
       return shares[index] * action + (1 - shares[index]) * (pair < agentStates ? 0 : 1);
     });
     const pairsByState = {
       states: tf.concat([agent, ofExperts], 1),
       expertActions,
       expertShares: mixture,
-      agentShares: tf.tensor3d(agentShares, [members, sets * pairs, agentStates]),
+      agentRows: tf.tensor1d(agentRows, 'int32'),
       mixedActions: tf.tensor3d(mixedActions, [members, sets * pairs, 1]),
     };
     const byState = gradientsOf<DiscriminatorName, DiscriminatorSeen>(parameters, (own) =>

@@ -31,7 +31,7 @@ const rows = threads.reduce((sum, { mdp }) => sum + mdp.step.length, 0);
 const inputs = 3;
 
 it('has the gradient of finite differences of the return, with and without an entropy bonus', () => {
-  const { parameters } = createPolicyValue({ inputs, actions: 5, hidden: 3, randoms: [random] });
+  const { parameters } = createPolicyValue({ inputs, actions: 5, hidden: 3, hasCritic: false, randoms: [random] });
   const states = {
     observations: tf.tensor3d(numbers(rows, inputs).flat(), [1, rows, inputs]),
     mask: actionMask(threads, rows),

@@ -63,6 +63,7 @@ export function createQueryTrainer(options: {
     inputs: columns,
     actions,
     hidden: config.hidden,
+    hasCritic: false,
     randoms: [Random.seeded({ seed, purpose: 'query-agent weights' })],
   });
   const states = {
@@ -91,7 +92,7 @@ export function createQueryTrainer(options: {
       const { expectedReturn, weights } = returnAndWeights(priced, { logProbabilities: logs, entropy });
       await climbQueryReturn(agent, {
         batches: [() => ({ weights: tf.tensor3d(weights, [1, paddedCount(rows), actions]) })],
-        shared: { blockMasks: agent.blockMasks, states },
+        shared: { states },
         adam: {
           learningRates: [config.learningRate * (1 - iteration / iterations)],
           epsilon: ADAM_EPSILON,
@@ -101,7 +102,7 @@ export function createQueryTrainer(options: {
       iteration++;
       return [{ 'task/expected_return': expectedReturn }];
     },
-    policies: async () => [policyOfState(await state())],
+    policies: async () => [policyOfState(await state(), { actions })],
     state: async () => [await state()],
     restore(saved) {
       checkMembers(saved, [agent]);

@@ -32,7 +32,7 @@ export function createCloning(members: readonly StopMember[]): Trainer<StopPolic
   // First of all, because only this may be refused.
   const pairs = members.map((member) => pairsOf[algorithm](member));
   const cloning = members.map((member, index) => {
-    const created = createMember(member);
+    const created = createMember(member, { hasCritic: false });
     return { ...created, states: new RowTables([created.states]), pairs: pairs[index] };
   });
   const { epochs } = members[0].config.behaviorCloning;
@@ -63,7 +63,7 @@ export function createCloning(members: readonly StopMember[]): Trainer<StopPolic
       return metrics;
     },
     async policies() {
-      return (await state()).map(policyOfState);
+      return (await state()).map((own) => policyOfState(own));
     },
     state,
     restore(saved) {

@@ -28,7 +28,7 @@ import {
   perDiscriminator,
 } from './imitation-state.ts';
 import { discriminatorMetrics } from './metrics.ts';
-import { scoreRows } from './rollout.ts';
+import { stopLogProbabilitiesOf } from './rollout.ts';
 
 /** One iteration of EARD's Algorithm 1 without a rollout: see trainers/exact-gail.ts. */
 export async function iterateExactly(training: Imitation): Promise<Metrics[]> {
@@ -48,7 +48,7 @@ export async function iterateExactly(training: Imitation): Promise<Metrics[]> {
     }),
   );
   const task = await updatePolicy(training, { policies, advantages });
-  const after = await scoreRows(
+  const after = await stopLogProbabilitiesOf(
     training.learner,
     policies.map(({ seen }) => seen.rows),
   );
@@ -59,7 +59,7 @@ export async function iterateExactly(training: Imitation): Promise<Metrics[]> {
       policy: policies[index],
       discriminator: health[index],
       logits: rewards[index].logits,
-      stopLogProbabilitiesAfter: after[index].stopLogProbabilities,
+      stopLogProbabilitiesAfter: after[index],
       expectedReturn: member.config.taskWeight > 0 ? (task?.[index] ?? null) : null,
     }),
   );
@@ -85,12 +85,12 @@ function threadsToSee({ environment, environmentState, config, random }: Imitati
 }
 
 async function scoredPolicies({ learner, members }: Imitation, seen: readonly SeenThreads[]): Promise<SeenPolicy[]> {
-  const scored = await scoreRows(
+  const scored = await stopLogProbabilitiesOf(
     learner,
     seen.map(({ rows }) => rows),
   );
   return seen.map((own, member) => {
-    const { stopLogProbabilities } = scored[member];
+    const stopLogProbabilities = scored[member];
     const chosen = Float64Array.from(stopLogProbabilities, Math.exp);
     const stopIsFinal = members[member].config.afterStop === 'stop';
     const stopProbability = stopIsFinal ? withFinalStops(own.mdps, chosen) : chosen;

@@ -29,7 +29,7 @@ const valuesSchema = z.strictObject({ iteration: z.int(), updates: z.int() });
 export async function createExactReturn(members: readonly StopMember[]): Promise<Trainer<StopPolicy>> {
   // Before there is a network to dispose.
   members.forEach(labelledRows);
-  const learner = await createLearner(members);
+  const learner = await createLearner(members, { hasCritic: false });
   const { agent, states } = learner;
   const task = labelledThreads(members, { states, weights: members.map(() => 1) });
   const configs = members.map(({ config }) => config.task);

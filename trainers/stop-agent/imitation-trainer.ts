@@ -53,7 +53,7 @@ const scalarMomentsIterations = 11;
  */
 export async function createImitation(members: readonly StopMember[]): Promise<Trainer<StopPolicy>> {
   for (const member of members) checkProblem(member);
-  const learner = await createLearner(members);
+  const learner = await createLearner(members, { hasCritic: members[0].config.imitation.rollout === 'sampled' });
   const training = startImitation(learner);
   const { iterations } = members[0].config;
 

@@ -18,8 +18,9 @@ export function estimatedBytes(members: readonly StopMember[], options: { tables
   for (const { config, problem } of members) {
     const { columns } = problem.table;
     const { discriminator } = config.imitation;
-    const policyHidden = 2 * config.hidden;
     const imitates = config.algorithm === 'imitation';
+    // A critic lies beside the policy where rollouts are sampled.
+    const policyHidden = (imitates && config.imitation.rollout === 'sampled' ? 2 : 1) * config.hidden;
     const parameters = (hidden: number) => (columns + hidden + 8) * hidden;
     numbers += copiesOfParameters * (parameters(policyHidden) + (imitates ? parameters(discriminator.hidden) : 0));
     const rows = rowsAtOnce({ config, problem });

@@ -102,22 +102,27 @@ export function checkMembers(states: readonly MemberState[], members: readonly u
 
 export async function learnerPolicies({ agent, members }: StopLearner): Promise<StopPolicy[]> {
   const arrays = await networkArrays(['agent'], agent);
-  return members.map(({ moments }, member) => policyOf(arrays[member], moments));
+  return members.map(({ moments }, member) => policyOf(arrays[member], { moments, actions: agent.actions }));
 }
 
 /**
  * The policy in one member's state, whatever algorithm trained it.
+ * @param options.actions continue and stop unless given
  * @throws InputError where the state has none
  */
-export function policyOfState({ arrays }: MemberState): StopPolicy {
-  return policyOf(arrays, {
+export function policyOfState({ arrays }: MemberState, { actions = 2 }: { actions?: number } = {}): StopPolicy {
+  const moments = {
     mean: floats64(arrays, 'normalizer/mean'),
     variance: floats64(arrays, 'normalizer/variance'),
     count: 0,
-  });
+  };
+  return policyOf(arrays, { moments, actions });
 }
 
-function policyOf(arrays: NamedArrays, { mean, variance, count }: Moments): StopPolicy {
+function policyOf(
+  arrays: NamedArrays,
+  { moments: { mean, variance, count }, actions }: { moments: Moments; actions: number },
+): StopPolicy {
   const matrix = (name: string): PolicyMatrix => {
     const full = `agent/parameters/${name}`;
     const array = arrays[full];
@@ -125,17 +130,30 @@ function policyOf(arrays: NamedArrays, { mean, variance, count }: Moments): Stop
       throw new InputError(`${full} is missing; this is not a whole checkpoint of a stop agent`);
     return { rows: array.shape[1], columns: array.shape[2], data: array.data };
   };
+  const [w1, b1, w2, b2, w3, b3] = ['w1', 'b1', 'w2', 'b2', 'w3', 'b3'].map(matrix);
+  // A critic lies behind the policy (policy-value.ts).
+  const hidden = b3.columns > actions ? b1.columns / 2 : b1.columns;
   return {
     parameters: {
-      w1: matrix('w1'),
-      b1: matrix('b1'),
-      w2: matrix('w2'),
-      b2: matrix('b2'),
-      w3: matrix('w3'),
-      b3: matrix('b3'),
+      w1: corner(w1, { rows: w1.rows, columns: hidden }),
+      b1: corner(b1, { rows: 1, columns: hidden }),
+      w2: corner(w2, { rows: hidden, columns: hidden }),
+      b2: corner(b2, { rows: 1, columns: hidden }),
+      w3: corner(w3, { rows: hidden, columns: actions }),
+      b3: corner(b3, { rows: 1, columns: actions }),
     },
     moments: { mean: mean.slice(), variance: variance.slice(), count },
   };
+}
+
+/** The upper left part of a matrix. */
+function corner(
+  { columns: width, data }: PolicyMatrix,
+  { rows, columns }: { rows: number; columns: number },
+): PolicyMatrix {
+  const part = new Float32Array(rows * columns);
+  for (let row = 0; row < rows; row++) part.set(data.subarray(row * width, row * width + columns), row * columns);
+  return { rows, columns, data: part };
 }
 
 function floats32(arrays: NamedArrays, { name, shape }: { name: string; shape: readonly number[] }): Float32Array {

@@ -4,11 +4,11 @@ import type { Thread } from '../../src/data/thread.ts';
 import { type Moments, standardized } from '../../src/tensor/normalizer.ts';
 import { paddedCount } from '../../src/tensor/onnx/compiled.ts';
 import type { MlpName, Tensors } from '../../src/tensor/population-ops.ts';
-import { scored } from '../policy-value.ts';
+import { scoredStops } from '../policy-value.ts';
 
 /** A trained stop agent: plain arrays, nothing to dispose. */
 export interface StopPolicy {
-  /** Of the network of trainers/policy-value.ts, each row-major [rows, columns]. */
+  /** Of the network of trainers/policy-value.ts without its critic, each row-major [rows, columns]. */
   readonly parameters: Readonly<Record<MlpName, PolicyMatrix>>;
   /** What raw states are standardised with. */
   readonly moments: Moments;
@@ -63,10 +63,10 @@ export async function stopProbabilitiesOfStates(
     const padded = new Float32Array(paddedCount(rows) * columns);
     padded.set(data);
     const observations = tf.tensor3d(padded, [1, paddedCount(rows), columns]);
-    const { stopLogProbabilities, values } = scored({ parameters, observations });
-    const logs = await stopLogProbabilities.data<'float32'>();
+    const scores = scoredStops({ parameters, observations });
+    const logs = await scores.data<'float32'>();
     all.set(logs.subarray(0, rows).map(Math.exp), start);
-    tf.dispose([observations, stopLogProbabilities, values]);
+    tf.dispose([observations, scores]);
   }
   tf.dispose(parameters);
   return all;

@@ -2,7 +2,7 @@ import * as tf from '@tensorflow/tfjs-core';
 import { STOP } from '../../envs/state-table.ts';
 import { lookAhead, type Rollout, rollOut, type StopEnvOptions, type StopEnvState } from '../../envs/stop-env.ts';
 import type { Random } from '../../src/tensor/random.ts';
-import { logComplement, scored } from '../policy-value.ts';
+import { logComplement, scored, scoredStops } from '../policy-value.ts';
 import type { StopLearner } from './setup.ts';
 
 /** Where one member roams. */
@@ -102,6 +102,19 @@ export async function scoreRows(learner: StopLearner, rows: readonly Int32Array[
     stopLogProbabilities: stops.subarray(member * most, member * most + length),
     values: values.subarray(member * most, member * most + length),
   }));
+}
+
+/** log π(stop) in each member's rows, [rows] each, by networks with a critic or without. */
+export async function stopLogProbabilitiesOf(
+  learner: StopLearner,
+  rows: readonly Int32Array[],
+): Promise<Float32Array[]> {
+  const observations = learner.states.gatherPadded(rows);
+  const most = observations.shape[1];
+  const scores = scoredStops({ parameters: learner.agent.parameters, observations });
+  const stops = await scores.data<'float32'>();
+  tf.dispose([observations, scores]);
+  return rows.map(({ length }, member) => stops.subarray(member * most, member * most + length));
 }
 
 /** Scores at the places of their rows in the table; NaN where a row was not scored. */

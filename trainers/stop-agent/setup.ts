@@ -31,7 +31,10 @@ export interface LearnerMember extends StopMember {
  * Networks and states of a population. The caller disposes it with `disposeLearner`.
  * @throws InputError when the members cannot share a program, or a member has nothing to see or to copy
  */
-export async function createLearner(members: readonly StopMember[]): Promise<StopLearner> {
+export async function createLearner(
+  members: readonly StopMember[],
+  { hasCritic }: { hasCritic: boolean },
+): Promise<StopLearner> {
   checkPopulation(members.map(({ config }) => config));
   checkWidths(members);
   const known = new Map<StateTable, CreatedMember>();
@@ -39,7 +42,7 @@ export async function createLearner(members: readonly StopMember[]): Promise<Sto
   for (const member of members) {
     // Members that share a table share its moments and states, unless they learn the moments as they go.
     const { table } = member.problem;
-    const own = createMember(member, known.get(table) ?? null);
+    const own = createMember(member, { hasCritic, sharing: known.get(table) ?? null });
     if (member.config.normalizer === 'per-feature') known.set(table, own);
     if (member.config.initialization === 'behavior-cloning') await copyDemonstrations(own);
     created.push(own);
@@ -91,13 +94,14 @@ export interface CreatedMember extends LearnerMember {
 
 /**
  * Standardised states and a network of random weights that stops with the probability asked for.
- * @param sharing a member with the same table, whose moments and states it shares
+ * @param options.sharing a member with the same table, whose moments and states it shares
  * @throws InputError when the states have no columns
  */
 export function createMember(
   member: StopMember,
-  sharing: Pick<CreatedMember, 'moments' | 'states'> | null = null,
+  options: { hasCritic: boolean; sharing?: Pick<CreatedMember, 'moments' | 'states'> | null },
 ): CreatedMember {
+  const { hasCritic, sharing = null } = options;
   const { config, problem, seed } = member;
   const { table } = problem;
   if (table.columns === 0)
@@ -108,12 +112,13 @@ export function createMember(
     inputs: table.columns,
     actions: 2,
     hidden: config.hidden,
+    hasCritic,
     randoms: [weightRandom],
     valueGain: config.imitation.ppo.valueGain,
   });
   const { initialStopProbability: p } = config;
   const { b3 } = network.parameters;
-  network.parameters.b3 = tf.tensor3d([0, Math.log(p / (1 - p)), 0], [1, 1, 3]);
+  network.parameters.b3 = tf.tensor3d([0, Math.log(p / (1 - p)), ...(hasCritic ? [0] : [])], b3.shape);
   b3.dispose();
   return { ...member, weightRandom, moments, network, states: sharing?.states ?? standardized(table, moments) };
 }

@@ -3,7 +3,7 @@ import { expertNames } from '../../experts/trajectories.ts';
 import { type ThreadMdps, threadsOf, visitProbabilities, withFinalStops } from '../thread-mdp.ts';
 import type { Metrics } from '../trainer.ts';
 import type { StopMember } from './problem.ts';
-import { scoreRows } from './rollout.ts';
+import { stopLogProbabilitiesOf } from './rollout.ts';
 import { pairsOf, type StopLearner } from './setup.ts';
 
 /*
@@ -122,8 +122,8 @@ export async function withOccupancies(
   for (let start = 0; start < most; start += statesAtOnce) {
     const chunks = rows.map((own) => own.subarray(start, start + statesAtOnce));
     // A member with fewer states may have none left.
-    for (const [member, { stopLogProbabilities }] of (await scoreRows(learner, chunks)).entries())
-      stopProbability[member].subarray(start).set(stopLogProbabilities.map(Math.exp));
+    for (const [member, logs] of (await stopLogProbabilitiesOf(learner, chunks)).entries())
+      stopProbability[member].subarray(start).set(logs.map(Math.exp));
   }
   return metrics.map((own, member) => {
     const target = targets[member];

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { goldenRefusals } from '../../../checkpoints/bundle/golden-refusals.ts';
 import { bundleFiles, bundleFormat, bundleFormatVersion, type Manifest } from '../../../checkpoints/bundle/manifest.ts';
-import { policyHalf, projectedStates, widthOf } from '../../../checkpoints/bundle/network.ts';
+import { policyNetwork, projectedStates, widthOf } from '../../../checkpoints/bundle/network.ts';
 import { onnxModel } from '../../../checkpoints/bundle/onnx-model.ts';
 import { checkParity, type Parity } from '../../../checkpoints/bundle/parity.ts';
 import { loadPolicy } from '../../../checkpoints/bundle/policy.ts';
@@ -51,7 +51,7 @@ export async function exportRun(options: {
   checkFree(out);
   const opened = await openStopAgentRun(options);
   const { run, experiment, policy, seed, step } = opened;
-  const network = policyHalf(policy, opened.projection);
+  const network = policyNetwork(policy, opened.projection);
   const scoreStates = (states: Float32Array) =>
     stopProbabilitiesOfStates(policy, { data: projectedStates(network, states), columns: widthOf(network) });
   const golden = await goldenThreads(opened, {

@@ -1,5 +1,6 @@
 import * as tf from '@tensorflow/tfjs-core';
 import { kindOf, OnnxBackend } from './backend.ts';
+import { int64 } from './onnx-file.ts';
 import { type Kind, onnxTypeOf } from './recorder.ts';
 
 /*
@@ -40,12 +41,12 @@ export function registerKernels(): void {
       },
     );
   register<{ logits: tf.TensorInfo }>('Softmax', ({ inputs: { logits }, backend }) =>
-    backend.append({ type: 'Softmax', integers: { axis: logits.shape.length - 1 } }, [logits], like(logits)),
+    backend.append({ type: 'Softmax', attributes: { axis: logits.shape.length - 1 } }, [logits], like(logits)),
   );
   register<Single, { axis: number; exclusive: boolean; reverse: boolean }>(
     'Cumsum',
     ({ inputs: { x }, attrs: { axis, exclusive, reverse }, backend }) =>
-      backend.append({ type: 'CumSum', integers: { exclusive: Number(exclusive), reverse: Number(reverse) } }, [x], {
+      backend.append({ type: 'CumSum', attributes: { exclusive: Number(exclusive), reverse: Number(reverse) } }, [x], {
         ...like(x),
         operands: [[axis]],
       }),
@@ -83,7 +84,7 @@ export function registerKernels(): void {
   register<Single, { dtype: tf.DataType }>('Cast', ({ inputs: { x }, attrs, backend }) => {
     if (x.dtype === attrs.dtype) return backend.shared(x);
     const kind = kindOf(attrs.dtype);
-    return backend.append({ type: 'Cast', integers: { to: onnxTypeOf(kind) } }, [x], { shape: x.shape, kind });
+    return backend.append({ type: 'Cast', attributes: { to: onnxTypeOf(kind) } }, [x], { shape: x.shape, kind });
   });
 }
 
@@ -171,7 +172,7 @@ function registerShapes(): void {
     const [axis] = tf.util.parseAxisParam(attrs.axis, all[0].shape);
     const shapes = all.map((input) => input.shape);
     const shape = tf.backend_util.computeOutShape(shapes, axis);
-    return backend.append({ type: 'Concat', integers: { axis } }, all, { ...like(all[0]), shape });
+    return backend.append({ type: 'Concat', attributes: { axis } }, all, { ...like(all[0]), shape });
   });
   register<Single, { reps: number[] }>('Tile', ({ inputs: { x }, attrs: { reps }, backend }) =>
     backend.append({ type: 'Tile' }, [x], {
@@ -197,7 +198,23 @@ function registerShapes(): void {
     ({ inputs, attrs: { axis }, backend }) => {
       const { x, indices } = inputs;
       const shape = [...x.shape.slice(0, axis), ...indices.shape, ...x.shape.slice(axis + 1)];
-      return backend.append({ type: 'Gather', integers: { axis } }, [x, indices], { ...like(x), shape });
+      return backend.append({ type: 'Gather', attributes: { axis } }, [x, indices], { ...like(x), shape });
+    },
+  );
+  register<{ indices: tf.TensorInfo; updates: tf.TensorInfo }, { shape: number[] }>(
+    'ScatterNd',
+    ({ inputs: { indices, updates }, attrs: { shape }, backend }) => {
+      // ONNX takes 64-bit places only. This type is nobody else's: the value is read by the next node alone.
+      const places = backend.append({ type: 'Cast', attributes: { to: int64 } }, [indices], like(indices));
+      const zeros = filled(backend, { shape, dtype: updates.dtype }, 0);
+      return ofIntermediate(backend, places, () =>
+        ofIntermediate(backend, zeros, () =>
+          backend.append({ type: 'ScatterND', attributes: { reduction: 'add' } }, [zeros, places, updates], {
+            ...like(updates),
+            shape,
+          }),
+        ),
+      );
     },
   );
 }
@@ -247,8 +264,8 @@ function reduced(
   if (type === 'ReduceSum' && keepDims && x.dtype === 'float32' && isRowAxis(axes, x.shape))
     return summedRows(backend, x, shape);
   return operands
-    ? backend.append({ type, integers: { keepdims } }, [x], { ...like(x), shape, operands: [axes] })
-    : backend.append({ type, integers: { keepdims, axes } }, [x], { ...like(x), shape });
+    ? backend.append({ type, attributes: { keepdims } }, [x], { ...like(x), shape, operands: [axes] })
+    : backend.append({ type, attributes: { keepdims, axes } }, [x], { ...like(x), shape });
 }
 
 /** Whether rows of several columns are reduced, all columns at once. */
@@ -268,7 +285,7 @@ function reshaped(backend: OnnxBackend, x: tf.TensorInfo, shape: number[]): tf.T
 
 function transposed(backend: OnnxBackend, x: tf.TensorInfo, perm: readonly number[]): tf.TensorInfo {
   const shape = perm.map((axis) => x.shape[axis]);
-  return backend.append({ type: 'Transpose', integers: { perm } }, [x], { ...like(x), shape });
+  return backend.append({ type: 'Transpose', attributes: { perm } }, [x], { ...like(x), shape });
 }
 
 /** With its last two axes swapped. The runtime makes one node of this and the product behind it. */

@@ -19,8 +19,8 @@ const modelField = { irVersion: 1, producer: 2, graph: 7, opset: 8 } as const;
 const opsetVersionField = 2;
 const graphField = { node: 1, name: 2, initializer: 5, input: 11, output: 12 } as const;
 const nodeField = { input: 1, output: 2, name: 3, type: 4, attribute: 5 } as const;
-const attributeField = { name: 1, integer: 3, integers: 8, type: 20 } as const;
-const attributeType = { integer: 2, integers: 7 } as const;
+const attributeField = { name: 1, integer: 3, string: 4, integers: 8, type: 20 } as const;
+const attributeType = { integer: 2, string: 3, integers: 7 } as const;
 const tensorField = { dimension: 1, type: 2, name: 8, bytes: 9 } as const;
 const valueField = { name: 1, type: 2, doc: 10 } as const;
 const typeTensorField = 1;
@@ -28,12 +28,14 @@ const tensorTypeField = { element: 1, shape: 2 } as const;
 const shapeDimensionField = 1;
 const dimensionField = { value: 1, name: 2 } as const;
 
+type Attribute = number | readonly number[] | string;
+
 export interface OnnxNode {
   readonly type: string;
   readonly inputs: readonly string[];
   readonly output: string;
-  /** Its attributes: a number each, or several. */
-  readonly integers?: Readonly<Record<string, number | readonly number[]>>;
+  /** An integer each, several, or a word. */
+  readonly attributes?: Readonly<Record<string, Attribute>>;
 }
 
 export interface OnnxTensor {
@@ -77,19 +79,21 @@ function writeGraph(graph: OnnxGraph, pbf: Pbf): void {
   for (const output of graph.outputs) pbf.writeMessage(graphField.output, writeValue, output);
 }
 
-function writeNode({ type, inputs, output, integers = {} }: OnnxNode, pbf: Pbf): void {
+function writeNode({ type, inputs, output, attributes = {} }: OnnxNode, pbf: Pbf): void {
   for (const input of inputs) pbf.writeStringField(nodeField.input, input);
   pbf.writeStringField(nodeField.output, output);
   pbf.writeStringField(nodeField.name, output);
   pbf.writeStringField(nodeField.type, type);
-  for (const attribute of Object.entries(integers)) pbf.writeMessage(nodeField.attribute, writeAttribute, attribute);
+  for (const attribute of Object.entries(attributes)) pbf.writeMessage(nodeField.attribute, writeAttribute, attribute);
 }
 
-function writeAttribute([name, value]: [string, number | readonly number[]], pbf: Pbf): void {
+function writeAttribute([name, value]: [string, Attribute], pbf: Pbf): void {
   pbf.writeStringField(attributeField.name, name);
+  const type = typeof value === 'number' ? 'integer' : typeof value === 'string' ? 'string' : 'integers';
   if (typeof value === 'number') pbf.writeVarintField(attributeField.integer, value);
+  else if (typeof value === 'string') pbf.writeStringField(attributeField.string, value);
   else for (const one of value) pbf.writeVarintField(attributeField.integers, one);
-  pbf.writeVarintField(attributeField.type, attributeType[typeof value === 'number' ? 'integer' : 'integers']);
+  pbf.writeVarintField(attributeField.type, attributeType[type]);
 }
 
 function writeTensor({ name, shape, data }: OnnxTensor, pbf: Pbf): void {

@@ -60,7 +60,7 @@ export class Recorder {
 
   /** Appends a node. `operands` are further inputs that are known, such as the axes of a sum. */
   append(
-    node: Pick<OnnxNode, 'type'> & Partial<Pick<OnnxNode, 'integers'>>,
+    node: Pick<OnnxNode, 'type'> & Partial<Pick<OnnxNode, 'attributes'>>,
     inputs: readonly Value[],
     output: { shape: readonly number[]; kind: Kind; operands?: readonly (readonly number[] | number)[] },
   ): Value {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type LayerName, policyHalf, stopProbabilitiesOf } from '../../../checkpoints/bundle/network.ts';
+import { type LayerName, policyNetwork, stopProbabilitiesOf } from '../../../checkpoints/bundle/network.ts';
 import { onnxModel } from '../../../checkpoints/bundle/onnx-model.ts';
 import { checkParity, type ParityProbe } from '../../../checkpoints/bundle/parity.ts';
 import { selectBackend } from '../../../src/tensor/backend.ts';
@@ -49,17 +49,11 @@ describe('the ONNX file of a policy', () => {
     };
     const inner = randomNetwork({ inputs: components + others });
     const matrix = (name: LayerName, rows: number) => {
-      // Policy and value side by side; the value's half is left at 0.
-      const own = inner.layers[name];
-      const columns = own.length / rows;
-      const both = name === 'w3' || name === 'b3' ? 3 : 2 * columns;
-      const height = name === 'w2' || name === 'w3' ? 2 * rows : rows;
-      const data = new Float32Array(height * both);
-      for (let row = 0; row < rows; row++) data.set(own.subarray(row * columns, (row + 1) * columns), row * both);
-      return { rows: height, columns: both, data };
+      const data = inner.layers[name];
+      return { rows, columns: data.length / rows, data };
     };
     const { hidden } = inner;
-    const whole = policyHalf(
+    const whole = policyNetwork(
       {
         moments: inner.moments,
         parameters: {
@@ -107,33 +101,31 @@ describe('the ONNX file of a policy', () => {
   });
 });
 
-describe('the half of a network that is exported', () => {
-  it('decides as the whole network of a checkpoint does', async () => {
+describe('the network that is exported', () => {
+  it('decides as the policy of a checkpoint does', async () => {
     const hidden = 3;
-    const draws = Random.seeded({ seed: 5, purpose: 'whole network' });
-    const matrix = (rows: number, columns: number, isZero = (_row: number, _column: number) => false) => ({
+    const draws = Random.seeded({ seed: 5, purpose: 'policy' });
+    const matrix = (rows: number, columns: number) => ({
       rows,
       columns,
-      data: Float32Array.from({ length: rows * columns }, (_, i) =>
-        isZero(Math.floor(i / columns), i % columns) ? 0 : draws.normal(),
-      ),
+      data: Float32Array.from({ length: rows * columns }, () => draws.normal()),
     });
     const policy = {
       parameters: {
-        w1: matrix(inputs, 2 * hidden),
-        b1: matrix(1, 2 * hidden),
-        w2: matrix(2 * hidden, 2 * hidden, (row, column) => row < hidden !== column < hidden),
-        b2: matrix(1, 2 * hidden),
-        w3: matrix(2 * hidden, 3, (row, column) => row < hidden !== column < 2),
-        b3: matrix(1, 3),
+        w1: matrix(inputs, hidden),
+        b1: matrix(1, hidden),
+        w2: matrix(hidden, hidden),
+        b2: matrix(1, hidden),
+        w3: matrix(hidden, 2),
+        b3: matrix(1, 2),
       },
       moments: { ...network.moments, count: 1 },
     };
     await selectBackend('wasm');
-    const half = policyHalf(policy);
-    const whole = await stopProbabilitiesOfStates(policy, { data: states, columns: inputs });
-    const found = stopProbabilitiesOf(half, states);
-    for (const [row, probability] of whole.entries()) expect(found[row]).toBeCloseTo(probability, 5);
-    await checkParity(onnxModel(half), [probe({ expected: whole })]);
+    const exported = policyNetwork(policy);
+    const expected = await stopProbabilitiesOfStates(policy, { data: states, columns: inputs });
+    const found = stopProbabilitiesOf(exported, states);
+    for (const [row, probability] of expected.entries()) expect(found[row]).toBeCloseTo(probability, 5);
+    await checkParity(onnxModel(exported), [probe({ expected })]);
   });
 });

@@ -5,7 +5,8 @@ import { selectBackend } from '../../../src/tensor/backend.ts';
 import { columnMoments } from '../../../src/tensor/normalizer.ts';
 import type { MlpName } from '../../../src/tensor/population-ops.ts';
 import { Random } from '../../../src/tensor/random.ts';
-import { createPolicyValue, disposePolicyValue } from '../../../trainers/policy-value.ts';
+import { createPolicyValue, disposePolicyValue, policyForward } from '../../../trainers/policy-value.ts';
+import { momentsArrays, networkArrays, policyOfState } from '../../../trainers/stop-agent/network-state.ts';
 import {
   decideStops,
   greedyStop,
@@ -29,6 +30,27 @@ describe('greedyStop', () => {
   });
 });
 
+describe('the policy in a state', () => {
+  it('is the same with a critic beside it and without', async () => {
+    const ofNetwork = async (hasCritic: boolean) => {
+      const randoms = [Random.seeded({ seed: 3, purpose: 'weights' })];
+      const network = createPolicyValue({ inputs: 5, actions: 2, hidden: 4, hasCritic, randoms });
+      const [arrays] = await networkArrays(['agent'], network);
+      const moments = momentsArrays({ mean: new Float64Array(5), variance: new Float64Array(5).fill(1), count: 1 });
+      const output = policyForward(network.parameters, tf.ones([1, 1, 5]), { actions: 2 });
+      const logs = await output.data();
+      output.dispose();
+      disposePolicyValue(network);
+      return { logs, policy: policyOfState({ arrays: { ...arrays, ...moments }, values: {} }) };
+    };
+    const [alone, beside] = [await ofNetwork(false), await ofNetwork(true)];
+    expect(alone.policy.parameters.w2).toMatchObject({ rows: 4, columns: 4 });
+    expect(alone.policy.parameters.w3).toMatchObject({ rows: 4, columns: 2 });
+    expect(beside.policy).toEqual(alone.policy);
+    for (const [action, log] of beside.logs.entries()) expect(log).toBeCloseTo(alone.logs[action], 6);
+  });
+});
+
 describe('stopProbabilities', () => {
   const random = Random.seeded({ seed: 1, purpose: 'stop policy' });
   const vector = (length: number) => Float32Array.from({ length }, () => random.normal());
@@ -47,6 +69,7 @@ describe('stopProbabilities', () => {
     inputs: dimensions,
     actions: 2,
     hidden,
+    hasCritic: false,
     randoms: [Random.seeded({ seed: 5, purpose: 'weights' })],
   });
   const matrixOf = (name: MlpName, factor = 1): PolicyMatrix => {
@@ -106,7 +129,7 @@ describe('stopProbabilities', () => {
   it('decide at the last post but one at the latest where the last is dropped', async () => {
     const threads = lengths.map((posts, index) => makeThread(`t${index}`, { posts }));
     const { parameters } = policy;
-    const b3 = { ...parameters.b3, data: Float32Array.of(5e3, -5e3, 0) };
+    const b3 = { ...parameters.b3, data: Float32Array.of(5e3, -5e3) };
     const never = { ...policy, parameters: { ...parameters, b3 } };
     const stops = async (of: StopPolicy, lastPost: 'decision' | 'dropped') =>
       (await decideStops(of, { threads, tableOf: async () => table, lastPost })).map(({ stopStep }) => stopStep);

@@ -63,6 +63,8 @@ const cases: Record<string, () => tf.Tensor | tf.Tensor[]> = {
   Relu: () => tf.relu(cube(x)),
   Reshape: () => tf.reshape(cube(x), [4, -1]),
   Round: () => tf.round(cube(x)),
+  ScatterNd: () =>
+    tf.scatterND(tf.tensor2d([[2], [0], [2]], [3, 1], 'int32'), tf.tensor2d(x.slice(0, 6), [3, 2]), [4, 2]),
   Select: () => tf.where(truth(), cube(x), cube(y)),
   Sigmoid: () => tf.sigmoid(cube(x)),
   Sign: () => tf.sign(cube(x)),
