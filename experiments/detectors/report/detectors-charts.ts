@@ -3,12 +3,13 @@ import { calibrationChart } from '../../report/page/calibration-chart.ts';
 import {
   type Chart,
   category,
-  details,
+  dots,
   ordered,
   palette,
   quantity,
   type Spec,
   seriesColour,
+  silent,
 } from '../../report/page/chart.ts';
 import { repliesInWords } from '../decisions.ts';
 import { columnsOf, confidentAnswers } from '../scores.ts';
@@ -59,19 +60,9 @@ export function scoreChart({ detectors, majority }: Standing): Chart {
       height: { step: 24 },
       data: { values },
       layer: [
-        {
-          data: { values: [{ macroF1: majority.macroF1 }] },
-          mark: { type: 'rule', aria: false, color: palette.grey, strokeDash: [4, 4] },
-          encoding: { x },
-        },
-        {
-          mark: { type: 'rule', aria: false },
-          encoding: { y, x: quantity('low', score), x2: { field: 'high' }, color },
-        },
-        {
-          mark: { type: 'point', filled: true, size: 70, opacity: 1 },
-          encoding: { y, x, color, description: details },
-        },
+        { data: { values: [majority] }, ...silent('rule', { x }, { color: palette.grey, strokeDash: [4, 4] }) },
+        silent('rule', { y, x: quantity('low', score), x2: { field: 'high' }, color }),
+        dots({ y, x, color }, { size: 70 }),
       ],
     },
   };
@@ -82,6 +73,7 @@ export function priceChart(detectors: readonly DetectorStanding[]): Chart | null
   if (!detectors.some(({ last }) => tokensOf(last) > 0)) return null;
   const values = pointsOf(detectors).filter(({ isLast }) => isLast);
   const tokens = { title: 'tokens of a judgement', scale: { type: 'symlog' }, axis: { tickCount: 5 } };
+  const position = { x: quantity('tokens', tokens), y: quantity('macroF1', score) };
   return {
     name: 'price',
     label: 'Macro-F1 against the tokens of a judgement, read and written.',
@@ -89,13 +81,7 @@ export function priceChart(detectors: readonly DetectorStanding[]): Chart | null
       width: 260,
       height: 220,
       data: { values },
-      mark: { type: 'point', filled: true, size: 90, opacity: 1 },
-      encoding: {
-        x: quantity('tokens', tokens),
-        y: quantity('macroF1', score),
-        color: colour(detectors),
-        description: details,
-      },
+      ...dots({ ...position, color: colour(detectors) }, { size: 90 }),
     },
   };
 }
@@ -114,15 +100,9 @@ export function curveChart(detectors: readonly DetectorStanding[]): Chart {
       height: 280,
       data: { values: pointsOf(detectors) },
       layer: [
-        {
-          mark: { type: 'rule', aria: false, opacity: 0.4 },
-          encoding: { x, y: quantity('low', score), y2: { field: 'high' }, color },
-        },
-        { mark: { type: 'line', aria: false }, encoding: { x, y, color } },
-        {
-          mark: { type: 'point', filled: true, size: 60, opacity: 1 },
-          encoding: { x, y, color, description: details },
-        },
+        silent('rule', { x, y: quantity('low', score), y2: { field: 'high' }, color }, { opacity: 0.4 }),
+        silent('line', { x, y, color }),
+        dots({ x, y, color }, { size: 60 }),
       ],
     },
   };
@@ -133,14 +113,8 @@ export function calibrationCharts(detectors: readonly DetectorStanding[]): Chart
   return detectors.flatMap(({ variant, trials, last }, place) => {
     const known = calibration(confidentAnswers(columnsOf(trials[0], last.decisions)));
     if (known === null) return [];
+    const name = `calibration-${place + 1}`;
     const label = `${variant}: expected calibration error ${known.expectedError.toFixed(3)}.`;
-    return [
-      calibrationChart({
-        name: `calibration-${place + 1}`,
-        label,
-        bins: known.bins,
-        confidence: 'probability of the answer',
-      }),
-    ];
+    return [calibrationChart({ name, label, bins: known.bins, confidence: 'probability of the answer' })];
   });
 }

@@ -1,6 +1,6 @@
 import type { CalibrationBin } from '../../../src/metrics/calibration.ts';
 import { percent } from '../shown-numbers.ts';
-import { type Chart, details, palette, quantity, quiet } from './chart.ts';
+import { type Chart, dots, palette, quantity, quiet, silent } from './chart.ts';
 
 /** Share of right answers against confidence, with the diagonal of a system that is as often right as it says. */
 export function calibrationChart(options: {
@@ -32,16 +32,9 @@ export function calibrationChart(options: {
       height: 240,
       data: { values },
       layer: [
-        {
-          data: { values: ends },
-          mark: { type: 'line', aria: false, color: palette.grey, strokeDash: [4, 4] },
-          encoding: place,
-        },
-        { mark: { type: 'line', aria: false, color: quiet }, encoding: place },
-        {
-          mark: { type: 'point', filled: true, color: quiet, opacity: 1 },
-          encoding: { ...place, size, description: details },
-        },
+        { data: { values: ends }, ...silent('line', place, { color: palette.grey, strokeDash: [4, 4] }) },
+        silent('line', place, { color: quiet }),
+        dots({ ...place, size }, { color: quiet }),
       ],
     },
   };

@@ -92,6 +92,21 @@ export const ordered = (field: string, options: Spec = {}) => ({ field, type: 'o
 /** What is said of a mark under the pointer or the arrow keys, a fact a line. */
 export const details = category('details');
 
+/** A layer that is not read out: other marks say what it shows. */
+export const silent = (type: string, encoding: Spec, mark: Spec = {}) => ({
+  mark: { type, aria: false, ...mark },
+  encoding,
+});
+
+/** A layer whose marks are read out. */
+export const told = (type: string, encoding: Spec, mark: Spec = {}) => ({
+  mark: { type, ...mark },
+  encoding: { ...encoding, description: details },
+});
+
+/** Filled points, which are read out. */
+export const dots = (encoding: Spec, mark: Spec) => told('point', encoding, { filled: true, opacity: 1, ...mark });
+
 /** A chart of a page. */
 export interface Chart {
   /** Name of its file, without the ending; letters, digits and hyphens. */

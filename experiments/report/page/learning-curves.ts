@@ -1,6 +1,6 @@
 import type { MetricsLine } from '../../../checkpoints/metrics-log.ts';
 import { mean } from '../../../src/metrics/summary-statistics.ts';
-import { type Chart, category, type DrawnChart, details, drawAll, figure, quantity, seriesColour } from './chart.ts';
+import { type Chart, category, type DrawnChart, drawAll, figure, quantity, seriesColour, told } from './chart.ts';
 import { html, type Markup } from './html.ts';
 
 /** What one run logged while it learnt. */
@@ -142,6 +142,9 @@ export function curveCharts(
   const place = (name: string) => (order.includes(name) ? order.indexOf(name) : order.length);
   const names = [...logged].filter((name) => !skip(name)).sort((a, b) => place(a) - place(b) || a.localeCompare(b));
   const variants = [...new Set(runs.map(({ variant }) => variant))];
+  const x = quantity('x', { title: over, axis: { tickCount: 4, grid: false }, scale: { nice: false } });
+  const colours = { domain: variants, range: variants.map(seriesColour) };
+  const color = category('variant', { legend: null, scale: colours });
   return names.map((metric) => {
     const { title, meaning, isShare } = known[metric] ?? { title: metric, meaning: '' };
     const own = runs
@@ -155,6 +158,9 @@ export function curveCharts(
         details: endsOf(`${variant}, seed ${seed}`, points),
       })),
     );
+    const scale = isShare ? { domain: [0, 1] } : { zero: false };
+    const y = quantity('y', { title: null, axis: { tickCount: 4 }, scale });
+    const stroke = { strokeWidth: 1.5, opacity: own.length > variants.length ? 0.75 : 1 };
     return {
       name: `curve-${metric.replace(/[^a-zA-Z0-9]+/g, '-')}`,
       title,
@@ -164,18 +170,7 @@ export function curveCharts(
         width: 270,
         height: 120,
         data: { values },
-        mark: { type: 'line', strokeWidth: 1.5, opacity: own.length > variants.length ? 0.75 : 1 },
-        encoding: {
-          x: quantity('x', { title: over, axis: { tickCount: 4, grid: false }, scale: { nice: false } }),
-          y: quantity('y', {
-            title: null,
-            axis: { tickCount: 4 },
-            scale: isShare ? { domain: [0, 1] } : { zero: false },
-          }),
-          color: category('variant', { legend: null, scale: { domain: variants, range: variants.map(seriesColour) } }),
-          detail: category('run'),
-          description: details,
-        },
+        ...told('line', { x, y, color, detail: category('run') }, stroke),
       },
     };
   });

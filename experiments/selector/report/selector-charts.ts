@@ -1,4 +1,4 @@
-import { type Chart, category, details, palette, quantity } from '../../report/page/chart.ts';
+import { type Chart, category, palette, quantity, silent, told } from '../../report/page/chart.ts';
 import { type SelectorTask, selectorTasks } from '../decisions.ts';
 import type { LastSelectionItem } from '../epoch-record.ts';
 import type { SelectorResult } from '../result.ts';
@@ -65,28 +65,14 @@ export function scoreCharts(runs: readonly ReadSelectorRun[]): Chart[] {
       const colours = { domain: [true, false], range: [palette.vermillion, palette.grey] };
       const color = category('isSelector', { legend: null, scale: colours });
       const score = { title: 'macro-F1', scale: { zero: false, padding: 8 } };
-      return [
-        {
-          name: `scores-${place + 1}-${task}`,
-          label: `Macro-F1 of ${task} on ${test}, ${order.length} systems.`,
-          spec: {
-            title: `${test}: ${task}`,
-            width: 230,
-            height: { step: 22 },
-            data: { values },
-            layer: [
-              {
-                mark: { type: 'tick', aria: false, thickness: 3, size: 15 },
-                encoding: { y, x: quantity('macroF1', { aggregate: 'mean' }), color },
-              },
-              {
-                mark: { type: 'circle', opacity: 0.7, size: 45 },
-                encoding: { y, x: quantity('macroF1', score), color, description: details },
-              },
-            ],
-          },
-        },
+      const layer = [
+        silent('tick', { y, x: quantity('macroF1', { aggregate: 'mean' }), color }, { thickness: 3, size: 15 }),
+        told('circle', { y, x: quantity('macroF1', score), color }, { opacity: 0.7, size: 45 }),
       ];
+      const name = `scores-${place + 1}-${task}`;
+      const label = `Macro-F1 of ${task} on ${test}, ${order.length} systems.`;
+      const title = `${test}: ${task}`;
+      return [{ name, label, spec: { title, width: 230, height: { step: 22 }, data: { values }, layer } }];
     }),
   );
 }
@@ -124,6 +110,7 @@ export function shareChart(selection: readonly LastSelectionItem[], kind: 'post'
   }));
   const labels = [...new Set(values.map(({ label }) => label))];
   const domain = ['shown', 'retained'];
+  const colours = { domain, range: [palette.grey, palette.blue] };
   return {
     name: `shares-${kind}s`,
     label: `Shares of classes among ${kind}s, shown and retained.`,
@@ -131,18 +118,12 @@ export function shareChart(selection: readonly LastSelectionItem[], kind: 'post'
       width: 380,
       height: { step: 15 },
       data: { values },
-      mark: { type: 'bar' },
-      encoding: {
+      ...told('bar', {
         y: category('label', { title: null, sort: labels, axis: { grid: false } }),
         yOffset: category('among', { sort: domain }),
         x: quantity('share', { title: `share of the ${kind}s`, axis: { format: '%', tickCount: 5 } }),
-        color: category('among', {
-          title: null,
-          scale: { domain, range: [palette.grey, palette.blue] },
-          legend: { orient: 'top' },
-        }),
-        description: details,
-      },
+        color: category('among', { title: null, scale: colours, legend: { orient: 'top' } }),
+      }),
     },
   };
 }

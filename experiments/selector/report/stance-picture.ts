@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { stanceClasses } from '../../../experts/task-models/task-model.ts';
 import { principalScores } from '../../../src/tensor/principal-components.ts';
 import { Random } from '../../../src/tensor/random.ts';
-import { type Chart, category, palette, quantity } from '../../report/page/chart.ts';
+import { type Chart, category, palette, quantity, silent } from '../../report/page/chart.ts';
 
 /*
  * JSDRV, Figure 3: posts with their stances in two dimensions, before and after selection. A run computes it at its end, and pages
@@ -92,23 +92,15 @@ export function stanceChart(picture: StancePicture, chart: { name: string; varia
   const domain = [...stanceClasses];
   const place = { x: quantity('x', { axis: null }), y: quantity('y', { axis: null }) };
   const colours = { domain, range: [palette.blue, palette.vermillion, palette.green, palette.pink] };
-  const marks = {
-    mark: { type: 'point', aria: false, size: 28, opacity: 0.8 },
-    encoding: {
-      ...place,
-      stroke: category('stance', { title: null, scale: colours, legend: { orient: 'bottom' } }),
-      shape: category('stance', { title: null, scale: { domain } }),
-      fill: category('stance', {
-        title: null,
-        scale: colours,
-        condition: { test: 'datum.isRight === false', value: '#ffffff' },
-      }),
-    },
+  const hollow = { test: 'datum.isRight === false', value: '#ffffff' };
+  const encoding = {
+    ...place,
+    stroke: category('stance', { title: null, scale: colours, legend: { orient: 'bottom' } }),
+    shape: category('stance', { title: null, scale: { domain } }),
+    fill: category('stance', { title: null, scale: colours, condition: hollow }),
   };
-  const discarded = {
-    mark: { type: 'circle', aria: false, size: 14, color: palette.grey, opacity: 0.4 },
-    encoding: place,
-  };
+  const marks = silent('point', encoding, { size: 28, opacity: 0.8 });
+  const discarded = silent('circle', place, { size: 14, color: palette.grey, opacity: 0.4 });
   const panel = { width: 380, height: 320, view: { stroke: palette.grey } };
   const title = (name: string, { posts }: StancePicture['shown']) => `${name} (${posts.toLocaleString('en')})`;
   return {

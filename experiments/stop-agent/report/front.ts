@@ -4,7 +4,7 @@ import {
   type Chart,
   category,
   type DrawnChart,
-  details,
+  dots,
   figure,
   ink,
   palette,
@@ -12,6 +12,7 @@ import {
   quantity,
   quiet,
   seriesColours,
+  silent,
 } from '../../report/page/chart.ts';
 import { blocksMarkup, pageSections } from '../../report/page/document-markup.ts';
 import { html, type Markup } from '../../report/page/html.ts';
@@ -104,31 +105,33 @@ export function frontChart(systems: readonly PlottedSystem[], price: 'er' | 'cal
   // Rules stand below the line that they are corners of, all others above their point.
   const textBeside = (isRule: boolean, outline: object = {}) => ({
     data: { values: labels.filter((label) => label.isRule === isRule) },
-    mark: {
-      type: 'text',
-      aria: false,
-      ...outline,
-      align: { expr: `datum.x > ${middle} ? 'right' : 'left'` },
-      dx: { expr: `datum.x > ${middle} ? -${labelGap} : ${labelGap}` },
-      dy: { expr: 'datum.dy' },
-      fontSize: isRule ? 10 : 11,
-      fontWeight: isRule ? 'normal' : 600,
-      color: isRule ? quiet : ink,
-    },
-    encoding: { ...position, text: category('name') },
+    ...silent(
+      'text',
+      { ...position, text: category('name') },
+      {
+        ...outline,
+        align: { expr: `datum.x > ${middle} ? 'right' : 'left'` },
+        dx: { expr: `datum.x > ${middle} ? -${labelGap} : ${labelGap}` },
+        dy: { expr: 'datum.dy' },
+        fontSize: isRule ? 10 : 11,
+        fontWeight: isRule ? 'normal' : 600,
+        color: isRule ? quiet : ink,
+      },
+    ),
   });
   const legend = { title: null, orient: 'top', columns: 2, symbolSize: 110, symbolOpacity: 1 };
   const color = (options: object = {}) =>
     category('group', { ...options, scale: { domain, range: domain.map(colour) } });
   const marks = (large: boolean) => ({
     data: { values: shown.filter(({ kind }) => (kind === 'rule') !== large).map(point) },
-    mark: { type: 'point', filled: true, size: large ? 130 : 34, opacity: large ? 1 : 0.55 },
-    encoding: {
-      ...position,
-      color: color(large ? { legend } : {}),
-      shape: category('group', { ...(large && { legend }), scale: { domain, range: domain.map(shape) } }),
-      description: details,
-    },
+    ...dots(
+      {
+        ...position,
+        color: color(large ? { legend } : {}),
+        shape: category('group', { ...(large && { legend }), scale: { domain, range: domain.map(shape) } }),
+      },
+      { size: large ? 130 : 34, opacity: large ? 1 : 0.55 },
+    ),
   });
   return {
     name: price === 'er' ? 'front' : 'front-calls',
@@ -139,19 +142,13 @@ export function frontChart(systems: readonly PlottedSystem[], price: 'er' | 'cal
       layer: [
         {
           data: { values: hull.map((system) => ({ x: system[price], y: system.macroF1 })) },
-          mark: { type: 'line', aria: false, color: palette.grey, strokeWidth: 1.5, strokeDash: [5, 4] },
-          encoding: position,
+          ...silent('line', position, { color: palette.grey, strokeWidth: 1.5, strokeDash: [5, 4] }),
         },
-        {
-          data: { values: bars },
-          mark: { type: 'rule', aria: false, strokeWidth: 2, opacity: 0.7 },
-          encoding: { ...position, x2: { field: 'x2' }, y2: { field: 'y2' }, color: color() },
-        },
+        { data: { values: bars }, ...silent('rule', { ...position, ...ends, color: color() }, barStroke) },
         marks(false),
         {
           data: { values: agents.filter(({ isRecommended }) => isRecommended).map(point) },
-          mark: { type: 'point', aria: false, shape: 'circle', size: 420, strokeWidth: 2, color: ink },
-          encoding: position,
+          ...silent('point', position, { shape: 'circle', size: 420, strokeWidth: 2, color: ink }),
         },
         marks(true),
         // Lines behind a name end at its outline.
@@ -165,6 +162,8 @@ function isOutOfReach(kind: PlottedSystem['kind']): boolean {
   return kind === 'bound' || kind === 'optimum';
 }
 
+const ends = { x2: { field: 'x2' }, y2: { field: 'y2' } };
+const barStroke = { strokeWidth: 2, opacity: 0.7 };
 const haloed = { stroke: paper, strokeWidth: 4, strokeJoin: 'round' };
 const width = 480;
 const height = 360;

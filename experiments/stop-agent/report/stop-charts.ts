@@ -1,7 +1,7 @@
 import { groupBy } from '../../../src/data/group-by.ts';
 import { calibration } from '../../../src/metrics/calibration.ts';
 import { calibrationChart } from '../../report/page/calibration-chart.ts';
-import { type Chart, category, details, ordered, outcomeColours, quantity, quiet } from '../../report/page/chart.ts';
+import { type Chart, category, ordered, outcomeColours, quantity, quiet, told } from '../../report/page/chart.ts';
 import { percent } from '../../report/shown-numbers.ts';
 import {
   type Bar,
@@ -115,13 +115,11 @@ function barChart(name: string, options: { title: string; axes: BarAxes; bars: r
       spec: {
         width: 420,
         height: labels.length > 2 ? 80 : 110,
-        mark: { type: 'bar' },
-        encoding: {
+        ...told('bar', {
           x: ordered('bin', { title, scale: { domain: axes.bins }, axis: { labelAngle: -40, grid: false } }),
           y: quantity('share', { title: 'of the class', scale: share, axis: { tickCount: 4, format: '.0%' } }),
           color: category('outcome', { title: null, scale: outcomes, legend: { orient: 'top' } }),
-          description: details,
-        },
+        }),
       },
     },
   };
@@ -137,6 +135,9 @@ function eventChart(name: string, cells: ReturnType<typeof stopsByEvent>): Chart
     ...cell,
     details: `${cell.event}: ${cell.bin} posts seen\n${cell.threads} threads, ${percent(cell.share)} of the event`,
   }));
+  const x = ordered('bin', { title: 'posts seen at the decision', scale, axis: { labelAngle: -40, grid: false } });
+  const y = category('event', { title: null, sort: events, axis: { grid: false, labelLimit: 150 } });
+  const opacity = quantity('share', { legend: null, scale: { domainMin: 0, range: [0.06, 1] } });
   return {
     name,
     label: `Share of the threads of ${events.length} events by posts seen at the decision.`,
@@ -144,13 +145,7 @@ function eventChart(name: string, cells: ReturnType<typeof stopsByEvent>): Chart
       width: 420,
       height: { step: 24 },
       data: { values },
-      mark: { type: 'rect', color: quiet, stroke: null },
-      encoding: {
-        x: ordered('bin', { title: 'posts seen at the decision', scale, axis: { labelAngle: -40, grid: false } }),
-        y: category('event', { title: null, sort: events, axis: { grid: false, labelLimit: 150 } }),
-        opacity: quantity('share', { legend: null, scale: { domainMin: 0, range: [0.06, 1] } }),
-        description: details,
-      },
+      ...told('rect', { x, y, opacity }, { color: quiet, stroke: null }),
     },
   };
 }

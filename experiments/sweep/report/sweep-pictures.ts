@@ -1,6 +1,17 @@
 import { groupBy } from '../../../src/data/group-by.ts';
 import { legible } from '../../report/legible-labels.ts';
-import { category, details, draw, ordered, palette, quantity, quiet, type Spec } from '../../report/page/chart.ts';
+import {
+  category,
+  dots,
+  draw,
+  ordered,
+  palette,
+  quantity,
+  quiet,
+  type Spec,
+  silent,
+  told,
+} from '../../report/page/chart.ts';
 import type { FrontPoint } from '../front.ts';
 import { type SweepPlan, shortNames } from '../plan.ts';
 import type { SettingSummary } from '../results.ts';
@@ -56,43 +67,28 @@ function frontSpec({ plan, front }: Pictured): Spec | null {
   };
   const kinds = (range: readonly string[]) =>
     category('kind', { title: null, scale: { domain: ['swept setting', 'baseline'], range } });
+  const color = kinds([palette.vermillion, palette.blue]);
+  const shape = kinds(['circle', 'square']);
+  const size = quantity('calls', { title: 'calls a thread', scale: { range: [40, 240] } });
+  const stroke = { interpolate: 'step-after', color: palette.grey, strokeDash: [4, 3] };
+  const beside = {
+    // Late points stand at the right edge.
+    align: { expr: "datum.er > 0.6 ? 'right' : 'left'" },
+    dx: { expr: 'datum.er > 0.6 ? -7 : 7' },
+    dy: { expr: 'datum.dy' },
+    // A setting of many options has a long name, which would otherwise widen the whole picture.
+    limit: 300,
+    fontSize: 9,
+    color: quiet,
+  };
   return {
     title: `${plan.name}: macro-F1 against ER, development part`,
     width: 560,
     height: 400,
     layer: [
-      {
-        data: { values: stairs },
-        mark: { type: 'line', aria: false, interpolate: 'step-after', color: palette.grey, strokeDash: [4, 3] },
-        encoding: position,
-      },
-      {
-        data: { values },
-        mark: { type: 'point', filled: true, opacity: 0.9 },
-        encoding: {
-          ...position,
-          color: kinds([palette.vermillion, palette.blue]),
-          shape: kinds(['circle', 'square']),
-          size: quantity('calls', { title: 'calls a thread', scale: { range: [40, 240] } }),
-          description: details,
-        },
-      },
-      {
-        data: { values: labels },
-        mark: {
-          type: 'text',
-          aria: false,
-          // Late points stand at the right edge.
-          align: { expr: "datum.er > 0.6 ? 'right' : 'left'" },
-          dx: { expr: 'datum.er > 0.6 ? -7 : 7' },
-          dy: { expr: 'datum.dy' },
-          // A setting of many options has a long name, which would otherwise widen the whole picture.
-          limit: 300,
-          fontSize: 9,
-          color: quiet,
-        },
-        encoding: { ...position, text: category('name') },
-      },
+      { data: { values: stairs }, ...silent('line', position, stroke) },
+      { data: { values }, ...dots({ ...position, color, shape, size }, { opacity: 0.9 }) },
+      { data: { values: labels }, ...silent('text', { ...position, text: category('name') }, beside) },
     ],
   };
 }
@@ -129,7 +125,7 @@ function heatMapSpec({ plan, settings }: Pictured): Spec | null {
   ];
   const cells = values.map((each) => ({ ...each, first: columnOf(each.first), second: rowOf(each.second) }));
   const meanOf = (options: object) => quantity('value', { aggregate: 'mean', ...options });
-  const shown = { mark: { type: 'text', aria: false, fontSize: 9 }, encoding: { text: meanOf({ format: '.3f' }) } };
+  const shown = (mark: Spec) => silent('text', { text: meanOf({ format: '.3f' }) }, { fontSize: 9, ...mark });
   const outline = { stroke: 'white', strokeWidth: 2.5, strokeJoin: 'round' };
   return {
     title: `${plan.name}: ${plan.aim}, development part`,
@@ -142,8 +138,8 @@ function heatMapSpec({ plan, settings }: Pictured): Spec | null {
     },
     layer: [
       { mark: 'rect', encoding: { color: meanOf({ title: plan.aim, scale: { scheme: 'viridis' } }) } },
-      { ...shown, mark: { ...shown.mark, ...outline } },
-      { ...shown, mark: { ...shown.mark, color: 'black' } },
+      shown(outline),
+      shown({ color: 'black' }),
     ],
   };
 }
@@ -172,6 +168,7 @@ function triangleSpec({ plan, settings }: Pictured): Spec | null {
   const axis = (field: 'x' | 'y', domain: readonly number[]) =>
     quantity(field, { axis: null, scale: { domain, nice: false } });
   const position = { x: axis('x', [-0.08, 1.08]), y: axis('y', [-0.12, 0.96]) };
+  const color = quantity('value', { title: plan.aim, scale: { scheme: 'viridis' } });
   return {
     title: `${plan.name}: ${plan.aim} over the ratio of the experts, development part`,
     width: 464,
@@ -179,23 +176,10 @@ function triangleSpec({ plan, settings }: Pictured): Spec | null {
     layer: [
       {
         data: { values: outline },
-        mark: { type: 'line', aria: false, color: palette.grey },
-        encoding: { ...position, order: quantity('order') },
+        ...silent('line', { ...position, order: quantity('order') }, { color: palette.grey }),
       },
-      {
-        data: { values },
-        mark: { type: 'circle', size: 420, opacity: 1 },
-        encoding: {
-          ...position,
-          color: quantity('value', { title: plan.aim, scale: { scheme: 'viridis' } }),
-          description: details,
-        },
-      },
-      {
-        data: { values: corners },
-        mark: { type: 'text', aria: false, fontSize: 13 },
-        encoding: { ...position, text: category('text') },
-      },
+      { data: { values }, ...told('circle', { ...position, color }, { size: 420, opacity: 1 }) },
+      { data: { values: corners }, ...silent('text', { ...position, text: category('text') }, { fontSize: 13 }) },
     ],
   };
 }
@@ -217,20 +201,16 @@ function seedsSpec({ plan, settings }: Pictured): Spec | null {
   );
   const order = scored.map(({ label }) => label);
   const y = category('label', { title: null, sort: order, axis: { labelLimit: 360 } });
+  const x = quantity('value', { title: plan.aim, scale: { zero: false } });
+  const mean = quantity('value', { aggregate: 'mean' });
   return {
     title: `${plan.name}: spread over seeds, development part${isCut ? `; the ${seedRowsAtMost} of ${all.length} settings that score highest` : ''}`,
     width: 480,
     height: { step: 20 },
     data: { values },
     layer: [
-      {
-        mark: { type: 'circle', color: palette.blue, opacity: 0.6, size: 50 },
-        encoding: { y, x: quantity('value', { title: plan.aim, scale: { zero: false } }), description: details },
-      },
-      {
-        mark: { type: 'tick', aria: false, color: palette.vermillion, thickness: 3, size: 16 },
-        encoding: { y, x: quantity('value', { aggregate: 'mean' }) },
-      },
+      told('circle', { y, x }, { color: palette.blue, opacity: 0.6, size: 50 }),
+      silent('tick', { y, x: mean }, { color: palette.vermillion, thickness: 3, size: 16 }),
     ],
   };
 }
