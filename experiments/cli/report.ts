@@ -66,9 +66,7 @@ type Reporting = ReportOptions & { readonly terminal: Terminal };
 
 async function reportFile(path: string, { runs, set, json, html, out, terminal }: Reporting): Promise<void> {
   const { stdout, stderr } = terminal;
-  const { finishedTrials, openBesideOthers, writeExperimentPage, writeReport } = await import(
-    '../kinds/open-experiment.ts'
-  );
+  const { finishedTrials, openBesideOthers, writeReport } = await import('../kinds/open-experiment.ts');
   const { experiment, others } = await openBesideOthers({ path, overrides: set.map(parseOverride), runs });
   const finished = finishedTrials(experiment).length;
   if (finished === 0)
@@ -79,10 +77,9 @@ async function reportFile(path: string, { runs, set, json, html, out, terminal }
     );
   const total = experiment.trials.length;
   const command = ['earshot', 'train', path, ...set.flatMap((each) => ['--set', each])].map(quoted).join(' ');
-  const { report, results } = await writeReport(experiment, { command });
+  const { report, results, writePage: write } = await writeReport(experiment, { command });
   if (json) printJson(terminal, results);
-  if (html || out !== undefined)
-    stderr.write(`Page: ${await writeExperimentPage(experiment, { command, path: out })}\n`);
+  if (html || out !== undefined) stderr.write(`Page: ${await write(out)}\n`);
   else if (!json) stdout.write(report);
   if (finished < total) stderr.write(`\nearshot: ${total - finished} of ${total} runs are not finished yet\n`);
 }
@@ -91,20 +88,21 @@ async function reportFolder(path: string, options: Reporting): Promise<void> {
   const { runs, set, json, html, out = join(path, 'report.html'), terminal } = options;
   const { stdout, stderr } = terminal;
   if (set.length > 0) throw new InputError(`--set ${set[0]} is for experiment files; ${path} is a folder of runs`);
-  const [{ reportOf }, { findRuns }] = await Promise.all([
+  const [{ reportOf }, { findRuns }, { markdownOf }] = await Promise.all([
     import('../kinds/kinds.ts'),
     import('../kinds/report-runs.ts'),
+    import('../report/document.ts'),
   ]);
   const found = findRuns(path);
   const report = await reportOf(found.kind);
-  const source = { ...found, command: ['earshot', 'report', path].map(quoted).join(' ') };
+  const source = { ...found, command: ['earshot', 'report', path].map(quoted).join(' '), cache: join(runs, 'cache') };
   if (json) printJson(terminal, report.json(found.variants));
   if (html || options.out !== undefined) {
     const [{ variant }, ...others] = found.variants;
     const name = others.length === 0 ? `${found.name}: ${variant}` : found.name;
-    writePage(out, await report.page({ ...source, name, cache: join(runs, 'cache') }));
+    writePage(out, await report.of({ ...source, name }).page());
     stderr.write(`Page: ${out}\n`);
-  } else if (!json) stdout.write(report.text(source).report);
+  } else if (!json) stdout.write(markdownOf(report.of(source).document));
 }
 
 /** Writes the files of a sweep anew, from the trials that are finished. */

@@ -120,9 +120,9 @@ async function train(path: string, options: TrainOptions & { terminal: Terminal 
   await trainAll(experiment, { ...programs, terminal, signal });
   const named = others === null ? options.name : name;
   const command = ['earshot', ...trainingWords(path, { ...options, name: named })].map(quoted).join(' ');
-  const { summary, results, next } = await opened.writeReport(experiment, { command });
+  const { summary, results, next, writePage } = await opened.writeReport(experiment, { command });
   stdout.write(options.json ? `${JSON.stringify(results, null, 2)}\n` : summary(proseWidth(terminal)));
-  const page = options.html ? `   Page: ${await opened.writeExperimentPage(experiment, { command })}` : '';
+  const page = options.html ? `   Page: ${await writePage()}` : '';
   stderr.write(
     `\nRuns: ${runs}/${name}   Report: ${runs}/${name}/report.md${page}\n${options.json ? '' : nextSteps(next)}`,
   );

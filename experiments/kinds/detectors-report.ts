@@ -3,23 +3,23 @@ import { detectorsPage } from '../detectors/report/detectors-page.ts';
 import { detectorsDocument, summarizeDetectors } from '../detectors/report/detectors-report.ts';
 import { standingOf } from '../detectors/report/standing.ts';
 import { detectorsJson, readDetectorsResult } from '../detectors/result.ts';
-import { markdownOf } from '../report/document.ts';
 import { resultsOf } from '../report/variant-results.ts';
 import type { KindReport } from './kind-report.ts';
 
 export const detectorsReport: KindReport = {
   json: (variants) => resultsOf(variants, detectorsJson),
-  text(source) {
+  of(source) {
     const standing = standingOf(resultsOf(source.variants, readDetectorsResult));
     const [first, second] = source.variants.map(({ directories }) =>
       quoted(directories[0].replace(/\/seed-[^/]*$/, '')),
     );
+    const document = detectorsDocument({ ...source, standing });
     return {
-      report: markdownOf(detectorsDocument({ ...source, standing })),
+      document,
       summary: (width) => summarizeDetectors({ ...source, standing, width }),
       answer: { verdict: standing.verdict },
       next: second === undefined ? [] : [`npx earshot compare ${first} ${second} --html`],
+      page: () => detectorsPage(document, { ...source, standing }),
     };
   },
-  page: detectorsPage,
 };

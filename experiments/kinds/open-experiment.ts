@@ -6,8 +6,9 @@ import { groupBy } from '../../src/data/group-by.ts';
 import { InputError } from '../../src/errors.ts';
 import { type ExperimentFile, loadVariants, readExperimentYaml } from '../config/experiment-file.ts';
 import { isPlainObject, type PlainObject } from '../config/overrides.ts';
+import { markdownOf } from '../report/document.ts';
 import { writePage } from '../report/page/write-page.ts';
-import type { VariantResults, VariantRuns } from '../report/variant-results.ts';
+import type { VariantRuns } from '../report/variant-results.ts';
 import type { KindName } from '../run/kind-name.ts';
 import type { RequestedBackend } from '../run/programs.ts';
 import type { Trial } from '../run/trial.ts';
@@ -125,39 +126,29 @@ export function finishedTrials({ trials }: Pick<OpenedExperiment, 'trials'>): Va
   return trials.filter(({ directory }) => existsSync(join(directory, 'result.json')));
 }
 
-/** What the trials that are finished came to, as `--json` prints it. */
-async function experimentResults(experiment: OpenedExperiment): Promise<VariantResults<unknown>[]> {
-  return (await reportOf(experiment.kind)).json(finishedVariants(experiment));
-}
-
-/** Writes `report.md` and `report.json` beside the runs. Returns the Markdown, and what a screen shows of it. */
+/** Writes `report.md` and `report.json` beside the runs. Returns what a screen shows of them, and what writes the page. */
 export async function writeReport(experiment: OpenedExperiment, { command }: { command: string }) {
   const { name, kind, runs } = experiment;
-  const shown = (await reportOf(kind)).text({ ...experiment, command, variants: finishedVariants(experiment) });
-  const results = await experimentResults(experiment);
-  writeFileAtomically(join(runs, name, 'report.md'), shown.report);
+  const variants = finishedVariants(experiment);
+  const kindReport = await reportOf(kind);
+  const { document, page, ...shown } = kindReport.of({ ...experiment, command, variants, cache: join(runs, 'cache') });
+  const results = kindReport.json(variants);
+  const report = markdownOf(document);
+  writeFileAtomically(join(runs, name, 'report.md'), report);
   writeFileAtomically(
     join(runs, name, 'report.json'),
     `${JSON.stringify({ name, answer: shown.answer, results }, null, 2)}\n`,
   );
-  return { ...shown, results };
-}
-
-/**
- * Writes the report as a page with its pictures.
- * @param options.path of the page; `report.html` beside the runs unless given
- * @returns where it is
- */
-export async function writeExperimentPage(
-  experiment: OpenedExperiment,
-  options: { command: string; path?: string | undefined },
-): Promise<string> {
-  const { name, kind, runs } = experiment;
-  const { command, path = join(runs, name, 'report.html') } = options;
-  const report = await reportOf(kind);
-  const variants = finishedVariants(experiment);
-  writePage(path, await report.page({ ...experiment, command, variants, cache: join(runs, 'cache') }));
-  return path;
+  return {
+    ...shown,
+    report,
+    results,
+    /** Writes the report as a page with its pictures, and says where it is. */
+    async writePage(path: string = join(runs, name, 'report.html')): Promise<string> {
+      writePage(path, await page());
+      return path;
+    },
+  };
 }
 
 function finishedVariants(experiment: OpenedExperiment): VariantRuns[] {

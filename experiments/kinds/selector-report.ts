@@ -1,5 +1,4 @@
 import { quoted } from '../../src/shell-words.ts';
-import { markdownOf } from '../report/document.ts';
 import { resultsOf } from '../report/variant-results.ts';
 import { selectorPage } from '../selector/report/selector-page.ts';
 import { selectorDocument } from '../selector/report/selector-report.ts';
@@ -10,18 +9,19 @@ import type { KindReport } from './kind-report.ts';
 
 export const selectorReport: KindReport = {
   json: (variants) => resultsOf(variants, selectorJson),
-  text(source) {
+  of(source) {
     const results = resultsOf(source.variants, readSelectorResult);
     const lastRun = source.variants.at(-1)?.directories.at(-1) ?? '';
+    const document = selectorDocument({ ...source, results });
     return {
-      report: markdownOf(selectorDocument({ ...source, results })),
+      document,
       summary: (width) => summarizeSelectorExperiment({ ...source, results, width }),
       answer: { verdict: `${selectorVerdict(results)}.` },
       next: [
         `npx earshot select ${quoted(lastRun)} --out selected.jsonl`,
         'npx earshot select labels.csv --text text --label machine_label --gold gold_label --out selected.csv (machine labels of your own)',
       ],
+      page: () => selectorPage(document, results),
     };
   },
-  page: selectorPage,
 };

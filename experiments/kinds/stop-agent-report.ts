@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { RunDirectory } from '../../checkpoints/run-directory.ts';
-import { markdownOf } from '../report/document.ts';
 import { resultsOf, type VariantRuns } from '../report/variant-results.ts';
 import { answerOf } from '../stop-agent/report/answer.ts';
 import { stopAgentPage } from '../stop-agent/report/stop-agent-page.ts';
@@ -18,18 +17,18 @@ function isMadeUp([{ directories }]: readonly VariantRuns[]): boolean {
 
 export const stopAgentReport: KindReport = {
   json: (variants) => resultsOf(variants, trialJson),
-  text(source) {
-    const results = resultsOf(source.variants, (run) => readTrialResult(run, { withIntervals: false }));
-    const answer = answerOf({ ...source, results });
+  of(source) {
+    const whole = answerOf(resultsOf(source.variants, (run) => readTrialResult(run, { withIntervals: false })));
+    const { agents: _, ...answer } = whole;
     return {
-      report: markdownOf(stopAgentDocument({ ...source, results, answer })),
-      summary: (width) => summarizeExperiment(answer, { name: source.name, width }),
+      document: stopAgentDocument({ ...source, answer: whole }),
+      summary: (width) => summarizeExperiment(whole, { name: source.name, width }),
       answer,
       next: [
         ...answer.next,
         ...(isMadeUp(source.variants) ? ['npx earshot init (the same with your own threads)'] : []),
       ],
+      page: () => stopAgentPage(source, whole),
     };
   },
-  page: stopAgentPage,
 };

@@ -29,10 +29,6 @@ export interface ReportSource {
   /** What trained the runs, or shows them. */
   readonly command: string;
   readonly variants: readonly VariantRuns[];
-}
-
-/** What a page is made of. */
-export interface PageSource extends ReportSource {
   /** Folder of the cache that the runs share. */
   readonly cache: string;
 }

@@ -43,6 +43,8 @@ export function storedSelectorResult(of: Omit<StoredSelectorResult, 'formatVersi
 
 /** What a finished run came to, with scores computed from its decisions. */
 export interface SelectorResult extends Omit<StoredSelectorResult, 'formatVersion' | 'tests' | 'systems'> {
+  /** Of the run. */
+  readonly directory: string;
   readonly systems: readonly {
     readonly name: SelectorSystem;
     /** By test set. */
@@ -67,6 +69,7 @@ export function readSelectorResult(run: RunDirectory): SelectorResult {
     Object.fromEntries(tests.map((test) => [test, scoreTest(decided.get(keyOf({ system, part, test })) ?? [])]));
   return {
     ...stored,
+    directory: run.path,
     decisions,
     systems: systems.map((name) => ({ name, tests: scores(name, 'test'), heldOut: scores(name, 'held-out') })),
   };
@@ -77,7 +80,7 @@ function keyOf({ system, part, test }: { system: string; part: string; test: str
 }
 
 export function selectorJson(run: RunDirectory): unknown {
-  const { systems, decisions, ...result } = readSelectorResult(run);
+  const { systems, decisions, directory: _, ...result } = readSelectorResult(run);
   const scores = (of: Readonly<Record<string, TestScores>>) =>
     Object.fromEntries(Object.entries(of).map(([test, own]) => [test, testScoresJson(own)]));
   return {

@@ -56,6 +56,8 @@ export interface TrialResult
     StoredResult,
     'seed' | 'threads' | 'demonstrations' | 'stopsAtFirstPost' | 'part' | 'schedule' | 'detector' | 'unlikeTraining'
   > {
+  /** Of the run. */
+  readonly directory: string;
   readonly systems: readonly SystemScores[];
   /** What they were computed from, in the same order. */
   readonly decisions: readonly SystemDecisions[];
@@ -121,6 +123,7 @@ export function readTrialResult(
   const stopProbabilities = readStopProbabilities(run.path, part);
   return {
     ...stored,
+    directory: run.path,
     decisions,
     sampled:
       stopProbabilities === null
@@ -146,6 +149,12 @@ export function readTrialResult(
 }
 
 export function trialJson(run: RunDirectory): unknown {
-  const { systems, decisions: _, ranking: __, ...result } = readTrialResult(run, { withIntervals: true });
+  const {
+    systems,
+    directory: _,
+    decisions: __,
+    ranking: ___,
+    ...result
+  } = readTrialResult(run, { withIntervals: true });
   return { ...result, systems: systems.map(scoresJson) };
 }

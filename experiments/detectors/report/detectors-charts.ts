@@ -13,8 +13,7 @@ import {
 } from '../../report/page/chart.ts';
 import { repliesInWords } from '../decisions.ts';
 import { columnsOf, confidentAnswers } from '../scores.ts';
-import { allReplies } from './detectors-report.ts';
-import type { DetectorPoint, DetectorStanding, Standing } from './standing.ts';
+import { allReplies, type DetectorPoint, type DetectorStanding, type Standing } from './standing.ts';
 
 /** Detectors in the order of the file. */
 function colour(detectors: readonly DetectorStanding[], options: Spec = { title: null, sort: null }) {

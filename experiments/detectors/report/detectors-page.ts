@@ -2,31 +2,31 @@ import { RunDirectory } from '../../../checkpoints/run-directory.ts';
 import type { Thread } from '../../../src/data/thread.ts';
 import { InputError } from '../../../src/errors.ts';
 import { workContext } from '../../../src/work-context.ts';
+import type { ReportDocument } from '../../report/document.ts';
 import { type DrawnChart, drawAll, figure, palette, picturesOf } from '../../report/page/chart.ts';
 import { blocksMarkup, pageSections } from '../../report/page/document-markup.ts';
 import { html, type Markup } from '../../report/page/html.ts';
 import { type Page, type PageSection, renderPage } from '../../report/page/page.ts';
 import { type Cell, table } from '../../report/page/tables.ts';
-import { type PageSource, resultsOf } from '../../report/variant-results.ts';
+import type { ReportSource } from '../../report/variant-results.ts';
 import type { DetectorDecision } from '../decisions.ts';
 import { detectorsExperimentSchema } from '../experiment.ts';
 import { readItems } from '../items.ts';
-import { readDetectorsResult } from '../result.ts';
 import { calibrationCharts, curveChart, priceChart, scoreChart } from './detectors-charts.ts';
-import { allReplies, detectorsDocument } from './detectors-report.ts';
-import { type DetectorStanding, standingOf } from './standing.ts';
+import { allReplies, type DetectorStanding, type Standing } from './standing.ts';
 
 /** The page of an experiment on detectors: scores, prices, curves over posts read, calibration, and the items they disagree on. */
-export async function detectorsPage(source: PageSource): Promise<Page> {
-  const standing = standingOf(resultsOf(source.variants, readDetectorsResult));
+export async function detectorsPage(
+  document: ReportDocument,
+  { standing, variants }: { standing: Standing; variants: ReportSource['variants'] },
+): Promise<Page> {
   const { detectors } = standing;
   const charts = await drawAll([scoreChart(standing), priceChart(detectors)].filter((chart) => chart !== null));
   const curves = await drawAll(allReplies(detectors).length > 1 ? [curveChart(detectors)] : []);
   const calibrations = await drawAll(calibrationCharts(detectors));
-  const texts = await textsOf(source.variants[0].directories[0]);
+  const texts = await textsOf(variants[0].directories[0]);
   const pair = (drawn: readonly DrawnChart[]) =>
     html`<div class="pair">${drawn.map((chart) => figure(chart, chart.label))}</div>`;
-  const document = detectorsDocument({ ...source, standing });
   const sections: PageSection[] = [
     ...pageSections(document, {
       scores: pair(charts),

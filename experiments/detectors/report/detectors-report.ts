@@ -3,9 +3,9 @@ import { described, type ReportDocument, type ReportSection } from '../../report
 import { narrowTable, wrapped } from '../../report/narrow-table.ts';
 import { signedInterval } from '../../report/shown-numbers.ts';
 import type { ReportSource } from '../../report/variant-results.ts';
-import { type Replies, repliesInWords } from '../decisions.ts';
+import { repliesInWords } from '../decisions.ts';
 import { detectorMetrics } from '../scores.ts';
-import type { DetectorPoint, DetectorStanding, Estimate, Standing } from './standing.ts';
+import { allReplies, type DetectorPoint, type DetectorStanding, type Estimate, type Standing } from './standing.ts';
 
 type Reported = Pick<ReportSource, 'name' | 'description' | 'command'> & { readonly standing: Standing };
 
@@ -74,11 +74,6 @@ function cell({ values }: DetectorPoint, name: string): string {
 
 function bracketed({ low, high }: Estimate): string {
   return `[${low.toFixed(3)}, ${high.toFixed(3)}]`;
-}
-
-/** The points that any detector was asked at, in the order of the first that has them. */
-export function allReplies(detectors: readonly DetectorStanding[]): Replies[] {
-  return [...new Set(detectors.flatMap(({ points }) => points.map(({ replies }) => replies)))];
 }
 
 function repliesSection(detectors: readonly DetectorStanding[]): ReportSection[] {

@@ -140,6 +140,11 @@ function differencesOf(detectors: readonly DetectorStanding[]): DetectorDifferen
   }));
 }
 
+/** The points that any detector was asked at, in the order of the first that has them. */
+export function allReplies(detectors: readonly DetectorStanding[]): Replies[] {
+  return [...new Set(detectors.flatMap(({ points }) => points.map(({ replies }) => replies)))];
+}
+
 function majorityOf({ trials, last }: DetectorStanding): Standing['majority'] {
   const [label] = [...groupBy(last.decisions, ({ gold }) => gold)].sort(([, a], [, b]) => b.length - a.length)[0];
   const always = last.decisions.map((decision) => ({ ...decision, predicted: label }));

@@ -1,19 +1,9 @@
 import { described, type ReportDocument, type ReportTable } from '../../report/document.ts';
 import { narrowTable, wrapped } from '../../report/narrow-table.ts';
-import { documentPage } from '../../report/page/document-markup.ts';
-import type { Page } from '../../report/page/page.ts';
 import { signedInterval } from '../../report/shown-numbers.ts';
-import { type PageSource, type ReportSource, resultsOf } from '../../report/variant-results.ts';
+import type { ReportSource } from '../../report/variant-results.ts';
 import type { QueryMetric } from '../result.ts';
-import { readQueryResult } from '../result.ts';
-import {
-  type AgentStanding,
-  type Estimate,
-  factsOf,
-  type QueryStanding,
-  settingsInWords,
-  standingOf,
-} from './standing.ts';
+import { type AgentStanding, type Estimate, factsOf, type QueryStanding, settingsInWords } from './standing.ts';
 
 type Reported = Pick<ReportSource, 'name' | 'description' | 'command'> & { readonly standing: QueryStanding };
 
@@ -72,11 +62,6 @@ export function summarizeQueryAgents({
     wrapped(`Verdict: ${standing.verdict}.`, { width }),
     '',
   ].join('\n');
-}
-
-export async function queryPage(source: PageSource): Promise<Page> {
-  const standing = standingOf(resultsOf(source.variants, readQueryResult));
-  return { html: documentPage(queryDocument({ ...source, standing })), pictures: {} };
 }
 
 function tableOf({ systems, metrics }: AgentStanding): ReportTable {

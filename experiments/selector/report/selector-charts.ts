@@ -7,7 +7,6 @@ import { allPostsName, selectorName, systemNames } from '../system-names.ts';
 /** A finished run of a selector. */
 export interface ReadSelectorRun {
   readonly variant: string;
-  readonly directory: string;
   readonly result: SelectorResult;
 }
 

@@ -13,24 +13,20 @@ import { html, type Markup } from '../../report/page/html.ts';
 import { curveFigures } from '../../report/page/learning-curves.ts';
 import { type Page, type PageSection, renderPage } from '../../report/page/page.ts';
 import type { ListedItem } from '../../report/page/page-data.ts';
-import { type PageSource, resultsOf } from '../../report/variant-results.ts';
+import type { VariantResults } from '../../report/variant-results.ts';
 import { type LastSelectionItem, readLastSelection } from '../epoch-record.ts';
 import { selectorExperimentSchema } from '../experiment.ts';
-import { readSelectorResult } from '../result.ts';
+import type { SelectorResult } from '../result.ts';
 import { trainingThreads } from '../trained-selector.ts';
 import { type ReadSelectorRun, scoreCharts, shareChart } from './selector-charts.ts';
-import { selectorDocument } from './selector-report.ts';
 import { stanceChart, stancePictureFile, stancePictureSchema } from './stance-picture.ts';
 
 /** The page of an experiment on selectors, or of one run: scores, what is retained, rewards, the map of stances, every item. */
-export async function selectorPage(source: PageSource): Promise<Page> {
-  const results = resultsOf(source.variants, readSelectorResult);
-  const document = selectorDocument({ ...source, results });
-  const runs = results.flatMap(({ variant, trials }, place) =>
-    trials.map((result, index): ReadSelectorRun => {
-      return { variant, directory: source.variants[place].directories[index], result };
-    }),
-  );
+export async function selectorPage(
+  document: ReportDocument,
+  results: readonly VariantResults<SelectorResult>[],
+): Promise<Page> {
+  const runs = results.flatMap(({ variant, trials }) => trials.map((result) => ({ variant, result })));
   const [shown] = runs;
   const { folds } = shown.result;
   const [fold] = folds;
@@ -85,8 +81,8 @@ ${figure(charts[1], 'Veracities of claims, by people where they gave one: the sa
 async function rewardsSection(
   runs: readonly ReadSelectorRun[],
 ): Promise<{ body: Markup; charts: readonly DrawnChart[] }> {
-  const logged = runs.map(({ variant, directory, result }) => {
-    const { metricsPath } = RunDirectory.open(directory);
+  const logged = runs.map(({ variant, result }) => {
+    const { metricsPath } = RunDirectory.open(result.directory);
     return { variant, seed: result.seed, metrics: existsSync(metricsPath) ? readMetrics(metricsPath) : [] };
   });
   // Shares by class are drawn before and after instead.
@@ -98,7 +94,7 @@ async function rewardsSection(
 }
 
 /** Where events were held out in turn, each has a selection of its own, and the page shows the first. */
-function folderOfSelection({ directory, result: { folds } }: ReadSelectorRun): string {
+function folderOfSelection({ result: { directory, folds } }: ReadSelectorRun): string {
   return folds.length === 0 ? directory : join(directory, folds[0].run);
 }
 

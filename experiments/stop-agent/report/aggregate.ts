@@ -69,17 +69,6 @@ const resamples = 1000;
  * bootstrap that picked anew would add the luck of every resample to that.
  */
 export function compareToFront(trials: readonly TrialResult[]): FrontComparison {
-  const known = compared.get(trials);
-  if (known !== undefined) return known;
-  const comparison = comparisonOf(trials);
-  compared.set(trials, comparison);
-  return comparison;
-}
-
-/** The report and the summary on the screen both show it, and it takes a while. */
-const compared = new WeakMap<readonly TrialResult[], FrontComparison>();
-
-function comparisonOf(trials: readonly TrialResult[]): FrontComparison {
   const seeds = trials.map(picked);
   const intervals = bootstrapGroups({
     groups: seeds.map(({ threads }) => threads),

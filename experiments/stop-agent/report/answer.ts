@@ -5,33 +5,20 @@ import { counted } from '../../../src/counted.ts';
 import { mean } from '../../../src/metrics/summary-statistics.ts';
 import { quoted } from '../../../src/shell-words.ts';
 import { percent, plusMinus } from '../../report/shown-numbers.ts';
-import type { VariantResults, VariantRuns } from '../../report/variant-results.ts';
+import type { VariantResults } from '../../report/variant-results.ts';
 import { agentName, isLearnt } from '../decisions.ts';
 import { promiseOfRun } from '../promise-file.ts';
 import type { TrialResult } from '../result.ts';
 import { optimumName } from '../stream-optimum.ts';
-import {
-  compareToFront,
-  type FrontComparison,
-  isCollapsed,
-  type Margin,
-  type SystemSummary,
-  shownMargin,
-  summarize,
-} from './aggregate.ts';
+import { isCollapsed, type Margin, type SystemSummary, shownMargin } from './aggregate.ts';
 import { type DetectorTruth, detectorTruths } from './detector-truth.ts';
-import { rankedAgents, recommendedAgent } from './ranked-agents.ts';
+import { type RankedAgent, rankedAgents, recommendedAgent } from './ranked-agents.ts';
 import { readingSentence } from './reading.ts';
-
-interface SummedVariant {
-  readonly variant: string;
-  readonly systems: readonly SystemSummary[];
-  readonly agent: SystemSummary;
-  readonly front: FrontComparison;
-}
 
 /** What an experiment came to, for a screen, a page and a file alike. */
 export interface Answer {
+  /** The best first. */
+  readonly agents: readonly RankedAgent[];
   /** What its detectors are worth on threads that they have not seen. */
   readonly detectors: readonly DetectorTruth[];
   /** Whether the threads are like those that verdicts were learnt from; null where they are. */
@@ -55,55 +42,41 @@ export interface Answer {
   readonly next: readonly string[];
 }
 
-/** @param source.variants the runs of the results, in their order */
-export function answerOf({
-  results,
-  variants: runs,
-}: {
-  results: readonly VariantResults<TrialResult>[];
-  variants: readonly VariantRuns[];
-}): Answer {
-  const variants = rankedAgents(results).map(({ variant }): SummedVariant => {
-    const { trials } = results.find((own) => own.variant === variant)!;
-    const systems = summarize(trials);
-    const agent = systems.find((system) => system.name === agentName);
-    if (agent === undefined) throw new Error(`no trial of ${variant} has an agent`);
-    return { variant, systems, agent, front: compareToFront(trials) };
-  });
+export function answerOf(results: readonly VariantResults<TrialResult>[]): Answer {
+  const agents = rankedAgents(results);
   const [{ threads, part, ranking }] = results[0].trials;
   const seeds = Math.max(...results.map(({ trials }) => trials.length));
-  const best = recommendedAgent(results);
-  const summed = variants.find(({ variant }) => variant === best?.variant);
-  const run = runs.find(({ variant }) => variant === best?.variant)?.directories[best?.bestTrial ?? 0];
+  const best = recommendedAgent(agents);
   const { delayCost, callCost } = ranking.price;
   return {
+    agents,
     detectors: detectorTruths(results),
     shift: shiftSentence(results),
     decided: `${counted(threads[part], `${part} thread`)}, ${counted(seeds, 'seed')}`,
-    reading:
-      summed === undefined
-        ? null
-        : readingSentence(summed.systems, variants.length === 1 ? 'the agent' : summed.variant),
+    reading: best === null ? null : readingSentence(best.systems, agents.length === 1 ? 'the agent' : best.variant),
     table: [
       ['agent, best rules as early', 'macro-F1', 'ER', 'calls', 'above rules'],
-      ...variants.flatMap(rowsOf),
-      ...variants[0].systems
+      ...agents.flatMap(rowsOf),
+      ...agents[0].systems
         .filter(({ name }) => name === allPosts.name || name === optimumName)
         .map((system) => row(system.name, system, { margin: null })),
     ],
     legend: `ER: share of a thread’s posts read at the decision. Calls: of the detector, a thread. Above rules: macro-F1 above every mixture of rules as early with as many calls; 95 % ${seeds === 1 ? 'over threads, for this one seed' : 'over seeds and threads'}.`,
-    verdict: verdict(variants),
-    promises: runs.flatMap(({ directories }) => directories.flatMap(promiseSentence)),
-    choice: `${variants.length > 1 ? 'Best first, by' : 'Of several runs the best is chosen by'} macro-F1 − ${delayCost} × ER${callCost === 0 ? '' : ` − ${callCost} × calls`} on ${ranking.part === 'development' ? 'the development part' : `the ${ranking.part} part, for there is no development part`}.`,
-    recommended: best === null || run === undefined ? null : { variant: best.variant, run },
+    verdict: verdict(agents),
+    promises: results.flatMap(({ trials }) => trials.flatMap(promiseSentence)),
+    choice: `${agents.length > 1 ? 'Best first, by' : 'Of several runs the best is chosen by'} macro-F1 − ${delayCost} × ER${callCost === 0 ? '' : ` − ${callCost} × calls`} on ${ranking.part === 'development' ? 'the development part' : `the ${ranking.part} part, for there is no development part`}.`,
+    recommended: best === null ? null : { variant: best.variant, run: best.bestTrial.directory },
     next:
-      run === undefined
+      best === null
         ? []
-        : [`npx earshot decide threads.jsonl --run ${quoted(run)}`, `npx earshot export ${quoted(run)} --out policy`],
+        : [
+            `npx earshot decide threads.jsonl --run ${quoted(best.bestTrial.directory)}`,
+            `npx earshot export ${quoted(best.bestTrial.directory)} --out policy`,
+          ],
   };
 }
 
-function promiseSentence(path: string): string[] {
+function promiseSentence({ directory: path }: TrialResult): string[] {
   const promise = promiseOfRun({ path });
   return promise === null
     ? []
@@ -120,7 +93,7 @@ function shiftSentence(results: readonly VariantResults<TrialResult>[]): string 
 }
 
 /** The agent, and under it the rules that a reader would use instead. */
-function rowsOf({ variant, agent, systems, front }: SummedVariant): string[][] {
+function rowsOf({ variant, agent, systems, front }: RankedAgent): string[][] {
   const { er, callsPerThread: calls } = agent.values;
   const rules = systems.filter(
     (system) =>
@@ -160,17 +133,17 @@ const enumeration = new Intl.ListFormat('en');
 const them = 'the best mixtures of rules that are as early and call the detector as often';
 
 /** One sentence: which agents are worth having, by whether the interval of their lead leaves out zero. */
-function verdict(variants: readonly SummedVariant[]): string {
+function verdict(variants: readonly RankedAgent[]): string {
   const of = (wanted: Standing) => variants.filter(({ front }) => standing(front.overEqualCalls) === wanted);
   const isSingle = variants.length === 1;
-  const list = (own: readonly SummedVariant[]) =>
+  const list = (own: readonly RankedAgent[]) =>
     enumeration.format(
       own.map(({ variant, front: { overEqualCalls: margin } }) =>
         [isSingle ? 'the agent' : variant, ...(margin === null ? [] : [`(${shownMargin(margin)})`])].join(' '),
       ),
     );
   const clauses: string[] = [];
-  const clause = (own: readonly SummedVariant[], say: (isMany: boolean, what: string) => string) => {
+  const clause = (own: readonly RankedAgent[], say: (isMany: boolean, what: string) => string) => {
     if (own.length === 0) return;
     clauses.push(`${list(own)} ${say(own.length > 1, clauses.length === 0 ? them : 'them')}`);
   };

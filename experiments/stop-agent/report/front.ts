@@ -16,11 +16,10 @@ import {
 } from '../../report/page/chart.ts';
 import { blocksMarkup, pageSections } from '../../report/page/document-markup.ts';
 import { html, type Markup } from '../../report/page/html.ts';
-import type { VariantResults } from '../../report/variant-results.ts';
 import { isShown } from '../decisions.ts';
-import type { TrialResult } from '../result.ts';
 import { optimumName } from '../stream-optimum.ts';
 import { hullOf, type PlottedSystem } from './operating-points.ts';
+import type { RankedAgent } from './ranked-agents.ts';
 import { comparisonSections, systemsBlocks } from './stop-agent-report.ts';
 
 const groups = {
@@ -197,10 +196,10 @@ function detailsOf(system: PlottedSystem): string {
 }
 
 /** The front against calls, and the numbers of what tables show. */
-export function frontSection(results: readonly VariantResults<TrialResult>[], callsChart: DrawnChart): Markup {
-  const sections = pageSections({ sections: comparisonSections(results) });
+export function frontSection(agents: readonly RankedAgent[], callsChart: DrawnChart): Markup {
+  const sections = pageSections({ sections: comparisonSections(agents) });
   return html`${figure(callsChart, 'Macro-F1 against calls of the detector: what a system costs where judgements are paid for.')}
 <details><summary>The numbers</summary>
-${blocksMarkup(systemsBlocks(results), 'Agents and rules')}
+${blocksMarkup(systemsBlocks(agents), 'Agents and rules')}
 ${sections.map(({ title, body }) => html`<h3>${title}</h3>\n${body}`)}</details>`;
 }

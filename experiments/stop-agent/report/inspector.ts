@@ -232,12 +232,12 @@ export async function inspectedRuns(
 ): Promise<{ runs: InspectedRun[]; notes: string[] }> {
   const notes = new Set<string>();
   const inspected: InspectedRun[] = [];
-  for (const { variant, experiment, directory, problem, agent, judged, threads, result } of runs) {
+  for (const { variant, experiment, problem, agent, judged, threads, result } of runs) {
     if (problem !== null) notes.add(`Texts are missing: ${problem}.`);
     const { decisions } = agent;
     const { debates, problem: debatesProblem } = await debatesOf({ experiment, threads, decisions, cache });
     if (debatesProblem !== null) notes.add(`Debates are missing: ${debatesProblem}.`);
-    const stopProbabilities = readStopProbabilities(directory, experiment.evaluation.part);
+    const stopProbabilities = readStopProbabilities(result.directory, experiment.evaluation.part);
     const shown = result.decisions.filter(({ name }) => name !== agent.name && (isShown(name) || isLearnt(name)));
     inspected.push({
       variant,

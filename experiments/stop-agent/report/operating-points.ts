@@ -2,22 +2,11 @@ import { dirname } from 'node:path';
 import { bootstrapGroups, type Interval } from '../../../src/metrics/bootstrap.ts';
 import { type PricedPoint, paretoFront, upperHull } from '../../../src/metrics/pareto.ts';
 import { mean } from '../../../src/metrics/summary-statistics.ts';
+import type { VariantResults } from '../../report/variant-results.ts';
 import { agentName, isLearnt, isShown, type SystemDecisions } from '../decisions.ts';
 import type { TrialResult } from '../result.ts';
 import { optimumName } from '../stream-optimum.ts';
 import { everyItem, operatingPointOf } from './aggregate.ts';
-
-/** A trial and the folder of its run. */
-export interface PlacedTrial {
-  readonly directory: string;
-  readonly result: TrialResult;
-}
-
-/** The runs of one variant, one a seed. */
-export interface PlacedVariant {
-  readonly variant: string;
-  readonly trials: readonly PlacedTrial[];
-}
 
 /** A system by its aims: means over seeds. */
 export interface PlottedSystem extends PricedPoint {
@@ -40,17 +29,17 @@ const resamples = 500;
  * @param options.command what trained the agents
  */
 export function plottedSystems(
-  variants: readonly PlacedVariant[],
+  variants: readonly VariantResults<TrialResult>[],
   { command, recommended }: { command: string; recommended: string | null },
 ): PlottedSystem[] {
   const several = variants.length > 1;
   return variants.flatMap(({ variant, trials }, index) => {
-    const names = [...new Set(trials.flatMap(({ result }) => result.decisions.map(({ name }) => name)))];
+    const names = [...new Set(trials.flatMap(({ decisions }) => decisions.map(({ name }) => name)))];
     return names
       .filter((name) => index === 0 || isLearnt(name))
       .map((name): PlottedSystem => {
-        const own = trials.flatMap(({ result }) => result.decisions.filter((system) => system.name === name));
-        const classes = Object.keys(trials[0].result.systems[0].f1ByLabel).length;
+        const own = trials.flatMap(({ decisions }) => decisions.filter((system) => system.name === name));
+        const classes = Object.keys(trials[0].systems[0].f1ByLabel).length;
         const kind = kindOf(own[0]);
         return {
           ...meanPoint(own, classes),
@@ -93,7 +82,7 @@ function intervalsOf(own: readonly SystemDecisions[], classes: number): PlottedS
 }
 
 /** Compares the agent with another system on the same threads. */
-function comparison(name: string, trials: readonly PlacedTrial[]): string {
+function comparison(name: string, trials: readonly TrialResult[]): string {
   const [{ directory }] = trials;
   const folder = trials.length > 1 ? dirname(directory) : directory;
   return `earshot compare ${folder} ${folder} --second-system "${name}"`;

@@ -1,17 +1,21 @@
 import { mean } from '../../../src/metrics/summary-statistics.ts';
 import type { VariantResults } from '../../report/variant-results.ts';
+import { agentName } from '../decisions.ts';
 import type { TrialResult } from '../result.ts';
-import { collapsedShare } from './aggregate.ts';
+import { collapsedShare, compareToFront, type FrontComparison, type SystemSummary, summarize } from './aggregate.ts';
 
-/** The agents of an experiment, best first. */
-export interface RankedAgent {
-  readonly variant: string;
+/** An agent over its seeds, and how it stands. */
+export interface RankedAgent extends VariantResults<TrialResult> {
+  /** Every system of its runs. */
+  readonly systems: readonly SystemSummary[];
+  readonly agent: SystemSummary;
+  readonly front: FrontComparison;
   /** Macro-F1 less what posts and calls cost, on the part that agents are chosen on; means over seeds. */
   readonly worth: number;
   /** It stops nearly every thread at the same place there. */
   readonly isCollapsed: boolean;
   /** The trial that is worth most. */
-  readonly bestTrial: number;
+  readonly bestTrial: TrialResult;
 }
 
 /**
@@ -26,10 +30,15 @@ export function rankedAgents(results: readonly VariantResults<TrialResult>[]): R
       ({ values: { macroF1, er, callsPerThread } }) =>
         (macroF1 ?? 0) - delayCost * (er ?? 1) - callCost * (callsPerThread ?? 0),
     );
+    const systems = summarize(trials);
     return {
       variant,
+      trials,
+      systems,
+      agent: systems.find((system) => system.name === agentName)!,
+      front: compareToFront(trials),
       worth: mean(worths),
-      bestTrial: worths.indexOf(Math.max(...worths)),
+      bestTrial: trials[worths.indexOf(Math.max(...worths))],
       isCollapsed: mean(scores.map(({ mostCommonStop }) => mostCommonStop.share)) >= collapsedShare,
     };
   });
@@ -37,7 +46,6 @@ export function rankedAgents(results: readonly VariantResults<TrialResult>[]): R
 }
 
 /** The agent to go on with; null where every one collapsed. */
-export function recommendedAgent(results: readonly VariantResults<TrialResult>[]): RankedAgent | null {
-  const [best] = rankedAgents(results);
+export function recommendedAgent([best]: readonly RankedAgent[]): RankedAgent | null {
   return best.isCollapsed ? null : best;
 }

@@ -2,35 +2,40 @@ import { RunDirectory } from '../../../checkpoints/run-directory.ts';
 import type { Thread } from '../../../src/data/thread.ts';
 import type { ThreadSource } from '../../../src/data/thread-source.ts';
 import { InputError } from '../../../src/errors.ts';
+import { PromiseCache } from '../../../src/promise-cache.ts';
+import type { VariantResults } from '../../report/variant-results.ts';
 import { readParts } from '../../run/parts-file.ts';
 import { readJudged } from '../decided-files.ts';
 import { agentName, type SystemDecisions, type TestThread } from '../decisions.ts';
 import { type Experiment, experimentSchema } from '../experiment.ts';
 import { openData, threadsOfItems } from '../parts.ts';
-import type { PlacedTrial, PlacedVariant } from './operating-points.ts';
+import type { TrialResult } from '../result.ts';
 import type { PlacedDecision } from './stop-distribution.ts';
 
 /** A finished run with all that the page shows of it. */
-export interface ReadRun extends PlacedTrial {
+export interface ReadRun {
   readonly variant: string;
+  readonly result: TrialResult;
   readonly experiment: Experiment;
   readonly judged: readonly TestThread[];
+  /** By id; only threads that are what they were when the run read them. */
   readonly threads: ReadonlyMap<string, Thread>;
+  /** Why some or all are missing; null if none is. */
   readonly problem: string | null;
   readonly agent: SystemDecisions;
 }
 
-export async function readRuns(variants: readonly PlacedVariant[]): Promise<ReadRun[]> {
+export async function readRuns(variants: readonly VariantResults<TrialResult>[]): Promise<ReadRun[]> {
   const read = threadReader();
   const runs: ReadRun[] = [];
   for (const { variant, trials } of variants)
-    for (const trial of trials) {
-      const run = RunDirectory.open(trial.directory);
+    for (const result of trials) {
+      const run = RunDirectory.open(result.directory);
       const experiment = run.readConfig(experimentSchema);
-      const { threads, problem } = await read(trial.directory, experiment);
-      const judged = readJudged(trial.directory, experiment.evaluation.part);
-      const agent = trial.result.decisions.find((system) => system.name === agentName)!;
-      runs.push({ ...trial, variant, experiment, judged, threads, problem, agent });
+      const { threads, problem } = await read(run, experiment);
+      const judged = readJudged(run.path, experiment.evaluation.part);
+      const agent = result.decisions.find((system) => system.name === agentName)!;
+      runs.push({ variant, result, experiment, judged, threads, problem, agent });
     }
   return runs;
 }
@@ -49,24 +54,14 @@ export function placedDecisions({ agent, judged, threads }: ReadRun): PlacedDeci
   });
 }
 
-/** The decided threads of a run, as far as they can be read. */
-export interface ReadThreads {
-  /** By id; only threads that are what they were when the run read them. */
-  readonly threads: ReadonlyMap<string, Thread>;
-  /** Why some or all are missing; null if none is. */
-  readonly problem: string | null;
-}
-
-/** Reads data sets, each once for all runs that share it. */
-export function threadReader(): (run: string, experiment: Experiment) => Promise<ReadThreads> {
-  const opened = new Map<string, Promise<ThreadSource | string>>();
-  return async (path, experiment) => {
+/** Reads the decided threads of runs, each data set once for all runs that share it. */
+function threadReader(): (run: RunDirectory, experiment: Experiment) => Promise<Pick<ReadRun, 'threads' | 'problem'>> {
+  const opened = new PromiseCache<ThreadSource | string>();
+  return async (run, experiment) => {
     const source = experiment.data.threads ?? 'the synthetic stream';
     const key = JSON.stringify([experiment.data, experiment.agent.maxPosts]);
-    const known = opened.get(key) ?? sourceOf(experiment);
-    opened.set(key, known);
-    const items = readParts(RunDirectory.open(path))[experiment.evaluation.part] ?? [];
-    const all = await known;
+    const items = readParts(run)[experiment.evaluation.part] ?? [];
+    const all = await opened.get(key, () => sourceOf(experiment));
     if (typeof all === 'string') return { threads: new Map(), problem: `${source} cannot be read: ${all}` };
     const found = await threadsOfItems(items, all);
     const missing = items.length - found.length;

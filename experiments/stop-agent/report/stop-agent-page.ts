@@ -1,16 +1,14 @@
 import { drawAll, picturesOf } from '../../report/page/chart.ts';
 import { html, type Markup } from '../../report/page/html.ts';
 import { type Page, type PageSection, renderPage } from '../../report/page/page.ts';
-import { type PageSource, resultsOf } from '../../report/variant-results.ts';
+import type { ReportSource } from '../../report/variant-results.ts';
 import { taskOf } from '../experiment.ts';
-import { readTrialResult } from '../result.ts';
-import { answerOf } from './answer.ts';
+import type { Answer } from './answer.ts';
 import { answerSection } from './answer-section.ts';
 import { detectorTruthMarkup } from './detector-truth.ts';
 import { frontChart, frontSection } from './front.ts';
 import { inspectedRuns, inspectorData, inspectorSection } from './inspector.ts';
 import { plottedSystems } from './operating-points.ts';
-import { rankedAgents } from './ranked-agents.ts';
 import { readRuns } from './read-runs.ts';
 import { stopsSection } from './stops.ts';
 import { trainingSection } from './training.ts';
@@ -19,22 +17,18 @@ import { trainingSection } from './training.ts';
  * The page of an experiment on stop agents, or of one run. It opens with the answer; then come training, stops and threads of the
  * agent and seed that are chosen, the best agent first.
  */
-export async function stopAgentPage(source: PageSource): Promise<Page> {
-  const { name, description, command } = source;
-  const read = resultsOf(source.variants, (run) => ({
-    directory: run.path,
-    result: readTrialResult(run, { withIntervals: false }),
-  }));
-  const results = read.map(({ variant, trials }) => ({ variant, trials: trials.map(({ result }) => result) }));
-  const answer = answerOf({ results, variants: source.variants });
-  const variants = rankedAgents(results).map((agent) => read.find(({ variant }) => variant === agent.variant)!);
+export async function stopAgentPage(
+  { name, description, command, cache }: Omit<ReportSource, 'variants'>,
+  answer: Answer,
+): Promise<Page> {
+  const { agents: variants } = answer;
   const runs = await readRuns(variants);
   const labels = taskOf(runs[0].experiment).labels;
   const systems = plottedSystems(variants, { command, recommended: answer.recommended?.variant ?? null });
   const [front, calls] = await drawAll([frontChart(systems, 'er'), frontChart(systems, 'calls')]);
   const training = await trainingSection(runs);
   const stops = await stopsSection(runs, labels);
-  const inspected = await inspectedRuns(runs, source.cache);
+  const inspected = await inspectedRuns(runs, cache);
   const inspector = inspectorData(inspected.runs, { labels });
   const { result } = runs[0];
   const seeds = [...new Set(runs.map((run) => run.result.seed))];
@@ -44,7 +38,7 @@ ${detectorTruthMarkup(answer.detectors)}
 ${answer.shift === null ? null : html`<p class="warning">${answer.shift}</p>`}`;
   const sections: PageSection[] = [
     { id: 'answer', title: 'Answer', body: answerSection(answer, front) },
-    { id: 'front', title: 'Front', body: frontSection(results, calls) },
+    { id: 'front', title: 'Front', body: frontSection(variants, calls) },
     { id: 'training', title: 'Training', body: training.body },
     { id: 'stops', title: 'Where it stops', body: stops.body },
     { id: 'threads', title: 'Threads', body: inspectorSection(inspector, inspected.notes) },

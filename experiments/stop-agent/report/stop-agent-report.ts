@@ -1,15 +1,13 @@
 import { mean, meanAndDeviation } from '../../../src/metrics/summary-statistics.ts';
 import { type Block, described, type ReportDocument, type ReportSection } from '../../report/document.ts';
 import { percent, plusMinus } from '../../report/shown-numbers.ts';
-import type { VariantResults } from '../../report/variant-results.ts';
 import { agentName, isLearnt, isShown } from '../decisions.ts';
 import { shownMetrics } from '../metrics.ts';
-import type { TrialResult } from '../result.ts';
 import type { SampledScores } from '../sampled-stops.ts';
-import { compareToFront, type Margin, type SystemSummary, shownMargin, summarize } from './aggregate.ts';
+import { type Margin, type SystemSummary, shownMargin } from './aggregate.ts';
 import type { Answer } from './answer.ts';
 import { detectorTruthSections } from './detector-truth.ts';
-import { rankedAgents } from './ranked-agents.ts';
+import type { RankedAgent } from './ranked-agents.ts';
 
 /**
  * An experiment: the answer that a screen shows, what was trained in every variant beside the rules, and how each agent stands to
@@ -19,10 +17,9 @@ export function stopAgentDocument(options: {
   name: string;
   description: string;
   command: string;
-  results: readonly VariantResults<TrialResult>[];
   answer: Answer;
 }): ReportDocument {
-  const { name, description, command, results, answer } = options;
+  const { name, description, command, answer } = options;
   const opening = answerBlocks(answer);
   const isAfterDetector = answer.detectors.length > 0;
   const shift = answer.shift === null ? [] : [`**${answer.shift}**`];
@@ -36,15 +33,18 @@ export function stopAgentDocument(options: {
         section === last ? { ...section, blocks: [...section.blocks, ...shift] } : section,
       ),
       ...(isAfterDetector ? [{ id: 'agents', title: 'Agents', blocks: opening }] : []),
-      { id: 'run', title: 'What was run', blocks: [...described(description), { command }, ...systemsBlocks(results)] },
-      ...comparisonSections(results),
+      {
+        id: 'run',
+        title: 'What was run',
+        blocks: [...described(description), { command }, ...systemsBlocks(answer.agents)],
+      },
+      ...comparisonSections(answer.agents),
     ],
   };
 }
 
 /** Every system that tables show. */
-export function systemsBlocks(results: readonly VariantResults<TrialResult>[]): Block[] {
-  const variants = summed(results);
+export function systemsBlocks(variants: readonly RankedAgent[]): Block[] {
   const several = variants.length > 1;
   const learntRows = variants.flatMap(({ variant, systems }) =>
     systems
@@ -78,8 +78,7 @@ export function systemsBlocks(results: readonly VariantResults<TrialResult>[]): 
 }
 
 /** How the agents stand to rules, what they score if they draw their stops, and what they learnt from. */
-export function comparisonSections(results: readonly VariantResults<TrialResult>[]): ReportSection[] {
-  const variants = summed(results);
+export function comparisonSections(variants: readonly RankedAgent[]): ReportSection[] {
   return [
     {
       id: 'rules',
@@ -95,14 +94,11 @@ export function comparisonSections(results: readonly VariantResults<TrialResult>
             'over rules of as many calls',
             'over rules of any number of calls',
           ],
-          rows: variants.map(({ variant, systems, front }) => {
-            const { values } = systems.find((system) => system.name === agentName)!;
-            return [
-              variant,
-              ...[values.er, values.callsPerThread].map((value) => value?.mean.toFixed(3) ?? '–'),
-              ...[front.overBestRule, front.overOneCall, front.overEqualCalls, front.overAnyCalls].map(marginCell),
-            ];
-          }),
+          rows: variants.map(({ variant, agent: { values }, front }) => [
+            variant,
+            ...[values.er, values.callsPerThread].map((value) => value?.mean.toFixed(3) ?? '–'),
+            ...[front.overBestRule, front.overOneCall, front.overEqualCalls, front.overAnyCalls].map(marginCell),
+          ]),
         },
         'Macro-F1 above that of rules which are as early; but for the first column, above every mixture of them. In brackets 95 %,\n' +
           'bootstrap over seeds and the threads of each. Rules are picked by the scores they are compared on, which favours them.',
@@ -128,16 +124,8 @@ export function comparisonSections(results: readonly VariantResults<TrialResult>
   ];
 }
 
-/** The best agent first. */
-function summed(results: readonly VariantResults<TrialResult>[]) {
-  return rankedAgents(results).map(({ variant }) => {
-    const { trials } = results.find((own) => own.variant === variant)!;
-    return { variant, trials, systems: summarize(trials), front: compareToFront(trials) };
-  });
-}
-
 /** What the same agents would score if they drew their stops; nothing where no run kept its probabilities. */
-function sampledSection(variants: readonly VariantResults<TrialResult>[]): ReportSection[] {
+function sampledSection(variants: readonly RankedAgent[]): ReportSection[] {
   const rows = variants.flatMap(({ variant, trials }) => {
     const known = trials.flatMap(({ sampled }) => sampled ?? []);
     if (known.length === 0) return [];

@@ -15,8 +15,8 @@ import type { ReadRun } from './read-runs.ts';
 export async function trainingSection(
   runs: readonly ReadRun[],
 ): Promise<{ body: Markup; charts: readonly DrawnChart[] }> {
-  const logged = runs.map(({ variant, directory, result, agent, experiment }) => {
-    const { metricsPath } = RunDirectory.open(directory);
+  const logged = runs.map(({ variant, result, agent, experiment }) => {
+    const { metricsPath } = RunDirectory.open(result.directory);
     const metrics = existsSync(metricsPath) ? readMetrics(metricsPath) : [];
     const { mostCommonStop } = result.systems.find(({ name }) => name === agent.name)!;
     const atFirst = result.stopsAtFirstPost.conservative ?? 0;

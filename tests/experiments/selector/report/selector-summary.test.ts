@@ -18,7 +18,19 @@ function runOf(right: Partial<Record<SelectorSystem, number>>): SelectorResult {
   }));
   const claims = { labelled: 1, unlabelled: 1, posts: 2, leftOut: { sameThread: 0, sameEvent: 0, nearDuplicate: 0 } };
   const decisions = decided.flatMap((own) => own.decisions);
-  return { seed: 1, claims, room: null, epochs: 1, isTerminated: false, lastEpoch: {}, folds: [], systems, decisions };
+  const directory = 'runs/x';
+  return {
+    seed: 1,
+    directory,
+    claims,
+    room: null,
+    epochs: 1,
+    isTerminated: false,
+    lastEpoch: {},
+    folds: [],
+    systems,
+    decisions,
+  };
 }
 
 /** The items have the four classes in turn. */

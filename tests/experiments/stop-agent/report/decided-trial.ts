@@ -54,6 +54,7 @@ export function decidedTrial(
   const systems = [decidedSystem(agentName, agent), ...rules];
   return {
     seed,
+    directory: `runs/x/seed-${seed}`,
     threads: { test: 10 },
     demonstrations: count,
     stopsAtFirstPost: { conservative: 1 / 3, earlyAction: 0, misleading: 0 },

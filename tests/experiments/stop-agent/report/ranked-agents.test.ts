@@ -17,6 +17,6 @@ it('orders agents by macro-F1 less the price of delay, those that collapsed last
 });
 
 it('recommends none where every agent collapsed', () => {
-  expect(recommendedAgent([collapsed, early])?.variant).toBe('early');
-  expect(recommendedAgent([collapsed])).toBe(null);
+  expect(recommendedAgent(rankedAgents([collapsed, early]))?.variant).toBe('early');
+  expect(recommendedAgent(rankedAgents([collapsed]))).toBe(null);
 });

@@ -9,14 +9,8 @@ import type { TrialResult } from '../../../../experiments/stop-agent/result.ts';
 import { decidedSystem as system, decidedTrial as trial } from './decided-trial.ts';
 
 function render(...results: { variant: string; trials: TrialResult[] }[]): string {
-  const variants = results.map(({ variant, trials }) => ({
-    variant,
-    directories: trials.map(() => `runs/${variant}`),
-  }));
-  const answer = answerOf({ results, variants });
-  return markdownOf(
-    stopAgentDocument({ name: 'x', description: 'What it asks.', command: 'earshot train x.yaml', results, answer }),
-  );
+  const about = { name: 'x', description: 'What it asks.', command: 'earshot train x.yaml' };
+  return markdownOf(stopAgentDocument({ ...about, answer: answerOf(results) }));
 }
 
 const stopping = (share: number) => trial(1, { mostCommonStop: { name: 'post 1', share } });

@@ -6,12 +6,8 @@ import { summarizeExperiment } from '../../../../experiments/stop-agent/report/s
 import type { TrialResult } from '../../../../experiments/stop-agent/result.ts';
 import { decidedTrial, decidedSystem as system } from './decided-trial.ts';
 
-const runsOf = ({ variant, trials }: VariantResults<TrialResult>) => ({
-  variant,
-  directories: trials.map(({ seed }) => `runs/x/${variant}/seed-${seed}`),
-});
 const summaryOf = (results: readonly VariantResults<TrialResult>[], width = 100) =>
-  summarizeExperiment(answerOf({ results, variants: results.map(runsOf) }), { name: 'x', width });
+  summarizeExperiment(answerOf(results), { name: 'x', width });
 
 const widest = (text: string) => Math.max(...text.split('\n').map((line) => [...line].length));
 
@@ -115,10 +111,9 @@ describe('the summary of an experiment', () => {
       { variant: 'stuck', trials: [stuck] },
       { variant: 'good', trials: seeds },
     ];
-    const answer = (own: typeof results) => answerOf({ results: own, variants: own.map(runsOf) });
-    expect(answer(results).recommended).toEqual({ variant: 'good', run: 'runs/x/good/seed-2' });
-    expect(answer(results).next).toContain('npx earshot export runs/x/good/seed-2 --out policy');
-    expect(answer(results.slice(0, 1))).toMatchObject({ recommended: null, next: [], reading: null });
+    expect(answerOf(results).recommended).toEqual({ variant: 'good', run: 'runs/x/seed-2' });
+    expect(answerOf(results).next).toContain('npx earshot export runs/x/seed-2 --out policy');
+    expect(answerOf(results.slice(0, 1))).toMatchObject({ recommended: null, next: [], reading: null });
   });
 
   it('names an agent that collapsed', () => {
