@@ -87,6 +87,10 @@ it('chooses settings on the development part, learns to pay for the right detect
     /At the stop, 32 decisions paired, of 1 seed\nreturn +[+−-]0\.\d{4}/,
   );
   expect((await compared('nobody')).errors).toContain('has no system "nobody"; it has agent, ');
+
+  const exported = await earshot(['export', `${folderOfSeeds}/seed-1`, '--out', 'bundle'], { cwd });
+  expect(exported.code).toBe(1);
+  expect(exported.errors.replaceAll('\n', ' ')).toContain('a bundle cannot ask them for it, so it has none');
 });
 
 it('leaves the test alone where the development part is decided', async () => {
