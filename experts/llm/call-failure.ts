@@ -131,7 +131,8 @@ function kindOf(options: { status: number; message: string; code: string | null 
   if (status === 409 || status >= 500) return 'server';
   if (status === 401) return 'key';
   if (status === 402) return 'quota';
-  if (status === 404) return 'not-found';
+  // What takes no POST, or is gone, is not where completions are asked for.
+  if ([404, 405, 410].includes(status)) return 'not-found';
   if (status >= 300 && status < 400) return 'redirect';
   // Groq throws an answer away that does not fit the schema; the next one may.
   if (code === 'json_validate_failed') return 'malformed';

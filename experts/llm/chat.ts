@@ -97,7 +97,7 @@ export interface ChatService {
 }
 
 /** What endpoints call an answer that ended by itself. Any other reason, known or not, means that it did not. */
-const COMPLETE = ['stop', 'eos', 'eos_token', 'end_turn', 'stop_sequence', 'none'];
+const COMPLETE = ['stop', 'complete', 'eos', 'eos_token', 'end_turn', 'stop_sequence', 'none'];
 
 type Incompleteness = 'cut-off' | 'filtered' | 'refused' | 'tool' | 'other';
 

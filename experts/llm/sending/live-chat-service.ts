@@ -61,10 +61,12 @@ interface Line {
 /** The endpoint refuses a part of the protocol by name, so the same request is not worth a second attempt. */
 class PartRefusedError extends Error {
   readonly refusal: Refusals;
+  readonly failure: CallFailure;
 
-  constructor(refusal: Refusals) {
-    super('a part of the protocol was refused');
+  constructor({ refusal, failure }: { refusal: Refusals; failure: CallFailure }) {
+    super(failure.message);
     this.refusal = refusal;
+    this.failure = failure;
   }
 }
 
@@ -127,7 +129,9 @@ export class LiveChatService implements ChatService {
     let form = this.capabilities.allowed(endpoint, fullForm(request));
     let learnt: Refusals = {};
     let { policy } = this;
+    const tried = new Set<string>();
     for (;;) {
+      tried.add(JSON.stringify(form));
       try {
         const answer = await withRetries({
           attempt: () => this.attemptForm({ request, form, line, signal, counter }),
@@ -141,9 +145,11 @@ export class LiveChatService implements ChatService {
       } catch (error) {
         const hasTakenSchema = this.capabilities.hasTakenSchema(endpoint);
         const refusal = refusalOf({ error, form, endpoint, hasTakenSchema });
-        if (refusal === null) {
+        const weaker = withoutRefused(form, refusal ?? {});
+        // A server may refuse whatever stands in the place of what it refused.
+        if (refusal === null || tried.has(JSON.stringify(weaker))) {
           if (Object.keys(learnt).length > 0) this.capabilities.suspect(endpoint, null);
-          if (!(error instanceof RetriesEndedError)) throw error;
+          if (!(error instanceof RetriesEndedError || error instanceof PartRefusedError)) throw error;
           const { failure } = error;
           const attempts = counter.requests;
           const told = this.described(failure, { endpoint, attempts });
@@ -151,7 +157,7 @@ export class LiveChatService implements ChatService {
           throw told;
         }
         learnt = { ...learnt, ...refusal };
-        form = withoutRefused(form, refusal);
+        form = weaker;
         if (error instanceof PartRefusedError) this.capabilities.suspect(endpoint, refusal);
         // The server broke down over every attempt: without that part it answers soon, or not at all.
         else if (error instanceof RetriesEndedError && error.attempts > 1) policy = { ...policy, maxAttempts: 2 };
@@ -166,7 +172,7 @@ export class LiveChatService implements ChatService {
     } catch (error) {
       const failure = await callFailureOf(error);
       const refusal = failure && namedRefusal({ form: options.form, failure, endpoint: options.request.endpoint });
-      if (refusal) throw new PartRefusedError(refusal);
+      if (failure && refusal) throw new PartRefusedError({ refusal, failure });
       throw error;
     }
   }

@@ -35,6 +35,12 @@ describe('what services say in their own words', () => {
     expect(told(400, message).error).toBeInstanceOf(EndpointUnusableError);
   });
 
+  it.each([404, 405, 410])('is an address where no completion is asked for: %i', (status) => {
+    expect(told(status, '<html>Not here</html>').error.message).toMatch(
+      /is not where it speaks chat completions: check/,
+    );
+  });
+
   it.each([
     [400, 'Your credit balance is too low to access the API.'],
     [403, 'Sorry, your account balance is not sufficient: insufficient balance'],

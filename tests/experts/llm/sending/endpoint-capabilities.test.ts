@@ -189,6 +189,16 @@ describe('what endpoints refuse', () => {
     expect(server.requests).toHaveLength(7);
   });
 
+  it.each([
+    'max_completion_tokens is not supported',
+    "'max_tokens' and 'max_completion_tokens' are not supported with this model.",
+  ])('is asked once under each name of the length limit where both are refused: %s', async (message) => {
+    const server = await startServer(() => ({ status: 400, message }));
+    const failed = quickService().chat(ask(endpointAt(server)));
+    await expect(failed).rejects.toThrow(/refused the request with status 400: .*; check the parameters/);
+    expect(server.requests.map(({ body }) => 'max_tokens' in body)).toEqual([true, false]);
+  });
+
   it('does not hide a mistake in the settings', async () => {
     const server = await startServer(() => ({ status: 400, message: 'max_tokens is too large: 9000. At most 4096.' }));
     await expect(quickService().chat(ask(endpointAt(server), everything))).rejects.toThrow(/max_tokens is too large/);
