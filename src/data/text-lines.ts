@@ -156,6 +156,17 @@ async function openBytes(path: string): Promise<AsyncIterable<Buffer>> {
   return unzipped;
 }
 
+const unpack = 'which is not read; unpack it, or pack it with gzip';
+/** How files begin that are often given in the place of text, in hexadecimal digits, and what to do about them. */
+const noText: readonly (readonly [RegExp, string])[] = [
+  [/^504b0304/, 'is a zip archive or a spreadsheet; unpack it, or save the sheet as "CSV UTF-8"'],
+  [/^50415231/, 'is a Parquet file; `earshot data import parquet` reads tables of posts'],
+  [/^425a68/, `is packed with bzip2, ${unpack}`],
+  [/^fd377a585a/, `is packed with xz, ${unpack}`],
+  [/^28b52ffd/, `is packed with zstd, ${unpack}`],
+  [/^(?:fffe|feff|00..|..00)/, 'holds UTF-16; convert it to UTF-8 (in Excel: save as "CSV UTF-8")'],
+];
+
 /** Decided by the first bytes, not by the name; a file that ends in .gz and is not gzip is an error. */
 async function startsAsGzip(path: string): Promise<boolean> {
   await assertFile(path);
@@ -163,8 +174,11 @@ async function startsAsGzip(path: string): Promise<boolean> {
     throw readingError(error, { path, line: 0 });
   });
   try {
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(2), 0, 2, 0);
-    const start = buffer.subarray(0, bytesRead);
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(6), 0, 6, 0);
+    const hex = buffer.subarray(0, bytesRead).toString('hex');
+    const [, other] = noText.find(([beginning]) => beginning.test(hex)) ?? [];
+    if (other !== undefined) throw new InputError(`${path} ${other}`);
+    const start = buffer.subarray(0, Math.min(bytesRead, 2));
     const gzip = start.equals(Buffer.from([0x1f, 0x8b]));
     if (!gzip && path.endsWith('.gz'))
       throw new InputError(
@@ -183,6 +197,10 @@ export async function assertFile(path: string): Promise<void> {
     throw readingError(error, { path, line: 0 });
   });
   if (found.isDirectory()) throw new InputError(`${path} is a directory; a file is needed here`);
+  if (!found.isFile())
+    throw new InputError(
+      `${path} is a pipe or a device, which can be read only once; write it into a file first, or let \`decide\` read standard input`,
+    );
   if (found.size === 0) throw new InputError(`${path} is empty (0 bytes); was writing it interrupted?`);
 }
 
@@ -194,7 +212,10 @@ function readingError(error: unknown, place: { path: string; line: number }): un
   const { path, line } = place;
   if (!(error instanceof Error)) return error;
   const code = 'code' in error ? String(error.code) : '';
-  if (code === 'ENOENT') return new InputError(`${path} does not exist; check the path`);
+  if (code === 'ENOENT')
+    return new InputError(
+      `${path} does not exist; ${/^https?:/.test(path) ? 'it is an address: download it first' : 'check the path'}`,
+    );
   if (code === 'EACCES' || code === 'EPERM') return new InputError(`${path} may not be read (${code})`);
   if (code.startsWith('Z_'))
     return new InputError(

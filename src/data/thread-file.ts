@@ -157,7 +157,9 @@ function parseJsonLine(text: string, place: string): unknown {
   });
 }
 
-const singleItem = z.looseObject({ text: z.string().nullable(), posts: z.undefined().optional() });
+const singleItem = z
+  .looseObject({ text: z.string().nullable(), posts: z.undefined().optional() })
+  .refine(({ replies, comments, reactions }) => ![replies, comments, reactions].some(Array.isArray));
 
 /**
  * Checks that a value that stands at `place` is a thread.

@@ -50,6 +50,8 @@ const otherNamesOfPostFields = {
   message: 'text',
   tweet: 'text',
   label: 'stance (support, deny, query or comment)',
+  replies: 'parent (posts are one list, and a reply names the post that it answers)',
+  comments: 'parent (posts are one list, and a reply names the post that it answers)',
 };
 
 /** One post of a thread: the claim or a reply. */
@@ -99,6 +101,7 @@ const otherNamesOfThreadFields = {
   replies: 'posts (the claim first, then the replies)',
   reactions: 'posts (the claim first, then the replies)',
   claim: 'posts (the claim is the first of them)',
+  text: 'posts (the claim is the first of them)',
   source: 'posts (the claim is the first of them)',
   seq: 'posts; `earshot data import eard` reads files that have seq',
 };
@@ -128,7 +131,7 @@ export const threadSchema = z
       context.addIssue({
         code: 'custom',
         path: ['posts', late.index, 'time'],
-        message: `${late.time} is earlier than ${late.previous} before it; replies must be in time order (\`earshot data import threads\` sorts them)`,
+        message: `${late.time} is earlier than ${late.previous} before it; replies must be in time order (\`earshot data import threads --sort\` sorts them)`,
       });
   });
 

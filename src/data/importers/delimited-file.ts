@@ -29,32 +29,36 @@ export async function* readDelimitedFile(
 ): AsyncGenerator<DelimitedRow> {
   const text = await readText(path);
   const start = await text.next();
-  const first = start.done ? '' : start.value;
+  const whole = start.done ? '' : start.value;
+  // What Excel reads as a word about the file, and not as its first row.
+  const [hint = '', separator] = /^\ufeff?sep=(.)\r?\n/i.exec(whole) ?? [];
+  const first = whole.slice(hint.length);
   if (/^\ufeff?\s*(\{\s*"|\[\s*[[{])/.test(first))
     throw new InputError(
       `${path} holds JSON, not a table; read threads as JSON Lines with \`earshot data import threads ${path}\`, or write the table as CSV`,
     );
   const parser = parse({
     bom: true,
-    delimiter: options.delimiter ?? delimiterOf(first),
+    delimiter: options.delimiter ?? separator ?? delimiterOf(first),
     info: true,
     // A wrong number of fields and a quote within a field are for us to judge: tab-separated texts contain bare quotes.
     relax_column_count: true,
     relax_quotes: true,
     skip_empty_lines: true,
   });
-  async function* whole() {
+  async function* rows() {
     yield first;
     yield* text;
   }
   // The reader sees the errors of both streams through the parser.
-  pipeline(Readable.from(whole()), parser, () => {});
+  pipeline(Readable.from(rows()), parser, () => {});
   let header: string[] | null = null;
-  let lastLine = 0;
+  const linesBefore = hint === '' ? 0 : 1;
+  let lastLine = linesBefore;
   try {
     for await (const { record, info } of parsedRows(parser)) {
       const place = `${path}:${lastLine + 1}`;
-      lastLine = info.lines;
+      lastLine = linesBefore + info.lines;
       if (header === null) {
         header = record.map((name) => name.trim());
         continue;

@@ -71,6 +71,7 @@ describe('a CSV file with a row for each post', () => {
     ['tabs', usual.replace('"No, ""really""\nnot"', 'No').replaceAll(',', '\t'), 'posts.tsv'],
     ['a byte order mark and Windows line ends', `\uFEFF${usual.replaceAll('\n', '\r\n')}`, 'posts.csv'],
     ['gzip', gzipSync(usual), 'posts.csv.gz'],
+    ['a first row for Excel', `sep=|\r\n${usual.replaceAll(',', '|')}`, 'posts.csv'],
   ])('is read with %s', async (_, content, name) => {
     const { threads } = await imported(content, { name });
     expect(threads.map(({ id, posts }) => [id, posts.length])).toEqual([
@@ -202,6 +203,7 @@ describe('a CSV file with a row for each post', () => {
       '03/04/2024',
       /could be the 03\. of month 04 or the 04\. of month 03; say which with --date-order dmy or mdy; found "03\/04\/2024"/,
     ],
+    ['time', '12/31/2024 25:00', /:2, column "time": must be a time/],
     ['time', 'yesterday', /:2, column "time": must be a time: ISO 8601 such as/],
     ['time', '2024-02-30T00:00:00Z', /column "time": is on a day that its month does not have; found "2024-02-30T00/],
     ['time', '31/04/2024', /column "time": is on a day that its month does not have; found "31/],
@@ -226,6 +228,8 @@ describe('a CSV file with a row for each post', () => {
     expect(await claimOf('t,r,c,reply,\nt,c,,claim,\nt,d,,aside,\n')).toBe('c');
     expect(await claimOf('t,r,c,reply,10\nt,d,,aside,30\nt,c,,claim,20\n')).toBe('c');
     expect(await claimOf('t,r,x,reply,20\nt,s,r,reply,10\n')).toBe('s');
+    const { notes } = await imported('thread,id,parent,text\nt,r,x,reply\nt,s,r,reply\nu,u,,claim\n');
+    expect(notes).toContainEqual(expect.stringMatching(/^1 threads lack their claim: each of their posts answers/));
   });
 
   it('reads dates with slashes where there is no doubt, or where it is told', async () => {
@@ -238,6 +242,8 @@ describe('a CSV file with a row for each post', () => {
     expect(await at('Sat Aug 09 22:33:06 +0000 2014')).toBe('2014-08-09T22:33:06.000Z');
     expect(await at('"Sat, 09 Aug 2014 22:33:06 GMT"')).toBe('2014-08-09T22:33:06.000Z');
     expect(await at('2014-08-09 22:33')).toBe('2014-08-09T22:33:00.000Z');
+    expect(await at('12/31/2024 9:30 PM')).toBe('2024-12-31T21:30:00.000Z');
+    expect(await at('12/31/2024 12:05:06\u202fam')).toBe('2024-12-31T00:05:06.000Z');
   });
 
   it('says how many times name no zone', async () => {

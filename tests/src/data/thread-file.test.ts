@@ -88,7 +88,7 @@ describe('reading threads', () => {
   it('refuses replies out of order and tells what sorts them', async () => {
     const posts = [post('b'), post('c', '2020-01-02T00:00:00Z'), post('d', '2020-01-01T00:00:00Z')];
     expect(await failure(line({ id: 'b', posts }))).toMatch(
-      /posts\.2\.time: 2020-01-01T00:00:00Z is earlier than 2020-01-02T00:00:00Z.*earshot data import threads/,
+      /posts\.2\.time: 2020-01-01T00:00:00Z is earlier than 2020-01-02T00:00:00Z.*earshot data import threads --sort/,
     );
   });
 
@@ -132,6 +132,13 @@ describe('reading threads', () => {
 
   it('names the importer for single posts', async () => {
     expect(await failure(line({ id: 'b', text: 'hello', labels: {} }))).toContain('earshot data import articles');
+    // It would lose the replies.
+    expect(await failure(line({ id: 'b', text: 'hello', replies: [post('c')] }))).toContain(
+      'threads.jsonl:1 text: unknown key, did you mean posts (the claim is the first of them)?',
+    );
+    expect(await failure(line({ id: 'b', posts: [{ ...post('b'), replies: [post('c')] }] }))).toContain(
+      'posts.0.replies: unknown key, did you mean parent (posts are one list, ',
+    );
   });
 
   it('counts bad lines and goes on when asked', async () => {
@@ -168,6 +175,23 @@ describe('reading threads', () => {
       /a\.jsonl\.gz: the gzip data breaks off after line \d+ \(unexpected end of file\)/,
     );
     expect(await failure(Buffer.from([0x7b, 0xff, 0xfe, 0x0a]))).toContain('the text is not UTF-8; convert');
+    await expect(loadThreads('https://example.org/a.jsonl')).rejects.toThrow('it is an address: download it first');
+    const pipe = join(folder, 'pipe');
+    execFileSync('mkfifo', [pipe]);
+    await expect(loadThreads(pipe)).rejects.toThrow('is a pipe or a device, which can be read only once');
+  });
+
+  it.each<[string, Buffer]>([
+    ['is a zip archive or a spreadsheet; unpack it, or save the sheet as "CSV UTF-8"', Buffer.from('PK\u0003\u0004')],
+    ['is a Parquet file; `earshot data import parquet` reads', Buffer.from('PAR1')],
+    ['is packed with bzip2, which is not read; unpack it', Buffer.from('BZh91AY')],
+    ['is packed with xz,', Buffer.from('fd377a585a00', 'hex')],
+    ['is packed with zstd,', Buffer.from('28b52ffd', 'hex')],
+    ['holds UTF-16; convert it to UTF-8', Buffer.from(`\ufeff${good}`, 'utf16le')],
+    ['holds UTF-16;', Buffer.from(good, 'utf16le')],
+    ['holds UTF-16;', Buffer.from(good, 'utf16le').swap16()],
+  ])('says that a file %s', async (message, content) => {
+    expect(await failure(content)).toContain(`threads.jsonl ${message}`);
   });
 });
 

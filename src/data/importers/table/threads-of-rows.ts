@@ -74,12 +74,18 @@ export async function* threadsOfRows(
       own.push({ place: row.place, post, labels });
       threads.set(id, own);
     });
+  let withoutClaim = 0;
   for (const [id, own] of threads) {
+    if (own.every(({ post }) => post.id !== id && post.parent !== null && post.parent !== post.id)) withoutClaim++;
     const thread = await orSkip(options, () => threadOf(id, own));
     if (thread !== null) yield thread;
   }
   if (withoutZone > 0)
     options.onNote?.(`${withoutZone} times name no zone and are taken for UTC; write +02:00 or so behind them if not`);
+  if (withoutClaim > 0)
+    options.onNote?.(
+      `${withoutClaim} threads lack their claim: each of their posts answers another one, so the earliest is taken for it`,
+    );
   for (const note of overlooked(columns, looks)) options.onNote?.(note);
   const used = new Set(Object.values(columns));
   const unused = headings.filter((heading) => heading !== '' && !used.has(heading));

@@ -13,7 +13,7 @@ export interface TimeOptions {
 
 const iso = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?))?\s*(Z|UTC|[+-]\d{2}:?\d{2})?$/i;
 const withSlashes =
-  /^(\d{1,2})[/.](\d{1,2})[/.](\d{4})(?:[ ,T]+(\d{1,2}:\d{2}(?::\d{2})?))?\s*(Z|UTC|[+-]\d{2}:?\d{2})?$/i;
+  /^(\d{1,2})[/.](\d{1,2})[/.](\d{4})(?:[ ,T]+(\d{1,2})(:\d{2}(?::\d{2})?)(?:\s*([AP])M)?)?\s*(Z|UTC|[+-]\d{2}:?\d{2})?$/i;
 /** Such as Sat Aug 09 22:33:06 +0000 2014. */
 const twitterTime = /^\w{3} \w{3} \d{2} [\d:]{8} [+-]\d{4} \d{4}$/;
 /** Such as Sat, 09 Aug 2014 22:33:06 +0000: the month has a name and the zone is there. */
@@ -46,7 +46,8 @@ export function cellTime(row: TableRow, column: string, { dateOrder, onWithoutZo
   if (isoParts !== null) return inZone(isoParts[1], isoParts[2], isoParts[3]);
   const parts = withSlashes.exec(text);
   if (parts !== null) {
-    const [, first, second, year, clock, zone] = parts;
+    const [, first, second, year, hour, minutes, half, zone] = parts;
+    const clock = hour && `${half ? (Number(hour) % 12) + (/p/i.test(half) ? 12 : 0) : hour}${minutes}`;
     const order = orderOf(Number(first), Number(second)) ?? dateOrder;
     if (order === null)
       throw badCell(
