@@ -21,6 +21,8 @@ thread to `earshot decide` is none here (refusals.jsonl), and threads that the p
 The order below is that of a decision: text -> embedding -> state -> policy -> decision.
 """
 
+from __future__ import annotations
+
 import argparse
 import base64
 import bisect
@@ -602,6 +604,8 @@ def verdict_of(said):
 def posts_of(given):
     if isinstance(given, (str, dict)):
         raise ValueError("posts must be a list, the claim first")
+    if hasattr(given, "columns"):
+        raise ValueError('a table is no list of posts; give table["text"], or table[["text", "time"]].to_dict("records")')
     return list(map(post_of, given))
 
 
@@ -609,7 +613,7 @@ def post_of(given):
     """Text and time of a post, given as its text, as {"text": ..., "time": ...} or as this pair."""
     if isinstance(given, dict):
         given = given.get("text"), given.get("time")
-    text, time = given if isinstance(given, tuple) else (given, None)
+    text, time = given if isinstance(given, tuple) and len(given) == 2 else (given, None)
     if not isinstance(text, str):
         raise ValueError(f"a post must be a text or have one; found {text!r}")
     if time is not None and milliseconds(time) is None:
@@ -764,7 +768,7 @@ def problem_of_fields(value, fields):
 
 
 def shown(value):
-    text = json.dumps(value)
+    text = json.dumps(value, default=str)
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 

@@ -29,7 +29,7 @@ ask a detector, which then decides between ${task.labels.join(', ')}.
 ## Use
 
 \`\`\`sh
-pip install numpy onnxruntime                      # Python 3.10 or later
+pip install numpy onnxruntime                      # Python 3.8 or later 
 python earshot_policy.py < threads.jsonl           # a decision a line
 earshot decide threads.jsonl --bundle .
 \`\`\`

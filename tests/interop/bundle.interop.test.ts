@@ -186,7 +186,10 @@ import sys
 sys.path.insert(0, sys.argv[1])
 from earshot_policy import Policy
 policy = Policy(sys.argv[1])
-for posts in ["a claim", [None], [{"id": "1"}]]:
+class Table:
+    columns = ["text", "time"]
+from datetime import datetime
+for posts in ["a claim", [None], [{"id": "1"}], Table(), [("a", None, 1)], [{"text": "a", "time": datetime(2024, 1, 2)}]]:
     try:
         policy.decide(posts)
     except ValueError as problem:
@@ -196,6 +199,9 @@ for posts in ["a claim", [None], [{"id": "1"}]]:
     'posts must be a list, the claim first',
     'a post must be a text or have one; found None',
     'a post must be a text or have one; found None',
+    'a table is no list of posts; give table["text"], or table[["text", "time"]].to_dict("records")',
+    "a post must be a text or have one; found ('a', None, 1)",
+    '"2024-01-02 00:00:00" is no time; write ISO 8601, such as 2014-08-09T22:33:06Z, or leave it out',
   ]);
 });
 
