@@ -152,7 +152,7 @@ function readAnswer(json: unknown, { needsLogprobs }: { needsLogprobs: boolean }
   if (refusal !== null) return { ...said, text: refusal, finishReason: 'refusal' };
   const { tool_calls, function_call } = choice.message;
   if (tool_calls?.length || function_call) return { ...said, text, finishReason: 'tool_calls' };
-  const finishReason = choice.finish_reason || 'none';
+  const finishReason = choice.finish_reason ?? 'none';
   if (text.trim() === '') {
     const incompleteness = incompletenessOf(finishReason);
     if (incompleteness === 'cut-off')

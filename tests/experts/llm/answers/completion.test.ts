@@ -151,7 +151,7 @@ describe('finish reasons', () => {
     return whyIncomplete(answer);
   };
 
-  it.each(['stop', 'eos', 'eos_token', 'end_turn', 'stop_sequence', 'none', 'STOP', 'COMPLETE', '', null])(
+  it.each(['stop', 'eos', 'eos_token', 'end_turn', 'stop_sequence', 'none', 'STOP', 'COMPLETE', null])(
     '%s is complete',
     (finish) => {
       expect(incomplete({ finish })).toBeNull();
