@@ -1,37 +1,40 @@
 import { z } from 'zod';
 import type { AnnotationDatabase } from './database.ts';
 
+const keySchema = z.object({ key: z.string() });
+
+const listedSchema = keySchema.extend({
+  threadId: z.string(),
+  prefixLength: z.number(),
+  detector: z.string(),
+  label: z.string().nullable(),
+  date: z.string(),
+});
+
+const countsSchema = z.object({
+  detector: z.string(),
+  annotations: z.number(),
+  unreadable: z.number(),
+  unreadableParts: z.number().describe('answers that could not be read and that annotations do without'),
+  threads: z.number(),
+  requests: z.number(),
+  inputTokens: z.number(),
+  outputTokens: z.number(),
+  seconds: z.number().nullable().describe('from the question to the answer, mean of those whose time is known'),
+});
+
+const datesSchema = z.object({ firstDate: z.string().nullable(), lastDate: z.string().nullable() });
+
 /** What a store holds, in numbers. */
-export interface AnnotationCounts {
+export interface AnnotationCounts extends z.infer<typeof datesSchema> {
   readonly annotations: number;
   /** Questions that were answered and whose answers could not be read. */
   readonly unreadable: number;
-  readonly byDetector: readonly {
-    readonly detector: string;
-    readonly annotations: number;
-    readonly unreadable: number;
-    /** Answers that could not be read and that annotations do without. */
-    readonly unreadableParts: number;
-    readonly threads: number;
-    readonly requests: number;
-    readonly inputTokens: number;
-    readonly outputTokens: number;
-    /** From the question to the answer, mean of those whose time is known; null where none is. */
-    readonly seconds: number | null;
-  }[];
-  readonly firstDate: string | null;
-  readonly lastDate: string | null;
+  readonly byDetector: readonly z.infer<typeof countsSchema>[];
 }
 
 /** An annotation as shown in a list. */
-export interface ListedAnnotation {
-  readonly key: string;
-  readonly threadId: string;
-  readonly prefixLength: number;
-  readonly detector: string;
-  readonly label: string | null;
-  readonly date: string;
-}
+export type ListedAnnotation = z.infer<typeof listedSchema>;
 
 export interface AnnotationFilter {
   readonly keyPrefix?: string;
@@ -47,7 +50,7 @@ export interface AnnotationFilter {
 /** All keys, ordered by detector, thread and prefix length. */
 export function orderedKeys(database: AnnotationDatabase): string[] {
   const sql = 'SELECT key FROM annotation ORDER BY detector, thread_id, prefix_length, key';
-  return database.read(sql, [], (row) => keySchema.parse(row)[0]);
+  return database.read(sql, [], keySchema).map(({ key }) => key);
 }
 
 /** The annotations that match a filter, in the order of their keys above. */
@@ -63,71 +66,32 @@ export function listAnnotations(database: AnnotationDatabase, filter: Annotation
   ] as const;
   const wanted = conditions.filter(([, value]) => value !== undefined).map(([condition]) => condition);
   return database.read(
-    `SELECT key, thread_id, prefix_length, detector, ${labelSql}, date FROM annotation
+    `SELECT key, thread_id AS threadId, prefix_length AS prefixLength, detector, ${labelSql} AS label, date FROM annotation
      ${wanted.length > 0 ? `WHERE ${wanted.join(' AND ')}` : ''}
      ORDER BY detector, thread_id, prefix_length, key LIMIT ?6`,
     [keyPrefix ?? null, threadId ?? null, prefixLength ?? null, detector ?? null, label ?? null, limit],
-    (row) => {
-      const [key, thread, length, by, said, date] = listedSchema.parse(row);
-      return { key, threadId: thread, prefixLength: length, detector: by, label: said, date };
-    },
+    listedSchema,
   );
 }
 
 /** Annotations and unreadable answers; detectors that have none of the former come last. */
 export function countAnnotations(database: AnnotationDatabase): AnnotationCounts {
-  const rows = database.read(
-    `SELECT detector, count(judgement), count(*) - count(judgement),
-              total(json_extract(judgement, '$.unreadableParts')), count(DISTINCT thread_id),
-              total(requests), total(input_tokens), total(output_tokens), min(date), max(date),
-              avg(latency_ms) / 1000
-       FROM (SELECT detector, judgement, thread_id, requests, input_tokens, output_tokens, date, latency_ms FROM annotation
-             UNION ALL SELECT detector, NULL, NULL, 0, 0, 0, NULL, NULL FROM unreadable_answer)
-       GROUP BY detector ORDER BY count(judgement) = 0, detector`,
+  const byDetector = database.read(
+    `SELECT detector, count(judgement) AS annotations, count(*) - count(judgement) AS unreadable,
+            total(json_extract(judgement, '$.unreadableParts')) AS unreadableParts, count(DISTINCT thread_id) AS threads,
+            total(requests) AS requests, total(input_tokens) AS inputTokens, total(output_tokens) AS outputTokens,
+            avg(latency_ms) / 1000 AS seconds
+     FROM (SELECT detector, judgement, thread_id, requests, input_tokens, output_tokens, latency_ms FROM annotation
+           UNION ALL SELECT detector, NULL, NULL, 0, 0, 0, NULL FROM unreadable_answer)
+     GROUP BY detector ORDER BY annotations = 0, detector`,
     [],
-    (row) => countsSchema.parse(row),
+    countsSchema,
   );
-  const dates = (place: 8 | 9) => rows.flatMap((row) => row[place] ?? []).sort();
-  return {
-    annotations: rows.reduce((sum, row) => sum + row[1], 0),
-    unreadable: rows.reduce((sum, row) => sum + row[2], 0),
-    byDetector: rows.map(
-      ([
-        detector,
-        annotations,
-        unreadable,
-        unreadableParts,
-        threads,
-        requests,
-        inputTokens,
-        outputTokens,
-        ,
-        ,
-        seconds,
-      ]) => {
-        const counts = { annotations, unreadable, unreadableParts, threads };
-        return { detector, ...counts, requests, inputTokens, outputTokens, seconds };
-      },
-    ),
-    firstDate: dates(8)[0] ?? null,
-    lastDate: dates(9).at(-1) ?? null,
-  };
+  const [dates] = database.read(
+    'SELECT min(date) AS firstDate, max(date) AS lastDate FROM annotation',
+    [],
+    datesSchema,
+  );
+  const total = (count: 'annotations' | 'unreadable') => byDetector.reduce((sum, row) => sum + row[count], 0);
+  return { annotations: total('annotations'), unreadable: total('unreadable'), byDetector, ...dates };
 }
-
-const keySchema = z.tuple([z.string()]);
-const listedSchema = z.tuple([z.string(), z.string(), z.number(), z.string(), z.string().nullable(), z.string()]);
-const count = z.number();
-const date = z.string().nullable();
-const countsSchema = z.tuple([
-  z.string(),
-  count,
-  count,
-  count,
-  count,
-  count,
-  count,
-  count,
-  date,
-  date,
-  count.nullable(),
-]);

@@ -90,13 +90,11 @@ export class AnnotationDatabase {
     this.connection = openConnection(path);
   }
 
-  /** What a query finds, each row made into what it says. */
-  read<T>(sql: string, values: readonly Value[], parse: (row: unknown) => T): T[] {
+  /** What a query finds: its rows, by the names of their columns. */
+  read<T>(sql: string, values: readonly Value[], schema: z.ZodType<T>): T[] {
     return describingFailures(this.path, () => {
-      const rows = this.prepared(sql)
-        .raw()
-        .all(...values);
-      return rows.map((row) => parse(row));
+      const rows = this.prepared(sql).all(...values);
+      return rows.map((row) => schema.parse(row));
     });
   }
 
@@ -270,6 +268,14 @@ const causesAt = (path: string): readonly { readonly pattern: RegExp; readonly m
 
 function reasonIn(error: z.ZodError | SyntaxError): string {
   return error instanceof SyntaxError ? error.message : z.prettifyError(error).replace(/\s+/g, ' ');
+}
+
+/** A column of JSON. */
+export function jsonColumn<T extends z.ZodType>(schema: T) {
+  return z
+    .string()
+    .transform((json): unknown => JSON.parse(json))
+    .pipe(schema);
 }
 
 /** Runs `work` and turns what SQLite and the file system throw into errors that say what to do. */

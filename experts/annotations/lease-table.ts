@@ -31,7 +31,7 @@ export class LeaseTable {
       this.database.write('DELETE FROM lease WHERE owner NOT IN (SELECT owner FROM lease_owner)');
       this.database.write('INSERT OR IGNORE INTO lease SELECT value, ?2 FROM json_each(?1)', ...values);
       const own = 'SELECT key FROM lease WHERE owner = ?2 AND key IN (SELECT value FROM json_each(?1))';
-      return this.database.read(own, values, (row) => keySchema.parse(row)[0]);
+      return this.database.read(own, values, keySchema).map(({ key }) => key);
     });
     for (const key of taken) this.held.add(key);
     return new Set(taken);
@@ -64,4 +64,4 @@ export class LeaseTable {
   }
 }
 
-const keySchema = z.tuple([z.string()]);
+const keySchema = z.object({ key: z.string() });

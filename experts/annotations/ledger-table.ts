@@ -14,11 +14,13 @@ import type { StoreOwner } from './store-owner.ts';
 /** Processes that are gone are looked for no more often than that. */
 const BURIAL_MS = 1000;
 
+const countedSchema = z.object({ requests: z.number(), tokens: z.number(), money: z.number() });
+const reservedSchema = countedSchema.extend({ model: z.string() });
+const ratioSchema = z.object({ model: z.string(), ratio: z.number() });
+const rowSchema = z.object({ name: z.string(), ...countedSchema.shape, since: z.string() });
+
 /** What was spent under a name, since the day of its first request. */
-export interface LedgerRow extends CountedSpending {
-  readonly name: string;
-  readonly since: string;
-}
+export type LedgerRow = z.infer<typeof rowSchema>;
 
 /**
  * The ledgers of an annotation store, each under the name of what spends: a detector file, or the experiment of a selector. What
@@ -51,13 +53,10 @@ export class LedgerTable {
 
   /** All ledgers, with what is reserved in them by whoever works now. */
   list(): LedgerRow[] {
-    const sql = `SELECT name, requests, tokens + total(reserved_tokens), money + total(reserved_money), since
+    const sql = `SELECT name, requests, tokens + total(reserved_tokens) AS tokens, money + total(reserved_money) AS money, since
                  FROM ledger LEFT JOIN (SELECT ledger, tokens AS reserved_tokens, money AS reserved_money FROM reservation)
                  ON ledger = name GROUP BY name ORDER BY name`;
-    return this.database.read(sql, [], (row) => {
-      const [name, requests, tokens, money, since] = rowSchema.parse(row);
-      return { name, requests, tokens, money, since };
-    });
+    return this.database.read(sql, [], rowSchema);
   }
 
   /** Reserves for a batch, which goes on at the endpoint whether a process waits for it or not. */
@@ -77,13 +76,18 @@ export class LedgerTable {
   }
 
   private read(name: string): LedgerState {
-    const spent = this.database.read('SELECT requests, tokens, money FROM ledger WHERE name = ?', [name], countedOf);
+    const spent = this.database.read(
+      'SELECT requests, tokens, money FROM ledger WHERE name = ?',
+      [name],
+      countedSchema,
+    );
     const elsewhere = new Map<string, CountedSpending>();
     const sql = 'SELECT model, requests, tokens, money FROM reservation WHERE ledger = ? AND owner <> ?';
-    for (const [model, ...counts] of this.database.read(sql, [name, this.ownerId], (row) => reservedSchema.parse(row)))
-      elsewhere.set(model, addedSpending(elsewhere.get(model) ?? nothingSpent, countedOf(counts)));
-    const ratios = this.database.read('SELECT model, ratio FROM cost_ratio', [], (row) => ratioSchema.parse(row));
-    return { spent: spent[0] ?? nothingSpent, elsewhere, ratios: new Map(ratios) };
+    for (const { model, ...counts } of this.database.read(sql, [name, this.ownerId], reservedSchema))
+      elsewhere.set(model, addedSpending(elsewhere.get(model) ?? nothingSpent, counts));
+    const rows = this.database.read('SELECT model, ratio FROM cost_ratio', [], ratioSchema);
+    const ratios = new Map(rows.map(({ model, ratio }) => [model, ratio]));
+    return { spent: spent[0] ?? nothingSpent, elsewhere, ratios };
   }
 
   private write(name: string, { spent, reserved, ratios }: LedgerChange): void {
@@ -137,13 +141,3 @@ export class LedgerTable {
 function batchOwner(batch: string): string {
   return `batch ${batch}`;
 }
-
-function countedOf(row: unknown): CountedSpending {
-  const [requests, tokens, money] = countedSchema.parse(row);
-  return { requests, tokens, money };
-}
-
-const countedSchema = z.tuple([z.number(), z.number(), z.number()]);
-const reservedSchema = z.tuple([z.string(), z.number(), z.number(), z.number()]);
-const ratioSchema = z.tuple([z.string(), z.number()]);
-const rowSchema = z.tuple([z.string(), z.number(), z.number(), z.number(), z.string()]);

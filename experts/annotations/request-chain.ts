@@ -6,10 +6,8 @@ import type { AnnotationDatabase } from './database.ts';
 
 const MAX_REMEMBERED = 50_000;
 
-interface Fragment {
-  readonly parent: string | null;
-  readonly json: string;
-}
+const fragmentSchema = z.object({ parent: z.string().nullable(), json: z.string() });
+type Fragment = z.infer<typeof fragmentSchema>;
 
 /**
  * Reads and writes requests in the `fragment` table. A request is a chain that starts with its settings and goes on
@@ -67,14 +65,11 @@ export class RequestChain {
     const known = this.remembered.get(id);
     if (known !== undefined) return known;
     const sql = 'SELECT parent, json FROM fragment WHERE id = ?';
-    const [found] = this.database.read(sql, [id], (row) => storedFragmentSchema.parse(row));
-    const [parent, json] = storedFragmentSchema.parse(found);
-    const fragment = { parent, json };
+    const fragment = fragmentSchema.parse(this.database.read(sql, [id], fragmentSchema)[0]);
     if (this.remembered.size >= MAX_REMEMBERED) this.remembered.clear();
     this.remembered.set(id, fragment);
     return fragment;
   }
 }
 
-const storedFragmentSchema = z.tuple([z.string().nullable(), z.string()]);
 const storedSettingsSchema = annotationRequestSchema.omit({ input: true }).extend({ list: z.boolean() });

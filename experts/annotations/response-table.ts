@@ -11,25 +11,31 @@ export interface CallId {
   readonly call: string;
 }
 
+const bodySchema = z
+  .union([z.string(), z.instanceof(ArrayBuffer).transform((bytes) => inflateRawSync(bytes).toString())])
+  .nullable()
+  .describe('what came over the wire; null where nothing did');
+
+const keptSchema = z.object({
+  number: z.number().describe('in the order in which they came'),
+  judgement: z.string(),
+  call: z.string(),
+  isUsable: z
+    .literal([0, 1])
+    .transform(Boolean)
+    .describe('false where it could not be read, so that whoever asks again is not given it'),
+  askedModel: z.string(),
+  model: z.string().nullable().describe('the one that says it answered; null where none says so'),
+  fingerprint: z.string().nullable(),
+  finishReason: z.string(),
+  date: z.string(),
+  body: bodySchema,
+  reader: z.string().nullable().describe('as JSON, with its versions; null where nobody reads it but another model'),
+  outcome: z.string().nullable().describe('null where it could not be read'),
+});
+
 /** An answer as it was given, and how it was read then. */
-export interface KeptResponse extends CallId {
-  /** In the order in which they came. */
-  readonly number: number;
-  /** False where it could not be read, so that whoever asks again is not given it. */
-  readonly isUsable: boolean;
-  /** The model that was asked, and the one that says it answered; null where none says so. */
-  readonly askedModel: string;
-  readonly model: string | null;
-  readonly fingerprint: string | null;
-  readonly finishReason: string;
-  readonly date: string;
-  /** What came over the wire; null where nothing did. */
-  readonly body: string | null;
-  /** What read it, with its versions, as JSON; null where nobody reads it but another model. */
-  readonly reader: string | null;
-  /** What it was read as; null where it could not be read. */
-  readonly outcome: string | null;
-}
+export type KeptResponse = z.infer<typeof keptSchema>;
 
 /** Bodies of more characters are compressed: log-probabilities are long and repeat themselves. */
 const LONG = 1000;
@@ -48,8 +54,7 @@ export class ResponseTable {
   /** The answer in use for this call, as JSON and as it came; null where there is none. */
   find({ judgement, call }: CallId): { readonly answer: string; readonly body: string | null } | null {
     const sql = 'SELECT answer, body FROM response WHERE judgement = ? AND call = ? AND usable = 1';
-    const found = this.database.read(sql, [judgement, call], (row) => foundSchema.parse(row))[0];
-    return found === undefined ? null : { answer: found[0], body: found[1] };
+    return this.database.read(sql, [judgement, call], foundSchema)[0] ?? null;
   }
 
   /** On disk when it returns. The first answer stays: false where there is one already, or the judgement itself. */
@@ -85,19 +90,16 @@ export class ResponseTable {
 
   /** The answers of these judgements, in the order in which they came. */
   of(judgements: readonly string[]): KeptResponse[] {
-    const sql = `SELECT number, judgement, call, usable, asked_model, model, fingerprint, finish_reason, date, body, reader, outcome
+    const sql = `SELECT number, judgement, call, usable AS isUsable, asked_model AS askedModel, model, fingerprint,
+                 finish_reason AS finishReason, date, body, reader, outcome
                  FROM response WHERE judgement IN (SELECT value FROM json_each(?)) ORDER BY number`;
-    return this.database.read(sql, [JSON.stringify(judgements)], (row) => {
-      const [number, judgement, call, usable, askedModel, model, fingerprint, ...rest] = rowSchema.parse(row);
-      const [finishReason, date, body, reader, outcome] = rest;
-      const said = { askedModel, model, fingerprint, finishReason, date, body, reader, outcome };
-      return { number, judgement, call, isUsable: usable === 1, ...said };
-    });
+    return this.database.read(sql, [JSON.stringify(judgements)], keptSchema);
   }
 
   /** Keys of the judgements that have answers here, those that are not finished included. */
   judgements(): string[] {
-    return this.database.read('SELECT DISTINCT judgement FROM response', [], (row) => keySchema.parse(row)[0]);
+    const rows = this.database.read('SELECT DISTINCT judgement FROM response', [], keySchema);
+    return rows.map(({ judgement }) => judgement);
   }
 }
 
@@ -105,23 +107,5 @@ function packed(body: string): string | Uint8Array {
   return body.length > LONG ? deflateRawSync(body, { level: 1 }) : body;
 }
 
-const bodySchema = z
-  .union([z.string(), z.instanceof(Uint8Array).transform((bytes) => inflateRawSync(bytes).toString())])
-  .nullable();
-const foundSchema = z.tuple([z.string(), bodySchema]);
-const keySchema = z.tuple([z.string()]);
-const text = z.string();
-const rowSchema = z.tuple([
-  z.number(),
-  text,
-  text,
-  z.number(),
-  text,
-  text.nullable(),
-  text.nullable(),
-  text,
-  text,
-  bodySchema,
-  text.nullable(),
-  text.nullable(),
-]);
+const foundSchema = z.object({ answer: z.string(), body: bodySchema });
+const keySchema = keptSchema.pick({ judgement: true });

@@ -33,10 +33,9 @@ export class StoreOwner {
 
   /** Removes the rows of processes that are gone. */
   buryTheDead(): void {
-    const others = `SELECT owner, place, pid, started, expires < ${NOW} FROM lease_owner WHERE owner <> ?`;
-    for (const row of this.database.read(others, [this.id], (each) => ownerSchema.parse(each))) {
-      const [owner, place, pid, started, isExpired] = row;
-      const state = stateOf({ place, pid, started }, this.self);
+    const others = `SELECT owner, place, pid, started, expires < ${NOW} AS isExpired FROM lease_owner WHERE owner <> ?`;
+    for (const { owner, isExpired, ...identity } of this.database.read(others, [this.id], ownerSchema)) {
+      const state = stateOf(identity, this.self);
       if (state === 'gone' || (state === 'unknown' && isExpired === 1)) this.remove(owner);
     }
   }
@@ -69,4 +68,10 @@ export class StoreOwner {
   }
 }
 
-const ownerSchema = z.tuple([z.string(), z.string(), z.number(), z.string().nullable(), z.number()]);
+const ownerSchema = z.object({
+  owner: z.string(),
+  place: z.string(),
+  pid: z.number(),
+  started: z.string().nullable(),
+  isExpired: z.number(),
+});

@@ -1,17 +1,21 @@
 import { z } from 'zod';
 import type { UnreadableAnswer } from '../llm/failures.ts';
-import type { AnnotationDatabase } from './database.ts';
+import { type AnnotationDatabase, jsonColumn } from './database.ts';
+
+const answerSchema = z.object({ text: z.string(), thinking: z.string().optional(), finishReason: z.string() });
+
+const storedSchema = z.object({
+  key: z.string().describe('that of the annotation that is missing'),
+  detector: z.string(),
+  threadId: z.string(),
+  prefixLength: z.number(),
+  problem: z.string().describe('what could not be read in it, as a sentence'),
+  answers: jsonColumn(z.array(answerSchema)).describe('what was said instead, in order'),
+  date: z.string(),
+});
 
 /** A prefix whose judgement was asked for and paid for, and could not be read. */
-export interface UnreadableRow {
-  /** That of the annotation that is missing. */
-  readonly key: string;
-  readonly detector: string;
-  readonly threadId: string;
-  readonly prefixLength: number;
-  /** What could not be read in it, as a sentence. */
-  readonly problem: string;
-  /** What was said instead, in order. */
+export interface UnreadableRow extends Omit<z.infer<typeof storedSchema>, 'answers' | 'date'> {
   readonly answers: readonly UnreadableAnswer[];
 }
 
@@ -29,8 +33,8 @@ export class UnreadableTable {
 
   /** The number of the last answer so far; what comes later has a larger one. */
   last(): number {
-    const sql = 'SELECT coalesce(max(number), 0) FROM unreadable_answer';
-    return this.database.read(sql, [], (row) => numberSchema.parse(row)[0])[0];
+    const sql = 'SELECT coalesce(max(number), 0) AS last FROM unreadable_answer';
+    return this.database.read(sql, [], lastSchema)[0].last;
   }
 
   /** What could not be read, by key, in answers with larger numbers than `after`; a key without a row is absent. */
@@ -38,7 +42,8 @@ export class UnreadableTable {
     // The plus sign keeps SQLite on the index of keys.
     const sql = `SELECT key, problem FROM unreadable_answer
                  WHERE +number > ?2 AND key IN (SELECT value FROM json_each(?1))`;
-    return new Map(this.database.read(sql, [JSON.stringify(keys), after], (row) => foundSchema.parse(row)));
+    const rows = this.database.read(sql, [JSON.stringify(keys), after], foundSchema);
+    return new Map(rows.map(({ key, problem }) => [key, problem]));
   }
 
   /** Replaces what was answered before; does nothing where there is a judgement by now. */
@@ -53,13 +58,10 @@ export class UnreadableTable {
   }
 
   /** All of them, with the time they were stored, ordered by detector, thread and prefix length. */
-  list(): (UnreadableRow & { readonly date: string })[] {
-    const sql = `SELECT key, detector, thread_id, prefix_length, problem, answers, date FROM unreadable_answer
-                 ORDER BY detector, thread_id, prefix_length, key`;
-    return this.database.read(sql, [], (row) => {
-      const [key, detector, threadId, prefixLength, problem, answers, date] = rowSchema.parse(row);
-      return { key, detector, threadId, prefixLength, problem, answers: answersSchema.parse(answers), date };
-    });
+  list(): z.infer<typeof storedSchema>[] {
+    const sql = `SELECT key, detector, thread_id AS threadId, prefix_length AS prefixLength, problem, answers, date
+                 FROM unreadable_answer ORDER BY detector, thread_id, prefix_length, key`;
+    return this.database.read(sql, [], storedSchema);
   }
 
   /** Forgets these, so that their questions can be answered. */
@@ -71,10 +73,5 @@ export class UnreadableTable {
   }
 }
 
-const foundSchema = z.tuple([z.string(), z.string()]);
-const numberSchema = z.tuple([z.number()]);
-const rowSchema = z.tuple([z.string(), z.string(), z.string(), z.number(), z.string(), z.string(), z.string()]);
-const answersSchema = z
-  .string()
-  .transform((json): unknown => JSON.parse(json))
-  .pipe(z.array(z.object({ text: z.string(), thinking: z.string().optional(), finishReason: z.string() })));
+const lastSchema = z.object({ last: z.number() });
+const foundSchema = storedSchema.pick({ key: true, problem: true });

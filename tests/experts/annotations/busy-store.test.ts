@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { expect, it } from 'vitest';
+import { z } from 'zod';
 import { AnnotationDatabase } from '../../../experts/annotations/database.ts';
 import { temporaryFolder } from '../../src/data/fixtures.ts';
 
@@ -21,7 +22,7 @@ it('is opened though another process changes a new file at the same moment', asy
   await once(other, 'message');
   other.postMessage('stop');
   const database = new AnnotationDatabase(path);
-  expect(database.read('SELECT key FROM annotation', [], String)).toEqual([]);
+  expect(database.read('SELECT key FROM annotation', [], z.unknown())).toEqual([]);
   database.close();
   await once(other, 'exit');
 });
