@@ -8,7 +8,7 @@ import { binaryAnswer, infer, tensorsOf, versionOf } from './infer.ts';
 import { inferenceRequest, inferenceResponse, modelMetadata, serverMetadata } from './inference-schemas.ts';
 import type { ServerMetrics } from './metrics.ts';
 import type { Models, ServedBundle } from './models.ts';
-import { problems } from './schemas.ts';
+import { operations, problems } from './schemas.ts';
 import { inferenceBody, jsonLengthHeader } from './tensors.ts';
 import { packingOf, unpackedBody } from './unpacked-body.ts';
 
@@ -23,7 +23,7 @@ const inferenceContent = {
 /** The Open Inference Protocol, version 2, with Triton's binary tensors, and a route that loads a bundle anew. */
 export function inferenceRoutes(options: { models: Models; metrics: ServerMetrics }): FastifyPluginAsyncZod {
   const { models, metrics } = options;
-  const tags = ['inference'];
+  const about = operations('inference');
   /** The bundle of a route, in the version that it names, if it names one. */
   const bundleOf = ({ model, version }: { model: string; version?: string | undefined }): ServedBundle => {
     const bundle = models.get(model);
@@ -44,12 +44,7 @@ export function inferenceRoutes(options: { models: Models; metrics: ServerMetric
     app.get(
       '/v2',
       {
-        schema: {
-          tags,
-          operationId: 'serverMetadata',
-          summary: 'What this server is',
-          response: { 200: serverMetadata, ...problems() },
-        },
+        schema: { ...about('serverMetadata', 'What this server is'), response: { 200: serverMetadata, ...problems() } },
       },
       async () => ({
         name: 'earshot',
@@ -66,9 +61,7 @@ export function inferenceRoutes(options: { models: Models; metrics: ServerMetric
         path,
         {
           schema: {
-            tags,
-            operationId: `modelMetadata${suffix}`,
-            summary: 'Inputs and outputs of a model',
+            ...about(`modelMetadata${suffix}`, 'Inputs and outputs of a model'),
             params,
             response: { 200: modelMetadata, ...problems(404, 503) },
           },
@@ -82,9 +75,7 @@ export function inferenceRoutes(options: { models: Models; metrics: ServerMetric
         `${path}/ready`,
         {
           schema: {
-            tags,
-            operationId: `modelReady${suffix}`,
-            summary: 'Whether a model has passed its self-test',
+            ...about(`modelReady${suffix}`, 'Whether a model has passed its self-test'),
             params,
             response: { 200: nothing, ...problems(404, 503) },
           },
@@ -98,9 +89,7 @@ export function inferenceRoutes(options: { models: Models; metrics: ServerMetric
         `${path}/infer`,
         {
           schema: {
-            tags,
-            operationId: `infer${suffix}`,
-            summary: 'Decide states that were made elsewhere',
+            ...about(`infer${suffix}`, 'Decide states that were made elsewhere'),
             description: `π(stop) and the action in each state, as the ONNX file of the bundle gives them. With the header ${jsonLengthHeader}, tensors come and go as bytes after the JSON (binary tensor data extension).`,
             params,
             body: inferenceRequest,
@@ -125,9 +114,7 @@ export function inferenceRoutes(options: { models: Models; metrics: ServerMetric
       '/v2/repository/models/:model/load',
       {
         schema: {
-          tags,
-          operationId: 'loadModel',
-          summary: 'Load a bundle anew from its folder',
+          ...about('loadModel', 'Load a bundle anew from its folder'),
           description:
             'The files are checked by their hashes and the golden threads decided before the bundle takes the place of the one before. Where that fails, the one before stays. Threads under way are read anew by the new bundle; decisions stay.',
           params: named,

@@ -4,7 +4,7 @@ import { apiPage } from './api-page.ts';
 import { unavailable } from './http-problem.ts';
 import type { ServerMetrics } from './metrics.ts';
 import type { Models } from './models.ts';
-import { problems } from './schemas.ts';
+import { operations, problems } from './schemas.ts';
 import type { ThreadStore } from './thread-store.ts';
 
 /** What the process around the server changes. */
@@ -21,7 +21,7 @@ export function operationRoutes(options: {
   state: ServerState;
 }): FastifyPluginAsyncZod {
   const { models, store, metrics, state } = options;
-  const tags = ['operation'];
+  const about = operations('operation');
   const answer = z.strictObject({});
   const page = { 200: { description: 'The page.', content: { 'text/html': { schema: z.string() } } } };
   const text = { 200: { description: 'Prometheus text.', content: { 'text/plain': { schema: z.string() } } } };
@@ -30,13 +30,7 @@ export function operationRoutes(options: {
       '/v2/health/live',
       {
         config: { isOpen: true },
-        schema: {
-          tags,
-          operationId: 'live',
-          summary: 'Whether the process answers',
-          security: [],
-          response: { 200: answer },
-        },
+        schema: { ...about('live', 'Whether the process answers'), security: [], response: { 200: answer } },
       },
       async () => ({}),
     );
@@ -45,9 +39,7 @@ export function operationRoutes(options: {
       {
         config: { isOpen: true },
         schema: {
-          tags,
-          operationId: 'ready',
-          summary: 'Whether every bundle has passed its self-test and threads can be kept',
+          ...about('ready', 'Whether every bundle has passed its self-test and threads can be kept'),
           security: [],
           response: { 200: answer, ...problems(503) },
         },
@@ -61,16 +53,14 @@ export function operationRoutes(options: {
     );
     app.get(
       '/metrics',
-      { schema: { tags, operationId: 'metrics', summary: 'Prometheus metrics', response: { ...text, ...problems() } } },
+      { schema: { ...about('metrics', 'Prometheus metrics'), response: { ...text, ...problems() } } },
       async (_request, reply) => reply.type('text/plain; version=0.0.4').send(await metrics.registry.metrics()),
     );
     app.get(
       '/openapi.json',
       {
         schema: {
-          tags,
-          operationId: 'openapi',
-          summary: 'This interface as an OpenAPI document',
+          ...about('openapi', 'This interface as an OpenAPI document'),
           response: { 200: z.looseObject({}), ...problems() },
         },
       },
@@ -78,14 +68,7 @@ export function operationRoutes(options: {
     );
     app.get(
       '/docs',
-      {
-        schema: {
-          tags,
-          operationId: 'docs',
-          summary: 'This interface as a page',
-          response: { ...page, ...problems() },
-        },
-      },
+      { schema: { ...about('docs', 'This interface as a page'), response: { ...page, ...problems() } } },
       async (_request, reply) => {
         reply.header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'");
         return reply.type('text/html; charset=utf-8').send(apiPage(app.swagger()));

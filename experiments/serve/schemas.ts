@@ -122,3 +122,8 @@ export function problems(...statuses: number[]) {
   const all = [400, 401, 403, 408, 500, ...statuses].sort();
   return Object.fromEntries(all.map((status) => [status, problemSchema.describe(said[status])]));
 }
+
+/** What the OpenAPI document says of the routes of one kind. */
+export function operations(tag: string) {
+  return (operationId: string, summary: string) => ({ tags: [tag], operationId, summary });
+}

@@ -6,7 +6,7 @@ import type { GrowingThreads } from './growing-threads.ts';
 import { HttpProblem } from './http-problem.ts';
 import type { ServerMetrics } from './metrics.ts';
 import type { Models } from './models.ts';
-import { additionSchema, modelQuery, problems, threadParams, threadViewSchema } from './schemas.ts';
+import { additionSchema, modelQuery, operations, problems, threadParams, threadViewSchema } from './schemas.ts';
 import { packingOf, unpackedBody } from './unpacked-body.ts';
 
 /** Threads that come post by post. */
@@ -16,7 +16,7 @@ export function threadRoutes(options: {
   metrics: ServerMetrics;
 }): FastifyPluginAsyncZod {
   const { models, threads, metrics } = options;
-  const tags = ['threads'];
+  const about = operations('threads');
   const querystring = modelQuery(models.names);
   const found = <T>(thread: T | null, id: string): T => {
     if (thread !== null) return thread;
@@ -37,9 +37,7 @@ export function threadRoutes(options: {
       '/v1/threads/:id/posts',
       {
         schema: {
-          tags,
-          operationId: 'addPosts',
-          summary: 'Add the next posts of a thread',
+          ...about('addPosts', 'Add the next posts of a thread'),
           description:
             'One post or many, as they come. The answer gives π(stop) at each and the decision; once stopped, the verdict of the detector. Posts are known by their ids, so a request that got no answer can be sent again.',
           params: threadParams,
@@ -59,9 +57,7 @@ export function threadRoutes(options: {
       '/v1/threads/:id',
       {
         schema: {
-          tags,
-          operationId: 'getThread',
-          summary: 'How far a thread is',
+          ...about('getThread', 'How far a thread is'),
           params: threadParams,
           querystring,
           response: { 200: threadViewSchema, ...problems(404, 503) },
@@ -77,9 +73,7 @@ export function threadRoutes(options: {
       '/v1/threads/:id',
       {
         schema: {
-          tags,
-          operationId: 'deleteThread',
-          summary: 'Forget a thread',
+          ...about('deleteThread', 'Forget a thread'),
           params: threadParams,
           querystring,
           response: { 204: z.undefined().describe('It is forgotten.'), ...problems(404, 503) },
