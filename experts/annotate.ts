@@ -2,8 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Prefix, prefixOf, type Thread } from '../src/data/thread.ts';
 import { InputError, ProviderError } from '../src/errors.ts';
 import type { AnnotationRequest } from './annotations/annotation-row.ts';
-import { type AnnotateProgress, type AnnotationFailure, AnnotationTally } from './annotations/annotation-tally.ts';
-import { JudgementQueue, type JudgementQueueOptions } from './annotations/judgement-queue.ts';
+import { type AnnotateProgress, type AnnotationFailure, annotationTally } from './annotations/annotation-tally.ts';
+import { type JudgementQueueOptions, judgementQueue } from './annotations/judgement-queue.ts';
 import { type PrefixQuestion, QuestionGroup } from './annotations/question-group.ts';
 import type { Detector } from './detector.ts';
 import type { JudgementSequence } from './judgement-sequence.ts';
@@ -70,72 +70,38 @@ export function annotationRequest(options: {
  * @throws InputError where two threads share an id or an option is out of range
  */
 export async function annotate(options: AnnotateOptions): Promise<AnnotateResult> {
-  return new AnnotationRun(options).run();
-}
+  const { threads, detector, store, sampleIndex, onProgress } = options;
+  const { maxPosts = 500, schedule = { name: 'every' }, concurrency = 1, maxUnreadable = 0.5 } = options;
+  checkOptions({ threads, maxPosts, concurrency, maxUnreadable });
+  const openGroups = new Set<QuestionGroup>();
+  const finished = new Map<string, JudgementSequence>();
+  const postsOf = (thread: Thread) => Math.min(thread.posts.length, maxPosts);
+  const lengthsOf = (thread: Thread) => scheduledLengths({ schedule, posts: postsOf(thread) });
+  const total = threads.reduce((sum, thread) => sum + lengthsOf(thread).length, 0);
+  const tally = annotationTally({ total, maxUnreadable, onProgress });
+  const queue = judgementQueue({
+    ...options,
+    concurrency,
+    tally,
+    onSettled: ({ group, key }, judgement) => {
+      group.settle(key, judgement);
+      tally.settle();
+      if (group.isSettled) finish(group);
+    },
+  });
 
-class AnnotationRun {
-  private readonly options: AnnotateOptions;
-  private readonly maxPosts: number;
-  private readonly schedule: PrefixSchedule;
-  private readonly tally: AnnotationTally;
-  private readonly queue: JudgementQueue;
-  private readonly openGroups = new Set<QuestionGroup>();
-  private readonly finished = new Map<string, JudgementSequence>();
-
-  constructor(options: AnnotateOptions) {
-    const { threads, maxPosts = 500, schedule = { name: 'every' }, concurrency = 1, maxUnreadable = 0.5 } = options;
-    checkOptions({ threads, maxPosts, concurrency, maxUnreadable });
-    this.options = options;
-    this.maxPosts = maxPosts;
-    this.schedule = schedule;
-    const total = threads.reduce((sum, thread) => sum + this.lengthsOf(thread).length, 0);
-    this.tally = new AnnotationTally({ total, maxUnreadable, onProgress: options.onProgress });
-    this.queue = new JudgementQueue({
-      ...options,
-      concurrency,
-      tally: this.tally,
-      onSettled: ({ group, key }, judgement) => {
-        group.settle(key, judgement);
-        this.tally.settle();
-        if (group.isSettled) this.finish(group);
-      },
-    });
-  }
-
-  async run(): Promise<AnnotateResult> {
-    let stopped: ProviderError | null = null;
-    try {
-      await this.askAboutAll().catch((error: unknown) => this.queue.fail(error));
-      await this.queue.settled();
-    } catch (error) {
-      if (!(error instanceof ProviderError && endsAllCalls(error))) throw error;
-      stopped = error;
-      for (const group of this.openGroups) this.finish(group);
-    } finally {
-      this.queue.close();
-    }
-    // In the order of the threads, whatever the order in which they were finished.
-    const sequences = this.options.threads.flatMap(({ id }) => {
-      const sequence = this.finished.get(id);
-      return sequence === undefined ? [] : [[id, sequence] as const];
-    });
-    return { sequences: new Map(sequences), ...this.tally.result(stopped) };
-  }
-
-  private async askAboutAll(): Promise<void> {
-    const { threads } = this.options;
-    for (let start = 0; start < threads.length && !this.queue.isEnding; start += THREADS_A_LOOKUP) {
-      await this.queue.add(this.lookUp(threads.slice(start, start + THREADS_A_LOOKUP)));
+  async function askAboutAll(): Promise<void> {
+    for (let start = 0; start < threads.length && !queue.isEnding(); start += THREADS_A_LOOKUP) {
+      await queue.add(lookUp(threads.slice(start, start + THREADS_A_LOOKUP)));
       // Where the store knows every answer, nothing else would let Ctrl-C be heard.
       await nextTurn();
     }
   }
 
   /** Opens a group for the threads and returns those of its questions that the store does not know. */
-  private lookUp(threads: readonly Thread[]): PrefixQuestion[] {
-    const { tally } = this;
-    const group = new QuestionGroup({ threads, questionsAbout: this.questionsAbout });
-    const known = this.queue.find(group.keys);
+  function lookUp(some: readonly Thread[]): PrefixQuestion[] {
+    const group = new QuestionGroup({ threads: some, questionsAbout });
+    const known = queue.find(group.keys);
     for (const { key, threadId, prefixLength } of group.questions) {
       const answer = known.get(key);
       if (answer === undefined) continue;
@@ -143,42 +109,50 @@ class AnnotationRun {
       else tally.countUnreadable({ threadId, prefixLength, message: answer.failure.message });
       group.settle(key, 'answer' in answer ? answer.answer : null);
     }
-    this.openGroups.add(group);
+    openGroups.add(group);
     const open = group.open();
     // A question that stands here twice is asked once, and counts as known the second time.
     tally.countCached(group.keys.filter((key) => !known.has(key)).length - open.length);
     tally.settle(group.questions.length - open.length);
-    if (group.isSettled) this.finish(group);
+    if (group.isSettled) finish(group);
     return open;
   }
 
-  private readonly questionsAbout = (thread: Thread, group: QuestionGroup): PrefixQuestion[] => {
-    const { detector, store, sampleIndex } = this.options;
-    return this.lengthsOf(thread).map((prefixLength) => {
+  function questionsAbout(thread: Thread, group: QuestionGroup): PrefixQuestion[] {
+    return lengthsOf(thread).map((prefixLength) => {
       const request = annotationRequest({ detector, prefix: prefixOf(thread, prefixLength), sampleIndex });
       return { key: store.keyOf(request), request, threadId: thread.id, prefixLength, thread, group };
     });
-  };
+  }
 
   /** Makes the sequences of the group's threads, except of those with prefixes that nobody asked about. */
-  private finish(group: QuestionGroup): void {
-    const { detector, store } = this.options;
-    const { commits } = this.queue;
-    this.openGroups.delete(group);
+  function finish(group: QuestionGroup): void {
+    const { commits } = queue;
+    openGroups.delete(group);
     commits.flush();
     // The first answer to a question stays; who comes second goes on with it.
-    if (commits.hasLost) for (const [key, judgement] of store.getMany(group.keys)) group.settle(key, judgement);
-    for (const sequence of group.sequences({ labels: detector.labels, postsOf: (thread) => this.postsOf(thread) }))
-      this.finished.set(sequence.threadId, sequence);
+    if (commits.hasLost()) for (const [key, judgement] of store.getMany(group.keys)) group.settle(key, judgement);
+    for (const sequence of group.sequences({ labels: detector.labels, postsOf }))
+      finished.set(sequence.threadId, sequence);
   }
 
-  private lengthsOf(thread: Thread): number[] {
-    return scheduledLengths({ schedule: this.schedule, posts: this.postsOf(thread) });
+  let stopped: ProviderError | null = null;
+  try {
+    await askAboutAll().catch(queue.fail);
+    await queue.settled();
+  } catch (error) {
+    if (!(error instanceof ProviderError && endsAllCalls(error))) throw error;
+    stopped = error;
+    for (const group of openGroups) finish(group);
+  } finally {
+    queue.close();
   }
-
-  private postsOf(thread: Thread): number {
-    return Math.min(thread.posts.length, this.maxPosts);
-  }
+  // In the order of the threads, whatever the order in which they were finished.
+  const sequences = threads.flatMap(({ id }) => {
+    const sequence = finished.get(id);
+    return sequence === undefined ? [] : [[id, sequence] as const];
+  });
+  return { sequences: new Map(sequences), ...tally.result(stopped) };
 }
 
 function checkOptions(options: {

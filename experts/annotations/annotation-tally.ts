@@ -27,76 +27,67 @@ export interface AnnotationFailure {
 }
 
 /** Counts what becomes of the prefixes of a run. */
-export class AnnotationTally {
-  readonly failures: AnnotationFailure[] = [];
-  private readonly total: number;
-  private readonly maxUnreadable: number;
-  private readonly onProgress: ((progress: AnnotateProgress) => void) | undefined;
-  private done = 0;
-  private asked = 0;
-  private cached = 0;
-  private unreadable = 0;
-  /** Those of them that were answered now. */
-  private unreadableNow = 0;
-  private unreadableParts = 0;
+export function annotationTally(options: {
+  total: number;
+  /** The largest share of the answers of this run that may be unreadable. */
+  maxUnreadable: number;
+  onProgress: ((progress: AnnotateProgress) => void) | undefined;
+}) {
+  const { total, maxUnreadable, onProgress } = options;
+  const failures: AnnotationFailure[] = [];
+  const counts = { done: 0, asked: 0, cached: 0, failed: 0, unreadable: 0, unreadableParts: 0 };
+  /** Unreadable ones that were answered now. */
+  let unreadableNow = 0;
 
-  constructor(options: {
-    total: number;
-    /** The largest share of the answers of this run that may be unreadable. */
-    maxUnreadable: number;
-    onProgress: ((progress: AnnotateProgress) => void) | undefined;
-  }) {
-    this.total = options.total;
-    this.maxUnreadable = options.maxUnreadable;
-    this.onProgress = options.onProgress;
+  function countAsked({ unreadableParts = 0 }: Pick<Judgement, 'unreadableParts'>): void {
+    counts.asked++;
+    counts.unreadableParts += unreadableParts;
   }
 
-  countAsked({ unreadableParts = 0 }: Pick<Judgement, 'unreadableParts'>): void {
-    this.asked++;
-    this.unreadableParts += unreadableParts;
+  function countCached(prefixes = 1): void {
+    counts.cached += prefixes;
   }
 
-  countCached(prefixes = 1): void {
-    this.cached += prefixes;
-  }
-
-  countFailure(failure: AnnotationFailure): void {
-    this.failures.push(failure);
+  function countFailure(failure: AnnotationFailure): void {
+    counts.failed++;
+    failures.push(failure);
   }
 
   /** Counts what was answered with something that is no judgement: earlier, for another thread, or by another process. */
-  countUnreadable(failure: AnnotationFailure): void {
-    this.unreadable++;
-    this.failures.push({ ...failure, isUnreadable: true });
+  function countUnreadable(failure: AnnotationFailure): void {
+    counts.unreadable++;
+    countFailure({ ...failure, isUnreadable: true });
   }
 
   /**
    * Counts what was answered so now.
    * @throws UnreadableShareError where asking on would mostly pay for what nobody can read
    */
-  countUnreadableAnswer(failure: AnnotationFailure): void {
-    this.countUnreadable(failure);
-    this.unreadableNow++;
-    const answers = this.asked + this.unreadableNow;
-    if (answers < ANSWERS_FOR_SHARE || this.unreadableNow <= this.maxUnreadable * answers) return;
+  function countUnreadableAnswer(failure: AnnotationFailure): void {
+    countUnreadable(failure);
+    unreadableNow++;
+    const answers = counts.asked + unreadableNow;
+    if (answers < ANSWERS_FOR_SHARE || unreadableNow <= maxUnreadable * answers) return;
     // It was asked about and answered, so it does not remain.
-    this.settle();
+    settle();
     throw new UnreadableShareError(
-      `${this.unreadableNow} of ${answers} answers could not be read, more than the share of ${this.maxUnreadable} that is ` +
+      `${unreadableNow} of ${answers} answers could not be read, more than the share of ${maxUnreadable} that is ` +
         `allowed; the last one: ${failure.message}. Check the model, its maxTokens and the task, or raise --max-unreadable (of earshot annotate and detect)`,
     );
   }
 
   /** So many more prefixes are settled. */
-  settle(prefixes = 1): void {
-    this.done += prefixes;
-    const { done, total, asked, cached, failures, unreadable, unreadableParts } = this;
-    this.onProgress?.({ done, total, asked, cached, failed: failures.length, unreadable, unreadableParts });
+  function settle(prefixes = 1): void {
+    counts.done += prefixes;
+    onProgress?.({ ...counts, total });
   }
 
-  result(stopped: ProviderError | null) {
-    const { asked, cached, failures, unreadable, unreadableParts, total, done } = this;
-    const failed = failures.length;
-    return { asked, cached, failed, unreadable, unreadableParts, failures, stopped, remaining: total - done };
+  function result(stopped: ProviderError | null) {
+    const { done, ...settled } = counts;
+    return { ...settled, failures, stopped, remaining: total - done };
   }
+
+  return { countAsked, countCached, countFailure, countUnreadable, countUnreadableAnswer, settle, result };
 }
+
+export type AnnotationTally = ReturnType<typeof annotationTally>;

@@ -15,113 +15,109 @@ interface Waiting<Answer> {
 }
 
 /**
+ * The answer to the question of this key.
+ * @param ask asks, and keeps what it is told: what it stores ends the lease, what it throws gives the lease up
+ */
+export type AskOnce<Answer> = (key: string, ask: () => Promise<Answer>) => Promise<Answer>;
+
+/**
  * Asks each question once, however many ask for it: in this process they share one promise; of several processes one
  * holds the lease and the others wait for what it is told; and what was answered is found where it is kept. Only what
  * nobody can use again, such as a service that failed, is asked for anew by the next one who wants it.
  */
-export class AskOnce<Answer> {
-  private readonly find: (keys: readonly string[]) => ReadonlyMap<string, Known<Answer>>;
-  private readonly leases: Pick<LeaseTable, 'take' | 'release'> | null;
-  private readonly signal: AbortSignal;
-  private readonly underWay = new Map<string, Promise<Answer>>();
+export function onceAsker<Answer>(options: {
+  /** What is kept of these questions, whoever asked them. */
+  find: (keys: readonly string[]) => ReadonlyMap<string, Known<Answer>>;
+  /** Keeps other processes from asking the same at the same time; null where no other could. */
+  leases: Pick<LeaseTable, 'take' | 'release'> | null;
+  /** Aborting ends the waiting, and nothing new is asked. */
+  signal: AbortSignal;
+}): AskOnce<Answer> {
+  const { find, leases, signal } = options;
+  const underWay = new Map<string, Promise<Answer>>();
   /** What is asked in this turn of the event loop: looked up and leased in one go. */
-  private newcomers = new Map<string, Waiting<Answer>>();
+  let newcomers = new Map<string, Waiting<Answer>>();
   /** What other processes are asking. */
-  private readonly elsewhere = new Map<string, Waiting<Answer>>();
+  const elsewhere = new Map<string, Waiting<Answer>>();
 
-  constructor(options: {
-    /** What is kept of these questions, whoever asked them. */
-    find: (keys: readonly string[]) => ReadonlyMap<string, Known<Answer>>;
-    /** Keeps other processes from asking the same at the same time; null where no other could. */
-    leases: Pick<LeaseTable, 'take' | 'release'> | null;
-    /** Aborting ends the waiting, and nothing new is asked. */
-    signal: AbortSignal;
-  }) {
-    this.find = options.find;
-    this.leases = options.leases;
-    this.signal = options.signal;
-  }
-
-  /**
-   * The answer to the question of this key.
-   * @param ask asks, and keeps what it is told: what it stores ends the lease, what it throws gives the lease up
-   */
-  askOnce(key: string, ask: () => Promise<Answer>): Promise<Answer> {
-    const shared = this.underWay.get(key);
+  function askOnce(key: string, ask: () => Promise<Answer>): Promise<Answer> {
+    const shared = underWay.get(key);
     if (shared !== undefined) return shared;
-    const answer = this.knownOrAsked(key, ask);
-    this.underWay.set(key, answer);
-    const end = () => this.underWay.delete(key);
+    const answer = knownOrAsked(key, ask);
+    underWay.set(key, answer);
+    const end = () => underWay.delete(key);
     answer.then(end, end);
     return answer;
   }
 
-  private async knownOrAsked(key: string, ask: () => Promise<Answer>): Promise<Answer> {
+  async function knownOrAsked(key: string, ask: () => Promise<Answer>): Promise<Answer> {
     const known = await new Promise<Known<Answer> | null>((resolve, reject) => {
-      if (this.newcomers.size === 0) queueMicrotask(() => this.admitNewcomers());
-      this.newcomers.set(key, { resolve, reject });
+      if (newcomers.size === 0) queueMicrotask(() => admitNewcomers());
+      newcomers.set(key, { resolve, reject });
     });
     if (known !== null && 'failure' in known) throw known.failure;
     if (known !== null) return known.answer;
     try {
       return await ask();
     } catch (error) {
-      this.giveUp([key]);
+      giveUp([key]);
       throw error;
     }
   }
 
-  private admitNewcomers(): void {
-    const { newcomers } = this;
-    this.newcomers = new Map();
-    const isWatching = this.elsewhere.size > 0;
-    this.admit(newcomers);
-    if (!isWatching) void this.watch();
+  function admitNewcomers(): void {
+    const arrived = newcomers;
+    newcomers = new Map();
+    const isWatching = elsewhere.size > 0;
+    admit(arrived);
+    if (!isWatching) void watch();
   }
 
   /** Answers those who wait from what is kept, lets one of all processes ask, and has the others wait. */
-  private admit(waiting: ReadonlyMap<string, Waiting<Answer>>): void {
+  function admit(waiting: ReadonlyMap<string, Waiting<Answer>>): void {
     let own: ReadonlySet<string> = new Set();
     try {
-      this.signal.throwIfAborted();
-      const known = new Map(this.find([...waiting.keys()]));
+      signal.throwIfAborted();
+      const known = new Map(find([...waiting.keys()]));
       const unknown = [...waiting.keys()].filter((key) => !known.has(key));
-      own = this.leases?.take(unknown) ?? new Set(unknown);
+      own = leases?.take(unknown) ?? new Set(unknown);
       // What another process stored in between ended its lease.
-      if (this.leases !== null) for (const [key, answer] of this.find([...own])) known.set(key, answer);
-      this.giveUp([...own].filter((key) => known.has(key)));
+      if (leases !== null) for (const [key, answer] of find([...own])) known.set(key, answer);
+      giveUp([...own].filter((key) => known.has(key)));
       for (const [key, each] of waiting) {
         const isElsewhere = !known.has(key) && !own.has(key);
-        if (isElsewhere) this.elsewhere.set(key, each);
+        if (isElsewhere) elsewhere.set(key, each);
         else {
-          this.elsewhere.delete(key);
+          elsewhere.delete(key);
           each.resolve(known.get(key) ?? null);
         }
       }
     } catch (error) {
-      this.giveUp([...own]);
+      giveUp([...own]);
       for (const [key, { reject }] of waiting) {
-        this.elsewhere.delete(key);
+        elsewhere.delete(key);
         reject(error);
       }
     }
   }
 
-  private giveUp(keys: readonly string[]): void {
+  function giveUp(keys: readonly string[]): void {
     try {
-      this.leases?.release(keys);
+      leases?.release(keys);
     } catch {
       // Where that cannot be written, as on a full disk, the leases end with this process.
     }
   }
 
-  private async watch(): Promise<void> {
-    for (let waitMs = FIRST_LOOK_MS; this.elsewhere.size > 0; ) {
+  async function watch(): Promise<void> {
+    for (let waitMs = FIRST_LOOK_MS; elsewhere.size > 0; ) {
       // An abort ends the wait, and the next look tells it to those who wait.
-      await delay(waitMs, undefined, { signal: this.signal }).catch(() => {});
-      const before = this.elsewhere.size;
-      this.admit(new Map(this.elsewhere));
-      waitMs = this.elsewhere.size < before ? FIRST_LOOK_MS : Math.min(2 * waitMs, LONGEST_LOOK_MS);
+      await delay(waitMs, undefined, { signal: signal }).catch(() => {});
+      const before = elsewhere.size;
+      admit(new Map(elsewhere));
+      waitMs = elsewhere.size < before ? FIRST_LOOK_MS : Math.min(2 * waitMs, LONGEST_LOOK_MS);
     }
   }
+
+  return askOnce;
 }

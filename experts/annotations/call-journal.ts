@@ -7,7 +7,7 @@ import { outcomeOf, readerVersions } from '../llm/answers/read-again.ts';
 import { CallFailure } from '../llm/call-failure.ts';
 import type { ChatAnswer, ChatRequest, ChatService } from '../llm/chat.ts';
 import { MalformedAnswerError, type UnreadableAnswer } from '../llm/failures.ts';
-import { AskOnce } from './ask-once.ts';
+import { type AskOnce, onceAsker } from './ask-once.ts';
 import { callKey } from './call-key.ts';
 import type { CallId, ResponseTable } from './response-table.ts';
 
@@ -51,7 +51,7 @@ export class CallJournal implements ChatService {
   }) {
     this.service = options.service;
     this.table = options.table;
-    this.calls = new AskOnce({ find: (keys) => this.find(keys), leases: null, signal: this.ended });
+    this.calls = onceAsker({ find: (keys) => this.find(keys), leases: null, signal: this.ended });
   }
 
   /** Does the work of the judgement, or of the part of one, that will be annotated under this key. */
@@ -110,7 +110,7 @@ export class CallJournal implements ChatService {
     const name = nameOf(id);
     this.requests.set(name, request);
     try {
-      const answer = await this.calls.askOnce(name, async () => {
+      const answer = await this.calls(name, async () => {
         const sent = await this.service.chat(request);
         const isFirst = this.kept(() => table.keep(id, { request, answer: sent, ...readingOf(request, sent) }));
         // Where another process was first, both go on with the same answer and can use each other's.

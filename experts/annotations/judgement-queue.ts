@@ -7,9 +7,9 @@ import type { AnnotationRow } from './annotation-row.ts';
 import type { AnnotationTally } from './annotation-tally.ts';
 import type { CallJournal } from './call-journal.ts';
 import { checkedJudgement } from './checked-judgement.ts';
-import { CommitQueue } from './commit-queue.ts';
+import { commitQueue } from './commit-queue.ts';
 import type { PrefixQuestion } from './question-group.ts';
-import { type JudgementStore, lastText, SharedJudgements } from './shared-judgements.ts';
+import { type JudgementStore, lastText, sharedJudgements } from './shared-judgements.ts';
 import { Slots } from './slots.ts';
 
 export interface JudgementQueueOptions {
@@ -35,63 +35,44 @@ export interface JudgementQueueOptions {
  * queue: nothing new is begun, and what is under way is awaited, since it is paid for. What other processes are asking is
  * waited for beside all that.
  */
-export class JudgementQueue {
-  private readonly options: JudgementQueueOptions;
-  private readonly judgements: SharedJudgements;
-  readonly commits: CommitQueue;
-  private readonly slots: Slots;
-  private readonly settling = new Set<Promise<void>>();
-  private readonly failures: unknown[] = [];
+export function judgementQueue(options: JudgementQueueOptions) {
+  const { detector, store, leases = true, calls, retryUnreadable, concurrency, tally, onSettled, signal } = options;
+  const settling = new Set<Promise<void>>();
+  const failures: unknown[] = [];
   /** Aborted by the first failure. */
-  private readonly failed = new AbortController();
+  const failed = new AbortController();
   /** Aborted by that, or by the user. */
-  private readonly ended: AbortSignal;
+  const ended = signal ? AbortSignal.any([signal, failed.signal]) : failed.signal;
   /** Ends the judgements under way as well, where nothing can be stored any more. */
-  private readonly lost = new AbortController();
-
-  constructor(options: JudgementQueueOptions) {
-    const { store, concurrency, calls, leases, retryUnreadable, signal } = options;
-    this.options = options;
-    this.slots = new Slots(concurrency);
-    this.ended = signal ? AbortSignal.any([signal, this.failed.signal]) : this.failed.signal;
-    this.commits = new CommitQueue({ store, onFailure: (error) => this.end(error) });
-    this.judgements = new SharedJudgements({
-      store,
-      keep: (key, row) => {
-        this.commits.add(key, row);
-        return row.judgement;
-      },
-      uncommitted: (key) => this.commits.find(key),
-      calls,
-      leases,
-      retryUnreadable,
-      signal: this.ended,
-    });
-  }
-
-  get isEnding(): boolean {
-    return this.ended.aborted;
-  }
-
-  /** What is known of these questions without asking. */
-  find(keys: readonly string[]): ReturnType<SharedJudgements['find']> {
-    return this.judgements.find(keys);
-  }
+  const lost = new AbortController();
+  const slots = new Slots(concurrency);
+  const commits = commitQueue({ store, onFailure: end });
+  const judgements = sharedJudgements({
+    store,
+    keep: (key, row) => {
+      commits.add(key, row);
+      return row.judgement;
+    },
+    uncommitted: (key) => commits.find(key),
+    calls,
+    leases,
+    retryUnreadable,
+    signal: ended,
+  });
 
   /** Takes questions in. Returns when more of them would find something to do. */
-  async add(questions: readonly PrefixQuestion[]): Promise<void> {
-    const { store, leases = true, concurrency } = this.options;
+  async function add(questions: readonly PrefixQuestion[]): Promise<void> {
     // Leased as they are needed, so that other processes find something to do.
     const atOnce = leases && store.leases ? concurrency : Math.max(1, questions.length);
-    for (let first = 0; first < questions.length && !this.isEnding; first += atOnce) {
+    for (let first = 0; first < questions.length && !ended.aborted; first += atOnce) {
       for (const question of questions.slice(first, first + atOnce)) {
-        const settling = this.settle(question).catch((error: unknown) => this.fail(error));
-        this.settling.add(settling);
-        void settling.then(() => this.settling.delete(settling));
+        const one = settle(question).catch(fail);
+        settling.add(one);
+        void one.then(() => settling.delete(one));
       }
       // By then each of them has a slot, waits for one, or waits for another process.
       await nextTurn();
-      await this.slots.vacancy();
+      await slots.vacancy();
     }
   }
 
@@ -99,59 +80,55 @@ export class JudgementQueue {
    * Returns when all that was taken in is settled.
    * @throws what ended the queue: the user's signal, an unusable endpoint, a defect
    */
-  async settled(): Promise<void> {
-    while (this.settling.size > 0) await Promise.all(this.settling);
-    this.options.signal?.throwIfAborted();
-    const { failures } = this;
+  async function settled(): Promise<void> {
+    while (settling.size > 0) await Promise.all(settling);
+    signal?.throwIfAborted();
     if (failures.length > 0) throw failures.find((error) => !endsAllCalls(error)) ?? failures[0];
   }
 
-  /** Begins nothing new because of this. */
-  fail(error: unknown): void {
-    this.failures.push(error);
-    this.failed.abort(error);
+  /** Begins nothing new because of  */
+  function fail(error: unknown): void {
+    failures.push(error);
+    failed.abort(error);
   }
 
   /** Stores what is left, and gives up what could not be stored. */
-  close(): void {
+  function close(): void {
     try {
-      this.commits.flush();
+      commits.flush();
     } finally {
-      this.options.store.leases?.release(this.commits.keys);
+      store.leases?.release(commits.keys());
     }
   }
 
-  private async settle(question: PrefixQuestion): Promise<void> {
-    const { tally, onSettled } = this.options;
+  async function settle(question: PrefixQuestion): Promise<void> {
     // Only who asks has a slot: not who waits for another process, or for the same question of another thread.
     const slot: { giveBack?: () => void } = {};
     const ask = async () => {
-      slot.giveBack = await this.slots.take();
-      this.ended.throwIfAborted();
-      return this.judge(question);
+      slot.giveBack = await slots.take();
+      ended.throwIfAborted();
+      return judge(question);
     };
     try {
-      const judgement = await this.judgements.askOnce(question, ask);
+      const judgement = await judgements.askOnce(question, ask);
       if (slot.giveBack) tally.countAsked(judgement);
       else tally.countCached();
       onSettled(question, judgement);
-      await this.commits.commitWhenDue();
+      await commits.commitWhenDue();
     } catch (error) {
       // It was not begun, so it remains.
-      if (this.isEnding && error === this.ended.reason) return;
-      this.countFailure(question, error, { isAsked: slot.giveBack !== undefined });
+      if (ended.aborted && error === ended.reason) return;
+      countFailure(question, error, { isAsked: slot.giveBack !== undefined });
       onSettled(question, null);
     } finally {
       slot.giveBack?.();
     }
   }
 
-  private async judge({ thread, prefixLength }: PrefixQuestion): Promise<Judgement> {
-    const { detector } = this.options;
-    const { signal } = this.lost;
+  async function judge({ thread, prefixLength }: PrefixQuestion): Promise<Judgement> {
     const prefix = prefixOf(thread, prefixLength);
     const { labels } = detector;
-    const told = await detector.judge(prefix, { signal });
+    const told = await detector.judge(prefix, { signal: lost.signal });
     const judgement = checkedJudgement(told, { detector: `the detector ${detector.name}`, labels, prefix });
     if (judgement.label !== null || detector.mayAbstain) return judgement;
     throw new MalformedAnswerError(`the detector read no label in ${quotedStart(lastText(judgement))}`, {
@@ -160,11 +137,10 @@ export class JudgementQueue {
   }
 
   /** @throws the error where it is not one of this question alone */
-  private countFailure(question: PrefixQuestion, error: unknown, { isAsked }: { isAsked: boolean }): void {
-    const { tally, signal } = this.options;
+  function countFailure(question: PrefixQuestion, error: unknown, { isAsked }: { isAsked: boolean }): void {
     // The user has something to solve, such as a full disk: what is asked from now on would be lost.
-    if (error instanceof InputError) this.end(error);
-    this.lost.signal.throwIfAborted();
+    if (error instanceof InputError) end(error);
+    lost.signal.throwIfAborted();
     // A service that failed this once leaves a gap. Anything else is for the user to solve, or a defect.
     if (!(error instanceof ProviderError) || endsAllCalls(error) || signal?.aborted) throw error;
     const { threadId, prefixLength } = question;
@@ -174,11 +150,24 @@ export class JudgementQueue {
     else tally.countUnreadable(failure);
   }
 
-  private end(error: unknown): void {
-    this.lost.abort(error);
-    this.fail(error);
+  function end(error: unknown): void {
+    lost.abort(error);
+    fail(error);
   }
+
+  return {
+    commits,
+    isEnding: () => ended.aborted,
+    /** What is known of these questions without asking. */
+    find: judgements.find,
+    add,
+    settled,
+    fail,
+    close,
+  };
 }
+
+export type JudgementQueue = ReturnType<typeof judgementQueue>;
 
 /** A text as it stands in messages. */
 function quotedStart(text: string | undefined): string {

@@ -4,7 +4,7 @@ import { type ChatAnswer, usageOf } from '../llm/chat.ts';
 import { MalformedAnswerError, orUnreadable } from '../llm/failures.ts';
 import type { AnnotationRow } from './annotation-row.ts';
 import type { CallJournal } from './call-journal.ts';
-import { type JudgementStore, type Question, SharedJudgements } from './shared-judgements.ts';
+import { type JudgementStore, type Question, sharedJudgements } from './shared-judgements.ts';
 
 /** A part of a judgement that other judgements ask for as well, word for word. */
 export interface PartQuestion extends Pick<Question, 'threadId' | 'prefixLength'> {
@@ -35,7 +35,7 @@ export function partsKeptIn(options: {
   retryUnreadable?: boolean | undefined;
 }): KeptParts {
   const { store, calls, signal, retryUnreadable } = options;
-  const judgements = new SharedJudgements({
+  const judgements = sharedJudgements({
     store,
     keep: (key, row) => calls.kept(() => (store.put(row) ? undefined : store.getMany([key]).get(key)) ?? row.judgement),
     calls,

@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks';
 import type { Judgement } from '../detector.ts';
 import { MalformedAnswerError } from '../llm/failures.ts';
 import type { AnnotationRequest, AnnotationRow } from './annotation-row.ts';
-import { AskOnce, type Known } from './ask-once.ts';
+import { type Known, onceAsker } from './ask-once.ts';
 import type { CallJournal } from './call-journal.ts';
 import type { LeaseTable } from './lease-table.ts';
 import type { UnreadableTable } from './unreadable-table.ts';
@@ -27,56 +27,34 @@ export interface JudgementStore {
 }
 
 /** Judgements, and parts of judgements, each asked for once by all processes that share a store. */
-export class SharedJudgements {
-  private readonly store: JudgementStore;
-  private readonly keep: (key: string, row: AnnotationRow) => Judgement;
-  private readonly uncommitted: (key: string) => Judgement | undefined;
-  private readonly calls: Pick<CallJournal, 'ofJudgement'> | undefined;
-  private readonly once: AskOnce<Judgement>;
+export function sharedJudgements(options: {
+  store: JudgementStore;
+  /** Keeps a judgement. Returns the one that all go on with, which is another where another process was first. */
+  keep: (key: string, row: AnnotationRow) => Judgement;
+  /** What is kept, but not in the store yet. */
+  uncommitted?: ((key: string) => Judgement | undefined) | undefined;
+  /** Keeps the calls of judgements that are not finished. */
+  calls: Pick<CallJournal, 'ofJudgement'> | undefined;
+  /** False where asking costs less than leases. */
+  leases?: boolean | undefined;
+  /** Ask once more where earlier answers could not be read. */
+  retryUnreadable?: boolean | undefined;
+  /** Aborting ends the waiting for other processes, and nothing new is asked. */
+  signal: AbortSignal;
+}) {
+  const { store, keep, uncommitted, calls, leases = true, retryUnreadable = false, signal } = options;
   /** What could not be read up to here is asked again. */
-  private readonly retriedUpTo: number;
-
-  constructor(options: {
-    store: JudgementStore;
-    /** Keeps a judgement. Returns the one that all go on with, which is another where another process was first. */
-    keep: (key: string, row: AnnotationRow) => Judgement;
-    /** What is kept, but not in the store yet. */
-    uncommitted?: ((key: string) => Judgement | undefined) | undefined;
-    /** Keeps the calls of judgements that are not finished. */
-    calls: Pick<CallJournal, 'ofJudgement'> | undefined;
-    /** False where asking costs less than leases. */
-    leases?: boolean | undefined;
-    /** Ask once more where earlier answers could not be read. */
-    retryUnreadable?: boolean | undefined;
-    /** Aborting ends the waiting for other processes, and nothing new is asked. */
-    signal: AbortSignal;
-  }) {
-    const {
-      store,
-      keep,
-      uncommitted = () => undefined,
-      calls,
-      leases = true,
-      retryUnreadable = false,
-      signal,
-    } = options;
-    this.store = store;
-    this.keep = keep;
-    this.uncommitted = uncommitted;
-    this.calls = calls;
-    this.retriedUpTo = retryUnreadable ? (store.unreadable?.last() ?? 0) : 0;
-    this.once = new AskOnce({ find: (keys) => this.find(keys), leases: (leases && store.leases) || null, signal });
-  }
+  const retriedUpTo = retryUnreadable ? (store.unreadable?.last() ?? 0) : 0;
+  const once = onceAsker({ find, leases: (leases && store.leases) || null, signal });
 
   /** What was answered to these questions, readable or not. */
-  find(keys: readonly string[]): Map<string, Known<Judgement>> {
-    const { store, retriedUpTo } = this;
+  function find(keys: readonly string[]): Map<string, Known<Judgement>> {
     const found = new Map<string, Known<Judgement>>();
     for (const [key, problem] of store.unreadable?.find(keys, { after: retriedUpTo }) ?? [])
       found.set(key, { failure: new MalformedAnswerError(problem, { answers: [] }) });
     for (const [key, answer] of store.getMany(keys)) found.set(key, { answer });
     for (const key of keys) {
-      const answer = this.uncommitted(key);
+      const answer = uncommitted?.(key);
       if (answer !== undefined) found.set(key, { answer });
     }
     return found;
@@ -86,17 +64,16 @@ export class SharedJudgements {
    * The judgement that is kept for this question; asks when there is none.
    * @throws MalformedAnswerError where the answer cannot be read, now or when it was given; other failures are not kept
    */
-  askOnce(question: Question, ask: () => Promise<Judgement>): Promise<Judgement> {
-    return this.once.askOnce(question.key, () => this.askAndKeep(question, ask));
+  function askOnce(question: Question, ask: () => Promise<Judgement>): Promise<Judgement> {
+    return once(question.key, () => askAndKeep(question, ask));
   }
 
-  private async askAndKeep({ key, request, ...place }: Question, ask: () => Promise<Judgement>): Promise<Judgement> {
-    const { calls, store } = this;
+  async function askAndKeep({ key, request, ...place }: Question, ask: () => Promise<Judgement>): Promise<Judgement> {
     const started = performance.now();
     try {
       const judgement = await (calls ? calls.ofJudgement(key, ask) : ask());
       const latencyMs = performance.now() - started;
-      return this.keep(key, { request, judgement, rawResponse: lastText(judgement) ?? null, latencyMs, ...place });
+      return keep(key, { request, judgement, rawResponse: lastText(judgement) ?? null, latencyMs, ...place });
     } catch (error) {
       if (error instanceof MalformedAnswerError) {
         const { message: problem, answers } = error;
@@ -105,7 +82,11 @@ export class SharedJudgements {
       throw error;
     }
   }
+
+  return { find, askOnce };
 }
+
+export type SharedJudgements = ReturnType<typeof sharedJudgements>;
 
 /** The last thing that was said before the judgement, for the store and for messages. */
 export function lastText({ transcript }: Judgement): string | undefined {

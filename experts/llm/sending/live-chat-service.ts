@@ -26,7 +26,7 @@ import {
 } from './endpoint-capabilities.ts';
 import { endpointClient, send } from './endpoint-client.ts';
 import { longWait } from './long-wait.ts';
-import { RateLimiter } from './rate-limiter.ts';
+import { type RateLimiter, rateLimiter } from './rate-limiter.ts';
 import { RetriesEndedError, type RetryPolicy, retrySchema, withRetries } from './retry.ts';
 
 export interface LiveChatOptions {
@@ -272,7 +272,7 @@ export class LiveChatService implements ChatService {
       isWaitSaid: false,
       limiter: new ConcurrencyLimiter(concurrency),
       breaker: new CircuitBreaker(),
-      rate: new RateLimiter({ requestsPerMinute, tokensPerMinute, stepMs: baseMs / 5, capMs }),
+      rate: rateLimiter({ requestsPerMinute, tokensPerMinute, stepMs: baseMs / 5, capMs }),
     };
     this.lines.set(key, line);
     return line;

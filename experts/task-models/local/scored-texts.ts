@@ -23,33 +23,26 @@ const CACHED_SIZE = 2_000_000;
  * vectors, however long the texts are. A classifier is identified by its weights array, which never changes, and its
  * scores are dropped with it.
  */
-export class ScoredTexts {
-  private readonly reader: TextReader;
-  private readonly role: TextRole;
-  private readonly classCount: number;
-  private readonly wordCount: number;
-  private readonly caches = new WeakMap<Float64Array, BoundedCache<ScoredText>>();
-
-  constructor(options: { reader: TextReader; role: TextRole; classCount: number; wordCount: number }) {
-    this.reader = options.reader;
-    this.role = options.role;
-    this.classCount = options.classCount;
-    this.wordCount = options.wordCount;
-  }
+export function scoredTexts(options: { reader: TextReader; role: TextRole; classCount: number; wordCount: number }) {
+  const { reader, classCount, wordCount } = options;
+  const { rowStart, cueStart } = options.role;
+  const caches = new WeakMap<Float64Array, BoundedCache<ScoredText>>();
 
   /** One for each text, in order. */
-  async of(options: { texts: readonly string[]; weights: Float64Array }): Promise<ScoredText[]> {
-    const { texts, weights } = options;
-    const scored = await this.cacheOf(weights).all(texts, async (unscored) =>
-      (await this.reader.read(unscored)).map((read) => this.score({ read, weights })),
+  async function scored({
+    texts,
+    weights,
+  }: {
+    texts: readonly string[];
+    weights: Float64Array;
+  }): Promise<ScoredText[]> {
+    const known = await cacheOf(weights).all(texts, async (unscored) =>
+      (await reader.read(unscored)).map((read) => score({ read, weights })),
     );
-    return texts.map((text) => scored.get(text)!);
+    return texts.map((text) => known.get(text)!);
   }
 
-  private score(options: { read: ReadText; weights: Float64Array }): ScoredText {
-    const { read, weights } = options;
-    const { classCount, wordCount } = this;
-    const { rowStart, cueStart } = this.role;
+  function score({ read, weights }: { read: ReadText; weights: Float64Array }): ScoredText {
     const rowLogits = (row: SparseRow) => {
       const logits = new Float64Array(classCount);
       const { indices, values } = row;
@@ -71,18 +64,22 @@ export class ScoredTexts {
     return { logits, words };
   }
 
-  private cacheOf(weights: Float64Array): BoundedCache<ScoredText> {
-    let cache = this.caches.get(weights);
+  function cacheOf(weights: Float64Array): BoundedCache<ScoredText> {
+    let cache = caches.get(weights);
     if (!cache) {
       cache = new BoundedCache<ScoredText>({
         maximumSize: CACHED_SIZE,
         sizeOf: ({ logits, words }) => words.reduce((sum, list) => sum + list.length, logits.length + 4),
       });
-      this.caches.set(weights, cache);
+      caches.set(weights, cache);
     }
     return cache;
   }
+
+  return scored;
 }
+
+export type ScoredTexts = ReturnType<typeof scoredTexts>;
 
 export interface TellingWord {
   readonly word: string;

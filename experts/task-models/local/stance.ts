@@ -6,9 +6,9 @@ import { claimOverlapReader } from './claim-overlap.ts';
 import type { ReadCues } from './cues.ts';
 import { FineTunedClassifier, fineTunedClassifierOptionsSchema } from './fine-tuned-classifier.ts';
 import { replyFeatureCount, replyFeatureReader } from './reply-features.ts';
-import { ScoredTexts } from './scored-texts.ts';
+import { scoredTexts } from './scored-texts.ts';
 import { cueReaderOf, localModelOptionsSchema, localTaskModel } from './task-model.ts';
-import { TextReader } from './text-reader.ts';
+import { textReader } from './text-reader.ts';
 
 export const localStanceOptionsSchema = localModelOptionsSchema.extend({
   claimOverlap: z
@@ -46,7 +46,7 @@ export function createLocalStanceModel(setup: {
   const options = checked(localStanceOptionsSchema, setup.options ?? {}, wrong);
   const classCount = stanceClasses.length;
   const wordCount = options.explanationWords;
-  const reader = new TextReader({ encoder, cues: cueReaderOf(options.cues), readsWords: wordCount > 0 });
+  const reader = textReader({ encoder, cues: cueReaderOf(options.cues), readsWords: wordCount > 0 });
   const { cues } = reader;
 
   const cueStart = encoder.dimensions;
@@ -64,7 +64,7 @@ export function createLocalStanceModel(setup: {
   /** Whoever repeats a claim to call it false does not support it. */
   const sharedWords = (item: StanceItem, { values }: ReadCues) =>
     overlapOf === null || (cues.denial !== null && values[cues.denial] > 0) ? 0 : overlapOf(item);
-  const posts = new ScoredTexts({ reader, role: { rowStart: 0, cueStart }, classCount, wordCount });
+  const posts = scoredTexts({ reader, role: { rowStart: 0, cueStart }, classCount, wordCount });
 
   return localTaskModel<StanceItem>({
     classes: stanceClasses,
@@ -87,7 +87,7 @@ export function createLocalStanceModel(setup: {
       const intercept = weights.subarray(constant * classCount);
       const ofOverlap = weights.subarray(overlap * classCount, replyStart * classCount);
       const texts = items.map(({ post }) => post);
-      const scored = await posts.of({ texts, weights });
+      const scored = await posts({ texts, weights });
       const read = overlapOf === null ? [] : await reader.read(texts);
       return scored.map((text, index) => {
         const logits = text.logits.map((logit, label) => {

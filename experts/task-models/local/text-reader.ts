@@ -33,51 +33,44 @@ const NAMELESS = new Set(
 );
 
 /** Encodes each text and each word once, as long as they fit into the caches. */
-export class TextReader {
-  readonly cues: CueReader;
-  private readonly encoder: Encoder;
-  private readonly readsWords: boolean;
-  private readonly dense: Int32Array;
-  private readonly texts: BoundedCache<ReadText>;
-  private readonly words: BoundedCache<Word>;
-
-  constructor(options: { encoder: Encoder; cues: CueReader | null; readsWords: boolean }) {
-    this.encoder = options.encoder;
-    this.cues = options.cues ?? noCueReader;
-    this.readsWords = options.readsWords;
-    this.dense = Int32Array.from({ length: options.encoder.dimensions }, (_, index) => index);
-    const entries = ({ row }: { row: SparseRow }) => row.values.length + 16;
-    this.texts = new BoundedCache<ReadText>({ maximumSize: CACHED_TEXT_ENTRIES, sizeOf: entries });
-    this.words = new BoundedCache<Word>({ maximumSize: CACHED_WORD_ENTRIES, sizeOf: entries });
-  }
+export function textReader(options: { encoder: Encoder; cues: CueReader | null; readsWords: boolean }) {
+  const { encoder, readsWords } = options;
+  const cues = options.cues ?? noCueReader;
+  const dense = Int32Array.from({ length: encoder.dimensions }, (_, index) => index);
+  const entries = ({ row }: { row: SparseRow }) => row.values.length + 16;
+  const readTexts = new BoundedCache<ReadText>({ maximumSize: CACHED_TEXT_ENTRIES, sizeOf: entries });
+  const readWords = new BoundedCache<Word>({ maximumSize: CACHED_WORD_ENTRIES, sizeOf: entries });
 
   /** One for each text, in order. */
-  async read(texts: readonly string[]): Promise<ReadText[]> {
-    const read = await this.texts.all(texts, (unread) => this.readBatch(unread), BATCH);
-    return texts.map((text) => read.get(text)!);
+  async function read(texts: readonly string[]): Promise<ReadText[]> {
+    const known = await readTexts.all(texts, readBatch, BATCH);
+    return texts.map((text) => known.get(text)!);
   }
 
-  private async readBatch(texts: readonly string[]): Promise<ReadText[]> {
-    const wordsOf = texts.map((text) => (this.readsWords ? distinctWords(text) : []));
+  async function readBatch(texts: readonly string[]): Promise<ReadText[]> {
+    const wordsOf = texts.map((text) => (readsWords ? distinctWords(text) : []));
     const encodeWords = async (unread: readonly string[]) =>
-      (await this.encode(unread)).map((row, index) => ({ text: unread[index], row }));
-    const words = await this.words.all(wordsOf.flat(), encodeWords, BATCH);
-    const rows = await this.encode(texts);
+      (await encode(unread)).map((row, index) => ({ text: unread[index], row }));
+    const words = await readWords.all(wordsOf.flat(), encodeWords, BATCH);
+    const rows = await encode(texts);
     return texts.map((text, index) => ({
       row: rows[index],
-      cues: this.cues.read(text),
+      cues: cues.read(text),
       words: wordsOf[index].map((word) => words.get(word)!),
     }));
   }
 
-  private async encode(texts: readonly string[]): Promise<SparseRow[]> {
-    const { encoder, dense } = this;
+  async function encode(texts: readonly string[]): Promise<SparseRow[]> {
     const vectors = await encoder.encode(texts);
     return texts.map((_, index) =>
       sparseRow({ vector: vectors.subarray(index * encoder.dimensions, (index + 1) * encoder.dimensions), dense }),
     );
   }
+
+  return { cues, read };
 }
+
+export type TextReader = ReturnType<typeof textReader>;
 
 function distinctWords(text: string): string[] {
   const words = maskHandlesAndUrls(normalizeText(text)).toLowerCase().match(WORD) ?? [];

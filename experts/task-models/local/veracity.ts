@@ -4,9 +4,9 @@ import { InputError } from '../../../src/errors.ts';
 import type { Encoder } from '../../../src/text/encoder.ts';
 import { type StancedPost, stanceClasses, type TaskModel, type VeracityItem, veracityClasses } from '../task-model.ts';
 import { FineTunedClassifier, fineTunedClassifierOptionsSchema } from './fine-tuned-classifier.ts';
-import { ScoredTexts } from './scored-texts.ts';
+import { scoredTexts } from './scored-texts.ts';
 import { cueReaderOf, localModelOptionsSchema, localTaskModel } from './task-model.ts';
-import { TextReader } from './text-reader.ts';
+import { textReader } from './text-reader.ts';
 
 export const localVeracityOptionsSchema = localModelOptionsSchema.extend({
   // Claims are few and differ in many weak signs: with a stronger penalty, 100 of them would teach little.
@@ -44,7 +44,7 @@ export function createLocalVeracityModel(setup: {
   const { claimWeight, postWeight, postCountWeight } = options;
   const classCount = veracityClasses.length;
   const wordCount = options.explanationWords;
-  const reader = new TextReader({ encoder, cues: cueReaderOf(options.cues), readsWords: wordCount > 0 });
+  const reader = textReader({ encoder, cues: cueReaderOf(options.cues), readsWords: wordCount > 0 });
 
   const width = encoder.dimensions + reader.cues.count;
   const claimRole = { rowStart: 0, cueStart: encoder.dimensions };
@@ -53,8 +53,8 @@ export function createLocalVeracityModel(setup: {
   const count = stanceStart + stanceClasses.length;
   const constant = count + 1;
   const columns = constant + 1;
-  const claims = new ScoredTexts({ reader, role: claimRole, classCount, wordCount });
-  const posts = new ScoredTexts({ reader, role: postRole, classCount, wordCount });
+  const claims = scoredTexts({ reader, role: claimRole, classCount, wordCount });
+  const posts = scoredTexts({ reader, role: postRole, classCount, wordCount });
 
   /** Index and value of the features that do not come from texts. */
   const ownFeatures = (item: VeracityItem): [number, number][] => [
@@ -92,8 +92,8 @@ export function createLocalVeracityModel(setup: {
       }
     },
     async score({ items, weights }) {
-      const scoredClaims = await claims.of({ texts: items.map(({ claim }) => claim), weights });
-      const scoredPosts = await posts.of({
+      const scoredClaims = await claims({ texts: items.map(({ claim }) => claim), weights });
+      const scoredPosts = await posts({
         texts: items.flatMap((item) => item.posts.map(({ text }) => text)),
         weights,
       });

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { AskOnce, type Known } from '../../../experts/annotations/ask-once.ts';
+import { type Known, onceAsker } from '../../../experts/annotations/ask-once.ts';
 
 /** Processes with one place where answers are kept, and leases that all of them see. */
 function processes(count: number) {
@@ -21,9 +21,8 @@ function processes(count: number) {
     },
   });
   const ending = new AbortController();
-  const all = Array.from(
-    { length: count },
-    (_, own) => new AskOnce<string>({ find, leases: leasesOf(own), signal: ending.signal }),
+  const all = Array.from({ length: count }, (_, own) =>
+    onceAsker<string>({ find, leases: leasesOf(own), signal: ending.signal }),
   );
   /** Stores an answer, which ends the lease. */
   const keep = (key: string, known: Known<string>) => {
@@ -33,7 +32,7 @@ function processes(count: number) {
   return { all, keep, leased, looks, ending };
 }
 
-describe('AskOnce', () => {
+describe('onceAsker', () => {
   it('gives all who ask, in any process, one answer', async () => {
     const { all, keep } = processes(2);
     let asked = 0;
@@ -43,18 +42,15 @@ describe('AskOnce', () => {
       keep('a', { answer });
       return answer;
     };
-    const answers = await Promise.all([...all, ...all].map((each) => each.askOnce('a', ask)));
+    const answers = await Promise.all([...all, ...all].map((each) => each('a', ask)));
     expect(answers).toEqual(Array(4).fill('answer 1'));
-    expect(await all[1].askOnce('a', ask)).toBe('answer 1');
+    expect(await all[1]('a', ask)).toBe('answer 1');
   });
 
   it('asks where the other process failed, unless the failure is kept', async () => {
     const { all, keep, leased } = processes(2);
     const fails = () => delay(15).then(() => Promise.reject(new Error('overloaded')));
-    const [first, second] = await Promise.allSettled([
-      all[0].askOnce('a', fails),
-      all[1].askOnce('a', async () => 'an answer'),
-    ]);
+    const [first, second] = await Promise.allSettled([all[0]('a', fails), all[1]('a', async () => 'an answer')]);
     expect([first.status, second]).toEqual(['rejected', { status: 'fulfilled', value: 'an answer' }]);
     leased.clear();
     const unreadable = async () => {
@@ -62,17 +58,14 @@ describe('AskOnce', () => {
       keep('b', { failure: new Error('kept') });
       throw new Error('unreadable');
     };
-    const both = await Promise.allSettled([
-      all[0].askOnce('b', unreadable),
-      all[1].askOnce('b', async () => 'never asked'),
-    ]);
+    const both = await Promise.allSettled([all[0]('b', unreadable), all[1]('b', async () => 'never asked')]);
     expect(both.map((each) => each.status === 'rejected' && each.reason.message)).toEqual(['unreadable', 'kept']);
     expect(leased.size).toBe(0);
   });
 
   it('looks up what is asked in one turn together', async () => {
     const { all, looks } = processes(1);
-    await Promise.all(['a', 'b', 'c'].map((key) => all[0].askOnce(key, async () => key)));
+    await Promise.all(['a', 'b', 'c'].map((key) => all[0](key, async () => key)));
     expect(looks).toEqual([
       ['a', 'b', 'c'],
       ['a', 'b', 'c'],
@@ -82,10 +75,10 @@ describe('AskOnce', () => {
   it('waits for nobody and asks nothing new once it has ended', async () => {
     const { all, ending, leased } = processes(1);
     leased.set('a', 7);
-    const waiting = all[0].askOnce('a', async () => 'never');
+    const waiting = all[0]('a', async () => 'never');
     await delay(5);
     ending.abort(new Error('Ctrl-C'));
     await expect(waiting).rejects.toThrow('Ctrl-C');
-    await expect(all[0].askOnce('b', async () => 'never')).rejects.toThrow('Ctrl-C');
+    await expect(all[0]('b', async () => 'never')).rejects.toThrow('Ctrl-C');
   });
 });

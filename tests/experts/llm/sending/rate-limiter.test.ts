@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { RateLimiter } from '../../../../experts/llm/sending/rate-limiter.ts';
+import { type RateLimiter, rateLimiter } from '../../../../experts/llm/sending/rate-limiter.ts';
 import type { ScriptedReply } from '../../../llm-server/scripted-rule.ts';
 import { ask, endpointAt, quickService, startServer } from '../service.ts';
 
@@ -17,7 +17,7 @@ async function admissions(limiter: RateLimiter, tokens: readonly number[]): Prom
   return times;
 }
 
-describe('RateLimiter', () => {
+describe('rateLimiter', () => {
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
   });
@@ -26,23 +26,21 @@ describe('RateLimiter', () => {
   });
 
   it('spaces requests evenly', async () => {
-    expect(await admissions(new RateLimiter({ ...unlimited, requestsPerMinute: 60 }), [1, 1, 1])).toEqual([
-      0, 1000, 2000,
-    ]);
-    expect(await admissions(new RateLimiter(unlimited), [1, 1, 1])).toEqual([0, 0, 0]);
+    expect(await admissions(rateLimiter({ ...unlimited, requestsPerMinute: 60 }), [1, 1, 1])).toEqual([0, 1000, 2000]);
+    expect(await admissions(rateLimiter(unlimited), [1, 1, 1])).toEqual([0, 0, 0]);
   });
 
   it('counts tokens, and gives back what was not used', async () => {
-    const limiter = new RateLimiter({ ...unlimited, tokensPerMinute: 6000, requestsPerMinute: 600 });
+    const limiter = rateLimiter({ ...unlimited, tokensPerMinute: 6000, requestsPerMinute: 600 });
     expect(await admissions(limiter, [100, 200, 1])).toEqual([0, 1000, 3000]);
-    const other = new RateLimiter({ ...unlimited, tokensPerMinute: 6000 });
+    const other = rateLimiter({ ...unlimited, tokensPerMinute: 6000 });
     await other.admit({ tokens: 100, signal: null });
     other.giveBack(50);
     expect(await admissions(other, [1])).toEqual([500]);
   });
 
   it('goes slower after each refusal, and faster after answers', async () => {
-    const limiter = new RateLimiter(unlimited);
+    const limiter = rateLimiter(unlimited);
     limiter.refused();
     limiter.refused();
     expect(await admissions(limiter, [1, 1])).toEqual([100, 200]);
@@ -54,7 +52,7 @@ describe('RateLimiter', () => {
   });
 
   it('stops waiting when aborted', async () => {
-    const limiter = new RateLimiter({ ...unlimited, requestsPerMinute: 1 });
+    const limiter = rateLimiter({ ...unlimited, requestsPerMinute: 1 });
     await limiter.admit({ tokens: 1, signal: null });
     const abort = new AbortController();
     const waiting = limiter.admit({ tokens: 1, signal: abort.signal });
